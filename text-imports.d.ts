@@ -14,3 +14,13 @@ declare module '*.client.js' {
   const text: string;
   export default text;
 }
+
+declare module '@github/markdown-toolbar-element/dist/index.js' {
+  const text: string;
+  export default text;
+}
+
+declare module '@github/paste-markdown/dist/bundle.js' {
+  const text: string;
+  export default text;
+}

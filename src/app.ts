@@ -11,6 +11,7 @@ import {
   routeMatching,
   withRequestHandling,
 } from './http/request.ts';
+import { media } from './media/routes.ts';
 import { type MetricsAccess, metrics, ready } from './operate/routes.ts';
 import { posts } from './posts/routes.ts';
 import { providers } from './providers/index.ts';
@@ -51,6 +52,7 @@ export function createApp(
     .use(ready(whyNotReady))
     .use(metrics(deps, { peerAddress, metricsToken }))
     .use(posts({ ...deps, db: deps.contentDb ?? deps.db }))
+    .use(media(deps))
     .use(webhooks(deps, webhookProviders, uploadBudget))
     .use(
       dashboard({

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Check } from '@sinclair/typebox/value';
+import type { S3Access } from './lib/bucket.ts';
 import { OrganizationCreation } from './organizations/model.ts';
 
 // The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.
@@ -116,7 +117,7 @@ export const settings = {
       maxLength: 2048,
     }),
     expected: 'host names without ports, separated by commas, such as unkey.internal,minio',
-    help: 'Hosts that Unkey, GitHub and S3 may use over plain http; this machine always may',
+    help: 'Hosts that Unkey, GitHub, S3, and images may use over plain http; this machine always may, except for images',
   },
   BACKUP_DIR: {
     flag: '--backup-dir <folder>',
@@ -166,6 +167,47 @@ export const settings = {
     expected: 'a secret access key',
     help: 'Secret of the access key',
   },
+  MEDIA_DIR: {
+    flag: '--media-dir <folder>',
+    schema: Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      pattern: '^(?!s3:)|^s3://[^\\s/?#]+(/[^\\s?#]*)?$',
+    }),
+    expected: 'a folder, or s3://bucket/prefix',
+    help: 'Folder or s3://bucket/prefix for images of posts (default: media in the data folder; with DATABASE_URL it must be s3://…)',
+  },
+  MEDIA_QUOTA_MB: {
+    flag: '--media-quota-mb <number>',
+    schema: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+    default: 1024,
+    expected: 'a number of megabytes from 1 to 1000000',
+    help: 'Megabytes of images that each organization may store',
+  },
+  MEDIA_S3_ENDPOINT: {
+    flag: '--media-s3-endpoint <url>',
+    schema: Type.String({ pattern: '^https?://[^\\s/?#@]+/?$', maxLength: 2048 }),
+    expected: 'an http or https URL without a path',
+    help: 'S3-compatible store (default: AWS)',
+  },
+  MEDIA_S3_REGION: {
+    flag: '--media-s3-region <region>',
+    schema: Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
+    expected: 'the name of a region, such as eu-central-1',
+    help: 'Region of the bucket',
+  },
+  MEDIA_S3_ACCESS_KEY_ID: {
+    flag: '--media-s3-access-key-id <id>',
+    schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^\\S+$' }),
+    expected: 'the id of an access key',
+    help: 'Access key for the bucket',
+  },
+  MEDIA_S3_SECRET_ACCESS_KEY: {
+    flag: '--media-s3-secret-access-key <key>',
+    schema: Type.String({ minLength: 1, maxLength: 512, pattern: '^\\S+$' }),
+    expected: 'a secret access key',
+    help: 'Secret of the access key',
+  },
   CLIENT_IP_HEADER: {
     flag: '--client-ip-header <name>',
     // `Forwarded` holds more than addresses.
@@ -203,7 +245,10 @@ export const settings = {
 } as const satisfies Record<string, Setting>;
 
 type SettingName = keyof typeof settings;
-type ServiceUrlName = 'UNKEY_BASE_URL' | (typeof PROVIDER_URLS)[number] | 'BACKUP_S3_ENDPOINT';
+type ServiceUrlName = 'UNKEY_BASE_URL' | (typeof PROVIDER_URLS)[number] | `${S3Prefix}_ENDPOINT`;
+
+/** Settings of a bucket begin with it. */
+type S3Prefix = 'BACKUP_S3' | 'MEDIA_S3';
 
 /** The settings of the providers' APIs. */
 export const PROVIDER_URLS = ['GITHUB_API_URL', 'LINEAR_API_URL'] as const;
@@ -217,23 +262,14 @@ const secretSettings: ReadonlySet<SettingName> = new Set([
   'METRICS_TOKEN',
   'BACKUP_S3_ACCESS_KEY_ID',
   'BACKUP_S3_SECRET_ACCESS_KEY',
+  'MEDIA_S3_ACCESS_KEY_ID',
+  'MEDIA_S3_SECRET_ACCESS_KEY',
 ]);
 
 /** A setting's value; undefined only where there is no default. */
 type Value<Name extends SettingName> =
   | Static<(typeof settings)[Name]['schema']>
   | ((typeof settings)[Name] extends { default: unknown } ? never : undefined);
-
-/** Access to an S3-compatible store. */
-export interface S3Access {
-  /** Absent: AWS. */
-  endpoint?: string | undefined;
-  region?: string | undefined;
-  accessKeyId: string;
-  secretAccessKey: string;
-  /** How long the store may send and take nothing, in milliseconds. Absent: a minute. */
-  stallMs?: number | undefined;
-}
 
 /** The settings as the server uses them; undefined where one is not set and has no default. */
 export type Config = { [Name in keyof ExaminedConfig]: Exclude<ExaminedConfig[Name], null> };
@@ -327,27 +363,35 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     (name) => rootKey === undefined && textOf(name) !== undefined,
   );
   problems.push(...rootless.map((name) => `${name} needs UNKEY_ROOT_KEY. Set both or neither`));
-  const accessKeyId = read('BACKUP_S3_ACCESS_KEY_ID');
-  const secretAccessKey = read('BACKUP_S3_SECRET_ACCESS_KEY');
-  const store = { endpoint: readServiceUrl('BACKUP_S3_ENDPOINT'), region: read('BACKUP_S3_REGION') };
   const dir = read('BACKUP_DIR');
   const backups = { schedule: read('BACKUP_SCHEDULE'), keep: read('BACKUP_KEEP') };
   if (backups.schedule !== null && !isCron(backups.schedule)) {
     refuse('BACKUP_SCHEDULE', backups.schedule);
     backups.schedule = null;
   }
-  const hasAccess = accessKeyId !== undefined && secretAccessKey !== undefined;
-  const needsAccess = dir?.startsWith('s3:') || accessKeyId !== undefined || secretAccessKey !== undefined;
-  if (needsAccess && !hasAccess) {
+
+  /** The access to a bucket; null when a setting is wrong or one of the keys is missing. */
+  function readAccess(settings: S3Prefix, isNeeded: boolean, what: string): S3Access | null | undefined {
+    const accessKeyId = read(`${settings}_ACCESS_KEY_ID`);
+    const secretAccessKey = read(`${settings}_SECRET_ACCESS_KEY`);
+    const store = { endpoint: readServiceUrl(`${settings}_ENDPOINT`), region: read(`${settings}_REGION`) };
+    if (accessKeyId !== undefined && secretAccessKey !== undefined) {
+      return usable({ settings, ...store, accessKeyId, secretAccessKey });
+    }
+    if (!isNeeded && accessKeyId === undefined && secretAccessKey === undefined) return undefined;
     problems.push(
-      'BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY must both be set for backups in S3',
+      `${settings}_ACCESS_KEY_ID and ${settings}_SECRET_ACCESS_KEY must both be set for ${what} in S3`,
     );
+    return null;
   }
-  const s3: S3Access | null | undefined = hasAccess
-    ? usable({ ...store, accessKeyId, secretAccessKey })
-    : needsAccess
-      ? null
-      : undefined;
+
+  const s3 = readAccess('BACKUP_S3', dir?.startsWith('s3:') === true, 'backups');
+  const mediaDir = read('MEDIA_DIR');
+  const media = {
+    dir: mediaDir,
+    s3: readAccess('MEDIA_S3', mediaDir?.startsWith('s3:') === true, 'images'),
+    quotaMb: read('MEDIA_QUOTA_MB'),
+  };
   const config = {
     host: read('HOST'),
     port: read('PORT'),
@@ -361,8 +405,12 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
       github: readServiceUrl('GITHUB_API_URL'),
       linear: readServiceUrl('LINEAR_API_URL'),
     }),
+    /** Hosts that may be asked over plain http. */
+    plainHosts,
     backups: dir === undefined ? undefined : usable({ dir, ...backups }),
     s3,
+    /** Images of posts. */
+    media: usable(media),
     clientIpHeader: read('CLIENT_IP_HEADER'),
     organizationCreation: read('ORGANIZATION_CREATION'),
     logLevel: read('LOG_LEVEL'),

@@ -1,12 +1,23 @@
 import type { Storage } from '../db/engine.ts';
 import type { Actor } from './audit/model.ts';
 import type { KeyService } from './keys/service.ts';
+import type { FileStore } from './lib/file-store.ts';
 import type { Logger } from './lib/log.ts';
 import type { Metrics } from './lib/metrics.ts';
 import type { SecretBox } from './lib/secret-box.ts';
 import type { Ids } from './lib/text.ts';
 import type { Clock } from './lib/time.ts';
 import type { OpenProviderApi } from './providers/api.ts';
+
+/** The images of posts. */
+export interface MediaPlace {
+  /** Null: there is no place for them. */
+  readonly files: FileStore | null;
+  /** Says why, and what to do. */
+  readonly whyOff: string | null;
+  /** How many bytes each organization may store. */
+  readonly quotaBytes: number;
+}
 
 /** The services that features get. Tests replace them. */
 export interface Deps {
@@ -28,4 +39,5 @@ export interface Deps {
   readonly openProviderApi: OpenProviderApi;
   /** The start of links, without a trailing slash. A function, because `PORT=0` gets its port only after listening. */
   readonly publicUrl: () => string;
+  readonly media: MediaPlace;
 }

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Role } from '../db/engine.ts';
 import { copyName } from '../db/sqlite/migrate.ts';
 import { createApp } from './app.ts';
 import { type Actor, SERVER } from './audit/model.ts';
 import type { Config } from './config.ts';
-import type { Deps } from './deps.ts';
+import type { Deps, MediaPlace } from './deps.ts';
+import { checkWith } from './drafts/check.ts';
 import { threadedComposer } from './drafts/thread.ts';
 import { pathOf } from './http/request.ts';
 import { errorJson } from './http/respond.ts';
@@ -12,6 +14,7 @@ import { listIntegrations } from './integrations/store.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import { tidings } from './lib/build.ts';
 import { freeBytes } from './lib/disk.ts';
+import { openFileStore } from './lib/file-store.ts';
 import { type Logger, openLog } from './lib/log.ts';
 import { createMetrics } from './lib/metrics.ts';
 import { fetchWithoutRedirects } from './lib/network.ts';
@@ -83,6 +86,7 @@ export async function openServices(
     providerUrls: config.providerApis,
     openProviderApi: providerApis(config.providerApis),
     publicUrl: () => publicUrl,
+    media: mediaPlaceOf(config),
     async close() {
       try {
         await keys.flush({ all: true, giveUpMs: LAST_WRITE_MS });
@@ -93,6 +97,23 @@ export async function openServices(
       }
     },
   } satisfies Deps & { close(): Promise<void> };
+}
+
+/** Processes that share a database need a place that all of them reach. */
+function mediaPlaceOf({
+  media,
+  dataDir,
+  database,
+}: Pick<Config, 'media' | 'dataDir' | 'database'>): MediaPlace {
+  const { dir = join(resolve(dataDir), 'media'), s3, quotaMb } = media;
+  const isOff = database !== undefined && !dir.startsWith('s3://');
+  return {
+    files: isOff ? null : openFileStore(dir.startsWith('s3://') ? dir : resolve(dir), s3),
+    whyOff: isOff
+      ? 'Images need a place that all processes share. Set MEDIA_DIR to s3://bucket/prefix'
+      : null,
+    quotaBytes: quotaMb * 1024 * 1024,
+  };
 }
 
 /** `close` closes the database. */
@@ -166,6 +187,7 @@ export async function startServer(services: Services, config: Config) {
     publicUrl,
     compose: rehearsals.compose,
     render: rehearsals.render,
+    check: checkWith(rehearsals),
     whyNotReady,
     extendTimeout: (request) => server.timeout(request, PROVIDER_TIMEOUT_S),
     peerAddress: (request) => server.requestIP(request)?.address ?? null,
@@ -213,7 +235,7 @@ export async function startServer(services: Services, config: Config) {
     await beginRun(services, uptime);
     jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime), services);
     leadership = startLeader(services, (db) => [
-      ...leaderJobs({ ...services, publicUrl, db }),
+      ...leaderJobs({ ...services, publicUrl, db }, config),
       ...backupJobs(config, services),
     ]);
   } catch (error) {

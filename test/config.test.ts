@@ -7,6 +7,8 @@ test('defaults, with nothing set', () => {
     port: 3000,
     dataDir: './data',
     providerApis: { github: 'https://api.github.com', linear: 'https://api.linear.app/graphql' },
+    media: { quotaMb: 1024 },
+    plainHosts: new Set(['']),
     organizationCreation: 'owners',
     logLevel: 'info',
     logFormat: 'auto',
@@ -53,11 +55,14 @@ test('everything from the environment', () => {
     providerApis: { github: 'https://github.example.com/api/v3', linear: 'http://localhost:8/graphql' },
     backups: { dir: 's3://backups/team', schedule: '*/30 * * * *', keep: 3 },
     s3: {
+      settings: 'BACKUP_S3',
       endpoint: 'http://localhost:9000',
       region: 'eu-central-1',
       accessKeyId: 'id',
       secretAccessKey: 'secret',
     },
+    media: { dir: undefined, s3: undefined, quotaMb: 1024 },
+    plainHosts: new Set(['']),
     database: undefined,
     clientIpHeader: 'X-Forwarded-For',
     organizationCreation: 'nobody',
@@ -65,6 +70,32 @@ test('everything from the environment', () => {
     logFormat: 'json',
     metricsToken: 'a-token-of-sixteen',
   });
+});
+
+test('images in a bucket need its keys, and their secrets are never repeated', () => {
+  const { config, problems } = examineConfig(
+    {},
+    { MEDIA_DIR: 's3://images/team', MEDIA_S3_ACCESS_KEY_ID: 'id' },
+  );
+  expect(config.media).toBe(null);
+  expect(problems).toEqual([
+    'MEDIA_S3_ACCESS_KEY_ID and MEDIA_S3_SECRET_ACCESS_KEY must both be set for images in S3',
+  ]);
+  const keys = { MEDIA_S3_ACCESS_KEY_ID: 'id', MEDIA_S3_SECRET_ACCESS_KEY: 'secret' };
+  expect(readConfig({}, { MEDIA_DIR: 's3://images', ...keys, MEDIA_QUOTA_MB: '5' }).media).toEqual({
+    dir: 's3://images',
+    s3: {
+      settings: 'MEDIA_S3',
+      endpoint: undefined,
+      region: undefined,
+      accessKeyId: 'id',
+      secretAccessKey: 'secret',
+    },
+    quotaMb: 5,
+  });
+  expect(examineConfig({}, { MEDIA_S3_SECRET_ACCESS_KEY: 'has space' }).problems.join()).not.toContain(
+    'has space',
+  );
 });
 
 describe('PostgreSQL', () => {

@@ -95,7 +95,7 @@ export const oneTimeLinks = sqliteTable(
     purpose: text({ enum: ['setup', 'invitation', 'password'] }).notNull(),
     /** The owner of the new password. */
     userId: text('user_id').references(() => users.id, { onDelete: 'cascade' }),
-    /** The organization of an invitation. */
+    /** The organization of an invitation, or of the owner who created a link for a new password. */
     organizationId: text('organization_id').references(() => organizations.id, { onDelete: 'cascade' }),
     role: text({ enum: ['owner', 'member'] }),
     createdAt: text('created_at').notNull(),

@@ -117,8 +117,8 @@ export const drafts = sqliteTable(
 );
 
 /**
- * The result of each delivery for each trigger that received its event. `queued` until the run of the scope ends.
- * Like the log, it outlives triggers and posts.
+ * The result of each delivery for each trigger that received its event. `queued` until the run of the scope ends; a run
+ * that is retried also settles `failed` rows. Like the log, it outlives triggers and posts.
  */
 export const deliveryResults = sqliteTable(
   'delivery_results',
@@ -156,7 +156,9 @@ export const deliveryResults = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.deliveryId, table.triggerId] }),
-    index('delivery_results_queued').on(table.triggerId, table.scope).where(sql`${table.outcome} = 'queued'`),
+    index('delivery_results_unsettled')
+      .on(table.triggerId, table.scope)
+      .where(sql`${table.outcome} in ('queued', 'failed')`),
     index('delivery_results_by_expiry').on(table.expiresAt),
     check(
       'delivery_results_outcome',

@@ -58,6 +58,15 @@ export function inspectDatabase(file: string) {
   };
 }
 
+/** The images that a database file names; none before there was a table of them. */
+export function listStoredImages(file: string): { id: string; type: string; bytes: number }[] {
+  using sqlite = new Sqlite(file, { readonly: true, strict: true });
+  if (!tableNames(sqlite).includes('media')) return [];
+  return sqlite
+    .query<{ id: string; type: string; bytes: number }, []>('SELECT id, type, bytes FROM media ORDER BY id')
+    .all();
+}
+
 /** Removes the key fingerprint from a database file that nobody else has open. */
 export function forgetKey(file: string): void {
   using sqlite = openExisting(file);

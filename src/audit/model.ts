@@ -12,6 +12,7 @@ export const auditGroups = {
     'post.restored',
     'post.erased',
     'post.imported',
+    'image.deleted',
   ],
   keys: ['key.created', 'key.revoked', 'key.deleted'],
   integrations: [

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { readConfig } from '../config.ts';
 import { tidings } from '../lib/build.ts';
+import { openFileStore } from '../lib/file-store.ts';
 import { systemClock } from '../lib/time.ts';
 import { type Backup, BackupError } from '../operate/backup/archive.ts';
 import { exportKey, makeBackup } from '../operate/backup/make.ts';
@@ -28,7 +29,7 @@ export function addBackupCommands(program: Command, context: CliContext): void {
       new Option('--key-only', 'Write only the secret key. Works with PostgreSQL too.').conflicts('withKey'),
     )
     .action(async (file: string, { force = false, withKey = false, keyOnly = false }, command: Command) => {
-      const { dataDir, secretKey, s3, database } = configOf(context, command);
+      const { dataDir, secretKey, s3, database, media } = configOf(context, command);
       if (database !== undefined && !keyOnly) {
         throw new BackupError(
           `This command backs up ${EMBEDDED} pg_dump or point-in-time recovery (docs/postgresql.md). "${tidings} backup --key-only FILE" writes the secret key, which belongs to the backup`,
@@ -45,7 +46,8 @@ export function addBackupCommands(program: Command, context: CliContext): void {
         print(context.terminal, command, { file: resolve(file) }, describeKey);
         return;
       }
-      const backup = await makeBackup({ dataDir, createdAt: systemClock.now(), key }, file, { force, s3 });
+      const source = { dataDir, createdAt: systemClock.now(), key, media: media.dir };
+      const backup = await makeBackup(source, file, { force, s3 });
       print(context.terminal, command, backup, describeBackup);
     });
   examples(
@@ -62,14 +64,15 @@ export function addBackupCommands(program: Command, context: CliContext): void {
     .option('--force', 'Replace the existing database, which is kept beside the new one')
     .option('--new-key', 'Continue without the key of the backup. Every integration then needs a new secret.')
     .action(async (file: string, { force = false, newKey = false }, command: Command) => {
-      const { dataDir, secretKey, s3, database } = configOf(context, command);
+      const { dataDir, secretKey, s3, database, media } = configOf(context, command);
       if (database !== undefined) {
         throw new BackupError(
           `This command restores ${EMBEDDED} pg_restore or point-in-time recovery (docs/postgresql.md)`,
         );
       }
       process.umask(0o077);
-      const target = { dataDir, file, secretKey, s3, now: systemClock.now() };
+      const files = media.dir === undefined ? undefined : openFileStore(media.dir, media.s3);
+      const target = { dataDir, file, secretKey, s3, media: files, now: systemClock.now() };
       const restored = await restoreBackup({ ...target, force, newKey });
       print(context.terminal, command, restored, describeRestored);
     });
@@ -107,8 +110,20 @@ function describeRestored({ dataDir, keptAs, key, ...contents }: Restored): Text
 }
 
 /** Leaves out the search index, whose rows are made from the others. */
-function factsOf({ schema, tables, createdAt }: Pick<Backup, 'schema' | 'tables' | 'createdAt'>) {
+function factsOf({
+  schema,
+  tables,
+  createdAt,
+  images,
+}: Pick<Backup, 'schema' | 'tables' | 'createdAt' | 'images'>) {
   const counts = Object.entries(tables).filter(([name]) => !name.startsWith('post_search'));
   const rows = counts.reduce((total, [, count]) => total + count, 0);
-  return { Schema: String(schema), Rows: String(rows), Created: createdAt };
+  return { Schema: String(schema), Rows: String(rows), Images: imagesIn(images), Created: createdAt };
+}
+
+/** Null for a backup without images. */
+function imagesIn({ stored, missing, place }: Backup['images']): string | null {
+  if (place !== null) return `not included: they are in ${place}`;
+  if (stored + missing === 0) return null;
+  return missing === 0 ? String(stored) : `${stored}, and ${missing} whose file is missing`;
 }

@@ -2,6 +2,8 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import type { Progress } from '../../db/move.ts';
 import { readConfig } from '../config.ts';
+import { openFileStore } from '../lib/file-store.ts';
+import { count } from '../lib/text.ts';
 import type { Moved } from '../operate/move.ts';
 import { type CliContext, flagsOf } from './context.ts';
 import { examples, note } from './help.ts';
@@ -17,7 +19,7 @@ export function addMoveCommand(program: Command, context: CliContext): void {
       'postgres:// URL of an empty database; with DATABASE_URL set, an empty folder',
     )
     .action(async ({ to }: { to: string }, command: Command) => {
-      const { dataDir, secretKey, database } = readConfig(
+      const { dataDir, secretKey, database, media } = readConfig(
         { DATA_DIR: flagsOf(command).DATA_DIR },
         context.environment,
       );
@@ -30,6 +32,7 @@ export function addMoveCommand(program: Command, context: CliContext): void {
         databaseUrl: database?.url,
         secretKey,
         to,
+        media: media.dir === undefined ? undefined : openFileStore(media.dir, media.s3),
         report: (step) => progress?.show(step),
       }).finally(() => progress?.done());
       print(context.terminal, command, moved, (done) => describe(done, secretKey));
@@ -66,7 +69,7 @@ function showProgress(terminal: Terminal) {
   };
 }
 
-function describe({ from, to, rows, seconds }: Moved, secretKey: string | undefined): Text {
+function describe({ from, to, rows, seconds, images }: Moved, secretKey: string | undefined): Text {
   const key =
     secretKey === undefined
       ? `the text of ${join(dirname(from), 'secret.key')}`
@@ -76,7 +79,14 @@ function describe({ from, to, rows, seconds }: Moved, secretKey: string | undefi
     : `Next: unset DATABASE_URL, and set DATA_DIR to ${dirname(to)}. Its secret.key holds the key.`;
   return [
     `Moved ${rows} rows from ${from} to ${to} in ${seconds} s. Both sides are the same.`,
+    describeImages(images, to),
     next,
     'The source was not changed. Keep it until you trust the target.',
   ];
+}
+
+function describeImages({ copied, left, place }: Moved['images'], to: string): string {
+  if (copied > 0) return `Copied ${count(copied, 'image')} to ${place}.`;
+  if (left === 0 || !to.startsWith('postgres:')) return '';
+  return `${count(left, 'image')} in ${place} ${left === 1 ? 'was' : 'were'} not moved. Copy the files to a bucket, and set MEDIA_DIR to s3://bucket/prefix.`;
 }

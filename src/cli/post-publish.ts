@@ -66,16 +66,11 @@ export function addPublishCommands(group: Command, context: CliContext): void {
     'post publish post_…',
     'post publish post_… --at 2027-01-31T09:00 --time-zone Europe/Berlin',
   );
-
-  const unpublish = command('unpublish', 'Turn a post back into a draft, or cancel its schedule').action(
-    answer(
-      async (services, id: string) => withSchedule(await editPost(services, id, { status: 'draft' }), null),
-      describe('Unpublished'),
-    ),
+  const unpublishing = command('unpublish', 'Make a post a draft again, or cancel its schedule').action(
+    answer((services, id: string) => editPost(services, id, { status: 'draft' }), describe('Unpublished')),
   );
-  examples(unpublish, 'post unpublish post_…');
-
-  const remove = command('delete', 'Move a post to the trash, where it stays for 30 days')
+  examples(unpublishing, 'post unpublish post_…');
+  const deleting = command('delete', 'Move a post to the trash, where it stays for 30 days')
     .option('--for-good', 'Delete it for good, also from the trash')
     .action(
       answer(
@@ -86,12 +81,11 @@ export function addPublishCommands(group: Command, context: CliContext): void {
         ({ id }) => `Deleted: ${id}`,
       ),
     );
-  examples(remove, 'post delete post_…', 'post delete post_… --for-good');
-
-  const restore = command('restore', 'Restore a post from the trash').action(
+  examples(deleting, 'post delete post_…', 'post delete post_… --for-good');
+  const restoring = command('restore', 'Restore a post from the trash').action(
     answer(restorePost, describe('Restored')),
   );
-  examples(restore, 'post restore post_…');
+  examples(restoring, 'post restore post_…');
 }
 
 async function publish(services: Services, id: string, { at, timeZone }: PublishFlags): Promise<ListedPost> {
@@ -127,12 +121,12 @@ export function describeTrash(
   { page, limit }: TrashOptions,
 ): Text {
   if (totalItems === 0) return 'The trash is empty.';
-  const rows = deleted.map((post) => [
-    post.id,
-    status(post.status),
-    post.deletedAt.slice(0, 10),
-    post.expiresAt.slice(0, 10),
-    post.title,
+  const rows = deleted.map(({ id, status: former, deletedAt, expiresAt, title }) => [
+    id,
+    status(former),
+    deletedAt.slice(0, 10),
+    expiresAt.slice(0, 10),
+    title,
   ]);
   const more = totalItems > page * limit ? ` --page ${page + 1} shows more.` : '';
   return [

@@ -291,8 +291,8 @@ function describePage(
   const rows = posts.map((post) => {
     const { scheduledFor } = post;
     const day = (scheduledFor ?? post.createdAt).slice(0, 10);
-    const state = status(scheduledFor === null ? post.status : 'scheduled');
-    return [post.id, state, post.contentType, day, post.title];
+    const current = scheduledFor === null ? post.status : 'scheduled';
+    return [post.id, status(current), post.contentType, day, post.title];
   });
   const more = totalItems > page * limit ? ` --page ${page + 1} shows more.` : '';
   return [
@@ -306,8 +306,8 @@ function describePost(post: ListedPost) {
     Post: post.id,
     Title: post.title,
     Type: post.contentType,
-    Status: status(post.status),
-    Scheduled: post.scheduledFor,
+    Status: status(post.scheduledFor === null ? post.status : 'scheduled'),
+    'Scheduled for': post.scheduledFor,
     Created: post.createdAt,
     Updated: post.updatedAt,
     Source: post.sourceMetadata === null ? null : JSON.stringify(post.sourceMetadata),

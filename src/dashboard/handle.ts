@@ -1,6 +1,6 @@
 import type { Actor } from '../audit/model.ts';
 import { clientAddress as addressOf, requestIdOf } from '../http/request.ts';
-import { page as pageResponse, seeOther } from '../http/respond.ts';
+import { pageData, page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { countDraftsToReview, countSuggestions } from '../posts/list-store.ts';
 import type { Guard } from '../users/guard.ts';
@@ -77,7 +77,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         if ('kind' in admitted) answer = admitted;
         else {
           visit = admitted;
-          if (page.method === 'POST') {
+          if (page.method === 'POST' && page.isUpload !== true) {
             visit.form = await readBody(page.access === 'anyone' ? 'anyone' : 'user', visit);
           }
           if (page.path.includes('/integrations/')) deps.extendTimeout?.(request);
@@ -96,6 +96,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
       } catch (error) {
         answer = troubleAbout(deps, request, error);
       }
+      if (answer.kind === 'data') return pageData(answer.value, answer.status, cookies.changes());
       if (answer.kind === 'fragment') return pageResponse(renderFragment(answer), 200, cookies.changes());
       if (notice !== null) cookies.set('notice', '', 0);
       let html: string;
@@ -143,7 +144,8 @@ async function admit(page: Page, visit: Visit): Promise<Visit | MemberVisit | Vi
 /** Signing in leads back to a GET, which would lose the form. */
 async function askToSignIn(visit: Visit): Promise<View> {
   const form = await readBody('anyone', visit).catch((error) => {
-    if (error instanceof AppError && error.status === 413) return null;
+    // Too large, or a file.
+    if (error instanceof AppError && (error.status === 413 || error.status === 415)) return null;
     throw error;
   });
   return signedOutPage(visit.url.pathname + visit.url.search, form);

@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts';
+import type { CheckTemplates } from '../drafts/check.ts';
 import type { Compose } from '../drafts/model.ts';
 import type { Fetch, UploadBudget } from '../http/request.ts';
 import type { Organization, OrganizationCreation } from '../organizations/model.ts';
@@ -6,12 +7,14 @@ import type { Guard } from '../users/guard.ts';
 import type { Membership, Role, User } from '../users/model.ts';
 import type { Fragment, View } from './view/document.tsx';
 
-export { fragment, type View, view } from './view/document.tsx';
+export { type Fragment, fragment, type View, view } from './view/document.tsx';
 
 export interface DashboardDeps extends Deps {
   readonly compose: Compose;
   /** Renders long Markdown in a thread. Rejects with `AppError` when it takes too long. Absent: there is no thread. */
   readonly render?: (markdown: string) => Promise<string>;
+  /** Checks templates in a thread that is kept. Absent: in one of its own. */
+  readonly check?: CheckTemplates;
   readonly self: Fetch;
   /** Absent: owners of one. */
   readonly organizationCreation?: OrganizationCreation;
@@ -54,7 +57,14 @@ export interface MemberVisit extends UserVisit {
   base: string;
 }
 
-export type Answer = View | Fragment | Redirect;
+/** JSON for a script. */
+export interface Data {
+  kind: 'data';
+  value: unknown;
+  status: number;
+}
+
+export type Answer = View | Fragment | Redirect | Data;
 
 export interface Redirect {
   kind: 'redirect';
@@ -82,6 +92,8 @@ export interface Page {
   path: string;
   access: keyof Visitors;
   handle: (visit: never) => Promise<Answer>;
+  /** The handler reads the body itself, which holds a file. */
+  isUpload?: boolean;
 }
 
 const pageOf =
@@ -94,6 +106,13 @@ const pageOf =
 
 export const get = pageOf('GET');
 export const post = pageOf('POST');
+
+/** A form with a file, which the handler reads. */
+export const upload: typeof post = (...page) => ({ ...post(...page), isUpload: true });
+
+export function data(value: unknown, status = 200): Data {
+  return { kind: 'data', value, status };
+}
 
 /** 303: the browser opens the page with a GET, so a reload posts nothing again. */
 export function redirect(to: string, done?: string, undo?: string): Redirect {

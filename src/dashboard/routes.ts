@@ -16,11 +16,15 @@ import { integrationPages } from './pages/integrations/one.tsx';
 import { placePages } from './pages/integrations/places.tsx';
 import { tokenPages } from './pages/integrations/token.tsx';
 import { linkPages } from './pages/links.tsx';
+import { imageListPages } from './pages/media/list.tsx';
+import { imagePages } from './pages/media/one.tsx';
+import { autosavePages } from './pages/posts/autosave.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
 import { listPages } from './pages/posts/list.tsx';
 import { selectionPages } from './pages/posts/selection.tsx';
 import { suggestionPages } from './pages/posts/suggestion.tsx';
 import { trashPages } from './pages/posts/trash.tsx';
+import { versionPages } from './pages/posts/versions.tsx';
 import { auditPages } from './pages/settings/audit.tsx';
 import { keyPages } from './pages/settings/keys.tsx';
 import { memberPages } from './pages/settings/members.tsx';
@@ -38,8 +42,12 @@ export const pages: readonly Page[] = [
   ...listPages,
   ...selectionPages,
   ...editorPages,
+  ...autosavePages,
   ...suggestionPages,
+  ...imageListPages,
+  ...imagePages,
   ...trashPages,
+  ...versionPages,
   ...deliveryLogPages,
   ...deliveryPages,
   ...integrationListPages,

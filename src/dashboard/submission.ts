@@ -5,6 +5,7 @@ import { AppError } from '../lib/app-error.ts';
 import { requireValid } from '../lib/validation.ts';
 import { claimFormMark, deleteFormMark } from '../users/form-mark-store.ts';
 import { type Answer, type Page, post, type Visit, type Visitors } from './page.ts';
+import type { Problem } from './view/form.tsx';
 
 /** With a session: a post of 200,000 characters several times, at 256 kbit/s. Without: an email address and a password. */
 const LIMITS = {
@@ -97,6 +98,7 @@ export function readFields<Schema extends TObject>(schema: Schema, form: URLSear
 export interface FieldState extends Pick<FieldOptions, 'hint' | 'autoComplete'> {
   label: string;
   name: string;
+  id?: string;
   type?: NonNullable<FieldOptions['inputType']>;
   value?: string;
   error: string | null;
@@ -104,12 +106,14 @@ export interface FieldState extends Pick<FieldOptions, 'hint' | 'autoComplete'> 
 
 /**
  * How to show a form: with these values, and the error that it was refused with. `problem` is about the form as a
- * whole. A password is never shown again.
+ * whole, or has the invalid fields. A password is never shown again. `ids`: the ids of fields whose name another form of
+ * the page has too.
  */
 export function formState<Schema extends TObject>(
   schema: Schema,
   values: URLSearchParams | Readonly<Record<string, string>>,
   error?: AppError | null,
+  ids: Readonly<Record<string, string>> = {},
 ) {
   const typed = new URLSearchParams(values);
   // The path of a value in a list leads into its field: `tag.0`.
@@ -125,6 +129,7 @@ export function formState<Schema extends TObject>(
       label,
       name,
       error: wrong === undefined ? null : sentence,
+      ...(ids[name] !== undefined && { id: ids[name] }),
       ...(hint !== undefined && { hint }),
       ...(inputType !== undefined && { type: inputType }),
       ...(autoComplete !== undefined && { autoComplete }),
@@ -136,8 +141,11 @@ export function formState<Schema extends TObject>(
     stateOf(name, field),
   ]);
   const fields: Record<Extract<keyof Static<Schema>, string>, FieldState> = Object.fromEntries(states);
-  const isAboutField = Object.values<FieldState>(fields).some((field) => field.error !== null);
-  return { fields, problem: error == null || isAboutField ? null : asSentence(error.message) };
+  const wrong = Object.values<FieldState>(fields).flatMap(({ name, id = `field-${name}`, error }) =>
+    error === null ? [] : [{ id, error }],
+  );
+  const problem: Problem | null = error == null ? null : wrong.length > 0 ? wrong : asSentence(error.message);
+  return { fields, problem };
 }
 
 function asSentence(text: string): string {

@@ -2,6 +2,7 @@ import { and, desc, eq, gte, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { prepared, type ReadTx } from '../../db/engine.ts';
 import { deliveries } from '../../db/schema/integrations.ts';
+import { deliveryResults } from '../../db/schema/triggers.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { IntegrationType } from '../providers/index.ts';
 import { type Delivery, type DeliveryStatus, isTaken } from './model.ts';
@@ -19,7 +20,12 @@ export interface LogFilter {
   /** The entry's id, or the provider's delivery id. */
   anyId?: string | undefined;
   since?: Date | undefined;
+  result?: ResultFilter | undefined;
 }
+
+/** What became of a delivery, for any of the triggers. `none`: no trigger received it. */
+export const resultFilters = ['draft', 'suggested', 'waiting', 'filtered', 'failed', 'none'] as const;
+export type ResultFilter = (typeof resultFilters)[number];
 
 /** The matching entries, newest first; `page` counts from 1. */
 export async function listDeliveries(
@@ -99,7 +105,11 @@ const isToo = (column: SQLiteColumn, value: string | undefined) =>
 function logFilters(organization: string, { integrationId: integration, anyId, status, ...rest }: LogFilter) {
   const { organizationId, integrationId, integrationType } = deliveries;
   const since = rest.since && gte(deliveries.createdAt, rest.since.toISOString());
-  const others = and(is(integrationType, rest.integrationType), is(deliveries.event, rest.event));
+  const others = and(
+    is(integrationType, rest.integrationType),
+    is(deliveries.event, rest.event),
+    rest.result && hasResult(rest.result),
+  );
   if (anyId !== undefined) {
     const within = or(eq(deliveries.id, anyId), eq(deliveries.referenceId, anyId));
     const owners = and(isToo(organizationId, organization), isToo(integrationId, integration));
@@ -119,6 +129,17 @@ function logFilters(organization: string, { integrationId: integration, anyId, s
         since,
         beside: and(isToo(organizationId, organization), beside),
       };
+}
+
+function hasResult(result: ResultFilter): SQL {
+  const isOfEntry = sql`${deliveryResults.deliveryId} = ${deliveries.id}`;
+  if (result === 'none') {
+    const hasData = sql`${deliveries.status} = 'processed' and ${deliveries.data} is not null`;
+    return sql`${hasData} and not exists (select 1 from ${deliveryResults} where ${isOfEntry})`;
+  }
+  const outcomes = sql.raw(result === 'draft' ? "'created', 'updated'" : `'${result}'`);
+  const isResult = sql`${deliveryResults.outcome} in (${outcomes})`;
+  return sql`exists (select 1 from ${deliveryResults} where ${isOfEntry} and ${isResult})`;
 }
 
 /** By the entry's id, or by the provider's delivery id (its newest entry); null when the organization has none. */

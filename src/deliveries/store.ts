@@ -2,6 +2,7 @@ import { and, eq, getTableColumns, isNotNull, lte, ne, or, sql } from 'drizzle-o
 import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { deliveries, deliveryClaims, integrations, repositories } from '../../db/schema/integrations.ts';
 import { organizations } from '../../db/schema/organizations.ts';
+import { deliveryResults } from '../../db/schema/triggers.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS } from './model.ts';
 
@@ -56,7 +57,7 @@ export async function countDelivery(tx: WriteTx, entry: NewDelivery, now: Date):
 
 /** Deletes at most `limit` expired rows. Returns the number deleted. */
 const deleteExpired =
-  (table: typeof deliveries | typeof deliveryClaims) =>
+  (table: typeof deliveries | typeof deliveryClaims | typeof deliveryResults) =>
   async (tx: WriteTx, asOf: Date, limit: number): Promise<number> => {
     const { rowKey } = dialectOf(tx);
     const isExpired = sql`expires_at <= ${asOf.getTime()}`;
@@ -68,6 +69,7 @@ const deleteExpired =
 
 export const deleteExpiredClaims = deleteExpired(deliveryClaims);
 export const deleteExpiredDeliveries = deleteExpired(deliveries);
+export const deleteExpiredResults = deleteExpired(deliveryResults);
 
 const statements = prepared((db) => {
   const values = placeholdersFor(getTableColumns(deliveries));

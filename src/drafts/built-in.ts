@@ -13,7 +13,7 @@ const ISSUES_TITLE = `{% if project %}Done in {{ project.name }}{% elsif team %}
 
 const UPDATE_TITLE = `{{ update.about.name }}: {% if update.health %}{{ update.health | downcase }}{% else %}{{ update.about.kind }} update{% endif %}`;
 
-const CHANGES = `{% for group in groups %}### {{ group.name }}
+export const CHANGES = `{% for group in groups %}### {{ group.name }}
 
 {% for change in group.changes %}- {{ change.line }}
 {% endfor %}
@@ -21,7 +21,7 @@ const CHANGES = `{% for group in groups %}### {{ group.name }}
 
 {% endif %}{% if compareUrl %}[All changes]({{ compareUrl }}){% endif %}`;
 
-const HIGHLIGHTS = `{% for change in highlights %}- {% if change.isBreaking %}Breaking: {% endif %}{{ change.text | cut: 180 | md }}
+export const HIGHLIGHTS = `{% for change in highlights %}- {% if change.isBreaking %}Breaking: {% endif %}{{ change.text | cut: 180 | md }}
 {% endfor %}
 {% if moreCount > 0 %}And {{ moreCount }} more: {% endif %}{{ url }}`;
 
@@ -78,7 +78,7 @@ ${HIGHLIGHTS}`,
 
 const all: Record<ContentType, Record<EventType, Templates>> = { changelog, linkedin_post: linkedinPost };
 
-/** What a trigger writes when its people have not said otherwise. */
+/** The templates of a trigger that has none of its own. */
 export function builtInTemplates(event: EventType, contentType: ContentType): Templates {
   return all[contentType][event];
 }

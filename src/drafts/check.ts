@@ -2,10 +2,17 @@ import type { EventType } from '../events/model.ts';
 import { providers, sampleEvents, samplePayload, toEvent } from '../providers/index.ts';
 import { parseEvent } from '../providers/provider.ts';
 import type { Material, OwnTemplates, Shipped } from './model.ts';
-import { threadedComposer } from './thread.ts';
+import { type Composer, threadedComposer } from './thread.ts';
 
 const REPOSITORY = 'acme/rocket';
 const NOW = new Date('2026-01-31T12:00:00.000Z');
+
+export type CheckTemplates = (event: EventType, templates: OwnTemplates) => Promise<void>;
+
+/** Checks templates in a thread that is there already. */
+export function checkWith({ check }: Pick<Composer, 'check'>): CheckTemplates {
+  return (event, templates) => check(templates, sampleMaterial(event));
+}
 
 /**
  * Tries a trigger's own templates on a sample, in a thread with a time limit. Rejects with `AppError` 400 when one cannot
@@ -14,7 +21,7 @@ const NOW = new Date('2026-01-31T12:00:00.000Z');
 export async function checkTemplates(event: EventType, templates: OwnTemplates): Promise<void> {
   const composer = threadedComposer();
   try {
-    await composer.check(templates, sampleMaterial(event));
+    await checkWith(composer)(event, templates);
   } finally {
     composer.close();
   }

@@ -7,7 +7,7 @@ import { byTime } from './changes/reached.ts';
 import { versionOf } from './links.ts';
 import type { DraftText, Material, OwnTemplates, Recipe } from './model.ts';
 import { checkTemplate, renderBody, renderTitle } from './template.ts';
-import { variablesOf } from './variables.ts';
+import { OPTIONAL_VARIABLES, variablesOf } from './variables.ts';
 
 /**
  * The same recipe and material give the same text. Throws `TemplateError`. Hostile material may take long, so the server
@@ -25,14 +25,13 @@ export function composeDraft(recipe: Recipe, material: Material): DraftText {
   };
 }
 
-/** Variables that the built-in templates read for every event, even if the sample lacks them. */
-const OPTIONAL = ['summary', 'compareUrl', 'url'];
-
 /** Throws `TemplateError` when a template of the trigger's own could not be used. */
 export function checkOwnTemplates({ titleTemplate, bodyTemplate }: OwnTemplates, sample: Material): void {
   // A variable that the sample lacks never exists for the event: a release has no team.
   const known = Object.fromEntries(
-    Object.entries(variablesOf(sample)).filter(([name, value]) => value !== null || OPTIONAL.includes(name)),
+    Object.entries(variablesOf(sample)).filter(
+      ([name, value]) => value !== null || OPTIONAL_VARIABLES.includes(name),
+    ),
   );
   if (titleTemplate !== null) checkTemplate('title', titleTemplate, known);
   if (bodyTemplate !== null) checkTemplate('body', bodyTemplate, known);

@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Post } from '../posts/model.ts';
 import { getPost, readPost } from '../posts/store.ts';
+import { recordVersion } from '../posts/version-store.ts';
 import { writePost } from '../posts/write-store.ts';
 import type { SuggestedLine, Suggestion } from './model.ts';
 import { findDraftOfPost, saveDraft } from './store.ts';
@@ -31,15 +32,17 @@ export async function getSuggestion({ db }: Pick<Deps, 'db'>, postId: string): P
  * events change a draft again. Throws `AppError` 404 when there is no suggestion.
  */
 export async function takeSuggestion(
-  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'actor'>,
   postId: string,
 ): Promise<Post> {
-  return db.write(async (tx) => {
+  return deps.db.write(async (tx) => {
     const { row, suggestion } = await requireSuggestion(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw noSuggestion(postId);
     const { eventKeys, until, ...text } = suggestion;
-    await writePost(tx, { ...post, ...text, updatedAt: clock.now().toISOString() });
+    const after = { ...post, ...text, updatedAt: deps.clock.now().toISOString() };
+    await writePost(tx, after);
+    await recordVersion(tx, deps, { before: post, after, origin: 'suggestion' });
     await saveDraft(tx, { ...row, ...settled, writtenHash: hashOf(text), eventKeys, until });
     return getPost(tx, postId);
   });

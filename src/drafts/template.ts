@@ -20,10 +20,16 @@ import { liquid, render } from './liquid.ts';
 /** Longest title, in characters. */
 const MAX_TITLE = 500;
 
+/** Where a template fails: both count from 1. */
+export interface TemplatePlace {
+  line: number;
+  column: number;
+}
+
 /** A template that cannot be used. The message names the template, the line, the column and the problem. */
 export class TemplateError extends AppError {
-  constructor(message: string, cause?: unknown) {
-    super(400, message, { cause });
+  constructor(message: string, place?: TemplatePlace, cause?: unknown) {
+    super(400, message, { cause, ...(place && { details: { place } }) });
   }
 }
 
@@ -65,7 +71,7 @@ function requireKnown(name: string, templates: Template[], known: Record<string,
   for (const variable of Object.values(liquid.analyzeSync(templates).globals).flat()) {
     const problem = findUnknown(variable, known);
     const { row, col } = variable.location;
-    if (problem !== null) throw new TemplateError(`${name} template, line ${row}, column ${col}: ${problem}`);
+    if (problem !== null) throw templateError(name, problem, { line: row, column: col });
   }
   for (const template of templates) {
     const children = toValueSync(template.children?.(false, true) ?? []) as Template[];
@@ -135,9 +141,14 @@ function explained<Result>(name: string, source: string, work: () => Result): Re
       : '';
     const token = LiquidError.is(error) && error.token.input === source ? error.token : null;
     const [line, column] = token?.getPosition() ?? [];
-    const place = line === undefined ? '' : `, line ${line}, column ${column}`;
-    throw new TemplateError(`${name} template${place}: ${explanations[said] ?? said}${unknown}`, error);
+    const place = line === undefined || column === undefined ? undefined : { line, column };
+    throw templateError(name, `${explanations[said] ?? said}${unknown}`, place, error);
   }
+}
+
+function templateError(name: string, problem: string, place?: TemplatePlace, cause?: unknown) {
+  const at = place === undefined ? '' : `, line ${place.line}, column ${place.column}`;
+  return new TemplateError(`${name} template${at}: ${problem}`, place, cause);
 }
 
 /** Markdown with at most one empty line at a time, without white space around it. What is in fenced code stays. */

@@ -12,7 +12,8 @@ self.onmessage = ({ data }: MessageEvent<ThreadRequest>) => {
   try {
     answer = { result: work(data) };
   } catch (error) {
-    answer = { error: { status: error instanceof AppError ? error.status : 500, message: messageOf(error) } };
+    const { status, details } = error instanceof AppError ? error : { status: 500, details: {} };
+    answer = { error: { status, message: messageOf(error), details } };
   }
   self.postMessage(answer);
 };

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { AppError } from '../lib/app-error.ts';
+import { AppError, type AppErrorOptions } from '../lib/app-error.ts';
 import type { Compose, Material, OwnTemplates, Recipe } from './model.ts';
 
 /** How long one request may take, in milliseconds. Most take one or two. */
@@ -18,7 +18,9 @@ export type ThreadRequest =
   | { recipe: Recipe; material: Material }
   | { templates: OwnTemplates; material: Material }
   | { markdown: string };
-export type ThreadAnswer = { result: unknown } | { error: { status: number; message: string } };
+export type ThreadAnswer =
+  | { result: unknown }
+  | { error: { status: number; message: string; details?: AppErrorOptions['details'] } };
 
 export interface Composer {
   compose: Compose;
@@ -109,7 +111,10 @@ export function threadedComposer({
   function enqueue<Result>(request: ThreadRequest): Promise<Result> {
     const next = last.then(async () => {
       const answer = await ask(request);
-      if ('error' in answer) throw new AppError(answer.error.status, answer.error.message);
+      if ('error' in answer) {
+        const { status, message, details = {} } = answer.error;
+        throw new AppError(status, message, { details });
+      }
       return answer.result as Result;
     });
     last = next.catch(() => undefined);

@@ -9,7 +9,10 @@ import type { Material, Shipped } from './model.ts';
 /** Keeps a changelog within the limit of a post, in characters. */
 const MAX_LINES_LENGTH = 150_000;
 
-/** The variables of templates, a function of the material. docs/drafts.md lists them. */
+/** Variables that the built-in templates read for every event, even if the sample lacks them. */
+export const OPTIONAL_VARIABLES: readonly string[] = ['summary', 'compareUrl', 'url'];
+
+/** The variables of templates, a function of the material. `variable-list.ts` describes them. */
 export function variablesOf(material: Material): Record<string, unknown> {
   const { branch, isDefaultBranch, release, project, update, team, inProject } = material;
   const notes = safe(release?.data.notes);
@@ -26,7 +29,7 @@ export function variablesOf(material: Material): Record<string, unknown> {
     changes: lines,
     groups: groupChanges(lines),
     omitted,
-    highlights: shown,
+    highlights: shown.map((change) => ({ ...change, line: changeLine(change) })),
     moreCount: changes.length - shown.length,
     authors: [...new Set(changes.flatMap(({ authors }) => authors))],
     summary: text === null ? null : firstParagraph(text, release === null),

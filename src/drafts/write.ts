@@ -1,9 +1,11 @@
 import type { WriteTx } from '../../db/engine.ts';
 import type { AuditContext } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
+import { withoutMediaOrigin } from '../markdown/media.ts';
 import type { ContentType, OwnedPost, Post } from '../posts/model.ts';
 import { recordPost, removePost } from '../posts/service.ts';
 import { readPost } from '../posts/store.ts';
+import { recordVersion } from '../posts/version-store.ts';
 import { writePost } from '../posts/write-store.ts';
 import type { DraftText } from './model.ts';
 import {
@@ -40,29 +42,46 @@ export interface NewDraft {
  * `kept`: a person has published, edited or deleted the post. `suggested`: likewise, and the newer text is a suggestion.
  * `closed`: a person has published or deleted the rolling draft; plan again, because newer events belong in a new one.
  */
-export type Written = 'created' | 'updated' | 'unchanged' | 'removed' | 'kept' | 'suggested' | 'closed';
+export type Outcome = 'created' | 'updated' | 'unchanged' | 'removed' | 'kept' | 'suggested' | 'closed';
+
+export interface Written {
+  outcome: Outcome;
+  /** Null without a post. */
+  postId: string | null;
+  /** The events that the draft has, or had before. */
+  eventKeys: string[];
+}
 
 type Needs = AuditContext & Pick<Deps, 'ids'>;
 
 /** Writes a draft, except over what a person has changed. */
 export async function writeDraft(tx: WriteTx, deps: Needs, draft: NewDraft): Promise<Written> {
+  const { eventKeys } = draft;
   const row =
     (await findDraft(tx, draft.name)) ?? (await takeOverOpen(tx, draft)) ?? (await moveBranch(tx, draft));
-  if (row === null) return draft.text === null ? 'unchanged' : create(tx, deps, draft, draft.text);
+  if (row === null) {
+    if (draft.text === null) return { outcome: 'unchanged', postId: null, eventKeys };
+    return { outcome: 'created', postId: await create(tx, deps, draft, draft.text), eventKeys };
+  }
   const post = await readPost(tx, row.postId);
   const decision = decide(row, post, draft, deps.clock.now().toISOString());
-  if (decision.written === 'removed') {
+  const { outcome } = decision;
+  if (outcome === 'removed') {
     await removePost(tx, deps, row.postId);
     await deleteDraft(tx, row);
   }
-  if (decision.post !== undefined) await writePost(tx, decision.post);
+  if (decision.post !== undefined) {
+    await writePost(tx, decision.post);
+    await recordVersion(tx, deps, { before: post, after: decision.post, origin: 'trigger' });
+  }
   if (decision.row !== undefined) await saveDraft(tx, decision.row);
-  if (decision.written === 'closed') await renameDraft(tx, row, { subject: closedSubject(row.postId) });
-  return decision.written;
+  if (outcome === 'closed') await renameDraft(tx, row, { subject: closedSubject(row.postId) });
+  const postId = post === null || outcome === 'removed' ? null : post.id;
+  return { outcome, postId, eventKeys: [...new Set([...row.eventKeys, ...eventKeys])] };
 }
 
 interface Decision {
-  written: Written;
+  outcome: Outcome;
   /** The draft's new state. */
   row?: DraftRow;
   /** The post's new version. */
@@ -72,10 +91,10 @@ interface Decision {
 /** `post` is null after a person deleted it. */
 function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: string): Decision {
   const { isOpen, text, eventKeys, until } = draft;
-  if (isOpen && post?.status !== 'draft') return { written: 'closed', row: { ...row, ...settled } };
-  if (post === null) return { written: 'kept' };
+  if (isOpen && post?.status !== 'draft') return { outcome: 'closed', row: { ...row, ...settled } };
+  if (post === null) return { outcome: 'kept' };
   const isTouched = post.status === 'published' || hashOf(post) !== row.writtenHash;
-  if (text === null) return { written: isTouched ? 'kept' : 'removed' };
+  if (text === null) return { outcome: isTouched ? 'kept' : 'removed' };
   const hash = hashOf(text);
   const asWritten = { ...row, ...settled, writtenHash: hash, eventKeys, until };
 
@@ -83,29 +102,31 @@ function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: str
     const createdAt = post.isDateSet ? post.createdAt : earlier(until, now);
     const next = { ...post, ...text, createdAt };
     if (!Bun.deepEquals(next, post)) {
-      return { written: 'updated', post: { ...next, updatedAt: now }, row: asWritten };
+      return { outcome: 'updated', post: { ...next, updatedAt: now }, row: asWritten };
     }
     const hasSameEvents = Bun.deepEquals(row.eventKeys, eventKeys);
-    return hasSameEvents ? { written: 'unchanged' } : { written: 'unchanged', row: asWritten };
+    return hasSameEvents ? { outcome: 'unchanged' } : { outcome: 'unchanged', row: asWritten };
   }
 
   // The person wrote the same text.
-  if (hash === hashOf(post)) return { written: 'unchanged', row: asWritten };
+  if (hash === hashOf(post)) return { outcome: 'unchanged', row: asWritten };
   // Don't suggest a text again that was there before, or that a person dismissed.
   const isNew = hash !== row.writtenHash && hash !== row.dismissedHash;
   const { title, markdown, content } = text;
   const suggestion = isNew ? { title, markdown, content, eventKeys, until } : null;
-  const written = isNew ? 'suggested' : 'kept';
+  const outcome = isNew ? 'suggested' : 'kept';
   return Bun.deepEquals(suggestion, row.suggestion)
-    ? { written }
-    : { written, row: { ...row, suggestion, suggestedAt: isNew ? now : null } };
+    ? { outcome }
+    : { outcome, row: { ...row, suggestion, suggestedAt: isNew ? now : null } };
 }
 
 /** The state of a draft without a suggestion. */
 export const settled = { suggestion: null, suggestedAt: null };
 
 export function hashOf({ title, markdown, content }: Pick<Post, 'title' | 'markdown' | 'content'>): string {
-  return Bun.SHA256.hash(JSON.stringify([title, markdown, content]), 'base64');
+  // A new PUBLIC_URL changes the addresses of images, which is no edit.
+  const text = withoutMediaOrigin(JSON.stringify([title, markdown, content]));
+  return Bun.SHA256.hash(text, 'base64');
 }
 
 /** Turns the rolling draft into the one of the release that closes it, when they share events. */
@@ -130,7 +151,7 @@ async function moveBranch(tx: WriteTx, { name, releaseOf, text }: NewDraft): Pro
   return { ...moved, scope: name.scope };
 }
 
-async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText): Promise<Written> {
+async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText): Promise<string> {
   const { name, organizationId, contentType, publish, eventKeys, until } = draft;
   const id = deps.ids.newId('post');
   const now = deps.clock.now().toISOString();
@@ -154,7 +175,7 @@ async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText
     until,
     dismissedHash: null,
   });
-  return 'created';
+  return id;
 }
 
 /** No post is dated in the future, whatever the provider's clock says. */

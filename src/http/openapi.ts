@@ -53,7 +53,10 @@ export function documented(documentation: Documentation) {
 }
 
 const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema });
-const always = (description: string, schema?: object) => ({ ...header(description, schema), required: true });
+export const always = (description: string, schema?: object) => ({
+  ...header(description, schema),
+  required: true,
+});
 
 const cachingHeaders = {
   ETag: always(

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip, type ZlibOptions } from 'node:zlib';
+import type { ByteRange } from '../lib/bucket.ts';
 
 const commonHeaders = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
 
@@ -74,6 +75,40 @@ export function publicContent(
 /** A file whose name contains its hash, so that browsers keep it forever. */
 export function asset(request: Request, content: Rendered, type: string): Response | Promise<Response> {
   return negotiated(request, content, { 'content-type': type }, 'public, max-age=31536000, immutable');
+}
+
+/** A file that everybody may read and caches may keep: its address names one content. */
+const fileHeaders = {
+  ...commonHeaders,
+  'cache-control': 'public, max-age=31536000, immutable',
+  // Opened as a page it runs nothing.
+  'content-security-policy': "default-src 'none'; sandbox",
+  'cross-origin-resource-policy': 'cross-origin',
+  'accept-ranges': 'bytes',
+};
+
+/** The DOM's types, which a dependency loads, lack it. */
+type FromIterable = { from(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> };
+
+/** 200 or 206 with a file of `size` bytes, as it is read. */
+export function fileResponse(
+  body: AsyncIterable<Uint8Array>,
+  { type, etag, size, range }: { type: string; etag: string; size: number; range: ByteRange | null },
+): Response {
+  const { first, last } = range ?? { first: 0, last: size - 1 };
+  const headers = {
+    ...fileHeaders,
+    'content-type': type,
+    'content-length': String(last - first + 1),
+    etag,
+    ...(range && { 'content-range': `bytes ${first}-${last}/${size}` }),
+  };
+  const stream = (ReadableStream as unknown as FromIterable).from(body);
+  return new Response(stream, { status: range === null ? 200 : 206, headers });
+}
+
+export function notModifiedFile(etag: string): Response {
+  return new Response(null, { status: 304, headers: { ...fileHeaders, etag } });
 }
 
 function negotiated(
@@ -180,6 +215,12 @@ export function page(html: string, status: number, cookies: readonly string[], m
     ...more,
   };
   return new Response(html, { status, headers: withCookies(headers, cookies) });
+}
+
+/** JSON for a script of a page. */
+export function pageData(value: unknown, status: number, cookies: readonly string[]): Response {
+  const headers = { ...jsonHeaders, 'cache-control': 'no-store' };
+  return new Response(JSON.stringify(value), { status, headers: withCookies(headers, cookies) });
 }
 
 /** 303 after a form. Escapes characters that a header cannot hold. */

@@ -32,6 +32,21 @@ export async function findApi(
   return token === null ? null : openProviderApi(type, token);
 }
 
+/** Headers for images of an integration's provider, with its token. None without a token that can be decrypted. */
+export async function imageAccess(
+  { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
+  providerUrls: Readonly<Record<string, string>>,
+  integrationId: string,
+): Promise<(url: URL) => Record<string, string>> {
+  const found = await db.read((tx) => findSealedIntegration(tx, integrationId));
+  const sealed = found?.token ?? null;
+  const token = sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(integrationId)));
+  const api = found && providerOf(found.type).api;
+  const baseUrl = providerUrls[found?.type ?? ''];
+  if (token === null || !api || baseUrl === undefined) return () => ({});
+  return (url) => api.imageAccess(url, baseUrl, token) ?? {};
+}
+
 /** Throws `IntegrationProblem` `no_token`. */
 export async function requireApi(deps: ApiNeeds, integration: HookWork['integration']): Promise<ProviderApi> {
   const api = await findApi(deps, integration);

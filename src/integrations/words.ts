@@ -1,5 +1,6 @@
 import { ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
+import { isLocal } from './doctor.ts';
 import type { IntegrationType } from './model.ts';
 
 // Codes, and the sentences that the command line and the dashboard share. Each adds its own commands or buttons.
@@ -214,3 +215,11 @@ export const fixes: Readonly<Record<string, string>> = {
     'Set PUBLIC_URL to an address that providers can reach, or use a tunnel during development (docs/webhooks.md)',
   use_https: 'Put a proxy with TLS in front of it, and set PUBLIC_URL to its https address',
 };
+
+/** Warns of a URL that the provider, or null for any, cannot reach over the internet. Null for a public one. */
+export function describeLocalAddress(type: IntegrationType | null, url: string): string | null {
+  if (!isLocal(url)) return null;
+  const { origin } = new URL(url);
+  const who = type === null ? 'Webhooks' : providerOf(type).name;
+  return `${who} can't reach ${origin} from the internet. Set PUBLIC_URL to the public address of this server, or use a tunnel.`;
+}

@@ -1,4 +1,5 @@
 import { names } from './html.ts';
+import { MEDIA_PATH } from './media.ts';
 import { safeMarkdown } from './safe.ts';
 
 /** Elements of text. None of them runs, loads or asks for something. */
@@ -29,7 +30,7 @@ export function renderMarkdown(markdown: string): string {
   return allowOnly(isBalanced(linked) ? linked : Bun.markdown.html(safe));
 }
 
-/** Drops everything that is not listed above. Pictures become links, since the page requests nothing of other sites. */
+/** Drops everything that is not listed above. Other sites' images become links: a page requests nothing of others. */
 export function allowOnly(html: string): string {
   let openLinks = 0;
   return new HTMLRewriter()
@@ -37,7 +38,8 @@ export function allowOnly(html: string): string {
       element(element) {
         const { tagName } = element;
         if (tagName === 'img') {
-          element.replace(pictureLink(element, openLinks > 0), { html: true });
+          if (MEDIA_PATH.test(element.getAttribute('src') ?? '')) keepImage(element);
+          else element.replace(pictureLink(element, openLinks > 0), { html: true });
         } else if (SWALLOWED.has(tagName)) {
           element.remove();
         } else if (
@@ -70,6 +72,15 @@ function keepAllowed(element: HTMLRewriterTypes.Element): void {
     element.setAttribute('disabled', '');
     element.setAttribute('aria-label', element.hasAttribute('checked') ? 'Done' : 'To do');
   }
+}
+
+/** An image of our own. */
+function keepImage(element: HTMLRewriterTypes.Element): void {
+  for (const [name = ''] of [...element.attributes]) {
+    if (name !== 'src' && name !== 'alt' && name !== 'title') element.removeAttribute(name);
+  }
+  if (!element.hasAttribute('alt')) element.setAttribute('alt', '');
+  element.setAttribute('loading', 'lazy');
 }
 
 /** The description of a picture, with a link to it outside of links. */

@@ -2,10 +2,13 @@ import type { WriteTx } from '../../db/engine.ts';
 import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
 import { deleteExpiredAudit } from '../audit/store.ts';
 import { countExpired } from '../deliveries/count-store.ts';
-import { deleteExpiredClaims, deleteExpiredDeliveries } from '../deliveries/store.ts';
+import { deleteExpiredClaims, deleteExpiredDeliveries, deleteExpiredResults } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { syncHooks } from '../integrations/sync.ts';
+import { imageAccess } from '../integrations/token.ts';
+import { copyImages } from '../media/copies.ts';
+import { sweepFiles } from '../media/service.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { publishDuePosts } from '../posts/schedule.ts';
 import { deleteExpiredTrash } from '../posts/trash-store.ts';
@@ -13,6 +16,7 @@ import { createTriggerWorker, type TriggerDeps } from '../triggers/run.ts';
 import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
 import { deleteExpiredThrottles } from '../users/throttle-store.ts';
+import { mediaAddressJob } from './media-addresses.ts';
 import { BEAT_MS, type Uptime } from './uptime.ts';
 
 /** Something that the server does by itself. */
@@ -43,7 +47,13 @@ export function processJobs(
 }
 
 /** The jobs of the leader. The leader makes the scheduled backups too. */
-export function leaderJobs(deps: Deps): Job[] {
+export function leaderJobs(
+  deps: Deps,
+  {
+    providerApis = {},
+    plainHosts,
+  }: { providerApis?: Readonly<Record<string, string>>; plainHosts?: ReadonlySet<string> } = {},
+): Job[] {
   const { clock, log } = deps;
   const runningSince = clock.now();
   return [
@@ -54,6 +64,16 @@ export function leaderJobs(deps: Deps): Job[] {
     },
     { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
+    mediaAddressJob(deps),
+    {
+      name: 'copy-images',
+      every: 500,
+      run: (signal) => {
+        const accessOf = (integrationId: string) => imageAccess(deps, providerApis, integrationId);
+        return copyImages(deps, { accessOf, ...(plainHosts && { plainHosts }) }, signal);
+      },
+    },
+    { name: 'sweep-images', every: '17 * * * *', run: (signal) => sweepFiles(deps, signal) },
     {
       name: 'sweep',
       every: '*/5 * * * *',
@@ -130,9 +150,9 @@ const BATCH = 100;
 const REST_MS = 5;
 
 /**
- * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries and audit events after their retention,
- * limits on guessing, marks of forms, and posts in the trash after 30 days. In small batches, each a commit of its own, with a rest between them. `signal`
- * ends it early, between two batches.
+ * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries with their results and audit events after
+ * their retention, limits on guessing, marks of forms, and posts in the trash after 30 days. In small batches, each a
+ * commit of its own, with a rest between them. `signal` ends it early, between two batches.
  */
 export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal) {
   // With a key, because deliveries go on meanwhile.
@@ -141,7 +161,13 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
   const deliveryIds = await drainWith(deleteExpiredClaims);
   const logs = await drainWith(deleteExpiredDeliveries);
   // Not counted: scripts read `logs` as entries of the delivery log.
-  const others = [deleteExpiredAudit, deleteExpiredThrottles, deleteExpiredFormMarks, deleteExpiredTrash];
+  const others = [
+    deleteExpiredResults,
+    deleteExpiredAudit,
+    deleteExpiredThrottles,
+    deleteExpiredFormMarks,
+    deleteExpiredTrash,
+  ];
   for (const deleteExpired of others) await drainWith(deleteExpired);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
 }

@@ -7,7 +7,9 @@ import { takeLock } from '../../db/sqlite/lock.ts';
 import { openSqliteSource, openSqliteTarget } from '../../db/sqlite/move.ts';
 import { messageOf } from '../lib/app-error.ts';
 import { bringToDisk } from '../lib/disk.ts';
+import { type FileStore, openFileStore } from '../lib/file-store.ts';
 import { keyFingerprint } from '../lib/secret-box.ts';
+import { parseFileName } from '../media/model.ts';
 import { databaseFile, lockFile, movingFile } from './data-folder.ts';
 import { readSecretKey, writeKeyFile } from './secret-key.ts';
 
@@ -21,6 +23,8 @@ export interface MoveOptions {
   /** A `postgres://` URL, or a folder. */
   to: string;
   report: (progress: Progress) => void;
+  /** Where MEDIA_DIR says that images are. Absent: it is not set. */
+  media?: FileStore | undefined;
 }
 
 /** The result of a move. */
@@ -32,6 +36,14 @@ export interface Moved {
   tables: Record<string, number>;
   rows: number;
   seconds: number;
+  images: MovedImages;
+}
+
+/** `copied`: into the bucket. `left`: still in the folder `place` alone, or null where none are. */
+interface MovedImages {
+  copied: number;
+  left: number;
+  place: string;
 }
 
 const isPostgres = (place: string) => /^postgres(ql)?:\/\//.test(place);
@@ -53,7 +65,8 @@ export async function moveDatabase(options: MoveOptions): Promise<Moved> {
     }
     const moved = await (isPostgres(to) ? moveToPostgres(options) : moveToFolder(options, databaseUrl ?? ''));
     const rows = Object.values(moved.tables).reduce((sum, count) => sum + count, 0);
-    return { ...moved, rows, seconds: Math.round(performance.now() - startedAt) / 1_000 };
+    const images = await moveImages(options, moved.tables.media ?? 0);
+    return { ...moved, rows, images, seconds: Math.round(performance.now() - startedAt) / 1_000 };
   } catch (error) {
     if (error instanceof MoveError) throw error;
     if (error instanceof PostgresError) {
@@ -65,6 +78,22 @@ export async function moveDatabase(options: MoveOptions): Promise<Moved> {
       { cause: error },
     );
   }
+}
+
+/** Copies the files that are in the data folder into the bucket, where MEDIA_DIR names one. */
+async function moveImages({ dataDir, to, media }: MoveOptions, rows: number): Promise<MovedImages> {
+  const folder = openFileStore(join(resolve(dataDir), 'media'));
+  if (rows === 0 || !isPostgres(to)) return { copied: 0, left: 0, place: media?.place ?? folder.place };
+  const names = (await folder.list()).map(({ name }) => name).filter((name) => parseFileName(name) !== null);
+  if (media?.isBucket !== true) return { copied: 0, left: names.length, place: folder.place };
+  const known = new Set((await media.list()).map(({ name }) => name));
+  let copied = 0;
+  for (const name of names) {
+    if (known.has(name)) continue;
+    await media.write(name, await Bun.file(join(folder.place, name)).bytes());
+    copied++;
+  }
+  return { copied, left: 0, place: media.place };
 }
 
 async function moveToPostgres({ dataDir, secretKey, to, report }: MoveOptions) {

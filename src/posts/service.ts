@@ -1,16 +1,19 @@
 import type { Storage, WriteTx } from '../../db/engine.ts';
 import { type AuditAction, describeActor, quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
-import { cutLine, type Ids } from '../lib/text.ts';
+import { cutLine, derivedId } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { invalidField } from '../lib/validation.ts';
+import { withAbsoluteMedia } from '../markdown/media.ts';
 import { toPlainText } from '../markdown/plain-text.ts';
 import { checkRecord, MAX_TITLE } from './fields.ts';
 import type { ContentType, OwnedPost, Post, PostStatus } from './model.ts';
 import { takeSchedule } from './schedule-store.ts';
 import { getPost, readPost } from './store.ts';
-import { insertDeletedPost } from './trash-store.ts';
+import { deleteOrphanedVersions, insertDeletedPost } from './trash-store.ts';
+import { recordVersion } from './version-store.ts';
 import { deletePostRow, settleStagedPost, writePost } from './write-store.ts';
 
 /** A person's change of a post; its plain text follows from the Markdown. */
@@ -21,10 +24,18 @@ interface PostEdit {
   status?: PostStatus | undefined;
   /** The `updatedAt` of the version that the person edited. A later change of the text is not overwritten. */
   seen?: string | undefined;
+  /** Saved without a button: shares a version with other autosaves, and never changes a published post. */
+  isAutosave?: boolean | undefined;
 }
 
-/** Throws `AppError` 400 with the invalid field, 404, and 409 `post_changed` when the text changed since `seen`. */
-export function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promise<Post> {
+/** For services that change texts, and record each version. */
+type WritingDeps = AuditDeps & Pick<Deps, 'ids' | 'publicUrl'>;
+
+/**
+ * Throws `AppError` 400 with the invalid field, 404, 409 `post_changed` when the text changed since `seen`, and 409
+ * `post_published` for an autosave of a published post.
+ */
+export function editPost(deps: WritingDeps, postId: string, edit: PostEdit): Promise<Post> {
   const hasText = edit.title !== undefined || edit.markdown !== undefined;
   return deps.db.write(async (tx) => {
     // A status alone wins over an import in progress, even if the post has it already.
@@ -32,16 +43,21 @@ export function editPost(deps: AuditDeps, postId: string, edit: PostEdit): Promi
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
     const { title = post.title, markdown = post.markdown } = edit;
-    const text = hasText ? checkText({ title, markdown }) : { title, markdown };
+    const text = hasText ? checkText(deps, { title, markdown }) : { title, markdown };
     const isEdited = text.title !== post.title || text.markdown !== post.markdown;
     if (isEdited && edit.seen !== undefined && edit.seen !== post.updatedAt) {
       throw new AppError(409, 'The post was changed meanwhile', { code: 'post_changed' });
+    }
+    if (isEdited && edit.isAutosave && post.status === 'published') {
+      throw new AppError(409, 'The post was published meanwhile', { code: 'post_published' });
     }
     const content =
       text.markdown === post.markdown ? post.content : plainTextFor(post.contentType, text.markdown);
     const edited = { ...post, ...text, content };
     const isWritten = edit.status !== undefined && (await setStatus(tx, deps, edited, edit.status));
     if (isEdited && !isWritten) await writePost(tx, { ...edited, updatedAt: nowOf(deps) });
+    const { isAutosave } = edit;
+    if (isEdited) await recordVersion(tx, deps, { before: post, after: edited, origin: 'edit', isAutosave });
     return getPost(tx, postId);
   });
 }
@@ -73,42 +89,52 @@ export function withStatus(post: OwnedPost, status: PostStatus, publishedAt: str
   return { ...post, status, ...(isFirstPublication && { createdAt: publishedAt, isDateSet: true }) };
 }
 
-type CreateDeps = Pick<AuditDeps, 'db' | 'clock'> & { ids: Ids };
-
-/** A draft by a person. Throws `AppError` 400 with the invalid field. */
+/**
+ * A draft by a person. With a `mark`, which the form makes, the draft is created once: the same mark of the same person
+ * returns the draft that it made before, unchanged. Throws `AppError` 400 with the invalid field.
+ */
 export function createPost(
-  deps: CreateDeps,
+  deps: WritingDeps,
   organizationId: string,
   given: Pick<Post, 'title' | 'markdown' | 'contentType'>,
+  mark?: string,
 ): Promise<Post> {
-  const text = checkText(given);
+  const text = checkText(deps, given);
   const content = plainTextFor(given.contentType, text.markdown);
   const { contentType } = given;
-  const post = newDraft(deps, { ...text, content, contentType, sourceMetadata: null });
+  const id = mark ? derivedId('post', organizationId, deps.actor.id ?? '', mark) : deps.ids.newId('post');
+  const post = newDraft(deps, id, { ...text, content, contentType, sourceMetadata: null });
   return deps.db.write(async (tx) => {
-    await writePost(tx, { ...post, organizationId, isDateSet: false });
+    const existing = mark ? await readPost(tx, id) : null;
+    if (existing !== null) return getPost(tx, id);
+    const after = { ...post, organizationId, isDateSet: false };
+    await writePost(tx, after);
+    await recordVersion(tx, deps, { before: null, after, origin: 'edit' });
     return post;
   });
 }
 
 /** A draft with the text of another post. Throws `AppError` 404. */
-export function duplicatePost(deps: CreateDeps, postId: string): Promise<Post> {
+export function duplicatePost(deps: WritingDeps, postId: string): Promise<Post> {
   return deps.db.write(async (tx) => {
     const original = await readPost(tx, postId);
     if (original === null) throw notFound('post', postId);
-    const copy = newDraft(deps, { ...original, title: cutLine(`Copy of ${original.title}`, MAX_TITLE) });
-    await writePost(tx, { ...original, ...copy, isDateSet: false });
+    const title = cutLine(`Copy of ${original.title}`, MAX_TITLE);
+    const copy = newDraft(deps, deps.ids.newId('post'), { ...original, title });
+    const after = { ...original, ...copy, isDateSet: false };
+    await writePost(tx, after);
+    await recordVersion(tx, deps, { before: null, after, origin: 'edit' });
     return copy;
   });
 }
 
 type Text = Pick<Post, 'title' | 'markdown' | 'content' | 'contentType' | 'sourceMetadata'>;
 
-function newDraft({ clock, ids }: Pick<CreateDeps, 'clock' | 'ids'>, text: Text): Post {
+function newDraft({ clock }: Pick<WritingDeps, 'clock'>, id: string, text: Text): Post {
   const { title, content, markdown, contentType, sourceMetadata } = text;
   const now = clock.now().toISOString();
   return {
-    id: ids.newId('post'),
+    id,
     title,
     content,
     markdown,
@@ -146,11 +172,13 @@ export async function datePost(deps: AuditDeps, postId: string, date: Date | nul
 }
 
 /** Turns a post into one of another type, with the plain text that belongs to it. Throws `AppError` 404. */
-export function changeType(deps: AuditDeps, postId: string, contentType: ContentType): Promise<Post> {
+export function changeType(deps: WritingDeps, postId: string, contentType: ContentType): Promise<Post> {
   return changePost(deps, postId, async (tx, post) => {
     if (contentType === post.contentType) return;
     const content = plainTextFor(contentType, post.markdown);
-    await writePost(tx, { ...post, contentType, content, updatedAt: nowOf(deps) });
+    const after = { ...post, contentType, content, updatedAt: nowOf(deps) };
+    await writePost(tx, after);
+    await recordVersion(tx, deps, { before: post, after, origin: 'edit' });
     const more = ` to ${contentType.replaceAll('_', ' ')}`;
     await recordPost(tx, deps, 'post.changed', post, { verb: 'changed the type of', more });
   });
@@ -204,6 +232,7 @@ export async function moveToTrash(tx: WriteTx, deps: AuditContext, post: OwnedPo
 export async function removePost(tx: WriteTx, deps: AuditContext, postId: string): Promise<boolean> {
   await settleStagedPost(tx, postId);
   const removed = await deletePostRow(tx, postId);
+  await deleteOrphanedVersions(tx, [postId]);
   if (removed !== null) await recordPost(tx, deps, 'post.deleted', removed);
   return removed !== null;
 }
@@ -238,9 +267,10 @@ export async function savePosts(db: Storage, posts: readonly Omit<OwnedPost, 'is
   });
 }
 
-/** Normalizes and checks a person's text. Browsers end the lines of a form with CRLF. */
-function checkText(given: { title: string; markdown: string }) {
-  const text = { title: given.title.trim(), markdown: given.markdown.replaceAll('\r\n', '\n') };
+/** Normalizes and checks a person's text. Browsers end the lines of a form with CRLF; sites need whole addresses. */
+function checkText({ publicUrl }: Pick<Deps, 'publicUrl'>, given: { title: string; markdown: string }) {
+  const markdown = withAbsoluteMedia(given.markdown.replaceAll('\r\n', '\n'), publicUrl());
+  const text = { title: given.title.trim(), markdown };
   const checked = checkRecord(text);
   if ('problem' in checked) throw invalidField(checked.problem.field, checked.problem.message);
   return text;

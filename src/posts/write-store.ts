@@ -2,6 +2,7 @@ import { and, eq, getTableColumns, min, sql } from 'drizzle-orm';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { imports, postSchedules, posts, stagedPosts } from '../../db/schema/posts.ts';
 import type { OwnedPost } from './model.ts';
+import { readPosts } from './store.ts';
 
 /** Writes a new post or version, which an import in progress no longer overwrites. Throws for a foreign id. */
 export async function writePost(tx: WriteTx, post: OwnedPost): Promise<void> {
@@ -81,10 +82,23 @@ export async function takePiece(tx: WriteTx): Promise<OwnedPost[]> {
   return await tx.delete(stagedPosts).where(eq(stagedPosts.piece, first)).returning(stagedColumns).all();
 }
 
-/** Moves one piece of the applied import into `posts`. Returns the number of posts. */
-export async function movePiece(tx: WriteTx): Promise<number> {
+/**
+ * Moves one piece of the applied import into `posts`. Returns the number of posts. `replaced` gets each post that was
+ * there before.
+ */
+export async function movePiece(
+  tx: WriteTx,
+  replaced: (before: OwnedPost, after: OwnedPost) => Promise<unknown> = async () => undefined,
+): Promise<number> {
   const piece = await takePiece(tx);
-  for (const post of piece) await savePost(tx, post);
+  const current = await readPosts(
+    tx,
+    piece.map(({ id }) => id),
+  );
+  for (const post of piece) {
+    const before = current.get(post.id);
+    if (await savePost(tx, post)) await (before && replaced(before, post));
+  }
   return piece.length;
 }
 

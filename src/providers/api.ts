@@ -11,6 +11,8 @@ export interface ApiSupport {
   listsDeliveries: boolean;
   /** The id of the place that stands for all places; null where a person names each. */
   allPlaces: string | null;
+  /** Headers for an image at the provider's own hosts; null for any other address, which must not get the token. */
+  imageAccess(url: URL, baseUrl: string, token: string): Record<string, string> | null;
   words: {
     /** The label of the field. */
     label: string;

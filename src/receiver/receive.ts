@@ -36,7 +36,7 @@ export interface Arrival {
 /** The body of the response to a delivery that was taken (section 4.4 of the spec). */
 type Received = Static<typeof WebhookReceived>;
 
-export type ReceiverDeps = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log' | 'metrics'>;
+export type ReceiverDeps = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log' | 'metrics' | 'media'>;
 
 /**
  * A delivery waits this long while another process writes. It and the log of its failure share the total, counted from
@@ -152,6 +152,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
   ) {
     const now = clock.now();
     const { integrationId, repositoryId } = entry;
+    const copiesFor = deps.media.files === null ? null : entry.organizationId;
     const { action = null, data = null } = result.outcome === 'processed' ? result.processed : {};
     const fullName = learned?.fullName ?? repository?.fullName ?? null;
     const source = { deliveryId, receivedAt: entry.createdAt, repository: fullName };
@@ -172,7 +173,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
       }
       if (repository !== null && learned !== null) await learnRepository(tx, repository.id, learned);
       if (action !== null && event !== null && known !== null)
-        await handOver(tx, { integrationId, repositoryId, action }, event, known, now);
+        await handOver(tx, { integrationId, repositoryId, action, copiesFor }, entry, event, known, now);
       const status = result.outcome === 'ignored' ? 'ignored' : 'processed';
       const logged = {
         ...entry,

@@ -12,7 +12,7 @@ import { handOver, readHandOver } from '../triggers/hand-over.ts';
  * log holds no event of it.
  */
 export async function replayDelivery(
-  deps: Pick<Deps, 'db' | 'clock' | 'ids'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'media'>,
   delivery: Delivery,
 ): Promise<Delivery> {
   const now = deps.clock.now();
@@ -35,7 +35,11 @@ export async function replayDelivery(
       );
     }
     const event = toEvent(processed);
-    if (event !== null) await handOver(tx, processed, event, await readHandOver(tx, processed, event), now);
+    if (event !== null) {
+      const copiesFor = deps.media.files === null ? null : delivery.organizationId;
+      const known = await readHandOver(tx, processed, event);
+      await handOver(tx, { ...processed, copiesFor }, entry, event, known, now);
+    }
     await insertDelivery(tx, { ...entry, bodyHash: null }, now);
   });
   return entry;

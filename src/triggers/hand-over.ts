@@ -6,10 +6,12 @@ import type { Event, EventSource } from '../events/model.ts';
 import { findEvent, recordEvent } from '../events/store.ts';
 import type { Repository } from '../integrations/model.ts';
 import { toEvent } from '../providers/index.ts';
+import { queueImages } from './images.ts';
 import { branchScope } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
+import { insertResult, type ResultEntry } from './results-store.ts';
 
 /** The rows that `handOver` needs, in one round trip. */
 export async function readHandOver(tx: ReadTx, source: EventSource, event: Event) {
@@ -22,12 +24,14 @@ export async function readHandOver(tx: ReadTx, source: EventSource, event: Event
 }
 
 /**
- * In the delivery's transaction, so that an acknowledged delivery becomes a draft. A repeat changes nothing. `known` was
- * read in the same transaction.
+ * In the delivery's transaction, so that an acknowledged delivery becomes a draft. A repeat changes nothing. `entry` is
+ * its log entry. The last argument but `now` was read in the same transaction.
  */
 export async function handOver(
   tx: WriteTx,
-  delivery: EventSource & { action: string },
+  /** `copiesFor`: the organization for which images are copied; null where there is no place for them. */
+  delivery: EventSource & { action: string; copiesFor: string | null },
+  entry: ResultEntry,
   event: Event,
   { previous, triggers }: Awaited<ReturnType<typeof readHandOver>>,
   now: Date,
@@ -37,23 +41,39 @@ export async function handOver(
   const newest = await recordEvent(tx, delivery, event, previous);
   const versions = previous === null ? [event] : [event, previous];
   const since = versions.map(({ occurredAt }) => occurredAt).sort()[0] ?? event.occurredAt;
+  let isUsed = false;
   // In the order of triggers and scopes: deliveries that queue the same runs at a time must not wait for each other.
   for (const trigger of triggers) {
     const { id: triggerId, filters } = trigger;
     const kind = kinds[trigger.event];
-    if (kind.content.includes(event.type)) {
+    const isContent = kind.content.includes(event.type);
+    if (isContent) {
       const isMatch = kind.matches(filters, newest);
+      isUsed ||= isMatch;
       const key = { triggerId, repositoryId, type: event.type, key: event.key };
       // An edit makes no post, but it may make an event match that arrived before.
       if (!isEdit(delivery, event)) await recordArrival(tx, { ...key, isMatch, draftOnly: false });
       else if (isMatch) await recordMatch(tx, key);
     }
-    const scopes = new Set(versions.map((each) => kind.scopeOf(filters, each, repositoryId)));
-    for (const scope of [...scopes].sort()) {
-      if (scope !== null) await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
+    const scopes = versions.map((each) => kind.scopeOf(filters, each, repositoryId)).filter(isScope);
+    const [scope] = scopes;
+    // An event that matched before may leave its draft.
+    const isMatch = [newest, ...versions].some((each) => kind.matches(filters, each));
+    if (scope !== undefined || isContent) {
+      const outcome = scope === undefined || (isContent && !isMatch) ? 'filtered' : 'queued';
+      const eventKey = `${event.type} ${event.key}`;
+      await insertResult(tx, entry, { triggerId, scope: scope ?? '', eventKey, outcome }, now);
+    }
+    for (const each of [...new Set(scopes)].sort()) {
+      await queueRun(tx, { triggerId, scope: each, since, deliveryId }, now);
     }
   }
+  const { copiesFor: organizationId, integrationId } = delivery;
+  if (isUsed && organizationId !== null)
+    await queueImages(tx, { integrationId, organizationId }, newest, now);
 }
+
+const isScope = (scope: string | null): scope is string => scope !== null;
 
 /** An edit changes something that was shipped before, such as the notes of a release. */
 function isEdit({ action }: { action: string }, { type }: Event): boolean {

@@ -89,10 +89,11 @@ export async function listDueRuns(
   return rows.map(({ run }) => run).filter((run) => !isUnderWay(run));
 }
 
-/** Removes the run, unless an event queued it again since. */
-export async function finishRun(tx: WriteTx, run: DueRun): Promise<void> {
+/** Removes the run. False when an event queued it again since, or its trigger was deleted. */
+export async function finishRun(tx: WriteTx, run: DueRun): Promise<boolean> {
   const isDone = and(isRun(run), eq(triggerRuns.revision, run.revision));
-  await tx.delete(triggerRuns).where(isDone).run();
+  const finished = tx.delete(triggerRuns).where(isDone).returning({ scope: triggerRuns.scope });
+  return (await finished.all()).length > 0;
 }
 
 /** Counts a failed attempt, and retries the run at `dueAt`. */
@@ -107,6 +108,11 @@ export async function giveUpRun(tx: WriteTx, run: DueRun, error: string): Promis
   const status = sql`case when ${isCurrent} then 'failed' else 'queued' end`;
   const attempts = sql`case when ${isCurrent} then ${run.attempts + 1} else 0 end`;
   await tx.update(triggerRuns).set({ error, status, attempts }).where(isRun(run)).run();
+}
+
+/** Delays a run that is not ready. */
+export async function holdRun(tx: WriteTx, run: DueRun, dueAt: Date): Promise<void> {
+  await tx.update(triggerRuns).set({ dueAt: dueAt.getTime() }).where(isRun(run)).run();
 }
 
 /** Delays the run after a failure of the system, which does not count as an attempt. */

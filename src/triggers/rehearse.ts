@@ -2,6 +2,7 @@ import type { ReadTx } from '../../db/engine.ts';
 import { type LogPage, type LogPosition, listLogPage } from '../deliveries/log-store.ts';
 import type { Delivery } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
+import { sampleMaterial } from '../drafts/check.ts';
 import type { Compose, DraftText } from '../drafts/model.ts';
 import { readScope } from '../drafts/store.ts';
 import { eventsInMemory } from '../events/memory.ts';
@@ -72,16 +73,38 @@ export async function previewTrigger(
   triggerId: string,
   delivery: Delivery,
 ): Promise<RehearsedPost[]> {
-  const { trigger, drafts } = await db.read((tx) => planDelivery(tx, triggerId, delivery));
+  const trigger = await db.read((tx) => getTrigger(tx, triggerId));
+  return previewRule({ db }, compose, trigger, delivery);
+}
+
+/** The same for a trigger that is not stored, or not as given. */
+export async function previewRule(
+  { db }: Needs,
+  compose: Compose,
+  trigger: Trigger,
+  delivery: Delivery,
+): Promise<RehearsedPost[]> {
+  const drafts = await db.read((tx) => planDelivery(tx, trigger, delivery));
   const posts = await composePosts(compose, trigger, drafts);
-  if (posts.length === 0) throw noPost(delivery, triggerId, 'no_change');
+  if (posts.length === 0) throw noPost(delivery, trigger.id, 'no_change');
   return posts;
 }
 
+/** The post of a sample event. Throws `TemplateError`. */
+export async function previewSample(
+  compose: Compose,
+  trigger: Trigger,
+  createdAt: string,
+): Promise<RehearsedPost> {
+  const { contentType, publish, event } = trigger;
+  const text = await compose(recipeOf(trigger), sampleMaterial(event));
+  const status = publish ? 'published' : 'draft';
+  return { ...text, contentType, status, createdAt, scope: '', subject: 'sample' };
+}
+
 /** The drafts that include the delivery's event. */
-async function planDelivery(tx: ReadTx, triggerId: string, delivery: Delivery) {
-  const trigger = await getTrigger(tx, triggerId);
-  const { integrationId, filters } = trigger;
+async function planDelivery(tx: ReadTx, trigger: Trigger, delivery: Delivery): Promise<ScopedDraft[]> {
+  const { id: triggerId, integrationId, filters } = trigger;
   if (delivery.integrationId !== integrationId) throw noPost(delivery, triggerId, 'other_integration');
   const { repositories } = await getIntegration(tx, integrationId);
   const shipped = shippedBy(delivery, repositories);
@@ -106,7 +129,7 @@ async function planDelivery(tx: ReadTx, triggerId: string, delivery: Delivery) {
   const plan = await kind.plan({ filters, scope, since: event.occurredAt, events, drafts });
   const keys = keysOf(event);
   const changed = plan.filter(({ eventKeys }) => keys.some((each) => eventKeys.includes(each)));
-  return { trigger, drafts: changed.map((draft) => ({ ...draft, scope })) };
+  return changed.map((draft) => ({ ...draft, scope }));
 }
 
 function noPost({ id }: Delivery, triggerId: string, reason: NoPostReason, type = '') {

@@ -11,14 +11,24 @@ import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText, Recipe } from '../drafts/model.ts';
 import { readScope } from '../drafts/store.ts';
-import { type Written, writeDraft } from '../drafts/write.ts';
+import { type Outcome, writeDraft } from '../drafts/write.ts';
 import { eventReader } from '../events/store.ts';
 import { messageOf } from '../lib/app-error.ts';
+import { readCopies, withCopies } from './images.ts';
 import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
-import { OPEN, type PlannedDraft } from './kinds/kind.ts';
+import { keysOf, OPEN, type PlannedDraft } from './kinds/kind.ts';
 import { backOffMs, type Trigger } from './model.ts';
-import { type DueRun, delayRun, finishRun, giveUpRun, listDueRuns, postponeRun } from './queue-store.ts';
+import {
+  type DueRun,
+  delayRun,
+  finishRun,
+  giveUpRun,
+  holdRun,
+  listDueRuns,
+  postponeRun,
+} from './queue-store.ts';
+import { failResults, settleRest, settleResults } from './results-store.ts';
 import { findTrigger } from './store.ts';
 
 // A run makes the drafts of one scope: read the events, plan the drafts, compose each, write it. A process holds a lease
@@ -33,13 +43,17 @@ const MAX_ERROR_LENGTH = 500;
 /** How long a run waits after the system failed, such as a full disk or a locked database, in milliseconds. */
 const SYSTEM_WAIT_MS = 10_000;
 
+/** How often a run looks for the copies of its images, in milliseconds. */
+const COPY_WAIT_MS = 500;
+
 /** How many due runs to choose from: other processes may be at work on the first ones. */
 const MAX_CANDIDATES = 20;
 
-export type TriggerDeps = AuditDeps & Pick<Deps, 'ids'> & { db: Storage & Pick<Database, 'lease'> };
+export type TriggerDeps = AuditDeps &
+  Pick<Deps, 'ids' | 'publicUrl'> & { db: Storage & Pick<Database, 'lease'> };
 
 /** `db` writes only while the run is this process's own. */
-type Needs = AuditDeps & Pick<Deps, 'ids'>;
+type Needs = AuditDeps & Pick<Deps, 'ids' | 'publicUrl'>;
 
 /** For the server's job: rests after a failure for which not even a delay could be written. Logs each once. */
 export function createTriggerWorker(deps: TriggerDeps, compose: Compose) {
@@ -195,19 +209,26 @@ async function* doRun(
   const { db, clock, log } = deps;
   const write = <Result>(work: (tx: WriteTx) => Promise<Result>) => db.write(work, { key: keyOf(run) });
   const failures: unknown[] = [];
+  let last: Awaited<ReturnType<typeof planRun>> = null;
   try {
     let isClosed = true;
     for (let plans = 0; isClosed && plans < MAX_PLANS; plans++) {
       isClosed = false;
-      const planned = await db.read((tx) => planRun(tx, run));
+      const planned = await db.read((tx) => planRun(tx, run, clock.now()));
       if (planned === null) break;
-      const { trigger, drafts } = planned;
+      last = planned;
+      const { trigger, drafts, copies } = planned;
+      if (copies === null) {
+        const dueAt = new Date(clock.now().getTime() + COPY_WAIT_MS);
+        return await write((tx) => holdRun(tx, run, dueAt));
+      }
       for (const draft of drafts) {
         if (signal?.aborted === true) return;
         try {
-          const text = draft.material === null ? null : await compose(recipeOf(trigger), draft.material);
-          const written = await write((tx) => writePlanned(tx, deps, trigger, run.scope, draft, text));
-          isClosed ||= written === 'closed';
+          const material = draft.material && withCopies(draft.material, copies, deps.publicUrl());
+          const text = material === null ? null : await compose(recipeOf(trigger), material);
+          const outcome = await write((tx) => writePlanned(tx, deps, trigger, run.scope, draft, text));
+          isClosed ||= outcome === 'closed';
         } catch (error) {
           if (endsRun(error)) throw error;
           failures.push(error);
@@ -223,17 +244,30 @@ async function* doRun(
   // An aborted run stays queued.
   if (signal?.aborted === true) return;
   const [failure] = failures;
-  if (failure === undefined) return write((tx) => finishRun(tx, run));
+  if (failure === undefined) {
+    return write(async (tx) => {
+      // An event that arrived since is the next run's.
+      if ((await finishRun(tx, run)) && last !== null) {
+        await settleRest(tx, run, kinds[last.trigger.event], last.closedKeys, clock.now());
+      }
+    });
+  }
   const waitMs = backOffMs[run.attempts];
   const { triggerId, scope, attempts } = run;
   const context = { triggerId, scope, attempts: attempts + 1, err: failure };
+  const fail = (change: (tx: WriteTx, error: string) => Promise<void>) =>
+    write(async (tx) => {
+      const error = shortMessageOf(failure);
+      await change(tx, error);
+      await failResults(tx, run, error, clock.now());
+    });
   if (waitMs === undefined) {
     log.error(context, 'a trigger run failed for the last time and was given up');
-    return write((tx) => giveUpRun(tx, run, shortMessageOf(failure)));
+    return fail((tx, error) => giveUpRun(tx, run, error));
   }
   const dueAt = new Date(clock.now().getTime() + waitMs);
   log.warn({ ...context, nextAttemptAt: dueAt.toISOString() }, 'a trigger run failed; retrying later');
-  return write((tx) => postponeRun(tx, run, shortMessageOf(failure), dueAt));
+  return fail((tx, error) => postponeRun(tx, run, error, dueAt));
 }
 
 /** The run failed through no fault of its own. */
@@ -242,30 +276,32 @@ function endsRun(error: unknown): boolean {
 }
 
 /** Null when the trigger was deleted. */
-async function planRun(tx: ReadTx, { triggerId, scope, since }: DueRun) {
+async function planRun(tx: ReadTx, { triggerId, scope, since }: DueRun, now: Date) {
   const trigger = await findTrigger(tx, triggerId);
   if (trigger === null) return null;
   const { integrationId, filters } = trigger;
   const kind = kinds[trigger.event];
   const repositoryId = kind.isOfBranch ? repositoryOf(scope) : null;
   const events = eventReader(tx, { integrationId, repositoryId, triggerId });
-  const drafts = await readScope(tx, { integrationId, repositoryId }, { triggerId, scope });
-  return { trigger, drafts: await kind.plan({ filters, scope, since, events, drafts }) };
+  const known = await readScope(tx, { integrationId, repositoryId }, { triggerId, scope });
+  const drafts = await kind.plan({ filters, scope, since, events, drafts: known });
+  const copies = await readCopies(tx, integrationId, drafts, now);
+  return { trigger, drafts, closedKeys: known.closedKeys, copies };
 }
 
-/** Writes nothing when the trigger was deleted meanwhile. */
+/** Writes a draft and the results of its events; nothing when the trigger was deleted meanwhile. */
 async function writePlanned(
   tx: WriteTx,
   deps: Needs,
   { id: triggerId, organizationId, contentType, publish, event }: Trigger,
   scope: string,
-  { subject, eventKeys, until, draftOnly }: PlannedDraft,
+  { subject, material, eventKeys, until, draftOnly }: PlannedDraft,
   text: DraftText | null,
-): Promise<Written> {
+): Promise<Outcome> {
   if ((await findTrigger(tx, triggerId)) === null) return 'unchanged';
   const name = event.replaceAll('_', ' ');
   const asTrigger = { ...deps, actor: { type: 'trigger', id: triggerId, name, address: null } } as const;
-  return writeDraft(tx, asTrigger, {
+  const { outcome, ...written } = await writeDraft(tx, asTrigger, {
     name: { triggerId, scope, subject },
     organizationId,
     contentType,
@@ -277,6 +313,13 @@ async function writePlanned(
     isOpen: subject === OPEN,
     releaseOf: event === 'release' ? repositoryOf(scope) : null,
   });
+  if (outcome === 'closed') return outcome;
+  // A release without notes consists of changes that it has no keys of.
+  const changes = [...(material?.pushes ?? []), ...(material?.pullRequests ?? [])].flatMap(keysOf);
+  const { postId } = written;
+  const keys = [...written.eventKeys, ...changes];
+  await settleResults(tx, { triggerId, scope }, keys, { outcome, postId }, deps.clock.now());
+  return outcome;
 }
 
 export function recipeOf(trigger: Trigger): Recipe {

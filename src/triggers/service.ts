@@ -2,7 +2,7 @@ import type { WriteTx } from '../../db/engine.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import { checkTemplates } from '../drafts/check.ts';
+import { type CheckTemplates, checkTemplates } from '../drafts/check.ts';
 import { listReleases } from '../events/store.ts';
 import { type Integration, placeName, providerNames } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
@@ -13,6 +13,7 @@ import { kinds, kindsFor } from './kinds/index.ts';
 import type { TriggerKind } from './kinds/kind.ts';
 import { MAX_LAST, type Trigger, TriggerFilters } from './model.ts';
 import { forgetUnmatched, queueRun, recordArrival, retryRuns } from './queue-store.ts';
+import { queuePastResult } from './results-store.ts';
 import * as store from './store.ts';
 import { refusal } from './words.ts';
 
@@ -87,6 +88,8 @@ async function requestReleases(
     await recordArrival(tx, { ...event, isMatch: true, draftOnly: true });
     const scope = branchScope(release.repositoryId, branch);
     await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
+    const past = { integrationId, referenceId: deliveryId };
+    await queuePastResult(tx, past, { triggerId, scope, eventKey: `release ${tag}` }, now);
   }
 }
 
@@ -212,25 +215,39 @@ function requireLast({ event }: TriggerKind, last: number): void {
   }
 }
 
-/** The trigger with its filters in canonical form. The `fields` of the error name a template that cannot be used. */
-async function requireRule<Rule extends store.StoredTrigger>(trigger: Rule): Promise<Rule> {
+/**
+ * The trigger with its filters in canonical form. The `fields` of the error name the templates that cannot be used, and
+ * its `details` where each of them fails.
+ */
+export async function requireRule<Rule extends store.StoredTrigger>(
+  trigger: Rule,
+  check: CheckTemplates = checkTemplates,
+): Promise<Rule> {
   const { event, publish } = trigger;
   const filters = requireFilters(kinds[event], trigger.filters);
   if (publish && kinds[event].isRolling) {
     const whole = Object.values(kinds).filter(({ isRolling }) => !isRolling);
     throw refusal(400, 'publish_unsupported', { event, supported: whole.map((each) => each.event) });
   }
+  const problems: [field: string, problem: AppError][] = [];
   for (const field of ['titleTemplate', 'bodyTemplate'] as const) {
     if (trigger[field] === null) continue;
-    try {
-      await checkTemplates(event, { titleTemplate: null, bodyTemplate: null, [field]: trigger[field] });
-    } catch (cause) {
-      if (!(cause instanceof AppError)) throw cause;
-      const { message } = cause;
-      throw new AppError(400, message, { code: 'invalid_template', fields: { [field]: message }, cause });
-    }
+    await check(event, { titleTemplate: null, bodyTemplate: null, [field]: trigger[field] }).catch(
+      (cause) => {
+        if (!(cause instanceof AppError)) throw cause;
+        problems.push([field, cause]);
+      },
+    );
   }
-  return { ...trigger, filters };
+  const [first] = problems;
+  if (first === undefined) return { ...trigger, filters };
+  const [, cause] = first;
+  throw new AppError(400, cause.message, {
+    code: 'invalid_template',
+    fields: Object.fromEntries(problems.map(([field, { message }]) => [field, message])),
+    details: { places: Object.fromEntries(problems.map(([field, { details }]) => [field, details.place])) },
+    cause,
+  });
 }
 
 /** The parts of a trigger that no two triggers may share, as one text. */

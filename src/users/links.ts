@@ -1,3 +1,4 @@
+import type { ReadTx } from '../../db/engine.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { DAY_MS } from '../lib/time.ts';
@@ -119,13 +120,45 @@ export async function createPasswordLink(
   return { user, path: `/dashboard/~/password?token=${token}` };
 }
 
+/**
+ * The path of a link by which a member of this organization chooses a new password, for an owner to pass on. Refused for
+ * somebody who is in another organization too: its owner would get into that one. Throws `AppError` 404 and 409.
+ */
+export async function createMemberPasswordLink(
+  deps: AuditDeps,
+  organizationId: string,
+  userId: string,
+): Promise<{ email: string; path: string }> {
+  const { token, row } = newLink(deps, 'password', { userId, organizationId });
+  return deps.db.write(async (tx) => {
+    const member = await store.findMember(tx, { userId, organizationId });
+    if (member === null) throw failure('member_not_found');
+    const { email } = member;
+    if (userId === deps.actor.id) throw failure('own_password_link');
+    if (member.disabledAt !== null) throw failure('user_disabled', { email });
+    if (!(await isInThisAlone(tx, userId, organizationId))) throw failure('shared_account', { email });
+    await store.deleteLinks(tx, 'password', userId);
+    await store.insertLink(tx, row);
+    const summary = `created a link for ${email} to choose a password`;
+    await recordAccount(tx, deps, 'password.link_created', userId, summary);
+    return { email, path: `/dashboard/~/password?token=${token}` };
+  });
+}
+
+async function isInThisAlone(tx: ReadTx, userId: string, organizationId: string): Promise<boolean> {
+  const memberships = await store.listMemberships(tx, userId);
+  return (
+    memberships.every(({ organization }) => organization.id === organizationId) && memberships.length > 0
+  );
+}
+
 /** Sets the password that a link asks for, signs out everywhere, and signs in. Throws `AppError` 400 and 404. */
 export async function choosePassword(
   deps: AuditDeps,
   token: string,
   input: { password: string } & Guarded,
 ): Promise<string> {
-  const { hash, userId } = await requireLink(deps, token, 'password');
+  const { hash, userId, organizationId } = await requireLink(deps, token, 'password');
   const found = await deps.db.read(async (tx) => {
     const user = await store.findUser(tx, userId ?? '');
     return user && { user, facts: await passwordFacts(tx, user) };
@@ -135,6 +168,10 @@ export async function choosePassword(
   const passwordHash = await hashPassword(input, hash, facts);
   return deps.db.write(async (tx) => {
     if (!(await store.useLink(tx, hash))) throw failure('bad_link');
+    // The person may have joined another organization since an owner of this one created the link.
+    if (organizationId !== null && !(await isInThisAlone(tx, user.id, organizationId))) {
+      throw failure('bad_link');
+    }
     await store.deleteLinks(tx, 'password', user.id);
     await store.updateUser(tx, user.id, { passwordHash });
     await store.deleteSessionsOf(tx, user.id);

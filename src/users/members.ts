@@ -60,20 +60,20 @@ export async function joinOrganization(
   await recordMember(tx, deps, action, membership, describe(email, roleNoun(role)));
 }
 
-/** Ends invitations too: the person may have kept one. Throws `AppError` 404, and 409 for the last owner. */
+/** Ends the links of owners too: the person may have kept one. Throws `AppError` 404, and 409 for the last owner. */
 export function removeMember(deps: AuditDeps, userId: string, organizationId: string): Promise<void> {
   const key = { userId, organizationId };
   return deps.db.write(async (tx) => {
     const member = await requireMember(tx, key);
     if (member.role === 'owner') await requireOtherOwner(tx, key, member);
     await store.deleteMembership(tx, key);
-    await store.deleteInvitations(tx, organizationId);
+    await store.deleteLinksOfOwners(tx, organizationId);
     const summary = deps.actor.id === userId ? 'left the organization' : `removed ${member.email}`;
     await recordMember(tx, deps, 'member.removed', key, summary);
   });
 }
 
-/** Invitations end with an owner's role, which one would bring back. Throws `AppError` 404, 409 for the last owner. */
+/** The links of owners end with an owner's role, which one would bring back. Throws `AppError` 404, 409 for the last owner. */
 export function setRole(deps: AuditDeps, userId: string, organizationId: string, role: Role): Promise<void> {
   const key = { userId, organizationId };
   return deps.db.write(async (tx) => {
@@ -81,7 +81,7 @@ export function setRole(deps: AuditDeps, userId: string, organizationId: string,
     if (member.role === role) return;
     if (member.role === 'owner') {
       await requireOtherOwner(tx, key, member);
-      await store.deleteInvitations(tx, organizationId);
+      await store.deleteLinksOfOwners(tx, organizationId);
     }
     await store.updateRole(tx, key, role);
     await recordMember(tx, deps, 'member.role_changed', key, `made ${member.email} ${roleNoun(role)}`);

@@ -157,6 +157,11 @@ export async function countInvitations(tx: ReadTx, organizationId: string, now: 
   return tx.$count(oneTimeLinks, and(isInvitationTo(organizationId), isOpen));
 }
 
+/** The links that owners of an organization created: invitations, and those for members to choose a password. */
+export async function deleteLinksOfOwners(tx: WriteTx, organizationId: string): Promise<void> {
+  await tx.delete(oneTimeLinks).where(eq(oneTimeLinks.organizationId, organizationId)).run();
+}
+
 /** Returns how many there were. */
 export async function deleteInvitations(tx: WriteTx, organizationId: string): Promise<number> {
   const deleted = tx.delete(oneTimeLinks).where(isInvitationTo(organizationId));

@@ -12,6 +12,12 @@ const failures = {
   user_not_found: [404, ({ email }: Details) => `User ${email} not found`],
   user_exists: [409, ({ email }: Details) => `User ${email} already exists`],
   user_disabled: [409, ({ email }: Details) => `${email} is disabled`],
+  shared_account: [
+    409,
+    ({ email }: Details) =>
+      `${email} is in another organization too, so an owner of one may not reset the password. Ask the administrator of this service.`,
+  ],
+  own_password_link: [409, 'Change your own password under your account.'],
   last_owner: [
     409,
     ({ email, organizations }: Details) =>
@@ -36,6 +42,12 @@ const failures = {
   client_closed: [499, 'The client closed the connection.'],
 } as const satisfies Record<string, [status: number, text: string | ((details: Details) => string)]>;
 
+/** The field that a failure is about, and the rest of the sentence about it. */
+const fields: Partial<Record<UserFailure, Record<string, string>>> = {
+  wrong_current_password: { current: 'is wrong' },
+  address_taken: { email: 'has an account. Sign in first, then open the invitation again' },
+};
+
 export type UserFailure = keyof typeof failures;
 
 export function failure(
@@ -45,5 +57,10 @@ export function failure(
 ): AppError {
   const [status, text] = failures[code];
   const message = typeof text === 'string' ? text : text(details);
-  return new AppError(status, message, { code, details, ...(headers && { headers }) });
+  return new AppError(status, message, {
+    code,
+    details,
+    fields: fields[code] ?? {},
+    ...(headers && { headers }),
+  });
 }

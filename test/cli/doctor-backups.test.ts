@@ -55,6 +55,7 @@ describe('backups', () => {
     schema: 1,
     tables: {},
     includesKey: false,
+    images: { stored: 0, missing: 0, place: null },
   });
   const record = async (daysAgo: number, isThere = true) => {
     const made = {

@@ -56,8 +56,11 @@ const push = (subject: string, to = connected, repository = 'acme/rocket') => {
 /** The titles of the posts that a delivery's page names. */
 async function caused(path: string): Promise<string[]> {
   const html = await (await visit(path)).text();
-  const section = /<section aria-labelledby="caused">.*?<\/section>/s.exec(html)?.[0] ?? '';
-  return Array.from(section.matchAll(/<a href="[^"]*">([^<]*)<\/a>/g), ([, title = '']) => title);
+  const section = /<section aria-labelledby="result".*?<\/section>/s.exec(html)?.[0] ?? '';
+  return Array.from(
+    section.matchAll(/<a href="[^"]*\/posts\/[^"]*">([^<]*)<\/a>/g),
+    ([, title = '']) => title,
+  );
 }
 
 const UNRELEASED = 'Unreleased: acme/rocket';
@@ -81,14 +84,14 @@ describe('a delivery caused', () => {
     expect(await caused(after)).toEqual([UNRELEASED]);
   });
 
-  test('no post, when its text is a suggestion for an edited post', async () => {
+  test('a suggestion for an edited post', async () => {
     await trigger('push');
     await push('feat: one');
     const [post] = await postsOf(app);
     await editPost(app.deps, post?.id ?? '', { title: 'Mine' });
     const path = await push('feat: two');
-    expect(await caused(path)).toEqual([]);
-    expect(await (await visit(path)).text()).toContain('waits as a suggestion');
+    expect(await caused(path)).toEqual(['Mine']);
+    expect(await (await visit(path)).text()).toContain('Review suggestion');
   });
 
   test('a post of each trigger that matches it', async () => {

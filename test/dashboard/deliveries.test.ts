@@ -236,7 +236,7 @@ describe('an entry', () => {
     ['rejected', 'only processed deliveries can be'],
     ['failed', 'only processed deliveries can be'],
     ['duplicate', 'only processed deliveries can be'],
-    ['processed', 'posts are not made of its event'],
+    ['processed', 'its event makes no drafts'],
   ])('one that is %s cannot be replayed, and says why', async (status, why) => {
     const { integrationId } = await connectGithub(app, 'org_a');
     const [entry] = await addEntries({ status, integrationId });

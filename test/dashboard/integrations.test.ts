@@ -41,7 +41,7 @@ describe('connecting', () => {
     expect(entry).toMatchObject({ status: 'processed', payload: { event: 'release' } });
     expect(locationOf(sent)).toBe(`${BASE}/deliveries/${entry?.id}`);
     expect(await textOf(`${BASE}/deliveries`)).toContain(`deliveries/${entry?.id}"`);
-    expect(await textOf(locationOf(sent))).toContain('No posts yet.');
+    expect(await textOf(locationOf(sent))).toContain('Writing the draft…');
 
     await runAll(app);
     const [post] = await postsOf(app);

@@ -45,7 +45,7 @@ describe('a key from the dashboard', () => {
 
     expect((await visit(`${KEYS}/${made?.id}/delete`, form())).status).toBe(303);
     expect(await list()).toEqual([]);
-    expect(await html()).toContain('There is none yet');
+    expect(await html()).toContain('No keys yet');
   });
 
   test('tells its value in that one answer: in no other, no header, no log line, no row', async () => {
@@ -153,9 +153,9 @@ describe('the list', () => {
     await app.deps.keys.flush({ all: true });
     expect((await html()).match(/safe to revoke/g)).toHaveLength(1);
     app.clock.advance(20 * DAY_MS);
-    expect(await html()).not.toContain('No call for');
+    expect(await html()).not.toContain('Not used for');
     app.clock.advance(21 * DAY_MS);
-    expect(await html()).toContain('No call for 41 days: safe to revoke');
+    expect(await html()).toContain('Not used for 41 days: safe to revoke');
   });
 
   test('is newest first, and goes on on a further page', async () => {

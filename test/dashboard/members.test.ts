@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { listMembers } from '../../src/users/store.ts';
+import { disableAccount } from '../../src/users/accounts.ts';
+import { insertMembership, listMembers } from '../../src/users/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, PUBLIC_URL } from '../support/test-app.ts';
@@ -120,7 +121,7 @@ describe('an invitation', () => {
   test('can be withdrawn', async () => {
     const { app, visit, invite } = await owned();
     const links = [await invite(), await invite('owner')];
-    expect(await (await visit(MEMBERS)).text()).toContain('2 links are out');
+    expect(await (await visit(MEMBERS)).text()).toContain('2 invitation links are not used yet');
     expect((await visit(`${MEMBERS}/invitations/withdraw`, form())).status).toBe(303);
     for (const { path } of links) expect((await visitor(app)(path)).status).toBe(404);
   });
@@ -284,5 +285,118 @@ describe('a role', () => {
     expect((await visit(...role(bob.user.id, 'member'))).status).toBe(303);
     expect((await bob(JOIN, form({ token }))).status).toBe(404);
     expect((await allRows(app.db)).one_time_links).toEqual([]);
+  });
+});
+
+describe('a reset link', () => {
+  const reset = (id: string) => [`${MEMBERS}/${id}/password-link`, form()] as const;
+  const linkIn = (html: string) => /(\/dashboard\/~\/password\?token=\w+)/.exec(html)?.[1] ?? '';
+
+  test('is shown once to an owner, and lets the member choose a new password once', async () => {
+    const { app, visit } = await owned();
+    const ben = await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'ben@acme.example' });
+    const response = await visit(...reset(ben.user.id));
+    const html = await response.text();
+    const path = linkIn(html);
+    const token = path.split('=')[1] ?? '';
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(html).toContain(`data-copy="${PUBLIC_URL}${path}"`);
+    expect(JSON.stringify([app.logged, await allRows(app.db)])).not.toContain(token);
+    const { audit_events } = await allRows(app.db);
+    expect(JSON.stringify(audit_events)).toContain(
+      'created a link for ben@acme.example to choose a password',
+    );
+
+    expect((await visitor(app)(path)).status).toBe(200);
+    const chosen = await visitor(app)('/dashboard/~/password', form({ token, password: PASSWORD }));
+    expect(chosen.status).toBe(303);
+    expect((await visitor(app, cookieOf(chosen))(MEMBERS)).status).toBe(200);
+    // Everywhere else the person is signed out.
+    expect((await ben(MEMBERS)).status).toBe(303);
+    expect((await visitor(app)(path)).status).toBe(404);
+  });
+
+  test('replaces earlier ones and ends after a day', async () => {
+    const { app, visit } = await owned();
+    const { user } = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    const first = linkIn(await (await visit(...reset(user.id))).text());
+    const second = linkIn(await (await visit(...reset(user.id))).text());
+    expect((await visitor(app)(first)).status).toBe(404);
+    expect((await visitor(app)(second)).status).toBe(200);
+    app.clock.advance(DAY_MS);
+    expect((await visitor(app)(second)).status).toBe(404);
+  });
+
+  test('of the same form is created once', async () => {
+    const { app, visit } = await owned();
+    const { user } = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    const [path] = reset(user.id);
+    const link = linkIn(await (await visit(path, form({ mark: 'm' }))).text());
+    expect((await visit(path, form({ mark: 'm' }))).status).toBe(303);
+    expect((await visitor(app)(link)).status).toBe(200);
+  });
+
+  test('is refused for an account of another organization too, a disabled one, and the own one', async () => {
+    const { app, visit } = await owned();
+    await app.addOrganization('org_b');
+    const shared = await signedIn(app, {
+      organizationId: 'org_a',
+      role: 'member',
+      email: 'eve@acme.example',
+    });
+    const createdAt = app.clock.now().toISOString();
+    const membership = {
+      userId: shared.user.id,
+      organizationId: 'org_b',
+      role: 'member',
+      createdAt,
+    } as const;
+    await app.db.write((tx) => insertMembership(tx, membership));
+    const disabled = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    await disableAccount(app.deps, disabled.user.email);
+    const before = await allRows(app.db);
+    const refusals: [id: string, words: string][] = [
+      [shared.user.id, 'eve@acme.example is in another organization too'],
+      [disabled.user.id, 'is disabled'],
+      [visit.user.id, 'Change your own password under your account'],
+    ];
+    for (const [id, words] of refusals) {
+      const response = await visit(...reset(id));
+      expect([response.status, await response.text()]).toEqual([409, expect.stringContaining(words)]);
+    }
+    expect((await visit(...reset('usr_nobody'))).status).toBe(404);
+    expect((await allRows(app.db)).one_time_links).toEqual(before.one_time_links as never);
+  });
+
+  test('is for owners of that organization', async () => {
+    const { app, visit } = await owned();
+    await app.addOrganization('org_b');
+    const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    const other = await signedIn(app, { organizationId: 'org_b' });
+    expect((await member(...reset(visit.user.id))).status).toBe(403);
+    expect((await other(...reset(member.user.id))).status).toBe(404);
+    expect(
+      (await other(`/dashboard/org_b/settings/members/${member.user.id}/password-link`, form())).status,
+    ).toBe(404);
+    expect((await allRows(app.db)).one_time_links ?? []).toEqual([]);
+  });
+
+  test('ends when the member joins another organization, and when an owner leaves', async () => {
+    const { app, visit } = await owned();
+    await app.addOrganization('org_b');
+    const { user } = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    const link = linkIn(await (await visit(...reset(user.id))).text());
+    const createdAt = app.clock.now().toISOString();
+    const membership = { userId: user.id, organizationId: 'org_b', role: 'member', createdAt } as const;
+    await app.db.write((tx) => insertMembership(tx, membership));
+    const token = link.split('=')[1] ?? '';
+    const refused = await visitor(app)('/dashboard/~/password', form({ token, password: PASSWORD }));
+    expect(refused.status).toBe(404);
+
+    const ben = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    const second = await signedIn(app, { organizationId: 'org_a' });
+    const kept = linkIn(await (await second(...reset(ben.user.id))).text());
+    await visit(`${MEMBERS}/${second.user.id}/remove`, form());
+    expect((await visitor(app)(kept)).status).toBe(404);
   });
 });

@@ -46,7 +46,7 @@ const textOf = async (path: string) => (await member(path)).text();
 /** The deliveries that can be chosen. */
 function offered(html: string): string[] {
   const select = /<select id="field-preview".*?<\/select>/s.exec(html)?.[0] ?? '';
-  return Array.from(select.matchAll(/value="(\w+)"/g), ([, id = '']) => id);
+  return Array.from(select.matchAll(/value="(\w+)"/g), ([, id = '']) => id).filter((id) => id !== 'sample');
 }
 
 function chosen(html: string): string | undefined {
@@ -59,7 +59,7 @@ describe('the preview', () => {
     await owner(`${integration}/test`, { event: 'ping' });
     const html = await textOf(await pathOf('release'));
     expect(html).toContain(`<a href="${integration}">Send a test event</a>`);
-    expect(html).not.toContain('field-preview');
+    expect(offered(html)).toEqual([]);
   });
 
   test('offers the 20 newest processed deliveries, without pings and replays', async () => {
@@ -86,7 +86,7 @@ describe('the preview', () => {
     expect(html).toContain(`<h3 class="flat">${post?.title}</h3>`);
     expect(html).toMatch(/<div class="prose">.*<(?:p|h2|h3|li)>/s);
     expect(html).toContain(`<pre class="wrap">${post?.markdown.slice(0, 20)}`);
-    expect(await textOf(path)).not.toContain('class="prose"');
+    expect(chosen(await textOf(path))).toBe(id);
   });
 
   test('shows a post for LinkedIn as plain text, with its source', async () => {
@@ -165,5 +165,104 @@ describe('the preview', () => {
       expect(html).not.toContain('href="javascript');
       expect(isHarmed(html)).toBe(false);
     }
+  });
+});
+
+describe('the preview of what is typed', () => {
+  const typed = { contentType: 'changelog', bodyTemplate: 'Typed {{ release.tag }}' };
+
+  test('renders the typed templates of a stored trigger, and saves nothing', async () => {
+    const path = await pathOf('release', 'changelog', { bodyTemplate: 'Stored' });
+    const { id } = await send('release');
+    const before = await allRows(app.db);
+    for (const preview of [id, 'sample']) {
+      const html = await (await owner(`${path}/preview`, { ...typed, preview })).text();
+      expect(html).toContain('<p>Typed v2.4.0</p>');
+      expect(html).not.toContain('<!doctype');
+    }
+    const page = await owner(path, { ...typed, preview: id, action: 'preview' });
+    const html = await page.text();
+    expect(page.status).toBe(200);
+    expect(html).toContain('<p>Typed v2.4.0</p>');
+    expect(html).toContain('>\nTyped {{ release.tag }}</textarea>');
+    expect(await allRows(app.db)).toEqual(before);
+  });
+
+  test('works for a trigger that is not created yet', async () => {
+    const { id } = await send('release');
+    const before = await allRows(app.db);
+    const fields = { ...typed, event: 'release', preview: id };
+    const html = await (await owner(`${integration}/triggers/preview`, fields)).text();
+    expect(html).toContain('<p>Typed v2.4.0</p>');
+    const page = await (await owner(`${integration}/triggers`, { ...fields, action: 'preview' })).text();
+    expect(page).toContain('<p>Typed v2.4.0</p>');
+    expect(page).toContain('>\nTyped {{ release.tag }}</textarea>');
+    expect(await allRows(app.db)).toEqual(before);
+  });
+
+  test('starts with the newest delivery that makes a post, or with the sample', async () => {
+    const path = await pathOf('release');
+    const before = await textOf(path);
+    expect(chosen(before)).toBe('sample');
+    expect(before).toContain('class="prose"');
+    const { id } = await send('release');
+    await send('push');
+    expect(chosen(await textOf(path))).toBe(id);
+  });
+
+  test('shows the line of an error in each template, and links to the fields', async () => {
+    const path = await pathOf('release');
+    const wrong = {
+      titleTemplate: '{{ no.such }}',
+      bodyTemplate: 'One\r\nTwo {{ release.nam }} end\r\nThree',
+    };
+    const html = await (await owner(`${path}/preview`, wrong)).text();
+    expect(html).toContain('data-template-error="titleTemplate" data-line="1" data-column="4"');
+    expect(html).toContain('data-template-error="bodyTemplate" data-line="2" data-column="8"');
+    expect(html).toContain('Two {{ <mark>release.nam</mark> }} end');
+    const page = await owner(path, { ...wrong, action: 'preview' });
+    const shown = await page.text();
+    expect(page.status).toBe(400);
+    expect(shown).toContain('Two {{ <mark>release.nam</mark> }} end');
+    expect(shown).toMatch(/data-line="2" data-column="8" id="field-bodyTemplate"/);
+    expect(shown).toContain('No preview: correct the errors in the form first.');
+  });
+
+  test('keeps hostile text harmless in the excerpt', async () => {
+    const path = await pathOf('release');
+    const html = await (await owner(`${path}/preview`, { bodyTemplate: `${hostile}{{ no.such }}` })).text();
+    expect(html).toContain('<mark>no.such</mark>');
+    expect(isHarmed(html)).toBe(false);
+  });
+
+  test('a filter that cannot be saved is refused in words', async () => {
+    const path = await pathOf('release');
+    const html = await (await owner(`${path}/preview`, { tag: 'x'.repeat(300) })).text();
+    expect(html).toMatch(/class="problem"><p>Tags [^<]+/);
+  });
+
+  test('"Use template" fills the fields and saves nothing', async () => {
+    const path = await pathOf('release', 'changelog', { titleTemplate: 'Stored' });
+    const before = await allRows(app.db);
+    const fields = { tag: 'v2.*', action: 'start', starter: 'linkedin_post' };
+    const html = await (await owner(path, fields)).text();
+    expect(html).toContain('>\n{{ release.name }}</textarea>');
+    expect(html).toMatch(/<option[^>]* selected[^>]*>LinkedIn post</);
+    expect(html).toContain('value="v2.*"');
+    const unknown = await owner(path, { action: 'start', starter: hostile, bodyTemplate: 'Kept' });
+    expect(await unknown.text()).toContain('>\nKept</textarea>');
+    expect(await allRows(app.db)).toEqual(before);
+  });
+
+  test('is for owners, in their organization', async () => {
+    const path = await pathOf('release');
+    const before = await allRows(app.db);
+    expect((await member(`${path}/preview`, typed)).status).toBe(403);
+    expect((await member(`${integration}/triggers/preview`, { event: 'release' })).status).toBe(403);
+    const stranger = await pageVisitor(app, { organizationId: 'org_b' });
+    expect((await stranger(`${path}/preview`, typed)).status).toBe(404);
+    const foreign = path.replace('org_a', 'org_b');
+    expect((await stranger(`${foreign}/preview`, typed)).status).toBe(404);
+    expect((await allRows(app.db)).triggers).toEqual(before.triggers as never);
   });
 });

@@ -1,9 +1,9 @@
-import { beforeEach, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Connected } from '../../src/integrations/model.ts';
 import { deleteIntegration } from '../../src/integrations/store.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
-import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
+import { form, signedIn, type Visit, type VisitPage } from '../support/dashboard.ts';
 import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import type { TestApp } from '../support/test-app.ts';
@@ -11,12 +11,14 @@ import type { TestApp } from '../support/test-app.ts';
 const LOG = '/dashboard/org_a/deliveries';
 
 let app: TestApp;
+let visitor: Visit;
 let visit: VisitPage;
 let connected: Connected;
 
 beforeEach(async () => {
-  ({ app, connected } = await appWithGithub());
-  visit = await pageVisitor(app, { role: 'member' });
+  ({ app, connected } = await appWithGithub({ organizations: ['org_a', 'org_b'] }));
+  visitor = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+  visit = (path, fields) => visitor(path, fields === undefined ? undefined : form(fields));
   for (const event of ['ping', 'push', 'release', 'gollum']) {
     const payload = samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
     await app.request(...githubRequest(connected, payload, { event }));
@@ -66,6 +68,40 @@ test('deliveries of a disconnected integration are skipped', async () => {
 test('the log offers a replay with its filters, only when an entry can be replayed', async () => {
   const html = async (query: string) => (await visit(`${LOG}${query}`)).text();
   expect(await html('?event=release')).toContain('<input type="hidden" name="event" value="release"/>');
-  expect(await html('')).toContain('Replay these deliveries');
-  expect(await html('?status=ignored')).not.toContain('Replay these deliveries');
+  expect(await html('')).toContain('Replay all matching deliveries');
+  expect(await html('?status=ignored')).not.toContain('Replay all matching deliveries');
+});
+
+describe('selected deliveries', () => {
+  const idOf = async (event: string) =>
+    (await logOf(app)).find(({ payload }) => payload.event === event)?.id ?? '';
+  const send = (...ids: string[]) => {
+    const fields = new URLSearchParams([['selection', 'yes'], ...ids.map((id) => ['selected', id])]);
+    return visitor(`${LOG}/replay`, { method: 'POST', body: fields });
+  };
+
+  test('are replayed, and no others', async () => {
+    expect((await send(await idOf('push'))).status).toBe(303);
+    expect(await replayed()).toEqual(['push']);
+  });
+
+  test('that cannot be replayed are skipped', async () => {
+    const response = await send(await idOf('ping'), await idOf('release'));
+    expect(await replayed()).toEqual(['release']);
+    expect(decodeURIComponent(response.headers.get('set-cookie') ?? '')).toContain('1 skipped');
+  });
+
+  test('of none replay nothing', async () => {
+    await send();
+    await send('', 'odd id', 'dlv_unknown');
+    expect(await replayed()).toEqual([]);
+  });
+
+  test('of another organization stay out of reach', async () => {
+    const other = await signedIn(app, { organizationId: 'org_b' });
+    const fields = { selection: 'yes', selected: await idOf('release') };
+    expect((await other('/dashboard/org_b/deliveries/replay', form(fields))).status).toBe(303);
+    expect(await logOf(app, 'org_b')).toEqual([]);
+    expect(await replayed()).toEqual([]);
+  });
 });

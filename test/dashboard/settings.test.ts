@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'bun:test';
+import { hasUnfinishedSteps } from '../../src/dashboard/pages/start.tsx';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { getOrganization } from '../../src/organizations/store.ts';
+import { editPost } from '../../src/posts/service.ts';
+import { createTrigger } from '../../src/triggers/service.ts';
 import { createOwnOrganization } from '../../src/users/members.ts';
 import { listMemberships } from '../../src/users/store.ts';
 import { form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
@@ -184,18 +187,25 @@ describe('the first steps', () => {
     const { app, html } = await owned();
     const state = async () =>
       [...(await html(START)).matchAll(/<li class="card pad step (\w+)"/g)].map(([, each]) => each);
-    expect(await state()).toEqual(['next', 'later', 'later', 'later', 'later']);
+    const isUnfinished = () => hasUnfinishedSteps({ deps: app.deps, organization: { id: 'org_a' } });
+    expect(await state()).toEqual(['next', 'later', 'later', 'later', 'later', 'later']);
     const key = await app.addKey('org_a');
-    expect(await state()).toEqual(['done', 'next', 'later', 'later', 'later']);
+    expect(await state()).toEqual(['next', 'later', 'later', 'later', 'done', 'later']);
     const connected = await connectGithub(app, 'org_a');
-    expect(await state()).toEqual(['done', 'next', 'done', 'later', 'later']);
+    expect(await state()).toEqual(['done', 'next', 'later', 'later', 'done', 'later']);
     await app.request('/v1/org_a/posts', bearer(key));
     await app.deps.keys.flush({ all: true });
-    expect(await state()).toEqual(['done', 'done', 'done', 'next', 'later']);
+    expect(await state()).toEqual(['done', 'next', 'later', 'later', 'done', 'done']);
     await app.request(...githubRequest(connected, { zen: 'Keep it simple.' }));
-    expect(await state()).toEqual(['done', 'done', 'done', 'done', 'next']);
-    await app.addPosts('org_a', { status: 'draft' });
-    expect(await state()).toEqual(['done', 'done', 'done', 'done', 'done']);
+    expect(await state()).toEqual(['done', 'done', 'next', 'later', 'done', 'done']);
+    const { integrationId } = connected;
+    await createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog' });
+    await app.addPosts('org_a', { id: 'post_1', status: 'draft' });
+    expect(await state()).toEqual(['done', 'done', 'done', 'next', 'done', 'done']);
+    expect(await isUnfinished()).toBe(true);
+    await editPost(app.deps, 'post_1', { status: 'published' });
+    expect(await state()).toEqual(['done', 'done', 'done', 'done', 'done', 'done']);
+    expect(await isUnfinished()).toBe(false);
     expect(await html(START)).toContain('All set');
   });
 
@@ -203,7 +213,7 @@ describe('the first steps', () => {
     const { app } = await owned();
     const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     const html = await (await member(START)).text();
-    expect(html).toContain('An owner of Organization org_a can do this');
+    expect(html).toContain('Ask an owner of Organization org_a');
     expect(html).not.toContain('Create New API Key');
   });
 });

@@ -103,6 +103,10 @@ describe('full, with something to see:', () => {
       await press('Save');
       await page.getByRole('alert').waitFor();
       await expectFine(page);
+      await page.getByRole('link', { name: 'discard it and open the stored one' }).click();
+      await page.getByRole('link', { name: 'Version history' }).click();
+      await page.getByRole('heading', { name: 'Version history' }).waitFor();
+      await expectFine(page);
     },
     PATIENCE_MS,
   );
@@ -135,11 +139,11 @@ describe('full, with something to see:', () => {
     async () => {
       await open('integrations');
       await page.getByRole('link', { name: 'acme/rocket', exact: true }).click();
-      await press('New trigger…');
+      await press('Add trigger');
       await expectFine(page);
-      await page.getByLabel('Title, in Liquid').fill('{{ relase.name }}');
+      await page.getByLabel('Title template').fill('{{ relase.name }}');
       await press('Create trigger');
-      await page.getByText('there is no variable relase.name').waitFor();
+      await page.getByText('there is no variable relase.name').first().waitFor();
       await expectFine(page);
     },
     PATIENCE_MS,

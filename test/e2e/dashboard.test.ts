@@ -59,8 +59,8 @@ test('from the printed link to a first call, and a key that is revoked', async (
   await button('Create key').click();
   await page.getByRole('heading', { name: 'Copy the key now' }).waitFor();
 
-  const key = await copyBy('Copy the key');
-  const [call] = curlLines(await copyBy('Copy the line'));
+  const key = await copyBy('Copy key');
+  const [call] = curlLines(await copyBy('Copy command'));
   expect(call?.headers).toEqual({ Authorization: `Bearer ${key}` });
   const ask = () => fetch(call?.url ?? '', call ?? {});
   const answer = await ask();
@@ -76,7 +76,7 @@ test('from the printed link to a first call, and a key that is revoked', async (
   await appears(page, page.getByRole('listitem').filter({ hasText: 'One of your keys has been used.' }));
   await go('API keys');
   await page.getByText('Revoke Website').click();
-  await button('Revoke this key').click();
+  await button('Revoke key').click();
   await page.getByText('“Website” is revoked').waitFor();
   expect((await ask()).status).toBe(401);
 
@@ -103,7 +103,7 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await link('acme/rocket').click();
 
   await page.getByLabel('Create posts from').selectOption({ label: 'Published releases' });
-  await button('New trigger…').click();
+  await button('Add trigger').click();
   await button('Create trigger').click();
   await page.getByText('Trigger created.').waitFor();
   const trigger = page.url();
@@ -118,21 +118,21 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await link('acme/rocket').click();
   await page.getByLabel('Event', { exact: true }).selectOption('release');
   await button('Send test event').click();
-  await page.getByText('The test event was sent.').waitFor();
+  await page.getByText('Test event sent.').waitFor();
   const entry = page.url();
   const row = log.getByRole('row', { name: 'Release v2.4.0 published' });
   await row.waitFor();
   expect(await log.getByRole('status').filter({ hasText: '1 new delivery' }).count()).toBe(1);
   expect(await live.getAttribute('aria-pressed')).toBe('true');
 
-  await row.getByRole('link').click();
+  await row.getByRole('link', { name: 'Release v2.4.0 published' }).click();
   await log.waitForURL(entry);
   expect(await log.getByRole('region', { name: 'Payload' }).textContent()).toContain('Quiet mode');
   const caused = log.getByRole('region', { name: 'Result' });
   await appears(log, caused.getByRole('link', { name: 'Rocket 2.4.0: quieter engines' }));
   await log.getByRole('button', { name: 'Replay delivery' }).click();
   await log.getByText('Delivery replayed.').waitFor();
-  await log.getByRole('navigation').getByRole('link', { name: 'Deliveries' }).click();
+  await log.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link').click();
   await log.getByRole('row', { name: /Release v2\.4\.0 published.*replay/ }).waitFor();
   expect(await row.count()).toBe(2);
   await log.close();

@@ -57,6 +57,7 @@ describe('a backup', () => {
       tables: told.tables,
       createdAt: told.createdAt,
       includesKey: false,
+      images: { stored: 0, missing: 0, place: null },
     });
     expect(told.tables).toMatchObject({ organizations: 1, posts: 20, api_keys: 1, integrations: 1 });
     expect(statSync(file()).mode & 0o777).toBe(0o600);
@@ -203,6 +204,7 @@ describe('a restore', () => {
       schema: migrations.length,
       tables,
       keptAs: null,
+      images: { stored: 0, missing: 0, place: null },
       key: 'restored',
     });
     expect(await rowsIn(other())).toEqual(await rowsIn(dataDir()));
@@ -359,7 +361,7 @@ describe('a file that is not a whole backup is refused in one line, and the fold
     ['twice', (bytes) => Buffer.concat([bytes, bytes]), /is damaged/],
     [
       'of another form',
-      (bytes) => resealed(bytes.toString('latin1').replace('"version":1', '"version":2')),
+      (bytes) => resealed(bytes.toString('latin1').replace('"version":1', '"version":3')),
       /was made by another version of Tidings/,
     ],
     [

@@ -68,6 +68,7 @@ test('all rows arrive on PostgreSQL and back, and the source stays as it was', a
     tables: Object.fromEntries(Object.entries(expected).map(([name, rows]) => [name, rows.length])),
     rows: Object.values(expected).reduce((total, rows) => total + rows.length, 0),
     seconds: expect.any(Number),
+    images: { copied: 0, left: 0, place: join(dataDir, 'media') },
   });
   expect(readFileSync(file).equals(before)).toBe(true);
 
@@ -78,6 +79,7 @@ test('all rows arrive on PostgreSQL and back, and the source stays as it was', a
     from: moved.to,
     to: join(back, 'tidings.db'),
     seconds: expect.any(Number),
+    images: { copied: 0, left: 0, place: expect.any(String) },
   });
   expect(await movedRows(join(back, 'tidings.db'))).toEqual(expected);
   expect(readFileSync(join(back, 'secret.key'), 'utf8').trim()).toBe(key);

@@ -8,6 +8,7 @@ import { cancelSchedule, publishDuePosts, schedulePost } from '../../src/posts/s
 import { findSchedule } from '../../src/posts/schedule-store.ts';
 import { createPost, datePost, deletePost, editPost, removePost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
+import { createSharedDatabase } from '../support/database.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 // The clock stands at 2026-11-20T12:00:00.000Z until a test moves it.
@@ -194,6 +195,24 @@ test('several processes publish each post once', async () => {
     .filter(({ action }) => action === 'post.published')
     .map(({ target }) => target?.id);
   expect(targets.sort()).toEqual(ids.sort());
+});
+
+test('two processes on one database publish each post once', async () => {
+  const shared = createSharedDatabase();
+  const [one, two] = [shared.open(), shared.open()];
+  const own = await appWithOrganization({ db: one });
+  for (let number = 0; number < 20; number++) {
+    const text = { title: `Draft ${number}`, markdown: 'Text', contentType: 'changelog' } as const;
+    const { id } = await createPost(own.deps, 'org_a', text);
+    await schedulePost(own.deps, id, { publishAt: '2026-11-24T09:00', timeZone: 'UTC' });
+  }
+  own.clock.set('2026-11-24T09:00:00.000Z');
+  const publishOn = (db: Storage) => publishDuePosts({ ...own.deps, db }, { runningSince: START });
+  const published = await Promise.all([publishOn(one), publishOn(two)]);
+  expect(published.reduce((sum, each) => sum + each)).toBe(20);
+  const recorded = await one.read((tx) => listAuditEvents(tx, 'org_a', { actions: ['post.published'] }, 100));
+  expect(new Set(recorded.map(({ target }) => target?.id)).size).toBe(20);
+  expect(recorded).toHaveLength(20);
 });
 
 test('a post that cannot be published does not hold up the others', async () => {

@@ -16,6 +16,7 @@ const NEUTRAL = [
   'http',
   'integrations',
   'keys',
+  'media',
   'posts',
   'receiver',
   'triggers',

@@ -59,11 +59,15 @@ export function startS3Server(): S3Server {
     return xml(`<CompleteMultipartUploadResult><ETag>${etag}</ETag></CompleteMultipartUploadResult>`);
   }
 
-  function read(method: string, key: string): Response {
+  function read({ method, headers: given }: Request, key: string): Response {
     const bytes = objects.get(key);
     if (bytes === undefined) return refusal(404, 'NoSuchKey');
     const headers = { 'content-length': String(bytes.length), etag: `"${Bun.MD5.hash(bytes, 'hex')}"` };
     if (method === 'HEAD') return new Response(null, { headers });
+    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(given.get('range') ?? '') ?? [];
+    if (first !== undefined) {
+      return new Response(new Uint8Array(bytes.subarray(Number(first), Number(last) + 1)), { status: 206 });
+    }
     return new Response(new Uint8Array(fault === 'sends half' ? bytes.subarray(0, bytes.length / 2) : bytes));
   }
 
@@ -111,7 +115,7 @@ export function startS3Server(): S3Server {
         objects.delete(key);
         return new Response(null, { status: 204 });
       }
-      return key === '' ? list(url) : read(request.method, key);
+      return key === '' ? list(url) : read(request, key);
     },
   });
 

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/engine.ts';
 import { createApp } from '../../src/app.ts';
 import { SERVER } from '../../src/audit/model.ts';
-import type { Deps } from '../../src/deps.ts';
+import type { Deps, MediaPlace } from '../../src/deps.ts';
 import { composeDraft } from '../../src/drafts/compose.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import type { CreatedKey } from '../../src/keys/model.ts';
@@ -49,6 +49,7 @@ interface Overrides {
   clock?: MovableClock;
   openProviderApi?: OpenProviderApi;
   publicUrl?: () => string;
+  media?: MediaPlace;
   providerUrls?: Record<string, string>;
   clientIpHeader?: string;
   organizationCreation?: OrganizationCreation;
@@ -89,6 +90,7 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
       (() => Promise.reject(new Error('this test has no stand-in for a provider'))),
     publicUrl: overrides.publicUrl ?? (() => PUBLIC_URL),
     ...(overrides.providerUrls === undefined ? {} : { providerUrls: overrides.providerUrls }),
+    media: overrides.media ?? { files: null, whyOff: 'This test has no place for images', quotaBytes: 0 },
   };
   const deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };
   const app = createApp(

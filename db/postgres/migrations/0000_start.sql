@@ -359,7 +359,7 @@ CREATE TABLE delivery_results (
   PRIMARY KEY (delivery_id, trigger_id),
   CONSTRAINT delivery_results_outcome CHECK (outcome in ('queued', 'created', 'updated', 'unchanged', 'suggested', 'kept', 'removed', 'waiting', 'filtered', 'failed'))
 );
-CREATE INDEX delivery_results_queued ON delivery_results (trigger_id, scope) WHERE outcome = 'queued';
+CREATE INDEX delivery_results_unsettled ON delivery_results (trigger_id, scope) WHERE outcome in ('queued', 'failed');
 CREATE INDEX delivery_results_by_expiry ON delivery_results (expires_at);
 
 CREATE TABLE media (

@@ -12,7 +12,7 @@ CREATE TABLE `delivery_results` (
 	CONSTRAINT "delivery_results_outcome" CHECK("delivery_results"."outcome" in ('queued', 'created', 'updated', 'unchanged', 'suggested', 'kept', 'removed', 'waiting', 'filtered', 'failed'))
 );
 --> statement-breakpoint
-CREATE INDEX `delivery_results_queued` ON `delivery_results` (`trigger_id`,`scope`) WHERE "delivery_results"."outcome" = 'queued';--> statement-breakpoint
+CREATE INDEX `delivery_results_unsettled` ON `delivery_results` (`trigger_id`,`scope`) WHERE "delivery_results"."outcome" in ('queued', 'failed');--> statement-breakpoint
 CREATE INDEX `delivery_results_by_expiry` ON `delivery_results` (`expires_at`);--> statement-breakpoint
 CREATE TABLE `media` (
 	`id` text PRIMARY KEY NOT NULL,

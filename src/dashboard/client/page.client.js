@@ -13,6 +13,9 @@ document.addEventListener('click', async (event) => {
   }, 1500);
 });
 
+/** A browser skips the autofocus of a refused form where the address names a place of the page. */
+document.querySelector('[data-problem]')?.focus();
+
 /** Updates the preview while a person types. */
 const source = document.querySelector('textarea[data-preview]');
 const preview = document.getElementById('preview');
@@ -42,6 +45,13 @@ document.addEventListener('submit', (event) => {
   setTimeout(() => {
     form.dataset.once = '';
   }, 5000);
+});
+
+/** Signing out removes the unsaved texts that the editor keeps in this browser. */
+document.addEventListener('submit', ({ target }) => {
+  if (!target.action.endsWith('/sign-out')) return;
+  for (const key of Object.keys(localStorage))
+    if (key.startsWith('tidings-unsaved ')) localStorage.removeItem(key);
 });
 
 /** A button with `data-busy` shows that text while the response takes its time. */
@@ -126,49 +136,6 @@ document.addEventListener('keydown', (event) => {
   menu.open = false;
   menu.querySelector('summary').focus();
 });
-
-/** While "Live" is on, new log entries appear and are announced. */
-const live = document.querySelector('button[data-live]');
-const news = document.getElementById('live-news');
-const log = document.getElementById('log');
-if (live !== null && news !== null && log !== null) {
-  let timer;
-  const look = async () => {
-    clearTimeout(timer);
-    if (live.getAttribute('aria-pressed') !== 'true') return;
-    const body = log.querySelector('tbody');
-    const url = new URL(live.dataset.live, location.href);
-    // In an empty log, every entry is new.
-    url.searchParams.set('after', body.rows[0]?.dataset.at ?? `${live.dataset.since}_-`);
-    try {
-      const response = document.hidden ? null : await fetch(url);
-      if (response?.ok && !response.redirected) show(body, await response.text());
-      else if (response !== null) throw new Error(`answered with ${response.status}`);
-    } catch {
-      live.setAttribute('aria-pressed', 'false');
-      news.textContent =
-        'The connection was lost, so new deliveries no longer appear. Reload to see the newest.';
-    }
-    timer = setTimeout(look, 2000);
-  };
-  const show = (body, html) => {
-    const template = document.createElement('template');
-    template.innerHTML = html;
-    const rows = [...template.content.children].filter((row) => document.getElementById(row.id) === null);
-    if (rows.length === 0) return;
-    body.prepend(...rows);
-    log.hidden = false;
-    document.getElementById('log-empty')?.remove();
-    for (const row of rows) row.classList.add('new');
-    news.textContent = rows.length === 1 ? '1 new delivery' : `${rows.length} new deliveries`;
-  };
-  live.addEventListener('click', () => {
-    const isOn = live.getAttribute('aria-pressed') !== 'true';
-    live.setAttribute('aria-pressed', String(isOn));
-    news.textContent = isOn ? 'New deliveries appear as they arrive.' : '';
-    if (isOn) void look();
-  });
-}
 
 /** Shows the buttons that need this script; those that copy only where the browser has a clipboard. */
 for (const element of document.querySelectorAll('[data-script]')) {

@@ -137,7 +137,6 @@ async function showInvitation(visit: Visit, error?: AppError) {
   if (givesNothing) return alreadyIn(organization);
   const { user, form } = visit;
   const { fields, problem } = formState(InvitationForm, form, error);
-  const isTaken = error?.code === 'address_taken';
   const back = `${INVITATION}?token=${encodeURIComponent(tokenOf(visit))}`;
   const title = current === null ? `Join ${organization.name}` : `Become an owner of ${organization.name}`;
   return view(
@@ -152,13 +151,13 @@ async function showInvitation(visit: Visit, error?: AppError) {
       </p>
       <Form
         to={INVITATION}
-        problem={isTaken ? null : problem}
+        problem={problem}
         button={user === null ? 'Create account and join' : current === null ? 'Join' : 'Become an owner'}
       >
         <Hidden values={[['token', tokenOf(visit)]]} />
         {user === null ? (
           <>
-            <Field {...fields.email} {...(isTaken && { error: problem })} />
+            <Field {...fields.email} />
             <Field {...fields.password} />
           </>
         ) : null}

@@ -2,7 +2,6 @@
 import { Type } from '@sinclair/typebox';
 import { countRefusedSignIn } from '../../audit/store.ts';
 import { AppError } from '../../lib/app-error.ts';
-import { tidings } from '../../lib/build.ts';
 import { addressGroup } from '../../lib/network.ts';
 import { endSession, signIn } from '../../users/sessions.ts';
 import { hasUsers } from '../../users/store.ts';
@@ -59,8 +58,8 @@ async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
         <Field {...fields.password} />
       </Form>
       <p class="hint">
-        Forgot it? The administrator of this service creates a link for you:{' '}
-        <code>{tidings} user reset-password --email …</code>
+        Forgot your password? Ask an owner of your organization: they create a reset link under Settings,
+        Members.
       </p>
     </>,
     { error },

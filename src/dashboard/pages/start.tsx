@@ -1,16 +1,17 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import { listDeliveries } from '../../deliveries/log-store.ts';
+import type { Deps } from '../../deps.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import type { ApiKey } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';
-import { contentTypes, postStatuses } from '../../posts/model.ts';
-import { tallyPosts } from '../../posts/store.ts';
+import type { Organization } from '../../organizations/model.ts';
 import { listProviders } from '../../providers/index.ts';
+import { findProgress } from '../../triggers/progress-store.ts';
 import { get, type MemberVisit, type Page, view } from '../page.ts';
 import { LinkButton, ToCopy } from '../view/elements.tsx';
 
-/** The way from a new account to a first API call and a first draft. */
+/** The way from a new account to a published post and a first API call. */
 export const startPages: readonly Page[] = [
   get('/dashboard/:organizationId/start', 'member', async (visit) => {
     const { base, organization, role } = visit;
@@ -23,11 +24,11 @@ export const startPages: readonly Page[] = [
         <h1>{isComplete ? 'All set' : 'First steps'}</h1>
         <p class="lede">
           {isComplete
-            ? 'There is nothing left to set up.'
-            : 'Make your first API call and your first draft in two minutes.'}
+            ? 'You have finished every step. This page stays here for reference.'
+            : 'From a webhook to a published post and your first API call.'}
         </p>
         <ol class="steps">
-          {steps.map(({ title, isDone, todo, command, button, done }, index) => (
+          {steps.map(({ title, isDone, todo, command, button, isForMembers, done }, index) => (
             <li
               class={`card pad step ${isDone === true ? 'done' : index === next ? 'next' : 'later'}`}
               aria-current={index === next ? 'step' : undefined}
@@ -37,17 +38,17 @@ export const startPages: readonly Page[] = [
                 {isDone === true ? <span class="tag active">Done</span> : null}
               </h2>
               {isDone === null ? (
-                <p class="dim">Unknown: Unkey, which keeps the keys, does not respond just now.</p>
+                <p class="dim">Unknown: Unkey does not respond. Reload the page in a moment.</p>
               ) : null}
               <p>{isDone === true ? done : todo}</p>
               {isDone === true || command === undefined ? null : <ToCopy text={command} />}
-              {isDone === true || button === undefined ? null : role === 'owner' ? (
+              {isDone === true || button === undefined ? null : role === 'owner' || isForMembers ? (
                 // The style sheet gives the next step's button the accent.
                 <p>
                   <LinkButton to={`${base}/${button[0]}`} label={button[1]} />
                 </p>
               ) : (
-                <p class="dim">An owner of {organization.name} can do this.</p>
+                <p class="dim">Ask an owner of {organization.name}.</p>
               )}
             </li>
           ))}
@@ -64,8 +65,22 @@ interface Step {
   todo: string;
   command?: string;
   /** For owners. */
-  button?: [path: string, label: string];
+  button?: readonly [path: string, label: string] | undefined;
+  /** Members can do it too. */
+  isForMembers?: boolean;
   done: ComponentChildren;
+}
+
+/** Something is left on the way to a published post. One read: every page may ask. Keys do not count: Unkey has them. */
+export async function hasUnfinishedSteps({
+  deps,
+  organization,
+}: {
+  deps: Pick<Deps, 'db'>;
+  organization: Pick<Organization, 'id'>;
+}) {
+  const progress = await deps.db.read((tx) => findProgress(tx, organization.id), { single: true });
+  return Object.values(progress).includes(false);
 }
 
 async function readSteps({ base, deps, organization: { id } }: MemberVisit): Promise<Step[]> {
@@ -75,52 +90,73 @@ async function readSteps({ base, deps, organization: { id } }: MemberVisit): Pro
     deps.log.warn({ err: error }, 'the keys could not be listed');
     return null;
   });
-  const selection = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
-  const { integrations, deliveries, posts } = await deps.db.read(async (tx) => ({
-    integrations: await listIntegrations(tx, id),
-    deliveries: await listDeliveries(tx, id, {}, { limit: 1, page: 1 }),
-    posts: await tallyPosts(tx, id, selection),
+  const { progress, integration, delivery } = await deps.db.read(async (tx) => ({
+    progress: await findProgress(tx, id),
+    integration: (await listIntegrations(tx, id))[0],
+    delivery: (await listDeliveries(tx, id, { status: 'processed' }, { limit: 1 }))[0],
   }));
   const link = (path: string, label: string) => <a href={`${base}/${path}`}>{label}</a>;
+  const { isConnected, hasDelivery, hasTrigger, hasPost, hasPublished } = progress;
+  const page = integration === undefined ? 'integrations' : `integrations/${integration.id}`;
   return [
+    {
+      title: `Connect ${listProviders('or')}`,
+      isDone: isConnected,
+      todo: 'With a token, Tidings creates the webhooks for you. Without one, paste a URL and a secret into the settings of the provider.',
+      button: ['integrations', 'Connect provider'],
+      done: link('integrations', 'View integrations'),
+    },
+    {
+      title: 'Receive a delivery',
+      isDone: hasDelivery,
+      todo: isConnected
+        ? 'Send a signed test event, or push to the repository.'
+        : 'Connect a provider first. Then send a signed test event.',
+      button: isConnected ? [`${page}#test`, 'Send test event'] : undefined,
+      done: link('deliveries', 'View deliveries'),
+    },
+    {
+      title: 'Get your first draft',
+      isDone: hasPost,
+      todo: hasTrigger
+        ? 'Your trigger writes a draft when its event arrives. Send a test event to see one now.'
+        : delivery === undefined
+          ? 'A trigger turns events into drafts. Create one once a delivery has arrived.'
+          : 'A trigger turns events into drafts. Open the newest delivery and create one.',
+      button: hasTrigger
+        ? [`${page}#test`, 'Send test event']
+        : delivery === undefined
+          ? undefined
+          : [`deliveries/${delivery.id}`, 'Open delivery'],
+      done: link('posts', 'View posts'),
+    },
+    {
+      title: 'Publish a post',
+      isDone: hasPublished,
+      todo: hasPost
+        ? 'Open a draft, edit its text, and publish it.'
+        : 'Review your first draft here and publish it. You can also write a post yourself.',
+      button: hasPost ? ['posts?status=draft', 'Review drafts'] : ['posts/~/new', 'Write post'],
+      isForMembers: true,
+      done: link('posts?status=published', 'View published posts'),
+    },
     {
       title: 'Create an API key',
       isDone: keys?.some(({ status }) => status === 'active') ?? null,
-      todo: 'Your site reads posts with a key. You get the line for a first call along with it.',
+      todo: 'Your site reads posts with a key. The next page shows the key and your first call.',
       button: ['settings/keys', 'Create New API Key'],
       done: link('settings/keys', 'View keys'),
     },
     {
       title: 'Call the API',
       isDone: keys?.some(({ lastUsedAt }) => lastUsedAt !== null) ?? null,
-      todo: 'Paste this into a terminal, with your key in it:',
+      todo: 'Run this in a terminal with your key:',
       command: `curl -H "Authorization: Bearer tdk_…" "${deps.publicUrl()}/v1/${id}/posts"`,
       done: (
         <>
           One of your keys has been used. <a href="/docs">The reference</a> lists all endpoints.
         </>
       ),
-    },
-    {
-      title: `Connect ${listProviders('or')}`,
-      isDone: integrations.length > 0,
-      todo: "With a token, Tidings creates the webhooks for you. By hand, you paste a URL and a secret into the provider's settings.",
-      button: ['integrations', 'Connect'],
-      done: link('integrations', 'View integrations'),
-    },
-    {
-      title: 'Receive a delivery',
-      isDone: deliveries.length > 0,
-      todo: "Send a signed test event from the integration's page, or wait for a push.",
-      button: ['integrations', 'Send a test event'],
-      done: link('deliveries', 'View deliveries'),
-    },
-    {
-      title: 'Get your first draft',
-      isDone: posts.totalItems > 0,
-      todo: 'A trigger turns events into drafts. You review a draft, and publish it.',
-      button: ['integrations', 'Set up a trigger'],
-      done: link('posts', 'View posts'),
     },
   ];
 }

@@ -8,18 +8,30 @@ import type { MemberVisit } from '../page.ts';
 import baseStyle from '../style/base.css' with { type: 'text' };
 import deliveryStyle from '../style/deliveries.css' with { type: 'text' };
 import explorerStyle from '../style/explorer.css' with { type: 'text' };
+import formStyle from '../style/forms.css' with { type: 'text' };
 import integrationStyle from '../style/integrations.css' with { type: 'text' };
+import mediaStyle from '../style/media.css' with { type: 'text' };
 import postStyle from '../style/posts.css' with { type: 'text' };
 import settingsStyle from '../style/settings.css' with { type: 'text' };
+import triggerStyle from '../style/triggers.css' with { type: 'text' };
 import { type Asset, scriptAsset, styleAsset } from './assets.ts';
 import { counted } from './elements.tsx';
 import { Action, Form, Hidden } from './form.tsx';
 
 const styleSheet = styleAsset(
   'style.css',
-  [baseStyle, postStyle, deliveryStyle, settingsStyle, integrationStyle, samplesStyle, explorerStyle].join(
-    '\n',
-  ),
+  [
+    baseStyle,
+    postStyle,
+    mediaStyle,
+    deliveryStyle,
+    settingsStyle,
+    integrationStyle,
+    formStyle,
+    triggerStyle,
+    samplesStyle,
+    explorerStyle,
+  ].join('\n'),
 );
 const clientScript = scriptAsset('client.js', script);
 
@@ -42,6 +54,8 @@ export interface View {
   headers?: Readonly<Record<string, string>>;
   /** Modules of this page, beside the script of all pages. */
   scripts?: readonly Asset[];
+  /** Where a browser without scripts goes by itself. */
+  refresh?: { seconds: number; to: string };
 }
 
 /** A piece of a page, which the script inserts. */
@@ -50,18 +64,22 @@ export interface Fragment {
   body: VNode | VNode[];
 }
 
-/** `error`: the failure that the page shows, which sets the status and headers. */
+/** `error`: the failure that the page shows, which sets the status and headers. A refused form is named in the title. */
 export function view(
   title: string,
   body: VNode,
   {
     error,
     ...more
-  }: Pick<View, 'section' | 'status' | 'headers' | 'scripts'> & { error?: AppError | null | undefined } = {},
+  }: Pick<View, 'section' | 'status' | 'headers' | 'scripts' | 'refresh'> & {
+    error?: AppError | null | undefined;
+  } = {},
 ): View {
-  const ofError = error && { status: error.status, headers: error.headers };
-  return { kind: 'view', title, body, ...ofError, ...more };
+  const page: View = { kind: 'view', title, body, ...(error && statusOf(error)), ...more };
+  return (page.status ?? 200) < 400 ? page : { ...page, title: `Error: ${title}` };
 }
+
+const statusOf = ({ status, headers }: AppError) => ({ status, headers });
 
 export function fragment(body: VNode | VNode[]): Fragment {
   return { kind: 'fragment', body };
@@ -83,7 +101,7 @@ export interface Notice {
 
 /** A page as HTML. Without a frame it is a sheet in the middle. */
 export function renderPage(
-  { title, body, section, scripts = [] }: View,
+  { title, body, section, scripts = [], refresh }: View,
   frame: Frame | null,
   notice: Notice | null,
 ) {
@@ -106,6 +124,11 @@ export function renderPage(
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
+        {refresh === undefined ? null : (
+          <noscript>
+            <meta http-equiv="refresh" content={`${refresh.seconds}; url=${refresh.to}`} />
+          </noscript>
+        )}
         <title>{`${title} · Tidings`}</title>
         <link rel="stylesheet" href={styleSheet.path} />
         <link rel="icon" href="data:," />
@@ -240,7 +263,7 @@ export function SettingsHead(props: {
 
 export function troublePage(status: number, message: string, headers: View['headers'] = {}): View {
   const isMissing = status === 404;
-  return view(
+  return troubleView(
     isMissing ? 'Not found' : 'That did not work',
     <>
       <h1>{isMissing ? 'Nothing here' : 'That did not work'}</h1>
@@ -255,11 +278,16 @@ export function troublePage(status: number, message: string, headers: View['head
   );
 }
 
+/** A page that is about the failure alone, so its title needs no prefix. */
+function troubleView(title: string, body: VNode, more: Pick<View, 'status' | 'headers'>): View {
+  return { kind: 'view', title, body, ...more };
+}
+
 /** While the database is away. A page that was asked for tries again by itself; a form that was sent must not. */
 export function databaseAwayPage(method: string, { status, headers }: AppError): View {
   const isForm = method === 'POST';
   const seconds = headers['retry-after'] ?? '5';
-  return view(
+  return troubleView(
     'One moment',
     <>
       <h1>One moment, please</h1>
@@ -288,7 +316,7 @@ export function signedOutPage(path: string, form: URLSearchParams | null): View 
       sign in in another tab
     </a>
   );
-  return view(
+  return troubleView(
     'You are signed out',
     <>
       <h1>You are signed out</h1>

@@ -170,10 +170,13 @@ export function Select({
   value,
   isLabelHidden = false,
   id = `field-${name}`,
+  form,
 }: {
   label: string;
   name: string;
   options: readonly Option[];
+  /** The id of its form, outside of that form. */
+  form?: string;
   /** An option before the others, for no choice among them. */
   all?: string;
   value?: string | undefined;
@@ -185,7 +188,7 @@ export function Select({
       <label for={id} class={isLabelHidden ? 'hidden' : undefined}>
         {label}
       </label>
-      <select id={id} name={name}>
+      <select id={id} name={name} form={form}>
         {all === undefined ? null : <option value="">{all}</option>}
         {options.map((option) => (
           <option value={option.value} selected={option.value === value}>

@@ -1,6 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 
+/** Why a form was refused: its invalid fields, by the ids of their controls, or a sentence about the whole form. */
+export type Problem = string | readonly { id: string; error: string }[];
+
 /** Tells two forms of a kind apart, so that reloading a response does not do the work again. */
 export function Mark() {
   return <input type="hidden" name="mark" value={crypto.getRandomValues(new Uint8Array(16)).toHex()} />;
@@ -19,7 +22,7 @@ export function Form({
   children,
 }: {
   to: string;
-  problem: string | null;
+  problem: Problem | null;
   button: string;
   kind?: '' | 'go' | 'bad' | 'link';
   layout?: string;
@@ -96,6 +99,8 @@ interface Labels {
   name: string;
   hint?: ComponentChildren;
   error?: string | null | undefined;
+  /** Below the error. */
+  detail?: ComponentChildren;
   id?: string | undefined;
   kind?: string | undefined;
 }
@@ -106,6 +111,7 @@ function Labeled({
   name,
   hint,
   error,
+  detail,
   id = `field-${name}`,
   kind,
   children,
@@ -122,6 +128,7 @@ function Labeled({
         </p>
       ) : null}
       <FieldError id={`${id}-error`} error={error} />
+      {detail}
     </div>
   );
 }
@@ -161,7 +168,16 @@ export function TextArea({
   ...labels
 }: Labels & {
   value?: string;
-  more?: { class?: string; rows?: number; placeholder?: string; 'data-preview'?: string };
+  more?: {
+    class?: string;
+    rows?: number;
+    placeholder?: string;
+    spellcheck?: boolean;
+    'data-preview'?: string;
+    /** Where its error is, for the script to put the caret there. */
+    'data-line'?: number;
+    'data-column'?: number;
+  };
 }) {
   return (
     <Labeled {...labels}>
@@ -179,21 +195,34 @@ export function Choice<Value extends string>({
   label,
   name,
   value,
+  error,
   options,
   children,
 }: {
   label: string;
   name: string;
   value?: string;
+  error?: string | null;
   options: readonly { value: Value; label: ComponentChildren; hint: ComponentChildren }[];
   children?: ComponentChildren;
 }) {
+  // Name the field by its first option, which the summary of errors links to.
+  const id = `field-${name}`;
+  const described = error ? { 'aria-describedby': `${id}-error`, 'aria-invalid': 'true' as const } : {};
   return (
-    <fieldset>
+    <fieldset class={error ? 'wrong' : undefined}>
       <legend class="label">{label}</legend>
-      {options.map((option) => (
+      <FieldError id={`${id}-error`} error={error} />
+      {options.map((option, index) => (
         <label class="check">
-          <input type="radio" name={name} value={option.value} checked={option.value === value} />
+          <input
+            type="radio"
+            id={index === 0 ? id : undefined}
+            name={name}
+            value={option.value}
+            checked={option.value === value}
+            {...described}
+          />
           <span>
             {option.label}
             <span class="hint">{option.hint}</span>
@@ -213,11 +242,27 @@ function FieldError({ id, error }: { id: string; error?: string | null | undefin
   ) : null;
 }
 
-/** A problem of the form as a whole. */
-export function FormError({ error }: { error: string | null | undefined }) {
-  return error ? (
-    <p class="problem" role="alert">
-      {error}
-    </p>
-  ) : null;
+const FOCUS = { tabIndex: -1, autoFocus: true };
+
+/** The summary at the top of a refused form, which takes the focus. Its links lead to the fields. */
+export function FormError({ error }: { error: Problem | null | undefined }) {
+  if (!error || error.length === 0) return null;
+  return (
+    <div class="problem" {...FOCUS} data-problem role="alert">
+      {typeof error === 'string' ? (
+        error
+      ) : (
+        <>
+          <strong>{error.length === 1 ? 'There is a problem' : `There are ${error.length} problems`}</strong>
+          <ul>
+            {error.map((each) => (
+              <li>
+                <a href={`#${each.id}`}>{each.error}</a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  );
 }

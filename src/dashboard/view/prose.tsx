@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { VNode } from 'preact';
 import { AppError } from '../../lib/app-error.ts';
+import { withRelativeMedia } from '../../markdown/media.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
 import type { DashboardDeps } from '../page.ts';
 
@@ -19,7 +20,11 @@ export function Prose({
 }
 
 /** Renders Markdown of any length, or says why there is no preview. */
-export async function proseOf({ render }: Pick<DashboardDeps, 'render'>, markdown: string): Promise<VNode> {
+export async function proseOf(
+  { render, publicUrl }: Pick<DashboardDeps, 'render' | 'publicUrl'>,
+  stored: string,
+): Promise<VNode> {
+  const markdown = withRelativeMedia(stored, publicUrl());
   if (render === undefined || markdown.length <= MAX_HERE) return <Prose markdown={markdown} />;
   try {
     return <Prose html={await render(markdown)} />;

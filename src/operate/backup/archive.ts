@@ -8,9 +8,10 @@ import { inspectDatabase, snapshotInto } from '../../../db/sqlite/snapshot.ts';
 import { keyFingerprint } from '../../lib/secret-box.ts';
 import { randomToken } from '../../lib/text.ts';
 import { databaseFile } from '../data-folder.ts';
+import { entriesOf, entryReader, type ImageSource, imageFolder, imagesOf, type TakeImage } from './images.ts';
 
-// A backup is one file: a line of JSON that describes it, the database in zstd, and the SHA-256 of everything before
-// it, in 32 bytes. SQLite's own check misses a flipped bit within a value; the checksum finds any damage or cut.
+// A backup is one file: a line of JSON that describes it, the database and the images in zstd, and the SHA-256 of
+// everything before it, in 32 bytes. SQLite's own check misses a flipped bit within a value; the checksum finds any damage or cut.
 
 /** A backup or a restore that cannot be done. The message says why, in one line, and what to do. */
 export class BackupError extends Error {
@@ -26,7 +27,8 @@ const Whole = Type.Integer({ minimum: 0 });
 export const BackupHeader = Type.Object({
   format: Type.Literal('tidings-backup'),
   /** Of the form of the file. */
-  version: Type.Literal(1),
+  /** 1: without images, as earlier versions wrote them. */
+  version: Type.Union([Type.Literal(1), Type.Literal(2)]),
   createdAt: Type.String({ maxLength: 32 }),
   /** The number of applied migrations. */
   schema: Whole,
@@ -37,6 +39,8 @@ export const BackupHeader = Type.Object({
   databaseSha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   /** Of the key that encrypts the secrets (see `keyFingerprint`); 0 before the first start. */
   keyFingerprint: Type.Integer(),
+  /** Images of posts. `place`: the bucket that has them instead of the backup. */
+  images: Type.Optional(Type.Object({ files: Whole, bytes: Whole, place: Type.Optional(Type.String()) })),
   /** The key itself, in base64, when that was asked for. */
   key: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' })),
 });
@@ -48,6 +52,14 @@ export interface Backup extends Pick<BackupHeader, 'schema' | 'tables' | 'create
   bytes: number;
   sha256: string;
   includesKey: boolean;
+  images: BackupImages;
+}
+
+/** `missing`: rows without a file. `place`: the bucket that has the images, which the backup leaves out. */
+export interface BackupImages {
+  stored: number;
+  missing: number;
+  place: string | null;
 }
 
 const CHECKSUM_BYTES = 32;
@@ -62,7 +74,12 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const SYNC_BYTES = 4 * 1024 * 1024;
 
 /** Writes a backup of the database file `database` to the new file `file`, through to the disk. */
-export async function writeBackup(header: BackupHeader, database: string, file: string): Promise<void> {
+export async function writeBackup(
+  header: BackupHeader,
+  database: string,
+  file: string,
+  images?: ImageSource,
+): Promise<void> {
   await using target = await open(file, 'wx', 0o600);
   const hasher = new Bun.CryptoHasher('sha256');
   let unsynced = 0;
@@ -75,7 +92,11 @@ export async function writeBackup(header: BackupHeader, database: string, file: 
     unsynced = 0;
   };
   await write(Buffer.from(`${JSON.stringify(header)}\n`));
-  await pipeline(Bun.file(database).stream(), createZstdCompress(), async (compressed) => {
+  const content = async function* () {
+    yield* Bun.file(database).stream();
+    if (images !== undefined) yield* entriesOf(images);
+  };
+  await pipeline(content, createZstdCompress(), async (compressed) => {
     for await (const chunk of compressed as AsyncIterable<Uint8Array>) await write(chunk);
   });
   await writeAll(target, hasher.digest());
@@ -107,12 +128,16 @@ export async function checkBackup(file: string, name = file) {
   return { header, bytes: source.size, sha256: whole.digest('hex') };
 }
 
-/** Unpacks the database of a backup that was checked, and hands it to `write`, a chunk at a time. Throws `BackupError`. */
+/**
+ * Unpacks a backup that was checked: hands its database to `write`, a chunk at a time, and each image to `take`. Throws
+ * `BackupError`.
+ */
 export async function unpackDatabase(
   file: string,
   header: BackupHeader,
   write: (chunk: Uint8Array) => Promise<void>,
-): Promise<void> {
+  take: TakeImage = async () => undefined,
+): Promise<Omit<BackupImages, 'place'>> {
   const source = Bun.file(file);
   const start = Buffer.byteLength(await readLine(source)) + 1;
   const damaged = () =>
@@ -120,22 +145,28 @@ export async function unpackDatabase(
       `${file} is damaged: what it holds is not the database that was backed up. Use another backup`,
     );
   const hasher = new Bun.CryptoHasher('sha256');
+  const entries = entryReader(file, take);
   let bytes = 0;
   await pipeline(
     source.slice(start, source.size - CHECKSUM_BYTES).stream(),
     createZstdDecompress(),
     async (unpacked) => {
-      for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
-        bytes += chunk.length;
+      for await (const all of unpacked as AsyncIterable<Uint8Array>) {
         // Before the first byte is written: gigabytes of something else fit into a small file.
-        if (bytes === chunk.length && sqliteBytes(chunk) !== header.databaseBytes) throw damaged();
-        if (bytes > header.databaseBytes) throw damaged();
+        if (bytes === 0 && sqliteBytes(all) !== header.databaseBytes) throw damaged();
+        const chunk = all.subarray(0, header.databaseBytes - bytes);
+        const rest = all.subarray(chunk.length);
+        if (rest.length > 0 && header.version === 1) throw damaged();
+        bytes += chunk.length;
         hasher.update(chunk);
-        await write(chunk);
+        if (chunk.length > 0) await write(chunk);
+        if (rest.length > 0) await entries.add(rest);
       }
     },
   );
   if (bytes !== header.databaseBytes || hasher.digest('hex') !== header.databaseSha256) throw damaged();
+  entries.end(header.version === 1 ? 0 : (header.images?.files ?? 0));
+  return entries.counts;
 }
 
 /** A handle's `write` may write less than it was given. */
@@ -176,6 +207,8 @@ async function readLine(source: Blob): Promise<string> {
 export interface BackupSource {
   dataDir: string;
   createdAt: Date;
+  /** Where the images are: a folder, or `s3://…`, which the backup leaves out. Absent: in the data folder. */
+  media?: string | undefined;
   /** The key of the secrets, to store in the backup. */
   key?: Uint8Array | undefined;
 }
@@ -199,18 +232,36 @@ export async function prepareBackup(source: BackupSource, base: string) {
     rmSync(path, { force: true });
   };
   try {
-    const header = await snapshot(source, database);
-    await writeBackup(header, database, path);
+    const described = await snapshot(source, database);
+    const { images, header } = withImages(source, described, database);
+    await writeBackup(header, database, path, images);
     removeDatabase();
     const { header: read, bytes, sha256 } = await checkBackup(path);
-    await unpackDatabase(path, read, async () => undefined);
+    const counts = await unpackDatabase(path, read, async () => undefined);
     const { schema, tables, createdAt } = header;
-    const facts = { bytes, sha256, schema, tables, createdAt, includesKey: 'key' in header };
+    const stored = { ...counts, place: header.images?.place ?? null };
+    const facts = { bytes, sha256, schema, tables, createdAt, includesKey: 'key' in header, images: stored };
     return { path, facts, remove };
   } catch (error) {
     remove();
     throw error;
   }
+}
+
+/** Without images the backup stays one that earlier versions can read. */
+function withImages(
+  { dataDir, media }: BackupSource,
+  header: BackupHeader,
+  database: string,
+): { header: BackupHeader; images: ImageSource | undefined } {
+  const images = imagesOf(database, media ?? imageFolder(dataDir));
+  const { names, bytes } = images;
+  if (names.length === 0) return { header, images: undefined };
+  const files = names.length;
+  if (media?.startsWith('s3://')) {
+    return { header: { ...header, images: { files, bytes, place: media } }, images: undefined };
+  }
+  return { header: { ...header, version: 2 as const, images: { files, bytes } }, images };
 }
 
 async function snapshot({ dataDir, createdAt, key }: BackupSource, target: string): Promise<BackupHeader> {

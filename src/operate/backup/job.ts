@@ -33,7 +33,12 @@ type Needs = Pick<Deps, 'clock' | 'log'> & {
  * is due. Every other failure ends the run.
  */
 export function backupJobs(
-  { dataDir, backups, s3 }: Pick<Config, 'dataDir' | 'backups' | 's3'>,
+  {
+    dataDir,
+    backups,
+    s3,
+    media,
+  }: Pick<Config, 'dataDir' | 'backups' | 's3'> & Partial<Pick<Config, 'media'>>,
   { clock, log, wait = (ms, signal) => sleep(ms, undefined, { signal }) }: Needs,
 ): Job[] {
   if (backups === undefined) return [];
@@ -42,7 +47,7 @@ export function backupJobs(
   const folder = resolve(dataDir);
 
   async function makeOne(signal: AbortSignal): Promise<void> {
-    const source = { dataDir: folder, createdAt: clock.now() };
+    const source = { dataDir: folder, createdAt: clock.now(), media: media?.dir };
     let target = dir;
     try {
       await removeLeftovers(dir, folder);

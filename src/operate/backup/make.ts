@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../../db/sqlite/lock.ts';
-import type { S3Access } from '../../config.ts';
 import { codeOf, messageOf } from '../../lib/app-error.ts';
+import type { S3Access } from '../../lib/bucket.ts';
 import { bringToDisk } from '../../lib/disk.ts';
 import { randomToken } from '../../lib/text.ts';
 import { databaseFile, lockFile } from '../data-folder.ts';

@@ -1,8 +1,8 @@
 import { existsSync, renameSync, statSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { S3Access } from '../../config.ts';
 import { codeOf, messageOf } from '../../lib/app-error.ts';
+import { type Bucket, openBucket, type S3Access } from '../../lib/bucket.ts';
 import { bringToDisk } from '../../lib/disk.ts';
 import {
   type Backup,
@@ -13,7 +13,6 @@ import {
   prepareBackup,
   StoreError,
 } from './archive.ts';
-import { type Bucket, openBucket } from './bucket.ts';
 
 export const isStore = (target: string) => target.startsWith('s3://');
 
@@ -89,7 +88,7 @@ function s3Place(place: string, access: S3Access | undefined): Place {
     async store(name, source, { force }) {
       const file = urlOf(name);
       const key = prefix + name;
-      if (!force && (await fromStore(file, () => bucket.exists(key)))) throw alreadyThere(file);
+      if (!force && (await fromStore(file, () => bucket.size(key))) !== null) throw alreadyThere(file);
       const { path, facts, remove } = await prepareBackup(source, join(source.dataDir, name));
       try {
         await fromStore(file, () => bucket.write(key, path));
@@ -105,7 +104,7 @@ function s3Place(place: string, access: S3Access | undefined): Place {
     },
     async list() {
       const keys = await fromStore(place, () => bucket.list(prefix));
-      return keys.map((key) => key.slice(prefix.length));
+      return keys.map(({ key }) => key.slice(prefix.length));
     },
     remove: (name) => fromStore(urlOf(name), () => bucket.remove(prefix + name)),
   };

@@ -4,12 +4,21 @@ import { dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../../db/sqlite/lock.ts';
 import { migrations } from '../../../db/sqlite/migrate.ts';
 import { forgetKey, inspectDatabase, isOpenElsewhere, settle } from '../../../db/sqlite/snapshot.ts';
-import type { S3Access } from '../../config.ts';
+import type { S3Access } from '../../lib/bucket.ts';
 import { bringToDisk, freeBytes, megabytes } from '../../lib/disk.ts';
+import { type FileStore, openFileStore } from '../../lib/file-store.ts';
 import { keyFingerprint } from '../../lib/secret-box.ts';
 import { databaseFile, litestreamFolder, lockFile } from '../data-folder.ts';
 import { readSecretKey, writeKeyFile } from '../secret-key.ts';
-import { BackupError, type BackupHeader, checkBackup, unpackDatabase, writeAll } from './archive.ts';
+import {
+  BackupError,
+  type BackupHeader,
+  type BackupImages,
+  checkBackup,
+  unpackDatabase,
+  writeAll,
+} from './archive.ts';
+import { imageFolder } from './images.ts';
 import { asBackupError, requireNotOwn } from './make.ts';
 import { download, isStore } from './places.ts';
 
@@ -25,6 +34,8 @@ interface RestoreOptions {
   newKey?: boolean;
   now: Date;
   s3?: S3Access | undefined;
+  /** Where images are stored. Absent: in the data folder. */
+  media?: FileStore | undefined;
 }
 
 /** The result of a restore. */
@@ -33,6 +44,7 @@ export interface Restored extends Pick<BackupHeader, 'createdAt' | 'schema' | 't
   dataDir: string;
   /** Path of the former database; null without one. */
   keptAs: string | null;
+  images: BackupImages;
   /** `same`: the folder has the key already. `restored`: the backup held it. `other`: the secrets are lost. */
   key: 'same' | 'restored' | 'other' | 'none';
 }
@@ -98,13 +110,16 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
       );
     }
     const key = keyToUse(folder, header, options);
-    requireSpace(folder, header.databaseBytes, 'The database in the backup has');
-    await unpackAndCheck(source, header, unpacked);
+    const imageBytes = header.version === 1 ? 0 : (header.images?.bytes ?? 0);
+    requireSpace(folder, header.databaseBytes + imageBytes, 'The database in the backup has');
+    const files = options.media ?? openFileStore(imageFolder(folder));
+    const counts = await unpackAndCheck(source, header, unpacked, files);
+    const images = { ...counts, place: header.images?.place ?? null };
     if (key === 'other') forgetKey(unpacked);
     if (key === 'restored') writeKeyFile(folder, Buffer.from(header.key ?? '', 'base64'));
     const keptAs = swapIn(unpacked, target, options.now);
     const { createdAt, schema, tables } = header;
-    return { file, dataDir: folder, createdAt, schema, tables, keptAs, key };
+    return { file, dataDir: folder, createdAt, schema, tables, keptAs, images, key };
   } finally {
     removeAll();
   }
@@ -143,9 +158,13 @@ function keyToUse(
   );
 }
 
-async function unpackAndCheck(file: string, header: BackupHeader, unpacked: string): Promise<void> {
+/** Images are stored before the database is in place: without their rows, a sweep removes them. */
+async function unpackAndCheck(file: string, header: BackupHeader, unpacked: string, files: FileStore) {
   await using target = await open(unpacked, 'wx', 0o600);
-  await unpackDatabase(file, header, (chunk) => writeAll(target, chunk));
+  const store = async (name: string, bytes: Uint8Array) => {
+    if ((await files.size(name)) !== bytes.length) await files.write(name, bytes);
+  };
+  const counts = await unpackDatabase(file, header, (chunk) => writeAll(target, chunk), store);
   await target.sync();
   const { problem, schema, keyFingerprint: fingerprint, tables } = inspectDatabase(unpacked);
   const isAsTold =
@@ -157,6 +176,7 @@ async function unpackAndCheck(file: string, header: BackupHeader, unpacked: stri
       `The database in the backup is damaged: ${problem ?? 'it is not what its header says'}`,
     );
   }
+  return counts;
 }
 
 /**

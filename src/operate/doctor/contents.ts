@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ReadTx } from '../../../db/engine.ts';
 import { listDeliveries } from '../../deliveries/log-store.ts';
 import { diagnose } from '../../integrations/doctor.ts';
@@ -7,7 +8,10 @@ import { listIntegrations } from '../../integrations/store.ts';
 import { describeFinding } from '../../integrations/words.ts';
 import { countKeys } from '../../keys/store.ts';
 import { tidings } from '../../lib/build.ts';
+import { openFileStore } from '../../lib/file-store.ts';
 import { DAY_MS } from '../../lib/time.ts';
+import { fileNameOf } from '../../media/model.ts';
+import { listMediaFiles } from '../../media/store.ts';
 import { providerApis } from '../../providers/index.ts';
 import { measureQueue } from '../../triggers/queue-store.ts';
 import { lastBackup } from '../backup/make.ts';
@@ -165,6 +169,28 @@ export const contentChecks = {
           `Set BACKUP_DIR, or run "${tidings} backup FILE" regularly`,
         )
       : ok(made);
+  }),
+
+  images: inDatabase(async ({ db, folder, config: { media, database } }) => {
+    if (media === null || folder === null) return unchecked('a MEDIA_* setting');
+    const rows = await db.read(listMediaFiles);
+    const dir = media.dir ?? join(folder, 'media');
+    if (database !== undefined && !dir.startsWith('s3://')) {
+      return rows.length === 0
+        ? null
+        : warning(
+            `${counted(rows.length, 'image')} in the database, and no place for their files`,
+            'Set MEDIA_DIR to s3://bucket/prefix',
+          );
+    }
+    const stored = new Set((await openFileStore(dir, media.s3).list()).map(({ name }) => name));
+    const missing = rows.filter((row) => !stored.has(fileNameOf(row)));
+    if (missing.length === 0)
+      return rows.length === 0 ? null : ok(`${counted(rows.length, 'image')} in ${dir}`);
+    return failed(
+      `${counted(missing.length, 'image')} of ${rows.length} missing in ${dir}, such as ${missing.slice(0, 3).map(fileNameOf).join(', ')}`,
+      'Put the files back, restore a backup, or delete the images in the dashboard',
+    );
   }),
 
   litestream: examineLitestream,

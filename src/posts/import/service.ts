@@ -9,6 +9,7 @@ import { getOrganization } from '../../organizations/store.ts';
 import { checkRecord, type ImportedFields } from '../fields.ts';
 import type { ContentType, OwnedPost, PostStatus } from '../model.ts';
 import { findOwners, readPosts } from '../store.ts';
+import { recordVersion } from '../version-store.ts';
 import { writePost } from '../write-store.ts';
 import { isChangelogName, parseChangelog } from './changelog.ts';
 import {
@@ -69,7 +70,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
 
   /** By piece, because a write may run again after a lost connection. */
   const counts = new Map<Records, ReturnType<typeof noCounts>>();
-  async function save(tx: WriteTx, piece: Records, write: (post: OwnedPost) => Promise<void>): Promise<void> {
+  async function save(tx: WriteTx, piece: Records, write: WriteRecord): Promise<void> {
     const existing = await readPosts(tx, [...piece.keys()]);
     const saved = noCounts();
     counts.set(piece, saved);
@@ -81,7 +82,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
       }
       const post = merge(id, fields, old, options, now);
       if (post === old) continue;
-      await write(post);
+      await write(post, old);
       if (post.status === 'published') saved.published++;
       saved[old === undefined ? 'created' : 'updated']++;
     }
@@ -103,7 +104,10 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
     );
   } else {
     await db.write(async (tx) => {
-      await save(tx, only, (post) => writePost(tx, post));
+      await save(tx, only, async (after, before) => {
+        await writePost(tx, after);
+        if (before !== undefined) await recordVersion(tx, deps, { before, after, origin: 'import' });
+      });
       await record(tx);
     });
   }
@@ -134,6 +138,9 @@ interface CheckedRecord {
 }
 
 type Records = Map<string, CheckedRecord>;
+
+/** `before`: the post that the record replaces. */
+type WriteRecord = (post: OwnedPost, before: OwnedPost | undefined) => Promise<void>;
 
 function* splitRecords(records: Records): Generator<Records> {
   let piece: Records = new Map();

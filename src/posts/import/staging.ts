@@ -2,6 +2,7 @@ import type { Storage, WriteTx } from '../../../db/engine.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { OwnedPost } from '../model.ts';
+import { recordVersion } from '../version-store.ts';
 import * as store from '../write-store.ts';
 
 /** An import whose process is silent for longer counts as abandoned. */
@@ -13,7 +14,7 @@ const POLL_MS = 100;
 const MIN_REST_MS = 15;
 const MAX_REST_MS = 1_000;
 
-type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'log'>;
+type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'actor'>;
 
 interface ImportSteps<Piece> {
   /** Saves the posts of one piece through `write`. */
@@ -93,15 +94,18 @@ async function requireStaging(tx: WriteTx, { clock }: Needs, id: string): Promis
 }
 
 async function finishImport(
-  { db, clock }: Needs,
+  deps: Needs,
   id: string,
   onPiece: () => void,
   signal?: AbortSignal,
 ): Promise<void> {
+  const { db, clock } = deps;
   const state = 'applying';
   const moveOne = async (tx: WriteTx) => {
+    const replaced = (before: OwnedPost, after: OwnedPost) =>
+      recordVersion(tx, deps, { before, after, origin: 'import' });
     if (!(await store.beat(tx, { id, state }, clock.now().getTime()))) return false;
-    const isMoved = (await store.movePiece(tx)) > 0;
+    const isMoved = (await store.movePiece(tx, replaced)) > 0;
     if (!isMoved) await store.deleteImport(tx, { id, state });
     return isMoved;
   };

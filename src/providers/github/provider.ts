@@ -18,6 +18,14 @@ export const github: Provider<'github'> = {
     },
     listsDeliveries: true,
     allPlaces: null,
+    imageAccess(url, baseUrl, token) {
+      const { host } = new URL(baseUrl);
+      // Attachments are at the website, which redirects to signed addresses elsewhere.
+      const own = host === 'api.github.com' ? ['github.com', 'raw.githubusercontent.com'] : [host];
+      return own.includes(url.host) && url.protocol === 'https:'
+        ? { authorization: `Bearer ${token}` }
+        : null;
+    },
     words: {
       label: 'GitHub token',
       option:

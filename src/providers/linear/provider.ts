@@ -24,6 +24,8 @@ export const linear: Provider<'linear'> = {
     },
     listsDeliveries: false,
     allPlaces: ALL_PUBLIC_TEAMS,
+    imageAccess: (url, _baseUrl, token) =>
+      url.host === 'uploads.linear.app' && url.protocol === 'https:' ? { authorization: token } : null,
     words: {
       label: 'Linear API key',
       option:

@@ -242,7 +242,7 @@ describe('the editor', () => {
     // The parser takes the first line break away.
     expect(html).toContain('>\n\n**Bold**</textarea>');
     expect(html).toContain('<strong>Bold</strong>');
-    expect(html).toContain('written or imported by hand');
+    expect(html).toContain('Written or imported by hand');
     expect(html).toContain('Publish');
     expect(html).not.toContain('new version');
   });
@@ -317,7 +317,7 @@ describe('the editor', () => {
     expect(await stored('p')).toMatchObject({ markdown: 'Same', status: 'published' });
   });
 
-  test.each(['new', 'preview', 'delete', 'suggestion', '_', '-'])(
+  test.each(['new', 'preview', 'delete', 'suggestion', 'autosave', 'versions', '_', '-'])(
     'opens, saves and deletes a post whose id is %s',
     async (id) => {
       await app.addPosts('org_a', { id, title: 'Imported', markdown: 'As it was' });
@@ -356,8 +356,8 @@ describe('where a post came from', () => {
   test.each([
     [{ url: 'https://x.test/a"b' }, 'href="https://x.test/a&quot;b"'],
     [{ platform: 'linear', repository: 'Engines' }, 'Engines on Linear'],
-    [{ platform: 'constructor', author: 'ann' }, '>constructor</span><span>by ann<'],
-    [{ version: 2, repository: { a: 1 } }, '<span>2</span>'],
+    [{ platform: 'constructor', author: 'ann' }, '<dd>constructor</dd><dt>Author</dt><dd>ann<'],
+    [{ version: 2, repository: { a: 1 } }, '<dd>2</dd>'],
   ])('%j is told', async (sourceMetadata, words) => {
     await app.addPosts('org_a', { id: 'p', sourceMetadata });
     expect(await read(`${ALL}/p`)).toContain(words);
@@ -367,7 +367,7 @@ describe('where a post came from', () => {
     'no link leads to %j',
     async (url) => {
       await app.addPosts('org_a', { id: 'p', sourceMetadata: { url, version: '1.0' } });
-      expect(await read(`${ALL}/p`)).toContain('<span>1.0</span>');
+      expect(await read(`${ALL}/p`)).toContain('<dd>1.0</dd>');
     },
   );
 });

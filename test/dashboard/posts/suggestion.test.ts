@@ -62,7 +62,7 @@ test('a draft says where it came from, down to the delivery in the log', async (
   expect(html).toContain(`href="/dashboard/org_a/deliveries/${entry?.id}"`);
   // Expired entries of the log have no link.
   await execute(app.db, 'delete from deliveries');
-  expect(await (await visit(path)).text()).not.toContain('the delivery');
+  expect(await (await visit(path)).text()).not.toContain('Open delivery');
 });
 
 test('a newer text is shown beside the edited one, line by line, and can be taken', async () => {

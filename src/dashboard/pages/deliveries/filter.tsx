@@ -1,10 +1,15 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { LogFilter, LogPosition } from '../../../deliveries/log-store.ts';
+import {
+  type LogFilter,
+  type LogPosition,
+  type ResultFilter,
+  resultFilters,
+} from '../../../deliveries/log-store.ts';
 import { deliveryStatuses } from '../../../deliveries/model.ts';
 import { type Integration, integrationName } from '../../../integrations/model.ts';
 import { isId } from '../../../lib/text.ts';
 import { DAY_MS } from '../../../lib/time.ts';
-import { providers } from '../../../providers/index.ts';
+import { providerOf, providers } from '../../../providers/index.ts';
 import type { MemberVisit } from '../../page.ts';
 import { FilterBar, Select } from '../../view/elements.tsx';
 
@@ -25,12 +30,31 @@ export function readFilter(query: URLSearchParams, now: Date): LogFilter {
     integrationType: providers.find(({ id }) => id === query.get('provider'))?.id,
     status: deliveryStatuses.find((each) => each === query.get('status')),
     event: text('event'),
+    result: resultFilters.find((each) => each === query.get('result')),
     anyId: text('delivery'),
     since: span && new Date(now.getTime() - span.ms),
   };
 }
 
-const names = ['integration', 'provider', 'status', 'event', 'since', 'delivery'];
+const names = ['integration', 'provider', 'status', 'result', 'event', 'since', 'delivery'];
+
+const resultNames: Readonly<Record<ResultFilter, string>> = {
+  draft: 'Draft',
+  suggested: 'Suggestion',
+  waiting: 'Waits for a release',
+  filtered: 'Filtered out',
+  failed: 'Draft failed',
+  none: 'No trigger',
+};
+
+/** The events of the connected providers, and the chosen one. */
+function eventOptions(integrations: readonly Integration[], chosen: string | null) {
+  const types = new Set(integrations.map(({ type }) => type));
+  const known = providers.filter(({ id }) => types.size === 0 || types.has(id));
+  const events = new Set(known.flatMap(({ id }) => Object.keys(providerOf(id).events)));
+  if (chosen) events.add(chosen);
+  return [...events].sort().map((value) => ({ value, label: value }));
+}
 
 /** The filters of a query or a form that are set. */
 export function filtersIn(query: URLSearchParams): Record<string, string> {
@@ -81,6 +105,18 @@ export function Filters({ visit, integrations }: { visit: MemberVisit; integrati
         label: value.charAt(0).toUpperCase() + value.slice(1),
       })),
     },
+    {
+      name: 'event',
+      label: 'Event',
+      all: 'All events',
+      options: eventOptions(integrations, query.get('event')),
+    },
+    {
+      name: 'result',
+      label: 'Result',
+      all: 'All results',
+      options: resultFilters.map((value) => ({ value, label: resultNames[value] })),
+    },
     { name: 'since', label: 'Since', all: 'Any time', options: spans },
   ];
   return (
@@ -104,21 +140,16 @@ export function Filters({ visit, integrations }: { visit: MemberVisit; integrati
         )
       }
     >
-      {[
-        { name: 'delivery', label: 'Delivery ID' },
-        { name: 'event', label: 'Event' },
-      ].map(({ name, label }) => (
-        <div class="field grow">
-          <input
-            name={name}
-            type="search"
-            value={query.get(name) ?? ''}
-            placeholder={label}
-            aria-label={label}
-            maxlength={200}
-          />
-        </div>
-      ))}
+      <div class="field grow">
+        <input
+          name="delivery"
+          type="search"
+          value={query.get('delivery') ?? ''}
+          placeholder="Delivery ID"
+          aria-label="Delivery ID"
+          maxlength={200}
+        />
+      </div>
       {selects.map(({ all, options, ...select }) => (
         <Select
           {...select}

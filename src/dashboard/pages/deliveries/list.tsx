@@ -1,12 +1,17 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import type { ReadTx } from '../../../../db/engine.ts';
 import { retentionDaysOf } from '../../../audit/model.ts';
-import { listDeliveries, listLogPage } from '../../../deliveries/log-store.ts';
+import { findDelivery, listDeliveries, listLogPage } from '../../../deliveries/log-store.ts';
 import { type Delivery, isReplayable } from '../../../deliveries/model.ts';
 import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
+import { isId } from '../../../lib/text.ts';
 import { listProviders } from '../../../providers/index.ts';
 import { replayDelivery } from '../../../receiver/replay.ts';
+import { listResults, type Result } from '../../../triggers/results-store.ts';
+import script from '../../client/deliveries.client.js' with { type: 'text' };
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { scriptAsset } from '../../view/assets.ts';
 import {
   type Column,
   counted,
@@ -18,8 +23,10 @@ import {
   Table,
   When,
 } from '../../view/elements.tsx';
-import { Action } from '../../view/form.tsx';
+import { Action, Hidden } from '../../view/form.tsx';
+import { SelectionBar } from '../../view/layout.tsx';
 import { Filters, filtersIn, logPath, readFilter, readPosition, writePosition } from './filter.tsx';
+import { OutcomeCell } from './outcome.tsx';
 
 const PATH = '/dashboard/:organizationId/deliveries';
 
@@ -31,97 +38,148 @@ const OVERLAP_MS = 5_000;
 /** Deliveries that one form looks at, the newest first. */
 const MAX_REPLAYED = 200;
 
+const SELECTION = 'replay-selected';
+
+const ONLY_PROCESSED = 'only processed deliveries can be';
+
+/** The script of the log and of a delivery's page. */
+export const deliveriesScript = scriptAsset('deliveries.js', script);
+
 /** The delivery log, its live tail, and the replay of many. */
 export const deliveryLogPages: readonly Page[] = [
   get(PATH, 'member', (visit) => {
-    const after = readPosition(visit.url.searchParams.get('after'));
-    return after === null ? showLog(visit) : showNews(visit, Date.parse(after.createdAt));
+    const { searchParams } = visit.url;
+    const after = readPosition(searchParams.get('after'));
+    if (after === null && !searchParams.has('pending')) return showLog(visit);
+    return showNews(visit, after === null ? null : Date.parse(after.createdAt));
   }),
 
-  post(`${PATH}/replay`, 'member', async ({ deps, organization, form, base }) => {
-    const filter = readFilter(form, deps.clock.now());
-    const { entries, integrations } = await deps.db.read(async (tx) => ({
-      entries: (await listLogPage(tx, organization.id, filter, { limit: MAX_REPLAYED })).entries,
-      integrations: await listIntegrations(tx, organization.id),
-    }));
+  post(`${PATH}/replay`, 'member', async (visit) => {
+    const { deps, form, base } = visit;
+    const { entries, integrations } = await readReplayed(visit);
     const replayed = entries.filter(
       (entry) => isReplayable(entry) && integrations.some(({ id }) => id === entry.integrationId),
     );
     // The oldest first, as they arrived.
     for (const delivery of replayed.reverse()) await replayDelivery(deps, delivery);
+    const count = counted(replayed.length, 'delivery', 'deliveries');
+    const nothing =
+      form.has('selection') && entries.length === 0 ? 'no delivery is selected' : ONLY_PROCESSED;
+    const skipped = entries.length - replayed.length;
+    const rest = form.has('selection') && skipped > 0 ? ` ${skipped} skipped: ${ONLY_PROCESSED}.` : '';
     return redirect(
       logPath(base, form),
       replayed.length === 0
-        ? 'Nothing was replayed: only processed deliveries can be.'
-        : `${counted(replayed.length, 'delivery', 'deliveries')} replayed. Existing drafts are updated, not duplicated.`,
+        ? `Nothing was replayed: ${nothing}.`
+        : `${count} replayed. Existing drafts are updated, not duplicated.${rest}`,
     );
   }),
 ];
 
-async function showNews({ deps, organization, url, base }: MemberVisit, after: number) {
+/** The selected entries; without a selection, those that match the filters. */
+function readReplayed({ deps, organization: { id }, form }: MemberVisit) {
+  const selected = form.getAll('selected').filter(isId).slice(0, MAX_REPLAYED);
+  const filter = readFilter(form, deps.clock.now());
+  return deps.db.read(async (tx) => ({
+    entries: form.has('selection')
+      ? newestFirst(await findEntries(tx, id, selected))
+      : (await listLogPage(tx, id, filter, { limit: MAX_REPLAYED })).entries,
+    integrations: await listIntegrations(tx, id),
+  }));
+}
+
+async function findEntries(tx: ReadTx, organizationId: string, ids: readonly string[]): Promise<Delivery[]> {
+  const found = await Promise.all(ids.map((id) => findDelivery(tx, organizationId, id)));
+  return found.filter((entry) => entry !== null);
+}
+
+const newestFirst = (entries: Delivery[]) =>
+  entries.sort((one, other) => (writePosition(one) < writePosition(other) ? 1 : -1));
+
+/** The rows since then, and the rows whose draft was being written. */
+async function showNews(visit: MemberVisit, after: number | null) {
+  const { deps, organization, url } = visit;
   const now = deps.clock.now();
   const filter = readFilter(url.searchParams, now);
-  const since = new Date(Math.max(after - OVERLAP_MS, filter.since?.getTime() ?? 0));
-  const { entries, integrations } = await deps.db.read(async (tx) => ({
-    entries: await listDeliveries(tx, organization.id, { ...filter, since }, { limit: PAGE }),
-    integrations: await listIntegrations(tx, organization.id),
-  }));
-  return fragment(<Rows rows={entries} columns={columns(base, integrations, now)} marksOf={marksOf} />);
+  const pending = (url.searchParams.get('pending') ?? '').split(',').filter(isId).slice(0, PAGE);
+  const { entries, ...rest } = await deps.db.read(async (tx) => {
+    const since = new Date(Math.max((after ?? 0) - OVERLAP_MS, filter.since?.getTime() ?? 0));
+    const news =
+      after === null ? [] : await listDeliveries(tx, organization.id, { ...filter, since }, { limit: PAGE });
+    const known = new Set(news.map(({ id }) => id));
+    const waiting = await findEntries(
+      tx,
+      organization.id,
+      pending.filter((id) => !known.has(id)),
+    );
+    const entries = [...news, ...waiting];
+    return { entries, ...(await readBeside(tx, organization.id, entries)) };
+  });
+  return fragment(
+    <Rows
+      rows={entries}
+      columns={columns({ ...rest, base: visit.base, now })}
+      selection={selection}
+      marksOf={marksOf}
+    />,
+  );
+}
+
+/** What the rows show beside their entries. */
+async function readBeside(tx: ReadTx, organizationId: string, entries: readonly Delivery[]) {
+  const integrations = await listIntegrations(tx, organizationId);
+  const ids = entries.map(({ id }) => id);
+  const results = ids.length === 0 ? [] : await listResults(tx, organizationId, ids);
+  return { integrations, results: Map.groupBy(results, ({ deliveryId }) => deliveryId) };
 }
 
 async function showLog(visit: MemberVisit) {
   const { deps, organization, base, url } = visit;
   const query = url.searchParams;
+  const now = deps.clock.now();
   const before = readPosition(query.get('before'));
-  const { entries, next, isCut, integrations } = await deps.db.read(async (tx) => ({
-    ...(await listLogPage(tx, organization.id, readFilter(query, deps.clock.now()), { limit: PAGE, before })),
-    integrations: await listIntegrations(tx, organization.id),
-  }));
-  const isFiltered = before !== null || Object.keys(filtersIn(query)).length > 0;
-  const [first] = integrations;
+  const { entries, next, isCut, ...rest } = await deps.db.read(async (tx) => {
+    const page = await listLogPage(tx, organization.id, readFilter(query, now), { limit: PAGE, before });
+    return { ...page, ...(await readBeside(tx, organization.id, page.entries)) };
+  });
   const older = next && logPath(base, query, { before: writePosition(next) });
-  const noneLeft = before === null ? 'No deliveries match these filters.' : 'The log has no older entries.';
-  const [text, to, label] = isFiltered
-    ? [isCut ? 'No matches so far.' : noneLeft, `${base}/deliveries`, 'Show all deliveries']
-    : first === undefined
-      ? ['Nothing is connected yet.', `${base}/integrations`, `Connect ${listProviders('or')}`]
-      : ['No deliveries yet.', `${base}/integrations/${first.id}#test`, 'Send a test event'];
+  const filters = Object.entries(filtersIn(query));
   return view(
     'Deliveries',
     <>
       <h1>Deliveries</h1>
       <p class="lede">
-        Every webhook delivery and its outcome. Entries are kept for {retentionDaysOf[organization.plan]}{' '}
-        days.
+        Every webhook delivery and its result. Entries are kept for {retentionDaysOf[organization.plan]} days.
       </p>
-      <Filters visit={visit} integrations={integrations} />
+      <Filters visit={visit} integrations={rest.integrations} />
       <p role="status" class="hint" id="live-news" />
       {entries.length === 0 ? (
-        <div id="log-empty">
-          <Empty>
-            <p>{text}</p>
-            <LinkButton to={to} label={label} kind={isFiltered ? undefined : 'go'} />
-          </Empty>
-        </div>
+        <NoEntries visit={visit} isCut={isCut} first={rest.integrations[0]} isOlder={before !== null} />
       ) : null}
       {/* Present even when empty: the script adds rows while "Live" is on. */}
-      <div id="log" hidden={entries.length === 0}>
+      <div id="log" hidden={entries.length === 0} data-log={logPath(base, query)}>
         <Table
           caption="Deliveries, newest first"
           rows={entries}
-          columns={columns(base, integrations, deps.clock.now())}
+          columns={columns({ ...rest, base, now })}
+          selection={selection}
           marksOf={marksOf}
         />
+        <SelectionBar id={SELECTION} to={`${base}/deliveries/replay`}>
+          <Hidden values={[['selection', 'yes'], ...filters]} />
+          <button type="submit" class="button">
+            Replay deliveries
+          </button>
+        </SelectionBar>
       </div>
       {before === null && entries.some(isReplayable) ? (
         <details class="more">
-          <summary>Replay these deliveries</summary>
+          <summary>Replay all matching deliveries</summary>
           <p class="hint">
-            Hands the processed ones of the newest {MAX_REPLAYED} deliveries that match these filters to the
-            triggers again, for example after you created a trigger. Existing drafts are updated, not
-            duplicated.
+            Hands the newest {MAX_REPLAYED} matching deliveries to the triggers again, for example after you
+            created a trigger. Existing drafts are updated, not duplicated.
           </p>
-          <Action to={`${base}/deliveries/replay`} label="Replay deliveries" fields={filtersIn(query)} />
+          <Action to={`${base}/deliveries/replay`} label="Replay all deliveries" fields={filtersIn(query)} />
         </details>
       ) : null}
       <Pager
@@ -129,14 +187,51 @@ async function showLog(visit: MemberVisit) {
         next={older ? { to: older, label: isCut ? 'Search older entries' : 'Older' } : null}
       />
     </>,
-    { section: 'deliveries' },
+    { section: 'deliveries', scripts: [deliveriesScript] },
+  );
+}
+
+/** In place of the rows: why there are none, and what to do. */
+function NoEntries(props: {
+  visit: MemberVisit;
+  first: Integration | undefined;
+  isCut: boolean;
+  isOlder: boolean;
+}) {
+  const { visit, first, isCut, isOlder } = props;
+  const { base, url } = visit;
+  const isFiltered = isOlder || Object.keys(filtersIn(url.searchParams)).length > 0;
+  const noneLeft = isOlder ? 'The log has no older entries.' : 'No deliveries match these filters.';
+  const [text, to, label] = isFiltered
+    ? [isCut ? 'No matches so far.' : noneLeft, `${base}/deliveries`, 'Show all deliveries']
+    : first === undefined
+      ? ['Nothing is connected yet.', `${base}/integrations`, `Connect ${listProviders('or')}`]
+      : ['No deliveries yet.', `${base}/integrations/${first.id}#test`, 'Send test event'];
+  return (
+    <div id="log-empty">
+      <Empty>
+        <p>{text}</p>
+        <LinkButton to={to} label={label} kind={isFiltered ? undefined : 'go'} />
+      </Empty>
+    </div>
   );
 }
 
 /** By them, the script finds the newest row, and skips those that are present. */
 const marksOf = (entry: Delivery) => ({ id: entry.id, 'data-at': writePosition(entry) });
 
-const columns = (base: string, integrations: readonly Integration[], now: Date): Column<Delivery>[] => [
+const selection = {
+  form: SELECTION,
+  valueOf: ({ id }: Delivery) => id,
+  labelOf: ({ title, createdAt }: Delivery) => `${title || 'delivery'}, ${createdAt}`,
+};
+
+interface Shown extends Awaited<ReturnType<typeof readBeside>> {
+  base: string;
+  now: Date;
+}
+
+const columns = ({ base, integrations, results, now }: Shown): Column<Delivery>[] => [
   { title: 'Status', cell: ({ status }) => <Status status={status} /> },
   {
     title: 'Event',
@@ -149,6 +244,16 @@ const columns = (base: string, integrations: readonly Integration[], now: Date):
         </div>
       </>
     ),
+  },
+  {
+    title: 'Result',
+    isLabeled: true,
+    cell: (entry) => {
+      const repositories = integrations.find(({ id }) => id === entry.integrationId)?.repositories ?? [];
+      const ofEntry: Result[] = results.get(entry.id) ?? [];
+      const cell = { entry, results: ofEntry, repositories, base };
+      return entry.status === 'processed' && entry.payload.data !== null ? <OutcomeCell {...cell} /> : null;
+    },
   },
   { title: 'Source', cell: (entry) => sourceOf(entry, integrations) },
   { title: 'Received', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },

@@ -9,19 +9,24 @@ import { tidings } from '../../../lib/build.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { sampleEvents } from '../../../providers/index.ts';
 import { replayDelivery } from '../../../receiver/replay.ts';
-import { listCaused } from '../../../triggers/hand-over.ts';
-import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { exactly, Status, ToCopy, When } from '../../view/elements.tsx';
+import { isPending } from '../../../triggers/explain.ts';
+import { shippedBy } from '../../../triggers/hand-over.ts';
+import { createTrigger } from '../../../triggers/service.ts';
+import { isRefusal } from '../../../triggers/words.ts';
+import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { Copy, exactly, Status, ToCopy, When } from '../../view/elements.tsx';
 import { Action, FormError } from '../../view/form.tsx';
-import { Facts as FactList } from '../../view/layout.tsx';
-import { sourceOf } from './list.tsx';
-import { Payload } from './payload.tsx';
+import { Columns, Facts as FactList, PageHead } from '../../view/layout.tsx';
+import { deliveriesScript, sourceOf } from './list.tsx';
+import { PayloadSection } from './payload.tsx';
+import { ResultSection, readResult } from './result.tsx';
 
 const PATH = '/dashboard/:organizationId/deliveries/:deliveryId';
 
-/** One entry of the log, and its replay. */
+/** One entry of the log: its result, its payload and its replay. */
 export const deliveryPages: readonly Page[] = [
   get(PATH, 'member', (visit) => showDelivery(visit)),
+  get(`${PATH}/result`, 'member', async (visit) => fragment((await readPage(visit)).section ?? [])),
   post(`${PATH}/replay`, 'member', async (visit) => {
     const { entry, integration } = await requireDelivery(visit);
     const obstacle = whyNotReplayable(entry, integration);
@@ -29,6 +34,23 @@ export const deliveryPages: readonly Page[] = [
     const { id } = await replayDelivery(visit.deps, entry);
     const done = 'Delivery replayed. Existing drafts are updated, not duplicated.';
     return redirect(`${visit.base}/deliveries/${id}`, done);
+  }),
+  // The first trigger of a kind, in one click.
+  post(`${PATH}/trigger`, 'owner', async (visit) => {
+    const { deps, base } = visit;
+    const { entry, integration } = await requireDelivery(visit);
+    const obstacle = whyNotReplayable(entry, integration);
+    const shipped = integration && shippedBy(entry, integration.repositories);
+    if (obstacle !== null || !shipped) return showDelivery(visit, obstacle ?? 'This event makes no drafts.');
+    const { type: event } = shipped.event;
+    await createTrigger(deps, { integrationId: entry.integrationId, event, contentType: 'changelog' }).catch(
+      (error) => {
+        // Somebody created it meanwhile.
+        if (!isRefusal(error, 'trigger_exists')) throw error;
+      },
+    );
+    const { id } = await replayDelivery(deps, entry);
+    return redirect(`${base}/deliveries/${id}`, 'Trigger created, and the delivery replayed.');
   }),
 ];
 
@@ -50,50 +72,77 @@ async function requireDelivery({ deps, organization, params }: MemberVisit) {
 
 type Entry = Awaited<ReturnType<typeof requireDelivery>> & { base: string; now: Date };
 
-async function showDelivery(visit: MemberVisit, problem?: string) {
-  const { deps, base } = visit;
+/** The entry of the path with its result. */
+async function readPage(visit: MemberVisit) {
   const found = await requireDelivery(visit);
-  const { entry, integration, integrations } = found;
-  const { title, status, statusCode, payload, createdAt } = entry;
-  const props: Entry = { ...found, base, now: deps.clock.now() };
-  const posts = await listCaused(deps, entry, integration?.repositories ?? []);
+  const { entry, integration } = found;
+  const now = visit.deps.clock.now();
+  const hasResult = entry.status === 'processed' && entry.payload.data !== null;
+  const result = hasResult ? await readResult(visit, entry, integration) : null;
+  return {
+    props: { ...found, base: visit.base, now } satisfies Entry,
+    isWriting: result?.results.some(isPending) === true,
+    section: result && <ResultSection {...{ ...result, visit, entry, integration, now }} />,
+  };
+}
+
+/** How long a browser without scripts waits before it looks for the draft, in seconds. It does so once. */
+const REFRESH_SECONDS = 3;
+
+async function showDelivery(visit: MemberVisit, problem?: string) {
+  const { base, url } = visit;
+  const { props, isWriting, section } = await readPage(visit);
+  const { entry, integrations, now } = props;
+  const { id, title, status, statusCode, payload, createdAt } = entry;
+  const path = `${base}/deliveries/${id}`;
+  const isReloaded = url.searchParams.has('again');
   return view(
     title || 'Delivery',
     <>
-      <p class="crumbs">
-        <a href={`${base}/deliveries`}>Deliveries</a> / <When at={createdAt} now={props.now} />
-      </p>
-      <h1 class="any">{title || 'Untitled'}</h1>
-      <p class="bar">
-        <Status status={status} more={` · ${statusCode}`} />
-        <span class="dim">
-          {payload.event ?? 'A delivery'} from {sourceOf(entry, integrations)}
-        </span>
-      </p>
+      <PageHead
+        title={title || 'Untitled'}
+        crumbs={[{ to: `${base}/deliveries`, label: 'Deliveries' }]}
+        status={<Status status={status} more={` · ${statusCode}`} />}
+        facts={
+          <>
+            {payload.event ?? 'A delivery'} from {sourceOf(entry, integrations)},{' '}
+            <When at={createdAt} now={now} />
+          </>
+        }
+        actions={
+          whyNotReplayable(entry, props.integration) === null ? (
+            <Action to={`${path}/replay`} label="Replay delivery" />
+          ) : null
+        }
+      />
       <FormError error={problem} />
       <Reason {...props} />
-      <Actions {...props} />
-      <div class="two">
-        <section aria-labelledby="payload">
-          <h2 id="payload">Payload</h2>
-          {status === 'processed' && payload.data !== null ? (
-            <Payload data={payload.data} />
-          ) : (
-            <p class="hint">
-              {status === 'processed'
-                ? 'This event has no data.'
-                : 'Tidings keeps the data of processed deliveries only.'}
-            </p>
-          )}
-        </section>
-        <section aria-labelledby="facts">
-          <h2 id="facts">Details</h2>
-          <Facts {...props} />
-        </section>
-      </div>
-      {status === 'processed' && payload.data !== null ? <Caused posts={posts} {...props} /> : null}
+      {section}
+      {isWriting ? (
+        <noscript>
+          <p class="hint">
+            <a href={`${path}?again=1`}>Reload</a> to see the draft.
+          </p>
+        </noscript>
+      ) : null}
+      <Columns
+        details={
+          <section aria-labelledby="facts">
+            <h2 id="facts">Details</h2>
+            <Facts {...props} />
+          </section>
+        }
+      >
+        <PayloadSection entry={entry} path={path} query={url.searchParams} />
+        <Replay {...props} />
+      </Columns>
     </>,
-    { section: 'deliveries', ...(problem !== undefined && { status: 409 }) },
+    {
+      section: 'deliveries',
+      scripts: [deliveriesScript],
+      ...(problem !== undefined && { status: 409 }),
+      ...(isWriting && !isReloaded && { refresh: { seconds: REFRESH_SECONDS, to: `${path}?again=1` } }),
+    },
   );
 }
 
@@ -132,8 +181,8 @@ function Reason({ entry: { status, reason, count, payload, integrationId }, inte
   );
 }
 
-/** Replays the delivery, or explains why that is impossible. */
-function Actions({ entry, integration, base }: Entry) {
+/** Explains a replay, or why it is impossible. */
+function Replay({ entry, integration }: Entry) {
   const { payload, integrationId, integrationType: type } = entry;
   const obstacle = whyNotReplayable(entry, integration);
   const command =
@@ -142,9 +191,6 @@ function Actions({ entry, integration, base }: Entry) {
       : null;
   return (
     <>
-      {obstacle === null ? (
-        <Action to={`${base}/deliveries/${entry.id}/replay`} label="Replay delivery" />
-      ) : null}
       <p class="hint">
         {obstacle ??
           'A replay hands the event to the triggers again. Existing drafts are updated, not duplicated.'}
@@ -169,7 +215,17 @@ function whyNotReplayable({ status, payload }: Delivery, integration: Integratio
   if (status !== 'processed') {
     return `It cannot be replayed: it is ${status}, and only processed deliveries can be. The provider can redeliver it.`;
   }
-  return payload.data === null ? 'It cannot be replayed: posts are not made of its event.' : null;
+  return payload.data === null ? 'It cannot be replayed: its event makes no drafts.' : null;
+}
+
+/** An id that the script can copy. */
+function Id({ value }: { value: string }) {
+  return (
+    <span class="id">
+      <code>{value}</code>
+      <Copy text={value} />
+    </span>
+  );
 }
 
 /** The fields of an entry beside its payload. */
@@ -178,8 +234,8 @@ function Facts({ entry, integration, base, now }: Entry) {
   const keptUntil = new Date(Date.parse(createdAt) + retentionDays * DAY_MS).toISOString();
   const link = (path: string, name: ComponentChildren) => <a href={`${base}/${path}`}>{name}</a>;
   const facts: [name: string, value: ComponentChildren][] = [
-    ['Event', [payload.event ?? 'unknown', payload.action].filter(Boolean).join(', ')],
-    ['Delivery ID', <code>{entry.referenceId ?? 'none'}</code>],
+    ['Event', [payload.event ?? 'Unknown', payload.action].filter(Boolean).join(', ')],
+    ['Delivery ID', entry.referenceId === null ? 'None' : <Id value={entry.referenceId} />],
     [
       'Integration',
       integration === null
@@ -214,35 +270,7 @@ function Facts({ entry, integration, base, now }: Entry) {
         </ul>
       ),
     ],
-    ['Entry', <code>{entry.id}</code>],
+    ['Log entry', <Id value={entry.id} />],
   ];
   return <FactList facts={facts} />;
-}
-
-/** The posts that a delivery became part of. */
-function Caused({ posts, base, now }: Entry & { posts: Awaited<ReturnType<typeof listCaused>> }) {
-  return (
-    <section aria-labelledby="caused">
-      <h2 id="caused">Result</h2>
-      {posts.length === 0 ? (
-        <p class="hint">
-          No posts yet. No trigger matched this event, its draft is still in the queue, or the change waits as
-          a suggestion beside a post that somebody edited.
-        </p>
-      ) : (
-        <ul class="card rows">
-          {posts.map(({ id, title, status, contentType, updatedAt }) => (
-            <li>
-              <Status status={status} />
-              <a href={`${base}/posts/${id}`}>{title}</a>
-              <span class="dim">
-                {contentType === 'changelog' ? 'changelog' : 'LinkedIn post'}, changed{' '}
-                <When at={updatedAt} now={now} />
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-    </section>
-  );
 }

@@ -1,25 +1,127 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import type { Delivery } from '../../../deliveries/model.ts';
+import { tidings } from '../../../lib/build.ts';
 import { isRecord } from '../../../lib/validation.ts';
-import { counted } from '../../view/elements.tsx';
+import { Copy, counted } from '../../view/elements.tsx';
+import { Segments } from '../../view/layout.tsx';
 
 // Limits of the tree. Real payloads are smaller.
 const MAX_DEPTH = 8;
 const MAX_NODES = 500;
 const MAX_TEXT = 2_000;
 
+/** Longer JSON is not part of the tree's page, in characters. */
+const MAX_BESIDE = 100_000;
+
+/** Longer JSON is not shown, in characters. */
+const MAX_JSON = 1_000_000;
+
+const JSON_ID = 'payload-json';
+
+interface PayloadProps {
+  entry: Delivery;
+  /** Of the delivery's page. */
+  path: string;
+  query: URLSearchParams;
+}
+
+/** The data that the log keeps of a payload, as a tree or as JSON. */
+export function PayloadSection({ entry: { id, status, payload }, path, query }: PayloadProps) {
+  // The data of a rejected delivery is for its reason alone.
+  const data = status === 'processed' ? payload.data : null;
+  const isJson = query.get('payload') === 'json';
+  return (
+    <section aria-labelledby="payload">
+      <div class="bar">
+        <h2 id="payload" class="flat">
+          Payload
+        </h2>
+        {data === null ? null : (
+          <Segments
+            label="Payload view"
+            items={[
+              { to: `${path}#payload`, label: 'Tree', isCurrent: !isJson },
+              { to: `${path}?payload=json#payload`, label: 'JSON', isCurrent: isJson },
+            ]}
+          />
+        )}
+      </div>
+      {data !== null ? (
+        isJson ? (
+          <Json data={data} id={id} />
+        ) : (
+          <Tree data={data} />
+        )
+      ) : (
+        <p class="hint">
+          {status === 'processed'
+            ? 'This event has no data.'
+            : 'Tidings keeps the data of processed deliveries only.'}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Json({ data, id }: { data: object; id: string }) {
+  const text = JSON.stringify(data, null, 2);
+  if (text.length > MAX_JSON) {
+    return (
+      <p class="hint">
+        The payload is too large for this page. Run <code>{`${tidings} delivery show ${id} --json`}</code>.
+      </p>
+    );
+  }
+  return (
+    <>
+      <div class="bar">
+        <Copy text={JSON_ID} label="Copy payload" />
+      </div>
+      <pre id={JSON_ID} class="wrap json">
+        {text}
+      </pre>
+    </>
+  );
+}
+
+function Tree({ data }: { data: object }) {
+  const text = JSON.stringify(data, null, 2);
+  const isBeside = text.length <= MAX_BESIDE;
+  return (
+    <div data-payload>
+      <div class="bar" data-script hidden>
+        <div class="field grow">
+          <input
+            type="search"
+            data-payload-search
+            placeholder="Search payload"
+            aria-label="Search payload"
+            autocomplete="off"
+          />
+        </div>
+        <span class="dim" role="status" data-payload-count />
+        <button type="button" class="button" data-payload-fold>
+          Expand all
+        </button>
+        {isBeside ? <Copy text={JSON_ID} label="Copy payload" /> : null}
+      </div>
+      {/* The script copies values from it: the tree shortens long ones. */}
+      {isBeside ? (
+        <pre id={JSON_ID} hidden>
+          {text}
+        </pre>
+      ) : null}
+      <div class="card tree">
+        <Branch value={data} depth={0} budget={{ nodes: MAX_NODES }} />
+      </div>
+    </div>
+  );
+}
+
 interface Place {
   depth: number;
   /** Counts down while the tree is rendered. */
   budget: { nodes: number };
-}
-
-/** The payload's data as a tree that opens and closes. */
-export function Payload({ data }: { data: object }) {
-  return (
-    <div class="card tree">
-      <Branch value={data} depth={0} budget={{ nodes: MAX_NODES }} />
-    </div>
-  );
 }
 
 function Branch({ value, ...place }: Place & { value: object }) {
@@ -29,11 +131,15 @@ function Branch({ value, ...place }: Place & { value: object }) {
   return (
     <ul>
       {visible.map(([name, each]) => (
-        <li>
+        <li data-key={name}>
           <Node name={name} value={each} {...place} />
         </li>
       ))}
-      {visible.length < all.length ? <li class="dim">…and {all.length - visible.length} more</li> : null}
+      {visible.length < all.length ? (
+        <li class="dim">
+          …and {all.length - visible.length} more. <a href="?payload=json#payload">View JSON</a>
+        </li>
+      ) : null}
     </ul>
   );
 }
@@ -52,10 +158,10 @@ function Node({ name, value, depth, budget }: Place & { name: string; value: unk
       )}
     </>
   );
-  if (isLeaf || size === 0 || depth >= MAX_DEPTH) return line;
+  if (isLeaf || size === 0 || depth >= MAX_DEPTH) return <div class="line">{line}</div>;
   return (
     <details open={depth < 2 && size <= 20}>
-      <summary>{line}</summary>
+      <summary class="line">{line}</summary>
       <Branch value={value} depth={depth + 1} budget={budget} />
     </details>
   );

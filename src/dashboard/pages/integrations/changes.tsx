@@ -78,9 +78,9 @@ async function sendTest({ deps, organization, base, form, integration }: Integra
   return entry === null
     ? redirect(
         `${base}/deliveries?integration=${integration.id}`,
-        `The test event was refused with ${status}. The newest entry has the reason.`,
+        `Tidings refused the test event with ${status}. The newest entry has the reason.`,
       )
-    : redirect(`${base}/deliveries/${entry.id}`, 'The test event was sent. This is its log entry.');
+    : redirect(`${base}/deliveries/${entry.id}`, 'Test event sent.');
 }
 
 /** Shows the new secret once, unless Tidings has set it at the provider. */

@@ -10,6 +10,7 @@ import { once, submit } from '../../submission.ts';
 import { LinkButton, ToCopy } from '../../view/elements.tsx';
 import { Choice, Field, Form } from '../../view/form.tsx';
 import { showIntegrations } from './list.tsx';
+import { LocalAddressNote } from './local-address.tsx';
 import { findConnected, Places, RepositoryForm } from './places.tsx';
 import { Phrases, TOKEN_FIELD } from './token.tsx';
 import { describeConnected, problemOf } from './words.ts';
@@ -61,6 +62,7 @@ function showConnected(
       <div class="card pad">
         <p class="label">Webhook URL</p>
         <ToCopy text={webhookUrl} label="Copy the URL" />
+        <LocalAddressNote type={type} url={webhookUrl} />
         <p class="label">Secret</p>
         <ToCopy text={secret} label="Copy the secret" />
       </div>

@@ -9,10 +9,11 @@ import { get, type MemberVisit, type Page, type View, view } from '../../page.ts
 import { formState } from '../../submission.ts';
 import { Status } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
+import { LocalAddressNote } from './local-address.tsx';
 import { Overview, readOverview } from './one.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
 import { RepositoryForm } from './places.tsx';
-import { tokenField } from './token.tsx';
+import { tokenField, tokenProblem } from './token.tsx';
 import { problemOf } from './words.ts';
 
 export const integrationListPages: readonly Page[] = [
@@ -50,6 +51,7 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
           ? `Connect ${listProviders('or')}: Tidings then drafts posts about what your team ships.`
           : 'Each integration has its own webhook URL and secret.'}
       </p>
+      <LocalAddressNote url={deps.publicUrl()} />
       {cards.map(({ pause, ...overview }) => {
         const { id, type, enabled, repositories } = overview.integration;
         const path = `${base}/integrations/${id}`;
@@ -112,11 +114,14 @@ function ConnectCard({
 }) {
   const path = `${visit.base}/integrations/${type}`;
   const error = failure?.field === 'repository' ? failure.error : null;
-  const { fields, problem } = formState(RepositoryForm, error === null ? {} : visit.form, error);
+  const { fields, problem } = formState(RepositoryForm, error === null ? {} : visit.form, error, {
+    repository: `field-repository-${type}`,
+  });
+  const tokenError = failure?.field === 'token' ? problemOf(failure.error, type) : null;
   const byHand = (
     <Form to={path} problem={problem} button={`Connect ${name}`} kind="" isOnce>
       {hasRepositories ? (
-        <Field {...fields.repository} id={`field-repository-${type}`} />
+        <Field {...fields.repository} />
       ) : (
         <p class="hint">One integration covers a whole workspace. Triggers choose its {words.place.many}.</p>
       )}
@@ -133,13 +138,13 @@ function ConnectCard({
         <>
           <Form
             to={`${path}/choose`}
-            problem={null}
+            problem={tokenProblem(type, tokenError)}
             button={`Choose ${words.place.many}`}
             kind={isMain ? 'go' : ''}
             busy={`Asking ${name}…`}
             isOnce
           >
-            {tokenField(visit, type, failure?.field === 'token' ? problemOf(failure.error, type) : null)}
+            {tokenField(visit, type, tokenError)}
           </Form>
           <details class="more" open={failure?.field === 'repository'}>
             <summary>By hand, without a token</summary>

@@ -19,6 +19,7 @@ import { get, type MemberVisit, type Page, type View, view } from '../../page.ts
 import { Bars, counted, LinkButton, Select, Status, Table, ToCopy, When } from '../../view/elements.tsx';
 import { Action, Form, FormError } from '../../view/form.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
+import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
 import { problemOf } from './words.ts';
 
@@ -83,6 +84,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
         </span>
       </p>
       {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
+      <LocalAddressNote url={deps.publicUrl()} type={type} />
       <div class="card pad">
         <Overview {...overview} visit={visit} />
       </div>

@@ -51,7 +51,12 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
   const { hasRepositories, words } = providerOf(type);
   const { places, isCut, problem } = await listChoices(visit);
   const connected = await deps.db.read((tx) => findConnected(tx, organization.id, type));
-  const { repository } = formState(RepositoryForm, form, error instanceof AppError ? error : null).fields;
+  const { fields, problem: ofForm } = formState(
+    RepositoryForm,
+    form,
+    error instanceof AppError ? error : null,
+  );
+  const { repository } = fields;
   return subpage(
     visit,
     { title: `Add a ${words.place.one}`, isRefused: error !== undefined },
@@ -63,7 +68,7 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
       </p>
       <Form
         to={`${path}/add`}
-        problem={repository.error !== null ? null : error === undefined ? problem : problemOf(error, type)}
+        problem={repository.error !== null ? ofForm : error === undefined ? problem : problemOf(error, type)}
         button={`Add ${words.place.one}`}
         layout="stack wide"
         busy="Connecting…"

@@ -5,7 +5,7 @@ import { setToken } from '../../../integrations/token.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import type { Phrase } from '../../../providers/provider.ts';
 import { type MemberVisit, type Page, redirect } from '../../page.ts';
-import { Field, Form } from '../../view/form.tsx';
+import { Field, Form, type Problem } from '../../view/form.tsx';
 import { showIntegration } from './one.tsx';
 import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
 import { describeConnected, problemOf } from './words.ts';
@@ -39,7 +39,13 @@ function showForm(visit: IntegrationVisit, error?: string) {
           ? 'Tidings checks the permissions of the new token first. If one is missing, the current token stays.'
           : `Tidings then manages the webhooks at ${provider}: it takes over those that were set up by hand, and creates missing ones.`}
       </p>
-      <Form to={`${visit.path}/token`} problem={null} button={title} busy={`Asking ${provider}…`} isOnce>
+      <Form
+        to={`${visit.path}/token`}
+        problem={tokenProblem(type, error)}
+        button={title}
+        busy={`Asking ${provider}…`}
+        isOnce
+      >
         {tokenField(visit, type, error)}
       </Form>
     </>,
@@ -49,6 +55,13 @@ function showForm(visit: IntegrationVisit, error?: string) {
 /** The field's name. No page shows its value again. */
 export const TOKEN_FIELD = 'apiToken';
 
+const tokenId = (type: IntegrationType) => `field-token-${type}`;
+
+/** The summary of a form with the field. */
+export function tokenProblem(type: IntegrationType, error: string | null | undefined): Problem | null {
+  return error == null ? null : [{ id: tokenId(type), error }];
+}
+
 export function tokenField({ deps }: MemberVisit, type: IntegrationType, error: string | null = null) {
   const { api } = providerOf(type);
   if (api === null) return null;
@@ -56,7 +69,7 @@ export function tokenField({ deps }: MemberVisit, type: IntegrationType, error: 
     <Field
       label={api.words.label}
       name={TOKEN_FIELD}
-      id={`field-token-${type}`}
+      id={tokenId(type)}
       type="password"
       hint={<Phrases phrases={api.words.hint(deps.providerUrls?.[type] ?? null)} />}
       error={error}

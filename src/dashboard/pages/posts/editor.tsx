@@ -8,12 +8,14 @@ import { createPost, editPost, plainTextFor } from '../../../posts/service.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { type FieldState, formState, readFields, submit } from '../../submission.ts';
 import { Copy, Select, When } from '../../view/elements.tsx';
-import { Field, Form, FormError, TextArea } from '../../view/form.tsx';
-import { Columns } from '../../view/layout.tsx';
+import { Field, FormError, TextArea } from '../../view/form.tsx';
+import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { proseOf } from '../../view/prose.tsx';
-import { describeOrigin, originOf, typeNames, typeOptions } from './origin.ts';
+import { copyProblems, InsertImage, imageScript } from '../media/insert.tsx';
+import { describeOrigin, originOf, typeOptions } from './origin.ts';
 import { isOfPanel, publishPages, publishPanel, publishScript } from './publish.tsx';
-import { Conflict, findSuggestion, requirePost, SuggestionNote } from './suggestion.tsx';
+import { Conflict, findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
+import { editorScripts, Toolbar } from './toolbar.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
 const NEW = '/dashboard/:organizationId/posts/~/new';
@@ -85,27 +87,49 @@ function resultOf(before: PostStatus, after: PostStatus): string {
 }
 
 async function showNew(visit: MemberVisit, error?: AppError) {
-  const { base, form, deps } = visit;
+  const { base, form, deps, user } = visit;
   const values = readFields(NewPostForm, form);
   const { fields, problem } = formState(NewPostForm, values, error);
+  const path = `${base}/posts/~/new`;
   return view(
     'New post',
-    <>
-      <h1>New post</h1>
-      <p class="lede">It becomes a draft. Publish it when you are ready.</p>
-      <Form to={`${base}/posts/~/new`} problem={problem} layout="post" button="Save draft">
-        <TextFields base={base} fields={fields} preview={await previewOf(deps, values)} autoFocus>
-          <Select {...fields.contentType} options={typeOptions} />
-        </TextFields>
-      </Form>
-    </>,
-    { section: 'posts', error },
+    <div class="post-page">
+      <PageHead
+        title="New post"
+        crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
+        actions={
+          <button type="submit" form="post" class="button go">
+            Save draft
+          </button>
+        }
+      />
+      <Columns
+        details={
+          <div class="card details">
+            <Select {...fields.contentType} options={typeOptions} form="post" />
+            <p class="hint">The post is a draft until you publish it.</p>
+          </div>
+        }
+      >
+        <EditorForm
+          action={path}
+          autosave={`${base}/posts/~/autosave`}
+          status="new"
+          person={user.id}
+          isUnsaved={error !== undefined}
+          problem={problem}
+        >
+          <TextFields visit={visit} fields={fields} preview={await previewOf(deps, values)} autoFocus />
+        </EditorForm>
+      </Columns>
+    </div>,
+    { section: 'posts', error, scripts: [...editorScripts, imageScript] },
   );
 }
 
 /** Shows the post or, with an error, the posted text. */
 async function showEditor(visit: MemberVisit, error?: AppError) {
-  const { base, deps, form } = visit;
+  const { base, deps, form, user } = visit;
   const { post, path } = await requirePost(visit);
   const now = deps.clock.now();
   const posted = readFields(EditForm, form);
@@ -116,56 +140,139 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const suggestion = isConflict ? null : await findSuggestion(deps, post);
   const isStored = text.markdown === post.markdown;
   const preview = await previewOf(deps, isStored ? post : { ...text, contentType: post.contentType });
+  const source = await findSource(visit, post);
   return view(
     post.title,
-    <>
-      <h1 class="hidden">{`Edit ${post.title}`}</h1>
-      <EditorBar post={post} />
-      <OriginLine post={post} source={await findSource(visit, post)} now={now} />
-      {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} now={now} />}
-      {isConflict ? <Conflict post={post} path={path} typed={text} /> : null}
-      <Columns details={await publishPanel(visit, { post, path }, error)}>
-        <form method="post" action={path} id="post" class="post">
-          <FormError error={isConflict ? null : problem} />
-          <input type="hidden" name="seen" value={post.updatedAt} />
+    <div class="post-page">
+      <PageHead
+        title="Edit post"
+        crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
+        actions={<EditorBar post={post} />}
+      />
+      <Columns
+        details={
+          <>
+            {await publishPanel(visit, { post, path }, error)}
+            <Details post={post} path={path} source={source} now={now} />
+          </>
+        }
+      >
+        {await copyProblems(deps, post)}
+        {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} now={now} />}
+        <EditorForm
+          action={path}
+          autosave={`${path}/autosave`}
+          status={post.status}
+          person={user.id}
+          isUnsaved={error !== undefined && !isOfPanel(visit)}
+          problem={isConflict ? null : problem}
+          conflict={isConflict ? <Conflict post={post} path={path} typed={text} /> : null}
+          seen={post.updatedAt}
+        >
           <input type="hidden" name="contentType" value={post.contentType} />
-          <TextFields base={base} fields={fields} preview={preview} />
-        </form>
+          <TextFields visit={visit} fields={fields} preview={preview} />
+        </EditorForm>
       </Columns>
-    </>,
-    { section: 'posts', error, scripts: [publishScript] },
+    </div>,
+    { section: 'posts', error, scripts: [...editorScripts, publishScript, imageScript] },
   );
 }
 
-/** The title and the Markdown beside the preview, which the script keeps up to date. */
-function TextFields({
-  base,
-  fields,
-  preview,
-  autoFocus = false,
+/** The form of a post. The attributes are for the script that saves while a person types. */
+function EditorForm({
+  action,
+  autosave,
+  status,
+  person,
+  isUnsaved,
+  problem,
+  conflict = null,
+  seen = '',
   children,
 }: {
-  base: string;
-  fields: Record<'title' | 'markdown', FieldState>;
-  preview: VNode;
-  autoFocus?: boolean;
-  children?: ComponentChildren;
+  action: string;
+  autosave: string;
+  status: PostStatus | 'new';
+  person: string;
+  /** The fields hold a text that was refused. */
+  isUnsaved: boolean;
+  problem: ReturnType<typeof formState>['problem'];
+  conflict?: VNode | null;
+  seen?: string;
+  children: ComponentChildren;
 }) {
   return (
     <>
-      <Field {...fields.title} kind="title-field" autoFocus={autoFocus} />
-      {children}
+      <UnsavedCopy />
+      <div id="conflict">{conflict}</div>
+      <form
+        method="post"
+        action={action}
+        id="post"
+        class="post"
+        data-autosave={autosave}
+        data-status={status}
+        data-person={person}
+        data-unsaved={isUnsaved ? '' : undefined}
+      >
+        <FormError error={problem} />
+        <input type="hidden" name="seen" value={seen} autoComplete="off" />
+        <input type="hidden" name="mark" value="" autoComplete="off" />
+        {children}
+      </form>
+    </>
+  );
+}
+
+/** The script shows this note when the browser has a text that did not reach the server. */
+function UnsavedCopy() {
+  return (
+    <div class="note" id="unsaved-copy" hidden>
+      <p>
+        <strong>This browser has unsaved text of this post</strong>, typed <span data-typed-at />.
+      </p>
+      <div class="bar">
+        <button type="button" class="button" data-restore-copy>
+          Restore unsaved text
+        </button>
+        <button type="button" class="button" data-discard-copy>
+          Discard
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** The title, and the Markdown beside the preview, which the script keeps up to date. */
+function TextFields({
+  visit,
+  fields,
+  preview,
+  autoFocus = false,
+}: {
+  visit: MemberVisit;
+  fields: Record<'title' | 'markdown', FieldState>;
+  preview: VNode;
+  autoFocus?: boolean;
+}) {
+  return (
+    <>
+      <Field {...fields.title} kind="title-field" placeholder="Title" autoFocus={autoFocus} />
+      <Toolbar textArea="field-markdown" />
       <div class="editor">
-        <TextArea {...fields.markdown} more={{ 'data-preview': `${base}/posts/~/preview` }} />
-        <section aria-labelledby="preview-label">
+        <TextArea {...fields.markdown} more={{ 'data-preview': `${visit.base}/posts/~/preview` }} />
+        <section aria-labelledby="preview-label" class="preview-pane">
           <h2 class="label" id="preview-label">
             Preview
           </h2>
-          <div class="card preview" id="preview">
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
+          <div class="card preview" id="preview" tabIndex={0}>
             {preview}
           </div>
         </section>
       </div>
+      <p class="hint" id="text-count" data-script hidden />
+      <InsertImage visit={visit} />
     </>
   );
 }
@@ -185,7 +292,7 @@ async function previewOf(
       <div id="plain-text" class="prose plain">
         {text}
       </div>
-      <p class={isTooLong ? 'error' : 'hint'}>
+      <p class={isTooLong ? 'error' : 'hint'} data-count>
         {isTooLong ? `${length}: too long for LinkedIn.` : `${length}, as plain text.`}
       </p>
     </>
@@ -195,13 +302,12 @@ async function previewOf(
 /** The button belongs to the form below. Enter presses it, because it comes before those of the panel. */
 function EditorBar({ post: { status, contentType } }: { post: Post }) {
   return (
-    <div class="bar editor-bar">
-      <span class="grow" />
+    <>
       {contentType === 'linkedin_post' ? <Copy text="plain-text" label="Copy the text" /> : null}
       <button type="submit" form="post" class={status === 'draft' ? 'button' : 'button go'}>
         Save
       </button>
-    </div>
+    </>
   );
 }
 
@@ -214,26 +320,23 @@ async function findSource({ deps, organization, base }: MemberVisit, post: Post)
   return source && `${base}/deliveries/${source.id}`;
 }
 
-function OriginLine({ post, source, now }: { post: Post; source: string | undefined; now: Date }) {
+function Details({ post, path, source, now }: Shown & { source: string | undefined; now: Date }) {
   const { url, author } = originOf(post);
   const words = describeOrigin(post);
-  const parts = [
-    typeNames[post.contentType],
-    url === null ? (
-      (words ?? 'written or imported by hand')
-    ) : (
-      <a href={url} rel="noopener nofollow">
-        {words ?? 'the source'}
-      </a>
-    ),
-    author && `by ${author}`,
-    source && <a href={source}>the delivery</a>,
-    <When at={post.createdAt} now={now} />,
-    post.updatedAt !== post.createdAt && (
-      <>
-        changed <When at={post.updatedAt} now={now} />
-      </>
-    ),
-  ];
-  return <p class="dim origin">{parts.map((part) => part && <span>{part}</span>)}</p>;
+  const link = url && (
+    <a href={url} rel="noopener nofollow">
+      {words ?? 'Open source'}
+    </a>
+  );
+  return (
+    <Facts
+      facts={[
+        ['Source', link ?? words ?? 'Written or imported by hand'],
+        ['Author', author],
+        ['Delivery', source && <a href={source}>Open delivery</a>],
+        ['Changed', post.updatedAt === post.createdAt ? null : <When at={post.updatedAt} now={now} />],
+        ['Versions', <a href={`${path}/versions`}>Version history</a>],
+      ]}
+    />
+  );
 }

@@ -175,7 +175,7 @@ function ScheduleFacts({ schedule, path }: { schedule: Schedule; path: string })
         Scheduled for <ZonedTime schedule={schedule} />
         {schedule.actorName === null ? null : <span class="dim"> by {schedule.actorName}</span>}
       </p>
-      <Action to={`${path}/schedule/cancel`} label="Cancel schedule" kind="link" />
+      <Action to={`${path}/schedule/cancel`} label="Cancel schedule" />
     </div>
   );
 }
@@ -232,7 +232,7 @@ function DatePost({ post, path, typed, error }: FormOf & { post: OwnedPost }) {
         </button>
       </form>
       {status === 'draft' && isDateSet ? (
-        <Action to={`${path}/date/reset`} label="Use publication date" kind="link" />
+        <Action to={`${path}/date/reset`} label="Use publication date" />
       ) : null}
     </Folded>
   );

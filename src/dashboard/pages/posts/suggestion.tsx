@@ -95,7 +95,10 @@ export function Conflict({ post, path, typed }: Shown & { typed: Pick<Post, 'tit
       </p>
       <p>
         Your version is below. Save it to replace the stored one; or{' '}
-        <a href={path}>discard it and open the stored one</a>.
+        <a href={path} data-discard>
+          discard it and open the stored one
+        </a>
+        .
       </p>
       <Difference label="Changes that you would save" lines={compareTexts(post, typed)} />
       <details>
@@ -121,7 +124,7 @@ const MAX_OPEN = 40;
 const elements = { added: 'ins', removed: 'del', same: 'span' } as const;
 
 /** The changes from one text to another, line by line. */
-function Difference({ label, lines }: { label: string; lines: readonly SuggestedLine[] }) {
+export function Difference({ label, lines }: { label: string; lines: readonly SuggestedLine[] }) {
   const shown = withoutLongSame(lines);
   return (
     <details open={shown.length <= MAX_OPEN}>

@@ -16,7 +16,7 @@ import {
 } from '../../page.ts';
 import { once, readFields } from '../../submission.ts';
 import { SettingsHead } from '../../view/document.tsx';
-import { Pager, Table, When } from '../../view/elements.tsx';
+import { Pager, Status, Table, When } from '../../view/elements.tsx';
 import { Danger } from '../../view/form.tsx';
 import { createdKeyPage, expiryOf, NewKey, NewKeyForm } from './new-key.tsx';
 
@@ -105,7 +105,7 @@ async function showKeys(
       <SettingsHead title="API keys" visit={visit} current="settings/keys" />
       <p class="lede">
         Your site reads posts with a key. Keep keys on the server, and create one for each environment.
-        {isEmpty && isOwner ? ' There is none yet: create the first here.' : ''}
+        {isEmpty && isOwner ? ' No keys yet. Create the first one here.' : ''}
         {isOwner ? '' : ' Owners create and revoke them.'}
       </p>
       {error === undefined || error === ofForm ? null : (
@@ -133,7 +133,7 @@ async function showKeys(
         <Keys visit={visit} keys={keys} />
       )}
     </>,
-    { section: 'keys', error: error ?? outage, ...(isSentAgain && { status: 409 }) },
+    { section: 'settings', error: error ?? outage, ...(isSentAgain && { status: 409 }) },
   );
 }
 
@@ -144,7 +144,7 @@ function toTrouble(error: unknown): AppError {
 
 function Keys({ visit, keys }: { visit: MemberVisit; keys: readonly ApiKey[] }) {
   const { base, url, role, deps } = visit;
-  if (keys.length === 0) return role === 'owner' ? null : <p>There is no key yet.</p>;
+  if (keys.length === 0) return role === 'owner' ? null : <p>No keys yet.</p>;
   const now = deps.clock.now();
   const pageCount = Math.ceil(keys.length / PAGE_SIZE);
   const requested = Number(url.searchParams.get('page') ?? '1');
@@ -170,13 +170,13 @@ function Keys({ visit, keys }: { visit: MemberVisit; keys: readonly ApiKey[] }) 
           },
           { title: 'Created', isLabeled: true, cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
           {
-            title: 'Last call',
+            title: 'Last used',
             isLabeled: true,
             cell: ({ lastUsedAt }) =>
               lastUsedAt === null ? <span class="dim">Never</span> : <When at={lastUsedAt} now={now} />,
           },
           { title: 'Expires', isLabeled: true, cell: (key) => <Expiry apiKey={key} now={now} /> },
-          { title: 'Status', cell: ({ status }) => <span class={`tag ${status}`}>{status}</span> },
+          { title: 'Status', cell: ({ status }) => <Status status={status} /> },
           role !== 'owner'
             ? null
             : {
@@ -201,7 +201,7 @@ function Keys({ visit, keys }: { visit: MemberVisit; keys: readonly ApiKey[] }) 
 function Advice({ apiKey, now }: { apiKey: ApiKey; now: Date }) {
   const days = quietDays(apiKey, now);
   if (days === null) return null;
-  const quiet = apiKey.lastUsedAt === null ? `Never used in ${days} days` : `No call for ${days} days`;
+  const quiet = apiKey.lastUsedAt === null ? `Never used in ${days} days` : `Not used for ${days} days`;
   return <div class="hint">{quiet}: safe to revoke</div>;
 }
 
@@ -219,13 +219,13 @@ function Ending({ visit, apiKey, now }: { visit: MemberVisit; apiKey: ApiKey; no
   const { id, name, status, lastUsedAt } = apiKey;
   const path = `${visit.base}/settings/keys/${encodeURIComponent(id)}`;
   return status === 'active' ? (
-    <Danger label="Revoke" about={name} to={`${path}/revoke`} button="Revoke this key">
-      Sites that read posts with “{name}” get 401. {describeRevocation(visit.deps.keys)} You can't undo this.
-      Last call: {lastUsedAt === null ? 'never' : <When at={lastUsedAt} now={now} />}.
+    <Danger label="Revoke" about={name} to={`${path}/revoke`} button="Revoke key">
+      Requests with “{name}” get 401. {describeRevocation(visit.deps.keys)} You can't undo this. Last used:{' '}
+      {lastUsedAt === null ? 'never' : <When at={lastUsedAt} now={now} />}.
     </Danger>
   ) : (
-    <Danger label="Delete" about={name} to={`${path}/delete`} button="Delete this key">
-      The key is already {status}. Deleting it removes it from this list for good.
+    <Danger label="Delete" about={name} to={`${path}/delete`} button="Delete key">
+      The key is {status}. Deleting it removes it from this list. You can't undo this.
     </Danger>
   );
 }

@@ -1,15 +1,15 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
 import type { AppError } from '../../../lib/app-error.ts';
-import { invite } from '../../../users/links.ts';
+import { createMemberPasswordLink, invite } from '../../../users/links.ts';
 import { readMembers, removeMember, roleNoun, setRole, withdrawInvitations } from '../../../users/members.ts';
 import { type Member, Role } from '../../../users/model.ts';
 import { failure } from '../../../users/words.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { formState, once, postForm } from '../../submission.ts';
+import { type FieldState, formState, once, postForm } from '../../submission.ts';
 import { SettingsHead } from '../../view/document.tsx';
 import { counted, Status, Table, ToCopy } from '../../view/elements.tsx';
-import { Action, Choice, Danger, Form, FormError } from '../../view/form.tsx';
+import { Action, Choice, Danger, Form, FormError, type Problem } from '../../view/form.tsx';
 
 const PATH = '/dashboard/:organizationId/settings/members';
 
@@ -22,6 +22,8 @@ const permissions: Readonly<Record<Role, string>> = {
   owner: 'Also manages keys, integrations, members and settings',
 };
 
+const SHOWN_BEFORE = 'The link was shown before. Create another one if you need it.';
+
 export const memberPages: readonly Page[] = [
   get(PATH, 'member', (visit) => showMembers(visit)),
 
@@ -30,13 +32,22 @@ export const memberPages: readonly Page[] = [
     const { deps, organization, form, base } = visit;
     const path = await once(deps, form.get('mark'), () => invite(deps, organization.id, role));
     if (path !== null) return showInvitation(visit, role, `${deps.publicUrl()}${path}`);
-    const done = 'The link was shown before. Create another one if you need it.';
-    return redirect(`${base}/settings/members`, done);
+    return redirect(`${base}/settings/members`, SHOWN_BEFORE);
   }),
 
   post(`${PATH}/invitations/withdraw`, 'owner', async ({ deps, organization, base }) => {
     await withdrawInvitations(deps, organization.id);
-    return redirect(`${base}/settings/members`, 'No invitation link works any more.');
+    return redirect(`${base}/settings/members`, 'Invitation links withdrawn. They no longer work.');
+  }),
+
+  // The response shows the link, as for an invitation.
+  postForm(`${PATH}/:userId/password-link`, 'owner', Type.Object({}), showMembers, async (visit) => {
+    const { deps, organization, params, form, base } = visit;
+    const created = await once(deps, form.get('mark'), () =>
+      createMemberPasswordLink(deps, organization.id, params.userId ?? ''),
+    );
+    if (created !== null) return showPasswordLink(visit, created.email, `${deps.publicUrl()}${created.path}`);
+    return redirect(`${base}/settings/members`, SHOWN_BEFORE);
   }),
 
   postForm(`${PATH}/:userId/remove`, 'owner', Type.Object({}), showMembers, async (visit) => {
@@ -66,20 +77,35 @@ async function requireMember({ deps, organization, params }: MemberVisit): Promi
 }
 
 function showInvitation(visit: MemberVisit, role: Role, link: string) {
+  return showLink(
+    visit,
+    'Invitation link',
+    link,
+    `Send this link to one person. It makes them ${roleNoun(role)} of ${visit.organization.name}. It works once, within 7 days, and is shown only now.`,
+  );
+}
+
+function showPasswordLink(visit: MemberVisit, email: string, link: string) {
+  return showLink(
+    visit,
+    'Reset link',
+    link,
+    `Send this link to ${email}, and to nobody else: whoever opens it chooses a new password and is signed in as ${email}. It works once, within 24 hours, and is shown only now. Earlier reset links no longer work.`,
+  );
+}
+
+function showLink(visit: MemberVisit, title: string, link: string, text: string) {
   return view(
-    'Members',
+    title,
     <>
-      <SettingsHead title="Invitation link" visit={visit} current="settings/members" />
-      <p class="lede">
-        Send this link to one person. It makes them {roleNoun(role)} of {visit.organization.name}. It works
-        once, within 7 days, and is shown only now.
-      </p>
+      <SettingsHead title={title} visit={visit} current="settings/members" />
+      <p class="lede">{text}</p>
       <div class="note">
         <ToCopy text={link} label="Copy link" />
       </div>
       <p>
         <a class="button" href={`${visit.base}/settings/members`}>
-          Back to the members
+          Back to members
         </a>
       </p>
     </>,
@@ -90,16 +116,17 @@ function showInvitation(visit: MemberVisit, role: Role, link: string) {
 async function showMembers(visit: MemberVisit, error?: AppError) {
   const { deps, organization, role, user } = visit;
   const { people, invitations } = await readMembers(deps, organization.id);
-  const { fields } = formState(RoleForm, {}, error);
+  const { fields, problem } = formState(RoleForm, {}, error);
+  const isOfInvitation = fields.role.error !== null;
   return view(
     'Members',
     <>
       <SettingsHead title="Members" visit={visit} current="settings/members" />
       <p class="lede">
-        {people.length === 1 ? 'One person works' : `${people.length} people work`} on {organization.name}.
+        {counted(people.length, 'member')} of {organization.name}.
         {role === 'owner' ? '' : ' Owners invite others.'}
       </p>
-      <FormError error={fields.role.error ?? error?.message} />
+      <FormError error={isOfInvitation ? null : error?.message} />
       <Table
         caption="Members"
         rows={people}
@@ -133,21 +160,42 @@ async function showMembers(visit: MemberVisit, error?: AppError) {
             : null,
         ]}
       />
-      {role === 'owner' ? <Invitations base={visit.base} count={invitations} /> : null}
+      {role === 'owner' ? (
+        <Invitations
+          base={visit.base}
+          count={invitations}
+          field={fields.role}
+          problem={isOfInvitation ? problem : null}
+        />
+      ) : null}
     </>,
     { section: 'settings', error },
   );
 }
 
-function Invitations({ base, count }: { base: string; count: number }) {
+function Invitations({
+  base,
+  count,
+  field,
+  problem,
+}: {
+  base: string;
+  count: number;
+  field: FieldState;
+  problem: Problem | null;
+}) {
   return (
     <>
       <h2>Invite a person</h2>
-      <p>Tidings sends no email. You get a link and send it to the person. It works once, within 7 days.</p>
-      <Form to={`${base}/settings/members/invitations`} problem={null} button="Create invitation link" isOnce>
+      <p>Tidings sends no email: you get a link and send it to the person. It works once, within 7 days.</p>
+      <Form
+        to={`${base}/settings/members/invitations`}
+        problem={problem}
+        button="Create invitation link"
+        isOnce
+      >
         <Choice
-          label="Role"
-          name="role"
+          {...field}
           value="member"
           options={[
             { value: 'member', label: 'Member', hint: permissions.member },
@@ -157,10 +205,10 @@ function Invitations({ base, count }: { base: string; count: number }) {
       </Form>
       {count === 0 ? null : (
         <div class="after">
-          <p>{counted(count, 'link is', 'links are')} out and not used yet.</p>
+          <p>{counted(count, 'invitation link is', 'invitation links are')} not used yet.</p>
           <Action
             to={`${base}/settings/members/invitations/withdraw`}
-            label={count === 1 ? 'Withdraw it' : 'Withdraw them all'}
+            label={count === 1 ? 'Withdraw invitation' : 'Withdraw invitations'}
           />
         </div>
       )}
@@ -174,29 +222,56 @@ function Actions({ visit, person, people }: { visit: MemberVisit; person: Member
   const hasOtherOwner = people.some(
     (each) => each.id !== id && each.role === 'owner' && each.disabledAt === null,
   );
-  if (role === 'owner' && !hasOtherOwner) return <span class="dim">The last owner can't be removed</span>;
+  const isLast = role === 'owner' && !hasOtherOwner;
   const path = `${base}/settings/members/${encodeURIComponent(id)}`;
   const next = role === 'owner' ? 'member' : 'owner';
   const isSelf = id === user.id;
   const [who, about] = isSelf ? ['You', null] : [email, email];
   const label = `${isSelf ? 'Become' : 'Make'} ${roleNoun(next)}`;
   const links = 'Invitation links that were not used yet stop working.';
+  const isResettable = !isSelf && person.disabledAt === null;
   return (
     <>
-      <Danger label={label} about={about} isMild to={`${path}/role`} button={label} fields={{ role: next }}>
-        {next === 'owner'
-          ? `${who} can then do everything that you can: manage keys, integrations and settings, and invite and remove people, including you.`
-          : `${who} can still write and publish posts, but no longer manage keys, integrations, members and settings. ${isSelf ? 'Only another owner can make you one again. ' : ''}${links}`}
-      </Danger>
-      <Danger
-        label={isSelf ? 'Leave' : 'Remove'}
-        about={about}
-        to={`${path}/remove`}
-        button={isSelf ? 'Leave this organization' : 'Remove from the organization'}
-      >
-        {who} can no longer open {organization.name}. {isSelf ? 'Your' : 'Their'} posts stay. {links} API keys
-        keep working: revoke those that {isSelf ? 'you know' : 'the person knows'}.
-      </Danger>
+      {isResettable ? (
+        <Danger
+          label="Reset password"
+          about={about}
+          isMild
+          isOnce
+          to={`${path}/password-link`}
+          button="Create reset link"
+        >
+          You get a link and send it to {who}. It works once, within 24 hours. The current password works
+          until then.
+        </Danger>
+      ) : null}
+      {isLast ? (
+        <span class="dim">You can't remove the last owner.</span>
+      ) : (
+        <>
+          <Danger
+            label={label}
+            about={about}
+            isMild
+            to={`${path}/role`}
+            button={label}
+            fields={{ role: next }}
+          >
+            {next === 'owner'
+              ? `${who} can then do everything that you can: manage keys, integrations and settings, and invite and remove people, including you.`
+              : `${who} can still write and publish posts, but no longer manage keys, integrations, members and settings. ${isSelf ? 'Only another owner can make you one again. ' : ''}${links}`}
+          </Danger>
+          <Danger
+            label={isSelf ? 'Leave' : 'Remove'}
+            about={about}
+            to={`${path}/remove`}
+            button={isSelf ? 'Leave this organization' : 'Remove from the organization'}
+          >
+            {who} can no longer open {organization.name}. {isSelf ? 'Your' : 'Their'} posts stay. {links} API
+            keys keep working: revoke those that {isSelf ? 'you know' : 'the person knows'}.
+          </Danger>
+        </>
+      )}
     </>
   );
 }

@@ -15,19 +15,19 @@ const expiries = [
   { value: '30', label: 'In 30 days' },
   { value: '90', label: 'In 90 days' },
   { value: '365', label: 'In a year' },
-  { value: 'date', label: 'On a date of your choice' },
+  { value: 'date', label: 'On a date' },
 ];
 
 export const NewKey = Type.Object({
   name: Type.String({
     label: 'Name',
-    hint: 'Its purpose, so that you know later what depends on it: “Website, production”.',
+    hint: 'What uses the key, such as “Website, production”.',
   }),
   expiry: Type.String({ label: 'Expires' }),
   date: Type.String({
     label: 'Date',
     inputType: 'date',
-    hint: 'The key expires when that day begins, at midnight UTC.',
+    hint: 'The key expires on that day at 00:00 UTC.',
     serviceField: 'expiresAt',
     problem: 'Choose a day in the future.',
   }),
@@ -58,7 +58,7 @@ export function NewKeyForm(props: {
           <Field {...fields.date} required={false} />
         </div>
         <p class="hint">
-          The key may read the posts of this organization, including drafts, and nothing else (
+          The key can read the posts of this organization, including drafts, and nothing else (
           <code>{READ_PERMISSION}</code>
           ).
         </p>
@@ -77,7 +77,7 @@ export function createdKeyPage(visit: MemberVisit, created: CreatedKey): View {
     <>
       <SettingsHead title="Copy the key now" visit={visit} current="settings/keys" />
       <p class="lede">
-        “{name}” is created. Its value is shown only this once: Tidings keeps a fingerprint of it.
+        “{name}” is created. Tidings stores a hash of it, so this page is the only one that shows the key.
       </p>
       {warning === undefined ? null : (
         <p class="note" role="alert">
@@ -85,22 +85,23 @@ export function createdKeyPage(visit: MemberVisit, created: CreatedKey): View {
         </p>
       )}
       <div class="note">
-        <ToCopy text={key} label="Copy the key" />
+        <ToCopy text={key} label="Copy key" />
       </div>
       <h2>Your first call</h2>
       <p>This call returns the published posts:</p>
-      <ToCopy text={curl} label="Copy the line" />
+      <ToCopy text={curl} label="Copy command" />
       <p class="hint">
-        Keep the key on the server, in an environment variable or a secret store, never in a page or an app.
+        Keep the key on the server, in an environment variable or a secret store. Never put it in a page or an
+        app.
         {expiresAt === null ? '' : ` It expires on ${expiresAt.slice(0, 10)}.`}
       </p>
       <div class="bar after">
         <a class="button" href={`${base}/settings/keys`}>
-          I have copied it
+          Back to API keys
         </a>
-        <a href={`${base}/start`}>To the first steps</a>
+        <a href={`${base}/start`}>Open first steps</a>
       </div>
     </>,
-    { section: 'keys' },
+    { section: 'settings' },
   );
 }

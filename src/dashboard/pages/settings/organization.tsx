@@ -52,7 +52,7 @@ function Settings(props: { visit: MemberVisit; log: LogForecast; error: AppError
   const typed = { name, plan, ...Object.fromEntries(form) };
   const { fields, problem } = formState(SettingsForm, typed, props.error);
   return (
-    <Form to={`${base}/settings`} problem={problem ?? fields.plan.error} button="Save settings">
+    <Form to={`${base}/settings`} problem={problem} button="Save settings">
       <Field
         {...fields.name}
         hint={

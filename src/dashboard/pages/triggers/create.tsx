@@ -1,20 +1,24 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
+import type { Static } from '@sinclair/typebox';
 import { listReleases } from '../../../events/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { IntegrationType } from '../../../providers/index.ts';
 import { kindsFor } from '../../../triggers/kinds/index.ts';
-import { MAX_LAST } from '../../../triggers/model.ts';
+import { MAX_LAST, type Trigger } from '../../../triggers/model.ts';
 import { countRequests } from '../../../triggers/queue-store.ts';
 import { createTrigger } from '../../../triggers/service.ts';
-import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { formState, readFields, submit } from '../../submission.ts';
+import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
+import { readFields, submit } from '../../submission.ts';
 import { counted, Select } from '../../view/elements.tsx';
-import { Field, Form } from '../../view/form.tsx';
+import { Field } from '../../view/form.tsx';
+import { PageHead } from '../../view/layout.tsx';
 import { requireIntegration } from '../integrations/one.tsx';
-import { RuleFields, ruleOf, TriggerForm } from './form.tsx';
-import { Crumbs, eventWords } from './list.tsx';
+import { assistanceIn, editorPage, typedValues } from './editor.tsx';
+import { ruleOf, TriggerForm } from './form.tsx';
+import { crumbsOf, eventWords } from './list.tsx';
 import { onePages } from './one.tsx';
+import { previewFragment } from './preview.tsx';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers';
 
@@ -23,75 +27,108 @@ export const triggers: readonly Page[] = [
   get(`${PATH}/new`, 'owner', (visit) => showForm(visit, visit.url.searchParams)),
 
   post(PATH, 'owner', (visit) =>
-    submit(
-      visit,
-      TriggerForm,
-      async (values) => {
-        const { deps, base } = visit;
-        const { id: integrationId, type } = await requireIntegration(visit);
-        const kind = requireKind(type, values.event);
-        const { id } = await createTrigger(deps, {
-          contentType: 'changelog',
-          ...ruleOf(values, kind),
-          integrationId,
-          repository: values.repository || undefined,
-          event: kind.event,
-          last: Number(values.last),
-        });
-        const requested = await deps.db.read((tx) => countRequests(tx, id));
-        const drafts = requested > 0 ? ` ${counted(requested, 'draft')} of past releases will follow.` : '';
-        return redirect(
-          `${base}/integrations/${integrationId}/triggers/${id}`,
-          `Trigger created. It acts on new events from now on.${drafts}`,
-        );
-      },
-      (error) => showForm(visit, visit.form, error),
-    ),
+    assistanceIn(visit.form) !== null
+      ? showForm(visit, visit.form)
+      : submit(
+          visit,
+          TriggerForm,
+          (values) => create(visit, values),
+          (error) => showForm(visit, visit.form, error),
+        ),
+  ),
+
+  post(`${PATH}/preview`, 'owner', async (visit) =>
+    previewFragment(visit, await newTrigger(visit, visit.form), visit.form),
   ),
 
   ...onePages,
 ];
 
-async function showForm(visit: MemberVisit, values: URLSearchParams, error?: AppError) {
-  const integration = await requireIntegration(visit);
-  const { id, type, repositories } = integration;
-  const { event, contentType = 'changelog' } = readFields(TriggerForm, values);
+async function create(visit: MemberVisit, values: Static<typeof TriggerForm>) {
+  const { deps, base } = visit;
+  const { id: integrationId, type } = await requireIntegration(visit);
+  const kind = requireKind(type, values.event);
+  const { id } = await createTrigger(deps, {
+    contentType: 'changelog',
+    ...ruleOf(values, kind),
+    integrationId,
+    repository: values.repository || undefined,
+    event: kind.event,
+    last: Number(values.last),
+  });
+  const requested = await deps.db.read((tx) => countRequests(tx, id));
+  const drafts = requested > 0 ? ` ${counted(requested, 'draft')} of past releases will follow.` : '';
+  return redirect(
+    `${base}/integrations/${integrationId}/triggers/${id}`,
+    `Trigger created. It acts on new events from now on.${drafts}`,
+  );
+}
+
+/** The trigger that the form would create, without its rule. */
+async function newTrigger(visit: MemberVisit, values: URLSearchParams): Promise<Trigger> {
+  const { deps, organization } = visit;
+  const { id: integrationId, type, repositories } = await requireIntegration(visit);
+  const { event, repository, contentType = 'changelog' } = readFields(TriggerForm, values);
   const kind = requireKind(type, event);
-  const { fields, problem } = formState(TriggerForm, values, error);
+  const now = deps.clock.now().toISOString();
+  return {
+    id: 'trg_new',
+    organizationId: organization.id,
+    integrationId,
+    integrationType: type,
+    repositoryId: repositories.find(({ id }) => id === repository)?.id ?? null,
+    event: kind.event,
+    action: kind.action,
+    filters: {},
+    contentType,
+    titleTemplate: null,
+    bodyTemplate: null,
+    publish: false,
+    enabled: true,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+async function showForm(visit: MemberVisit, given: URLSearchParams, error?: AppError) {
+  const integration = await requireIntegration(visit);
+  const { id, repositories } = integration;
+  const trigger = await newTrigger(visit, given);
+  const { event } = trigger;
+  const values = typedValues(given, event);
   const repositoryIds = repositories.map((each) => each.id);
   const releases =
-    kind.event === 'release' ? await visit.deps.db.read((tx) => listReleases(tx, id, repositoryIds)) : [];
-  return view(
-    'New trigger',
-    <>
-      <Crumbs base={visit.base} integration={integration} />
-      <h1>New trigger</h1>
-      <p class="lede">
-        {eventWords[kind.event]} become {contentType === 'changelog' ? 'changelog entries' : 'LinkedIn posts'}
-        .
-      </p>
-      <Form
-        to={`${visit.base}/integrations/${id}/triggers`}
-        problem={problem}
-        button="Create trigger"
-        layout="stack wide"
-      >
-        <input type="hidden" name="event" value={kind.event} />
-        <input type="hidden" name="contentType" value={contentType} />
-        {repositories.length < 2 ? null : (
-          <Select
-            {...fields.repository}
-            all="All repositories"
-            options={repositories.map((each) => ({ value: each.id, label: each.fullName }))}
-          />
-        )}
-        <RuleFields kind={kind} type={contentType} fields={fields} />
-        {releases.length === 0 ? null : (
+    event === 'release' ? await visit.deps.db.read((tx) => listReleases(tx, id, repositoryIds)) : [];
+  const to = `${visit.base}/integrations/${id}/triggers`;
+  return editorPage(
+    visit,
+    { trigger, values, error, to, button: 'Create trigger' },
+    {
+      title: 'New trigger',
+      head: (
+        <PageHead
+          title="New trigger"
+          crumbs={crumbsOf(visit.base, integration)}
+          facts={`${eventWords[event]} become posts.`}
+        />
+      ),
+      first: (fields) => (
+        <>
+          <input type="hidden" name="event" value={event} />
+          {repositories.length < 2 ? null : (
+            <Select
+              {...fields.repository}
+              all="All repositories"
+              options={repositories.map((each) => ({ value: each.id, label: each.fullName }))}
+            />
+          )}
+        </>
+      ),
+      last: (fields) =>
+        releases.length === 0 ? null : (
           <Field {...fields.last} type="number" min={0} max={MAX_LAST} required={false} />
-        )}
-      </Form>
-    </>,
-    { section: 'integrations', error },
+        ),
+    },
   );
 }
 

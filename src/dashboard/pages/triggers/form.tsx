@@ -1,12 +1,16 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type Static, Type } from '@sinclair/typebox';
 import { builtInTemplates } from '../../../drafts/built-in.ts';
+import type { AppError } from '../../../lib/app-error.ts';
 import { ContentType } from '../../../posts/model.ts';
 import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
 import { MAX_LAST, type Trigger, type TriggerFilters } from '../../../triggers/model.ts';
 import type { TriggerChanges } from '../../../triggers/service.ts';
 import type { FieldState, formState } from '../../submission.ts';
+import { Select } from '../../view/elements.tsx';
 import { Field, TextArea } from '../../view/form.tsx';
+import { typeOptions } from '../posts/origin.ts';
+import { Excerpt, placeOf } from './excerpt.tsx';
 
 // The form of a new trigger and of one that is changed.
 
@@ -19,8 +23,12 @@ const list = (label: string, hint: string) =>
   });
 
 /** The error of a template names it. */
-const template = (label: string) =>
-  Type.String({ label, subject: '', hint: 'Leave empty to use the built-in template, shown in grey.' });
+const template = (label: string, hint: string) =>
+  Type.String({
+    label,
+    subject: '',
+    hint: `${hint} Leave empty to use the built-in template, shown in gray.`,
+  });
 
 const filters = {
   branch: list('Branches', 'Such as main, release/*. Empty: the default branch.'),
@@ -36,9 +44,9 @@ export const TriggerForm = Type.Object({
   repository: Type.String({ label: 'Repository' }),
   ...filters,
   noPrereleases: Type.Boolean({ label: 'Leave out pre-releases' }),
-  titleTemplate: template('Title, in Liquid'),
-  bodyTemplate: template('Body, in Liquid and Markdown'),
-  publish: Type.Boolean({ label: 'Publish at once, without a review' }),
+  titleTemplate: template('Title template', 'Liquid, one line.'),
+  bodyTemplate: template('Body template', 'Liquid that writes Markdown.'),
+  publish: Type.Boolean({ label: 'Publish posts at once, without a review' }),
   last: Type.String({
     label: 'Also create drafts of the last releases',
     subject: 'It',
@@ -103,13 +111,24 @@ export function writeValues(values: readonly string[]): string {
     .join(', ');
 }
 
-type Fields = ReturnType<typeof formState<typeof TriggerForm>>['fields'];
+export type TriggerFields = ReturnType<typeof formState<typeof TriggerForm>>['fields'];
 
-/** The filters, templates and publishing of a trigger. */
-export function RuleFields({ kind, type, fields }: { kind: TriggerKind; type: ContentType; fields: Fields }) {
+/** The filters, templates and publishing of a trigger. `error`: why it was refused. */
+export function RuleFields({
+  kind,
+  type,
+  fields,
+  error,
+}: {
+  kind: TriggerKind;
+  type: ContentType;
+  fields: TriggerFields;
+  error: AppError | undefined;
+}) {
   const builtIn = builtInTemplates(kind.event, type);
   return (
     <>
+      <h2>Filters</h2>
       {listFiltersOf(kind).map((name) => {
         const { hint = '', ...field } = fields[name];
         // Without a branch filter, releases of every branch match.
@@ -118,8 +137,11 @@ export function RuleFields({ kind, type, fields }: { kind: TriggerKind; type: Co
         return <Field {...field} hint={isOfAll ? hintOfAll : hint} required={false} />;
       })}
       {kind.filters.includes('prereleases') ? <Check {...fields.noPrereleases} /> : null}
-      <TextArea {...fields.titleTemplate} more={{ class: 'mono', rows: 2, placeholder: builtIn.title }} />
-      <TextArea {...fields.bodyTemplate} more={{ class: 'mono', rows: 12, placeholder: builtIn.body }} />
+      <h2>Template</h2>
+      <Select {...fields.contentType} value={type} options={typeOptions} />
+      <TemplateField field={fields.titleTemplate} rows={2} placeholder={builtIn.title} error={error} />
+      <TemplateField field={fields.bodyTemplate} rows={16} placeholder={builtIn.body} error={error} />
+      <h2>Publishing</h2>
       {kind.isRolling ? (
         <p class="hint">
           Its draft grows with each event until a person publishes it
@@ -129,6 +151,29 @@ export function RuleFields({ kind, type, fields }: { kind: TriggerKind; type: Co
         <Check {...fields.publish} />
       )}
     </>
+  );
+}
+
+function TemplateField({
+  field,
+  rows,
+  placeholder,
+  error,
+}: {
+  field: FieldState;
+  rows: number;
+  placeholder: string;
+  error: AppError | undefined;
+}) {
+  const place = field.error === null ? null : placeOf(error, field.name);
+  const mark = place && { 'data-line': place.line, 'data-column': place.column };
+  return (
+    <TextArea
+      {...field}
+      kind="template"
+      more={{ class: 'mono', rows, placeholder, spellcheck: false, ...mark }}
+      detail={place && <Excerpt source={field.value ?? ''} {...place} />}
+    />
   );
 }
 

@@ -31,13 +31,11 @@ function eventsOf(type: IntegrationType): EventType[] {
   return Object.keys(providerOf(type).triggerEvents) as EventType[];
 }
 
-export function Crumbs({ base, integration }: { base: string; integration: Integration }) {
-  return (
-    <p class="crumbs">
-      <a href={`${base}/integrations`}>Integrations</a> /{' '}
-      <a href={`${base}/integrations/${integration.id}`}>{integrationName(integration)}</a>
-    </p>
-  );
+export function crumbsOf(base: string, integration: Integration) {
+  return [
+    { to: `${base}/integrations`, label: 'Integrations' },
+    { to: `${base}/integrations/${integration.id}`, label: integrationName(integration) },
+  ];
 }
 
 /** The triggers of an integration, and the start of a new one. */
@@ -81,7 +79,7 @@ export function TriggerList({
           />
           <Select label="Post type" name="contentType" options={typeOptions} />
           <button type="submit" class="button">
-            New trigger…
+            Add trigger
           </button>
         </form>
       ) : null}

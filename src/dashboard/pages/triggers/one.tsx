@@ -10,13 +10,14 @@ import { changeTrigger, deleteTrigger, switchTrigger } from '../../../triggers/s
 import { findTrigger } from '../../../triggers/store.ts';
 import { describeFilters } from '../../../triggers/words.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { formState, readFields, submit } from '../../submission.ts';
-import { Select, Status, When } from '../../view/elements.tsx';
-import { Action, Form } from '../../view/form.tsx';
-import { typeOptions } from '../posts/origin.ts';
-import { RuleFields, ruleOf, TriggerForm, valuesOf } from './form.tsx';
-import { Crumbs, describePosts, eventWords, Runs } from './list.tsx';
-import { renderPreview, renderRehearsal } from './preview.tsx';
+import { submit } from '../../submission.ts';
+import { Status, When } from '../../view/elements.tsx';
+import { Action, Danger } from '../../view/form.tsx';
+import { Facts, PageHead } from '../../view/layout.tsx';
+import { assistanceIn, editorPage, typedValues } from './editor.tsx';
+import { ruleOf, TriggerForm, valuesOf } from './form.tsx';
+import { crumbsOf, describePosts, eventWords, Runs } from './list.tsx';
+import { previewFragment, renderPreview, renderRehearsal } from './preview.tsx';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId';
 
@@ -25,17 +26,24 @@ export const onePages: readonly Page[] = [
   get(PATH, 'member', (visit) => showTrigger(visit)),
 
   post(PATH, 'owner', (visit) =>
-    submit(
-      visit,
-      TriggerForm,
-      async (values) => {
-        const { trigger, path } = await requireTrigger(visit);
-        await changeTrigger(visit.deps, trigger.id, ruleOf(values, kinds[trigger.event]));
-        return redirect(path, 'Saved. Existing drafts change with their next event.');
-      },
-      (error) => showTrigger(visit, error),
-    ),
+    assistanceIn(visit.form) !== null
+      ? showTrigger(visit)
+      : submit(
+          visit,
+          TriggerForm,
+          async (values) => {
+            const { trigger, path } = await requireTrigger(visit);
+            await changeTrigger(visit.deps, trigger.id, ruleOf(values, kinds[trigger.event]));
+            return redirect(path, 'Trigger saved. Existing drafts change with their next event.');
+          },
+          (error) => showTrigger(visit, error),
+        ),
   ),
+
+  post(`${PATH}/preview`, 'owner', async (visit) => {
+    const { trigger } = await requireTrigger(visit);
+    return previewFragment(visit, trigger, visit.form);
+  }),
 
   ...(['enable', 'disable'] as const).map((name) =>
     post(`${PATH}/${name}`, 'owner', async (visit) => {
@@ -84,77 +92,73 @@ async function requireTrigger({ deps, organization, params, base }: MemberVisit)
   });
 }
 
-/** Shows the trigger or, with an error, the posted form. */
+/** Shows the trigger as it is stored or, after a post, as it was typed. */
 async function showTrigger(visit: MemberVisit, error?: AppError) {
   const found = await requireTrigger(visit);
-  const { trigger, integration, runs, integrationPath } = found;
+  const { trigger, path } = found;
   const now = visit.deps.clock.now();
-  const isOwner = visit.role === 'owner';
-  return view(
-    eventWords[trigger.event],
-    <>
-      <Crumbs base={visit.base} integration={integration} />
-      <h1>{eventWords[trigger.event]}</h1>
-      <p class="bar">
-        <Status status={trigger.enabled ? 'active' : 'disabled'} />
-        <span class="dim">{describePosts(trigger)}</span>
-      </p>
-      <Runs runs={runs} triggers={[trigger]} path={integrationPath} now={now} />
-      <Facts {...found} now={now} />
-      {isOwner ? <EditTrigger {...found} posted={visit.form} error={error} /> : <Templates {...found} />}
-      {await renderPreview(visit, found)}
-      {await renderRehearsal(visit, found)}
-      {isOwner ? <Switches {...found} /> : null}
-    </>,
-    { section: 'integrations', error },
+  const title = eventWords[trigger.event];
+  if (visit.role !== 'owner') {
+    const body = (
+      <>
+        <Head {...found} base={visit.base} now={now} isOwner={false} />
+        <Templates {...found} />
+        {await renderPreview(visit, found)}
+        {await renderRehearsal(visit, found)}
+      </>
+    );
+    return view(title, body, { section: 'integrations', error });
+  }
+  const isPosted = visit.request.method === 'POST';
+  const stored = new URLSearchParams({ contentType: trigger.contentType, ...valuesOf(trigger) });
+  const values = isPosted ? typedValues(visit.form, trigger.event) : stored;
+  return editorPage(
+    visit,
+    { trigger, values, error, to: path, button: 'Save trigger' },
+    {
+      title,
+      head: <Head {...found} base={visit.base} now={now} isOwner />,
+      tail: (
+        <>
+          {await renderRehearsal(visit, found)}
+          <DangerZone {...found} />
+        </>
+      ),
+    },
   );
 }
 
-function Facts({ trigger, integration, now }: FoundTrigger & { now: Date }) {
-  const repository = integration.repositories.find(({ id }) => id === trigger.repositoryId);
-  return (
-    <dl class="facts card">
-      <dt>Source</dt>
-      <dd>{repository?.fullName ?? integrationName(integration)}</dd>
-      <dt>Filters</dt>
-      <dd>{describeFilters(trigger.filters)}</dd>
-      <dt>Created</dt>
-      <dd>
-        <When at={trigger.createdAt} now={now} />
-      </dd>
-      <dt>Trigger ID</dt>
-      <dd>
-        <code>{trigger.id}</code>
-      </dd>
-    </dl>
-  );
-}
-
-/** With an error, the form as it was posted. */
-function EditTrigger({
+function Head({
   trigger,
+  integration,
+  runs,
+  integrationPath,
   path,
-  posted,
-  error,
-}: FoundTrigger & { posted: URLSearchParams; error: AppError | undefined }) {
-  const { event } = trigger;
-  const { contentType = trigger.contentType } = readFields(TriggerForm, posted);
-  const { fields, problem } = formState(TriggerForm, error ? posted : valuesOf(trigger), error);
-  const builtIn = builtInTemplates(event, trigger.contentType);
+  base,
+  now,
+  isOwner,
+}: FoundTrigger & { base: string; now: Date; isOwner: boolean }) {
+  const repository = integration.repositories.find(({ id }) => id === trigger.repositoryId);
+  const [name, label] = trigger.enabled ? ['disable', 'Disable trigger'] : ['enable', 'Enable trigger'];
   return (
-    <section aria-labelledby="rule">
-      <h2 id="rule">Filters and templates</h2>
-      <Form to={path} problem={problem} button="Save" layout="stack wide">
-        <Select {...fields.contentType} value={contentType} options={typeOptions} />
-        <RuleFields kind={kinds[event]} type={contentType} fields={fields} />
-      </Form>
-      {/* To copy and start from. */}
-      <details class="more">
-        <summary>Built-in templates</summary>
-        <pre class="wrap">{builtIn.title}</pre>
-        <pre class="wrap">{builtIn.body}</pre>
-      </details>
-    </section>
+    <>
+      <PageHead
+        title={eventWords[trigger.event]}
+        crumbs={crumbsOf(base, integration)}
+        status={<Status status={trigger.enabled ? 'active' : 'disabled'} />}
+        facts={describePosts(trigger)}
+        actions={isOwner ? <Action to={`${path}/${name}`} label={label} /> : null}
+      />
+      <Facts
+        facts={[
+          ['Source', repository?.fullName ?? integrationName(integration)],
+          ['Filters', describeFilters(trigger.filters)],
+          ['Created', <When at={trigger.createdAt} now={now} />],
+          ['Trigger ID', <code>{trigger.id}</code>],
+        ]}
+      />
+      <Runs runs={runs} triggers={[trigger]} path={integrationPath} now={now} />
+    </>
   );
 }
 
@@ -170,22 +174,13 @@ function Templates({ trigger }: FoundTrigger) {
   );
 }
 
-function Switches({ trigger: { enabled }, path }: FoundTrigger) {
-  const [name, label] = enabled ? ['disable', 'Disable'] : ['enable', 'Enable'];
+function DangerZone({ path }: FoundTrigger) {
   return (
-    <section aria-labelledby="switches">
-      <h2 id="switches">{`${label} or delete`}</h2>
-      <div class="bar">
-        <Action to={`${path}/${name}`} label={label} />
-        <span class="dim">
-          {enabled ? 'A disabled trigger makes no posts.' : 'When enabled, it first does what waits.'}
-        </span>
-      </div>
-      <details class="danger">
-        <summary>Delete</summary>
-        <p>This trigger makes no more posts. Its posts stay, without further updates.</p>
-        <Action to={`${path}/delete`} label="Delete trigger" kind="bad" />
-      </details>
+    <section aria-labelledby="danger">
+      <h2 id="danger">Danger zone</h2>
+      <Danger label="Delete" about="this trigger" to={`${path}/delete`} button="Delete trigger">
+        This trigger makes no more posts. Its posts stay, without further updates. You can't undo this.
+      </Danger>
     </section>
   );
 }

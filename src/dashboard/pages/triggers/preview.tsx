@@ -1,18 +1,30 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
+import type { VNode } from 'preact';
 import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { Delivery } from '../../../deliveries/model.ts';
 import type { Compose } from '../../../drafts/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
-import { previewTrigger, type RehearsedPost, rehearseTrigger } from '../../../triggers/rehearse.ts';
+import { kinds } from '../../../triggers/kinds/index.ts';
+import type { Trigger } from '../../../triggers/model.ts';
+import {
+  previewRule,
+  previewSample,
+  type RehearsedPost,
+  rehearseTrigger,
+} from '../../../triggers/rehearse.ts';
+import { requireRule } from '../../../triggers/service.ts';
 import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
-import type { MemberVisit } from '../../page.ts';
-import { counted, exactly, Select, Status, When } from '../../view/elements.tsx';
+import { fragment, type MemberVisit } from '../../page.ts';
+import { formState, readFields } from '../../submission.ts';
+import { counted, exactly, type Option, Select, Status, When } from '../../view/elements.tsx';
 import { FormError } from '../../view/form.tsx';
 import { Prose } from '../../view/prose.tsx';
 import { findEntry } from '../deliveries/one.tsx';
 import { typeNames } from '../posts/origin.ts';
+import { Excerpt, placeOf } from './excerpt.tsx';
+import { ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import type { FoundTrigger } from './one.tsx';
 
 /** The time limit of a preview or a rehearsal, in milliseconds. */
@@ -33,45 +45,148 @@ function withinTime(compose: Compose): Compose {
 const MAX_OFFERED = 20;
 const MAX_TITLE_LENGTH = 80;
 
-/** With `?preview=ID`, the posts that this delivery makes or changes now. */
-export async function renderPreview(visit: MemberVisit, { trigger, path, integrationPath }: FoundTrigger) {
-  const { deps, organization, url } = visit;
-  const filter = { integrationId: trigger.integrationId, status: 'processed' } as const;
-  const newest = await deps.db.read((tx) =>
-    listDeliveries(tx, organization.id, filter, { limit: MAX_OFFERED, page: 1 }),
-  );
-  const id = url.searchParams.get('preview');
-  const chosen = id === null ? null : await findEntry(visit, id);
-  // A ping has no event, and a replay has the event of the delivery that it repeats.
-  const offered = newest.filter(({ payload, replayOf }) => payload.data !== null && replayOf === null);
-  if (chosen !== null && !offered.some((each) => each.id === chosen.id)) offered.unshift(chosen);
+/** The choice of the sample event, which is always there. */
+const SAMPLE = 'sample';
+/** Tries this many of the newest deliveries before the sample. */
+const MAX_TRIED = 5;
+
+export interface Preview {
+  options: Option[];
+  chosen: string;
+  result: VNode;
+  /** How to get real events. */
+  hint: VNode | null;
+  /** Why the typed rule cannot be saved. */
+  error: AppError | undefined;
+}
+
+/** The posts that the typed rule would make of the chosen event. Changes nothing. */
+export async function previewTyped(
+  visit: MemberVisit,
+  trigger: Trigger,
+  values: URLSearchParams,
+): Promise<Preview> {
+  const { offered, chosen, isMissing } = await readChoice(visit, trigger, values);
+  const options = [
+    { value: SAMPLE, label: 'Sample event' },
+    ...offered.map((each) => ({ value: each.id, label: nameOf(each) })),
+  ];
+  const integrationPath = `${visit.base}/integrations/${trigger.integrationId}`;
+  const hint =
+    offered.length > 0 ? null : (
+      <p class="hint">
+        No deliveries yet. <a href={integrationPath}>Send a test event</a> to preview a real one.
+      </p>
+    );
+  const state = { options, hint, chosen: chosen?.id ?? SAMPLE };
+  let rule: Trigger;
+  try {
+    const typed = ruleOf(readFields(TriggerForm, values), kinds[trigger.event]);
+    rule = await requireRule({ ...trigger, ...typed }, visit.deps.check);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.status !== 400) throw error;
+    return { ...state, error, result: <p class="note">No preview: correct the errors in the form first.</p> };
+  }
+  if (isMissing) {
+    return {
+      ...state,
+      error: undefined,
+      result: <FormError error="This delivery is no longer in the log." />,
+    };
+  }
+  const isChosen = choiceIn(visit, values) !== null;
+  const { delivery, result } = await firstResult(visit, rule, chosen, isChosen ? [] : offered);
+  return { ...state, chosen: delivery?.id ?? SAMPLE, error: undefined, result };
+}
+
+/** The preview of the stored templates, for members. */
+export async function renderPreview(visit: MemberVisit, { trigger, path }: FoundTrigger) {
+  const values = new URLSearchParams({ contentType: trigger.contentType, ...valuesOf(trigger) });
+  const { options, chosen, hint, result } = await previewTyped(visit, trigger, values);
   return (
     <section aria-labelledby="preview">
       <h2 id="preview">Preview</h2>
-      <p class="hint">See the posts that a delivery would make or change now. Nothing is saved.</p>
-      {offered.length === 0 ? (
-        <p>
-          No deliveries yet. <a href={integrationPath}>Send a test event</a> to preview it here.
-        </p>
-      ) : (
-        <form method="get" action={`${path}#preview`} class="bar ends">
-          <Select
-            label="Delivery"
-            name="preview"
-            value={chosen?.id}
-            options={offered.map((each) => ({ value: each.id, label: nameOf(each) }))}
-          />
-          <button type="submit" class="button">
-            Preview
-          </button>
-        </form>
-      )}
-      {chosen !== null ? (
-        await renderPosts(visit, (compose) => previewTrigger(deps, compose, trigger.id, chosen))
-      ) : id !== null ? (
-        <FormError error="This delivery is no longer in the log." />
-      ) : null}
+      <form method="get" action={`${path}#preview`} class="bar ends">
+        <Select label="Event" name="preview" value={chosen} options={options} />
+        <button type="submit" class="button">
+          Preview template
+        </button>
+      </form>
+      {hint}
+      {result}
     </section>
+  );
+}
+
+function choiceIn({ url }: MemberVisit, values: URLSearchParams): string | null {
+  return values.get('preview') ?? url.searchParams.get('preview');
+}
+
+async function readChoice(visit: MemberVisit, { integrationId }: Trigger, values: URLSearchParams) {
+  const { deps, organization } = visit;
+  const filter = { integrationId, status: 'processed' } as const;
+  const newest = await deps.db.read((tx) =>
+    listDeliveries(tx, organization.id, filter, { limit: MAX_OFFERED, page: 1 }),
+  );
+  const id = choiceIn(visit, values);
+  const chosen = id === null || id === SAMPLE ? null : await findEntry(visit, id);
+  // A ping has no event, and a replay has the event of the delivery that it repeats.
+  const offered = newest.filter(({ payload, replayOf }) => payload.data !== null && replayOf === null);
+  if (chosen !== null && !offered.some((each) => each.id === chosen.id)) offered.unshift(chosen);
+  return { offered, chosen, isMissing: id !== null && id !== SAMPLE && chosen === null };
+}
+
+/** Of the chosen delivery, or of the newest of `others` that makes a post; otherwise of the sample. */
+async function firstResult(
+  visit: MemberVisit,
+  rule: Trigger,
+  chosen: Delivery | null,
+  others: readonly Delivery[],
+) {
+  const { deps } = visit;
+  for (const delivery of others.slice(0, MAX_TRIED)) {
+    try {
+      const posts = await previewRule(deps, withinTime(deps.compose), rule, delivery);
+      return { delivery, result: await renderPosts(visit, async () => posts) };
+    } catch (error) {
+      if (!isRefusal(error, 'no_post')) break;
+    }
+  }
+  const now = deps.clock.now().toISOString();
+  const result = await renderPosts(visit, async (compose) =>
+    chosen === null ? [await previewSample(compose, rule, now)] : previewRule(deps, compose, rule, chosen),
+  );
+  return { delivery: chosen, result };
+}
+
+/** The preview alone, for the script. An error names its line, and links there. */
+export async function previewFragment(visit: MemberVisit, trigger: Trigger, values: URLSearchParams) {
+  const { error, result } = await previewTyped(visit, trigger, values);
+  if (error === undefined) return fragment(result);
+  const { fields, problem } = formState(TriggerForm, values, error);
+  const wrong = [fields.titleTemplate, fields.bodyTemplate].filter((field) => field.error !== null);
+  return fragment(
+    <div class="problem">
+      {wrong.length === 0 ? <p>{typeof problem === 'string' ? problem : problem?.[0]?.error}</p> : null}
+      {wrong.map(({ name, value = '', error: sentence }) => {
+        const place = placeOf(error, name);
+        return (
+          <>
+            <p>
+              <a
+                href={`#field-${name}`}
+                data-template-error={name}
+                data-line={place?.line}
+                data-column={place?.column}
+              >
+                {sentence}
+              </a>
+            </p>
+            {place && <Excerpt source={value.replaceAll('\r\n', '\n')} {...place} />}
+          </>
+        );
+      })}
+    </div>,
   );
 }
 
@@ -112,13 +227,16 @@ export async function renderRehearsal(visit: MemberVisit, { trigger, path }: Fou
 const MAX_SHOWN = 20;
 
 /** The result of a preview or a rehearsal: posts, or why there are none. */
-async function renderPosts({ deps }: MemberVisit, work: (compose: Compose) => Promise<RehearsedPost[]>) {
+async function renderPosts(
+  { deps }: MemberVisit,
+  work: (compose: Compose) => Promise<RehearsedPost[]>,
+): Promise<VNode> {
   try {
     const posts = (await work(withinTime(deps.compose))).reverse();
     if (posts.length === 0) return <p class="note">No posts. No delivery in the log matches this trigger.</p>;
     return (
       <>
-        <p>{counted(posts.length, 'post')}, newest first.</p>
+        {posts.length > 1 ? <p>{counted(posts.length, 'post')}, newest first.</p> : null}
         {posts.slice(0, MAX_SHOWN).map((post) => (
           <TrialPost post={post} now={deps.clock.now()} />
         ))}

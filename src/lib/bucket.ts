@@ -1,6 +1,5 @@
 import { AwsV4Signer } from 'aws4fetch';
-import type { S3Access } from '../../config.ts';
-import { fetchWithoutRedirects } from '../../lib/network.ts';
+import { fetchWithoutRedirects } from './network.ts';
 
 // Bun's S3 client follows redirects to any origin, backup included, and has no option against it.
 
@@ -9,7 +8,7 @@ const PART_BYTES = 8 * 1024 * 1024;
 const MAX_PARTS = 10_000;
 
 /** A store lists at most 1,000 names a page. */
-const MAX_PAGES = 100;
+const MAX_PAGES = 1_000;
 
 /** A page of names takes less than 2 MB. */
 const MAX_TEXT_BYTES = 16 * 1024 * 1024;
@@ -30,28 +29,64 @@ class BucketError extends Error {
   }
 }
 
+/** Access to an S3-compatible store. */
+export interface S3Access {
+  /** The settings that the access comes from begin with it, such as `BACKUP_S3`. */
+  settings?: string;
+  /** Absent: AWS. */
+  endpoint?: string | undefined;
+  region?: string | undefined;
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** How long the store may send and take nothing, in milliseconds. Absent: a minute. */
+  stallMs?: number | undefined;
+}
+
+/** Bytes of an object, first and last. */
+export interface ByteRange {
+  first: number;
+  last: number;
+}
+
 interface Sending {
   query?: Record<string, string>;
+  range?: ByteRange | undefined;
   body?: Uint8Array<ArrayBuffer> | string;
+}
+
+/** `modifiedAt` is invalid when the store does not say it. */
+export interface BucketEntry {
+  key: string;
+  modifiedAt: Date;
 }
 
 export type Bucket = ReturnType<typeof openBucket>;
 
-/** The requests to an S3-compatible store that backups need, each to the store's own origin. */
-export function openBucket(name: string, { endpoint, region, stallMs = STALL_MS, ...keys }: S3Access) {
+/** The requests to an S3-compatible store that backups and images need, each to the store's own origin. */
+export function openBucket(
+  name: string,
+  { settings = 'BACKUP_S3', endpoint, region, stallMs = STALL_MS, ...keys }: S3Access,
+) {
   const base = new URL(endpoint ?? `https://s3.${region ?? 'us-east-1'}.amazonaws.com`);
   const isKnown = /\.(?:amazonaws\.com|backblazeb2\.com)$/.test(base.hostname);
   // An empty region: the signer reads it from the host name.
   const signing = { service: 's3', region: region ?? (isKnown ? '' : 'auto'), ...keys };
 
-  async function sendOnce(method: string, key: string, { query = {}, body }: Sending): Promise<Response> {
+  async function sendOnce(
+    method: string,
+    key: string,
+    { query = {}, body, range }: Sending,
+  ): Promise<Response> {
     const url = new URL(`/${[name, ...key.split('/')].map(encodeURIComponent).join('/')}`, base);
     for (const [parameter, value] of Object.entries(query)) url.searchParams.set(parameter, value);
     const payload = Bun.SHA256.hash(body ?? '', 'hex');
     const signer = new AwsV4Signer({
       url: url.href,
       method,
-      headers: { 'x-amz-content-sha256': payload },
+      headers: {
+        'x-amz-content-sha256': payload,
+        ...(range && { range: `bytes=${range.first}-${range.last}` }),
+      },
       ...signing,
     });
     const { url: signedUrl, headers } = await signer.sign();
@@ -89,7 +124,7 @@ export function openBucket(name: string, { endpoint, region, stallMs = STALL_MS,
   const textOf = (response: Response) => readText(response, stallMs);
 
   async function errorOf(response: Response): Promise<BucketError> {
-    return redirectIn(response) ?? errorIn(await textOf(response), response.status);
+    return redirectIn(response, settings) ?? errorIn(await textOf(response), response.status);
   }
 
   async function writeParts(key: string, file: Bun.BunFile): Promise<void> {
@@ -118,15 +153,16 @@ export function openBucket(name: string, { endpoint, region, stallMs = STALL_MS,
   }
 
   return {
-    async exists(key: string): Promise<boolean> {
+    /** The size of an object; null when there is none. */
+    async size(key: string): Promise<number | null> {
       const response = await send('HEAD', key);
-      if (response.status === 404) return false;
+      if (response.status === 404) return null;
       if (!response.ok) throw await errorOf(response);
-      return true;
+      return Number(response.headers.get('content-length') ?? 0);
     },
     /** An object, and how many bytes the store says it has. */
-    async read(key: string) {
-      const response = await request('GET', key);
+    async read(key: string, range?: ByteRange) {
+      const response = await request('GET', key, { range });
       const bytes = Number(response.headers.get('content-length') ?? 0);
       return { bytes, body: chunksOf(response, stallMs) };
     },
@@ -136,20 +172,27 @@ export function openBucket(name: string, { endpoint, region, stallMs = STALL_MS,
       if (file.size > PART_BYTES) return writeParts(key, file);
       await request('PUT', key, { body: await file.bytes() });
     },
-    async list(prefix: string): Promise<string[]> {
-      const keys: string[] = [];
+    /** Uploads a small object. */
+    async writeBytes(key: string, body: Uint8Array<ArrayBuffer>): Promise<void> {
+      await request('PUT', key, { body });
+    },
+    async list(prefix: string): Promise<BucketEntry[]> {
+      const entries: BucketEntry[] = [];
       let token: string | null = null;
       for (let page = 0; page < MAX_PAGES; page++) {
         const query: Record<string, string> = { 'list-type': '2', prefix };
         if (token !== null) query['continuation-token'] = token;
         const listed = await textOf(await request('GET', '', { query }));
         if (!listed.includes('<ListBucketResult')) throw unexpected('the store sent no list of names');
-        for (const [, key = ''] of listed.matchAll(/<Key>([^<]*)<\/Key>/g)) keys.push(unescapeXml(key));
+        for (const [entry] of listed.matchAll(/<Contents>.*?<\/Contents>/gs)) {
+          const modifiedAt = new Date(elementText(entry, 'LastModified') ?? Number.NaN);
+          entries.push({ key: elementText(entry, 'Key') ?? '', modifiedAt });
+        }
         token =
           elementText(listed, 'IsTruncated') === 'true' ? elementText(listed, 'NextContinuationToken') : null;
         if (token === null) break;
       }
-      return keys;
+      return entries;
     },
     async remove(key: string): Promise<void> {
       await request('DELETE', key);
@@ -157,13 +200,13 @@ export function openBucket(name: string, { endpoint, region, stallMs = STALL_MS,
   };
 }
 
-function redirectIn({ status, headers, url }: Response): BucketError | null {
+function redirectIn({ status, headers, url }: Response, settings: string): BucketError | null {
   const location = headers.get('location');
   if (status < 300 || status >= 400 || location === null) return null;
   const origin = URL.parse(location, url)?.origin ?? location;
   return new BucketError(
     'Redirect',
-    `it redirects to ${origin}, which gets nothing. Set BACKUP_S3_ENDPOINT and BACKUP_S3_REGION to those of the bucket`,
+    `it redirects to ${origin}, which gets nothing. Set ${settings}_ENDPOINT and ${settings}_REGION to those of the bucket`,
   );
 }
 

@@ -1,0 +1,330 @@
+// Saves what a person types. A draft is saved by itself; a text that did not reach the server stays in this browser.
+
+const AUTOSAVE_MS = 1000;
+/** Somebody who types on and on is saved this often. */
+const MAX_WAIT_MS = 10_000;
+const COPY_MS = 300;
+const MAX_RETRY_MS = 30_000;
+/** Browsers send at most 64 KiB while a page closes. */
+const MAX_LAST_BYTES = 60_000;
+const COPY_DAYS = 30;
+const COPIES = 'tidings-unsaved ';
+
+const form = document.getElementById('post');
+const { title, markdown: text, seen, mark } = form.elements;
+const status = document.getElementById('save-status');
+const conflict = document.getElementById('conflict');
+const note = document.getElementById('unsaved-copy');
+
+const current = () => ({ title: title.value, markdown: text.value });
+/** The server trims titles. */
+const isSame = (one, other) => one?.title.trim() === other?.title.trim() && one?.markdown === other?.markdown;
+
+/** The newest text that the server has; null when it refused the text of this page. */
+let saved =
+  form.dataset.unsaved === undefined ? { title: title.defaultValue, markdown: text.defaultValue } : null;
+/** A text that was sent, while its outcome is unknown: it is sent again first, so that it is no conflict. */
+let unanswered = null;
+let isStopped = conflict.childElementCount > 0;
+let isLeaving = false;
+let isSigningOut = false;
+let sending = null;
+let retries = 0;
+let saveTimer;
+/** When the oldest text that is not sent yet was typed; null when all was sent. */
+let waitingSince = null;
+let copyTimer;
+
+const isDirty = () => !isSame(saved, current());
+const savesItself = () => form.dataset.status !== 'published' && !isStopped;
+mark.value = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+  byte.toString(16).padStart(2, '0'),
+).join('');
+
+function announce(words) {
+  if (status.textContent !== words) status.textContent = words;
+}
+
+/** Saves the text once the request under way has ended. Returns whether the server has the newest text. */
+async function save({ isExplicit = false, isLast = false } = {}) {
+  clearTimeout(saveTimer);
+  while (sending !== null && !isLast) await sending;
+  if (!isDirty() && unanswered === null) {
+    announce('Saved');
+    return true;
+  }
+  if (!isExplicit && !savesItself()) return false;
+  sending = send(isLast ? current() : (unanswered ?? current()), isExplicit, isLast);
+  const outcome = await sending;
+  sending = null;
+  if (outcome === 'saved' && isDirty()) {
+    // More was typed while the request was under way.
+    if (isExplicit) return save({ isExplicit });
+    schedule(AUTOSAVE_MS);
+  }
+  return outcome === 'saved';
+}
+
+async function send(sent, isExplicit, isLast) {
+  unanswered = sent;
+  waitingSince = null;
+  // Most requests are too quick for a word about them.
+  const slow = setTimeout(() => announce('Saving…'), 500);
+  try {
+    const body = new URLSearchParams(new FormData(form));
+    for (const [name, value] of Object.entries(sent)) body.set(name, value);
+    if (isExplicit) body.set('explicit', 'on');
+    const response = await fetch(form.dataset.autosave, {
+      method: 'POST',
+      body,
+      keepalive: isLast && new Blob([body]).size < MAX_LAST_BYTES,
+    });
+    return await handle(response, sent);
+  } catch {
+    return retry('Not saved: the server cannot be reached.');
+  } finally {
+    clearTimeout(slow);
+  }
+}
+
+async function handle(response, sent) {
+  if (response.status === 401) return retry('Not saved: you are signed out. Sign in in another tab.');
+  if (response.status === 404) return stop('Not saved: this post was deleted.');
+  if (response.status === 413) return stop('Not saved: the text is too long.');
+  if (response.status >= 500 || response.status === 429 || response.status === 408) {
+    return retry('Not saved: the server is busy.');
+  }
+  if (!response.ok || response.redirected) return stop('Not saved: the server refused the text.');
+  const template = document.createElement('template');
+  template.innerHTML = await response.text();
+  const answer = template.content.firstElementChild;
+  unanswered = null;
+  retries = 0;
+  switch (answer?.dataset.outcome) {
+    case 'saved':
+      await accept(answer.dataset, sent);
+      return 'saved';
+    case 'conflict':
+      see(answer.dataset.seen);
+      conflict.replaceChildren(...answer.childNodes);
+      return stop('Not saved: somebody else changed this post.');
+    case 'published':
+      form.dataset.status = 'published';
+      return stop('Not saved: this post was published. Press Save to change it.');
+    default:
+      announce(`Not saved: ${answer?.textContent ?? 'the response is not readable.'}`);
+      return 'invalid';
+  }
+}
+
+async function accept({ seen: time, path, status: newStatus }, sent) {
+  saved = sent;
+  isStopped = false;
+  see(time);
+  conflict.replaceChildren();
+  const isNew = form.dataset.status === 'new';
+  if (isNew) removeCopy();
+  form.dataset.status = newStatus;
+  if (isNew) await becomePost(path);
+  if (isDirty()) return;
+  removeCopy();
+  announce('Saved');
+}
+
+/** Forms of this page compare the post with what the person has seen. */
+function see(time) {
+  for (const field of document.querySelectorAll('input[name=seen]')) field.value = time;
+}
+
+/** The page of a new post becomes the page of its draft, around the text that is being typed. */
+async function becomePost(path) {
+  history.replaceState(null, '', path);
+  form.action = path;
+  form.dataset.autosave = `${path}/autosave`;
+  const response = await fetch(path).catch(() => null);
+  if (!response?.ok || response.redirected) return;
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  for (const selector of ['.page-head', '.columns > aside']) {
+    const part = page.querySelector(selector);
+    for (const element of part.querySelectorAll('[data-script]')) element.hidden = false;
+    document.querySelector(selector).replaceWith(part);
+  }
+  document.title = page.title;
+}
+
+function retry(words) {
+  announce(`${words} ${savesItself() ? 'Retrying…' : 'Your text stays in this browser.'}`);
+  keepCopy();
+  schedule(Math.min(AUTOSAVE_MS * 2 ** ++retries, MAX_RETRY_MS));
+  return 'away';
+}
+
+function stop(words) {
+  unanswered = null;
+  isStopped = true;
+  announce(words);
+  keepCopy();
+  return 'stopped';
+}
+
+function schedule(delay) {
+  clearTimeout(saveTimer);
+  if (savesItself()) saveTimer = setTimeout(save, delay);
+}
+
+// The copy of unsaved text in this browser, by person and page.
+
+const copyKey = () => `${COPIES}${form.dataset.person} ${new URL(form.action).pathname}`;
+
+/** The copy of an earlier visit, until the person decides about it. */
+let found = readCopy();
+
+function readCopy() {
+  try {
+    return JSON.parse(localStorage.getItem(copyKey()));
+  } catch {
+    return null;
+  }
+}
+
+function keepCopy() {
+  clearTimeout(copyTimer);
+  if (found !== null || isSigningOut) return;
+  const copy = { ...current(), seen: seen.value, mark: mark.value, at: Date.now() };
+  try {
+    localStorage.setItem(copyKey(), JSON.stringify(copy));
+  } catch {
+    // The storage is full or off, which must not stop the person from typing.
+  }
+}
+
+function removeCopy() {
+  clearTimeout(copyTimer);
+  if (found === null) localStorage.removeItem(copyKey());
+}
+
+function settleCopy() {
+  found = null;
+  note.hidden = true;
+}
+
+if (found !== null && isSame(found, current())) {
+  found = null;
+  if (saved !== null) removeCopy();
+}
+if (found !== null) {
+  note.querySelector('[data-typed-at]').textContent = new Date(found.at).toLocaleString(undefined, {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+  });
+  note.hidden = false;
+}
+
+note.querySelector('[data-restore-copy]').addEventListener('click', () => {
+  title.value = found.title;
+  text.value = found.markdown;
+  // The version that the text is based on: a newer one is a conflict, and is not overwritten.
+  if (seen.value !== '') seen.value = found.seen;
+  else mark.value = found.mark;
+  settleCopy();
+  text.dispatchEvent(new Event('input', { bubbles: true }));
+  text.focus();
+});
+
+note.querySelector('[data-discard-copy]').addEventListener('click', () => {
+  settleCopy();
+  if (!isDirty()) removeCopy();
+  text.focus();
+});
+
+for (const key of Object.keys(localStorage)) {
+  if (!key.startsWith(COPIES)) continue;
+  const { at = 0 } = JSON.parse(localStorage.getItem(key)) ?? {};
+  if (Date.now() - at > COPY_DAYS * 86_400_000) localStorage.removeItem(key);
+}
+
+// When to save
+
+form.addEventListener('input', ({ target }) => {
+  if (target !== title && target !== text) return;
+  clearTimeout(copyTimer);
+  copyTimer = setTimeout(keepCopy, COPY_MS);
+  if (savesItself()) {
+    // While the server is away, typing does not hasten the next attempt.
+    waitingSince ??= Date.now();
+    if (retries === 0) schedule(Math.min(AUTOSAVE_MS, waitingSince + MAX_WAIT_MS - Date.now()));
+    if (status.textContent === 'Saved') announce('');
+  } else if (!isStopped) announce(isDirty() ? 'Not saved yet' : '');
+});
+
+form.addEventListener('focusout', ({ relatedTarget }) => {
+  if (relatedTarget === null && isDirty() && savesItself()) void save();
+});
+
+document.addEventListener('keydown', (event) => {
+  const isSave = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key === 's';
+  if (!isSave) return;
+  event.preventDefault();
+  void save({ isExplicit: true });
+});
+
+/** A form waits for the request under way: it would be in conflict with the text that the request saves. */
+document.addEventListener(
+  'submit',
+  async (event) => {
+    const sent = event.target;
+    if (sent.method !== 'post') return;
+    const isOwn = sent === form;
+    const mustSave =
+      sending !== null || (isDirty() && savesItself() && (!isOwn || form.dataset.status === 'new'));
+    if (!mustSave || isLeaving) {
+      isLeaving = true;
+      // Signing out removes the copies of this browser: keep none while the page closes.
+      if (sent.action.endsWith('/sign-out')) isSigningOut = true;
+      return;
+    }
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    await sending;
+    if (isDirty() && savesItself() && (!isOwn || form.dataset.status === 'new')) await save();
+    if (conflict.childElementCount > 0) return;
+    isLeaving = true;
+    sent.requestSubmit(event.submitter?.isConnected ? event.submitter : null);
+  },
+  { capture: true },
+);
+
+document.addEventListener('click', (event) => {
+  if (!(event.target instanceof Element) || event.target.closest('[data-discard]') === null) return;
+  isLeaving = true;
+  saved = current();
+  settleCopy();
+  removeCopy();
+});
+
+addEventListener('online', () => {
+  if (isDirty()) void save();
+});
+addEventListener('beforeunload', (event) => {
+  if (isLeaving || !isDirty()) return;
+  // The text of a draft is sent while the page closes, if the server was there and the text is short enough.
+  if (savesItself() && retries === 0 && text.value.length < MAX_LAST_BYTES / 4) return;
+  event.preventDefault();
+});
+addEventListener('pagehide', () => {
+  if (!isDirty()) return;
+  // Also beside a form that is sent, which may not arrive. The next page removes a copy of what the server has.
+  keepCopy();
+  if (!isLeaving) void save({ isLast: true });
+});
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'hidden' && isDirty() && !isLeaving) {
+    keepCopy();
+    void save();
+  }
+});
+addEventListener('pageshow', ({ persisted }) => {
+  if (!persisted) return;
+  isLeaving = false;
+  isSigningOut = false;
+});

@@ -1,0 +1,141 @@
+// Uploads images into the text of a post: chosen, pasted or dropped. Each has a placeholder in the text meanwhile.
+
+/** At most so many uploads at a time: a person may drop a whole folder. */
+const AT_ONCE = 3;
+
+for (const tools of document.querySelectorAll('[data-images]')) {
+  const text = document.getElementById(tools.dataset.for);
+  if (text !== null) connect(tools, text);
+}
+
+function connect(tools, text) {
+  const part = (name) => tools.querySelector(`[data-images-${name}]`);
+  const [choose, input, hint, problems, status] = ['choose', 'file', 'hint', 'problems', 'status'].map(part);
+  const waiting = [];
+  let running = 0;
+  choose.hidden = false;
+  hint.hidden = false;
+
+  choose.addEventListener('click', () => input.click());
+  input.addEventListener('change', () => {
+    add([...input.files]);
+    // The same file can be chosen again.
+    input.value = '';
+  });
+  text.addEventListener('paste', (event) => {
+    const files = imagesOf(event.clipboardData);
+    // A copied table brings its picture along: the text is meant.
+    if (files.length === 0 || event.clipboardData.types.includes('text/plain')) return;
+    event.preventDefault();
+    add(files);
+  });
+  text.addEventListener('dragover', (event) => {
+    if (!event.dataTransfer.types.includes('Files')) return;
+    event.preventDefault();
+    text.classList.add('dropping');
+  });
+  text.addEventListener('dragleave', () => text.classList.remove('dropping'));
+  text.addEventListener('drop', (event) => {
+    text.classList.remove('dropping');
+    if (!event.dataTransfer.types.includes('Files')) return;
+    event.preventDefault();
+    add([...event.dataTransfer.files]);
+  });
+  // Leaving would lose what is under way.
+  addEventListener('beforeunload', (event) => {
+    if (running + waiting.length > 0) event.preventDefault();
+  });
+  text.form?.addEventListener('submit', (event) => {
+    if (running + waiting.length === 0) return;
+    event.preventDefault();
+    show('Wait until the images are uploaded, then save.');
+  });
+
+  function add(files) {
+    problems.replaceChildren();
+    for (const file of files) {
+      const placeholder = placeholderFor(file, text.value);
+      insert(text, placeholder);
+      waiting.push({ file, placeholder });
+    }
+    next();
+  }
+
+  function next() {
+    while (running < AT_ONCE && waiting.length > 0) {
+      running++;
+      void upload(waiting.shift()).finally(() => {
+        running--;
+        next();
+      });
+    }
+  }
+
+  async function upload({ file, placeholder }) {
+    status.textContent = `Uploading ${file.name}…`;
+    try {
+      const body = new FormData();
+      body.set('file', file, file.name);
+      const response = await fetch(tools.dataset.images, {
+        method: 'POST',
+        body,
+        headers: { accept: 'application/json' },
+      });
+      if (response.status === 401) {
+        throw new Error('You are signed out. Sign in in another tab, then try again.');
+      }
+      const isJson = response.headers.get('content-type')?.startsWith('application/json');
+      const answer = isJson ? await response.json() : {};
+      if (!response.ok) throw new Error(answer.error ?? 'The upload failed. Try again.');
+      replace(text, placeholder, answer.markdown);
+      status.textContent = `${file.name} is in the text.`;
+    } catch (error) {
+      replace(text, placeholder, '');
+      const isNetwork = error instanceof TypeError;
+      show(`${file.name}: ${isNetwork ? 'The connection was lost. Try again.' : error.message}`);
+      status.textContent = '';
+    }
+  }
+
+  function show(message) {
+    const item = document.createElement('li');
+    item.className = 'error';
+    item.textContent = message;
+    problems.append(item);
+  }
+}
+
+function imagesOf(transfer) {
+  return [...(transfer?.files ?? [])].filter(({ type }) => type.startsWith('image/'));
+}
+
+/** Unique in the text, so that it can be found again. */
+function placeholderFor({ name }, value) {
+  const label = name.replaceAll(/[[\]()\\]/g, '');
+  for (let number = 1; ; number++) {
+    const placeholder = `![Uploading ${label}${number === 1 ? '' : ` (${number})`}…]()`;
+    if (!value.includes(placeholder)) return placeholder;
+  }
+}
+
+/** At the caret, on a line of its own where the line has text. */
+function insert(text, placeholder) {
+  const { selectionStart: start, selectionEnd: end, value } = text;
+  const before = start === 0 || value[start - 1] === '\n' ? '' : '\n\n';
+  const after = end === value.length || value[end] === '\n' ? '' : '\n\n';
+  text.setRangeText(before + placeholder + after, start, end, 'end');
+  changed(text);
+}
+
+/** Keeps the caret where the person types meanwhile. */
+function replace(text, placeholder, replacement) {
+  const at = text.value.indexOf(placeholder);
+  // The person deleted it.
+  if (at === -1) return;
+  text.setRangeText(replacement, at, at + placeholder.length, 'preserve');
+  changed(text);
+}
+
+function changed(text) {
+  text.dispatchEvent(new Event('input', { bubbles: true }));
+}

@@ -1,0 +1,301 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import type { ComponentChildren } from 'preact';
+import type { Delivery } from '../../../deliveries/model.ts';
+import type { Event } from '../../../events/model.ts';
+import type { Integration } from '../../../integrations/model.ts';
+import { type Exclusion, explainNoTrigger, findExclusion, isPending } from '../../../triggers/explain.ts';
+import { listCaused, shippedBy } from '../../../triggers/hand-over.ts';
+import { kindsFor } from '../../../triggers/kinds/index.ts';
+import type { Trigger } from '../../../triggers/model.ts';
+import { listResults, type Result } from '../../../triggers/results-store.ts';
+import { listTriggers } from '../../../triggers/store.ts';
+import { describeFilters } from '../../../triggers/words.ts';
+import type { MemberVisit } from '../../page.ts';
+import { LinkButton, Status, When } from '../../view/elements.tsx';
+import { Action } from '../../view/form.tsx';
+import { eventWords } from '../triggers/list.tsx';
+
+// What became of a delivery: a row for each trigger that received it, or the reason why none did.
+
+/** What the section shows, as it is now. */
+export async function readResult(
+  { deps, organization }: Pick<MemberVisit, 'deps' | 'organization'>,
+  entry: Delivery,
+  integration: Integration | null,
+) {
+  const repositories = integration?.repositories ?? [];
+  const [{ results, triggers }, caused] = await Promise.all([
+    deps.db.read(async (tx) => ({
+      results: await listResults(tx, organization.id, [entry.id]),
+      triggers: await listTriggers(tx, { integrationId: entry.integrationId }),
+    })),
+    listCaused(deps, entry, repositories),
+  ]);
+  const others = caused.filter(({ id }) => results.every(({ post }) => post?.id !== id));
+  return { shipped: shippedBy(entry, repositories), results, triggers, others };
+}
+
+type Known = Awaited<ReturnType<typeof readResult>>;
+
+interface Props extends Known {
+  visit: Pick<MemberVisit, 'base' | 'role'>;
+  entry: Delivery;
+  integration: Integration | null;
+  now: Date;
+}
+
+/** The section, which the script replaces while a draft is being written. */
+export function ResultSection(props: Props) {
+  const { results, others, entry, visit, now } = props;
+  const isWriting = results.some(isPending);
+  return (
+    <section
+      aria-labelledby="result"
+      class="result"
+      data-result={`${visit.base}/deliveries/${entry.id}/result`}
+      data-pending={isWriting ? '' : undefined}
+    >
+      <h2 id="result">Result</h2>
+      <div role="status">
+        {results.length > 0 ? (
+          <ul class="card rows">
+            {results.map((result) => (
+              <ResultRow {...props} result={result} />
+            ))}
+          </ul>
+        ) : null}
+        {isUnmet(props) ? <NoResult {...props} /> : null}
+        {others.length === 0 ? null : (
+          <ul class="card rows">
+            {others.map(({ id, title, status, updatedAt }) => (
+              <li>
+                <Status status={status} />
+                <span class="grow any">
+                  Also in <a href={`${visit.base}/posts/${id}`}>{title}</a>
+                </span>
+                <span class="dim">
+                  Changed <When at={updatedAt} now={now} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** No trigger makes drafts of the event, or received it. A release without one still closes the drafts of others. */
+function isUnmet({ results, others, shipped, triggers }: Known): boolean {
+  if (others.length > 0) return false;
+  if (results.length === 0) return true;
+  const isUnused = results.every(({ outcome, post }) => outcome === 'unchanged' && post === null);
+  return isUnused && explainNoTrigger(shipped, triggers).reason === 'none';
+}
+
+/** The tag of a row, its sentence, and the next step. */
+interface Description {
+  tag: readonly [kind: string, word: string];
+  text: ComponentChildren;
+  /** The main next step. */
+  button?: ComponentChildren;
+}
+
+function ResultRow({ result, ...props }: Props & { result: Result }) {
+  const { visit, entry, triggers } = props;
+  const trigger = triggers.find(({ id }) => id === result.triggerId);
+  const { tag, text, button } = describe(result, trigger, props);
+  return (
+    <li>
+      <span class={`tag ${tag[0]}`}>{tag[1]}</span>
+      <div class="grow">
+        <p class="flat any">{text}</p>
+        <p class="hint flat">
+          {trigger === undefined ? (
+            'Trigger deleted'
+          ) : (
+            <>
+              Trigger:{' '}
+              <a href={`${visit.base}/integrations/${entry.integrationId}/triggers/${trigger.id}`}>
+                {eventWords[trigger.event]}
+              </a>
+            </>
+          )}
+        </p>
+      </div>
+      {button}
+    </li>
+  );
+}
+
+function describe(result: Result, trigger: Trigger | undefined, props: Props): Description {
+  const { visit, shipped, now } = props;
+  const { outcome, post, error, run } = result;
+  const path = post && `${visit.base}/posts/${post.id}`;
+  const link = post && path !== null && <a href={path}>{post.title}</a>;
+  const open = path && post && (
+    <LinkButton to={path} label={post.status === 'published' ? 'Open post' : 'Open draft'} kind="go" />
+  );
+  switch (outcome) {
+    case 'queued':
+      return describeQueued(trigger);
+    case 'created':
+      if (link === null) return { tag: ['ignored', 'Deleted'], text: 'Somebody deleted the draft.' };
+      return post?.status === 'published'
+        ? { tag: ['published', 'Published'], text: link, button: open }
+        : { tag: ['draft', 'Draft'], text: <>Draft ready: {link}</>, button: open };
+    case 'updated':
+      if (link === null) return { tag: ['ignored', 'Deleted'], text: 'Somebody deleted the draft.' };
+      return { tag: [post?.status ?? 'draft', 'Updated'], text: <>Draft updated: {link}</>, button: open };
+    case 'unchanged':
+      if (link !== null) {
+        const text = <>No changes: {link} has this event already.</>;
+        return { tag: ['ignored', 'No changes'], text, button: open };
+      }
+      return {
+        tag: ['ignored', 'No draft'],
+        text: shipped?.isEdit
+          ? 'This event edits something that arrived before the trigger. An edit alone makes no draft.'
+          : shipped?.event.type === 'release' && trigger?.event !== 'release'
+            ? 'This trigger had no open draft for the release to close.'
+            : 'This event changed no draft.',
+      };
+    case 'suggested':
+      return {
+        tag: ['soon', 'Suggestion'],
+        text: (
+          <>You edited {link ?? 'the post'}, so Tidings kept your text. The new version is a suggestion.</>
+        ),
+        button: path && <LinkButton to={path} label="Review suggestion" kind="go" />,
+      };
+    case 'kept':
+      return {
+        tag: ['ignored', 'Kept'],
+        text:
+          link === null ? (
+            'The post with this event was published or deleted, so Tidings left it alone.'
+          ) : (
+            <>You edited {link}, so Tidings kept your text.</>
+          ),
+        button: open,
+      };
+    case 'removed':
+      return {
+        tag: ['ignored', 'Removed'],
+        text: 'Tidings removed the draft: nothing was left to announce.',
+      };
+    case 'waiting':
+      return {
+        tag: ['soon', 'Waiting'],
+        text: 'Collected for the next release. The release makes the draft.',
+      };
+    case 'filtered':
+      return {
+        tag: ['ignored', 'Filtered'],
+        text:
+          trigger && shipped ? describeExclusion(trigger, shipped.event) : 'A filter excluded this event.',
+      };
+    case 'failed':
+      return {
+        tag: ['failed', 'Failed'],
+        text: (
+          <>
+            The draft failed: {error ?? 'no reason was recorded'}.{' '}
+            {run?.status === 'queued' ? (
+              <>
+                Next try{' '}
+                <When at={new Date(Math.max(run.dueAt, now.getTime() + 1000)).toISOString()} now={now} />.
+              </>
+            ) : (
+              'Fix the trigger, then retry.'
+            )}
+          </>
+        ),
+        button:
+          trigger === undefined ? null : (
+            <Action
+              to={`${visit.base}/integrations/${trigger.integrationId}/triggers/${trigger.id}/retry`}
+              label="Retry run"
+            />
+          ),
+      };
+  }
+}
+
+function describeQueued(trigger: Trigger | undefined): Description {
+  if (trigger === undefined) {
+    const text = 'The trigger was deleted before it wrote a draft.';
+    return { tag: ['ignored', 'No draft'], text };
+  }
+  if (!trigger.enabled) {
+    const text = 'The trigger is disabled. Enable it to write the draft.';
+    return { tag: ['disabled', 'Waiting'], text };
+  }
+  return { tag: ['soon', 'Queued'], text: <span aria-busy="true">Writing the draft…</span> };
+}
+
+const exclusions: Readonly<Record<Exclusion, string>> = {
+  default: 'Only the default branch and completed work become drafts.',
+  branch: 'The branch does not match.',
+  label: 'No label matches.',
+  prereleases: 'It is a pre-release.',
+  tag: 'The tag does not match.',
+  team: 'The team does not match.',
+  project: 'The project does not match.',
+};
+
+function describeExclusion(trigger: Trigger, event: Event) {
+  const exclusion = findExclusion(trigger, event);
+  if (exclusion === null) return 'A filter that was changed since excluded this event. Replay the delivery.';
+  if (exclusion === 'default') return exclusions.default;
+  return (
+    <>
+      {exclusions[exclusion]} Filter:{' '}
+      <code>{describeFilters({ [exclusion]: trigger.filters[exclusion] })}</code>
+    </>
+  );
+}
+
+/** No trigger received the event: the reason, and the button that changes that. */
+function NoResult({ shipped, triggers, visit, entry, integration }: Props) {
+  const found = explainNoTrigger(shipped, triggers);
+  if (found.reason === 'no_event' || shipped === null) {
+    return <p class="card empty">This event makes no drafts.</p>;
+  }
+  const words = eventWords[shipped.event.type];
+  const path = `${visit.base}/integrations/${entry.integrationId}`;
+  if (found.reason === 'none') {
+    const canCreate =
+      integration !== null &&
+      !shipped.isEdit &&
+      kindsFor(integration.type).some(({ event }) => event === shipped.event.type);
+    return (
+      <div class="card empty">
+        <p>
+          No draft: {found.hasOthers ? 'no trigger matches this event' : 'this integration has no triggers'}.
+        </p>
+        {!canCreate ? null : visit.role === 'owner' ? (
+          <>
+            <Action to={`${visit.base}/deliveries/${entry.id}/trigger`} label="Create trigger" kind="go" />
+            <p class="hint">
+              {words} then become changelog drafts. Tidings replays this delivery, so its draft follows at
+              once. <a href={`${path}/triggers/new?event=${shipped.event.type}`}>Choose filters first</a>
+            </p>
+          </>
+        ) : (
+          <p class="hint">An owner can create a trigger.</p>
+        )}
+      </div>
+    );
+  }
+  return (
+    <div class="card empty">
+      <p>
+        {found.reason === 'disabled'
+          ? 'No draft: the trigger is disabled.'
+          : 'No draft: the trigger was not enabled when this delivery arrived. Replay the delivery to write one.'}
+      </p>
+      <LinkButton to={`${path}/triggers/${found.trigger.id}`} label="Open trigger" />
+    </div>
+  );
+}

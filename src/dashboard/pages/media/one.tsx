@@ -1,0 +1,115 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { Type } from '@sinclair/typebox';
+import { AppError } from '../../../lib/app-error.ts';
+import { fileNameOf } from '../../../media/model.ts';
+import { getImage, removeImage, describeImage as saveDescription } from '../../../media/service.ts';
+import { listPostsWith } from '../../../media/store.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { formState, postForm } from '../../submission.ts';
+import { counted, ToCopy, When } from '../../view/elements.tsx';
+import { Danger, Field, Form } from '../../view/form.tsx';
+import { Columns, Facts, PageHead } from '../../view/layout.tsx';
+import { describeImage, usesOf } from './list.tsx';
+
+const PATH = '/dashboard/:organizationId/media/:mediaId';
+
+/** Posts that are named; more are counted. */
+const MAX_POSTS = 20;
+
+const AltForm = Type.Object({
+  alt: Type.String({
+    label: 'Description',
+    hint: 'For people who cannot see the image. Posts that show it already keep theirs.',
+  }),
+});
+
+export const imagePages: readonly Page[] = [
+  get(PATH, 'member', (visit) => showImage(visit)),
+  postForm(PATH, 'member', AltForm, showImage, async (visit, { alt }) => {
+    const image = await requireImage(visit);
+    await saveDescription(visit.deps, { organizationId: visit.organization.id, id: image.id, alt });
+    return redirect(`${visit.base}/media/${image.id}`, 'Saved.');
+  }),
+  post(`${PATH}/delete`, 'member', async (visit) => {
+    const { id } = await requireImage(visit);
+    const { name } = await removeImage(visit.deps, visit.organization.id, id);
+    return redirect(`${visit.base}/media`, `Deleted the image “${name.slice(0, 80).toWellFormed()}”.`);
+  }),
+];
+
+async function requireImage({ deps, organization, params }: MemberVisit) {
+  try {
+    return await getImage(deps, organization.id, params.mediaId ?? '');
+  } catch (error) {
+    if (!(error instanceof AppError) || error.status !== 404) throw error;
+    throw new AppError(404, 'There is no such image. It may have been deleted.');
+  }
+}
+
+async function showImage(visit: MemberVisit, error?: AppError) {
+  const { deps, organization, base, form } = visit;
+  const image = await requireImage(visit);
+  const posts = await deps.db.read((tx) =>
+    listPostsWith(tx, organization.id, fileNameOf(image), MAX_POSTS + 1),
+  );
+  const { path, markdown } = usesOf(visit, image);
+  const { fields, problem } = formState(AltForm, { alt: form.get('alt') ?? image.alt }, error);
+  const to = `${base}/media/${image.id}`;
+  return view(
+    image.name,
+    <>
+      <PageHead
+        title={image.name}
+        crumbs={[
+          { to: `${base}/posts`, label: 'Posts' },
+          { to: `${base}/media`, label: 'Images' },
+        ]}
+      />
+      <Columns
+        details={
+          <Facts
+            facts={[
+              ['Size', describeImage(image)],
+              ['Uploaded', <When at={image.createdAt} now={deps.clock.now()} />],
+              ['By', image.actorName],
+              ['Used in', <UsedIn base={base} posts={posts} />],
+            ]}
+          />
+        }
+      >
+        <p class="card image-large">
+          <img src={path} alt={image.alt} width={image.width} height={image.height} />
+        </p>
+        <h2 class="label">Markdown</h2>
+        <ToCopy text={markdown} label="Copy Markdown" />
+        <Form to={to} problem={problem} button="Save description">
+          <Field {...fields.alt} required={false} />
+        </Form>
+        <Danger to={`${to}/delete`} label="Delete this image" button="Delete image">
+          {posts.length === 0
+            ? 'No post uses it. Other pages that show its address lose it.'
+            : `${many(posts.length)} will show a gap in its place. This cannot be undone.`}
+        </Danger>
+      </Columns>
+    </>,
+    { section: 'posts', error },
+  );
+}
+
+function many(posts: number): string {
+  return posts > MAX_POSTS ? `More than ${MAX_POSTS} posts` : counted(posts, 'post');
+}
+
+function UsedIn({ base, posts }: { base: string; posts: readonly { id: string; title: string }[] }) {
+  if (posts.length === 0) return 'No post';
+  return (
+    <ul class="plain-list">
+      {posts.slice(0, MAX_POSTS).map(({ id, title }) => (
+        <li>
+          <a href={`${base}/posts/${id}`}>{title}</a>
+        </li>
+      ))}
+      {posts.length > MAX_POSTS ? <li class="dim">and more</li> : null}
+    </ul>
+  );
+}

@@ -1,0 +1,132 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import toolbarLibrary from '@github/markdown-toolbar-element/dist/index.js' with { type: 'text' };
+import pasteLibrary from '@github/paste-markdown/dist/bundle.js' with { type: 'text' };
+import { h } from 'preact';
+import saving from '../../client/editor.client.js' with { type: 'text' };
+import panes from '../../client/panes.client.js' with { type: 'text' };
+import writing from '../../client/writing.client.js' with { type: 'text' };
+import { scriptAsset } from '../../view/assets.ts';
+
+// Buttons that write Markdown, for the script of the editor. Without it, the toolbar stays hidden.
+
+/** Modules of the pages with an editor. */
+export const editorScripts = [
+  scriptAsset('editor.js', saving),
+  scriptAsset('writing.js', writing, {
+    '@github/markdown-toolbar-element': scriptAsset('markdown-toolbar.js', toolbarLibrary),
+    '@github/paste-markdown': scriptAsset('paste-markdown.js', pasteLibrary),
+  }),
+  scriptAsset('panes.js', panes),
+];
+
+interface Tool {
+  /** The name of a style of the toolbar element. */
+  style: string;
+  label: string;
+  /** With Ctrl or Cmd. A digit is a key of the top row, with Shift. */
+  key: string;
+  /** Paths of a Lucide icon (ISC license). */
+  icon: string;
+}
+
+const tools: readonly (readonly Tool[])[] = [
+  [
+    { style: 'header-2', label: 'Heading', key: '6', icon: 'M6 12h12M6 20V4M18 20V4' },
+    {
+      style: 'bold',
+      label: 'Bold',
+      key: 'b',
+      icon: 'M6 12h9a4 4 0 0 1 0 8H7a1 1 0 0 1-1-1V5a1 1 0 0 1 1-1h7a4 4 0 0 1 0 8',
+    },
+    { style: 'italic', label: 'Italic', key: 'i', icon: 'M19 4h-9M14 20H5M15 4 9 20' },
+    { style: 'code', label: 'Code', key: 'e', icon: 'm16 18 6-6-6-6M8 6l-6 6 6 6' },
+    {
+      style: 'link',
+      label: 'Link',
+      key: 'k',
+      icon: 'M10 13a5 5 0 0 0 7.54.54l3-3a5 5 0 0 0-7.07-7.07l-1.72 1.71M14 11a5 5 0 0 0-7.54-.54l-3 3a5 5 0 0 0 7.07 7.07l1.71-1.71',
+    },
+  ],
+  [
+    {
+      style: 'unordered-list',
+      label: 'Bulleted list',
+      key: '8',
+      icon: 'M3 5h.01M3 12h.01M3 19h.01M8 5h13M8 12h13M8 19h13',
+    },
+    {
+      style: 'ordered-list',
+      label: 'Numbered list',
+      key: '7',
+      icon: 'M11 5h10M11 12h10M11 19h10M4 4h1v5M4 9h2M6.5 20H3.4c0-1 2.6-1.925 2.6-3.5a1.5 1.5 0 0 0-2.6-1.02',
+    },
+    { style: 'quote', label: 'Quote', key: '9', icon: 'M17 5H3M21 12H8M21 19H8M3 12v7' },
+  ],
+];
+
+const views = [
+  { name: 'preview', label: 'Preview', isOn: true, icon: 'M4 4h16v16H4zM12 4v16' },
+  {
+    name: 'full',
+    label: 'Full screen',
+    isOn: false,
+    icon: 'M8 3H5a2 2 0 0 0-2 2v3M21 8V5a2 2 0 0 0-2-2h-3M3 16v3a2 2 0 0 0 2 2h3M16 21h3a2 2 0 0 0 2-2v-3',
+  },
+];
+
+export function Toolbar({ textArea }: { textArea: string }) {
+  const buttons = tools.map((group) => (
+    <span class="tools">
+      {group.map(({ style, label, key, icon }) => {
+        const keys = /\d/.test(key) ? `Shift+${key}` : key.toUpperCase();
+        return (
+          <button
+            type="button"
+            class="tool"
+            // The toolbar is one stop of the Tab key; arrows move within it.
+            tabIndex={-1}
+            aria-label={label}
+            title={`${label} (Ctrl+${keys})`}
+            aria-keyshortcuts={`Control+${keys} Meta+${keys}`}
+            data-md-button={style}
+            data-key={key}
+          >
+            <Icon path={icon} />
+          </button>
+        );
+      })}
+    </span>
+  ));
+  return (
+    <div class="editor-tools" data-script hidden>
+      {h('markdown-toolbar', { for: textArea, 'aria-label': 'Formatting' }, buttons)}
+      <p id="save-status" class="dim" role="status" />
+      <span class="tools">
+        {views.map(({ name, label, isOn, icon }) => (
+          <button type="button" class="tool" aria-pressed={isOn} title={label} data-view={name}>
+            <Icon path={icon} />
+            <span class="tool-label">{label}</span>
+          </button>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+function Icon({ path }: { path: string }) {
+  return (
+    <svg
+      viewBox="0 0 24 24"
+      width="16"
+      height="16"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.75"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
+      <path d={path} />
+    </svg>
+  );
+}

@@ -1,0 +1,167 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { type Actor, describeActor } from '../../../audit/model.ts';
+import { compareTexts } from '../../../drafts/suggestions.ts';
+import { AppError } from '../../../lib/app-error.ts';
+import {
+  findVersion,
+  listVersions,
+  type PostVersion,
+  type VersionHead,
+} from '../../../posts/version-store.ts';
+import { restoreVersion } from '../../../posts/versions.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { Empty, LinkButton, When } from '../../view/elements.tsx';
+import { Action } from '../../view/form.tsx';
+import { Columns, PageHead } from '../../view/layout.tsx';
+import { typeNames } from './origin.ts';
+import { Difference, requirePost, type Shown } from './suggestion.tsx';
+
+const VERSIONS = '/dashboard/:organizationId/posts/:postId/versions';
+
+export const versionPages: readonly Page[] = [
+  get(VERSIONS, 'member', (visit) => showVersions(visit)),
+
+  // No confirmation: the text before is a version too, and the notice takes it back.
+  post(`${VERSIONS}/:versionId/restore`, 'member', async (visit) => {
+    const { post, path } = await requirePost(visit);
+    const versionId = visit.params.versionId ?? '';
+    const { previousId } = await restoreVersion(visit.deps, post.id, versionId).catch((error) => {
+      throw error instanceof AppError && error.status === 404 ? noVersion() : error;
+    });
+    if (previousId === null) return redirect(path, 'The post already has this text.');
+    return redirect(path, 'Version restored.', `${path}/versions/${previousId}/restore`);
+  }),
+];
+
+function noVersion(): AppError {
+  return new AppError(404, 'There is no such version. Tidings keeps the newest 100 versions of a post.');
+}
+
+async function showVersions(visit: MemberVisit) {
+  const { deps, base, url } = visit;
+  const { post, path } = await requirePost(visit);
+  const wanted = url.searchParams.get('version');
+  const { heads, version, before } = await deps.db.read(async (tx) => {
+    const heads = await listVersions(tx, post.id);
+    const index = wanted === null ? 0 : heads.findIndex(({ id }) => id === wanted);
+    const find = async (head: VersionHead | undefined) =>
+      head === undefined ? null : findVersion(tx, post.id, head.id);
+    return { heads, version: await find(heads[index]), before: await find(heads[index + 1]) };
+  });
+  if (version === null && wanted !== null) throw noVersion();
+  return view(
+    `Versions of ${post.title}`,
+    <>
+      <PageHead
+        title="Version history"
+        crumbs={[
+          { to: `${base}/posts`, label: 'Posts' },
+          { to: path, label: post.title },
+        ]}
+      />
+      {version === null ? (
+        <Empty>
+          <p>No changes yet. Tidings keeps every version of this post from its first change on.</p>
+          <LinkButton to={path} label="Edit post" />
+        </Empty>
+      ) : (
+        <Columns details={<VersionList heads={heads} current={version} path={path} now={deps.clock.now()} />}>
+          <Version
+            post={post}
+            path={path}
+            version={version}
+            before={before}
+            isNewest={version.id === heads[0]?.id}
+          />
+        </Columns>
+      )}
+    </>,
+    { section: 'posts' },
+  );
+}
+
+function VersionList({
+  heads,
+  current,
+  path,
+  now,
+}: {
+  heads: readonly VersionHead[];
+  current: PostVersion;
+  path: string;
+  now: Date;
+}) {
+  return (
+    <nav aria-label="Versions" class="card versions">
+      <ol>
+        {heads.map((head) => (
+          <li>
+            <a
+              href={`${path}/versions?version=${head.id}`}
+              aria-current={head.id === current.id ? 'page' : undefined}
+            >
+              <When at={head.updatedAt} now={now} />
+              <span class="dim">{describeVersion(head)}</span>
+            </a>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+/** One version: its changes, its text, and the button that brings it back. */
+function Version({
+  post,
+  path,
+  version,
+  before,
+  isNewest,
+}: Shown & { version: PostVersion; before: PostVersion | null; isNewest: boolean }) {
+  const hasChangedType = before !== null && before.contentType !== version.contentType;
+  return (
+    <section class="version" aria-labelledby="version">
+      <div class="bar">
+        <h2 class="grow" id="version">
+          {describeVersion(version)}
+        </h2>
+        {isNewest ? (
+          <span class="dim">Current version</span>
+        ) : (
+          <Action to={`${path}/versions/${version.id}/restore`} label="Restore version" kind="go" />
+        )}
+      </div>
+      {hasChangedType ? (
+        <p>
+          Changed the type from {typeNames[before.contentType]} to {typeNames[version.contentType]}.
+        </p>
+      ) : null}
+      {before === null ? null : <Difference label="Changes" lines={compareTexts(before, version)} />}
+      <details open={before === null}>
+        <summary>Full text</summary>
+        <p>
+          <strong>{version.title}</strong>
+        </p>
+        <pre class="stored">{version.markdown}</pre>
+      </details>
+      {isNewest || post.status === 'draft' ? null : (
+        <p class="hint">This post is published: the API returns the restored text at once.</p>
+      )}
+    </section>
+  );
+}
+
+const actions: Readonly<Record<PostVersion['origin'], string>> = {
+  edit: 'edited the post',
+  restore: 'restored an earlier version',
+  suggestion: 'used the new version of the source',
+  trigger: 'updated the draft',
+  import: 'imported a new version',
+};
+
+/** Such as "ann@acme.example edited the post". */
+function describeVersion({ origin, actorType, actorId, actorName }: VersionHead): string {
+  if (actorType === 'anonymous') return 'Original text';
+  const actor = { type: actorType as Actor['type'], id: actorId, name: actorName };
+  return `${describeActor(actor)} ${actions[origin]}`;
+}

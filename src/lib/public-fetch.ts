@@ -1,0 +1,152 @@
+import { lookup as resolveName } from 'node:dns/promises';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { BlockList, isIP } from 'node:net';
+
+// Downloads from addresses that strangers name, without becoming their way into the network of this server: each name
+// is resolved once, its addresses are checked, and the connection goes to the checked one.
+
+/** The address must not be asked, or answered with something that cannot be used. Trying again does not help. */
+export class RefusedDownload extends Error {
+  override readonly name = 'RefusedDownload';
+}
+
+export interface PublicFetchOptions {
+  maxBytes: number;
+  /** For everything together. */
+  timeoutMs: number;
+  /** Hosts that may be asked over plain http. */
+  plainHosts?: ReadonlySet<string>;
+  /** Headers for this hop, such as a token for its own host. */
+  headersFor?: (url: URL) => Record<string, string>;
+  /** For tests. */
+  resolve?: (host: string) => Promise<string[]>;
+  isAllowed?: (address: string) => boolean;
+}
+
+const MAX_REDIRECTS = 3;
+
+/** Reserved for other uses than hosts on the internet (the IANA registries of special-purpose addresses). */
+const reserved = new BlockList();
+for (const range of [
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24',
+  '192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24',
+  '203.0.113.0/24 224.0.0.0/4 240.0.0.0/4',
+].flatMap((line) => line.split(' '))) {
+  const [network = '', bits] = range.split('/');
+  reserved.addSubnet(network, Number(bits), 'ipv4');
+}
+/** Of IPv6, global unicast alone is public; these parts of it hold an IPv4 address or are for documentation. */
+const globalUnicast = new BlockList();
+globalUnicast.addSubnet('2000::', 3, 'ipv6');
+for (const range of ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2620:4f:8000::/48']) {
+  const [network = '', bits] = range.split('/');
+  reserved.addSubnet(network, Number(bits), 'ipv6');
+}
+
+/** True for an address of a host on the internet. */
+export function isPublicAddress(address: string): boolean {
+  if (isIP(address) === 4) return !reserved.check(address, 'ipv4');
+  if (isIP(address) !== 6) return false;
+  return globalUnicast.check(address, 'ipv6') && !reserved.check(address, 'ipv6');
+}
+
+/** The whole content of an address. Follows redirects, each checked as the first. Throws `RefusedDownload` and others. */
+export async function fetchPublic(address: string, options: PublicFetchOptions): Promise<Buffer> {
+  const abort = new AbortController();
+  const timer = setTimeout(
+    () => abort.abort(new Error(`no answer within ${options.timeoutMs / 1000} seconds`)),
+    options.timeoutMs,
+  );
+  try {
+    let url = parse(address);
+    for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+      const response = await open(url, options, abort.signal);
+      const { statusCode = 0, headers } = response;
+      if (statusCode === 200) return await readAll(response, options.maxBytes, abort.signal);
+      response.destroy();
+      if (statusCode < 300 || statusCode >= 400 || headers.location === undefined) {
+        throw new Error(`${url.hostname} answered with status ${statusCode}`);
+      }
+      url = parse(headers.location, url);
+    }
+    throw new RefusedDownload('it redirects too often');
+  } finally {
+    clearTimeout(timer);
+    abort.abort();
+  }
+}
+
+function parse(address: string, base?: URL): URL {
+  const url = URL.parse(address, base?.href);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new RefusedDownload('it is no http or https address');
+  if (url.username !== '' || url.password !== '') throw new RefusedDownload('its address holds a password');
+  return url;
+}
+
+async function open(url: URL, options: PublicFetchOptions, signal: AbortSignal): Promise<IncomingMessage> {
+  const { plainHosts, headersFor, isAllowed = isPublicAddress, resolve = resolveAll } = options;
+  const isPlain = url.protocol === 'http:';
+  if (isPlain && plainHosts?.has(url.hostname) !== true)
+    throw new RefusedDownload('it is not an https address');
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const addresses = isIP(host) === 0 ? await unlessAborted(signal, resolve(host)) : [host];
+  const [checked] = addresses;
+  // One private address among others is a sign of an attack.
+  if (checked === undefined || !addresses.every(isAllowed)) {
+    throw new RefusedDownload(`${url.hostname} is not on the public internet`);
+  }
+  const family = isIP(checked);
+  const { promise, resolve: done, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = (isPlain ? requestHttp : requestHttps)(
+    url,
+    {
+      agent: false,
+      signal,
+      headers: { accept: 'image/*', 'user-agent': 'tidings', ...headersFor?.(url) },
+      // Not by name again: a second answer could be another address.
+      lookup: (_name, { all }, found) =>
+        all ? found(null, [{ address: checked, family }]) : found(null, checked, family),
+    },
+    done,
+  );
+  request.on('error', (error) => reject(signal.aborted ? signal.reason : error));
+  request.end();
+  return promise;
+}
+
+async function resolveAll(host: string): Promise<string[]> {
+  return (await resolveName(host, { all: true })).map(({ address }) => address);
+}
+
+async function readAll(response: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+  const tooLarge = () => new RefusedDownload(`it is larger than ${Math.floor(maxBytes / 1024 / 1024)} MB`);
+  if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const read = async () => {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBytes) throw tooLarge();
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  };
+  try {
+    return await unlessAborted(signal, read());
+  } finally {
+    response.destroy();
+  }
+}
+
+function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort);
+  // The slower one may fail later.
+  work.catch(() => undefined);
+  promise.catch(() => undefined);
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', onAbort));
+}

@@ -1,0 +1,85 @@
+import { and, asc, eq, inArray, lte, sql } from 'drizzle-orm';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { media, mediaCopies } from '../../db/schema/media.ts';
+
+export type Copy = typeof mediaCopies.$inferSelect;
+type CopyKey = Pick<Copy, 'integrationId' | 'url'>;
+
+const isCopy = ({ integrationId, url }: CopyKey) =>
+  and(eq(mediaCopies.integrationId, integrationId), eq(mediaCopies.url, url));
+
+/** Queues the images of an event. One that failed gets another try; one that was copied stays. */
+export async function queueCopies(
+  tx: WriteTx,
+  source: Pick<Copy, 'integrationId' | 'organizationId'>,
+  urls: readonly string[],
+  now: Date,
+): Promise<void> {
+  if (urls.length === 0) return;
+  const fresh = {
+    status: 'queued',
+    attempts: 0,
+    dueAt: now.getTime(),
+    createdAt: now.toISOString(),
+  } as const;
+  await tx
+    .insert(mediaCopies)
+    .values(urls.map((url) => ({ ...source, ...fresh, url, mediaId: null, error: null })))
+    .onConflictDoUpdate({
+      target: [mediaCopies.integrationId, mediaCopies.url],
+      set: { ...fresh, error: null },
+      setWhere: sql`${mediaCopies.status} = 'failed' or (${mediaCopies.status} = 'done' and ${mediaCopies.mediaId} is null)`,
+    })
+    .run();
+}
+
+/** The next copies to make, those that wait longest first. */
+export async function listDueCopies(tx: ReadTx, now: Date, limit: number): Promise<Copy[]> {
+  return tx
+    .select()
+    .from(mediaCopies)
+    .where(and(eq(mediaCopies.status, 'queued'), lte(mediaCopies.dueAt, now.getTime())))
+    .orderBy(asc(mediaCopies.dueAt))
+    .limit(limit)
+    .all();
+}
+
+export async function updateCopy(
+  tx: WriteTx,
+  key: CopyKey,
+  changes: Partial<Pick<Copy, 'status' | 'mediaId' | 'attempts' | 'dueAt' | 'error'>>,
+): Promise<void> {
+  await tx.update(mediaCopies).set(changes).where(isCopy(key)).run();
+}
+
+/** The copies of these images, each with the type of the stored one. */
+export async function findCopies(tx: ReadTx, integrationId: string, urls: readonly string[]) {
+  if (urls.length === 0) return [];
+  const { url, status, createdAt, mediaId } = mediaCopies;
+  return tx
+    .select({ url, status, createdAt, mediaId, type: media.type })
+    .from(mediaCopies)
+    .leftJoin(media, eq(media.id, mediaId))
+    .where(and(eq(mediaCopies.integrationId, integrationId), inArray(url, [...urls])))
+    .all();
+}
+
+/** Why images of a text could not be copied. */
+export async function listFailedCopies(
+  tx: ReadTx,
+  organizationId: string,
+  urls: readonly string[],
+): Promise<{ url: string; error: string | null }[]> {
+  if (urls.length === 0) return [];
+  return tx
+    .select({ url: mediaCopies.url, error: mediaCopies.error })
+    .from(mediaCopies)
+    .where(
+      and(
+        eq(mediaCopies.organizationId, organizationId),
+        eq(mediaCopies.status, 'failed'),
+        inArray(mediaCopies.url, [...urls]),
+      ),
+    )
+    .all();
+}

@@ -1,0 +1,167 @@
+import { and, desc, eq, getTableColumns, inArray, sql } from 'drizzle-orm';
+import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { postVersions } from '../../db/schema/posts.ts';
+import type { Actor } from '../audit/model.ts';
+import type { Ids } from '../lib/text.ts';
+import type { Clock } from '../lib/time.ts';
+import type { OwnedPost, Post } from './model.ts';
+
+/** The newest versions of a post that are kept: so many, and so many bytes of title and Markdown in total. */
+export const MAX_VERSIONS = 100;
+export const MAX_VERSION_BYTES = 8 * 1024 * 1024;
+
+/** Autosaves of one person within this time share a version. */
+const SHARED_MS = 10 * 60_000;
+
+export type PostVersion = typeof postVersions.$inferSelect;
+/** A version without its text. */
+export type VersionHead = Omit<PostVersion, 'title' | 'markdown'>;
+type PostText = Pick<Post, 'title' | 'markdown' | 'contentType'>;
+
+export interface VersionContext {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly actor: Actor;
+}
+
+export interface PostChange {
+  /** Null for a new post. */
+  before: OwnedPost | null;
+  after: OwnedPost;
+  origin: PostVersion['origin'];
+  isAutosave?: boolean | undefined;
+}
+
+/**
+ * Records a change of the text, in the transaction of the change. Keeps the text before it as well, if no version has
+ * it yet. Returns the id of the version with the text before; null for a new post and an unchanged text.
+ */
+export async function recordVersion(
+  tx: WriteTx,
+  { clock, ids, actor }: VersionContext,
+  { before, after, origin, isAutosave = false }: PostChange,
+): Promise<string | null> {
+  if (before !== null && hasSameText(before, after)) return null;
+  const now = clock.now().toISOString();
+  let latest = (await statements(tx).latest.get({ postId: after.id })) ?? null;
+  if (before !== null && (latest === null || !hasSameText(latest, before))) {
+    latest = await insertVersion(tx, ids, before, {
+      origin: originOf(before),
+      ...unknownActor,
+      createdAt: later([before.updatedAt, now].toSorted()[0] ?? now, latest),
+    });
+  }
+  if (isAutosave && latest !== null && isShared(latest, actor, now)) {
+    const { title, markdown, contentType } = after;
+    const set = { title, markdown, contentType, updatedAt: now };
+    await tx.update(postVersions).set(set).where(eq(postVersions.id, latest.id)).run();
+  } else {
+    const { type: actorType, id: actorId, name: actorName } = actor;
+    await insertVersion(tx, ids, after, {
+      origin,
+      actorType,
+      actorId,
+      actorName,
+      createdAt: later(now, latest),
+    });
+  }
+  await dropOldest(tx, after.id);
+  return latest?.id ?? null;
+}
+
+/** The author of a text that was there before the first recorded change. */
+const unknownActor = { actorType: 'anonymous', actorId: null, actorName: null };
+
+function hasSameText(one: PostText, other: PostText): boolean {
+  return (
+    one.title === other.title && one.markdown === other.markdown && one.contentType === other.contentType
+  );
+}
+
+function originOf({ sourceMetadata }: OwnedPost): PostVersion['origin'] {
+  return sourceMetadata?.deliveryId === undefined ? 'import' : 'trigger';
+}
+
+function isShared({ origin, actorType, actorId, createdAt }: PostVersion, actor: Actor, now: string) {
+  const isTheirs = origin === 'edit' && actorType === actor.type && actorId === actor.id;
+  return isTheirs && Date.parse(now) - Date.parse(createdAt) < SHARED_MS;
+}
+
+/** Keeps versions in order when the clock was set back, and those of one millisecond. */
+function later(time: string, latest: PostVersion | null): string {
+  if (latest === null || time > latest.createdAt) return time;
+  return new Date(Date.parse(latest.createdAt) + 1).toISOString();
+}
+
+type Authorship = Pick<PostVersion, 'origin' | 'actorType' | 'actorId' | 'actorName' | 'createdAt'>;
+
+async function insertVersion(
+  tx: WriteTx,
+  ids: Ids,
+  { id: postId, organizationId, title, markdown, contentType }: OwnedPost,
+  authorship: Authorship,
+): Promise<PostVersion> {
+  const text = { postId, organizationId, title, markdown, contentType };
+  const version = { id: ids.newId('version'), ...text, ...authorship, updatedAt: authorship.createdAt };
+  await statements(tx).insert.run(version);
+  return version;
+}
+
+async function dropOldest(tx: WriteTx, postId: string): Promise<void> {
+  const sizes = await statements(tx).sizes.all({ postId });
+  let total = 0;
+  const surplus = sizes.filter(({ bytes }, index) => {
+    total += bytes;
+    // The newest is the current text.
+    return index > 0 && (index >= MAX_VERSIONS || total > MAX_VERSION_BYTES);
+  });
+  if (surplus.length === 0) return;
+  const ids = surplus.map(({ id }) => id);
+  await tx.delete(postVersions).where(inArray(postVersions.id, ids)).run();
+}
+
+/** All versions of a post, newest first. */
+export async function listVersions(tx: ReadTx, postId: string): Promise<VersionHead[]> {
+  return statements(tx).heads.all({ postId });
+}
+
+export async function findVersion(
+  tx: ReadTx,
+  postId: string,
+  versionId: string,
+): Promise<PostVersion | null> {
+  const isWanted = and(eq(postVersions.id, versionId), eq(postVersions.postId, postId));
+  return (await tx.select().from(postVersions).where(isWanted).get()) ?? null;
+}
+
+const columns = getTableColumns(postVersions);
+const { title: _title, markdown: _markdown, ...headColumns } = columns;
+
+const statements = prepared((tx) => {
+  const isOfPost = eq(postVersions.postId, sql.placeholder('postId'));
+  const newestFirst = [desc(postVersions.createdAt), desc(postVersions.id)];
+  const bytes = sql<number>`octet_length(${postVersions.title}) + octet_length(${postVersions.markdown})`;
+  return {
+    latest: tx
+      .select()
+      .from(postVersions)
+      .where(isOfPost)
+      .orderBy(...newestFirst)
+      .limit(1)
+      .prepare(),
+    heads: tx
+      .select(headColumns)
+      .from(postVersions)
+      .where(isOfPost)
+      .orderBy(...newestFirst)
+      .limit(MAX_VERSIONS)
+      .prepare(),
+    sizes: tx
+      .select({ id: postVersions.id, bytes })
+      .from(postVersions)
+      .where(isOfPost)
+      .orderBy(...newestFirst)
+      .prepare(),
+    insert: tx.insert(postVersions).values(placeholdersFor(columns)).prepare(),
+  };
+});

@@ -1,0 +1,83 @@
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import type { Material } from '../drafts/model.ts';
+import type { Event } from '../events/model.ts';
+import { imagesIn, replaceAddress } from '../markdown/media.ts';
+import { findCopies, queueCopies } from '../media/copy-store.ts';
+import { fileNameOf } from '../media/model.ts';
+import type { PlannedDraft } from './kinds/kind.ts';
+
+// Images in the notes of events. A job copies them, and drafts show the copies.
+
+/** Of one event. */
+const MAX_IMAGES = 20;
+
+/** How long a draft waits for the copies of its images, in milliseconds. */
+const WAIT_MS = 60_000;
+
+/** The Markdown of an event; null when it has none. */
+function notesOf(event: Event): string | null {
+  if (event.type === 'release') return event.data.notes;
+  if (event.type === 'project_update') return event.data.body;
+  return event.type === 'project' ? event.data.summary : null;
+}
+
+/** The images of an event that are not on this server. */
+function imagesOf(event: Event): string[] {
+  const notes = notesOf(event);
+  if (notes === null || !/!\[|<img/i.test(notes)) return [];
+  return imagesIn(notes, MAX_IMAGES).filter((url) => !/\/media\/img_[A-Za-z0-9_-]+\.\w+$/.test(url));
+}
+
+/** In the delivery's transaction, so that the images of an acknowledged event are copied. */
+export async function queueImages(
+  tx: WriteTx,
+  source: { integrationId: string; organizationId: string },
+  event: Event,
+  now: Date,
+): Promise<void> {
+  await queueCopies(tx, source, imagesOf(event), now);
+}
+
+/** The copies of the drafts' images by address. Null while some are still being made, for a minute at most. */
+export async function readCopies(
+  tx: ReadTx,
+  integrationId: string,
+  drafts: readonly PlannedDraft[],
+  now: Date,
+): Promise<ReadonlyMap<string, string> | null> {
+  const urls = new Set(drafts.flatMap(({ material }) => eventsOf(material).flatMap(imagesOf)));
+  const copies = await findCopies(tx, integrationId, [...urls]);
+  const isPending = ({ status, createdAt }: (typeof copies)[number]) =>
+    status === 'queued' && now.getTime() - Date.parse(createdAt) < WAIT_MS;
+  if (copies.some(isPending)) return null;
+  return new Map(
+    copies.flatMap(({ url, mediaId: id, type }) =>
+      id === null || type === null ? [] : [[url, `/media/${fileNameOf({ id, type })}`]],
+    ),
+  );
+}
+
+function eventsOf(material: Material | null): Event[] {
+  return [material?.release, material?.update, material?.project].filter((event) => event != null);
+}
+
+/** The material with the addresses of the copies. */
+export function withCopies(
+  material: Material,
+  copies: ReadonlyMap<string, string>,
+  publicUrl: string,
+): Material {
+  if (copies.size === 0) return material;
+  const replaced = (text: string | null) => {
+    let current = text;
+    for (const [url, path] of copies) current = current && replaceAddress(current, url, publicUrl + path);
+    return current;
+  };
+  const { release, update, project } = material;
+  return {
+    ...material,
+    release: release && { ...release, data: { ...release.data, notes: replaced(release.data.notes) } },
+    update: update && { ...update, data: { ...update.data, body: replaced(update.data.body) } },
+    project: project && { ...project, data: { ...project.data, summary: replaced(project.data.summary) } },
+  };
+}

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { type OpenDashboard, openDashboard, watch } from '../support/dashboard-browser.ts';
+import { wrongWith } from '../support/page-check.ts';
+
+// The template editor in a real browser, with its script and without.
+
+let dashboard: OpenDashboard;
+let trouble: string[];
+let path: string;
+
+beforeAll(async () => {
+  dashboard = await openDashboard(['--demo']);
+  trouble = watch(dashboard.person, dashboard.origin);
+  const page = await dashboard.person.newPage();
+  const follow = async (part: string) => {
+    const href = await page.locator(`main a[href*="${part}"]`).first().getAttribute('href');
+    return new URL(href ?? '', dashboard.origin).href;
+  };
+  await page.goto(`${dashboard.base}/integrations`);
+  await page.goto(await follow('integrations/int_'));
+  path = await follow('/triggers/trg_');
+  await page.close();
+}, 300_000);
+
+afterAll(() => dashboard.close());
+
+const BODY = 'Body template';
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const result = (page: Page) => page.locator('[data-preview-result]');
+const typedIn = (page: Page, label: string) => page.getByLabel(label).inputValue();
+
+test('the preview follows what is typed, and an error leads to its place', async () => {
+  const page = await dashboard.person.newPage();
+  await page.goto(path);
+  expect(await button(page, 'Preview template').isVisible()).toBe(false);
+  await page.getByLabel(BODY).fill('Typed **{{ release.tag }}**');
+  await result(page).locator('strong', { hasText: 'v2.4.0' }).waitFor();
+
+  await page.getByLabel(BODY).fill('One\nTwo {{ release.nam }}\nThree');
+  const error = result(page).getByRole('link', { name: /^Body template, line 2, column 8/ });
+  await error.waitFor();
+  expect(await page.getByLabel(BODY).getAttribute('aria-invalid')).toBe('true');
+  expect(await page.locator('.gutter .wrong').textContent()).toBe('2');
+  expect(await page.getByRole('status').filter({ hasText: 'line 2' }).count()).toBe(1);
+  await error.click();
+  const caret = await page.evaluate(() => {
+    const area = document.activeElement as HTMLTextAreaElement;
+    return area.value.slice(area.selectionStart, area.selectionStart + 11);
+  });
+  expect(caret).toBe('release.nam');
+  expect(await wrongWith(page)).toEqual([]);
+
+  await button(page, 'Save trigger').click();
+  const summary = page.locator('[data-problem]');
+  await summary.waitFor();
+  expect(await summary.evaluate((each) => each === document.activeElement)).toBe(true);
+  expect(await page.title()).toStartWith('Error: ');
+  expect(await wrongWith(page)).toEqual([]);
+
+  // Once it is mended, the old error is gone.
+  await page.getByLabel(BODY).fill('Mended {{ release.tag }}');
+  await result(page).locator('.prose', { hasText: 'Mended v2.4.0' }).waitFor();
+  expect(await summary.count()).toBe(0);
+  expect(await page.getByLabel(BODY).getAttribute('aria-invalid')).toBeNull();
+  await page.close();
+}, 300_000);
+
+test('a chosen template and a variable go into the fields, and can be undone', async () => {
+  const page = await dashboard.person.newPage();
+  await page.goto(path);
+  await page.getByLabel('Template', { exact: true }).selectOption('linkedin_post');
+  await button(page, 'Use template').click();
+  expect(await typedIn(page, 'Post type')).toBe('linkedin_post');
+  expect(await typedIn(page, 'Title template')).toBe('{{ release.name }}');
+  await result(page).locator('.prose.plain').waitFor();
+
+  await page.getByText('Show variables').click();
+  await page.getByLabel('Title template').focus();
+  await page.keyboard.press('End');
+  await button(page, 'Insert release.version').click();
+  expect(await typedIn(page, 'Title template')).toBe('{{ release.name }}{{ release.version }}');
+  await page.keyboard.press('Control+z');
+  expect(await typedIn(page, 'Title template')).toBe('{{ release.name }}');
+  expect(page.url()).toBe(path);
+  await page.close();
+}, 300_000);
+
+test('without script, buttons preview, fill in and save', async () => {
+  const storageState = await dashboard.person.storageState();
+  const plain = await dashboard.browser.newContext({ javaScriptEnabled: false, storageState });
+  plain.setDefaultTimeout(120_000);
+  const page = await plain.newPage();
+  await page.goto(path);
+  await page.getByLabel(BODY).fill('Plain {{ release.tag }}');
+  await button(page, 'Preview template').click();
+  await result(page).locator('.prose', { hasText: 'Plain v2.4.0' }).waitFor();
+  expect(await typedIn(page, BODY)).toBe('Plain {{ release.tag }}');
+
+  await page.getByLabel('Template', { exact: true }).selectOption('list');
+  await button(page, 'Use template').click();
+  await page.waitForLoadState();
+  expect(await typedIn(page, BODY)).toStartWith('{% for change in changes %}');
+
+  await page.getByLabel(BODY).fill('{{ no.such }}');
+  // Enter presses the button that saves, not one of those beside the form.
+  await page.getByLabel('Tags').press('Enter');
+  await page.locator('[data-problem]').waitFor();
+  await page.locator('.excerpt mark', { hasText: 'no.such' }).waitFor();
+  await page.getByLabel(BODY).fill('Saved {{ release.tag }}');
+  await button(page, 'Save trigger').click();
+  await page.getByText('Trigger saved.').waitFor();
+  expect(await typedIn(page, BODY)).toBe('Saved {{ release.tag }}');
+  await plain.close();
+  expect(trouble).toEqual([]);
+}, 300_000);
