@@ -19,7 +19,7 @@ export function addCompletionCommand(program: Command, context: CliContext): voi
     command,
     `Load it when the shell starts:
   bash: add "source <(${program.name()} completion bash)" to ~/.bashrc
-  zsh:  write it to a file named _${program.name()} in a folder of $fpath
+  zsh:  write it to _${program.name()} in a folder of $fpath
   fish: write it to ~/.config/fish/completions/${program.name()}.fish`,
   );
   examples(command, 'completion bash', `completion fish > ~/.config/fish/completions/${program.name()}.fish`);

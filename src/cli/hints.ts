@@ -21,6 +21,7 @@ const names: Readonly<Record<string, string>> = {
   organizationId: '--organization',
   permissions: '--permission',
   expiresAt: '--expires',
+  publishAt: '--at',
   titleTemplate: '--title',
   bodyTemplate: '--template',
   // `integration add` takes it as an argument.

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 import type { ReadTx } from '../../db/engine.ts';
-import { AppError } from '../lib/app-error.ts';
 import { formatInZone } from '../lib/time-zone.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
@@ -49,7 +48,7 @@ export function addPublishCommands(group: Command, context: CliContext): void {
       `${past}: ${oneLine(title)} (${id})`;
 
   const publishing = command('publish', 'Publish a post, now or at a time')
-    .option('--at <time>', 'Schedule it, such as 2027-01-31T09:00 or 2027-01-31T09:00+01:00')
+    .option('--at <time>', 'Time to publish at, such as 2027-01-31T09:00 or 2027-01-31T09:00+01:00')
     .addOption(
       new Option('--time-zone <name>', 'Time zone of --at without an offset, such as Europe/Berlin').default(
         'UTC',
@@ -93,18 +92,8 @@ async function publish(services: Services, id: string, { at, timeZone }: Publish
   if (at === undefined) {
     return { ...(await editPost(services, id, { status: 'published' })), scheduledFor: null };
   }
-  const { post, schedule } = await schedulePost(services, id, { publishAt: at, timeZone }).catch((error) => {
-    throw asOptionError(error);
-  });
+  const { post, schedule } = await schedulePost(services, id, { publishAt: at, timeZone });
   return { ...post, scheduledFor: new Date(schedule.publishAt).toISOString() };
-}
-
-/** Names the option in place of the field. */
-function asOptionError(error: unknown): unknown {
-  if (!(error instanceof AppError)) return error;
-  const { publishAt, timeZone } = error.fields;
-  if (publishAt !== undefined) return new AppError(400, `--at ${publishAt}`);
-  return timeZone === undefined ? error : new AppError(400, `--time-zone ${timeZone}`);
 }
 
 interface TrashOptions {

@@ -133,7 +133,8 @@ export function addPostCommands(program: Command, context: CliContext): void {
       answer(
         async (services, id: string, { title, markdown }: { title?: string; markdown?: string }) => {
           const text = markdown === undefined ? undefined : (await readSource(markdown)).text;
-          return editPost(services, id, { title, markdown: text });
+          const post = await editPost(services, id, { title, markdown: text });
+          return services.db.read(async (tx) => withSchedule(post, await findSchedule(tx, id)));
         },
         ({ id, title }) => `Changed: ${oneLine(title)} (${id})`,
       ),

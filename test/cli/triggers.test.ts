@@ -819,7 +819,7 @@ describe('post edit', () => {
         '--markdown must have at most 200000 characters, not 200001\n',
       );
       expect(await fails(1, ...words, '--markdown', 'none.md')).toBe('none.md: no such file\n');
-      expect(await fails(1, ...words, '--markdown', binary)).toBe(`${binary}: is not text in UTF-8\n`);
+      expect(await fails(1, ...words, '--markdown', binary)).toBe(`${binary}: is not UTF-8 text\n`);
       expect(await fails(1, 'post', 'edit', 'post_none', '--title', 'A')).toBe(
         'Post post_none not found. "post list" lists those that exist.\n',
       );
