@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { connectIntegration, connectWithToken, listPlaces } from '../integrations/connect.ts';
-import { isLocal } from '../integrations/doctor.ts';
 import type { ConnectedPlace } from '../integrations/model.ts';
+import { describeLocalAddress } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import type { Place } from '../providers/api.ts';
@@ -164,10 +164,8 @@ ${tidings} trigger create --integration ${integrationId} --event ${event} --cont
 
 /** Warns of a webhook URL that the provider cannot reach. */
 function warnOfAddress(type: IntegrationType, webhookUrl: string): string[] {
-  if (!isLocal(webhookUrl)) return [];
-  return [
-    `${providerOf(type).name} delivers only to public addresses, and ${new URL(webhookUrl).host} is not public. Set PUBLIC_URL to the public address of this server, and paste a URL that starts with it.`,
-  ];
+  const warning = describeLocalAddress(type, webhookUrl);
+  return warning === null ? [] : [warning];
 }
 
 /** The results of connecting places, or of setting their webhooks again. */

@@ -112,7 +112,7 @@ describe('a refused form', () => {
   });
 
   test.each<[string, number]>([
-    ['/dashboard/~/account', 2],
+    ['/dashboard/~/account', 3],
     ['/dashboard/org_a/settings', 1],
     ['/dashboard/org_a/settings/keys', 1],
     ['/dashboard/org_a/settings/members', 1],

@@ -3,7 +3,7 @@ import { saveDraft } from '../../src/drafts/store.ts';
 import { countSuggestions } from '../../src/posts/list-store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { signedIn } from '../support/dashboard.ts';
-import { connectGithub } from '../support/deliveries.ts';
+import { connectGithub, githubRequest } from '../support/deliveries.ts';
 import { appWithOrganization } from '../support/test-app.ts';
 
 async function setUp() {
@@ -11,19 +11,24 @@ async function setUp() {
   const visit = await signedIn(app, { organizationId: 'org_a' });
   const navigation = async () => {
     const html = await (await visit('/dashboard/org_a/settings')).text();
+    expect(html).toContain('First steps');
     return /<nav aria-label="Dashboard">(.*?)<\/nav>/s.exec(html)?.[1] ?? '';
   };
   return { app, navigation };
 }
 
-test('first steps stay in the navigation until something is connected and a post exists', async () => {
+test('first steps come before the other pages while something is unfinished, and after them from then on', async () => {
   const { app, navigation } = await setUp();
-  expect(await navigation()).toContain('First steps');
-  await connectGithub(app, 'org_a');
-  expect(await navigation()).toContain('First steps');
-  await app.addPosts('org_a', { status: 'draft' });
-  expect(await navigation()).not.toContain('First steps');
+  const isFirst = async () => (await navigation()).includes('First steps');
+  expect(await isFirst()).toBe(true);
+  const connected = await connectGithub(app, 'org_a');
+  await app.addPosts('org_a', { status: 'draft' }, { status: 'published' });
+  expect(await isFirst()).toBe(true);
   expect(await navigation()).toContain('1 draft');
+  await app.request(...githubRequest(connected, { zen: 'Keep it simple.' }));
+  const { integrationId } = connected;
+  await createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog' });
+  expect(await isFirst()).toBe(false);
 });
 
 test('the navigation counts new versions that wait, of this organization alone', async () => {

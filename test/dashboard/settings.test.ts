@@ -112,12 +112,12 @@ describe('a further organization', () => {
     const { visit, html } = await owned();
     const switcher = async () =>
       /<details class="organization">.*?<\/details>/s.exec(await html(SETTINGS))?.[0];
-    const link = /href="\/dashboard\/~\/account#([\w-]+)">Another organization</;
+    const link = /href="\/dashboard\/~\/account#([\w-]+)">(?:<svg.*?<\/svg>)?New organization</;
     const [, id] = link.exec((await switcher()) ?? '') ?? [];
     expect(await html('/dashboard/~/account')).toMatch(new RegExp(`<form [^>]*${NEW}[^>]* id="${id}"`));
     const other = (await visit(NEW, form({ name: 'Side project' }))).headers.get('location') ?? '';
     expect(await switcher()).toMatch(
-      new RegExp(`href="${other.replace('/start', '')}">Side project<.*Another organization`, 's'),
+      new RegExp(`href="${other.replace('/start', '')}">.*Side project<.*New organization`, 's'),
     );
   });
 
@@ -135,7 +135,7 @@ describe('a further organization', () => {
     expect(html.includes(`action="${NEW}"`)).toBe(status === 303);
     if (role !== undefined) {
       const page = await (await visit('/dashboard/org_a/posts')).text();
-      expect(page.includes('Another organization')).toBe(status === 303);
+      expect(page.includes('New organization')).toBe(status === 303);
     }
     const response = await visit(NEW, form({ name: 'Mine' }));
     expect(response.status).toBe(status);

@@ -35,7 +35,7 @@ test('a rotation with "now" ends the old secret at once, and the refusal names t
   expect((await app.request(...githubRequest(connected, ping))).status).toBe(401);
   expect((await app.request(...githubRequest(connected, ping, { secret }))).status).toBe(200);
   expect((await logOf(app)).find(({ statusCode }) => statusCode === 401)?.reason).toContain(
-    'signed with the previous secret of this integration, which no longer works since a rotation',
+    'signed with the secret before the last rotation, which no longer works',
   );
 });
 

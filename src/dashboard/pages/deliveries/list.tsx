@@ -30,7 +30,7 @@ import { OutcomeCell } from './outcome.tsx';
 
 const PATH = '/dashboard/:organizationId/deliveries';
 
-const PAGE = 50;
+const PAGE = 25;
 
 /** Entries are written shortly after they arrive, not always in order, so the live tail reads this far back. */
 const OVERLAP_MS = 5_000;

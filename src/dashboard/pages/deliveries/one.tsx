@@ -247,12 +247,7 @@ function Facts({ entry, integration, base, now }: Entry) {
     ],
     ['Received', exactly(new Date(createdAt))],
     ['Response time', `${entry.durationMs} ms`],
-    [
-      'Kept until',
-      <>
-        <When at={keptUntil} now={now} />, {retentionDays} days after it arrived
-      </>,
-    ],
+    ['Kept until', <When at={keptUntil} now={now} />],
     [
       'Same body as',
       sameBodyAs && link(`deliveries?delivery=${encodeURIComponent(sameBodyAs)}`, <code>{sameBodyAs}</code>),
