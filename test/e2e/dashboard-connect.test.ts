@@ -29,7 +29,7 @@ test('a long list is filtered, and a button that waits for GitHub says so', asyn
     new MutationObserver(write).observe(document.body, { subtree: true, attributes: true });
   });
   await page.getByRole('button', { name: 'Choose repositories' }).click();
-  await page.getByText('GitHub failed with status 500').waitFor();
+  await page.getByText('GitHub failed with status 500').first().waitFor();
   expect(await page.evaluate(() => sessionStorage.getItem('busy'))).toBe('Asking GitHub…');
 
   await page.getByLabel('GitHub token').fill(provider.token);

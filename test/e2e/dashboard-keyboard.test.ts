@@ -104,7 +104,7 @@ test('a dangerous action asks in a dialog, and does nothing when it is cancelled
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await dialog.waitFor({ state: 'detached' });
   await page.getByText('Revoke Spare').click();
-  await dialog.getByRole('button', { name: 'Revoke this key' }).click();
+  await dialog.getByRole('button', { name: 'Revoke key' }).click();
   const notice = page.getByRole('status').filter({ hasText: '“Spare” is revoked' });
   await notice.getByRole('button', { name: 'Close' }).click();
   await notice.waitFor({ state: 'detached' });

@@ -178,7 +178,7 @@ describe('full, with something to see:', () => {
       await page.getByText('By hand, without a token').first().click();
       await page.getByLabel('Repository').first().fill('nothing');
       await press('Connect GitHub');
-      await page.getByText('must be OWNER/NAME').waitFor();
+      await page.getByText('must be OWNER/NAME').first().waitFor();
       await expectFine(page);
       await page.getByText('By hand, without a token').last().click();
       await press('Connect Linear');

@@ -58,7 +58,7 @@ export async function* openProviderPages(
   await page.goto(`${base}/integrations`);
   await tokenField.fill('github_pat_of_nobody');
   await press('Choose repositories');
-  await page.getByText('GitHub refused the token').waitFor();
+  await page.getByText('GitHub refused the token').first().waitFor();
   yield 'token-refused';
 
   await tokenField.fill(token);
@@ -105,7 +105,7 @@ export async function* openProviderPages(
   await page.goto(integration);
   github.failNext('answers 500');
   await press('Set up again');
-  await page.getByText('GitHub failed with status 500').waitFor();
+  await page.getByText('GitHub failed with status 500').first().waitFor();
   yield 'repair-refused';
 
   await page.goto(integration);

@@ -144,6 +144,8 @@ async function becomePost(path) {
   const response = await fetch(path).catch(() => null);
   if (!response?.ok || response.redirected) return;
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  // In the place of the choice, which goes with the details of the new post. The preview depends on it.
+  form.append(page.querySelector('#post input[name=contentType]'));
   for (const selector of ['.page-head', '.columns > aside']) {
     const part = page.querySelector(selector);
     for (const element of part.querySelectorAll('[data-script]')) element.hidden = false;
@@ -281,7 +283,7 @@ document.addEventListener(
     if (!mustSave || isLeaving) {
       isLeaving = true;
       // Signing out removes the copies of this browser: keep none while the page closes.
-      if (sent.action.endsWith('/sign-out')) isSigningOut = true;
+      if (sent.getAttribute('action')?.endsWith('/sign-out')) isSigningOut = true;
       return;
     }
     event.preventDefault();

@@ -31,7 +31,9 @@ if (source !== null && preview !== null) {
     // Ignore a response that a later one overtook, and a redirect to the sign-in.
     if (mine === newest && response.ok && !response.redirected) preview.innerHTML = html;
   };
-  source.form.addEventListener('input', () => {
+  // On the document: a field of the form may stand outside of it.
+  document.addEventListener('input', (event) => {
+    if (event.target.form !== source.form) return;
     clearTimeout(waiting);
     waiting = setTimeout(refresh, 200);
   });
@@ -50,7 +52,7 @@ document.addEventListener('submit', (event) => {
 
 /** Signing out removes the unsaved texts that the editor keeps in this browser. */
 document.addEventListener('submit', ({ target }) => {
-  if (!target.action.endsWith('/sign-out')) return;
+  if (!target.getAttribute('action')?.endsWith('/sign-out')) return;
   for (const key of Object.keys(localStorage))
     if (key.startsWith('tidings-unsaved ')) localStorage.removeItem(key);
 });
