@@ -149,9 +149,10 @@ describe('a large import', () => {
       importPosts(theirs, { organizationId: 'org_b' }),
       importPosts(numbered(300, { title: 'Second' })),
     ]);
-    expect(results.map(({ created }) => created).sort()).toEqual([250, 250, 50]);
+    // Either of the two for one organization may come first; the other updates its posts.
+    expect(results.reduce((total, { created }) => total + created, 0)).toBe(550);
     expect(await stored('org_b')).toHaveLength(250);
-    expect((await stored()).filter(({ title }) => title === 'Second')).toHaveLength(300);
+    expect(await stored()).toHaveLength(300);
     expect(await app.db.read((tx) => isImporting(tx))).toBe(false);
   });
 
