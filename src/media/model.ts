@@ -26,7 +26,8 @@ export function fileNameOf({ id, type }: { id: string; type: ImageType }): strin
   return `${id}.${extensions[type]}`;
 }
 
-const FILE_NAME = /^([A-Za-z0-9_-]{1,64})\.(png|jpg|gif|webp|avif)$/;
+/** With the prefix: a bucket may hold other images, which are not ours to serve or to remove. */
+const FILE_NAME = /^(img_[A-Za-z0-9_-]{1,60})\.(png|jpg|gif|webp|avif)$/;
 
 /** The id and type of a file name; null for any other name. */
 export function parseFileName(name: string): { id: string; type: ImageType } | null {

@@ -60,7 +60,7 @@ export function disableAccount(deps: AuditDeps, email: string, options: Force = 
     await store.updateUser(tx, account.id, { disabledAt: deps.clock.now().toISOString() });
     await store.deleteSessionsOf(tx, account.id);
     await store.deleteLinks(tx, 'password', account.id);
-    await dropInvitations(tx, account);
+    await dropLinks(tx, account);
     await recordAccount(tx, deps, 'user.disabled', account.id, `disabled the account ${account.email}`);
   });
 }
@@ -80,7 +80,7 @@ export function deleteAccount(deps: AuditDeps, email: string, options: Force = {
     await requireOtherOwners(tx, account, options);
     await recordAccount(tx, deps, 'user.deleted', account.id, `deleted the account ${account.email}`);
     await store.deleteUser(tx, account.id);
-    await dropInvitations(tx, account);
+    await dropLinks(tx, account);
   });
 }
 
@@ -168,7 +168,7 @@ async function requireOtherOwners(tx: WriteTx, account: Account, { force = false
   if (orphaned.length > 0) throw failure('last_owner', { email, organizations: orphaned });
 }
 
-/** Ends the invitations that the person may have kept: a link does not name who made it. */
-async function dropInvitations(tx: WriteTx, { organizations }: Account): Promise<void> {
-  for (const { organizationId } of organizations) await store.deleteInvitations(tx, organizationId);
+/** Ends the links of owners that the person may have kept: a link does not name who made it. */
+async function dropLinks(tx: WriteTx, { organizations }: Account): Promise<void> {
+  for (const { organizationId } of organizations) await store.deleteLinksOfOwners(tx, organizationId);
 }

@@ -72,9 +72,11 @@ describe.each(['folder', 'bucket'] as const)('images in a %s', (kind) => {
 
   test('other paths below /media are not found', async () => {
     await upload();
+    await media.place.files.write('logo.png', Buffer.from('x'));
     for (const name of [
       'img_2.jpg',
       'img_9.png',
+      'logo.png',
       '..%2Ftidings.db',
       '%2e%2e%2fsecret.key',
       'img_2.png%00',
@@ -127,11 +129,13 @@ describe.each(['folder', 'bucket'] as const)('images in a %s', (kind) => {
     await upload();
     await media.place.files.write('img_lost.png', Buffer.from('x'));
     await media.place.files.write('notes.txt', Buffer.from('x'));
+    // The bucket may hold other images too.
+    await media.place.files.write('logo.png', Buffer.from('x'));
     app.clock.set(new Date(Date.now() + DAY_MS / 2).toISOString());
     expect(await sweepFiles(app.deps)).toBe(kind === 'bucket' ? 1 : 0);
     app.clock.set(new Date(Date.now() + 2 * DAY_MS).toISOString());
     await sweepFiles(app.deps);
-    expect(await stored()).toEqual(['img_2.png', 'notes.txt']);
+    expect(await stored()).toEqual(['img_2.png', 'logo.png', 'notes.txt']);
   });
 
   test('a person changes the description, and deletes the image', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { disableAccount } from '../../src/users/accounts.ts';
+import { deleteAccount, disableAccount } from '../../src/users/accounts.ts';
 import { insertMembership, listMembers } from '../../src/users/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
@@ -379,6 +379,19 @@ describe('a reset link', () => {
       (await other(`/dashboard/org_b/settings/members/${member.user.id}/password-link`, form())).status,
     ).toBe(404);
     expect((await allRows(app.db)).one_time_links ?? []).toEqual([]);
+  });
+
+  test.each([
+    ['disabled', disableAccount],
+    ['deleted', deleteAccount],
+  ])('ends when the account of an owner is %s, who may have kept it', async (_, end) => {
+    const { app } = await owned();
+    const ben = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    const second = await signedIn(app, { organizationId: 'org_a' });
+    const kept = linkIn(await (await second(...reset(ben.user.id))).text());
+    await end(app.deps, second.user.email);
+    expect((await visitor(app)(kept)).status).toBe(404);
+    expect((await allRows(app.db)).one_time_links).toEqual([]);
   });
 
   test('ends when the member joins another organization, and when an owner leaves', async () => {

@@ -186,4 +186,68 @@ describe('refusals', () => {
     bytes[at] = (bytes[at] ?? 0) ^ 1;
     expect(await refusalOf(bytes)).toEqual({ status: 400, code: 'damaged_image' });
   });
+
+  describe('an AVIF image that is small and would take a server minutes', () => {
+    test('a list of contents whose parts take no bytes', async () => {
+      // An image may have a million items.
+      const item = Buffer.from([0, 2, 0, 0, 0xff, 0xff]);
+      const bytes = avif({ sizes: [0, 0], items: Array(100).fill(item) });
+      expect(await refusalOf(bytes)).toEqual({ status: 400, code: 'damaged_image' });
+    });
+
+    test('metadata whose parts overlap', async () => {
+      const whole = Buffer.from([0, 0, 0, 0, 0, 0, 0, 100]);
+      const item = Buffer.concat([Buffer.from([0, 1, 0, 0, 0, 10]), ...Array(10).fill(whole)]);
+      expect(await refusalOf(avif({ sizes: [0x44, 0], items: [item] }))).toEqual({
+        status: 400,
+        code: 'damaged_image',
+      });
+    });
+
+    test.each([1_000, 100_000])('%d boxes inside of each other', async (depth) => {
+      const nested = Buffer.alloc(depth * 8);
+      for (let at = 0; at < depth; at++) {
+        nested.writeUInt32BE((depth - at) * 8, at * 8);
+        nested.write('moov', at * 8 + 4);
+      }
+      expect(await refusalOf(Buffer.concat([avif({ sizes: [0, 0], items: [] }), nested]))).toEqual({
+        status: 400,
+        code: 'damaged_image',
+      });
+    });
+  });
+
+  test('a small JPEG image with thousands of scans is refused before it is decoded', async () => {
+    const given = fixture('progressive.jpg');
+    const last = given.lastIndexOf(Buffer.from([0xff, 0xda]));
+    const scan = given.subarray(last, given.lastIndexOf(Buffer.from([0xff, 0xd9])));
+    const bytes = Buffer.concat([given.subarray(0, last), ...Array(1_000).fill(scan), given.subarray(last)]);
+    expect(await refusalOf(bytes)).toEqual({ status: 400, code: 'damaged_image' });
+  });
 });
+
+function box(type: string, ...content: Uint8Array[]): Buffer {
+  const body = Buffer.concat(content);
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(body.length + 8);
+  head.write(type, 4);
+  return Buffer.concat([head, body]);
+}
+
+/** An AVIF file without pixels, whose item 1 holds EXIF data. `sizes`: those of the fields of `items`. */
+function avif({ sizes, items }: { sizes: readonly [number, number]; items: readonly Buffer[] }): Buffer {
+  const zeros = (length: number) => Buffer.alloc(length);
+  const size = box('ispe', zeros(4), Buffer.from([0, 0, 0, 9, 0, 0, 0, 9]));
+  const info = box('infe', Buffer.from([2, 0, 0, 0, 0, 1, 0, 0]), Buffer.from('Exif'), zeros(4));
+  const count = Buffer.from([items.length >> 8, items.length & 0xff]);
+  return Buffer.concat([
+    box('ftyp', Buffer.from('avif\0\0\0\0avif')),
+    box(
+      'meta',
+      zeros(4),
+      box('iprp', box('ipco', size)),
+      box('iinf', zeros(4), Buffer.from([0, 1]), info),
+      box('iloc', zeros(4), Buffer.from(sizes), count, ...items),
+    ),
+  ]);
+}

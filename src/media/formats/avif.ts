@@ -27,8 +27,12 @@ export function stripAvif(given: Buffer): Stripped {
   const size = sizeIn(bytes, inner);
   const metadata = metadataItems(bytes, inner);
   const data = inner.find(({ type }) => type === 'idat');
+  let left = bytes.length;
   for (const { from, to } of extentsOf(bytes, inner, metadata, data)) {
     need(bytes, from, to - from);
+    // Those that overlap would take minutes.
+    left -= to - from;
+    if (left < 0) throw new DamagedImage('its list of contents is wrong');
     bytes.fill(0, from, to);
   }
   const tracks = boxes.filter(({ type }) => type === 'moov').flatMap((box) => descendants(bytes, box));
@@ -64,9 +68,13 @@ function boxesIn(bytes: Buffer, start: number, end: number): Box[] {
 /** Boxes that hold tracks, for sequences. */
 const CONTAINERS = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl']);
 
-function descendants(bytes: Buffer, box: Box): Box[] {
+function descendants(bytes: Buffer, box: Box, depth = 0): Box[] {
   if (!CONTAINERS.has(box.type)) return [box];
-  return boxesIn(bytes, box.content, box.to).flatMap((each) => [each, ...descendants(bytes, each)]);
+  if (depth > CONTAINERS.size) throw new DamagedImage('its parts are nested too deeply');
+  return boxesIn(bytes, box.content, box.to).flatMap((each) => [
+    each,
+    ...descendants(bytes, each, depth + 1),
+  ]);
 }
 
 /** The largest size that the file declares: a grid of tiles has one for each. */
@@ -111,6 +119,9 @@ function metadataItems(bytes: Buffer, meta: readonly Box[]): ReadonlySet<number>
   return found;
 }
 
+/** A part may take no bytes in the list, so the file's size is no bound. */
+const MAX_PARTS = 65_536;
+
 /** Where the file holds the content of these items. */
 function extentsOf(bytes: Buffer, meta: readonly Box[], items: ReadonlySet<number>, data: Box | undefined) {
   const extents: { from: number; to: number }[] = [];
@@ -134,12 +145,15 @@ function extentsOf(bytes: Buffer, meta: readonly Box[], items: ReadonlySet<numbe
     throw new DamagedImage('its list of contents is wrong');
   }
   const count = take(version < 2 ? 2 : 4);
+  let total = 0;
   for (let index = 0; index < count; index++) {
     const id = take(version < 2 ? 2 : 4);
     const method = version === 0 ? 0 : take(2) & 15;
     take(2);
     const base = take(baseBytes) + (method === 1 ? (data?.content ?? 0) : 0);
     const parts = take(2);
+    total += parts;
+    if (total > MAX_PARTS) throw new DamagedImage('its list of contents is wrong');
     for (let part = 0; part < parts; part++) {
       take(indexBytes);
       const from = base + take(offsetBytes);

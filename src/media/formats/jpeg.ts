@@ -12,6 +12,9 @@ export const isJpeg = (bytes: Buffer) => bytes[0] === 0xff && bytes[1] === SOI &
 const isFrame = (marker: number) =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 
+/** Progressive images have about ten. Each makes a decoder walk through all pixels again. */
+const MAX_SCANS = 100;
+
 /** Whether the segment changes how the image looks: tables, frames, scans, JFIF, color profile, Adobe's transform. */
 function isKept(marker: number, data: Buffer): boolean {
   if (marker === 0xe0) return data.toString('latin1', 0, 5) === 'JFIF\0';
@@ -53,7 +56,7 @@ export function stripJpeg(bytes: Buffer): Stripped {
       orientation = orientationIn(data.subarray(6));
     }
     if (marker === SOS) {
-      scans++;
+      if (++scans > MAX_SCANS) throw new DamagedImage('it has too many scans');
       end = scanEnd(bytes, end);
     }
     if (marker === 0xe0 && isKept(marker, data)) kept.push(withoutThumbnail(data));
