@@ -158,7 +158,7 @@ describe('setting up anew', () => {
     expect(noticeOf(done)).toContain('Repaired: acme/rocket. GitHub can reach Tidings.');
     expect(rocket.hooks).toHaveLength(1);
     const asked = started.github.requests.length;
-    expect(noticeOf(await visit(`${path}/repair`, fields))).toContain('sent before');
+    expect(noticeOf(await visit(`${path}/repair`, fields))).toContain('already submitted');
     expect(started.github.requests).toHaveLength(asked);
   });
 
@@ -286,7 +286,7 @@ describe('repositories', () => {
     const forced = Object.fromEntries(hiddenFields(html, `${path}/remove`));
     expect(forced).toEqual({ place: 'acme/lander', force: 'yes' });
     const removed = await visit(`${path}/remove`, forced);
-    expect(noticeOf(removed)).toContain('acme/lander is disconnected. Its webhook may be left there');
+    expect(noticeOf(removed)).toContain('acme/lander is disconnected. Its webhook may still exist. Delete it at GitHub.');
     expect(await repositoriesOf()).toEqual(['acme/rocket']);
   });
 

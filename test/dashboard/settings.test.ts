@@ -57,7 +57,7 @@ describe('the settings', () => {
 
   test('tell how much the log holds, and will hold', async () => {
     const { app, html } = await owned();
-    expect(await html()).toContain('Each delivery becomes an entry');
+    expect(await html()).toContain('Each delivery adds an entry');
     const connected = await connectGithub(app, 'org_a');
     for (let day = 0; day < 10; day++) {
       for (let time = 0; time < 4; time++) {
