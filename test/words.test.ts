@@ -33,7 +33,9 @@ async function filesOf(patterns: readonly string[]): Promise<string[]> {
 }
 
 test('an avoided phrase is found across lines, and ignored in a comment', () => {
-  expect(findAvoided('a.ts', withoutComments("// told\nconst a = 'Set it\nanew';"))).toEqual(['a.ts:3: anew']);
+  expect(findAvoided('a.ts', withoutComments("// told\nconst a = 'Set it\nanew';"))).toEqual([
+    'a.ts:3: anew',
+  ]);
   expect(findAvoided('a.md', 'Nobody saw what\ncame after.')).toEqual(['a.md:1: what came']);
 });
 
