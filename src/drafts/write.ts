@@ -25,6 +25,8 @@ export interface NewDraft {
   contentType: ContentType;
   /** A new post is published at once. */
   publish: boolean;
+  /** Publishing a new post keeps its `createdAt`. */
+  keepsDate: boolean;
   /** Null when the draft has no events. */
   text: DraftText | null;
   eventKeys: string[];
@@ -152,7 +154,7 @@ async function moveBranch(tx: WriteTx, { name, releaseOf, text }: NewDraft): Pro
 }
 
 async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText): Promise<string> {
-  const { name, organizationId, contentType, publish, eventKeys, until } = draft;
+  const { name, organizationId, contentType, publish, keepsDate, eventKeys, until } = draft;
   const id = deps.ids.newId('post');
   const now = deps.clock.now().toISOString();
   await writePost(tx, {
@@ -163,7 +165,7 @@ async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText
     status: publish ? 'published' : 'draft',
     createdAt: earlier(until, now),
     updatedAt: now,
-    isDateSet: publish,
+    isDateSet: keepsDate,
   });
   if (publish) await recordPost(tx, deps, 'post.published', { id, organizationId, title: text.title });
   await saveDraft(tx, {

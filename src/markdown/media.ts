@@ -33,12 +33,15 @@ export function imageMarkdown(alt: string, address: string): string {
   return `![${alt.replaceAll(/[\\`*_[\]<>&|~!]/g, '\\$&')}](${address})`;
 }
 
+const MAX_ADDRESS = 2_000;
+
 /** Every image of a text that has a whole address, in order, each once. At most `limit`. */
 export function imagesIn(markdown: string, limit: number): string[] {
   const found = new Set<string>();
   const keep = (address: string | null | undefined) => {
-    if (address && /^https?:\/\//i.test(address) && address.length <= 2_000 && found.size < limit)
-      found.add(address);
+    if (!address || !/^https?:\/\//i.test(address) || found.size >= limit) return;
+    // In bytes: an index of PostgreSQL refuses longer keys.
+    if (Buffer.byteLength(address) <= MAX_ADDRESS) found.add(address);
   };
   const html = Bun.markdown.html(limitNesting(markdown));
   new HTMLRewriter()

@@ -26,8 +26,12 @@ export async function replaceAddresses(
   for (const { table, key, texts } of places) {
     const columns = Object.values(texts);
     const pattern = `%${from.replaceAll(/[!%_]/g, '!$&')}%`;
+    // SQLite's `like` ignores case, and `replace` does not: a row that stays as it is must not come again.
     const holds = sql.join(
-      columns.map((column) => sql`${column} like ${pattern} escape '!'`),
+      columns.map(
+        (column) =>
+          sql`(${column} like ${pattern} escape '!' and replace(${column}, ${from}, ${to}) <> ${column})`,
+      ),
       sql` or `,
     );
     const rows = (await tx.select({ key }).from(table).where(holds).limit(limit).all()) as { key: string }[];

@@ -35,7 +35,9 @@ export async function copyImages(
   if (media.files === null) return 0;
   let tried = 0;
   while (signal?.aborted !== true) {
-    const due = await db.read((tx) => listDueCopies(tx, clock.now(), AT_ONCE));
+    const due = await db.read((tx) =>
+      listDueCopies(tx, clock.now(), { limit: AT_ONCE, maxWaitMs: Math.max(...BACK_OFF_MS) }),
+    );
     if (due.length === 0) break;
     await Promise.all(due.map((copy) => makeCopy(deps, copy, options)));
     tried += due.length;

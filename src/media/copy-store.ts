@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, lte, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, lte, or, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { media, mediaCopies } from '../../db/schema/media.ts';
 
@@ -22,9 +22,11 @@ export async function queueCopies(
     dueAt: now.getTime(),
     createdAt: now.toISOString(),
   } as const;
+  // In one order: deliveries that name the same images at a time must not wait for each other.
+  const sorted = [...urls].sort();
   await tx
     .insert(mediaCopies)
-    .values(urls.map((url) => ({ ...source, ...fresh, url, mediaId: null, error: null })))
+    .values(sorted.map((url) => ({ ...source, ...fresh, url, mediaId: null, error: null })))
     .onConflictDoUpdate({
       target: [mediaCopies.integrationId, mediaCopies.url],
       set: { ...fresh, error: null },
@@ -33,12 +35,24 @@ export async function queueCopies(
     .run();
 }
 
-/** The next copies to make, those that wait longest first. */
-export async function listDueCopies(tx: ReadTx, now: Date, limit: number): Promise<Copy[]> {
+/**
+ * The next copies to make, those that wait longest first. One that waits longer than `maxWaitMs` dates from a clock set
+ * ahead.
+ */
+export async function listDueCopies(
+  tx: ReadTx,
+  now: Date,
+  { limit, maxWaitMs }: { limit: number; maxWaitMs: number },
+): Promise<Copy[]> {
   return tx
     .select()
     .from(mediaCopies)
-    .where(and(eq(mediaCopies.status, 'queued'), lte(mediaCopies.dueAt, now.getTime())))
+    .where(
+      and(
+        eq(mediaCopies.status, 'queued'),
+        or(lte(mediaCopies.dueAt, now.getTime()), gt(mediaCopies.dueAt, now.getTime() + maxWaitMs)),
+      ),
+    )
     .orderBy(asc(mediaCopies.dueAt))
     .limit(limit)
     .all();

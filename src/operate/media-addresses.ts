@@ -36,12 +36,11 @@ export async function updateAddresses(
   const former = new Set(runs.map((run) => run.publicUrl).filter((url) => url !== current));
   let total = 0;
   for (const url of former) {
+    const [from, to] = [`${url}/media/img_`, `${current}/media/img_`];
     // It would never end.
-    if (current.includes(url)) continue;
+    if (to.includes(from)) continue;
     for (let changed = 1; changed > 0 && signal?.aborted !== true; total += changed) {
-      changed = await db.write((tx) =>
-        replaceAddresses(tx, `${url}/media/img_`, `${current}/media/img_`, BATCH),
-      );
+      changed = await db.write((tx) => replaceAddresses(tx, from, to, BATCH));
       await Bun.sleep(changed === 0 ? 0 : REST_MS);
     }
   }

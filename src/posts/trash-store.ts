@@ -73,13 +73,17 @@ async function deleteRows(tx: WriteTx, isGone: ReturnType<typeof eq>, limit: num
   return rows.length;
 }
 
-/** Deletes the versions of these posts, except of those that exist. */
+/** Deletes the versions of these posts, except of those that exist, also in the trash. */
 export async function deleteOrphanedVersions(tx: WriteTx, postIds: readonly string[]): Promise<void> {
   if (postIds.length === 0) return;
   const isListed = inArray(postVersions.postId, dialectOf(tx).listed(postIds));
   const post = tx.select({ id: posts.id }).from(posts).where(eq(posts.id, postVersions.postId));
+  const deleted = tx
+    .select({ id: deletedPosts.id })
+    .from(deletedPosts)
+    .where(eq(deletedPosts.id, postVersions.postId));
   await tx
     .delete(postVersions)
-    .where(and(isListed, notExists(post)))
+    .where(and(isListed, notExists(post), notExists(deleted)))
     .run();
 }

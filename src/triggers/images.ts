@@ -47,8 +47,9 @@ export async function readCopies(
 ): Promise<ReadonlyMap<string, string> | null> {
   const urls = new Set(drafts.flatMap(({ material }) => eventsOf(material).flatMap(imagesOf)));
   const copies = await findCopies(tx, integrationId, [...urls]);
+  // A copy that was queued later than now dates from a clock set ahead.
   const isPending = ({ status, createdAt }: (typeof copies)[number]) =>
-    status === 'queued' && now.getTime() - Date.parse(createdAt) < WAIT_MS;
+    status === 'queued' && Math.abs(now.getTime() - Date.parse(createdAt)) < WAIT_MS;
   if (copies.some(isPending)) return null;
   return new Map(
     copies.flatMap(({ url, mediaId: id, type }) =>

@@ -306,6 +306,7 @@ async function writePlanned(
     organizationId,
     contentType,
     publish: publish && !draftOnly,
+    keepsDate: publish || draftOnly,
     text,
     eventKeys,
     until,

@@ -98,12 +98,13 @@ test('a dangerous action asks in a dialog, and does nothing when it is cancelled
   const key = ['key', 'create', '--organization', 'org_demo', '--name', 'Spare'];
   await cliJson(dashboard.dataDir, key);
   await page.goto(`${dashboard.base}/settings/keys`);
-  await page.getByText('Revoke Spare').click();
+  const opener = page.locator('summary').filter({ hasText: 'Revoke Spare' });
+  await opener.click();
   const dialog = page.getByRole('dialog', { name: 'Revoke Spare' });
   await dialog.getByText('get 401').waitFor();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await page.getByText('Revoke Spare').click();
+  await opener.click();
   await dialog.getByRole('button', { name: 'Revoke key' }).click();
   const notice = page.getByRole('status').filter({ hasText: '“Spare” is revoked' });
   await notice.getByRole('button', { name: 'Close' }).click();

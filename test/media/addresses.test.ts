@@ -60,6 +60,26 @@ test('a new PUBLIC_URL changes the addresses of images in stored posts, and noth
   expect(await updateAddresses(app.deps)).toBe(0);
 });
 
+test('a former PUBLIC_URL may be the start of the current one', async () => {
+  const app = await appWithOrganization();
+  const former = PUBLIC_URL.slice(0, -1);
+  await app.addPosts('org_a', { id: 'p', markdown: `![a](${former}/media/img_1.png)` });
+  await app.db.write((tx) => insertRun(tx, { id: 'r', publicUrl: former, process: 'a' }, app.clock.now()));
+  expect(await updateAddresses(app.deps)).toBe(1);
+  const stored = await valuesOf(app.db, sql`select markdown from posts`);
+  expect(stored).toEqual([[`![a](${PUBLIC_URL}/media/img_1.png)`]]);
+});
+
+test('an address in other letters does not keep the job busy', async () => {
+  const app = await appWithOrganization();
+  const markdown = '![a](https://Old.test/media/img_1.png)';
+  await app.addPosts('org_a', { id: 'p', markdown });
+  const run = { id: 'r', publicUrl: 'https://old.test', process: 'a' };
+  await app.db.write((tx) => insertRun(tx, run, app.clock.now()));
+  expect(await updateAddresses(app.deps, AbortSignal.timeout(20_000))).toBe(0);
+  expect(await valuesOf(app.db, sql`select markdown from posts`)).toEqual([[markdown]]);
+});
+
 test('an address of another PUBLIC_URL is no edit by a person', () => {
   const draft = (url: string) => ({ title: 'T', content: 'a', markdown: `![a](${url}/media/img_1.png)` });
   expect(hashOf(draft('https://a.test'))).toBe(hashOf(draft('http://localhost:3000')));

@@ -194,3 +194,14 @@ test('lists tell drafts from scheduled posts, and find those with a new version'
   await editPost(app.deps, 'soon', { status: 'published' });
   expect(await numbers()).toMatchObject({ draft: 1, scheduled: 1, published: 2 });
 });
+
+test('deleting a post for good keeps the versions of the one with its id in the trash', async () => {
+  await editPost(app.deps, 'two', { markdown: 'edited' });
+  await deletePost(app.deps, 'two');
+  await app.addPosts('org_a', { id: 'two', status: 'draft' });
+  await erasePost(app.deps, 'two');
+  expect((await inTrash('two'))?.markdown).toBe('edited');
+  expect((await allRows(app.db)).post_versions).toHaveLength(2);
+  await erasePost(app.deps, 'two');
+  expect((await allRows(app.db)).post_versions).toEqual([]);
+});

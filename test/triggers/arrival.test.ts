@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Connected } from '../../src/integrations/model.ts';
+import { editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { previewTrigger, rehearseTrigger } from '../../src/triggers/rehearse.ts';
@@ -205,6 +206,18 @@ describe('drafts of past releases', () => {
     await edit(4, 30);
     expect(await posts()).toEqual(['v3 draft', 'v4 draft', 'v6 published']);
     expect((await postsOf(app)).find(({ title }) => title === 'v4')?.markdown).toBe('Words of minute 30.');
+  });
+
+  test('keep the date of the release when a person publishes them', async () => {
+    await release(1);
+    await create({ last: 1 });
+    await release(2);
+    expect(await posts()).toEqual(['v1 draft', 'v2 draft']);
+    for (const { id } of await postsOf(app)) await editPost(app.deps, id, { status: 'published' });
+    const dates = new Map((await postsOf(app)).map(({ title, createdAt }) => [title, createdAt]));
+    const now = app.clock.now().toISOString();
+    expect(dates.get('v1')).not.toBe(now);
+    expect(dates.get('v2')).toBe(now);
   });
 
   test('stay drafts when one edit removes them and another restores them', async () => {

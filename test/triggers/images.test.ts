@@ -80,6 +80,24 @@ test('a draft waits for a minute at most, and then links to the original', async
   expect(await textOf()).toContain(host.at('/photo.png'));
 });
 
+test('a clock that is set back delays neither copies nor drafts', async () => {
+  app.clock.advance(3_600_000);
+  await release(`![A](${host.at('/photo.png')})`);
+  app.clock.advance(-3_600_000);
+  await runAll(app);
+  expect(await postsOf(app)).toHaveLength(1);
+  expect(await copy()).toBe(1);
+  expect((await copies())[0]?.[1]).toBe('done');
+});
+
+test('an address too long for an index of PostgreSQL is left out', async () => {
+  const letters = Array.from({ length: 1_900 }, (_, n) =>
+    String.fromCodePoint(0x4e00 + ((n * 7_919) % 20_000)),
+  );
+  await release(`<img src="${host.at(`/${letters.join('')}`)}">`);
+  expect(await copies()).toEqual([]);
+});
+
 test('a failure is retried, and an image that stays away is named on the page of the post', async () => {
   host.answers.set('/flaky.png', [
     () => new Response('busy', { status: 503 }),
