@@ -133,7 +133,7 @@ async function admit(page: Page, visit: Visit): Promise<Visit | MemberVisit | Vi
   if (page.access === 'user') return userVisit;
   const membership = memberships.find(({ organization }) => organization.id === params.organizationId);
   // Another's organization does not exist either.
-  if (membership === undefined) throw new AppError(404, 'There is no such page.');
+  if (membership === undefined) throw new AppError(404, 'Page not found.');
   const { organization, role } = membership;
   if (page.access === 'owner' && role !== 'owner') {
     throw new AppError(403, `Only owners of ${organization.name} can do this. Ask one of them.`);
@@ -181,7 +181,8 @@ function troubleAbout({ log }: Pick<DashboardDeps, 'log'>, request: Request, err
   if (known?.isRefusal) return troublePage(known.status, known.message, known.headers);
   const requestId = requestIdOf(request);
   log.error({ requestId, method: request.method, err: error }, 'request failed');
-  const message = known?.message ?? `Something failed on our side. The log has it as ${requestId}.`;
+  const message =
+    known?.message ?? `Tidings failed to process the request. Look for ${requestId} in the server log.`;
   return troublePage(known?.status ?? 500, message);
 }
 

@@ -31,13 +31,18 @@ export function requireSameOrigin({ headers }: Request): void {
     site === null
       ? origin === null || (URL.canParse(origin) && new URL(origin).host === headers.get('host'))
       : site === 'same-origin' || site === 'none';
-  if (!isSame) throw new AppError(403, 'This form was sent by another site, and nothing was done.');
+  if (!isSame)
+    throw new AppError(
+      403,
+      'Another site sent this form, so Tidings ignored it. Open the page and send the form from there.',
+    );
 }
 
 /** Reads the body of a form. Throws `AppError` 415, or a failure of the upload. */
 export async function readBody(from: 'user' | 'anyone', { request, deps }: Visit): Promise<URLSearchParams> {
   const type = request.headers.get('content-type') ?? '';
-  if (!type.startsWith('application/x-www-form-urlencoded')) throw new AppError(415, 'This is no form.');
+  if (!type.startsWith('application/x-www-form-urlencoded'))
+    throw new AppError(415, 'Send a form (application/x-www-form-urlencoded).');
   const limits = { ...LIMITS[from], ...(from === 'anyone' && { budget: deps.uploadBudget }) };
   try {
     return new URLSearchParams(new TextDecoder().decode(await readUpload(request, limits)));

@@ -27,7 +27,8 @@ const failures: Readonly<Record<UploadProblem, [status: number, message: string]
 /** The file and the texts of a form. Throws `AppError` 400, 408, 413, 415 and 503. */
 export async function readFileForm({ request }: Pick<MemberVisit, 'request'>) {
   const type = request.headers.get('content-type') ?? '';
-  if (!type.startsWith('multipart/form-data')) throw new AppError(415, 'This is no form with a file.');
+  if (!type.startsWith('multipart/form-data'))
+    throw new AppError(415, 'Send a form with a file (multipart/form-data).');
   let form: FormData;
   try {
     const body = await readUpload(request, { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, budget });

@@ -33,7 +33,7 @@ const problems = {
 /** Reasons why the log does not have a delivery as taken. */
 const missedCauses = {
   logged: '{reason}',
-  logged_without_reason: 'The log has it as {status}',
+  logged_without_reason: 'Logged as {status}',
   answered_by_other:
     'Answered {response} and not in the log: another server answered, or the data was restored from a backup',
   refused: 'Answered {response} and not in the log: Tidings or a proxy in front of it rejected the request',

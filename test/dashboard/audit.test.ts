@@ -56,7 +56,7 @@ test('an owner sees the actor, action, address and time of each event, newest fi
   const html = await (await ann(AUDIT)).text();
   expect(html).toContain('203.0.113.7');
   expect(html).toContain('datetime="2026-11-20T12:00:00.000Z"');
-  expect(html).toContain('keeps an event for 7 days, and events of accounts for 30 days');
+  expect(html).toContain('keeps events for 7 days, and account events for 30 days');
 });
 
 test('a member is refused, and has no tab for it', async () => {
@@ -135,8 +135,8 @@ test('a log is read page by page, with the filters kept', async () => {
 test('an empty log describes its entries; a filter without a match and the end lead back', async () => {
   const html = async (query = '') => (await ann(`${AUDIT}${query}`)).text();
   expect(await html()).toContain('No events yet');
-  expect(await html('?group=keys')).toContain('No event matches these filters');
-  expect(await html('?before=1')).toContain('There are no older events');
+  expect(await html('?group=keys')).toContain('No events match these filters');
+  expect(await html('?before=1')).toContain('No older events');
 });
 
 test('names and titles of strangers are text', async () => {

@@ -38,7 +38,7 @@ describe('Linear', () => {
     const page = await (await visit(CHOOSE, form({ apiToken: linear.adminKey }))).text();
     expect(page).toContain('name="which" value="all" checked');
     expect(page).toContain('Vault (VLT)');
-    // The boxes count only with "Only some teams".
+    // The boxes count only with "Selected teams".
     const done = await connect(await chosen(['which', 'all'], ['place', teamId('VLT')]));
     expect(noticeOf(done)).toContain('Connected: All public teams.');
     const [integration] = await app.db.read((tx) => listIntegrations(tx, 'org_a'));
@@ -48,7 +48,7 @@ describe('Linear', () => {
       { allPublicTeams: true, enabled: true, secret: await revealSecret(app.deps, id) },
     ]);
     const html = await (await visit(`${LIST}/${id}`)).text();
-    expect(html).toContain('Tidings manages them at Linear');
+    expect(html).toContain('Tidings manages these webhooks with a Linear token');
     expect(html).toContain('>OK</span>');
     expect(html).not.toContain('/missed"');
     expect(await (await visit(`${LIST}/${id}/missed`)).text()).toContain(

@@ -64,7 +64,7 @@ describe('GitHub', () => {
 
     const page = await (await visit(locationOf(done))).text();
     expect(page).toContain('>OK</span>');
-    expect(page).toContain('Tidings manages them at GitHub');
+    expect(page).toContain('Tidings manages these webhooks with a GitHub token');
   });
 
   test('several repositories become one integration', async () => {
@@ -80,7 +80,7 @@ describe('GitHub', () => {
   test('many repositories are counted, so that the notice keeps its end', () => {
     const places = Array.from({ length: 40 }, (_, at) => ({ place: `acme/rocket-${at}`, hasPinged: at > 0 }));
     expect(describeConnected('github', places)).toBe(
-      'Connected: 40 repositories. A ping from GitHub has not arrived yet: check again in a moment.',
+      'Connected: 40 repositories. The ping from GitHub has not arrived yet. Check again in a moment.',
     );
   });
 
@@ -93,7 +93,7 @@ describe('GitHub', () => {
     const html = await (await visit(CHOOSE, form({ apiToken: token }))).text();
     const values = Array.from(html.matchAll(/name="place" value="([^"]+)"/g), ([, value]) => value);
     expect(values).toEqual(['acme/rocket']);
-    expect(html).toContain("acme/foreign – the token's owner may not administer it");
+    expect(html).toContain("acme/foreign – the token's owner can't administer it");
     expect(html).toContain(`<a href="${LIST}/${integrationId}">Already connected</a>`);
   });
 
@@ -222,7 +222,7 @@ describe('the sealed token of the first form', () => {
     const before = (await allRows(started.app.db)).integrations;
     const refused = await by(path, { method: 'POST', body: fields });
     expect(refused.status).toBe(400);
-    expect(await refused.text()).toContain('The form has expired, or somebody else sent it.');
+    expect(await refused.text()).toContain('The form has expired or belongs to another account.');
     expect((await allRows(started.app.db)).integrations).toEqual(before);
     expect(rocket.hooks).toEqual([]);
   }

@@ -30,8 +30,8 @@ test('a page says that the database is away, and tries again by itself', async (
   expect(response.headers.get('retry-after')).toBe('5');
   expect(response.headers.get('refresh')).toBe('5');
   const text = await response.text();
-  expect(text).toContain('One moment, please');
-  expect(text).toContain('What you saved before is safe.');
+  expect(text).toContain('Database unavailable');
+  expect(text).toContain('Saved data is safe.');
   // The pool of connections logs an outage once, not each request.
   expect(logged.filter(({ msg }) => msg !== 'request')).toEqual([]);
 });
@@ -46,7 +46,7 @@ test('a form says how to send it again, and is not sent by itself', async () => 
   expect(response.status).toBe(503);
   expect(response.headers.get('refresh')).toBeNull();
   const text = await response.text();
-  expect(text).toContain('What you just sent may not be saved.');
+  expect(text).toContain('Your last change may not be saved.');
   expect(text).toContain('Reload this page in a moment.');
 });
 

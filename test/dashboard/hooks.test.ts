@@ -88,7 +88,7 @@ describe('the webhooks of an integration', () => {
     );
     const html = await textOf();
     expect(html).toContain('GitHub failed with &lt;b>status&lt;/b> 500.');
-    expect(html).toMatch(/Next try <time[^>]*>in 10 min<\/time>/);
+    expect(html).toMatch(/Next retry <time[^>]*>in 10 min<\/time>/);
   });
 
   test('are visible to members, without the changes of owners', async () => {
@@ -118,17 +118,17 @@ describe('a check', () => {
   });
 
   const cases: [what: string, harm: () => unknown, says: string, offers: string][] = [
-    ['deleted', () => rocket.hooks.splice(0), 'Somebody deleted the webhook', 'Set up again'],
+    ['deleted', () => rocket.hooks.splice(0), 'Somebody deleted the webhook', 'Repair webhooks'],
     [
       'switched off',
       () => {
         for (const hook of rocket.hooks) hook.isActive = false;
       },
       'is switched off',
-      'Set up again',
+      'Repair webhooks',
     ],
-    ['revoked', () => started.github.tokens.clear(), 'GitHub refused the token', 'Replace the token'],
-    ['disabled', () => visit(`${path}/disable`, {}), 'The integration is disabled', 'Enable'],
+    ['revoked', () => started.github.tokens.clear(), 'GitHub refused the token', 'Replace token'],
+    ['disabled', () => visit(`${path}/disable`, {}), 'The integration is disabled', 'Enable integration'],
   ];
   test.each(cases)('of a webhook that is %s offers the button that helps', async (_, harm, says, offers) => {
     await harm();
@@ -144,8 +144,8 @@ describe('a check', () => {
     const { integrationId } = await make(started.app, 'org_b');
     const owner = await pageVisitor(started.app, { organizationId: 'org_b' });
     const html = await (await owner(`/dashboard/org_b/integrations/${integrationId}/check`)).text();
-    expect(html).toMatch(/<a[^>]*\/token">Add a token</);
-    expect(html).toMatch(/<a[^>]*#test">Send a test event</);
+    expect(html).toMatch(/<a[^>]*\/token">Add token</);
+    expect(html).toMatch(/<a[^>]*#test">Send test event</);
     expect(html).not.toMatch(/tidings (integration|send)/);
   });
 });
@@ -155,10 +155,10 @@ describe('setting up anew', () => {
     rocket.hooks.splice(0);
     const fields = Object.fromEntries(hiddenFields(await textOf(), `${path}/repair`));
     const done = await visit(`${path}/repair`, fields);
-    expect(noticeOf(done)).toContain('Set up again: acme/rocket. GitHub can reach Tidings.');
+    expect(noticeOf(done)).toContain('Repaired: acme/rocket. GitHub can reach Tidings.');
     expect(rocket.hooks).toHaveLength(1);
     const asked = started.github.requests.length;
-    expect(noticeOf(await visit(`${path}/repair`, fields))).toContain('sent before');
+    expect(noticeOf(await visit(`${path}/repair`, fields))).toContain('already submitted');
     expect(started.github.requests).toHaveLength(asked);
   });
 
@@ -213,7 +213,7 @@ describe('a token', () => {
       await visit(`${path}/token`, { apiToken: newer }),
       'GitHub failed with status 500. Try again later. The token is stored, and Tidings keeps trying to set the webhooks.',
     );
-    expect(html).toContain('Replace the token');
+    expect(html).toContain('Replace token');
   });
 });
 
@@ -222,7 +222,7 @@ describe('repositories', () => {
     started.github.addRepository('acme/foreign', { rights: { ann: 'read' } });
     const lander = await addLander();
     const offered = await textOf(`${path}/add`);
-    expect(offered).toContain("acme/foreign – the token's owner may not administer it");
+    expect(offered).toContain("acme/foreign – the token's owner can't administer it");
     expect(offered).not.toContain('value="acme/lander"');
     expect(await repositoriesOf()).toEqual(['acme/lander', 'acme/rocket']);
     expect(lander.hooks).toHaveLength(1);
@@ -282,11 +282,11 @@ describe('repositories', () => {
       'Nothing was removed.',
     );
     expect(html).toContain('Remove acme/lander anyway');
-    expect(html).toContain('Its webhook stays at GitHub until somebody deletes it there.');
+    expect(html).toContain('Its webhook stays at GitHub until you delete it there.');
     const forced = Object.fromEntries(hiddenFields(html, `${path}/remove`));
     expect(forced).toEqual({ place: 'acme/lander', force: 'yes' });
     const removed = await visit(`${path}/remove`, forced);
-    expect(noticeOf(removed)).toContain('acme/lander is disconnected. Its webhook may be left there');
+    expect(noticeOf(removed)).toContain('acme/lander is disconnected. Its webhook may still exist. Delete it at GitHub.');
     expect(await repositoriesOf()).toEqual(['acme/rocket']);
   });
 
@@ -297,7 +297,7 @@ describe('repositories', () => {
     const wrong = await owner(`${page}/add`, { repository: 'nothing' });
     expect(await expectRefused(wrong, 'must be OWNER/NAME')).toContain('value="nothing"');
     const added = await owner(`${page}/add`, { repository: 'https://github.com/acme/second/issues' });
-    expect(noticeOf(added)).toContain('acme/second is added. Set up its webhook at GitHub');
+    expect(noticeOf(added)).toContain('Added acme/second. Set up its webhook at GitHub');
     const html = await (await owner(page)).text();
     expect(html).toContain('Webhook URL of acme/second');
     const place =
@@ -320,7 +320,7 @@ describe('a rotation', () => {
     const before = await revealSecret(app.deps, id);
     const done = await visit(`${path}/secret`, {});
     expect(done.status).toBe(303);
-    expect(noticeOf(done)).toContain('A new secret was made and set at GitHub.');
+    expect(noticeOf(done)).toContain('Created a new secret and set it at GitHub.');
     const secret = await revealSecret(app.deps, id);
     expect(secret).not.toBe(before);
     expect(rocket.hooks[0]?.config.secret).toBe(secret);
@@ -330,7 +330,7 @@ describe('a rotation', () => {
   test('that ends the old secret now says so', async () => {
     const { app } = started;
     const page = await textOf();
-    expect(page).toMatch(/name="now" value="yes"[^>]*><button[^>]*>Replace the secret now/);
+    expect(page).toMatch(/name="now" value="yes"[^>]*><button[^>]*>Replace secret now/);
     const before = await revealSecret(app.deps, id);
     const done = await visit(`${path}/secret`, { now: 'yes' });
     expect(noticeOf(done)).toContain('The old one no longer works.');
@@ -344,7 +344,7 @@ describe('a rotation', () => {
     const before = await revealSecret(app.deps, id);
     github.failNext('answers 403 for the permission');
     const html = await expectRefused(await visit(`${path}/secret`, {}), 'The secret was not rotated.');
-    expect(html).toMatch(/<details class="danger" open[^>]*><summary>Rotate the secret/);
+    expect(html).toMatch(/<details class="danger" open[^>]*><summary>Rotate secret/);
     expect(await revealSecret(app.deps, id)).toBe(before);
     expect(rocket.hooks[0]?.config.secret).toBe(before);
   });
@@ -371,7 +371,7 @@ describe('disconnecting', () => {
       `${path}/disconnect`,
       Object.fromEntries(hiddenFields(forced, `${path}/disconnect`)),
     );
-    expect(noticeOf(done)).toContain('A webhook was left at acme/rocket: delete it there.');
+    expect(noticeOf(done)).toContain('A webhook remains at acme/rocket. Delete it there.');
     expect(await app.db.read((tx) => listIntegrations(tx))).toEqual([]);
     expect(rocket.hooks).toHaveLength(1);
   });

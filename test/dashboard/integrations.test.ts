@@ -199,7 +199,7 @@ describe('an integration', () => {
     expect(html).not.toContain(' style=');
     app.clock.advance(31 * 86_400_000);
     visit = await pageVisitor(app);
-    expect(await textOf(LIST)).toContain('aria-label="No delivery in 30 days"');
+    expect(await textOf(LIST)).toContain('aria-label="No deliveries in 30 days"');
   });
 
   test.each([

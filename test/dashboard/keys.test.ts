@@ -104,7 +104,7 @@ describe('a key from the dashboard', () => {
     const first = await make({ mark });
     const again = await make({ mark });
     expect([first.response.status, again.response.status]).toEqual([200, 409]);
-    expect(again.text).toContain('This form was sent before');
+    expect(again.text).toContain('This form was already submitted');
     expect(again.key).toBe('');
     expect(await list()).toHaveLength(1);
   });

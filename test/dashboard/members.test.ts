@@ -84,7 +84,7 @@ describe('an invitation', () => {
     expect(await people()).toContain('bob@acme.example: member');
     const joined = await bob(JOIN, form({ token }));
     expect([joined.status, joined.headers.get('location')]).toEqual([303, '/dashboard/org_a']);
-    expect(cookieOf(joined, 'tidings_notice')).toContain('You%20are%20an%20owner');
+    expect(cookieOf(joined, 'tidings_notice')).toContain('You%20are%20now%20an%20owner');
     expect(await people()).toEqual(['ann@acme.example: owner', 'bob@acme.example: owner']);
     expect((await bob(`${MEMBERS}/invitations/withdraw`, form())).status).toBe(303);
     expect((await visitor(app)(path)).status).toBe(404);

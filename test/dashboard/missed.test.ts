@@ -63,7 +63,7 @@ beforeEach(() => {
 describe('missed deliveries', () => {
   test('there are none', async () => {
     const html = await textOf();
-    expect(html).toContain('No delivery is missing: 0 arrived, 0 failed, 0 never arrived');
+    expect(html).toContain('No deliveries are missing: 0 arrived, 0 failed, 0 never arrived');
     expect(html).not.toContain('<form method="post" action="/dashboard/org_a/integrations');
   });
 
@@ -79,10 +79,10 @@ describe('missed deliveries', () => {
     const asked = await visit(path, { ...fields, which: 'all' });
     expect(asked.status).toBe(200);
     const answer = await asked.text();
-    expect(answer).toContain('<h1>GitHub sends 2 deliveries again</h1>');
+    expect(answer).toContain('<h1>Requested 2 deliveries from GitHub</h1>');
     expect(answer).toContain(`/dashboard/org_a/deliveries?integration=${id}"`);
     expect((await taken()).sort()).toEqual([...missed].sort());
-    expect(await textOf()).toContain('No delivery is missing: 2 arrived');
+    expect(await textOf()).toContain('No deliveries are missing: 2 arrived');
     expect((await visit(path, { ...fields, which: 'all' })).status).toBe(303);
   });
 
@@ -109,13 +109,13 @@ describe('missed deliveries', () => {
       ['delivery', third],
     ]);
     const asked = await owner(path, { method: 'POST', body });
-    expect(await asked.text()).toContain('GitHub sends 2 deliveries again');
+    expect(await asked.text()).toContain('Requested 2 deliveries from GitHub');
     expect((await taken()).sort()).toEqual([first, third].sort());
     expect(await textOf()).toContain(`value="${second}"`);
   });
 
   test.each([
-    ['nothing chosen', { which: 'chosen' }, 'Choose at least one delivery.'],
+    ['nothing chosen', { which: 'chosen' }, 'Select at least one delivery.'],
     ['one that is not missing', { delivery: 'guid' }, 'Delivery guid is not missing.'],
   ])('%s: is refused, and requests nothing', async (_, fields: Record<string, string>, says) => {
     await miss(1);
@@ -131,7 +131,7 @@ describe('missed deliveries', () => {
     const refused = await visit(path, { which: 'all' });
     expect(refused.status).toBe(400);
     const html = await refused.text();
-    expect(html).toContain('GitHub does not send them again');
+    expect(html).toContain('GitHub refused to redeliver');
     expect(html).toContain(missed[0] ?? 'none');
     expect(html).toContain('GitHub failed with status 500');
     expect(await taken()).toEqual([]);
@@ -154,7 +154,7 @@ describe('missed deliveries', () => {
       'Linear has no list of its deliveries',
     );
     const github = await connectGithub(started.app, 'org_a', 'acme/by-hand');
-    expect(await textOf(`${LIST}/${github.integrationId}/missed`)).toContain('Add a token');
+    expect(await textOf(`${LIST}/${github.integrationId}/missed`)).toContain('Add token');
     for (const { integrationId } of [linear, github]) {
       expect((await visit(`${LIST}/${integrationId}/missed`, { which: 'all' })).status).toBe(400);
     }
@@ -234,7 +234,7 @@ describe('after a pause of the server', () => {
     await pause(HOUR_MS);
     const body = form({ which: 'all' });
     const owner = await signedIn(started.app, { organizationId: 'org_a' });
-    expect(await (await owner(path, body)).text()).toContain('GitHub sends 1 delivery again');
+    expect(await (await owner(path, body)).text()).toContain('Requested 1 delivery from GitHub');
     expect(await taken()).toHaveLength(1);
   });
 });
@@ -246,6 +246,6 @@ test('a repository whose webhook is gone is named beside the missed deliveries o
   lander.hooks.splice(0);
   const [missing = ''] = await miss(1);
   const html = await textOf();
-  expect(html).toContain('Deliveries of acme/lander are unknown: ');
+  expect(html).toContain('Tidings could not read the deliveries of acme/lander. ');
   expect(html).toContain(missing);
 });

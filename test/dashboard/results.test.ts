@@ -113,7 +113,7 @@ describe('a delivery whose draft', () => {
     const html = await pageOf(path);
     expect(html).toContain('The draft failed');
     expect(isHarmed(html)).toBe(false);
-    expect(await result(path)).toContain('Next try');
+    expect(await result(path)).toContain('Next retry');
     expect(html).toMatch(/triggers\/trg_\w+\/retry/);
     expect(await row()).toBe('Draft failed');
   });

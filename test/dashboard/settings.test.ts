@@ -57,7 +57,7 @@ describe('the settings', () => {
 
   test('tell how much the log holds, and will hold', async () => {
     const { app, html } = await owned();
-    expect(await html()).toContain('Each delivery becomes an entry');
+    expect(await html()).toContain('Each delivery adds an entry');
     const connected = await connectGithub(app, 'org_a');
     for (let day = 0; day < 10; day++) {
       for (let time = 0; time < 4; time++) {
@@ -68,7 +68,7 @@ describe('the settings', () => {
       await html();
     }
     const shown = await html();
-    expect(shown).toContain('It holds 40 entries, the oldest from <time');
+    expect(shown).toContain('The log has 40 entries, the oldest from <time');
     expect(shown).toContain('>20 Nov 2026</time>');
     expect(shown).toContain('about 28 entries at the current rate');
     expect(shown).toContain('about 120 entries at the current rate');
@@ -78,7 +78,7 @@ describe('the settings', () => {
     const { app } = await owned();
     const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     const html = await (await member(SETTINGS)).text();
-    expect(html).toContain('Free: log entries are kept for 7 days');
+    expect(html).toContain('Free: Tidings keeps log entries for 7 days');
     expect(html).not.toContain('name="plan"');
   });
 
@@ -148,7 +148,7 @@ describe('a further organization', () => {
     const bob = await signedIn(app, { organizationId: 'org_a', email: 'bob@acme.example' });
     await visit(`${SETTINGS}/members/${bob.user.id}/remove`, form());
     const html = await (await bob('/dashboard')).text();
-    expect(html).toContain('bob@acme.example belongs to no organization');
+    expect(html).toContain("bob@acme.example doesn't belong to an organization");
     expect(html).toContain('invitation link');
     expect(html).not.toContain(NEW);
     expect((await bob(NEW, form({ name: 'Mine' }))).status).toBe(403);

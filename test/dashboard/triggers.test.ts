@@ -40,10 +40,10 @@ describe('creating a trigger', () => {
       expect(html).toContain(`name="${name}"`);
     expect(html).not.toContain('name="team"');
     expect(html).toContain('placeholder="{{ release.name }}"');
-    expect(html).toContain('Empty: every branch.');
+    expect(html).toContain('Leave empty for every branch.');
     const rolling = await textOf(`${path}/triggers/new?event=push`);
     expect(rolling).not.toContain('name="publish"');
-    expect(rolling).toContain('Empty: the default branch.');
+    expect(rolling).toContain('Leave empty for the default branch.');
   });
 
   test('stores the fields as typed', async () => {

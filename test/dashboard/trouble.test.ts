@@ -52,7 +52,7 @@ describe('a path that leads nowhere', () => {
       ]);
       const html = await response.text();
       if (method === 'HEAD') expect(html).toBe('');
-      else expect(html).toContain('<h1>Nothing here</h1>');
+      else expect(html).toContain('<h1>Not found</h1>');
       expect(isHarmed(html)).toBe(false);
       if (method === 'GET') expect(html.includes('aria-label="Dashboard"')).toBe(inside.includes(path));
     }
@@ -139,7 +139,7 @@ describe('an internal error is a page that says only where to look for it:', () 
       500,
       'text/html; charset=utf-8',
     ]);
-    expect(html).toContain('Something failed on our side. The log has it as ');
+    expect(html).toContain('Tidings failed to process the request. Look for ');
     expect(html).not.toContain('secret');
     expect(JSON.stringify(app.logged)).toContain('request failed');
   });

@@ -60,10 +60,10 @@ test('without scripts everything can be done', async () => {
   expect(await answer.json()).toMatchObject({ posts: [{ title: 'By hand', markdown: '**louder**' }] });
 
   await follow(page, 'Integrations');
-  await page.getByText('By hand, without a token').first().click();
+  await page.getByText('Connect without a token').first().click();
   await page.getByLabel('Repository').first().fill('acme/lander');
   await press(page, 'Connect GitHub');
-  await follow(page, 'I have done this');
+  await follow(page, 'Open integration');
   await press(page, 'Add trigger');
   await press(page, 'Create trigger');
   await follow(page, 'acme/lander');
@@ -197,7 +197,7 @@ test('what was typed when the session had ended is kept, and saved once signed i
   const tab = await opened;
   await signIn(tab);
   await tab.getByRole('heading', { name: 'Posts', level: 1 }).waitFor();
-  await press(page, 'Send it again');
+  await press(page, 'Send form again');
   await page.getByText('Saved as a draft.').waitFor();
   expect(await page.getByLabel('Title').inputValue()).toBe('Long thought about');
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('\n\nOne line\nand "another" <b>');

@@ -30,7 +30,7 @@ test('a long list is filtered, and a button that waits for GitHub says so', asyn
   });
   await page.getByRole('button', { name: 'Choose repositories' }).click();
   await page.getByText('GitHub failed with status 500').first().waitFor();
-  expect(await page.evaluate(() => sessionStorage.getItem('busy'))).toBe('Asking GitHub…');
+  expect(await page.evaluate(() => sessionStorage.getItem('busy'))).toBe('Loading repositories…');
 
   await page.getByLabel('GitHub token').fill(provider.token);
   await page.getByRole('button', { name: 'Choose repositories' }).click();
@@ -43,7 +43,7 @@ test('a long list is filtered, and a button that waits for GitHub says so', asyn
   expect(await shown.allTextContents()).toEqual(['acme/ground-station', 'acme/lander']);
   await filter.press('Enter');
   expect(page.url()).toEndWith('/github/choose');
-  await page.getByRole('button', { name: 'Connect', exact: true }).click();
+  await page.getByRole('button', { name: 'Connect repositories', exact: true }).click();
   await page.getByText('Connected: acme/ground-station. GitHub can reach Tidings.').waitFor();
   expect(trouble).toEqual([]);
   await page.close();

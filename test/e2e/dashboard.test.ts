@@ -68,7 +68,7 @@ test('from the printed link to a first call, and a key that is revoked', async (
   expect(await answer.json()).toMatchObject({ posts: [], pagination: { totalItems: 0 } });
 
   await page.reload();
-  await page.getByText('This form was sent before').waitFor();
+  await page.getByText('This form was already submitted').waitFor();
   expect(await page.content()).not.toContain(key);
   expect(await page.getByRole('row', { name: 'Website' }).count()).toBe(1);
 
@@ -89,16 +89,16 @@ test('from the printed link to a first call, and a key that is revoked', async (
 test('from connecting GitHub to a draft, with the log open beside it', async () => {
   await page.goto(dashboard.base);
   await go('Integrations');
-  await page.getByText('By hand, without a token').first().click();
+  await page.getByText('Connect without a token').first().click();
   await page.getByLabel('Repository').first().fill('acme/rocket');
   await button('Connect GitHub').click();
   await page.getByRole('heading', { name: 'acme/rocket is almost connected' }).waitFor();
-  const url = await copyBy('Copy the URL');
-  const secret = await copyBy('Copy the secret');
+  const url = await copyBy('Copy URL');
+  const secret = await copyBy('Copy secret');
   expect(url).toStartWith(`${dashboard.origin}/api/webhooks/github/org_`);
   expect(secret.length).toBeGreaterThan(40);
   await page.reload();
-  await page.getByText('This form was sent before').waitFor();
+  await page.getByText('This form was already submitted').waitFor();
   expect(await page.content()).not.toContain(secret);
   expect(await page.getByRole('article').count()).toBe(1);
   await link('acme/rocket').click();

@@ -65,7 +65,7 @@ test('writing with the preview beside it, publishing, and finding it again', asy
   await page.getByLabel('Text, in Markdown').fill('- *softer*');
   await page.locator('#text-count', { hasText: '8 of 3,000 characters' }).waitFor();
   await saveDraft(page);
-  expect(await page.getByRole('button', { name: 'Copy the text' }).isVisible()).toBe(true);
+  expect(await page.getByRole('button', { name: 'Copy text' }).isVisible()).toBe(true);
   await page.getByRole('button', { name: 'Publish now' }).click();
   await page.getByText('Published. The API returns it from now on.').waitFor();
   await page.goto(`${posts}?q=quiet`);

@@ -20,7 +20,7 @@ test.each([
 
 test.each([
   [{ code: 'logged', reason: 'The disk is full' }, 'The disk is full'],
-  [{ code: 'logged_without_reason', status: 'rejected' }, 'The log has it as rejected'],
+  [{ code: 'logged_without_reason', status: 'rejected' }, 'Logged as rejected'],
   [{ code: 'no_response', response: { statusCode: null, message: 'timed out' } }, 'timed out'],
   [
     { code: 'refused', response: { statusCode: 403, message: 'Invalid HTTP Response: 403' } },

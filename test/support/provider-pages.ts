@@ -63,16 +63,16 @@ export async function* openProviderPages(
 
   await tokenField.fill(token);
   await press('Choose repositories');
-  await heading('Which repositories?');
+  await heading('Choose repositories');
   yield 'choose';
 
-  await press('Connect');
+  await press('Connect repositories');
   await page.getByText('Choose at least one repository.').waitFor();
   yield 'choose-refused';
 
   await page.getByLabel('acme/lander').check();
   await page.getByLabel('acme/guidance').check();
-  await press('Connect');
+  await press('Connect repositories');
   await page.getByText('GitHub can reach Tidings.').waitFor();
   yield 'connected';
 
@@ -84,27 +84,27 @@ export async function* openProviderPages(
 
   const lander = github.repositories.find(({ name }) => name === 'acme/lander');
   await page.goto(integration);
-  await press('Disable');
-  await page.getByText('The integration refuses deliveries until').waitFor();
+  await press('Disable integration');
+  await page.getByText('Tidings rejects its deliveries until').waitFor();
   for (const action of ['created', 'deleted', 'created']) {
     if (lander !== undefined) await github.emit(lander, 'push', { action, repository: { id: 7 } });
   }
   await page.goto(`${integration}/check`);
   await heading('problem');
   yield 'check-wrong';
-  await press('Enable');
-  await page.getByText('The integration accepts deliveries again.').waitFor();
+  await press('Enable integration');
+  await page.getByText('Integration enabled.').waitFor();
 
   await page.goto(`${integration}/missed`);
   await page.getByText('3 failed').waitFor();
   yield 'missed-some';
-  await press('Send all 3 again');
-  await heading('GitHub sends 3 deliveries again');
+  await press('Redeliver all 3');
+  await heading('Requested 3 deliveries from GitHub');
   yield 'missed-asked';
 
   await page.goto(integration);
   github.failNext('answers 500');
-  await press('Set up again');
+  await press('Repair webhooks');
   await page.getByText('GitHub failed with status 500').first().waitFor();
   yield 'repair-refused';
 
@@ -118,13 +118,13 @@ export async function* openProviderPages(
   await page.goto(`${base}/integrations`);
   await page.getByLabel('Linear API key').fill(linear.adminKey);
   await press('Choose teams');
-  await heading('Which teams?');
+  await heading('Choose teams');
   yield 'teams';
-  await page.getByLabel('Only some teams').check();
+  await page.getByLabel('Selected teams').check();
   await page.getByLabel('Engineering (ENG)').check();
   await page.getByLabel('Vault (VLT)').check();
   yield 'teams-some';
-  await press('Connect');
+  await press('Connect teams');
   await page.getByText('Connected: Engineering (ENG), Vault (VLT).').waitFor();
   yield 'teams-connected';
 

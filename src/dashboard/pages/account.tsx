@@ -28,8 +28,8 @@ const PasswordForm = Type.Object({
 
 const OrganizationForm = Type.Object({
   name: Type.String({
-    label: 'Another team or product',
-    hint: 'It has its own posts, keys and integrations, and you own it.',
+    label: 'Organization name',
+    hint: 'It has its own posts, keys and integrations. You become its owner.',
     subject: 'The name',
   }),
 });
@@ -55,7 +55,7 @@ export const accountPages: readonly Page[] = [
     (visit, error) => showAccount(visit, { organization: error }),
     async ({ deps, user }, values) => {
       const { id, name } = await createOwnOrganization(deps, user, values.name, deps.organizationCreation);
-      return redirect(`/dashboard/${id}/start`, `Created ${name}. You own it.`);
+      return redirect(`/dashboard/${id}/start`, `Created ${name}. You are its owner.`);
     },
   ),
 
@@ -66,7 +66,7 @@ export const accountPages: readonly Page[] = [
     (visit, error) => showAccount(visit, { password: error }),
     async ({ deps, user, sessionHash: keepHash, guard, request }, values) => {
       await changePassword(deps, user, { ...values, keepHash, guard, signal: request.signal });
-      const done = 'Your password is changed. You are signed out everywhere else.';
+      const done = 'Password changed. Your other sessions are signed out.';
       return { ...redirect(PATH, done), remember: user };
     },
   ),
@@ -100,7 +100,7 @@ export const accountPages: readonly Page[] = [
 ];
 
 async function noSuchPage(): Promise<never> {
-  throw new AppError(404, 'There is no such page.');
+  throw new AppError(404, 'Page not found.');
 }
 
 function showNoOrganization(visit: UserVisit) {
@@ -111,7 +111,7 @@ function showNoOrganization(visit: UserVisit) {
     <>
       <h1>No organization</h1>
       <p class="lede">
-        Your account {user.email} belongs to no organization. Ask an owner of one for an invitation link
+        Your account {user.email} doesn't belong to an organization. Ask an owner for an invitation link
         {mayCreate ? ', or create your own' : ''}.
       </p>
       {mayCreate ? <Organizations visit={visit} /> : null}
@@ -158,7 +158,7 @@ function Organizations({ visit, error }: { visit: UserVisit; error?: AppError | 
   return (
     <>
       <h2 id="organizations">Your organizations</h2>
-      {memberships.length === 0 ? <p>You are in none yet.</p> : null}
+      {memberships.length === 0 ? <p>You don't belong to an organization yet.</p> : null}
       <ul class="plain">
         {memberships.map(({ organization: { id, name }, role }) => (
           <li>
@@ -187,7 +187,7 @@ function Sessions({ sessions, current, now }: { sessions: Session[]; current: st
     <>
       <h2 id="sessions">Sessions</h2>
       <p>
-        A session ends 30 days after its last use, and 90 days after the sign-in at the latest. If you don't
+        A session ends after 30 days without use, and at the latest 90 days after sign-in. If you don't
         recognize one, sign out everywhere and change your password.
       </p>
       <ul class="card rows">

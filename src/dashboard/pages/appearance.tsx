@@ -38,14 +38,14 @@ export function readAppearance({ form }: Visit): Preferences {
 }
 
 const themeWords = {
-  system: ['System', 'Light or dark, as your system is set.'],
-  light: ['Light', 'Ink on paper.'],
-  dark: ['Dark', 'For dark rooms.'],
+  system: ['System', 'Follows your system setting.'],
+  light: ['Light', 'Dark text on a light background.'],
+  dark: ['Dark', 'Light text on a dark background.'],
 } as const;
 
 const densityWords = {
-  comfortable: ['Comfortable', 'Rows of 44 pixels.'],
-  dense: ['Dense', 'Rows of 36 pixels: more of a list on the screen.'],
+  comfortable: ['Comfortable', 'Rows are 44 pixels tall.'],
+  dense: ['Dense', 'Rows are 36 pixels tall, so more of them fit on the screen.'],
 } as const;
 
 export function Appearance({

@@ -46,7 +46,7 @@ export const linkPages: readonly Page[] = [
 
   postForm(PASSWORD, 'anyone', PasswordForm, showPassword, async (visit, values) => {
     const token = await choosePassword(visit.deps, tokenOf(visit), guarded(visit, values));
-    return { ...redirect('/dashboard', 'Your password is changed.'), session: token };
+    return { ...redirect('/dashboard', 'Password changed.'), session: token };
   }),
 
   get(INVITATION, 'anyone', (visit) => showInvitation(visit)),
@@ -57,7 +57,7 @@ export const linkPages: readonly Page[] = [
     const by = visit.user ?? guarded(visit, values);
     const { organizationId, session } = await acceptInvitation(visit.deps, tokenOf(visit), by);
     const { name } = organization;
-    const done = current === null ? `Welcome to ${name}.` : `You are an owner of ${name} now.`;
+    const done = current === null ? `Welcome to ${name}.` : `You are now an owner of ${name}.`;
     return { ...redirect(`/dashboard/${organizationId}`, done), ...(session !== null && { session }) };
   }),
 ];
@@ -80,7 +80,7 @@ async function showSetup(visit: Visit, error?: AppError) {
     'Set up Tidings',
     <>
       <h1>Set up Tidings</h1>
-      <p class="lede">You are the first here. This makes you the owner.</p>
+      <p class="lede">Create the first account. You become the owner.</p>
       <Form to={SETUP} problem={problem} button="Create account">
         <Hidden values={[['token', tokenOf(visit)]]} />
         <Field {...fields.email} autoFocus />
@@ -102,7 +102,7 @@ function showPassword(visit: Visit, error?: AppError) {
     'Choose a password',
     <>
       <h1>Choose a password</h1>
-      <p class="lede">This signs you in here, and out everywhere else.</p>
+      <p class="lede">This signs you in here and ends your other sessions.</p>
       <Form to={PASSWORD} problem={problem} button="Save password">
         <Hidden values={[['token', tokenOf(visit)]]} />
         <Field {...fields.password} autoFocus />
@@ -129,7 +129,10 @@ async function requireInvitation(visit: Visit) {
 
 /** Leaves the link for the person that it was meant for. */
 function alreadyIn({ id, name }: Organization) {
-  return redirect(`/dashboard/${id}`, `You are in ${name} already. The link still works for somebody else.`);
+  return redirect(
+    `/dashboard/${id}`,
+    `You already belong to ${name}. The link still works for somebody else.`,
+  );
 }
 
 async function showInvitation(visit: Visit, error?: AppError) {
@@ -146,7 +149,7 @@ async function showInvitation(visit: Visit, error?: AppError) {
       <p class="lede">
         {current === null
           ? `You are invited as ${roleNoun(role ?? 'member')}.`
-          : 'You are a member already. As an owner you also manage keys, integrations, members and settings.'}
+          : 'You are already a member. Owners also manage keys, integrations, members and settings.'}
         {user === null ? '' : ` You are signed in as ${user.email}.`}
       </p>
       <Form
@@ -164,8 +167,9 @@ async function showInvitation(visit: Visit, error?: AppError) {
       </Form>
       {user === null ? (
         <p class="hint">
-          Have an account? <a href={`/dashboard/~/sign-in?to=${encodeURIComponent(back)}`}>Sign in first</a>,
-          and you come back here.
+          Already have an account?{' '}
+          <a href={`/dashboard/~/sign-in?to=${encodeURIComponent(back)}`}>Sign in first</a>. You return to
+          this page afterwards.
         </p>
       ) : null}
     </>,

@@ -14,13 +14,13 @@ function troubleView(title: string, body: VNode, more: Pick<View, 'status' | 'he
 export function troublePage(status: number, message: string, headers: View['headers'] = {}): View {
   const isMissing = status === 404;
   return troubleView(
-    isMissing ? 'Not found' : 'That did not work',
+    isMissing ? 'Not found' : 'Something went wrong',
     <>
-      <h1>{isMissing ? 'Nothing here' : 'That did not work'}</h1>
+      <h1>{isMissing ? 'Not found' : 'Something went wrong'}</h1>
       <p class="lede">{message}</p>
       <p>
         <a class="button" href="/dashboard">
-          To the dashboard
+          Open dashboard
         </a>
       </p>
     </>,
@@ -33,12 +33,12 @@ export function databaseAwayPage(method: string, { status, headers }: AppError):
   const isForm = method === 'POST';
   const seconds = headers['retry-after'] ?? '5';
   return troubleView(
-    'One moment',
+    'Database unavailable',
     <>
-      <h1>One moment, please</h1>
+      <h1>Database unavailable</h1>
       <p class="lede">
-        The database cannot be reached right now. What you saved before is safe.
-        {isForm && ' What you just sent may not be saved.'}
+        Tidings can't reach the database right now. Saved data is safe.
+        {isForm && ' Your last change may not be saved.'}
       </p>
       <p class="muted">
         {isForm
@@ -78,7 +78,7 @@ export function signedOutPage(path: string, form: URLSearchParams | null): View 
           </a>
         </p>
       ) : (
-        <Form to={path} problem={null} button="Send it again" layout="">
+        <Form to={path} problem={null} button="Send form again" layout="">
           <p>Your text is not lost: {elsewhere}, come back here, and send it again.</p>
           <Hidden values={[...form]} />
         </Form>

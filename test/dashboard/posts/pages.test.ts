@@ -268,7 +268,7 @@ describe('the editor', () => {
     expect(await read(`${ALL}/p`)).toContain('Unpublish');
     app.clock.advance(1000);
     const response = await visit(`${ALL}/p`, form(await fieldsOf('p', { status: 'draft' })));
-    expect(noticeOf(response)).toBe('Back to a draft. The API no longer returns it.');
+    expect(noticeOf(response)).toBe('Unpublished. The API no longer returns it.');
     expect(await stored('p')).toMatchObject({ status: 'draft', updatedAt: '2026-11-20T12:00:01.000Z' });
   });
 

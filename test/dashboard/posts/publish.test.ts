@@ -70,7 +70,7 @@ describe('a schedule', () => {
 
   test('says when clocks skip the time', async () => {
     expect(noticeOf(await send('2027-03-28T02:30'))[0]).toBe(
-      'Scheduled for 28 Mar 2027, 03:30 (Europe/Berlin). Clocks are set forward that night and skip the time you chose.',
+      'Scheduled for 28 Mar 2027, 03:30 (Europe/Berlin). The clocks go forward that night, so the time you chose does not exist.',
     );
   });
 
@@ -138,7 +138,7 @@ describe('several posts', () => {
     const response = await send(['d', 'p', 'theirs'], 'publish', '?status=draft&q=a');
     expect(response.headers.get('location')).toBe(`${ALL}?status=draft&q=a`);
     expect(noticeOf(response)).toEqual([
-      'Published 1 post. 1 post: published already. 1 post: deleted meanwhile.',
+      'Published 1 post. 1 post: published already. 1 post: deleted in the meantime.',
     ]);
     expect([(await stored('d'))?.status, (await stored('theirs'))?.status]).toEqual(['published', 'draft']);
   });
@@ -196,7 +196,7 @@ describe('the trash', () => {
     await deletePost(app.deps, 'd');
     await app.addPosts('org_a', { id: 'd', title: 'Another' });
     expect(noticeOf(await visit(`${ALL}/~/trash/restore?ids=d.theirs`, form()))).toEqual([
-      'Restored nothing. Not restored: 1 post, because an import created it again. Delete the new one first. No longer in the trash: 1 post.',
+      'Nothing was restored. Not restored: 1 post, because an import created it again. Delete the new one first. No longer in the trash: 1 post.',
     ]);
     expect(await stored('d')).toMatchObject({ title: 'Another' });
   });

@@ -101,7 +101,7 @@ async function expectTrouble(): Promise<void> {
   const dashboard = await page();
   expect(dashboard.status).toBe(503);
   expect(dashboard.headers.get('refresh')).toBe('5');
-  expect(await dashboard.text()).toContain('One moment, please');
+  expect(await dashboard.text()).toContain('Database unavailable');
   const ready = await get('/ready');
   expect(ready.status).toBe(503);
   expect(await ready.text()).toContain('The database cannot be written (UNREACHABLE)');

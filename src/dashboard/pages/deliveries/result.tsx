@@ -203,7 +203,7 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
             The draft failed: {error ?? 'no reason was recorded'}.{' '}
             {run?.status === 'queued' ? (
               <>
-                Next try{' '}
+                Next retry{' '}
                 <When at={new Date(Math.max(run.dueAt, now.getTime() + 1000)).toISOString()} now={now} />.
               </>
             ) : (

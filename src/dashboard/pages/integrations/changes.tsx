@@ -23,18 +23,18 @@ const showAt = (about: Failure['about']) => (visit: IntegrationVisit, error: unk
 export const changePages: readonly Page[] = [
   integrationForm('enable', async ({ deps, integration, path }) => {
     await setEnabled(deps, integration.id, true);
-    return redirect(path, 'The integration accepts deliveries again.');
+    return redirect(path, 'Integration enabled. Tidings accepts its deliveries again.');
   }),
   integrationForm('disable', async ({ deps, integration, path }) => {
     await setEnabled(deps, integration.id, false);
-    const done = 'The integration refuses deliveries until you enable it again. Nothing was deleted.';
+    const done = 'Integration disabled. Tidings rejects its deliveries until you enable it.';
     return redirect(path, done);
   }),
   integrationForm('test', sendTest),
   integrationForm(
     'repair',
     async ({ deps, integration: { id, type }, path }) =>
-      redirect(path, describeConnected(type, await repairHooks(deps, id), 'Set up again')),
+      redirect(path, describeConnected(type, await repairHooks(deps, id), 'Repaired')),
     showAt('hooks'),
   ),
   integrationForm(
@@ -44,7 +44,9 @@ export const changePages: readonly Page[] = [
       const hooks = await deps.db.read((tx) => listHooks(tx, integration.id));
       const force = form.get('force') === 'yes';
       const { isLeft } = await removePlace(deps, integration.id, place, { force });
-      const left = isLeft ? ' Its webhook may be left there: delete it by hand.' : '';
+      const left = isLeft
+        ? ` Its webhook may still exist. Delete it at ${providerNames[integration.type]}.`
+        : '';
       return redirect(path, `${placeName(integration, hooks, place)} is disconnected.${left}`);
     },
     showAt('hooks'),
@@ -55,7 +57,7 @@ export const changePages: readonly Page[] = [
     async ({ deps, form, base, integration }) => {
       const force = form.get('force') === 'yes';
       const { left } = await disconnectIntegration(deps, integration.id, { force });
-      const rest = left.length === 0 ? '' : ` A webhook was left at ${left.join(', ')}: delete it there.`;
+      const rest = left.length === 0 ? '' : ` A webhook remains at ${left.join(', ')}. Delete it there.`;
       return redirect(`${base}/integrations`, `${integrationName(integration)} is disconnected.${rest}`);
     },
     showAt('disconnect'),
@@ -67,7 +69,7 @@ async function sendTest({ deps, organization, base, form, integration }: Integra
   const { db, secrets, self } = deps;
   const event = form.get('event') ?? '';
   const sample = sampleFor(integration, event, { now: deps.clock.now() });
-  if (sample === null) throw new AppError(400, 'There is no sample of this event. Choose one from the list.');
+  if (sample === null) throw new AppError(400, 'This event has no sample. Choose an event from the list.');
   const deliveryId = deps.ids.newUuid();
   const body = JSON.stringify(sample);
   const { status } = await sendDelivery(
@@ -78,7 +80,7 @@ async function sendTest({ deps, organization, base, form, integration }: Integra
   return entry === null
     ? redirect(
         `${base}/deliveries?integration=${integration.id}`,
-        `Tidings refused the test event with ${status}. The newest entry has the reason.`,
+        `Tidings rejected the test event with ${status}. The newest entry shows the reason.`,
       )
     : redirect(`${base}/deliveries/${entry.id}`, 'Test event sent.');
 }
@@ -92,19 +94,19 @@ async function rotate(visit: IntegrationVisit) {
   const { secret, isSetAtProvider } = await rotateSecret(deps, id, { now });
   const old = describeOldSecret(type, now, isSetAtProvider);
   // With an unreadable token, a person has to set it.
-  if (isSetAtProvider) return redirect(path, `A new secret was made and set at ${provider}. ${old}`);
+  if (isSetAtProvider) return redirect(path, `Created a new secret and set it at ${provider}. ${old}`);
   return subpage(
     visit,
     { title: 'New secret' },
     <>
       <p class="lede">
-        It is shown only once: copy it now, and set it at {provider}. {old}
+        Copy it now and set it at {provider}. Tidings shows it only once. {old}
       </p>
       <div class="card pad">
         <p class="label">Secret</p>
-        <ToCopy text={secret} label="Copy the secret" />
+        <ToCopy text={secret} label="Copy secret" />
       </div>
-      <LinkButton to={path} label={`I have set it at ${provider}`} kind="go" />
+      <LinkButton to={path} label="Open integration" kind="go" />
     </>,
   );
 }

@@ -23,8 +23,8 @@ export const checkPages: readonly Page[] = [
       { title: 'Check', heading: heading.filter(Boolean).join(', ') || 'Everything is OK' },
       <>
         <p class="lede">
-          The current state of everything that deliveries of {integrationName(integration)} depend on. Nothing
-          was changed.
+          Tidings checked everything that deliveries of {integrationName(integration)} depend on. It changed
+          nothing.
         </p>
         <ul class="card rows checks">
           {[...failed, ...warning, ...ok].map((finding) => (
@@ -47,7 +47,7 @@ const names: Readonly<Record<Finding['name'], string>> = {
   ping: 'Ping',
   secret: 'Secret',
   repository: 'Repository',
-  missed: 'Missing deliveries',
+  missed: 'Missed deliveries',
 };
 
 const marks = {
@@ -88,13 +88,13 @@ function FindingRow({
 
 /** What a fix leads to: a form with `busy`, which its button says while it waits, or another page. */
 const buttons: Readonly<Record<string, { to: string; label: string; busy?: string }>> = {
-  enable: { to: '/enable', label: 'Enable', busy: 'Enabling…' },
-  repair: { to: '/repair', label: 'Set up again', busy: 'Setting up…' },
-  rotate_secret: { to: '/secret', label: 'Create new secret', busy: 'Creating it…' },
-  set_token: { to: '/token', label: 'Add a token' },
-  replace_token: { to: '/token', label: 'Replace the token' },
+  enable: { to: '/enable', label: 'Enable integration', busy: 'Enabling…' },
+  repair: { to: '/repair', label: 'Repair webhooks', busy: 'Repairing…' },
+  rotate_secret: { to: '/secret', label: 'Create new secret', busy: 'Creating secret…' },
+  set_token: { to: '/token', label: 'Add token' },
+  replace_token: { to: '/token', label: 'Replace token' },
   redeliver: { to: '/missed', label: 'View missed deliveries' },
-  send_test: { to: '#test', label: 'Send a test event' },
+  send_test: { to: '#test', label: 'Send test event' },
 };
 
 function Fix({ fix = '', path }: { fix: string | undefined; path: string }) {

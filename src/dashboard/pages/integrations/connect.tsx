@@ -40,7 +40,7 @@ async function connectByHand(visit: MemberVisit, type: IntegrationType): Promise
         return showConnected(base, type, connected, connected.repositories[0]?.repository);
       });
       const notice =
-        'This form was sent before. No other integration was created. If you did not copy the secret, open the integration and rotate it.';
+        'This form was already submitted, so Tidings created no other integration. If you did not copy the secret, open the integration and rotate it.';
       return shown ?? redirect(`${base}/integrations`, notice);
     },
     (error) => showIntegrations(visit, { type, field: 'repository', error }),
@@ -59,15 +59,17 @@ function showConnected(
     `Connect ${name}`,
     <>
       <h1>{repository ?? name} is almost connected</h1>
-      <p class="lede">Enter both at {name}. The secret is shown only once: copy it now.</p>
+      <p class="lede">
+        Enter the URL and the secret at {name}. Copy the secret now: Tidings shows it only once.
+      </p>
       <div class="card pad">
         <p class="label">Webhook URL</p>
-        <ToCopy text={webhookUrl} label="Copy the URL" />
+        <ToCopy text={webhookUrl} label="Copy URL" />
         <LocalAddressNote type={type} url={webhookUrl} />
         <p class="label">Secret</p>
-        <ToCopy text={secret} label="Copy the secret" />
+        <ToCopy text={secret} label="Copy secret" />
       </div>
-      <h2>At {name}</h2>
+      <h2>Steps at {name}</h2>
       <ol>
         {words.steps(repository ?? null).map((phrases) => (
           <li>
@@ -76,7 +78,7 @@ function showConnected(
         ))}
       </ol>
       <p>
-        <LinkButton to={`${base}/integrations/${integrationId}`} label="I have done this" kind="go" />
+        <LinkButton to={`${base}/integrations/${integrationId}`} label="Open integration" kind="go" />
       </p>
     </>,
     { section: 'integrations' },
@@ -107,7 +109,7 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise
   const offer = openOffer(visit, type, sealed);
   if (offer === null) {
     const why =
-      'The form has expired, or somebody else sent it. Nothing was connected. Enter the token again.';
+      'The form has expired or belongs to another account. Nothing was connected. Enter the token again.';
     return showIntegrations(visit, { type, field: 'token', error: new AppError(400, why) });
   }
   try {
@@ -119,7 +121,8 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise
       return redirect(path, describeConnected(type, connected.places));
     });
     return (
-      answer ?? redirect(`${base}/integrations`, 'This form was sent before. Nothing more was connected.')
+      answer ??
+      redirect(`${base}/integrations`, 'This form was already submitted. Nothing else was connected.')
     );
   } catch (error) {
     // Keep the sealed offer, so that another try does not extend it.
@@ -159,22 +162,22 @@ async function showChoice(
     />
   );
   const allBy = connected.get(ALL_PUBLIC_TEAMS);
-  const some = { value: 'chosen', label: 'Only some teams', hint: 'Choose them below.' };
-  const all = { value: 'all', label: 'All public teams', hint: 'Also those that are created later.' };
+  const some = { value: 'chosen', label: 'Selected teams', hint: 'Choose them below.' };
+  const all = { value: 'all', label: 'All public teams', hint: 'Includes teams that are created later.' };
   const scopes = allBy === undefined ? [all, some] : [some];
   const isSome = allBy !== undefined || form.get('which') === 'chosen';
   return view(
     `Connect ${name}`,
     <>
-      <PageHead title={`Which ${many}?`} crumbs={[{ to: `${base}/integrations`, label: 'Integrations' }]} />
+      <PageHead title={`Choose ${many}`} crumbs={[{ to: `${base}/integrations`, label: 'Integrations' }]} />
       <p class="lede">
-        Tidings creates a webhook at each {one}, sets its secret, and keeps its events up to date. You do not
+        Tidings creates a webhook at each {one}, sets its secret, and keeps its events up to date. You don't
         have to copy anything.
       </p>
       <Form
         to={`${base}/integrations/${type}/connect`}
         problem={error}
-        button="Connect"
+        button={`Connect ${many}`}
         layout="stack wide"
         busy="Connecting…"
         isOnce
@@ -190,18 +193,18 @@ async function showChoice(
                   All public teams: <a href={`${base}/integrations/${allBy}`}>already connected</a>
                 </p>
               )}
-              {/* The style sheet shows it with "Only some teams". */}
+              {/* The style sheet shows it with "Selected teams". */}
               <div class="some">{list}</div>
             </Choice>
           </div>
         )}
         {offer.isCut && hasRepositories ? (
           <Field
-            label="Others"
+            label="Other repositories"
             name="others"
             value={form.get('others') ?? ''}
             required={false}
-            hint="The token can see more than are listed here. Enter them as OWNER/NAME or URL, separated by spaces."
+            hint="The token has access to more repositories than this list shows. Enter each as OWNER/NAME or URL, separated by spaces."
           />
         ) : null}
       </Form>

@@ -50,7 +50,7 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
         title="Integrations"
         facts={
           all.length === 0
-            ? `Connect ${listProviders('or')}: Tidings then drafts posts about what your team ships.`
+            ? `Connect ${listProviders('or')}, and Tidings drafts posts about what your team ships.`
             : 'Each integration has its own webhook URL and secret.'
         }
       />
@@ -144,13 +144,13 @@ function ConnectCard({
             problem={tokenProblem(type, tokenError)}
             button={`Choose ${words.place.many}`}
             kind={isMain ? 'go' : ''}
-            busy={`Asking ${name}…`}
+            busy={`Loading ${words.place.many}…`}
             isOnce
           >
             {tokenField(visit, type, tokenError)}
           </Form>
           <details class="more" open={failure?.field === 'repository'}>
-            <summary>By hand, without a token</summary>
+            <summary>Connect without a token</summary>
             {byHand}
           </details>
         </>

@@ -39,10 +39,10 @@ async function renderMissed(visit: IntegrationVisit, error: string | undefined) 
     return (
       <>
         <p class="lede">
-          With a token, Tidings can ask {name} what it delivered in the last three days, and have it sent
-          again.
+          With a token, Tidings can compare the last three days of {name} deliveries with the log, and request
+          the missing ones again.
         </p>
-        <LinkButton to={`${path}/token`} label="Add a token" kind="go" />
+        <LinkButton to={`${path}/token`} label="Add token" kind="go" />
       </>
     );
   }
@@ -60,13 +60,13 @@ async function renderMissed(visit: IntegrationVisit, error: string | undefined) 
   return (
     <>
       <p class="lede">
-        {missed.length === 0 ? 'No delivery is missing: ' : `${name} compared with the log: `}
+        {missed.length === 0 ? 'No deliveries are missing: ' : `Deliveries of ${name}: `}
         {counts.arrived} arrived, {counts.failed} failed, {counts['never-arrived']} never arrived since{' '}
-        {exactTime(since)}.{isCut ? ` ${name} lists more, and older ones.` : ''}
+        {exactTime(since)}.{isCut ? ` ${name} has more, which Tidings did not compare.` : ''}
       </p>
       {unknown.map(({ place, problem }) => (
         <p class="note">
-          Deliveries of {place} are unknown: {problemOf(problem, type)}
+          Tidings could not read the deliveries of {place}. {problemOf(problem, type)}
         </p>
       ))}
       <FormError error={error} />
@@ -88,12 +88,12 @@ function missedForm({ path, deps, form }: IntegrationVisit, missed: readonly Com
       <Mark />
       <div class="bar">
         {missed.length === 1 ? null : (
-          <button type="submit" name="which" value="chosen" class="button" data-busy="Asking the provider…">
-            Send selected again
+          <button type="submit" name="which" value="chosen" class="button" data-busy="Requesting…">
+            Redeliver selected
           </button>
         )}
-        <button type="submit" name="which" value="all" class="button go" data-busy="Asking the provider…">
-          {missed.length === 1 ? 'Send it again' : `Send all ${missed.length} again`}
+        <button type="submit" name="which" value="all" class="button go" data-busy="Requesting…">
+          {missed.length === 1 ? 'Redeliver' : `Redeliver all ${missed.length}`}
         </button>
       </div>
       <Table
@@ -131,10 +131,16 @@ function missedForm({ path, deps, form }: IntegrationVisit, missed: readonly Com
             ),
           },
           { title: 'Reason', class: 'reason', cell: ({ cause }) => cause && describeMissed(cause) },
-          { title: 'When', class: 'dim', cell: ({ deliveredAt }) => <When at={deliveredAt} now={now} /> },
+          {
+            title: 'Delivered',
+            class: 'dim',
+            cell: ({ deliveredAt }) => <When at={deliveredAt} now={now} />,
+          },
         ]}
       />
-      {missed.length > MAX_ROWS ? <p class="hint">{missed.length - MAX_ROWS} more are missing.</p> : null}
+      {missed.length > MAX_ROWS ? (
+        <p class="hint">{missed.length - MAX_ROWS} more deliveries are missing.</p>
+      ) : null}
     </form>
   );
 }
@@ -150,10 +156,10 @@ async function redeliver(visit: IntegrationVisit) {
   const accepted = results.length - refused.length;
   const title =
     accepted > 0
-      ? `${name} sends ${counted(accepted, 'delivery', 'deliveries')} again`
+      ? `Requested ${counted(accepted, 'delivery', 'deliveries')} from ${name}`
       : refused.length > 0
-        ? `${name} does not send them again`
-        : 'No delivery is missing now';
+        ? `${name} refused to redeliver`
+        : 'No deliveries are missing';
   return subpage(
     visit,
     { title, isRefused: refused.length > 0 },
@@ -161,12 +167,12 @@ async function redeliver(visit: IntegrationVisit) {
       <p class="lede">
         {accepted === 0 ? 'Nothing was requested.' : 'They appear in the log as they arrive.'}
         {results.length === MAX_REDELIVERED
-          ? ` At most ${MAX_REDELIVERED} are requested at a time: check again for the rest.`
+          ? ` Tidings requests at most ${MAX_REDELIVERED} at a time. Check again for the rest.`
           : ''}
       </p>
       {refused.length === 0 ? null : (
         <div class="problem" role="alert">
-          <p>Not sent again:</p>
+          <p>Not redelivered:</p>
           <ul>
             {refused.map(({ deliveryId, message }) => (
               <li>
@@ -179,7 +185,7 @@ async function redeliver(visit: IntegrationVisit) {
       <p class="bar">
         <LinkButton
           to={`${visit.base}/deliveries?integration=${id}`}
-          label="Open the log"
+          label="Open log"
           kind={accepted > 0 ? 'go' : undefined}
         />
         <LinkButton to={`${visit.path}/missed`} label="Check again" />
@@ -193,5 +199,5 @@ function wantedOf(form: URLSearchParams): string[] | 'all' {
   if (form.get('which') === 'all') return 'all';
   const chosen = form.getAll('delivery');
   if (chosen.length > 0) return chosen;
-  throw new AppError(400, 'Choose at least one delivery. Nothing was requested.');
+  throw new AppError(400, 'Select at least one delivery. Nothing was requested.');
 }

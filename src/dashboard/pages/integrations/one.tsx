@@ -47,7 +47,7 @@ async function getIntegration(tx: ReadTx, { organization, params }: MemberVisit)
   const all = await listIntegrations(tx, organization.id);
   const integration = all.find(({ id }) => id === params.integrationId);
   if (integration !== undefined) return integration;
-  throw new AppError(404, 'There is no such integration. It may have been disconnected.');
+  throw new AppError(404, 'Integration not found. It may have been disconnected.');
 }
 
 /** The failure of one of the page's forms. */
@@ -118,11 +118,13 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
                   <div class="bar">
                     <Action
                       to={`${path}/${enabled ? 'disable' : 'enable'}`}
-                      label={enabled ? 'Disable' : 'Enable'}
+                      label={enabled ? 'Disable integration' : 'Enable integration'}
                       kind={enabled ? '' : 'go'}
                     />
                     <span class="dim">
-                      {enabled ? 'A disabled integration refuses deliveries.' : 'It refuses deliveries now.'}
+                      {enabled
+                        ? 'Tidings rejects deliveries while it is disabled.'
+                        : 'Tidings rejects its deliveries.'}
                     </span>
                   </div>
                   <RotateSecret {...props} error={errorOf('secret')} />
@@ -147,7 +149,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
                 kind="bad"
                 fields={{ place: form.get('place') ?? '', force: 'yes' }}
               />
-              <span class="dim">Its webhook stays at {provider.name} until somebody deletes it there.</span>
+              <span class="dim">Its webhook stays at {provider.name} until you delete it there.</span>
             </div>
           ) : null}
           <Hooks {...props} />
@@ -222,7 +224,7 @@ function countByStatus(days: readonly DayCounts[]): [status: string, entries: nu
 /** Such as "412 deliveries in 30 days: 400 processed, 12 ignored". */
 function describeDays(days: readonly DayCounts[]): string {
   const counts = countByStatus(days);
-  if (counts.length === 0) return `No delivery in ${days.length} days`;
+  if (counts.length === 0) return `No deliveries in ${days.length} days`;
   const isCapped = days.some((day) => sum(Object.values(day.counts)) >= MAX_COUNTED_PER_DAY);
   const total = counted(sum(counts.map(([, entries]) => entries)), 'delivery', 'deliveries');
   const parts = counts.map(([status, entries]) => `${entries.toLocaleString('en')} ${status}`);
@@ -257,17 +259,17 @@ function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: 
   const { name, api, hasRepositories, words } = providerOf(type);
   const canRemove = isOwner && places.length > 1;
   const links = [
-    { page: 'check', label: 'Check', isShown: true },
-    { page: 'add', label: `Add a ${words.place.one}`, isShown: hasToken || hasRepositories },
+    { page: 'check', label: 'Check integration', isShown: true },
+    { page: 'add', label: `Add ${words.place.one}`, isShown: hasToken || hasRepositories },
     { page: 'missed', label: 'Missed deliveries', isShown: hasToken && api?.listsDeliveries },
-    { page: 'token', label: hasToken ? 'Replace the token' : 'Add a token', isShown: api !== null },
+    { page: 'token', label: hasToken ? 'Replace token' : 'Add token', isShown: api !== null },
   ];
   return (
     <>
       <p class="hint">
         {hasToken
-          ? `Tidings manages them at ${name} with its token.`
-          : `They were set up by hand.${api === null ? '' : ' With a token, Tidings manages them.'}`}
+          ? `Tidings manages these webhooks with a ${name} token.`
+          : `These webhooks were set up by hand.${api === null ? '' : ' With a token, Tidings manages them.'}`}
       </p>
       {places.length === 0 ? null : (
         <Table
@@ -311,7 +313,9 @@ function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: 
       )}
       {isOwner ? (
         <div class="bar">
-          {hasToken ? <Action to={`${path}/repair`} label="Set up again" busy="Setting up…" isOnce /> : null}
+          {hasToken ? (
+            <Action to={`${path}/repair`} label="Repair webhooks" busy="Repairing…" isOnce />
+          ) : null}
           {links.map(({ page, label, isShown }) =>
             isShown ? <LinkButton to={`${path}/${page}`} label={label} /> : null,
           )}
@@ -331,7 +335,7 @@ function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
         <span class="tag failed">Problem</span>
         <div class="reason">{problem}</div>
         <div class="dim">
-          Next try {isAhead ? <When at={new Date(retryAt).toISOString()} now={now} /> : 'in a moment'}.
+          Next retry {isAhead ? <When at={new Date(retryAt).toISOString()} now={now} /> : 'in a moment'}.
         </div>
       </>
     );
@@ -350,7 +354,7 @@ function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
 function TestEvent({ integration: { type, enabled }, path }: PageProps) {
   return (
     <section aria-labelledby="test">
-      <h2 id="test">Send a test event</h2>
+      <h2 id="test">Test event</h2>
       <p class="hint">
         {enabled
           ? 'Tidings signs it and processes it like a real delivery: triggers create drafts, or publish if they are set to.'
@@ -374,24 +378,24 @@ function RotateSecret({ integration: { type, hasToken }, path, error }: DangerPr
   const provider = providerOf(type).name;
   return (
     <details class="danger" open={error !== undefined}>
-      <summary>Rotate the secret</summary>
+      <summary>Rotate secret</summary>
       <FormError error={error} />
       <p>
-        {hasToken ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old one
-        works for another 24 hours{hasToken ? '' : `: set the new one at ${provider} before then`}.
+        {hasToken ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old
+        secret works for another 24 hours{hasToken ? '' : `: set the new one at ${provider} before then`}.
       </p>
-      <Action to={`${path}/secret`} label="Create new secret" kind="bad" busy="Creating it…" isOnce />
+      <Action to={`${path}/secret`} label="Create new secret" kind="bad" busy="Creating secret…" isOnce />
       <p>
         If the secret leaked, replace it at once.{' '}
         {hasToken
-          ? 'A delivery that is on its way then is refused.'
-          : `Deliveries are refused until you set the new one at ${provider}.`}
+          ? 'Tidings then rejects deliveries that were signed with the old one.'
+          : `Tidings then rejects deliveries until you set the new one at ${provider}.`}
       </p>
       <Action
         to={`${path}/secret`}
-        label="Replace the secret now"
+        label="Replace secret now"
         kind="bad"
-        busy="Replacing it…"
+        busy="Replacing secret…"
         fields={{ now: 'yes' }}
         isOnce
       />
@@ -411,15 +415,15 @@ function Disconnect({ integration, path, error }: DangerProps) {
         Removes {name} for good, with its triggers and their queued runs.{' '}
         {integration.hasToken
           ? `Tidings deletes its webhooks at ${provider}.`
-          : `Tidings then refuses deliveries from ${provider}.`}{' '}
+          : `Tidings then rejects deliveries from ${provider}.`}{' '}
         Posts and the log stay.
       </p>
       <Action to={to} label={`Disconnect ${name}`} kind="bad" busy="Disconnecting…" />
       {error === undefined ? null : (
         <>
           <p>
-            You can disconnect it anyway. Its webhook then stays at {provider} until somebody deletes it
-            there, and Tidings refuses its deliveries.
+            You can disconnect it anyway. The webhook then stays at {provider} until you delete it there, and
+            Tidings rejects its deliveries.
           </p>
           <Action to={to} label="Disconnect anyway" kind="bad" fields={{ force: 'yes' }} />
         </>

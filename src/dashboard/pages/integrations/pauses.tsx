@@ -35,8 +35,8 @@ export function PauseNote({ pause, to, isOwner }: { pause: Pause; to: string; is
   return (
     <div class="note">
       <p>
-        Tidings was not running from {exactTime(pause.from)} to {exactTime(pause.to)}. Deliveries of that time
-        may be missing.
+        Tidings was not running from {exactTime(pause.from)} to {exactTime(pause.to)}. Deliveries from that
+        time may be missing.
       </p>
       <p>
         {isOwner ? (

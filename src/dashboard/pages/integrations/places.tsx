@@ -41,7 +41,7 @@ export const placePages: readonly Page[] = [
 
 function describeAdded(type: IntegrationType, { place, hasPinged }: AddedPlace): string {
   return hasPinged === undefined
-    ? `${place} is added. Set up its webhook at ${providerNames[type]} with its URL below and the secret of this integration. If you no longer have the secret, rotate it.`
+    ? `Added ${place}. Set up its webhook at ${providerNames[type]} with its URL below and the secret of this integration. If you no longer have the secret, rotate it.`
     : describeConnected(type, [{ place, hasPinged }]);
 }
 
@@ -59,12 +59,12 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
   const { repository } = fields;
   return subpage(
     visit,
-    { title: `Add a ${words.place.one}`, isRefused: error !== undefined },
+    { title: `Add ${words.place.one}`, isRefused: error !== undefined },
     <>
       <p class="lede">
         {hasToken
           ? 'Tidings creates its webhook with the stored token.'
-          : 'You set up its webhook by hand, with its own URL and the secret of this integration.'}
+          : 'Set up its webhook by hand, with its own URL and the secret of this integration.'}
       </p>
       <Form
         to={`${path}/add`}
@@ -81,7 +81,7 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
         {hasRepositories && isCut ? (
           <Field
             {...repository}
-            label={places.length === 0 ? repository.label : 'Or another repository'}
+            label={places.length === 0 ? repository.label : 'Another repository'}
             required={places.length === 0}
           />
         ) : null}
@@ -132,8 +132,8 @@ export function Places({
   places: readonly Place[];
   connected: ReadonlyMap<string, string>;
 }) {
-  if (places.length === 0) return <p class="note">The token cannot see any.</p>;
-  const { many } = providerOf(type).words.place;
+  const { one, many } = providerOf(type).words.place;
+  if (places.length === 0) return <p class="note">The token has no access to any {one}.</p>;
   return (
     <fieldset>
       <legend class="label">{`${many.charAt(0).toUpperCase()}${many.slice(1)}`}</legend>
@@ -165,7 +165,7 @@ export function Places({
             <li class="dim">
               {name}{' '}
               {integrationId === undefined ? (
-                "– the token's owner may not administer it"
+                "– the token's owner can't administer it"
               ) : (
                 <a href={`${base}/integrations/${integrationId}`}>Already connected</a>
               )}

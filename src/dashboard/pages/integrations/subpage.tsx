@@ -42,7 +42,9 @@ export function integrationForm(
     const visit = await withIntegration(member);
     try {
       const answer = await once(visit.deps, visit.form.get('mark'), () => work(visit));
-      return answer ?? redirect(visit.path, 'This form was sent before, and its work is done only once.');
+      return (
+        answer ?? redirect(visit.path, 'This form was already submitted. Tidings did not repeat the change.')
+      );
     } catch (error) {
       if (failed === undefined) throw error;
       return failed(visit, error);

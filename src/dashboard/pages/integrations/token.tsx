@@ -29,7 +29,7 @@ export const tokenPages: readonly Page[] = [
 function showForm(visit: IntegrationVisit, error?: string) {
   const { type, hasToken } = visit.integration;
   const provider = providerNames[type];
-  const title = hasToken ? 'Replace the token' : 'Add a token';
+  const title = hasToken ? 'Replace token' : 'Add token';
   return subpage(
     visit,
     { title, isRefused: error !== undefined },
@@ -37,13 +37,13 @@ function showForm(visit: IntegrationVisit, error?: string) {
       <p class="lede">
         {hasToken
           ? 'Tidings checks the permissions of the new token first. If one is missing, the current token stays.'
-          : `Tidings then manages the webhooks at ${provider}: it takes over those that were set up by hand, and creates missing ones.`}
+          : `Tidings then manages the webhooks at ${provider}. It takes over existing ones and creates missing ones.`}
       </p>
       <Form
         to={`${visit.path}/token`}
         problem={tokenProblem(type, error)}
         button={title}
-        busy={`Asking ${provider}…`}
+        busy="Checking token…"
         isOnce
       >
         {tokenField(visit, type, error)}

@@ -36,7 +36,7 @@ export function describeConnected(
   const isLong = places.length > 1 && names.length > MAX_NAMES_LENGTH;
   const connected = `${done}: ${isLong ? `${places.length} ${words.place.many}` : names}.`;
   if (places.some(({ hasPinged }) => hasPinged === false)) {
-    return `${connected} A ping from ${provider} has not arrived yet: check again in a moment.`;
+    return `${connected} The ping from ${provider} has not arrived yet. Check again in a moment.`;
   }
   return places.some(({ hasPinged }) => hasPinged)
     ? `${connected} ${provider} can reach Tidings.`

@@ -42,7 +42,7 @@ async function requireImage({ deps, organization, params }: MemberVisit) {
     return await getImage(deps, organization.id, params.mediaId ?? '');
   } catch (error) {
     if (!(error instanceof AppError) || error.status !== 404) throw error;
-    throw new AppError(404, 'There is no such image. It may have been deleted.');
+    throw new AppError(404, 'Image not found. It may have been deleted.');
   }
 }
 

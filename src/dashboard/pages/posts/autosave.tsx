@@ -29,7 +29,7 @@ export const autosavePages: readonly Page[] = [
     answered(visit, async () => {
       const { deps, organization, form } = visit;
       const { title: typed, markdown, contentType, mark } = readFields(AutosaveForm, form);
-      if (mark === '') throw new AppError(400, 'The form has no mark.');
+      if (mark === '') throw new AppError(400, 'The form is incomplete. Reload the page.');
       const title = typed.trim() === '' ? UNTITLED : typed;
       const created = await createPost(deps, organization.id, { title, markdown, contentType }, mark);
       // An earlier request with this mark may have sent an older text.

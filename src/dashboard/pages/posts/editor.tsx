@@ -83,7 +83,7 @@ function resultOf(before: PostStatus, after: PostStatus): string {
   if (before === after) return after === 'published' ? 'Saved. The API returns the new text.' : 'Saved.';
   return after === 'published'
     ? 'Published. The API returns it from now on.'
-    : 'Back to a draft. The API no longer returns it.';
+    : 'Unpublished. The API no longer returns it.';
 }
 
 async function showNew(visit: MemberVisit, error?: AppError) {
@@ -303,7 +303,7 @@ async function previewOf(
 function EditorBar({ post: { status, contentType } }: { post: Post }) {
   return (
     <>
-      {contentType === 'linkedin_post' ? <Copy text="plain-text" label="Copy the text" /> : null}
+      {contentType === 'linkedin_post' ? <Copy text="plain-text" label="Copy text" /> : null}
       <button type="submit" form="post" class={status === 'draft' ? 'button' : 'button go'}>
         Save
       </button>

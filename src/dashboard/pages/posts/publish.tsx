@@ -46,7 +46,7 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
     const { post, path } = await requirePost(visit);
     const { schedule, isMoved } = await schedulePost(visit.deps, post.id, given);
     const time = formatInZone(new Date(schedule.publishAt), schedule.timeZone);
-    const moved = isMoved ? ' Clocks are set forward that night and skip the time you chose.' : '';
+    const moved = isMoved ? ' The clocks go forward that night, so the time you chose does not exist.' : '';
     return redirect(path, `Scheduled for ${time}.${moved}`, `${path}/schedule/cancel`);
   }),
 

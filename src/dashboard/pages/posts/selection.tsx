@@ -46,7 +46,7 @@ function describeBulk(action: BulkAction, { changed, unchanged, missing }: BulkR
   const parts = [
     `${past} ${counted(changed.length, 'post')}.`,
     unchanged > 0 && `${counted(unchanged, 'post')}: ${state}.`,
-    missing > 0 && `${counted(missing, 'post')}: deleted meanwhile.`,
+    missing > 0 && `${counted(missing, 'post')}: deleted in the meantime.`,
     action === 'delete' && 'Deleted posts stay in the trash for 30 days.',
   ];
   return parts.filter(Boolean).join(' ');

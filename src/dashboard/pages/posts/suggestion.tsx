@@ -34,7 +34,10 @@ export const suggestionPages: readonly Page[] = [
     const { choice, suggestedAt, seen } = readFields(ChoiceForm, form);
     if (suggestion === null) return redirect(path, 'The new version is gone. Nothing was changed.');
     if (suggestion.suggestedAt !== suggestedAt || post.updatedAt !== seen) {
-      return redirect(path, 'One of the versions changed meanwhile. Nothing was done: look again.');
+      return redirect(
+        path,
+        'One of the versions changed in the meantime. Nothing was saved. Compare them again.',
+      );
     }
     if (choice === undefined) throw new AppError(400, 'Choose which version to keep.');
     if (choice === 'take') {
@@ -56,7 +59,7 @@ export interface Shown {
 export async function requirePost({ deps, organization, params, base }: MemberVisit): Promise<Shown> {
   const found = await deps.db.read((tx) => readPost(tx, params.postId ?? ''));
   if (found?.organizationId !== organization.id) {
-    throw new AppError(404, 'There is no such post. It may have been deleted.');
+    throw new AppError(404, 'Post not found. It may have been deleted.');
   }
   return { post: found, path: `${base}/posts/${found.id}` };
 }

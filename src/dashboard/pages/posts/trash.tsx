@@ -58,7 +58,9 @@ export function restorePath(base: string, ids: readonly string[]): string | unde
 
 function describe({ restored, taken, missing }: Restored): string {
   const parts = [
-    restored > 0 || taken + missing === 0 ? `Restored ${counted(restored, 'post')}.` : 'Restored nothing.',
+    restored > 0 || taken + missing === 0
+      ? `Restored ${counted(restored, 'post')}.`
+      : 'Nothing was restored.',
     taken > 0 &&
       `Not restored: ${counted(taken, 'post')}, because an import created ${taken === 1 ? 'it' : 'them'} again. Delete the new one first.`,
     missing > 0 && `No longer in the trash: ${counted(missing, 'post')}.`,

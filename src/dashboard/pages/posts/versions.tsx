@@ -34,7 +34,7 @@ export const versionPages: readonly Page[] = [
 ];
 
 function noVersion(): AppError {
-  return new AppError(404, 'There is no such version. Tidings keeps the newest 100 versions of a post.');
+  return new AppError(404, 'Version not found. Tidings keeps the newest 100 versions of a post.');
 }
 
 async function showVersions(visit: MemberVisit) {
@@ -154,7 +154,7 @@ function Version({
 const actions: Readonly<Record<PostVersion['origin'], string>> = {
   edit: 'edited the post',
   restore: 'restored an earlier version',
-  suggestion: 'used the new version of the source',
+  suggestion: 'accepted the new version from the source',
   trigger: 'updated the draft',
   import: 'imported a new version',
 };

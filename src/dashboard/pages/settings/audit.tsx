@@ -56,8 +56,8 @@ async function showAudit(visit: MemberVisit): Promise<View> {
     <>
       <SettingsHead title="Audit log" visit={visit} current="settings/audit" />
       <p class="lede">
-        Who changed what, and from which address. Tidings keeps an event for{' '}
-        {retentionDaysOf[organization.plan]} days, and events of accounts for {ACCOUNT_RETENTION_DAYS} days.
+        Changes to this organization: who made them, when, and from which address. Tidings keeps events for{' '}
+        {retentionDaysOf[organization.plan]} days, and account events for {ACCOUNT_RETENTION_DAYS} days.
       </p>
       <FilterBar path={path} isFiltered={isFiltered}>
         <Select
@@ -84,10 +84,10 @@ async function showAudit(visit: MemberVisit): Promise<View> {
         <Empty>
           <p>
             {isFiltered
-              ? 'No event matches these filters.'
+              ? 'No events match these filters.'
               : before === undefined
                 ? 'No events yet. Changes to posts, keys, integrations, triggers and members appear here.'
-                : 'There are no older events.'}
+                : 'No older events.'}
           </p>
         </Empty>
       )}

@@ -115,8 +115,8 @@ async function showKeys(
       )}
       {isSentAgain ? (
         <p class="note" role="alert">
-          This form was sent before, so no other key was created. The first one is in the list; its value
-          can't be shown again. If you did not copy it, revoke it and create another.
+          This form was already submitted, so Tidings created no other key. The first key is in the list, but
+          Tidings can't show its value again. If you did not copy it, revoke it and create another.
         </p>
       ) : null}
       {isOwner ? (
@@ -236,7 +236,7 @@ function Outage({ trouble, isChange }: { trouble: AppError; isChange: boolean })
     <div class="note" role="alert">
       <p>
         <strong>
-          {isDown ? 'Unkey, which keeps the keys, does not respond.' : 'The keys cannot be shown.'}
+          {isDown ? 'Unkey, which stores the keys, does not respond.' : "Tidings can't show the keys."}
         </strong>{' '}
         {isDown ? 'No key is lost: all keys work again as soon as it responds.' : trouble.message}
       </p>

@@ -22,7 +22,7 @@ const permissions: Readonly<Record<Role, string>> = {
   owner: 'Also manages keys, integrations, members and settings',
 };
 
-const SHOWN_BEFORE = 'The link was shown before. Create another one if you need it.';
+const SHOWN_BEFORE = 'Tidings already showed this link. Create another one if you need it.';
 
 export const memberPages: readonly Page[] = [
   get(PATH, 'member', (visit) => showMembers(visit)),
@@ -90,7 +90,7 @@ function showPasswordLink(visit: MemberVisit, email: string, link: string) {
     visit,
     'Reset link',
     link,
-    `Send this link to ${email}, and to nobody else: whoever opens it chooses a new password and is signed in as ${email}. It works once, within 24 hours, and is shown only now. Earlier reset links no longer work.`,
+    `Send this link to ${email}, and to nobody else. Anyone who opens it can choose a new password and sign in as ${email}. It works once, within 24 hours, and is shown only now. Earlier reset links no longer work.`,
   );
 }
 

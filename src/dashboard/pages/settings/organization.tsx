@@ -25,7 +25,7 @@ export const organizationPages: readonly Page[] = [
   postForm(PATH, 'owner', SettingsForm, showSettings, async ({ deps, organization, base }, values) => {
     const { plan } = await changeOrganization(deps, organization.id, values);
     const isOther = plan !== organization.plan;
-    const then = isOther ? ` New log entries are kept for ${retentionDaysOf[plan]} days.` : '';
+    const then = isOther ? ` Tidings keeps new log entries for ${retentionDaysOf[plan]} days.` : '';
     return redirect(`${base}/settings`, `Saved.${then}`);
   }),
 ];
@@ -37,7 +37,9 @@ async function showSettings(visit: MemberVisit, error?: AppError) {
     'Settings',
     <>
       <SettingsHead title="Settings" visit={visit} current="settings" />
-      <p class="lede">The name of this organization, and how long its delivery log is kept.</p>
+      <p class="lede">
+        The name and the plan of this organization. The plan sets how long Tidings keeps log entries.
+      </p>
       {role === 'owner' ? <Settings visit={visit} log={log} error={error} /> : <Facts visit={visit} />}
       <h2>Delivery log</h2>
       <LogSize log={log} now={deps.clock.now()} retentionDays={retentionDaysOf[organization.plan]} />
@@ -57,7 +59,7 @@ function Settings(props: { visit: MemberVisit; log: LogForecast; error: AppError
         {...fields.name}
         hint={
           <>
-            The id in URLs stays <code>{organization.id}</code>.
+            The ID in URLs stays <code>{organization.id}</code>.
           </>
         }
       />
@@ -69,14 +71,14 @@ function Settings(props: { visit: MemberVisit; log: LogForecast; error: AppError
           hint: forecast(props.log, retentionDaysOf[value]),
         }))}
       >
-        <p class="hint">A change applies to new deliveries. Posts are kept for good.</p>
+        <p class="hint">A change applies to new deliveries. Tidings keeps posts until you delete them.</p>
       </Choice>
     </Form>
   );
 }
 
 function retention(plan: Plan): string {
-  return `${planNames[plan]}: log entries are kept for ${retentionDaysOf[plan]} days`;
+  return `${planNames[plan]}: Tidings keeps log entries for ${retentionDaysOf[plan]} days`;
 }
 
 function Facts({ visit: { organization } }: { visit: MemberVisit }) {
@@ -85,7 +87,7 @@ function Facts({ visit: { organization } }: { visit: MemberVisit }) {
     <dl class="card facts">
       <dt>Name</dt>
       <dd>{name}</dd>
-      <dt>Id in URLs</dt>
+      <dt>ID in URLs</dt>
       <dd>
         <code>{id}</code>
       </dd>
@@ -98,10 +100,10 @@ function Facts({ visit: { organization } }: { visit: MemberVisit }) {
 }
 
 function LogSize({ log, now, retentionDays }: { log: LogForecast; now: Date; retentionDays: number }) {
-  if (log.oldest === null) return <p class="dim">It is empty. Each delivery becomes an entry.</p>;
+  if (log.oldest === null) return <p class="dim">The log is empty. Each delivery adds an entry.</p>;
   return (
     <p>
-      It holds {log.isCapped ? 'more than ' : ''}
+      The log has {log.isCapped ? 'more than ' : ''}
       {counted(log.entries, 'entry', 'entries')}, the oldest from <When at={log.oldest} now={now} />. It will
       hold {forecast(log, retentionDays)}.
     </p>

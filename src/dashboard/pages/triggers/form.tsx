@@ -31,11 +31,11 @@ const template = (label: string, hint: string) =>
   });
 
 const filters = {
-  branch: list('Branches', 'Such as main, release/*. Empty: the default branch.'),
-  label: list('Labels', 'One of these is enough. Empty: with or without labels.'),
-  tag: list('Tags', 'Such as v2.*. Empty: every tag.'),
-  team: list('Teams', "A team's key, name or id. Empty: every team."),
-  project: list('Projects', "A project's name or id. Empty: every project."),
+  branch: list('Branches', 'Such as main, release/*. Leave empty for the default branch.'),
+  label: list('Labels', 'One match is enough. Leave empty to ignore labels.'),
+  tag: list('Tags', 'Such as v2.*. Leave empty for every tag.'),
+  team: list('Teams', "A team's key, name or id. Leave empty for every team."),
+  project: list('Projects', "A project's name or id. Leave empty for every project."),
 };
 
 export const TriggerForm = Type.Object({
@@ -50,7 +50,7 @@ export const TriggerForm = Type.Object({
   last: Type.String({
     label: 'Also create drafts of the last releases',
     subject: 'It',
-    hint: `How many, up to ${MAX_LAST}. They stay drafts even if the trigger publishes at once. Empty: none.`,
+    hint: `At most ${MAX_LAST}. They stay drafts even if the trigger publishes at once. Leave empty for none.`,
   }),
 });
 

@@ -124,7 +124,7 @@ export function Runs({
                 queued <When at={queuedAt} now={now} />
                 {nextAttemptAt && (
                   <>
-                    , next try <When at={nextAttemptAt} now={now} />
+                    , next retry <When at={nextAttemptAt} now={now} />
                   </>
                 )}
               </span>

@@ -78,7 +78,7 @@ async function requireTrigger({ deps, organization, params, base }: MemberVisit)
   return deps.db.read(async (tx) => {
     const trigger = await findTrigger(tx, triggerId);
     if (trigger?.organizationId !== organization.id || trigger.integrationId !== integrationId) {
-      throw new AppError(404, 'There is no such trigger. It may have been deleted.');
+      throw new AppError(404, 'Trigger not found. It may have been deleted.');
     }
     const integrationPath = `${base}/integrations/${integrationId}`;
     const runs = await listRuns(tx, { integrationId });
