@@ -286,7 +286,9 @@ describe('repositories', () => {
     const forced = Object.fromEntries(hiddenFields(html, `${path}/remove`));
     expect(forced).toEqual({ place: 'acme/lander', force: 'yes' });
     const removed = await visit(`${path}/remove`, forced);
-    expect(noticeOf(removed)).toContain('acme/lander is disconnected. Its webhook may still exist. Delete it at GitHub.');
+    expect(noticeOf(removed)).toContain(
+      'acme/lander is disconnected. Its webhook may still exist. Delete it at GitHub.',
+    );
     expect(await repositoriesOf()).toEqual(['acme/rocket']);
   });
 
