@@ -17,6 +17,38 @@ interface Setting {
   readonly help: string;
 }
 
+/** The settings of backups and of images have these in common. */
+const folderOrBucket = {
+  schema: Type.String({
+    minLength: 1,
+    maxLength: 4096,
+    pattern: '^(?!s3:)|^s3://[^\\s/?#]+(/[^\\s?#]*)?$',
+  }),
+  expected: 'a folder, or s3://bucket/prefix',
+};
+const bucket = {
+  endpoint: {
+    schema: Type.String({ pattern: '^https?://[^\\s/?#@]+/?$', maxLength: 2048 }),
+    expected: 'an http or https URL without a path',
+    help: 'S3-compatible store (default: AWS)',
+  },
+  region: {
+    schema: Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
+    expected: 'the name of a region, such as eu-central-1',
+    help: 'Region of the bucket',
+  },
+  accessKeyId: {
+    schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^\\S+$' }),
+    expected: 'the id of an access key',
+    help: 'Access key for the bucket',
+  },
+  secretAccessKey: {
+    schema: Type.String({ minLength: 1, maxLength: 512, pattern: '^\\S+$' }),
+    expected: 'a secret access key',
+    help: 'Secret of the access key',
+  },
+};
+
 /** Each setting with its variable, flag, bounds and words. `serve --help` is made from it. */
 export const settings = {
   HOST: {
@@ -121,12 +153,7 @@ export const settings = {
   },
   BACKUP_DIR: {
     flag: '--backup-dir <folder>',
-    schema: Type.String({
-      minLength: 1,
-      maxLength: 4096,
-      pattern: '^(?!s3:)|^s3://[^\\s/?#]+(/[^\\s?#]*)?$',
-    }),
-    expected: 'a folder, or s3://bucket/prefix',
+    ...folderOrBucket,
     help: 'Target of scheduled backups: a folder, or s3://bucket/prefix (default: no backups)',
   },
   BACKUP_SCHEDULE: {
@@ -145,36 +172,23 @@ export const settings = {
   },
   BACKUP_S3_ENDPOINT: {
     flag: '--backup-s3-endpoint <url>',
-    schema: Type.String({ pattern: '^https?://[^\\s/?#@]+/?$', maxLength: 2048 }),
-    expected: 'an http or https URL without a path',
-    help: 'S3-compatible store (default: AWS)',
+    ...bucket.endpoint,
   },
   BACKUP_S3_REGION: {
     flag: '--backup-s3-region <region>',
-    schema: Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
-    expected: 'the name of a region, such as eu-central-1',
-    help: 'Region of the bucket',
+    ...bucket.region,
   },
   BACKUP_S3_ACCESS_KEY_ID: {
     flag: '--backup-s3-access-key-id <id>',
-    schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^\\S+$' }),
-    expected: 'the id of an access key',
-    help: 'Access key for the bucket',
+    ...bucket.accessKeyId,
   },
   BACKUP_S3_SECRET_ACCESS_KEY: {
     flag: '--backup-s3-secret-access-key <key>',
-    schema: Type.String({ minLength: 1, maxLength: 512, pattern: '^\\S+$' }),
-    expected: 'a secret access key',
-    help: 'Secret of the access key',
+    ...bucket.secretAccessKey,
   },
   MEDIA_DIR: {
     flag: '--media-dir <folder>',
-    schema: Type.String({
-      minLength: 1,
-      maxLength: 4096,
-      pattern: '^(?!s3:)|^s3://[^\\s/?#]+(/[^\\s?#]*)?$',
-    }),
-    expected: 'a folder, or s3://bucket/prefix',
+    ...folderOrBucket,
     help: 'Folder or s3://bucket/prefix for images of posts (default: media in the data folder; with DATABASE_URL it must be s3://…)',
   },
   MEDIA_QUOTA_MB: {
@@ -186,27 +200,19 @@ export const settings = {
   },
   MEDIA_S3_ENDPOINT: {
     flag: '--media-s3-endpoint <url>',
-    schema: Type.String({ pattern: '^https?://[^\\s/?#@]+/?$', maxLength: 2048 }),
-    expected: 'an http or https URL without a path',
-    help: 'S3-compatible store (default: AWS)',
+    ...bucket.endpoint,
   },
   MEDIA_S3_REGION: {
     flag: '--media-s3-region <region>',
-    schema: Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
-    expected: 'the name of a region, such as eu-central-1',
-    help: 'Region of the bucket',
+    ...bucket.region,
   },
   MEDIA_S3_ACCESS_KEY_ID: {
     flag: '--media-s3-access-key-id <id>',
-    schema: Type.String({ minLength: 1, maxLength: 255, pattern: '^\\S+$' }),
-    expected: 'the id of an access key',
-    help: 'Access key for the bucket',
+    ...bucket.accessKeyId,
   },
   MEDIA_S3_SECRET_ACCESS_KEY: {
     flag: '--media-s3-secret-access-key <key>',
-    schema: Type.String({ minLength: 1, maxLength: 512, pattern: '^\\S+$' }),
-    expected: 'a secret access key',
-    help: 'Secret of the access key',
+    ...bucket.secretAccessKey,
   },
   CLIENT_IP_HEADER: {
     flag: '--client-ip-header <name>',
