@@ -8,6 +8,7 @@ import type { SecretBox } from './lib/secret-box.ts';
 import type { Ids } from './lib/text.ts';
 import type { Clock } from './lib/time.ts';
 import type { OpenProviderApi } from './providers/api.ts';
+import type { OpenReader } from './providers/reader.ts';
 
 /** The images of posts. */
 export interface MediaPlace {
@@ -37,6 +38,8 @@ export interface Deps {
   readonly providerUrls?: Readonly<Record<string, string>>;
   /** Opens a provider's API with a token. */
   readonly openProviderApi: OpenProviderApi;
+  /** Opens a reader of a provider's repositories, with a token or without. */
+  readonly openReader: OpenReader;
   /** The start of links, without a trailing slash. A function, because `PORT=0` gets its port only after listening. */
   readonly publicUrl: () => string;
   readonly media: MediaPlace;

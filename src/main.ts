@@ -29,7 +29,7 @@ import { addProcessMetrics } from './operate/metrics.ts';
 import { createReadiness, STOPPING } from './operate/readiness.ts';
 import { type OpenDatabase, openSharedDatabase } from './operate/shared-database.ts';
 import { findPublicUrl, newProcessName, trackUptime, type Uptime } from './operate/uptime.ts';
-import { providerApis, providerOf, providers } from './providers/index.ts';
+import { providerApis, providerOf, providers, repositoryReaders } from './providers/index.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
 const DRAIN_MS = 8_000;
@@ -85,6 +85,7 @@ export async function openServices(
     fetch: (request) => fetchWithoutRedirects(request),
     providerUrls: config.providerApis,
     openProviderApi: providerApis(config.providerApis),
+    openReader: repositoryReaders(config.providerApis),
     publicUrl: () => publicUrl,
     media: mediaPlaceOf(config),
     async close() {

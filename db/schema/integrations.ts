@@ -16,6 +16,14 @@ const PROVIDER_IDS = ['github', 'linear', 'forgejo'] as const;
 
 export const EVENT_TYPES = ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'] as const;
 
+interface RangeCommit {
+  sha: string;
+  subject: string;
+  breaking: string | null;
+  author: string | null;
+  url: string | null;
+}
+
 /** A connected provider. Secrets are encrypted under the key of the data folder, never in the clear. */
 export const integrations = sqliteTable(
   'integrations',
@@ -32,6 +40,8 @@ export const integrations = sqliteTable(
     token: blob({ mode: 'buffer' }),
     /** Time of the last check for missed deliveries. */
     missedCheckedAt: text('missed_checked_at'),
+    /** Events are read from the provider's API; no webhook exists. */
+    isPolled: integer('is_polled', { mode: 'boolean' }).notNull().default(false),
     createdAt: text('created_at').notNull(),
   },
   (table) => [index('integrations_by_organization').on(table.organizationId, table.createdAt)],
@@ -79,6 +89,113 @@ export const hooks = sqliteTable(
   (table) => [primaryKey({ columns: [table.integrationId, table.placeId] })],
 );
 
+/** The progress of polling: one row for each repository of a polled integration. */
+export const polls = sqliteTable(
+  'polls',
+  {
+    repositoryId: text('repository_id')
+      .primaryKey()
+      .references(() => repositories.id, { onDelete: 'cascade' }),
+    integrationId: partOf('integration_id', () => integrations.id),
+    /** What was seen last: entity tags, and the commit of the default branch. Null before the first poll. */
+    cursor: text({ mode: 'json' }).$type<Record<string, string | null>>(),
+    /** The earliest time of the next poll, in milliseconds since 1970. */
+    dueAt: integer('due_at').notNull(),
+    /** The last poll that succeeded. */
+    polledAt: text('polled_at'),
+    /** Why the last poll failed; null when it did not. */
+    problem: text(),
+    /** Failures in a row. */
+    attempts: integer().notNull(),
+  },
+  (table) => [index('polls_by_integration').on(table.integrationId), index('polls_due').on(table.dueAt)],
+);
+
+/** A person's request to read the history of a repository. */
+export const histories = sqliteTable(
+  'histories',
+  {
+    id: text().primaryKey(),
+    integrationId: partOf('integration_id', () => integrations.id),
+    repositoryId: text('repository_id')
+      .notNull()
+      .references(() => repositories.id, { onDelete: 'cascade' }),
+    /** The trigger that makes the posts. */
+    triggerId: text('trigger_id').notNull(),
+    /** Read releases since then, ISO 8601; null: as far back as there are any. */
+    since: text(),
+    /** The maximum number of releases; null: all. */
+    releases: integer(),
+    /** Publish the posts, as the person asked. */
+    publish: integer({ mode: 'boolean' }).notNull(),
+    status: text({ enum: ['queued', 'done', 'failed', 'stopped'] }).notNull(),
+    /** Where reading goes on; null at the start. */
+    cursor: text({ mode: 'json' }).$type<Record<string, string | null>>(),
+    /** How many releases were found so far, and how many of them are read. */
+    found: integer().notNull(),
+    read: integer().notNull(),
+    /** Why reading pauses or failed; null when it did not. */
+    problem: text(),
+    /** The earliest time to go on, in milliseconds since 1970. */
+    dueAt: integer('due_at').notNull(),
+    attempts: integer().notNull(),
+    createdAt: text('created_at').notNull(),
+    endedAt: text('ended_at'),
+  },
+  (table) => [
+    index('histories_by_integration').on(table.integrationId, table.createdAt),
+    index('histories_due').on(table.dueAt).where(sql`${table.status} = 'queued'`),
+    check('histories_status', sql`${table.status} in ('queued', 'done', 'failed', 'stopped')`),
+  ],
+);
+
+/**
+ * The commits of releases, by the commit graph of the provider. A release without a row, or whose commits are unknown,
+ * consists of what reached its branch between the release before it and itself.
+ */
+export const releaseRanges = sqliteTable(
+  'release_ranges',
+  {
+    integrationId: partOf('integration_id', () => integrations.id),
+    repositoryId: text('repository_id').notNull(),
+    tag: text().notNull(),
+    /** The release before it in the graph; null for the first. */
+    previousTag: text('previous_tag'),
+    /** Oldest first; null until they are known, and when the provider cannot tell. */
+    commits: text({ mode: 'json' }).$type<RangeCommit[]>(),
+    /** `queued` until the provider was asked. */
+    status: text({ enum: ['queued', 'known', 'unknown'] }).notNull(),
+    /** The earliest time of the next attempt, in milliseconds since 1970. */
+    dueAt: integer('due_at').notNull(),
+    attempts: integer().notNull(),
+    /** Why it is unknown. */
+    problem: text(),
+    createdAt: text('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.integrationId, table.repositoryId, table.tag] }),
+    index('release_ranges_due').on(table.dueAt).where(sql`${table.status} = 'queued'`),
+    check('release_ranges_status', sql`${table.status} in ('queued', 'known', 'unknown')`),
+  ],
+);
+
+/** The GitHub App of an integration. Its webhook serves all repositories of the installation. */
+export const githubApps = sqliteTable('github_apps', {
+  integrationId: text('integration_id')
+    .primaryKey()
+    .references(() => integrations.id, { onDelete: 'cascade' }),
+  appId: integer('app_id').notNull(),
+  /** As it stands in the URL of its page. */
+  slug: text().notNull(),
+  /** The page of the App. */
+  url: text().notNull(),
+  /** Encrypted. */
+  privateKey: blob('private_key', { mode: 'buffer' }).notNull(),
+  /** Null until somebody installed it. */
+  installationId: integer('installation_id'),
+  createdAt: text('created_at').notNull(),
+});
+
 // The next two tables refer to no other: the log outlives a disconnected integration. Times that are compared are
 // milliseconds since 1970.
 
@@ -124,6 +241,8 @@ export const deliveries = sqliteTable(
     sameBodyAs: text('same_body_as'),
     /** The replayed entry. */
     replayOf: text('replay_of'),
+    /** Read from the provider's API, not delivered by a webhook. */
+    isPolled: integer('is_polled', { mode: 'boolean' }).notNull().default(false),
     durationMs: integer('duration_ms').notNull(),
     retentionDays: integer('retention_days').notNull(),
     createdAt: text('created_at').notNull(),

@@ -46,6 +46,8 @@ export const triggerEvents = sqliteTable(
     isMatch: integer('is_match', { mode: 'boolean' }).notNull(),
     /** Its post is a draft even if the trigger publishes. */
     draftOnly: integer('draft_only', { mode: 'boolean' }).notNull(),
+    /** Its post is published even if the trigger makes drafts: a person asked for that. */
+    publish: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.triggerId, table.repositoryId, table.type, table.key] })],
 );

@@ -127,6 +127,8 @@ export type EventFacts = {
 export interface Arrival {
   /** A person asked for it: its post is a draft even if the trigger publishes. */
   draftOnly: boolean;
+  /** A person asked for its post to be published: it is, even if the trigger makes drafts. */
+  publish: boolean;
 }
 
 /** The events of one source, and which of them one trigger may make posts of. */

@@ -143,7 +143,7 @@ const statements = prepared((db) => {
       .where(and(eq(events.integrationId, integrationId), isEvent(events)))
       .prepare(),
     arrival: db
-      .select({ draftOnly: triggerEvents.draftOnly })
+      .select({ draftOnly: triggerEvents.draftOnly, publish: triggerEvents.publish })
       .from(triggerEvents)
       .where(
         and(

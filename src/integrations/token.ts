@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { ALL_PUBLIC_TEAMS, MAX_TOKEN_LENGTH, type Place, type ProviderApi } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
+import type { RepositoryReader } from '../providers/reader.ts';
 import { getWithHooks, type Hook, insertHooks, listHooks, updateHook } from './hook-store.ts';
 import { getAdministrable, type HookWork, makeAndPing, newHook, urlOf } from './hooks.ts';
 import { type ConnectedPlace, type Integration, recordChange } from './model.ts';
@@ -30,6 +31,17 @@ export async function findApi(
   const sealed = (await db.read((tx) => findSealedIntegration(tx, id)))?.token ?? null;
   const token = sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(id)));
   return token === null ? null : openProviderApi(type, token);
+}
+
+/** A reader with the integration's token, or without one. */
+export async function openReaderOf(
+  { db, secrets, openReader }: Pick<Deps, 'db' | 'secrets' | 'openReader'>,
+  { id, type }: HookWork['integration'],
+  signal?: AbortSignal,
+): Promise<RepositoryReader> {
+  const sealed = (await db.read((tx) => findSealedIntegration(tx, id)))?.token ?? null;
+  const token = sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(id)));
+  return openReader(type, token, signal);
 }
 
 /** Headers for images of an integration's provider, with its token. None without a token that can be decrypted. */

@@ -5,6 +5,7 @@ import { forgejo } from './forgejo/provider.ts';
 import { github } from './github/provider.ts';
 import { linear } from './linear/provider.ts';
 import { eventOf, type Payload, type ProcessedDelivery, type Provider } from './provider.ts';
+import type { OpenReader } from './reader.ts';
 
 const list = [github, linear, forgejo] as const;
 
@@ -48,6 +49,16 @@ export function providerApis(urls: Readonly<Record<string, string>>): OpenProvid
     const url = urls[type];
     if (api !== null && url !== undefined) return await api.open(url, token, { signal });
     throw new AppError(400, `${name} takes no token: set up its webhooks by hand`);
+  };
+}
+
+/** Readers of the providers at these base URLs. */
+export function repositoryReaders(urls: Readonly<Record<string, string>>): OpenReader {
+  return async (type, token, signal) => {
+    const { reader, name } = providerOf(type);
+    const url = urls[type];
+    if (reader !== null && url !== undefined) return await reader.open(url, token, { signal });
+    throw new AppError(400, `Tidings cannot read repositories of ${name}`);
   };
 }
 

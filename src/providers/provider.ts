@@ -7,6 +7,7 @@ import { parseTime } from '../lib/time.ts';
 import { findProblem } from '../lib/validation.ts';
 import type { ApiSupport } from './api.ts';
 import type { IntegrationType } from './index.ts';
+import type { ReaderSupport } from './reader.ts';
 
 // The interface of a provider, and the parts that all share: signing a delivery, reading its payload.
 
@@ -30,6 +31,8 @@ export interface Provider<Id extends string = string> extends ReturnType<typeof 
   placeName(text: string, apiUrl: string | undefined): string;
   /** How its webhooks are managed with a token; null: a person sets them up. */
   readonly api: ApiSupport | null;
+  /** How its repositories are read, for history and polling; null: they cannot be. */
+  readonly reader: ReaderSupport | null;
   /** The events that it sends and Tidings knows, by the provider's name. All others are ignored. */
   readonly events: Readonly<Record<string, EventHandler>>;
   /** The events that triggers can listen to, each with the provider's events that its drafts are made of. */

@@ -305,6 +305,7 @@ function openEntry(
     bodyHash: null,
     sameBodyAs: null,
     replayOf: null,
+    isPolled: false,
     headers: null,
     durationMs: 0,
     retentionDays: retentionDaysOf[integration.plan],

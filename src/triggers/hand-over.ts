@@ -52,7 +52,8 @@ export async function handOver(
       isUsed ||= isMatch;
       const key = { triggerId, repositoryId, type: event.type, key: event.key };
       // An edit makes no post, but it may make an event match that arrived before.
-      if (!isEdit(delivery, event)) await recordArrival(tx, { ...key, isMatch, draftOnly: false });
+      if (!isEdit(delivery, event))
+        await recordArrival(tx, { ...key, isMatch, draftOnly: false, publish: false });
       else if (isMatch) await recordMatch(tx, key);
     }
     const scopes = versions.map((each) => kind.scopeOf(filters, each, repositoryId)).filter(isScope);

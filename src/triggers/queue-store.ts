@@ -3,7 +3,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { integrations } from '../../db/schema/integrations.ts';
 import { triggerEvents, triggerRuns, triggers } from '../../db/schema/triggers.ts';
-import type { Event } from '../events/model.ts';
+import type { Arrival, Event } from '../events/model.ts';
 import { backOffMs, type Trigger, type TriggerFilters, type TriggerOwner } from './model.ts';
 import { isOwnedBy } from './store.ts';
 
@@ -29,7 +29,7 @@ export async function listEnabledTriggers(
 /** Records that the event arrived, or that a person requested a draft of it. An earlier match stays. */
 export async function recordArrival(
   tx: WriteTx,
-  { repositoryId, ...arrival }: ArrivalKey & { isMatch: boolean; draftOnly: boolean },
+  { repositoryId, ...arrival }: ArrivalKey & Arrival & { isMatch: boolean },
 ): Promise<void> {
   await statements(tx).record.run({ ...arrival, repositoryId: repositoryId ?? '' });
 }
@@ -193,6 +193,7 @@ const statements = prepared((tx) => {
         set: {
           isMatch: sql`case when ${triggerEvents.isMatch} = 1 or excluded.is_match = 1 then 1 else 0 end`,
           draftOnly: sql`excluded.draft_only`,
+          publish: sql`excluded.publish`,
         },
       })
       .prepare(),

@@ -27,7 +27,7 @@ const MAX_DELIVERIES = 20_000;
 const PAGE = 250;
 
 /** A tried delivery counts as one that arrives while the trigger is enabled. */
-const ARRIVED = { draftOnly: false };
+const ARRIVED = { draftOnly: false, publish: false };
 
 /** A post that a trigger would make. */
 export interface RehearsedPost extends DraftText, Pick<Post, 'contentType' | 'status' | 'createdAt'> {
@@ -143,9 +143,9 @@ async function composePosts(
 ): Promise<RehearsedPost[]> {
   const { contentType, publish } = trigger;
   const posts: RehearsedPost[] = [];
-  for (const { scope, subject, material, until, draftOnly } of drafts) {
+  for (const { scope, subject, material, until, draftOnly, publish: isWanted } of drafts) {
     if (material === null) continue;
-    const status = publish && !draftOnly ? 'published' : 'draft';
+    const status = isWanted || (publish && !draftOnly) ? 'published' : 'draft';
     const text = await compose(recipeOf(trigger), material);
     posts.push({ scope, subject, contentType, status, createdAt: until, ...text });
   }

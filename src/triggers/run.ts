@@ -295,7 +295,7 @@ async function writePlanned(
   deps: Needs,
   { id: triggerId, organizationId, contentType, publish, event }: Trigger,
   scope: string,
-  { subject, material, eventKeys, until, draftOnly }: PlannedDraft,
+  { subject, material, eventKeys, until, draftOnly, publish: isWanted }: PlannedDraft,
   text: DraftText | null,
 ): Promise<Outcome> {
   if ((await findTrigger(tx, triggerId)) === null) return 'unchanged';
@@ -305,8 +305,8 @@ async function writePlanned(
     name: { triggerId, scope, subject },
     organizationId,
     contentType,
-    publish: publish && !draftOnly,
-    keepsDate: publish || draftOnly,
+    publish: isWanted || (publish && !draftOnly),
+    keepsDate: publish || draftOnly || isWanted,
     text,
     eventKeys,
     until,

@@ -85,7 +85,7 @@ async function requestReleases(
   for (const release of releases.slice(0, last)) {
     const { tag, branch, occurredAt: since, deliveryId } = release;
     const event = { triggerId, repositoryId: release.repositoryId, type: 'release', key: tag } as const;
-    await recordArrival(tx, { ...event, isMatch: true, draftOnly: true });
+    await recordArrival(tx, { ...event, isMatch: true, draftOnly: true, publish: false });
     const scope = branchScope(release.repositoryId, branch);
     await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
     const past = { integrationId, referenceId: deliveryId };

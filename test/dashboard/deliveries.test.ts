@@ -43,6 +43,7 @@ async function addEntries(...given: Partial<NewDelivery>[]): Promise<NewDelivery
       bodyHash: null,
       sameBodyAs: null,
       replayOf: null,
+      isPolled: false,
       headers: null,
       durationMs: 3,
       retentionDays: 7,

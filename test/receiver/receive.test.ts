@@ -64,6 +64,7 @@ describe('an accepted delivery', () => {
         count: 1,
         sameBodyAs: null,
         replayOf: null,
+        isPolled: false,
         headers: {
           'content-type': 'application/json',
           'x-github-event': 'ping',

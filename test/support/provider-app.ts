@@ -1,5 +1,5 @@
 import { connectWithToken } from '../../src/integrations/connect.ts';
-import { providerApis } from '../../src/providers/index.ts';
+import { providerApis, repositoryReaders } from '../../src/providers/index.ts';
 import { type GithubApi, startGithubApi } from './github-api/server.ts';
 import { type LinearApi, startLinearApi } from './linear-api/server.ts';
 import { appWithOrganization, type TestApp } from './test-app.ts';
@@ -23,6 +23,7 @@ export async function startProviderApp(
     ...options,
     organizations: ['org_a', 'org_b'],
     openProviderApi: (type, token) => providerApis({ github: github.url, linear: linear.url })(type, token),
+    openReader: (type, token) => repositoryReaders({ github: github.url })(type, token),
     publicUrl: () => started.publicUrl,
   });
   const github = startGithubApi({ clock: app.clock });

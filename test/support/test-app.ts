@@ -17,6 +17,7 @@ import { savePosts } from '../../src/posts/service.ts';
 import type { OpenProviderApi } from '../../src/providers/api.ts';
 import { providers } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
+import type { OpenReader } from '../../src/providers/reader.ts';
 import { fixedClock, type MovableClock } from './clock.ts';
 import { conformance } from './conformance.ts';
 import { openTestDatabase } from './database.ts';
@@ -48,6 +49,7 @@ interface Overrides {
   providers?: readonly Provider[];
   clock?: MovableClock;
   openProviderApi?: OpenProviderApi;
+  openReader?: OpenReader;
   publicUrl?: () => string;
   media?: MediaPlace;
   providerUrls?: Record<string, string>;
@@ -88,6 +90,8 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
     openProviderApi:
       overrides.openProviderApi ??
       (() => Promise.reject(new Error('this test has no stand-in for a provider'))),
+    openReader:
+      overrides.openReader ?? (() => Promise.reject(new Error('this test has no stand-in for a provider'))),
     publicUrl: overrides.publicUrl ?? (() => PUBLIC_URL),
     ...(overrides.providerUrls === undefined ? {} : { providerUrls: overrides.providerUrls }),
     media: overrides.media ?? { files: null, whyOff: 'This test has no place for images', quotaBytes: 0 },

@@ -69,6 +69,7 @@ CREATE TABLE deliveries (
   expires_at bigint NOT NULL,
   replay_of text COLLATE "C",
   headers text COLLATE "C",
+  is_polled bigint NOT NULL DEFAULT 0,
   CONSTRAINT deliveries_status CHECK (status in ('processed', 'ignored', 'duplicate', 'rejected', 'failed'))
 );
 CREATE INDEX deliveries_by_organization ON deliveries (organization_id, created_at, id);
@@ -202,7 +203,8 @@ CREATE TABLE integrations (
   previous_secret_until text COLLATE "C",
   token bytea,
   missed_checked_at text COLLATE "C",
-  created_at text COLLATE "C" NOT NULL
+  created_at text COLLATE "C" NOT NULL,
+  is_polled bigint NOT NULL DEFAULT 0
 );
 CREATE INDEX integrations_by_organization ON integrations (organization_id, created_at);
 
@@ -320,6 +322,66 @@ CREATE TABLE hooks (
   PRIMARY KEY (integration_id, place_id)
 );
 
+CREATE TABLE polls (
+  repository_id text COLLATE "C" PRIMARY KEY REFERENCES repositories ON DELETE CASCADE,
+  integration_id text COLLATE "C" NOT NULL REFERENCES integrations ON DELETE CASCADE,
+  cursor text COLLATE "C",
+  due_at bigint NOT NULL,
+  polled_at text COLLATE "C",
+  problem text COLLATE "C",
+  attempts bigint NOT NULL
+);
+CREATE INDEX polls_by_integration ON polls (integration_id);
+CREATE INDEX polls_due ON polls (due_at);
+
+CREATE TABLE histories (
+  id text COLLATE "C" PRIMARY KEY,
+  integration_id text COLLATE "C" NOT NULL REFERENCES integrations ON DELETE CASCADE,
+  repository_id text COLLATE "C" NOT NULL REFERENCES repositories ON DELETE CASCADE,
+  trigger_id text COLLATE "C" NOT NULL,
+  since text COLLATE "C",
+  releases bigint,
+  publish bigint NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  cursor text COLLATE "C",
+  found bigint NOT NULL,
+  read bigint NOT NULL,
+  problem text COLLATE "C",
+  due_at bigint NOT NULL,
+  attempts bigint NOT NULL,
+  created_at text COLLATE "C" NOT NULL,
+  ended_at text COLLATE "C",
+  CONSTRAINT histories_status CHECK (status in ('queued', 'done', 'failed', 'stopped'))
+);
+CREATE INDEX histories_by_integration ON histories (integration_id, created_at);
+CREATE INDEX histories_due ON histories (due_at) WHERE status = 'queued';
+
+CREATE TABLE release_ranges (
+  integration_id text COLLATE "C" NOT NULL REFERENCES integrations ON DELETE CASCADE,
+  repository_id text COLLATE "C" NOT NULL,
+  tag text COLLATE "C" NOT NULL,
+  previous_tag text COLLATE "C",
+  commits text COLLATE "C",
+  status text COLLATE "C" NOT NULL,
+  due_at bigint NOT NULL,
+  attempts bigint NOT NULL,
+  problem text COLLATE "C",
+  created_at text COLLATE "C" NOT NULL,
+  PRIMARY KEY (integration_id, repository_id, tag),
+  CONSTRAINT release_ranges_status CHECK (status in ('queued', 'known', 'unknown'))
+);
+CREATE INDEX release_ranges_due ON release_ranges (due_at) WHERE status = 'queued';
+
+CREATE TABLE github_apps (
+  integration_id text COLLATE "C" PRIMARY KEY REFERENCES integrations ON DELETE CASCADE,
+  app_id bigint NOT NULL,
+  slug text COLLATE "C" NOT NULL,
+  url text COLLATE "C" NOT NULL,
+  private_key bytea NOT NULL,
+  installation_id bigint,
+  created_at text COLLATE "C" NOT NULL
+);
+
 CREATE TABLE trigger_events (
   trigger_id text COLLATE "C" NOT NULL REFERENCES triggers ON DELETE CASCADE,
   repository_id text COLLATE "C" NOT NULL,
@@ -327,6 +389,7 @@ CREATE TABLE trigger_events (
   key text COLLATE "C" NOT NULL,
   is_match bigint NOT NULL,
   draft_only bigint NOT NULL,
+  publish bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (trigger_id, repository_id, type, key)
 );
 

@@ -32,6 +32,7 @@ export const forgejo: Provider<'forgejo'> = {
   // Tidings does not know where it runs.
   placeName: (text) => repositoryName(text, null),
   api: null,
+  reader: null,
   ...signing,
   // Forgejo signs the payload, also when it sends the payload in a form.
   isSigned: (body, signature, secret) => signing.isSigned(payloadOf(body), signature, secret),

@@ -11,6 +11,7 @@ export const github: Provider<'github'> = {
   name: 'GitHub',
   placeName: (text, apiUrl = 'https://api.github.com') =>
     repositoryName(text, new URL(webOf(apiUrl)).hostname),
+  reader: null,
   api: {
     async open(baseUrl, token, options) {
       const { githubApi } = await import('./api/index.ts');

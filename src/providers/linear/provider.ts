@@ -17,6 +17,7 @@ export const linear: Provider<'linear'> = {
   hasRepositories: false,
   sendsForms: false,
   requiresHttps: true,
+  reader: null,
   api: {
     async open(baseUrl, token, options) {
       const { linearApi } = await import('./api/index.ts');

@@ -41,7 +41,7 @@ export const release: TriggerKind = {
       const changes = event.data.notes === null ? await changesIn(events, branch, window, false) : {};
       const { repository } = event;
       const material = { repository, branch, release: event, previousTag, ...changes };
-      drafts.push({ ...draftOf(subject, [event], material), draftOnly: arrival.draftOnly });
+      drafts.push({ ...draftOf(subject, [event], material), ...arrival });
     }
     return drafts;
   },

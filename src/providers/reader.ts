@@ -1,0 +1,109 @@
+import type { IntegrationType } from './index.ts';
+import type { Payload } from './provider.ts';
+
+// Reading what a repository shipped through a provider's API, for history, for polling, and for the commits of a
+// release. What is read has the form of the provider's own webhook payloads, so that one path turns both into events.
+
+export interface ReaderSupport {
+  /** Loads the client on first use. `token` null reads public repositories. */
+  open(
+    baseUrl: string,
+    token: string | null,
+    options: { signal: AbortSignal | undefined },
+  ): Promise<RepositoryReader>;
+  /** How many requests an hour the provider's public server answers without a token; null: it does not say. */
+  anonymousPerHour: number | null;
+}
+
+/** A delivery that was read instead of sent. */
+export interface ReadDelivery {
+  /** The provider's name of the event. */
+  event: string;
+  /** As its webhook would send it. */
+  payload: Payload;
+}
+
+export interface RemoteRepository {
+  /** The provider's own id, which survives renames. */
+  providerId: number;
+  /** `owner/name`, as the provider writes it now. */
+  fullName: string;
+  defaultBranch: string;
+  isPrivate: boolean;
+}
+
+/** One page of a list. */
+export interface PageOf<Item> {
+  items: Item[];
+  /** Pass it to read the next page; null at the end. */
+  next: string | null;
+  /** The smallest of the times that the list is sorted by, as ISO 8601; null for an empty page. */
+  oldest: string | null;
+  /** Pass it to learn whether the page has changed; null where the provider sends none. */
+  etag: string | null;
+}
+
+/** `cursor`: `next` of the page before. `etag`: of an earlier answer; the result is null when nothing has changed. */
+export interface PageRequest {
+  cursor?: string | null;
+  etag?: string | null;
+}
+
+export interface RangeCommit {
+  sha: string;
+  /** The whole message. */
+  message: string;
+  /** A login, or else a name. */
+  author: string | null;
+  url: string | null;
+  /** When it was committed. ISO 8601. */
+  committedAt: string | null;
+}
+
+/** What the provider said about its limits with the last answer. Null: it did not say. */
+export interface RequestBudget {
+  limit: number | null;
+  remaining: number | null;
+  resetAt: Date | null;
+  /** Poll no more often than this, in milliseconds. */
+  pollMs: number | null;
+}
+
+/**
+ * Reads one provider on behalf of a token, or of nobody. Every method throws `ProviderProblem`: `rate-limited` says when
+ * to go on, `place-not-found` also stands for a private repository that the token cannot see.
+ */
+export interface RepositoryReader {
+  readonly type: IntegrationType;
+  readonly budget: RequestBudget;
+  /** By `owner/name`. */
+  getRepository(name: string): Promise<RemoteRepository>;
+  /** The published releases, newest first, each as its first delivery (`published`). */
+  listReleases(repository: RemoteRepository, request?: PageRequest): Promise<PageOf<ReadDelivery> | null>;
+  /** The merged pull requests of every branch, by their last change, newest first, each as the delivery of its merge. */
+  listMerged(repository: RemoteRepository, request?: PageRequest): Promise<PageOf<ReadDelivery> | null>;
+  /** The commit of a branch. Null when it has not changed. */
+  getHead(
+    repository: RemoteRepository,
+    branch: string,
+    etag?: string | null,
+  ): Promise<{ sha: string; etag: string | null } | null>;
+  /**
+   * The commits that `head` has and `base` lacks, oldest first; without `base` the whole history of `head`. Both are
+   * tags, branches or commits. Of too many the newest; `isCut` then.
+   */
+  listCommits(
+    repository: RemoteRepository,
+    base: string | null,
+    head: string,
+  ): Promise<{ commits: RangeCommit[]; isCut: boolean }>;
+  /** A push of these commits to the default branch, as the provider would deliver it. */
+  pushOf(repository: RemoteRepository, before: string, commits: readonly RangeCommit[]): ReadDelivery;
+}
+
+/** Opens a reader without a request. Throws `AppError` 400 for a provider that has none. */
+export type OpenReader = (
+  type: IntegrationType,
+  token: string | null,
+  signal?: AbortSignal,
+) => Promise<RepositoryReader>;
