@@ -6,7 +6,7 @@ import { requireToken, sealToken } from '../integrations/token.ts';
 import { invalidField } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import type { ContentType } from '../posts/model.ts';
-import { type IntegrationType, providerOf } from '../providers/index.ts';
+import { type IntegrationType, listProviders, providerOf, providers } from '../providers/index.ts';
 import { createTrigger } from '../triggers/service.ts';
 import { listTriggers } from '../triggers/store.ts';
 import { findOpenHistory, getHistory, type History, insertHistory, updateHistory } from './store.ts';
@@ -28,6 +28,23 @@ export interface HistoryRequest {
   publish: boolean;
   /** For a repository that is not public. Kept, encrypted, unless the integration has a token. */
   token?: string | undefined;
+}
+
+/** The provider of a repository's URL; GitHub for a name alone. Throws `AppError` 400 for a URL of none. */
+export function providerOfRepository({ providerUrls }: Pick<Deps, 'providerUrls'>, text: string) {
+  const known = providers.filter(({ reader }) => reader !== null);
+  const fits = known.find((provider) => {
+    try {
+      return provider.placeName(text, providerUrls?.[provider.id]) !== '';
+    } catch {
+      return false;
+    }
+  });
+  if (fits !== undefined) return fits.id;
+  throw invalidField(
+    'repository',
+    `must be OWNER/NAME or the URL of a repository at ${listProviders('or', known)}`,
+  );
 }
 
 /**
