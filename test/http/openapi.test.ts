@@ -97,6 +97,12 @@ test('the receiver tells its headers, bodies and statuses', () => {
     'X-Forgejo-Event',
     'X-Forgejo-Delivery',
     'X-Forgejo-Signature',
+    'X-Gitlab-Event',
+    'Idempotency-Key',
+    'webhook-signature',
+    'webhook-id',
+    'webhook-timestamp',
+    'X-Gitlab-Token',
   ]);
   expect(providerIds(receiver)).toEqual(providers.map(({ id }) => id));
 });

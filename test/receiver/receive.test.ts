@@ -185,7 +185,7 @@ describe('a refused delivery', () => {
       'Payload too large',
       'The body has more than 25 MiB',
     ],
-    ['an unknown provider', () => at(`gitlab/${own()}`), 400, 'Invalid webhook parameters', null],
+    ['an unknown provider', () => at(`bitbucket/${own()}`), 400, 'Invalid webhook parameters', null],
     ['a malformed id', () => at('github/org_a/a.b/c'), 400, 'Invalid webhook parameters', null],
     [
       'no repository',
