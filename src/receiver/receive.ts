@@ -181,7 +181,8 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
         status,
         title: result.title,
         reason: result.outcome === 'ignored' ? result.reason : null,
-        payload: { event: name, action, data },
+        // A test delivery, which some providers send as one of their events, is found by this name.
+        payload: { event: result.outcome === 'ping' ? 'ping' : name, action, data },
       } as const;
       await insertClaimed(tx, logged, now);
       return status;

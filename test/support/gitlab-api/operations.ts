@@ -165,7 +165,7 @@ function setHook(world: World, hook: StoredHook, body: Record<string, unknown>):
   const isBlocked = !world.allowLocal && /^(localhost|127\.|10\.|192\.168\.)/.test(host ?? '');
   if (host === undefined || isBlocked) throw new GitlabRefusal(422, { error: 'Invalid url given' });
   if (world.canSign && signing !== undefined && !/^whsec_[\w+/]{43}=$/.test(String(signing))) {
-    return refuse(422, { signing_token: ['must be a 32-byte key in base64 after whsec_'] });
+    refuse(422, { signing_token: ['must be a 32-byte key in base64 after whsec_'] });
   }
   // Another URL resets the token that a change leaves out.
   if (url !== hook.url) Object.assign(hook, { token: null, signingToken: null });
