@@ -67,7 +67,7 @@ function safe(markdown: string | null | undefined): string | null {
 function repositoryOf(material: Material) {
   const { repository } = material;
   if (repository === null) return null;
-  // A group of GitLab may hold others: `group/subgroup/name`.
+  // An owner may be a group in another: `group/subgroup/name`.
   const slash = repository.lastIndexOf('/');
   const [owner, name] = [repository.slice(0, slash), repository.slice(slash + 1)];
   return { fullName: repository, owner, name, url: repositoryUrl(material) };

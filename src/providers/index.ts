@@ -8,7 +8,7 @@ import { linear } from './linear/provider.ts';
 import { eventOf, type Payload, type ProcessedDelivery, type Provider } from './provider.ts';
 import type { OpenReader } from './reader.ts';
 
-const list = [github, linear, forgejo, gitlab] as const;
+const list = [github, gitlab, linear, forgejo] as const;
 
 /** Every provider. Another one is a folder beside these and an entry in the list. */
 export const providers: readonly Provider<IntegrationType>[] = list;
@@ -22,7 +22,7 @@ export function providerOf(type: IntegrationType): Provider<IntegrationType> {
   return provider;
 }
 
-/** All names in a sentence, such as "GitHub, Linear, and Forgejo". */
+/** All names in a sentence, such as "GitHub, GitLab, Linear, and Forgejo". */
 export function listProviders(
   conjunction: 'and' | 'or',
   some: readonly Pick<Provider, 'name'>[] = providers,

@@ -279,7 +279,7 @@ export interface Signing {
     deliveryId: string;
     body: string;
     secret: string;
-    now?: Date;
+    now: Date;
   }): Record<string, string>;
 }
 

@@ -148,8 +148,8 @@ export function changeOfIssue(issue: EventData['issue']): Change {
 function referenceOf({ sha, subject, url }: Commit): Reference {
   const number = numberOfCommit(subject);
   if (number === null) return { label: sha.slice(0, 7), url };
-  const [, repository, isGitlab] = COMMIT_ADDRESS.exec(url ?? '') ?? [];
+  const [, repository, dash] = COMMIT_ADDRESS.exec(url ?? '') ?? [];
   if (repository === undefined) return { label: `#${number}`, url: null };
-  if (!isGitlab) return { label: `#${number}`, url: `${repository}/pull/${number}` };
+  if (dash === undefined) return { label: `#${number}`, url: `${repository}/pull/${number}` };
   return { label: `!${number}`, url: `${repository}/-/merge_requests/${number}` };
 }

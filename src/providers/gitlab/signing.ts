@@ -53,7 +53,7 @@ export const signing: Signing = {
     return signatures.slice(0, MAX_SIGNATURES).some((each) => isEqual(each, expected));
   },
 
-  sign({ event, deliveryId, body, secret, now = new Date() }) {
+  sign({ event, deliveryId, body, secret, now }) {
     const signedAt = String(Math.floor(now.getTime() / 1000));
     return {
       'user-agent': 'GitLab/19.0.0',

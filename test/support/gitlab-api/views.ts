@@ -28,7 +28,7 @@ type User = Pick<SimpleUserSchema, 'id' | 'name' | 'username' | 'state' | 'avata
 type Known<T> = { [Key in keyof T as string extends Key ? never : Key]: T[Key] };
 type PartOf<T> = Partial<Known<T>>;
 
-export function userView({ web }: World, { id, username }: StoredUser): User {
+function userView({ web }: World, { id, username }: StoredUser): User {
   const name = username.charAt(0).toUpperCase() + username.slice(1);
   const avatar_url = `${web}/uploads/-/system/user/avatar/${id}/avatar.png`;
   return { id, username, name, state: 'active', avatar_url, web_url: `${web}/${username}` };

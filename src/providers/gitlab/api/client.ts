@@ -28,8 +28,6 @@ export interface Call {
   etag?: string | null;
 }
 
-export type GitlabClient = ReturnType<typeof openClient>;
-
 /** GitLab's REST API for a token, or without one. Every failure is a `ProviderProblem`. Never retries a failure. */
 export function openClient(
   baseUrl: string,
@@ -151,7 +149,7 @@ export function nextPage({ headers }: ApiResponse): number | null {
 }
 
 /** The route of a project. Throws `ProviderProblem` `place-not-found` for text that cannot be a project's name. */
-export function projectPath(place: string | null): string {
+function projectPath(place: string | null): string {
   if (place !== null && (isProjectName(place) || /^\d{1,15}$/.test(place))) {
     return `/projects/${encodeURIComponent(place)}`;
   }
