@@ -1,8 +1,9 @@
 import { ProviderProblem } from '../../api.ts';
 import type { PageOf, PageRequest, ReadDelivery, RepositoryReader, RequestBudget } from '../../reader.ts';
 import { type GithubOptions, openClient, repositoryPath } from './client.ts';
-import { commitReader, repositoryIn } from './commits.ts';
+import { commitReader } from './commits.ts';
 import { type Context, refusalOf } from './problems.ts';
+import { repositoryIn } from './pushes.ts';
 import { headOf, pullsOf, releasesOf } from './responses.ts';
 import { words } from './words.ts';
 

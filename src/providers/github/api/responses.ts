@@ -64,18 +64,29 @@ const Commit = Type.Object({
   commit: Type.Object({ message: Text, author: Nullable(Signature), committer: Nullable(Signature) }),
   /** Null, or without a login, when GitHub knows nobody with the address of the author. */
   author: Type.Optional(Nullable(Type.Object({ login: Type.Optional(Text) }))),
+  parents: Type.Array(Type.Object({ sha: SHA })),
 });
 const Comparison = Type.Object({
   total_commits: Type.Integer({ minimum: 0 }),
   commits: Type.Array(Commit),
 });
 
+const Activity = Type.Object({
+  before: SHA,
+  after: SHA,
+  timestamp: Text,
+  activity_type: Text,
+  actor: Type.Optional(Nullable(Type.Object({ login: Type.Optional(Text) }))),
+});
+
 export type Commit = Static<typeof Commit>;
+export type Activity = Static<typeof Activity>;
 
 export const releasesOf = (data: unknown) => checked(Type.Array(Release), data, 'releases');
 export const pullsOf = (data: unknown) => checked(Type.Array(Pull), data, 'pull requests');
 export const headOf = (data: unknown) => checked(Ref, data, 'a branch').object.sha;
 export const commitsOf = (data: unknown) => checked(Type.Array(Commit), data, 'commits');
+export const activityOf = (data: unknown) => checked(Type.Array(Activity), data, 'activity');
 export function comparisonOf(data: unknown): { commits: Commit[]; total: number } {
   const { commits, total_commits } = checked(Comparison, data, 'a comparison');
   return { commits, total: total_commits };
