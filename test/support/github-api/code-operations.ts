@@ -95,6 +95,7 @@ export const codeOperations: Record<string, Operation> = {
       const repository = context.repository();
       const code = codeOf(context);
       const basehead = context.params.basehead ?? '';
+      const path = encodeURI(basehead);
       const [base, head] = basehead.split('...').map((ref) => commitAt(code, ref));
       if (base === undefined || head === undefined) throw refusals.notFound();
       const mergeBase = mergeBaseOf(code, base.sha, head.sha);
@@ -106,11 +107,11 @@ export const codeOperations: Record<string, Operation> = {
       const { items, headers } = isPaged
         ? pageOf(ahead, context.url)
         : { items: ahead.slice(-MAX_COMPARED), headers: {} };
-      const [page, api] = [`${pageUrlOf(repository)}/compare/${basehead}`, context.world.url];
+      const [page, api] = [`${pageUrlOf(repository)}/compare/${path}`, context.world.url];
       const status =
         ahead.length > 0 ? (behind > 0 ? 'diverged' : 'ahead') : behind > 0 ? 'behind' : 'identical';
       const body = {
-        url: `${api}/repos/${repository.name}/compare/${basehead}`,
+        url: `${api}/repos/${repository.name}/compare/${path}`,
         html_url: page,
         permalink_url: `${pageUrlOf(repository)}/compare/${base.sha.slice(0, 7)}...${head.sha.slice(0, 7)}`,
         diff_url: `${page}.diff`,

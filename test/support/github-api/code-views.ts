@@ -15,7 +15,8 @@ export const seconds = (iso: string) => `${new Date(iso).toISOString().slice(0, 
 export function accountView(login: string) {
   const digest = new Bun.CryptoHasher('sha1').update(login).digest();
   const type = login.endsWith('[bot]') ? 'Bot' : 'User';
-  return { ...sampleAccount(login, 1 + (digest.readUInt32BE() % 90_000_000)), type };
+  const account = sampleAccount(encodeURIComponent(login), 1 + (digest.readUInt32BE() % 90_000_000));
+  return { ...account, login, type };
 }
 
 /** The same in responses and in webhooks. */
@@ -92,7 +93,7 @@ export function pullView(repository: Named, pull: StoredPull, view: object) {
     assignees: [],
     requested_reviewers: [],
     requested_teams: [],
-    labels: labels.map((label) => sampleLabel(api, label, 'd73a4a')),
+    labels: labels.map((label) => ({ ...sampleLabel(api, label, 'd73a4a'), description: '' })),
     milestone: null,
     draft: false,
     head: branch(headBranch, headSha),
@@ -161,7 +162,7 @@ export function pushedCommitView(repository: Named, commit: StoredCommit) {
 export function refView(repository: Named, ref: string, sha: string) {
   const api = apiUrlOf(repository);
   const object = { sha, type: 'commit', url: `${api}/git/commits/${sha}` };
-  return { ref: `refs/${ref}`, node_id: nodeId('Ref', 1), url: `${api}/git/refs/${ref}`, object };
+  return { ref: `refs/${ref}`, node_id: nodeId('Ref', 1), url: encodeURI(`${api}/git/refs/${ref}`), object };
 }
 
 export function activityView({ id, before, after, ref, at, type, actor }: StoredActivity) {

@@ -84,8 +84,8 @@ export function startGithubApi(options: GithubApiOptions = {}): GithubApi {
       etag: request.headers.get('if-none-match'),
     });
     const text = body === undefined ? null : JSON.stringify(body);
-    // The description lacks the redirect for a change in a renamed repository, and 304 for most routes.
-    if (status !== 307 && status !== 304)
+    // The description lacks most redirects for a renamed repository, and 304 for most routes.
+    if (![301, 304, 307].includes(status))
       broken.push(...responseViolations(received, status, parsed(text ?? '')));
     violations.push(...broken);
     record.status = broken.length > 0 ? 500 : status;
