@@ -9,7 +9,7 @@ export const pageUrlOf = ({ name }: Named) => `https://github.com/${name}`;
 const apiUrlOf = ({ name }: Named) => `https://api.github.com/repos/${name}`;
 
 /** As GitHub writes times: without milliseconds. */
-export const seconds = (iso: string) => `${new Date(iso).toISOString().slice(0, 19)}Z`;
+const seconds = (iso: string) => `${new Date(iso).toISOString().slice(0, 19)}Z`;
 
 /** An account, whose number follows from its login. */
 export function accountView(login: string) {
@@ -18,6 +18,8 @@ export function accountView(login: string) {
   const account = sampleAccount(encodeURIComponent(login), 1 + (digest.readUInt32BE() % 90_000_000));
   return { ...account, login, type };
 }
+
+export const emailOf = (login: string) => `${login.replaceAll(/[^\w-]/g, '')}@acme.test`;
 
 /** The same in responses and in webhooks. */
 export function releaseView(repository: Named, release: StoredRelease) {

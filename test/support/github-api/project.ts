@@ -10,6 +10,7 @@ import {
   type StoredPull,
   type StoredRelease,
 } from './code.ts';
+import { emailOf } from './code-views.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import type { StoredAttempt, StoredRepository } from './state.ts';
 import { pullDelivery, pushDelivery, releaseDelivery } from './webhooks.ts';
@@ -18,7 +19,7 @@ import { pullDelivery, pushDelivery, releaseDelivery } from './webhooks.ts';
 // would send of it. A test sends them, keeps them, or repeats them.
 
 /** A message alone, or more. */
-export type NewCommit = string | { message: string; author?: Partial<Person>; paths?: readonly string[] };
+type NewCommit = string | { message: string; author?: Partial<Person>; paths?: readonly string[] };
 
 /** `at`: ISO 8601; now by default. `by`: a login; `ann` by default. */
 export type Happening = { at?: string; by?: string } & (
@@ -261,6 +262,6 @@ export interface Moment {
 /** Everybody's full name differs from the login, as most people's do. */
 const personOf = (login: string): Person => ({
   name: `${login} of Acme`,
-  email: `${login}@acme.test`,
+  email: emailOf(login),
   login,
 });

@@ -50,10 +50,7 @@ export async function startReading(
 }
 
 /** The event of a delivery, read or sent; null for one that is ignored. */
-export function eventIn({
-  event,
-  payload,
-}: Omit<ReadDelivery, 'payload'> & { payload: Payload }): Event | null {
+function eventIn({ event, payload }: Omit<ReadDelivery, 'payload'> & { payload: Payload }): Event | null {
   const result = parseEvent(github, event, payload);
   if (result.outcome !== 'processed') return null;
   const { action, data } = result.processed;

@@ -1,7 +1,7 @@
 import { sceneOf } from '../../../src/providers/github/sample-objects.ts';
 import type { StoredActivity, StoredCommit, StoredPull, StoredRelease } from './code.ts';
 import { NO_COMMIT } from './code.ts';
-import { accountView, pageUrlOf, pullView, pushedCommitView, releaseView } from './code-views.ts';
+import { accountView, emailOf, pageUrlOf, pullView, pushedCommitView, releaseView } from './code-views.ts';
 import type { Delivery } from './deliver.ts';
 import type { Moment } from './project.ts';
 import type { StoredRepository } from './state.ts';
@@ -68,7 +68,7 @@ export function pushDelivery(
       master_branch: repository.defaultBranch,
       stargazers: 42,
     },
-    pusher: { name: actor, email: `${actor}@acme.test` },
+    pusher: { name: actor, email: emailOf(actor) },
     sender,
     created: before === NO_COMMIT,
     deleted: false,
