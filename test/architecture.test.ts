@@ -62,6 +62,7 @@ const rooms = [
   'drafts',
   'triggers',
   'receiver',
+  'history',
   'users',
   'operate',
   'reference',

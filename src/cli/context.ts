@@ -64,8 +64,14 @@ export function isoTime(text: string): string {
   throw new InvalidArgumentError('It must be an ISO 8601 date or time, such as 2026-01-31.');
 }
 
-const SPAN = /^(\d{1,5})([mhd])$/;
-const SPAN_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: DAY_MS };
+const SPAN = /^(\d{1,5})([mhdwy])$/;
+const SPAN_MS: Record<string, number> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: DAY_MS,
+  w: 7 * DAY_MS,
+  y: 365 * DAY_MS,
+};
 
 /** A time as ISO 8601, or a span back from now: checked here, read by `sinceWhen`. */
 export function timeOrSpan(text: string): string {

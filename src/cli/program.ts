@@ -9,6 +9,7 @@ import { addCompletionCommand } from './completion.ts';
 import type { CliContext } from './context.ts';
 import { addDeliveryCommands } from './delivery.ts';
 import { examples, helpLayout } from './help.ts';
+import { addHistoryCommand } from './history.ts';
 import { addIntegrationCommands } from './integration.ts';
 import { addKeyCommands } from './key.ts';
 import { addMoveCommand } from './move.ts';
@@ -61,6 +62,7 @@ export function buildProgram(context: CliContext): Command {
   addAuditCommands(program, context);
   program.commandsGroup('Posts:');
   addPostCommands(program, context);
+  addHistoryCommand(program, context);
   addKeyCommands(program, context);
   program.commandsGroup('Webhooks:');
   addIntegrationCommands(program, context);

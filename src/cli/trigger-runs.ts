@@ -98,7 +98,8 @@ export function addRunCommands(group: Command, context: CliContext): void {
 }
 
 /** Composes drafts as the server does, in a thread with a time limit. */
-async function withComposer<Result>(work: (compose: Compose) => Promise<Result>): Promise<Result> {
+/** Work that composes drafts, in a thread of its own. */
+export async function withComposer<Result>(work: (compose: Compose) => Promise<Result>): Promise<Result> {
   const composer = threadedComposer();
   try {
     return await work(composer.compose);

@@ -32,6 +32,11 @@ export async function findDraftOfRepository(
 }
 
 /** Inserts the draft, or replaces its state. */
+/** How many posts a trigger has made, deleted ones included. */
+export function countDrafts(tx: ReadTx, triggerId: string): Promise<number> {
+  return tx.$count(drafts, eq(drafts.triggerId, triggerId));
+}
+
 export async function saveDraft(tx: WriteTx, row: DraftRow): Promise<void> {
   const { triggerId, scope, subject, ...state } = row;
   await tx

@@ -5,6 +5,7 @@ import { countExpired } from '../deliveries/count-store.ts';
 import { deleteExpiredClaims, deleteExpiredDeliveries, deleteExpiredResults } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
+import { readDueHistories } from '../history/read.ts';
 import { syncHooks } from '../integrations/sync.ts';
 import { imageAccess } from '../integrations/token.ts';
 import { copyImages } from '../media/copies.ts';
@@ -41,6 +42,8 @@ export function processJobs(
     // Each process collects the uses that it saw.
     { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
     // Each run is taken by one process.
+    // Each history is read by one process.
+    { name: 'read-histories', every: 1_000, run: (signal) => readDueHistories(deps, signal) },
     { name: 'run-triggers', every: 250, run: createTriggerWorker(deps, compose) },
     { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
   ];

@@ -22,9 +22,12 @@ export function providerOf(type: IntegrationType): Provider<IntegrationType> {
 }
 
 /** All names in a sentence, such as "GitHub, Linear, and Forgejo". */
-export function listProviders(conjunction: 'and' | 'or'): string {
+export function listProviders(
+  conjunction: 'and' | 'or',
+  some: readonly Pick<Provider, 'name'>[] = providers,
+): string {
   const format = new Intl.ListFormat('en', { type: conjunction === 'and' ? 'conjunction' : 'disjunction' });
-  return format.format(providers.map(({ name }) => name));
+  return format.format(some.map(({ name }) => name));
 }
 
 /** The events that a hook needs for these events of triggers; without any, for all that the provider has. Sorted. */

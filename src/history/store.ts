@@ -1,0 +1,82 @@
+import { and, asc, desc, eq, lte } from 'drizzle-orm';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { histories, integrations } from '../../db/schema/integrations.ts';
+import { AppError } from '../lib/app-error.ts';
+
+/** A person's request to read the history of a repository, and how far it got. */
+export type History = typeof histories.$inferSelect;
+
+/** What changes while a history is read. */
+export type HistoryChanges = Partial<
+  Pick<History, 'status' | 'cursor' | 'found' | 'read' | 'problem' | 'dueAt' | 'attempts' | 'endedAt'>
+>;
+
+export async function insertHistory(tx: WriteTx, history: History): Promise<void> {
+  await tx.insert(histories).values(history).run();
+}
+
+/** Changes a history that is not ended. False when it is, or was deleted. */
+export async function updateHistory(tx: WriteTx, id: string, changes: HistoryChanges): Promise<boolean> {
+  const isOpen = and(eq(histories.id, id), eq(histories.status, 'queued'));
+  const changed = await tx.update(histories).set(changes).where(isOpen).returning({ id: histories.id }).all();
+  return changed.length > 0;
+}
+
+/** Those of an organization, newest first; of all its integrations, or of one. */
+export async function listHistories(
+  tx: ReadTx,
+  organizationId: string,
+  { integrationId, limit = 20 }: { integrationId?: string | undefined; limit?: number } = {},
+): Promise<History[]> {
+  const rows = await tx
+    .select({ history: histories })
+    .from(histories)
+    .innerJoin(integrations, eq(integrations.id, histories.integrationId))
+    .where(
+      and(
+        eq(integrations.organizationId, organizationId),
+        integrationId === undefined ? undefined : eq(histories.integrationId, integrationId),
+      ),
+    )
+    .orderBy(desc(histories.createdAt), desc(histories.id))
+    .limit(limit)
+    .all();
+  return rows.map(({ history }) => history);
+}
+
+/** Throws `AppError` 404, also for another organization's. */
+export async function getHistory(tx: ReadTx, organizationId: string, id: string): Promise<History> {
+  const found = await tx
+    .select({ history: histories })
+    .from(histories)
+    .innerJoin(integrations, eq(integrations.id, histories.integrationId))
+    .where(and(eq(integrations.organizationId, organizationId), eq(histories.id, id)))
+    .get();
+  if (found !== undefined) return found.history;
+  throw new AppError(404, `There is no history ${id}`, { code: 'history_not_found' });
+}
+
+/** Null when it was deleted. */
+export async function findHistory(tx: ReadTx, id: string): Promise<History | null> {
+  return (await tx.select().from(histories).where(eq(histories.id, id)).get()) ?? null;
+}
+
+/** Those that may go on now, the oldest first. */
+export async function listDueHistories(tx: ReadTx, now: Date, limit: number): Promise<History[]> {
+  const isDue = and(eq(histories.status, 'queued'), lte(histories.dueAt, now.getTime()));
+  return tx.select().from(histories).where(isDue).orderBy(asc(histories.createdAt)).limit(limit).all();
+}
+
+/** The unfinished history of a repository for a trigger; null for none. */
+export async function findOpenHistory(
+  tx: ReadTx,
+  repositoryId: string,
+  triggerId: string,
+): Promise<History | null> {
+  const isOpen = and(
+    eq(histories.repositoryId, repositoryId),
+    eq(histories.triggerId, triggerId),
+    eq(histories.status, 'queued'),
+  );
+  return (await tx.select().from(histories).where(isOpen).get()) ?? null;
+}
