@@ -99,6 +99,15 @@ export interface RepositoryReader {
   ): Promise<{ commits: RangeCommit[]; isCut: boolean }>;
   /** A push of these commits to the default branch, as the provider would deliver it. */
   pushOf(repository: RemoteRepository, before: string, commits: readonly RangeCommit[]): ReadDelivery;
+  /**
+   * The pushes that brought the default branch from one commit to another, oldest first. Drafts can differ by how commits
+   * were pushed, so use this instead of `pushOf` where it exists. One push when the provider lists them no longer.
+   */
+  listPushes?(
+    repository: RemoteRepository,
+    before: string,
+    after: string,
+  ): Promise<{ pushes: ReadDelivery[]; isCut: boolean }>;
 }
 
 /** Opens a reader without a request. Throws `AppError` 400 for a provider that has none. */

@@ -11,7 +11,13 @@ export const github: Provider<'github'> = {
   name: 'GitHub',
   placeName: (text, apiUrl = 'https://api.github.com') =>
     repositoryName(text, new URL(webOf(apiUrl)).hostname),
-  reader: null,
+  reader: {
+    async open(baseUrl, token, options) {
+      const { githubReader } = await import('./api/reader.ts');
+      return githubReader(baseUrl, token, options);
+    },
+    anonymousPerHour: 60,
+  },
   api: {
     async open(baseUrl, token, options) {
       const { githubApi } = await import('./api/index.ts');

@@ -29,6 +29,7 @@ test('a failure of github.com names its status page, and the cause has the reque
     place: null,
     service: serviceAt('https://api.github.com', 'GitHub', 'X'),
     web,
+    token: 'for webhooks' as const,
     secrets: [''],
     clock: fixedClock(),
   };
@@ -47,6 +48,7 @@ test('an error that is not about GitHub is unchanged', () => {
       place: null,
       service: serviceAt(web, 'GitHub', 'X'),
       web,
+      token: 'for webhooks',
       secrets: [],
       clock: fixedClock(),
     }),

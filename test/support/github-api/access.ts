@@ -10,10 +10,26 @@ const SCOPES = {
 /** A level of the permission "Webhooks". */
 export type Access = keyof typeof SCOPES;
 
-/** The token of a request. Throws GitHub's 401. */
-export function tokenOf(authorization: string | null, tokens: ReadonlyMap<string, StoredToken>): StoredToken {
+export function isKnown(authorization: string | null, tokens: ReadonlyMap<string, StoredToken>): boolean {
+  return authorization !== null && tokens.has(valueIn(authorization));
+}
+
+const valueIn = (authorization: string) => authorization.replace(/^(token|bearer) /i, '');
+
+/** The permission that reading a repository needs. Everyone reads a public one. */
+export type Reading = 'metadata' | 'contents' | 'pull_requests';
+
+const NOBODY: StoredToken = { user: '', scopes: [] };
+
+/** The token of a request; with `isPublic` none is needed. Throws GitHub's 401. */
+export function tokenOf(
+  authorization: string | null,
+  tokens: ReadonlyMap<string, StoredToken>,
+  isPublic: boolean,
+): StoredToken {
+  if (authorization === null && isPublic) return NOBODY;
   if (authorization === null) throw refusals.requiresAuthentication();
-  const token = tokens.get(authorization.replace(/^(token|bearer) /i, ''));
+  const token = tokens.get(valueIn(authorization));
   if (token === undefined) throw refusals.badCredentials();
   return token;
 }
@@ -43,14 +59,33 @@ export function requireHooks(token: StoredToken, repository: StoredRepository, a
   if (!isAdmin) throw refusals.notFound();
 }
 
+/** Throws GitHub's 403 for a fine-grained token that lacks the permission. */
+export function requireReading(token: StoredToken, repository: StoredRepository, reading: Reading): void {
+  const isFree = !repository.isPrivate || reading === 'metadata' || token.scopes !== undefined;
+  if (!isFree && token.permissions?.[reading] === undefined) throw refusals.noPermission();
+}
+
+/** Whoever may write sees drafts of releases. */
+export function canWrite(token: StoredToken, { rights }: StoredRepository): boolean {
+  const right = rights[token.user];
+  const mayWrite =
+    token.scopes === undefined ? token.permissions?.contents === 'write' : token.scopes.includes('repo');
+  return mayWrite && (right === 'admin' || right === 'write');
+}
+
 /** GitHub's headers for the scopes of a token, and those that the route accepts. */
-export function accessHeaders(token: StoredToken | null, access: Access | null): Record<string, string> {
-  const permission = access === null ? 'metadata=read' : `repository_hooks=${access}`;
+export function accessHeaders(
+  token: StoredToken | null,
+  access: Access | null,
+  reading: Reading = 'metadata',
+): Record<string, string> {
+  const permission = access === null ? `${reading}=read` : `repository_hooks=${access}`;
   return {
     'x-accepted-github-permissions': permission,
-    ...(token?.scopes && {
-      'x-oauth-scopes': token.scopes.join(', '),
-      'x-accepted-oauth-scopes': access === null ? 'repo' : SCOPES[access].join(', '),
-    }),
+    ...(token?.scopes !== undefined &&
+      token !== NOBODY && {
+        'x-oauth-scopes': token.scopes.join(', '),
+        'x-accepted-oauth-scopes': access === null ? 'repo' : SCOPES[access].join(', '),
+      }),
   };
 }

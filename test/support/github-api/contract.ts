@@ -34,7 +34,7 @@ export const description = (await Bun.file(
 
 export interface ApiRequest {
   method: string;
-  /** Without the base URL's path, and without the query. */
+  /** Encoded, without the base URL's path, and without the query. */
   path: string;
   query: Record<string, string>;
   body: unknown;
@@ -54,9 +54,19 @@ export function routeOf(
     const [verb, template = ''] = route.split(' ');
     const pattern = new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
     const match = verb === method ? pattern.exec(path) : null;
-    if (match !== null) return { route, params: { ...match.groups } };
+    if (match === null) continue;
+    const params = Object.entries({ ...match.groups }).map(([name, value]) => [name, decoded(value)]);
+    return { route, params: Object.fromEntries(params) };
   }
   return null;
+}
+
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The ways in which a request breaks GitHub's description. */

@@ -7,6 +7,12 @@ import { join, resolve } from 'node:path';
 const ROUTES = [
   'GET /user/repos',
   'GET /repos/{owner}/{repo}',
+  'GET /repos/{owner}/{repo}/releases',
+  'GET /repos/{owner}/{repo}/pulls',
+  'GET /repos/{owner}/{repo}/git/ref/{ref}',
+  'GET /repos/{owner}/{repo}/commits',
+  'GET /repos/{owner}/{repo}/compare/{basehead}',
+  'GET /repos/{owner}/{repo}/activity',
   'GET /repos/{owner}/{repo}/hooks',
   'POST /repos/{owner}/{repo}/hooks',
   'GET /repos/{owner}/{repo}/hooks/{hook_id}',

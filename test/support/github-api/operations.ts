@@ -1,4 +1,5 @@
-import { type Access, canSee, requireHooks, wantsSso } from './access.ts';
+import { type Access, canSee, type Reading, requireHooks, wantsSso } from './access.ts';
+import { codeOperations } from './code-operations.ts';
 import type { Delivery } from './deliver.ts';
 import { changeConfig, changeHook, type HookBody, makeHook } from './hooks.ts';
 import { refusals } from './refusal.ts';
@@ -7,7 +8,7 @@ import { attemptPageOf, attemptView, hookView, pageOf, repositoryView } from './
 import { deliverSoon, type World } from './world.ts';
 
 /** The input of an operation. */
-interface Context {
+export interface Context {
   token: StoredToken;
   url: URL;
   params: Record<string, string>;
@@ -24,9 +25,11 @@ export interface Result {
   headers?: Record<string, string>;
 }
 
-interface Operation {
+export interface Operation {
   /** The level of the permission "Webhooks" that it needs; null for none. */
   access: Access | null;
+  /** Everyone may use it on a public repository, and on a private one with this permission. */
+  reads?: Reading;
   run(context: Context): Result;
 }
 
@@ -84,8 +87,10 @@ export const operations: Record<string, Operation> = {
       };
     },
   },
+  ...codeOperations,
   'GET /repos/{owner}/{repo}': {
     access: null,
+    reads: 'metadata',
     run: (context) => ({ status: 200, body: repositoryView(context.repository(), context.token.user) }),
   },
   'GET /repos/{owner}/{repo}/hooks': {

@@ -30,6 +30,9 @@ export const refusals = {
   badCredentials: () => new GithubRefusal(401, 'Bad credentials'),
   requiresAuthentication: () => new GithubRefusal(401, 'Requires authentication'),
   notFound: () => new GithubRefusal(404, 'Not Found'),
+  emptyRepository: () => new GithubRefusal(409, 'Git Repository is empty.'),
+  noCommonAncestor: (basehead: string) =>
+    new GithubRefusal(404, `No common ancestor between ${basehead.replace('...', ' and ')}.`),
   noPermission: () => new GithubRefusal(403, 'Resource not accessible by personal access token'),
   archived: () => new GithubRefusal(403, 'Repository was archived so is read-only.'),
   sso: (organization: string) =>

@@ -1,8 +1,11 @@
 import { type Clock, systemClock } from '../../../src/lib/time.ts';
-import { accessHeaders, tokenOf } from './access.ts';
-import { type ApiRequest, requestViolations, responseViolations, routeOf } from './contract.ts';
+import { accessHeaders, isKnown, requireReading, tokenOf } from './access.ts';
+import { noCode } from './code.ts';
+import { type ApiRequest, decoded, requestViolations, responseViolations, routeOf } from './contract.ts';
 import { deliver } from './deliver.ts';
 import { type Fault, type FaultCounts, planFaults, type Respond } from './faults.ts';
+import { type StoredImage, serveImages } from './images.ts';
+import { countRequests, type Limits } from './limits.ts';
 import { operations, type Result } from './operations.ts';
 import { GithubRefusal, refusals } from './refusal.ts';
 import type { RecordedRequest, StoredAttempt, StoredRepository, StoredToken } from './state.ts';
@@ -18,10 +21,14 @@ export interface GithubApi extends Disposable {
   /** By their values. Delete one to revoke it. */
   readonly tokens: Map<string, StoredToken>;
   readonly repositories: StoredRepository[];
+  /** 60 requests an hour without a token, 5,000 with one, and no secondary limit. A test may change them. */
+  readonly limits: Limits;
+  /** Adds an attachment. Returns its address, which redirects to a signed one that expires after five minutes. */
+  addImage(bytes: Uint8Array<ArrayBuffer>, about?: Partial<Omit<StoredImage, 'bytes'>>): string;
   /** The repository is the stored one: a test may change it. */
   addRepository(
     name: string,
-    about?: Partial<Omit<StoredRepository, 'name' | 'id' | 'hooks'>>,
+    about?: Partial<Omit<StoredRepository, 'name' | 'id' | 'hooks' | 'code'>>,
   ): StoredRepository;
   rename(repository: StoredRepository, name: string): void;
   /** Adds a classic token when it has `scopes`, else a fine-grained one. Returns its value. */
@@ -54,25 +61,32 @@ export function startGithubApi(options: GithubApiOptions = {}): GithubApi {
   const plan = planFaults();
 
   async function respond(request: Request): Promise<Response> {
+    const image = images.respond(request);
+    if (image !== null) return image;
     const url = new URL(request.url);
     const received = {
       method: request.method,
-      path: describedPath(world, decodeURIComponent(url.pathname.slice(basePath.length))),
+      path: describedPath(world, url.pathname.slice(basePath.length)),
       query: Object.fromEntries(url.searchParams),
       body: parsed(await request.text()),
       authorization: request.headers.get('authorization'),
     };
-    const record = { ...received, status: 0 };
+    const record = { ...received, path: decoded(received.path), status: 0 };
     requests.push(record);
     const fault = plan.next();
     const isBelow = url.pathname.startsWith(`${basePath}/`);
     const broken = isBelow ? requestViolations(received) : [`${url.pathname} is not below ${basePath}`];
     if (fault !== null && broken.length === 0) return fault(request);
 
-    const { status, body, headers } = respondTo(world, { ...received, url });
+    const { status, body, headers } = respondTo(world, {
+      ...received,
+      url,
+      etag: request.headers.get('if-none-match'),
+    });
     const text = body === undefined ? null : JSON.stringify(body);
-    // The description lacks the redirect for a change in a renamed repository.
-    if (status !== 307) broken.push(...responseViolations(received, status, parsed(text ?? '')));
+    // The description lacks most redirects for a renamed repository, and 304 for most routes.
+    if (![301, 304, 307].includes(status))
+      broken.push(...responseViolations(received, status, parsed(text ?? '')));
     violations.push(...broken);
     record.status = broken.length > 0 ? 500 : status;
     const type = text === null ? {} : { 'content-type': 'application/json; charset=utf-8' };
@@ -82,15 +96,22 @@ export function startGithubApi(options: GithubApiOptions = {}): GithubApi {
 
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: respond });
   const url = `http://127.0.0.1:${server.port}${basePath}`;
-  const world: World = { url, clock, allowLocal, tokens: new Map(), repositories: [], pending: new Set() };
+  const limits: Limits = { anonymous: 60, token: 5000, perMinute: Number.POSITIVE_INFINITY };
+  const budget = countRequests(limits, clock);
+  const tokens = new Map<string, StoredToken>();
+  const world: World = { url, clock, allowLocal, budget, tokens, repositories: [], pending: new Set() };
+  const images = serveImages(clock, (authorization) => isKnown(authorization, tokens));
 
   return {
     url,
     requests,
     violations,
-    tokens: world.tokens,
+    limits,
+    tokens,
     repositories: world.repositories,
     failNext: plan.add,
+    addImage: (bytes, about = {}) =>
+      new URL(images.add({ bytes, type: 'image/png', isPrivate: false, ...about }), url).href,
     ...outsideActions(world),
     [Symbol.dispose]() {
       void server.stop(true);
@@ -103,32 +124,52 @@ export function startGithubApi(options: GithubApiOptions = {}): GithubApi {
   };
 }
 
+interface Received extends ApiRequest {
+  url: URL;
+  authorization: string | null;
+  /** The header `if-none-match`. */
+  etag: string | null;
+}
+
 /** GitHub's response, a refusal included, with the headers of every response. */
-function respondTo(world: World, request: ApiRequest & { url: URL; authorization: string | null }): Result {
-  const { method, path, url, body } = request;
+function respondTo(world: World, request: Received): Result {
+  const { method, path, url, body, authorization } = request;
   const route = routeOf(method, path);
   const operation = operations[route?.route ?? ''];
   let token: StoredToken | null = null;
-  const headers = () => ({ ...LIMITS, ...accessHeaders(token, operation?.access ?? null) });
+  const headers = () => ({
+    ...VERSION,
+    ...world.budget.headers(authorization),
+    ...accessHeaders(token, operation?.access ?? null, operation?.reads),
+  });
   try {
-    const caller = tokenOf(request.authorization, world.tokens);
+    const caller = tokenOf(authorization, world.tokens, operation?.reads !== undefined);
     token = caller;
+    world.budget.take(authorization);
     if (route === null || operation === undefined) throw refusals.notFound();
-    const repository = () => repositoryAt(world, path, url.search, method, caller);
+    const repository = () => {
+      const found = repositoryAt(world, path, url.search, method, caller);
+      if (operation.reads !== undefined) requireReading(caller, found, operation.reads);
+      return found;
+    };
     const result = operation.run({ world, token: caller, url, params: route.params, body, repository });
-    return { ...result, headers: { ...headers(), ...result.headers } };
+    const tagged = method === 'GET' ? withEtag(result, request.etag) : result;
+    if (tagged.status === 304) world.budget.giveBack(authorization);
+    return { ...tagged, headers: { ...headers(), ...tagged.headers } };
   } catch (error) {
     if (!(error instanceof GithubRefusal)) throw error;
     return { status: error.status, body: error.body(), headers: { ...headers(), ...error.more.headers } };
   }
 }
 
-const LIMITS = {
-  'x-ratelimit-limit': '5000',
-  'x-ratelimit-remaining': '4999',
-  'x-ratelimit-reset': '1795234200',
-  'x-ratelimit-used': '1',
-  'x-ratelimit-resource': 'core',
+/** The result with its ETag, or 304 for a client that has it. */
+function withEtag(result: Result, known: string | null): Result {
+  const { body, headers } = result;
+  const etag = `W/"${new Bun.CryptoHasher('sha256').update(JSON.stringify([body, headers])).digest('hex')}"`;
+  return known === etag ? { status: 304, headers: { etag } } : { ...result, headers: { ...headers, etag } };
+}
+
+const VERSION = {
   'x-github-media-type': 'github.v3; format=json',
   'x-github-api-version-selected': '2022-11-28',
 };
@@ -141,7 +182,9 @@ function outsideActions(
     addRepository(name, about = {}) {
       const id = 1_296_269 + world.repositories.length;
       const usual = { formerNames: [], isPrivate: true, isArchived: false, wantsSso: false, rights: {} };
-      const repository: StoredRepository = { id, name, hooks: [], ...usual, ...about };
+      const defaultBranch = 'main';
+      const own = { id, name, hooks: [], code: noCode() };
+      const repository: StoredRepository = { ...own, defaultBranch, ...usual, ...about };
       world.repositories.push(repository);
       return repository;
     },

@@ -1,3 +1,5 @@
+import type { StoredCode } from './code.ts';
+
 /** A person's right in a repository. */
 type Right = 'admin' | 'write' | 'read';
 
@@ -11,6 +13,8 @@ export interface StoredRepository {
   /** True when its organization requires single sign-on for classic tokens. */
   wantsSso: boolean;
   rights: Record<string, Right>;
+  defaultBranch: string;
+  readonly code: StoredCode;
   readonly hooks: StoredHook[];
 }
 
@@ -52,7 +56,11 @@ export interface StoredToken {
   /** Of a classic token. */
   scopes?: readonly string[];
   /** Of a fine-grained token. */
-  permissions?: { repository_hooks?: 'read' | 'write' };
+  permissions?: {
+    repository_hooks?: 'read' | 'write';
+    contents?: 'read' | 'write';
+    pull_requests?: 'read' | 'write';
+  };
   /** The repositories that a fine-grained token was given; absent for all. */
   repositories?: readonly string[];
   /** True for a classic token that is authorized for single sign-on. */

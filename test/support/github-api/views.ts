@@ -25,6 +25,7 @@ export function repositoryView(repository: StoredRepository, user: string): obje
     // GitHub's example lacks what its own description requires.
     language: null,
     id: repository.id,
+    default_branch: repository.defaultBranch,
     private: repository.isPrivate,
     visibility: repository.isPrivate ? 'private' : 'public',
     archived: repository.isArchived,
@@ -94,9 +95,9 @@ export function attemptPageOf(attempts: readonly StoredAttempt[], url: URL) {
   };
 }
 
-const sizeOf = (url: URL) => Math.min(Number(url.searchParams.get('per_page') ?? 30), 100);
+export const sizeOf = (url: URL) => Math.min(Number(url.searchParams.get('per_page') ?? 30), 100);
 
-function nextLink(url: URL, name: string, value: string): Record<string, string> {
+export function nextLink(url: URL, name: string, value: string): Record<string, string> {
   const next = new URL(url);
   next.searchParams.set(name, value);
   return { link: `<${next}>; rel="next"` };

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../src/lib/time.ts';
 import { canSee, wantsSso } from './access.ts';
 import { type Delivery, deliver } from './deliver.ts';
+import type { countRequests } from './limits.ts';
 import { refusals } from './refusal.ts';
 import type { StoredHook, StoredRepository, StoredToken } from './state.ts';
 
@@ -11,6 +12,7 @@ export interface World {
   readonly clock: Clock;
   /** True when webhooks may have URLs of this machine. */
   readonly allowLocal: boolean;
+  readonly budget: ReturnType<typeof countRequests>;
   readonly tokens: Map<string, StoredToken>;
   readonly repositories: StoredRepository[];
   /** Deliveries on their way. */

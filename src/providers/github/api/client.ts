@@ -16,6 +16,8 @@ export interface GithubOptions {
   listingMs?: number;
   /** Aborts requests, as if GitHub did not answer. */
   signal?: AbortSignal | undefined;
+  /** Gets the headers of each response, also of refusals. */
+  onHeaders?: (headers: Headers) => void;
 }
 
 interface Page {
@@ -32,11 +34,12 @@ const HOOK = '/repos/{owner}/{repo}/hooks/{hook_id}';
 
 const Client = Octokit.plugin(paginateRest);
 
-/** Octokit for one token, with every failure turned into a `ProviderProblem`. Never retries. */
+/** Octokit for one token, or for nobody, with every failure turned into a `ProviderProblem`. Never retries. */
 export function openClient(
   baseUrl: string,
-  token: string,
-  { clock = systemClock, requestMs = 10_000, listingMs = 30_000, signal }: GithubOptions,
+  token: string | null,
+  purpose: 'for webhooks' | 'for reading',
+  { clock = systemClock, requestMs = 10_000, listingMs = 30_000, signal, onHeaders }: GithubOptions,
 ) {
   const service = serviceAt(
     baseUrl,
@@ -50,10 +53,10 @@ export function openClient(
   const request = apiFetch(service, { timeoutMs: requestMs, signal, maxRedirects: 3 });
   const octokit = new Client({
     baseUrl,
-    auth: token,
+    ...(token !== null && { auth: token }),
     userAgent: 'tidings',
     log,
-    request: { fetch: jsonFetch(service, request), log },
+    request: { fetch: jsonFetch(service, request, onHeaders), log },
   });
   octokit.hook.before('request', ({ headers }) => {
     headers['x-github-api-version'] = '2022-11-28';
@@ -64,7 +67,8 @@ export function openClient(
     place,
     service,
     web: webOf(baseUrl),
-    secrets: [token, secret],
+    token: token === null ? null : purpose,
+    secrets: [token ?? '', secret],
     clock,
   });
 
@@ -93,6 +97,19 @@ export function openClient(
     }
   }
 
+  /** As `ask`, for a branch, a tag or a commit; undefined when the repository has no such one. */
+  async function askPart<T>(context: Context, request: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await request();
+    } catch (error) {
+      // An empty repository refuses with 409, and 422 is for the number of an unknown commit.
+      const status = refusalOf(error, context.secrets)?.status ?? 0;
+      if (![404, 409, 422].includes(status)) throw problemOf(error, context);
+      await getRepository(context);
+      return undefined;
+    }
+  }
+
   function getRepository(context: Context) {
     const path = repositoryPath(context);
     return ask(context, async () =>
@@ -105,6 +122,7 @@ export function openClient(
     about,
     ask,
     askBelow,
+    askPart,
     getRepository,
 
     /** A request about a hook; null when the hook, or the part of it that `below` names, does not exist. */
@@ -151,9 +169,14 @@ export function hookPath(context: Context, hookId: string) {
 }
 
 /** Resolves with a JSON body, an empty one, or a status of 500 and more: a failing GitHub sends a page. */
-function jsonFetch(service: ApiService, request: ReturnType<typeof apiFetch>) {
+function jsonFetch(
+  service: ApiService,
+  request: ReturnType<typeof apiFetch>,
+  onHeaders?: (headers: Headers) => void,
+) {
   return async (url: string, init: RequestInit): Promise<Response> => {
     const { status, headers, text, json } = await request(url, init);
+    onHeaders?.(headers);
     if (text !== '' && status < 500 && json === undefined) {
       const type = headers.get('content-type')?.split(';')[0]?.slice(0, 100) ?? 'something';
       throw notTheApi(service, `it sent ${type} with status ${status}, not JSON`);

@@ -25,6 +25,7 @@ export function githubApi(
   const { octokit, about, ask, askBelow, askHook, getRepository, readPages } = openClient(
     baseUrl,
     token,
+    'for webhooks',
     options,
   );
 

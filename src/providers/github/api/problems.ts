@@ -43,7 +43,7 @@ export function problemOf(error: unknown, { secrets, clock, ...subject }: Contex
   const cause = new Error(`GitHub answered ${refusal.status}: ${refusal.reason} (request ${requestId})`);
   const retryAt = retryAtOf(refusal, clock);
   if (retryAt !== null) {
-    return new ProviderProblem('rate-limited', words.rateLimited(retryAt), { cause, retryAt });
+    return new ProviderProblem('rate-limited', words.rateLimited(subject, retryAt), { cause, retryAt });
   }
   if (refusal.status === 404 && subject.place === null) {
     return notTheApi(subject.service, 'it lists no repositories');
@@ -54,7 +54,10 @@ export function problemOf(error: unknown, { secrets, clock, ...subject }: Contex
 
 function meaningOf({ status, headers, reason }: Refusal, subject: Subject): [ProblemKind, string] {
   if (status >= 500) return ['provider-failed', words.failed(subject, status)];
-  if (status === 401) return ['bad-token', words.badToken(subject)];
+  if (status === 401) {
+    const sentence = subject.token === null ? words.tokenRequired : words.badToken;
+    return ['bad-token', sentence(subject)];
+  }
   if (status === 404) return ['place-not-found', words.noPlace(subject)];
   if (status === 403) {
     const sso = String(headers['x-github-sso'] ?? '');

@@ -13,6 +13,8 @@ const Repository = Type.Object({
   id: Type.Integer({ minimum: 1 }),
   /** Becomes part of routes, and is shown. */
   full_name: Type.String({ pattern: '^[\\w.-]{1,100}/[\\w.-]{1,100}$' }),
+  default_branch: Type.Optional(Type.String()),
+  private: Type.Optional(Type.Boolean()),
   archived: Type.Optional(Type.Boolean()),
   permissions: Type.Optional(Type.Object({ admin: Type.Boolean() })),
 });
@@ -46,6 +48,49 @@ const Attempt = Type.Object({
   status: Type.String(),
   status_code: Nullable(Type.Integer()),
 });
+
+const Text = Type.String();
+const SHA = Type.String({ pattern: '^[0-9a-f]{40}([0-9a-f]{24})?$' });
+
+/** Each passes whole into a payload, which is checked as one from a webhook is. */
+const Release = Type.Object({ draft: Type.Boolean(), created_at: Text });
+const Pull = Type.Object({ number: Type.Integer(), merged_at: Nullable(Text), updated_at: Text });
+
+const Ref = Type.Object({ object: Type.Object({ sha: SHA }) });
+const Signature = Type.Object({ name: Type.Optional(Text), date: Type.Optional(Text) });
+const Commit = Type.Object({
+  sha: SHA,
+  html_url: Text,
+  commit: Type.Object({ message: Text, author: Nullable(Signature), committer: Nullable(Signature) }),
+  /** Null, or without a login, when GitHub knows nobody with the address of the author. */
+  author: Type.Optional(Nullable(Type.Object({ login: Type.Optional(Text) }))),
+  parents: Type.Array(Type.Object({ sha: SHA })),
+});
+const Comparison = Type.Object({
+  total_commits: Type.Integer({ minimum: 0 }),
+  commits: Type.Array(Commit),
+});
+
+const Activity = Type.Object({
+  before: SHA,
+  after: SHA,
+  timestamp: Text,
+  activity_type: Text,
+  actor: Type.Optional(Nullable(Type.Object({ login: Type.Optional(Text) }))),
+});
+
+export type Commit = Static<typeof Commit>;
+export type Activity = Static<typeof Activity>;
+
+export const releasesOf = (data: unknown) => checked(Type.Array(Release), data, 'releases');
+export const pullsOf = (data: unknown) => checked(Type.Array(Pull), data, 'pull requests');
+export const headOf = (data: unknown) => checked(Ref, data, 'a branch').object.sha;
+export const commitsOf = (data: unknown) => checked(Type.Array(Commit), data, 'commits');
+export const activityOf = (data: unknown) => checked(Type.Array(Activity), data, 'activity');
+export function comparisonOf(data: unknown): { commits: Commit[]; total: number } {
+  const { commits, total_commits } = checked(Comparison, data, 'a comparison');
+  return { commits, total: total_commits };
+}
 
 export const repositoryOf = (data: unknown) => checked(Repository, data, 'a repository');
 export const repositoriesOf = (data: unknown) => checked(Type.Array(Repository), data, 'repositories');

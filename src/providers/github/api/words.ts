@@ -7,11 +7,22 @@ export interface Subject {
   service: ApiService;
   /** The site that belongs to the API, such as `https://github.com`. */
   web: string;
+  /** Null: the request needs no token, and has none. */
+  token: 'for webhooks' | 'for reading' | null;
 }
 
-const PERMISSION = '"Webhooks: read and write" (classic: the scope admin:repo_hook)';
+const PERMISSIONS = {
+  'for webhooks': 'the repository permission "Webhooks: read and write" (classic: the scope admin:repo_hook)',
+  'for reading':
+    'the repository permissions "Contents: read" and "Pull requests: read" (classic: the scope repo)',
+};
 
-const mayNot = (place: string | null) => `The token may not administer webhooks of ${place}`;
+const permissionsFor = ({ token }: Subject) => PERMISSIONS[token ?? 'for reading'];
+const mayNot = ({ place, token }: Subject) =>
+  token === 'for webhooks'
+    ? `The token may not administer webhooks of ${place}`
+    : `The token may not read ${place}`;
+const untilTime = (time: Date) => time.toISOString().replace('.000Z', 'Z');
 const hooksPage = ({ web, place }: Subject) => `${web}/${place}/settings/hooks`;
 
 /** The sentences of GitHub's problems: what happened, then what to do. */
@@ -23,27 +34,39 @@ export const words = {
 
   failed: ({ web }: Subject, status: number) =>
     `GitHub failed with status ${status}. Try again later.${web === 'https://github.com' ? ' See https://www.githubstatus.com.' : ''}`,
-  rateLimited: (retryAt: Date) =>
-    `GitHub takes no more requests from this token until ${retryAt.toISOString().replace('.000Z', 'Z')}. Try again then.`,
+  rateLimited: ({ token }: Subject, retryAt: Date) =>
+    token === null
+      ? `GitHub takes no more requests without a token until ${untilTime(retryAt)}. Try again then, or use a token.`
+      : `GitHub takes no more requests from this token until ${untilTime(retryAt)}. Try again then.`,
   refused: (status: number, reason: string) => `GitHub refused (status ${status}): ${reason}`,
 
-  badToken: ({ web }: Subject) =>
-    `GitHub refused the token: it is unknown, revoked or expired. Make a new one at ${web}/settings/personal-access-tokens with the repository permission ${PERMISSION}.`,
+  badToken: (subject: Subject) =>
+    `GitHub refused the token: it is unknown, revoked or expired. Make a new one at ${subject.web}/settings/personal-access-tokens with ${permissionsFor(subject)}.`,
+  tokenRequired: ({ service }: Subject) =>
+    `The server at ${service.address} answers no requests without a token. Use a token.`,
   ssoRequired: ({ place, web }: Subject) =>
     `${place === null ? 'An organization' : `The organization ${place.split('/')[0]}`} requires single sign-on for this token. Authorize the token for it at ${web}/settings/tokens ("Configure SSO"), then try again.`,
-  noPermission: ({ place, web }: Subject) =>
-    place === null
-      ? `The token may not list repositories. Choose its repositories at ${web}/settings/personal-access-tokens.`
-      : `${mayNot(place)}: it needs the repository permission ${PERMISSION}. Change it at ${web}/settings/personal-access-tokens.`,
-  noScope: ({ place, web }: Subject) =>
-    `${mayNot(place)}: it lacks the scope admin:repo_hook. Add it at ${web}/settings/tokens.`,
+  noPermission: (subject: Subject) =>
+    subject.place === null
+      ? `The token may not list repositories. Choose its repositories at ${subject.web}/settings/personal-access-tokens.`
+      : `${mayNot(subject)}: it needs ${permissionsFor(subject)}. Change it at ${subject.web}/settings/personal-access-tokens.`,
+  noScope: (subject: Subject) =>
+    `${mayNot(subject)}: it lacks the scope admin:repo_hook. Add it at ${subject.web}/settings/tokens.`,
   noAdmin: ({ place }: Subject) =>
     `The owner of the token may not administer ${place}: webhooks need the role Admin there. Ask for the role, or use the token of somebody who has it.`,
 
   badName: ({ place }: Subject) =>
     `A repository is named OWNER/NAME, such as acme/rocket, not ${String(place).slice(0, 200)}`,
-  noPlace: ({ place }: Subject) =>
-    `GitHub has no repository ${place} that the token can see. Check the name, and the repositories that the token may access.`,
+  noPlace: ({ place, token }: Subject) =>
+    token === null
+      ? `GitHub has no public repository ${place}. Check the name; a private repository needs a token.`
+      : `GitHub has no repository ${place} that the token can see. Check the name, and the repositories that the token may access.`,
+  noBranch: ({ place }: Subject, branch: string) => `${place} has no branch ${branch}`,
+  badRef: (ref: string) => `${ref.slice(0, 200)} cannot be a tag, a branch or a commit`,
+  noRange: ({ place }: Subject, base: string | null, head: string) =>
+    base === null
+      ? `${place} has no tag, branch or commit ${head}`
+      : `GitHub cannot compare ${base} and ${head} of ${place}: one of them does not exist, or they share no history`,
   noHook: ({ place }: Subject, hookId: string) => `The webhook ${hookId} of ${place} no longer exists`,
   noAttempt: (place: string, attemptId: string) =>
     `GitHub no longer has the delivery ${attemptId} of ${place}, or its webhook`,

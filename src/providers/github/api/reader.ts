@@ -1,0 +1,165 @@
+import { ProviderProblem } from '../../api.ts';
+import type { PageOf, PageRequest, ReadDelivery, RepositoryReader, RequestBudget } from '../../reader.ts';
+import { type GithubOptions, openClient, repositoryPath } from './client.ts';
+import { commitReader } from './commits.ts';
+import { type Context, refusalOf } from './problems.ts';
+import { repositoryIn } from './pushes.ts';
+import { headOf, pullsOf, releasesOf } from './responses.ts';
+import { words } from './words.ts';
+
+const PER_PAGE = 100;
+
+/** A page of a hundred long texts takes GitHub some seconds. */
+const READ_MS = 30_000;
+
+/** A longer tag is none of GitHub's. */
+const MAX_ETAG_LENGTH = 200;
+
+/**
+ * Reads repositories through GitHub's REST API on behalf of a token, or of nobody. `baseUrl` as for `githubApi`. Never
+ * retries, and no error holds the token.
+ */
+export function githubReader(
+  baseUrl: string,
+  token: string | null,
+  options: GithubOptions = {},
+): RepositoryReader {
+  let budget: RequestBudget = { limit: null, remaining: null, resetAt: null, pollMs: null };
+  const client = openClient(baseUrl, token, 'for reading', {
+    requestMs: READ_MS,
+    ...options,
+    onHeaders(headers) {
+      budget = budgetIn(headers);
+    },
+  });
+  const { octokit, about, ask } = client;
+
+  /** Null when nothing has changed since the answer with `etag`. */
+  async function get(context: Context, route: string, parameters: object, etag?: string | null) {
+    const path = repositoryPath(context);
+    const headers = etag ? { 'if-none-match': etag } : {};
+    try {
+      return await octokit.request(`GET /repos/{owner}/{repo}${route}`, { ...path, ...parameters, headers });
+    } catch (error) {
+      if (refusalOf(error, context.secrets)?.status === 304) return null;
+      throw error;
+    }
+  }
+
+  /** `read` makes the deliveries of a page, and the times that the list is sorted by. */
+  async function getPage(
+    context: Context,
+    route: string,
+    sorting: object,
+    { cursor, etag }: PageRequest,
+    read: (data: unknown) => { items: ReadDelivery[]; times: string[] },
+  ): Promise<PageOf<ReadDelivery> | null> {
+    const page = pageNumber(cursor);
+    const query = { ...sorting, per_page: PER_PAGE, page };
+    const response = await ask(context, () => get(context, route, query, etag));
+    if (response === null) return null;
+    const { items, times } = read(response.data);
+    const hasMore = response.headers.link?.includes('rel="next"') ?? false;
+    const oldest = times.toSorted()[0] ?? null;
+    return { items, next: hasMore ? String(page + 1) : null, oldest, etag: etagOf(response.headers) };
+  }
+
+  return {
+    type: 'github',
+    get budget() {
+      return budget;
+    },
+
+    async getRepository(name) {
+      const context = about(name.trim());
+      const { id, full_name, default_branch, private: isPrivate } = await client.getRepository(context);
+      if (default_branch === undefined)
+        throw new ProviderProblem('provider-failed', words.otherShape('a repository'));
+      // A server that says nothing about it may keep it from others.
+      return {
+        providerId: id,
+        fullName: full_name,
+        defaultBranch: default_branch,
+        isPrivate: isPrivate ?? true,
+      };
+    },
+
+    /** GitHub lists them by the dates of their commits, and drafts only for a token that may write. */
+    listReleases: (repository, request = {}) =>
+      getPage(about(repository.fullName), '/releases', {}, request, (data) => {
+        const releases = releasesOf(data);
+        const published = releases.filter(({ draft }) => !draft);
+        return {
+          items: published.map((release) => ({
+            event: 'release',
+            payload: { action: 'published', release, repository: repositoryIn(repository) },
+          })),
+          times: releases.map(({ created_at }) => created_at),
+        };
+      }),
+
+    listMerged: (repository, request = {}) =>
+      getPage(
+        about(repository.fullName),
+        '/pulls',
+        { state: 'closed', sort: 'updated', direction: 'desc' },
+        request,
+        (data) => {
+          const pulls = pullsOf(data);
+          const merged = pulls.filter(({ merged_at }) => merged_at !== null);
+          return {
+            items: merged.map((pull) => ({
+              event: 'pull_request',
+              payload: {
+                action: 'closed',
+                number: pull.number,
+                // The list lacks this field.
+                pull_request: { ...pull, merged: true },
+                repository: repositoryIn(repository),
+              },
+            })),
+            times: pulls.map(({ updated_at }) => updated_at),
+          };
+        },
+      ),
+
+    async getHead(repository, branch, etag) {
+      const context = about(repository.fullName);
+      const route = '/git/ref/{ref}';
+      const found = await client.askPart(context, () =>
+        get(context, route, { ref: `heads/${branch}` }, etag),
+      );
+      if (found === undefined) throw new ProviderProblem('refused', words.noBranch(context, branch));
+      return found && { sha: headOf(found.data), etag: etagOf(found.headers) };
+    },
+
+    ...commitReader(client),
+  };
+}
+
+function pageNumber(cursor: string | null | undefined): number {
+  if (cursor === null || cursor === undefined) return 1;
+  if (!/^[1-9]\d{0,5}$/.test(cursor)) throw new Error(`${cursor.slice(0, 100)} is not the number of a page`);
+  return Number(cursor);
+}
+
+function etagOf({ etag }: { etag?: string | undefined }): string | null {
+  return etag !== undefined && etag.length <= MAX_ETAG_LENGTH ? etag : null;
+}
+
+function budgetIn(headers: Headers): RequestBudget {
+  const reset = numberIn(headers, 'x-ratelimit-reset');
+  const pollSeconds = numberIn(headers, 'x-poll-interval');
+  return {
+    limit: numberIn(headers, 'x-ratelimit-limit'),
+    remaining: numberIn(headers, 'x-ratelimit-remaining'),
+    resetAt: reset === null ? null : new Date(reset * 1000),
+    pollMs: pollSeconds === null ? null : pollSeconds * 1000,
+  };
+}
+
+/** Null for a header that is absent or no count. */
+function numberIn(headers: Headers, name: string): number | null {
+  const text = headers.get(name) ?? '';
+  return /^\d{1,10}$/.test(text) ? Number(text) : null;
+}
