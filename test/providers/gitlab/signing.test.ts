@@ -92,7 +92,9 @@ describe('a signed delivery', () => {
       'webhook-signature': signature,
     });
     expect(made).not.toHaveProperty('x-gitlab-token');
-    expect(() => gitlab.sign({ event: 'push', deliveryId: 'a', body, secret: '', now })).toThrow('empty secret');
+    expect(() => gitlab.sign({ event: 'push', deliveryId: 'a', body, secret: '', now })).toThrow(
+      'empty secret',
+    );
   });
 });
 
