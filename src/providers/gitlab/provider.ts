@@ -86,9 +86,11 @@ export const gitlab: Provider<'gitlab'> = {
       [`Open the settings of ${repository}, Webhooks, Add new webhook.`],
       ['Paste the URL, and the secret as the secret token.'],
       ['Choose the events: Push events, Merge request events, and Releases events.'],
-      ['Keep SSL verification enabled.'],
+      [
+        'Keep SSL verification enabled: GitLab sends the secret token along with each delivery. With an access token, Tidings sets up signatures instead.',
+      ],
     ],
     shortSteps: (repository) =>
-      `At ${repository ?? 'each project'}, open Settings, Webhooks, Add new webhook. Paste ${repository === null ? 'its' : 'the'} URL, and the secret as the secret token. Choose Push events, Merge request events, and Releases events.`,
+      `At ${repository ?? 'each project'}, open Settings, Webhooks, Add new webhook. Paste ${repository === null ? 'its' : 'the'} URL, and the secret as the secret token. Choose Push events, Merge request events, and Releases events. GitLab sends the secret token along with each delivery; with --token, Tidings sets up signatures instead.`,
   },
 };
