@@ -14,6 +14,7 @@ import { readScope } from '../drafts/store.ts';
 import { type Outcome, writeDraft } from '../drafts/write.ts';
 import { eventReader } from '../events/store.ts';
 import { messageOf } from '../lib/app-error.ts';
+import { imagePlaceAt } from '../providers/index.ts';
 import { readCopies, withCopies } from './images.ts';
 import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
@@ -50,10 +51,10 @@ const COPY_WAIT_MS = 500;
 const MAX_CANDIDATES = 20;
 
 export type TriggerDeps = AuditDeps &
-  Pick<Deps, 'ids' | 'publicUrl'> & { db: Storage & Pick<Database, 'lease'> };
+  Pick<Deps, 'ids' | 'publicUrl' | 'providerUrls'> & { db: Storage & Pick<Database, 'lease'> };
 
 /** `db` writes only while the run is this process's own. */
-type Needs = AuditDeps & Pick<Deps, 'ids' | 'publicUrl'>;
+type Needs = AuditDeps & Pick<Deps, 'ids' | 'publicUrl' | 'providerUrls'>;
 
 /** For the server's job: rests after a failure for which not even a delay could be written. Logs each once. */
 export function createTriggerWorker(deps: TriggerDeps, compose: Compose) {
@@ -214,7 +215,7 @@ async function* doRun(
     let isClosed = true;
     for (let plans = 0; isClosed && plans < MAX_PLANS; plans++) {
       isClosed = false;
-      const planned = await db.read((tx) => planRun(tx, run, clock.now()));
+      const planned = await db.read((tx) => planRun(tx, deps, run, clock.now()));
       if (planned === null) break;
       last = planned;
       const { trigger, drafts, copies } = planned;
@@ -276,7 +277,7 @@ function endsRun(error: unknown): boolean {
 }
 
 /** Null when the trigger was deleted. */
-async function planRun(tx: ReadTx, { triggerId, scope, since }: DueRun, now: Date) {
+async function planRun(tx: ReadTx, deps: Needs, { triggerId, scope, since }: DueRun, now: Date) {
   const trigger = await findTrigger(tx, triggerId);
   if (trigger === null) return null;
   const { integrationId, filters } = trigger;
@@ -285,7 +286,8 @@ async function planRun(tx: ReadTx, { triggerId, scope, since }: DueRun, now: Dat
   const events = eventReader(tx, { integrationId, repositoryId, triggerId });
   const known = await readScope(tx, { integrationId, repositoryId }, { triggerId, scope });
   const drafts = await kind.plan({ filters, scope, since, events, drafts: known });
-  const copies = await readCopies(tx, integrationId, drafts, now);
+  const placeOf = imagePlaceAt(trigger.integrationType, deps);
+  const copies = await readCopies(tx, { integrationId, placeOf }, drafts, now);
   return { trigger, drafts, closedKeys: known.closedKeys, copies };
 }
 
