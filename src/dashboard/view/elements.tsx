@@ -211,49 +211,7 @@ export function FilterBar({
   );
 }
 
-export interface Option {
-  value: string;
-  label: string;
-}
-
-/** `id`: for a page with another field of that name. */
-export function Select({
-  label,
-  name,
-  options,
-  all,
-  value,
-  isLabelHidden = false,
-  id = `field-${name}`,
-  form,
-}: {
-  label: string;
-  name: string;
-  options: readonly Option[];
-  /** The id of its form, outside of that form. */
-  form?: string;
-  /** An option before the others, for no choice among them. */
-  all?: string;
-  value?: string | undefined;
-  isLabelHidden?: boolean;
-  id?: string;
-}) {
-  return (
-    <div class="field">
-      <label for={id} class={isLabelHidden ? 'hidden' : undefined}>
-        {label}
-      </label>
-      <select id={id} name={name} form={form}>
-        {all === undefined ? null : <option value="">{all}</option>}
-        {options.map((option) => (
-          <option value={option.value} selected={option.value === value}>
-            {option.label}
-          </option>
-        ))}
-      </select>
-    </div>
-  );
-}
+export { type Option, Select } from './form.tsx';
 
 export function Status({ status, more = '' }: { status: string; more?: string }) {
   return (

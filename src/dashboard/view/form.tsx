@@ -104,6 +104,8 @@ interface Labels {
   detail?: ComponentChildren;
   id?: string | undefined;
   kind?: string | undefined;
+  /** Only screen readers read the label. */
+  isLabelHidden?: boolean;
 }
 
 /** `children` gets the attributes that join the control with its label, hint and error. */
@@ -115,13 +117,16 @@ function Labeled({
   detail,
   id = `field-${name}`,
   kind,
+  isLabelHidden = false,
   children,
 }: Labels & { children: (attributes: object) => ComponentChildren }) {
   const by = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   const described = { 'aria-describedby': by || undefined, 'aria-invalid': error ? 'true' : undefined };
   return (
     <div class={['field', kind, error && 'wrong'].filter(Boolean).join(' ')}>
-      <label for={id}>{label}</label>
+      <label for={id} class={isLabelHidden ? 'hidden' : undefined}>
+        {label}
+      </label>
       {children({ id, name, ...described })}
       {hint ? (
         <p class="hint" id={`${id}-hint`}>
@@ -187,6 +192,41 @@ export function TextArea({
         <textarea {...more} {...described}>
           {`\n${value}`}
         </textarea>
+      )}
+    </Labeled>
+  );
+}
+
+export interface Option {
+  value: string;
+  label: string;
+}
+
+export function Select({
+  options,
+  all,
+  value,
+  form,
+  ...labels
+}: Labels & {
+  options: readonly Option[];
+  /** The id of its form, outside of that form. */
+  form?: string;
+  /** An option before the others, for no choice among them. */
+  all?: string;
+  value?: string | undefined;
+}) {
+  return (
+    <Labeled {...labels}>
+      {(described) => (
+        <select form={form} {...described}>
+          {all === undefined ? null : <option value="">{all}</option>}
+          {options.map((option) => (
+            <option value={option.value} selected={option.value === value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
       )}
     </Labeled>
   );
