@@ -17,6 +17,7 @@ import m10 from './migrations/0010_hardening.sql' with { type: 'text' };
 import m11 from './migrations/0011_provider_types.sql' with { type: 'text' };
 import m12 from './migrations/0012_processes.sql' with { type: 'text' };
 import m13 from './migrations/0013_editor_and_media.sql' with { type: 'text' };
+import m14 from './migrations/0014_version_autosave.sql' with { type: 'text' };
 import { inspectDatabase, snapshotInto } from './snapshot.ts';
 
 /**
@@ -38,6 +39,7 @@ export const migrations: readonly string[] = [
   m11,
   m12,
   m13,
+  m14,
 ];
 
 /** Applies the missing migrations: all, or none when one fails. Throws when the file comes from a newer version. */

@@ -126,7 +126,7 @@ const cases: Case[] = [
   },
   {
     action: 'post.changed',
-    path: 'posts/:published/type',
+    path: 'posts/:published',
     fields: { contentType: 'linkedin_post' },
     target: 'post',
     summary: 'changed the type of the post “A post” to linkedin post',
