@@ -100,7 +100,7 @@ test('a new post becomes one draft, whose page it then is', async () => {
   await saved();
   await page.reload();
   expect([await title().inputValue(), await text().inputValue()]).toEqual(['Named later', 'Only a text']);
-  await page.getByText('Type: LinkedIn post').waitFor();
+  expect(await page.getByLabel('Type').inputValue()).toBe('linkedin_post');
   await page.goto(`${dashboard.base}/posts`);
   expect(await page.getByRole('link', { name: 'Named later' }).count()).toBe(1);
   expect(await page.getByRole('link', { name: 'Untitled' }).count()).toBe(0);
