@@ -1,6 +1,6 @@
 import type { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
-import { importFormats } from '../posts/import/service.ts';
+import { importFormats } from '../posts/import/records.ts';
 
 /** Advice after the message, by the code of the error. */
 const hints: Readonly<Record<string, string>> = {

@@ -17,6 +17,7 @@ export function Form({
   kind = 'go',
   layout = 'stack',
   isOnce = false,
+  isUpload = false,
   busy,
   id,
   children,
@@ -28,13 +29,22 @@ export function Form({
   layout?: string;
   /** The response shows something once, so sending the form again must do nothing. */
   isOnce?: boolean;
+  /** It has a field of the type `file`. */
+  isUpload?: boolean;
   /** The button's label while the response takes its time. The script sets it. */
   busy?: string;
   id?: string;
   children?: ComponentChildren;
 }) {
   return (
-    <form method="post" action={to} class={layout || undefined} id={id} data-once={isOnce ? '' : undefined}>
+    <form
+      method="post"
+      action={to}
+      class={layout || undefined}
+      id={id}
+      encType={isUpload ? 'multipart/form-data' : undefined}
+      data-once={isOnce ? '' : undefined}
+    >
       <FormError error={problem} />
       {isOnce ? <Mark /> : null}
       {children}
@@ -148,7 +158,9 @@ export function Field({
   kind,
   ...input
 }: Labels & {
-  type?: 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'search' | 'number';
+  type?: 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'search' | 'number' | 'file';
+  /** The types of a file, as MIME types or endings of names. */
+  accept?: string;
   value?: string;
   /** For the script: the time that the field shows. */
   'data-at'?: string;

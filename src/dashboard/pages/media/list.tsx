@@ -5,9 +5,9 @@ import { fileNameOf, imageTypes } from '../../../media/model.ts';
 import { addImage } from '../../../media/service.ts';
 import { listMedia, type Media, measureMedia } from '../../../media/store.ts';
 import { data, get, type MemberVisit, type Page, redirect, upload, view } from '../../page.ts';
-import { readFileForm } from '../../upload.ts';
+import { readImageForm } from '../../upload.ts';
 import { counted, Empty, Pager, ToCopy, When } from '../../view/elements.tsx';
-import { Field, FormError } from '../../view/form.tsx';
+import { Field, Form } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
 
 const PATH = '/dashboard/:organizationId/media';
@@ -20,7 +20,7 @@ export const imageListPages: readonly Page[] = [
   upload(PATH, 'member', async (visit) => {
     const isScript = visit.request.headers.get('accept')?.includes('application/json') === true;
     try {
-      const { file, alt } = await readFileForm(visit);
+      const { file, alt } = await readImageForm(visit);
       const bytes = await file.bytes();
       const { id: organizationId } = visit.organization;
       const image = await addImage(visit.deps, { organizationId, name: file.name, alt, bytes });
@@ -102,33 +102,21 @@ async function showImages(visit: MemberVisit, error?: AppError) {
 
 function UploadForm({ to, problem }: { to: string; problem: string | null }) {
   return (
-    <form method="post" action={to} encType="multipart/form-data" class="stack upload">
-      <FormError error={problem} />
-      <div class="field">
-        <label for="field-file">Image</label>
-        <input
-          id="field-file"
-          name="file"
-          type="file"
-          accept={imageTypes.join(',')}
-          required
-          aria-describedby="field-file-hint"
-        />
-        <p class="hint" id="field-file-hint">
-          PNG, JPEG, GIF, WebP or AVIF, at most 10 MB. Tidings removes the place, the camera and other
-          metadata.
-        </p>
-      </div>
+    <Form to={to} problem={problem} button="Upload image" layout="stack upload" isUpload>
+      <Field
+        label="Image"
+        name="file"
+        type="file"
+        accept={imageTypes.join(',')}
+        hint="PNG, JPEG, GIF, WebP or AVIF, at most 10 MB. Tidings removes the place, the camera and other metadata."
+      />
       <Field
         label="Description"
         name="alt"
         required={false}
         hint="For people who cannot see the image. Without one, the file name is used."
       />
-      <button type="submit" class="button go">
-        Upload image
-      </button>
-    </form>
+    </Form>
   );
 }
 

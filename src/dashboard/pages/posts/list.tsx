@@ -1,6 +1,4 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
-import { tidings } from '../../../lib/build.ts';
 import { countPosts, type ListedPost, type ListFilter, listPosts } from '../../../posts/list-store.ts';
 import { get, type Page, view } from '../../page.ts';
 import { counted, Empty, FilterBar, Pager, Select, Status, Table, When } from '../../view/elements.tsx';
@@ -39,6 +37,7 @@ export const listPages: readonly Page[] = [
           }
           more={
             <>
+              <a href={`${base}/posts/~/import`}>Import posts</a>
               <a href={`${base}/media`}>Images</a>
               <a href={`${base}/posts/~/trash`}>Trash</a>
             </>
@@ -48,7 +47,7 @@ export const listPages: readonly Page[] = [
           <PostSegments base={base} numbers={numbers} current={currentOf(filter)} more={moreOf(filter)} />
         )}
         {all === 0 ? (
-          <NoPosts base={base} organizationId={organization.id} />
+          <NoPosts base={base} />
         ) : (
           <>
             <Filters base={base} filter={filter} />
@@ -192,7 +191,7 @@ function Title({ post: { id, title, hasSuggestion }, base }: { post: ListedPost;
   );
 }
 
-function NoPosts({ base, organizationId }: { base: string; organizationId: string }) {
+function NoPosts({ base }: { base: string }) {
   return (
     <Empty drawing="posts">
       <p>
@@ -205,11 +204,8 @@ function NoPosts({ base, organizationId }: { base: string; organizationId: strin
         </a>
       </p>
       <p>
-        Or <a href={`${base}/posts/~/new`}>write one yourself</a>, or import your changelog on the command
-        line:
-      </p>
-      <p>
-        <code>{`${tidings} post import --organization ${organizationId} CHANGELOG.md`}</code>
+        Or <a href={`${base}/posts/~/new`}>write one yourself</a>, or{' '}
+        <a href={`${base}/posts/~/import`}>import posts</a> from a changelog or another blog.
       </p>
     </Empty>
   );
