@@ -248,6 +248,20 @@ describe('an entry', () => {
     expect(await allRows(app.db)).toEqual(before);
   });
 
+  test('of an event with a sample offers owners to send one', async () => {
+    const { integrationId } = await connectGithub(app, 'org_a');
+    const payload = { event: 'release', action: 'published', data: null };
+    const [entry] = await addEntries({ integrationId, payload });
+    const owner = await pageVisitor(app, { organizationId: 'org_a', role: 'owner' });
+    const to = `/dashboard/org_a/integrations/${integrationId}/test`;
+    const html = await (await owner(`${LOG}/${entry?.id}`)).text();
+    expect(html).toContain(`action="${to}"`);
+    expect(html).toContain(`tidings send github release --integration ${integrationId}`);
+    expect((await owner(to, { event: 'release' })).status).toBe(303);
+    expect((await logOf(app))[0]).toMatchObject({ status: 'processed' });
+    expect(await (await visit(`${LOG}/${entry?.id}`)).text()).not.toContain(`action="${to}"`);
+  });
+
   test('of an integration that is gone, and of one that shares an entry', async () => {
     const [entry] = await addEntries({
       count: 1_234,

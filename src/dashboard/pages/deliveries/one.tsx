@@ -70,7 +70,7 @@ async function requireDelivery({ deps, organization, params }: MemberVisit) {
   return { entry, integration, integrations };
 }
 
-type Entry = Awaited<ReturnType<typeof requireDelivery>> & { base: string; now: Date };
+type Entry = Awaited<ReturnType<typeof requireDelivery>> & Pick<MemberVisit, 'base' | 'role'> & { now: Date };
 
 /** The entry of the path with its result. */
 async function readPage(visit: MemberVisit) {
@@ -80,7 +80,7 @@ async function readPage(visit: MemberVisit) {
   const hasResult = entry.status === 'processed' && entry.payload.data !== null;
   const result = hasResult ? await readResult(visit, entry, integration) : null;
   return {
-    props: { ...found, base: visit.base, now } satisfies Entry,
+    props: { ...found, base: visit.base, role: visit.role, now } satisfies Entry,
     isWriting: result?.results.some(isPending) === true,
     section: result && <ResultSection {...{ ...result, visit, entry, integration, now }} />,
   };
@@ -182,29 +182,40 @@ function Reason({ entry: { status, reason, count, payload, integrationId }, inte
 }
 
 /** Explains a replay, or why it is impossible. */
-function Replay({ entry, integration }: Entry) {
+function Replay({ entry, integration, base, role }: Entry) {
   const { payload, integrationId, integrationType: type } = entry;
   const obstacle = whyNotReplayable(entry, integration);
-  const command =
-    integration !== null && payload.event !== null && sampleEvents(type).includes(payload.event)
-      ? `${tidings} send ${type} ${payload.event} --integration ${integrationId}`
-      : null;
+  const { event } = payload;
+  const hasSample = integration !== null && event !== null && sampleEvents(type).includes(event);
   return (
     <>
       <p class="hint">
         {obstacle ??
           'A replay hands the event to the triggers again. Existing drafts are updated, not duplicated.'}
       </p>
-      {command === null ? null : (
+      {hasSample ? (
         <details class="more">
-          <summary>Send a sample from a terminal</summary>
+          <summary>Send a test event</summary>
           <p class="hint">
-            Tidings does not keep the raw body, so curl cannot send this delivery again. This command signs
-            and sends a sample of the same event:
+            Tidings does not keep the raw body, so nobody can send this delivery again. It can sign and send a
+            sample of the same event.
           </p>
-          <ToCopy text={command} label="Copy command" />
+          {role === 'owner' ? (
+            <Action
+              to={`${base}/integrations/${integrationId}/test`}
+              label="Send test event"
+              fields={{ event }}
+            />
+          ) : null}
+          <p class="hint">
+            {role === 'owner' ? 'Or use a terminal:' : 'Owners can do so here. In a terminal:'}
+          </p>
+          <ToCopy
+            text={`${tidings} send ${type} ${event} --integration ${integrationId}`}
+            label="Copy command"
+          />
         </details>
-      )}
+      ) : null}
     </>
   );
 }
