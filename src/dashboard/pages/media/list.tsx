@@ -18,18 +18,17 @@ export const imageListPages: readonly Page[] = [
 
   /** For the form of this page, and for the editor's script, which asks for JSON. */
   upload(PATH, 'member', async (visit) => {
-    const isScript = visit.request.headers.get('accept')?.includes('application/json') === true;
+    const isScript = asksForJson(visit);
     try {
       const { file, alt } = await readImageForm(visit);
       const bytes = await file.bytes();
       const { id: organizationId } = visit.organization;
       const image = await addImage(visit.deps, { organizationId, name: file.name, alt, bytes });
-      const { markdown } = usesOf(visit, image);
-      if (isScript) return data({ id: image.id, alt: image.alt, markdown });
+      if (isScript) return data({ id: image.id, alt: image.alt, ...usesOf(visit, image) });
       return redirect(`${visit.base}/media/${image.id}`, 'Image uploaded.');
     } catch (error) {
       if (!(error instanceof AppError) || !error.isRefusal) throw error;
-      if (isScript) return data({ error: sentenceOf(error) }, error.status);
+      if (isScript) return refusal(error);
       return showImages(visit, error);
     }
   }),
@@ -40,6 +39,13 @@ export function usesOf({ deps }: Pick<MemberVisit, 'deps'>, image: Media) {
   const path = `/media/${fileNameOf(image)}`;
   return { path, markdown: imageMarkdown(image.alt, deps.publicUrl() + path) };
 }
+
+export function asksForJson({ request }: Pick<MemberVisit, 'request'>): boolean {
+  return request.headers.get('accept')?.includes('application/json') === true;
+}
+
+/** For the script, which shows the sentence. */
+export const refusal = (error: AppError) => data({ error: sentenceOf(error) }, error.status);
 
 const sentences: Readonly<Record<string, string>> = {
   not_an_image: 'The file is not a PNG, JPEG, GIF, WebP or AVIF image. Choose another one.',
