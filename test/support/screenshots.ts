@@ -25,6 +25,7 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'start' },
   { path: 'posts', follow: 'posts/post_' },
   { path: 'posts/~/new' },
+  { path: 'posts/~/import' },
   { path: 'jump' },
   { path: 'posts/~/trash' },
   { path: 'integrations', follow: 'integrations/int_' },

@@ -157,6 +157,8 @@ async function becomePost(path) {
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   const parts = page.querySelectorAll('.columns > aside > :not([data-stays])');
   document.querySelector('.columns > aside').append(...parts);
+  // Publishing is what to do next.
+  document.querySelector('.page-head .go').classList.remove('go');
   document.title = page.title;
   document.dispatchEvent(new Event('draft-created'));
 }

@@ -127,7 +127,7 @@ describe('a file', () => {
     expect(status).toBe(400);
     expect(html).toContain('There are 3 problems');
     expect(html).toContain('Line 2: title must not be empty.');
-    expect(html).toContain('Line 3: is not valid JSON.');
+    expect(html).toContain('Line 3 is not valid JSON.');
     expect(html).toContain('Line 4: title must have at most 500 characters');
     expect(html).toContain('nonsense\n');
     expect(html).toContain('name="name" value="posts.jsonl"');
@@ -143,7 +143,7 @@ describe('a file', () => {
     ['none', new File([], ''), 400, 'Choose a file, or paste its text.'],
     ['other than text', fileOf(new Uint8Array([0xff, 0xfe, 0])), 400, 'The file is not UTF-8 text.'],
     ['with U+0000', fileOf('a\0b'), 400, 'The file is not UTF-8 text.'],
-    ['without posts', fileOf('# Nothing here'), 400, 'Line 1: has no posts when read as changelog.'],
+    ['without posts', fileOf('# Nothing here'), 400, 'There are no posts in this text.'],
     ['that is large', fileOf('x'.repeat(2 * 1024 * 1024 + 1)), 413, 'The file is larger than 2 MB. Split it'],
     ['that is huge', fileOf('x'.repeat(9 * 1024 * 1024)), 413, 'The file is larger than 2 MB. Split it'],
   ] as const)('%s is refused', async (_, file, status, words) => {

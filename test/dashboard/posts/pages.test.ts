@@ -101,7 +101,7 @@ describe('the list', () => {
     for (const words of [
       'No posts yet',
       'href="/dashboard/org_a/integrations"',
-      'tidings post import --organization org_a CHANGELOG.md',
+      'href="/dashboard/org_a/posts/~/import"',
       'href="/dashboard/org_a/posts/~/new"',
     ]) {
       expect(html).toContain(words);

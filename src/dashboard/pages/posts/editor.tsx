@@ -306,7 +306,7 @@ async function previewOf(
 /** Part of the form `post`, and saved with the text. `data-stays`: a new post that becomes a draft keeps it in its place. */
 function TypeOfPost({ field, children }: { field: FieldState; children?: ComponentChildren }) {
   return (
-    <div class="card details" data-stays>
+    <div class="card pad type-of-post" data-stays>
       <Select {...field} options={typeOptions} form="post" />
       {children}
     </div>

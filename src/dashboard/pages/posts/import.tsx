@@ -40,7 +40,7 @@ const MAX_NAME = 200;
 const PASTED = 'pasted text';
 
 /** How many posts the preview lists. */
-const MAX_LISTED = 25;
+const MAX_LISTED = 10;
 
 const ImportForm = Type.Object({
   file: Type.Optional(
@@ -174,7 +174,7 @@ function showForm(visit: MemberVisit, error?: AppError, problems: readonly AppEr
   const { fields, problem } = formState(ImportForm, form, error);
   const inText = problems.map((each) => ({ id: 'field-text', error: describeProblem(each) }));
   const hasMore = ['format', 'date', 'source'].some((name) => form.get(name));
-  const isUndated = problems.some(({ code }) => code === 'undated_version');
+  const needsMore = problems.some(({ code }) => code === 'undated_version' || code === 'no_posts');
   return view(
     'Import posts',
     <>
@@ -202,13 +202,13 @@ function showForm(visit: MemberVisit, error?: AppError, problems: readonly AppEr
           error={
             inText.length > 0 ? 'Correct the text here, or choose the corrected file.' : fields.text.error
           }
-          more={{ class: 'code', rows: 8, spellcheck: false }}
+          more={{ class: 'mono', rows: 8, spellcheck: false }}
         />
         <div class="field-pair">
           <Select {...fields.status} options={statusOptions} />
           <Select {...fields.contentType} options={typeOptions} />
         </div>
-        <details class="more-fields" open={hasMore || isUndated || error?.fields.date !== undefined}>
+        <details class="more" open={hasMore || needsMore || error?.fields.date !== undefined}>
           <summary>More options</summary>
           <div class="stack">
             <Select
@@ -227,9 +227,12 @@ function showForm(visit: MemberVisit, error?: AppError, problems: readonly AppEr
 }
 
 function describeProblem(error: AppError): string {
-  const { problem } = error.details;
+  if (error.code === 'no_posts') return 'There are no posts in this text. Another format may fit better.';
+  const problem = String(error.details.problem);
+  // Such as "is not valid JSON", beside "title must not be empty".
+  const separator = /^(is|must) /.test(problem) ? '' : ':';
   const advice = error.code === 'undated_version' ? ', or choose a date below' : '';
-  return `Line ${lineOf(error)}: ${typeof problem === 'string' ? problem : error.message}${advice}.`;
+  return `Line ${lineOf(error)}${separator} ${problem}${advice}.`;
 }
 
 interface Previewed {
@@ -280,17 +283,19 @@ function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) 
         ]}
       />
       {written === 0 ? null : (
-        <Form
-          to={path}
-          problem={null}
-          button={`Import ${counted(written, 'post')}`}
-          busy="Importing…"
-          layout="bar import-confirm"
-          isUpload
-        >
-          <Hidden values={[...sent, ['confirmed', 'on']]} />
+        <div class="bar import-confirm">
+          <Form
+            to={path}
+            problem={null}
+            button={`Import ${counted(written, 'post')}`}
+            busy="Importing…"
+            layout="inline"
+            isUpload
+          >
+            <Hidden values={[...sent, ['confirmed', 'on']]} />
+          </Form>
           <a href={path}>Choose another file</a>
-        </Form>
+        </div>
       )}
       <PreviewedPosts posts={posts} now={visit.deps.clock.now()} />
     </>,
