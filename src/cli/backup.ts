@@ -122,8 +122,10 @@ function factsOf({
 }
 
 /** Null for a backup without images. */
-function imagesIn({ stored, missing, place }: Backup['images']): string | null {
+function imagesIn({ stored, missing, unreadable, examples, place }: Backup['images']): string | null {
   if (place !== null) return `not included: they are in ${place}`;
-  if (stored + missing === 0) return null;
-  return missing === 0 ? String(stored) : `${stored}, and ${missing} whose file is missing`;
+  if (stored + missing + unreadable === 0) return null;
+  const left = [missing > 0 && `${missing} missing`, unreadable > 0 && `${unreadable} unreadable`];
+  if (missing + unreadable === 0) return String(stored);
+  return `${stored}; not included: ${left.filter(Boolean).join(', ')} (${examples.join(', ')})`;
 }

@@ -137,12 +137,19 @@ export const webhookRefusals: Record<number, ResponseDocumentation> = {
   408: refusal('The body took more than 15 seconds to arrive.', ['Upload timed out']),
   413: refusal('The body has more than 25 MiB.', ['Payload too large']),
   500: internalError('Tidings failed and did not claim the delivery id. It processes a redelivery.'),
-  503: refusal(
+  503: unavailable(
     'Too many unfinished uploads, or the database is not available. Retry after `Retry-After` seconds.',
     ['Too many uploads', 'The database is busy', 'The database is not available'],
-    { 'Retry-After': always('Seconds to wait.', wholeNumber), 'X-Request-Id': header(requestId) },
   ),
 };
+
+/** 503 with `Retry-After`. */
+export function unavailable(description: string, errors: string[]): ResponseDocumentation {
+  return refusal(description, errors, {
+    'Retry-After': always('Seconds to wait.', wholeNumber),
+    'X-Request-Id': header(requestId),
+  });
+}
 
 function internalError(description: string): ResponseDocumentation {
   return refusal(description, ['Internal server error'], { 'X-Request-Id': always(requestId) });

@@ -1,10 +1,11 @@
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
-import { always, documented, refusal } from '../http/openapi.ts';
+import { always, documented, refusal, unavailable } from '../http/openapi.ts';
 import { fileResponse, matchesEtag, notModifiedFile } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { ByteRange } from '../lib/bucket.ts';
 import { imageTypes, parseFileName } from './model.ts';
+import { fromStore } from './service.ts';
 
 /** `GET /media/{file}`: the images of posts, for everybody. The content of an address never changes. */
 export function media({ media: { files } }: Pick<Deps, 'media'>) {
@@ -13,14 +14,15 @@ export function media({ media: { files } }: Pick<Deps, 'media'>) {
     if (file === null || files === null) throw new AppError(404, 'Not found');
     // The id stands for one content, and is as good a tag as a hash of it.
     const etag = `"${file.id}"`;
-    const size = await files.size(name);
+    const size = await fromStore(files.size(name));
     if (size === null) throw new AppError(404, 'Not found');
     if (matchesEtag(request.headers.get('if-none-match'), etag)) return notModifiedFile(etag);
     const range = rangeOf(request.headers, etag, size);
     if (range === 'outside') {
       throw new AppError(416, 'Range not satisfiable', { headers: { 'content-range': `bytes */${size}` } });
     }
-    const body = request.method === 'HEAD' ? blank(size) : files.read(name, range ?? undefined);
+    const body =
+      request.method === 'HEAD' ? blank(size) : await fromStore(files.read(name, range ?? undefined));
     return fileResponse(body, { type: file.type, etag, size, range });
   }
 
@@ -41,6 +43,9 @@ export function media({ media: { files } }: Pick<Deps, 'media'>) {
           304: { description: 'The image is still what `If-None-Match` names.', headers: cachingHeaders },
           404: refusal('There is no such image.', ['Not found']),
           416: refusal('The image is shorter than what `Range` asks for.', ['Range not satisfiable']),
+          503: unavailable('The storage of images does not respond. The log says why.', [
+            'Images are not available right now',
+          ]),
         },
       }),
     },

@@ -57,7 +57,7 @@ describe('a backup', () => {
       tables: told.tables,
       createdAt: told.createdAt,
       includesKey: false,
-      images: { stored: 0, missing: 0, place: null },
+      images: { stored: 0, missing: 0, unreadable: 0, examples: [], place: null },
     });
     expect(told.tables).toMatchObject({ organizations: 1, posts: 20, api_keys: 1, integrations: 1 });
     expect(statSync(file()).mode & 0o777).toBe(0o600);
@@ -204,7 +204,7 @@ describe('a restore', () => {
       schema: migrations.length,
       tables,
       keptAs: null,
-      images: { stored: 0, missing: 0, place: null },
+      images: { stored: 0, missing: 0, unreadable: 0, examples: [], place: null },
       key: 'restored',
     });
     expect(await rowsIn(other())).toEqual(await rowsIn(dataDir()));

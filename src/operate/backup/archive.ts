@@ -55,10 +55,15 @@ export interface Backup extends Pick<BackupHeader, 'schema' | 'tables' | 'create
   images: BackupImages;
 }
 
-/** `missing`: rows without a file. `place`: the bucket that has the images, which the backup leaves out. */
+/**
+ * `missing`: rows without a file. `unreadable`: files that could not be read. `examples`: the names of some of both.
+ * `place`: the bucket that has the images, which the backup leaves out.
+ */
 export interface BackupImages {
   stored: number;
   missing: number;
+  unreadable: number;
+  examples: string[];
   place: string | null;
 }
 

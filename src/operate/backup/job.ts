@@ -54,9 +54,12 @@ export function backupJobs(
       const place = openPlace(dir, s3);
       const before = (await unlessAborted(signal, place.list())).filter(isScheduled);
       target = `${dir}/${nameOf(source.createdAt, Math.max(0, ...before.map(sequenceOf)) + 1)}`;
-      const { file, bytes, sha256 } = await backupInThread([source, target, { s3 }], signal);
+      const { file, bytes, sha256, images } = await backupInThread([source, target, { s3 }], signal);
       const removed = await unlessAborted(signal, removeOldest(place, before, keep));
       log.info({ job: 'backup', file, bytes, sha256, removed }, 'backup made and checked');
+      const { missing, unreadable, examples } = images;
+      if (missing + unreadable > 0)
+        log.warn({ job: 'backup', file, missing, unreadable, examples }, 'the backup lacks images');
     } catch (error) {
       // A thread that was ended removes nothing itself.
       await removeLeftovers(dir, folder).catch(() => undefined);

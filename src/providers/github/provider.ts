@@ -2,6 +2,7 @@ import { codeHost } from '../git-events.ts';
 import { type Phrase, type Provider, signedBy } from '../provider.ts';
 import { repositoryName } from '../repository-url.ts';
 import { events } from './events.ts';
+import { imagePlace } from './images.ts';
 import { samples } from './samples.ts';
 import { webOf } from './site.ts';
 
@@ -18,14 +19,8 @@ export const github: Provider<'github'> = {
     },
     listsDeliveries: true,
     allPlaces: null,
-    imageAccess(url, baseUrl, token) {
-      const { host } = new URL(baseUrl);
-      // Attachments are at the website, which redirects to signed addresses elsewhere.
-      const own = host === 'api.github.com' ? ['github.com', 'raw.githubusercontent.com'] : [host];
-      return own.includes(url.host) && url.protocol === 'https:'
-        ? { authorization: `Bearer ${token}` }
-        : null;
-    },
+    imagePlace,
+    authorization: (token) => `Bearer ${token}`,
     words: {
       label: 'GitHub token',
       option:

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../lib/time.ts';
-import { ALL_PUBLIC_TEAMS } from '../api.ts';
+import { ALL_PUBLIC_TEAMS, ATTACHMENTS } from '../api.ts';
 import { MalformedPayload, type Provider, parseJsonObject, signedBy } from '../provider.ts';
 import { events } from './events.ts';
 import { samples } from './samples.ts';
@@ -24,8 +24,8 @@ export const linear: Provider<'linear'> = {
     },
     listsDeliveries: false,
     allPlaces: ALL_PUBLIC_TEAMS,
-    imageAccess: (url, _baseUrl, token) =>
-      url.host === 'uploads.linear.app' && url.protocol === 'https:' ? { authorization: token } : null,
+    imagePlace: (url) => (url.origin === 'https://uploads.linear.app' ? ATTACHMENTS : null),
+    authorization: (token) => token,
     words: {
       label: 'Linear API key',
       option:

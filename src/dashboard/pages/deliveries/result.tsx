@@ -158,7 +158,9 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
           ? 'This event edits something that arrived before the trigger. An edit alone makes no draft.'
           : shipped?.event.type === 'release' && trigger?.event !== 'release'
             ? 'This trigger had no open draft for the release to close.'
-            : 'This event changed no draft.',
+            : trigger?.event === 'release' && shipped?.event.type !== 'release'
+              ? 'The release has notes, so its draft does not list this event.'
+              : 'This event changed no draft.',
       };
     case 'suggested':
       return {
@@ -185,6 +187,7 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
         text: 'Tidings removed the draft: nothing was left to announce.',
       };
     case 'waiting':
+      if (trigger === undefined) return describeQueued(trigger);
       return {
         tag: ['soon', 'Waiting'],
         text: 'Collected for the next release. The release makes the draft.',
