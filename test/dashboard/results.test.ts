@@ -117,6 +117,20 @@ describe('a delivery whose draft', () => {
     expect(html).toMatch(/triggers\/trg_\w+\/retry/);
     expect(await row()).toBe('Draft failed');
   });
+
+  test('failed beside another is named in the log, and its trigger by its filters', async () => {
+    await create('release');
+    await create('release', {
+      filters: { tag: ['v2.*'] },
+      bodyTemplate: '{% if release.isPrerelease %}{{ 1 | divided_by: 0 }}{% endif %}{{ release.notes }}',
+    });
+    const path = await deliver('release', { 'release.prerelease': true });
+    await runAll(app);
+    expect(await row()).toBe('1 draft, 1 failed');
+    const words = await result(path);
+    expect(words).toContain('Published releases, Changelog, tag v2.*');
+    expect(words).toContain(`Draft ready: ${TITLE} Trigger: Published releases, Changelog Open draft`);
+  });
 });
 
 describe('a delivery without a draft says why:', () => {
