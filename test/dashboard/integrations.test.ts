@@ -35,6 +35,7 @@ describe('connecting', () => {
     expect(html).toContain('application/json');
     await createTrigger(app.deps, { integrationId: id, event: 'release', contentType: 'changelog' });
 
+    expect(await textOf(`${LIST}/${id}`)).toContain('<option value="release" selected>');
     const sent = await visit(`${LIST}/${id}/test`, { event: 'release' });
     expect(sent.status).toBe(303);
     const [entry] = await logOf(app);

@@ -6,7 +6,7 @@ import { samplePayload } from '../../src/providers/index.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
 import { createTrigger, deleteTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { listTriggers } from '../../src/triggers/store.ts';
-import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
+import { cookieOf, hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
 import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
@@ -116,6 +116,35 @@ describe('a delivery whose draft', () => {
     expect(await result(path)).toContain('Next retry');
     expect(html).toMatch(/triggers\/trg_\w+\/retry/);
     expect(await row()).toBe('Draft failed');
+  });
+
+  test('failed is retried by saving its trigger, which says so', async () => {
+    const { id, integrationId } = await create('release');
+    await deliver('release');
+    await runTriggers(app.deps, () => Promise.reject(new Error('Broken')));
+    const trigger = `/dashboard/org_a/integrations/${integrationId}/triggers/${id}`;
+    const save = async () =>
+      decodeURIComponent(
+        cookieOf(await visit(trigger, { contentType: 'changelog' }), 'tidings_notice') ?? '',
+      );
+    expect(await save()).toContain('Trigger saved. Retrying its failed runs.');
+    await runAll(app);
+    expect(await row()).toBe('1 draft');
+    expect(await save()).toContain('Trigger saved. Existing drafts change with their next event.');
+  });
+
+  test('failed beside another is named in the log, and its trigger by its filters', async () => {
+    await create('release');
+    await create('release', {
+      filters: { tag: ['v2.*'] },
+      bodyTemplate: '{% if release.isPrerelease %}{{ 1 | divided_by: 0 }}{% endif %}{{ release.notes }}',
+    });
+    const path = await deliver('release', { 'release.prerelease': true });
+    await runAll(app);
+    expect(await row()).toBe('1 draft, 1 failed');
+    const words = await result(path);
+    expect(words).toContain('Published releases, Changelog, tag v2.*');
+    expect(words).toContain(`Draft ready: ${TITLE} Trigger: Published releases, Changelog Open draft`);
   });
 });
 

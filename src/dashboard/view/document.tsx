@@ -124,6 +124,8 @@ export function renderPage(
       <div role="status" class="notices">
         {notice === null ? null : <NoticeLine notice={notice} />}
       </div>
+      {/* The script's news for screen readers. */}
+      <p role="status" class="hidden" data-spoken />
       {body}
     </main>
   );

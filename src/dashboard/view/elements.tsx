@@ -45,7 +45,10 @@ export function Table<Row>({
           <tr>
             {body.selection ? (
               <th scope="col" class="select">
-                <input type="checkbox" aria-label="Select all rows" data-select-all data-script hidden />
+                <label data-script hidden>
+                  <input type="checkbox" aria-label="Select all rows" data-select-all />
+                  <span>Select all</span>
+                </label>
               </th>
             ) : null}
             {body.columns

@@ -49,6 +49,17 @@ describe('a schedule', () => {
   const send = (publishAt: string, timeZone = 'Europe/Berlin', id = 'd') =>
     visit(`${ALL}/${id}/schedule`, form({ publishAt, timeZone }));
 
+  test('is offered for tomorrow at nine in the zone of the person', async () => {
+    const bob = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    const field = async (cookie: string) =>
+      /<input type="datetime-local"[^>]*value="([^"]*)"/.exec(
+        await (await visit(`${ALL}/d`, { headers: { cookie: `${bob.cookie}; ${cookie}` } })).text(),
+      )?.[1];
+    expect(await field('')).toBe('2026-11-21T09:00');
+    // There it is the 21st already.
+    expect(await field('tidings_zone=Pacific%2FKiritimati')).toBe('2026-11-22T09:00');
+  });
+
   test('is shown in the zone of the person, and can be canceled', async () => {
     const response = await send('2026-11-24T09:00');
     expect([response.status, response.headers.get('location')]).toEqual([303, `${ALL}/d`]);

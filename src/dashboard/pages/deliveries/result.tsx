@@ -13,6 +13,7 @@ import { describeFilters } from '../../../triggers/words.ts';
 import type { MemberVisit } from '../../page.ts';
 import { LinkButton, Status, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
+import { typeNames } from '../posts/origin.ts';
 import { eventWords } from '../triggers/list.tsx';
 
 // What became of a delivery: a row for each trigger that received it, or the reason why none did.
@@ -117,7 +118,7 @@ function ResultRow({ result, ...props }: Props & { result: Result }) {
             <>
               Trigger:{' '}
               <a href={`${visit.base}/integrations/${entry.integrationId}/triggers/${trigger.id}`}>
-                {eventWords[trigger.event]}
+                {eventWords[trigger.event]}, {describeTrigger(trigger)}
               </a>
             </>
           )}
@@ -126,6 +127,12 @@ function ResultRow({ result, ...props }: Props & { result: Result }) {
       {button}
     </li>
   );
+}
+
+/** Tells it from others of the same event. */
+function describeTrigger({ contentType, filters }: Trigger): string {
+  const words = typeNames[contentType];
+  return Object.keys(filters).length === 0 ? words : `${words}, ${describeFilters(filters)}`;
 }
 
 function describe(result: Result, trigger: Trigger | undefined, props: Props): Description {

@@ -128,7 +128,14 @@ export async function publishPanel(
           <div class="bar">
             <StatusButton status="published" label="Publish now" kind="go" />
           </div>
-          <SchedulePost path={path} schedule={schedule} typed={form} error={ofSchedule} />
+          <SchedulePost
+            path={path}
+            schedule={schedule}
+            now={deps.clock.now()}
+            defaultZone={visit.look.zone}
+            typed={form}
+            error={ofSchedule}
+          />
         </>
       )}
       <DatePost post={post} path={path} typed={form} error={ofDate} />
@@ -188,10 +195,19 @@ interface FormOf {
   error: AppError | undefined;
 }
 
-function SchedulePost({ path, schedule, typed, error }: FormOf & { schedule: Schedule | null }) {
-  const zone = schedule?.timeZone ?? 'UTC';
+/** Offers tomorrow at nine for a post without a schedule. */
+function SchedulePost({
+  path,
+  schedule,
+  now,
+  defaultZone,
+  typed,
+  error,
+}: FormOf & { schedule: Schedule | null; now: Date; defaultZone: string }) {
+  const zone = schedule?.timeZone ?? defaultZone;
   const time = schedule && new Date(schedule.publishAt);
-  const stored = { publishAt: time ? localTime(time, zone) : '', timeZone: zone };
+  const tomorrow = localTime(new Date(now.getTime() + DAY_MS), zone).slice(0, 'YYYY-MM-DD'.length);
+  const stored = { publishAt: time ? localTime(time, zone) : `${tomorrow}T09:00`, timeZone: zone };
   const { fields, problem } = formState(ScheduleForm, error ? typed : stored, error);
   return (
     <Folded label={schedule === null ? 'Schedule…' : 'Change schedule…'} isOpen={error !== undefined}>
