@@ -77,7 +77,7 @@ async function showImages(visit: MemberVisit, error?: AppError) {
         <UploadForm to={`${base}/media`} problem={error === undefined ? null : sentenceOf(error)} />
       )}
       {total.images === 0 ? (
-        <Empty>
+        <Empty drawing="images">
           <p>No images yet. Upload one here, or paste one into the text of a post.</p>
         </Empty>
       ) : (
@@ -89,8 +89,8 @@ async function showImages(visit: MemberVisit, error?: AppError) {
       )}
       {pages > 1 ? (
         <Pager
-          back={page > 1 ? { to: to(Math.min(page - 1, pages)), label: '← Newer' } : null}
-          next={page < pages ? { to: to(page + 1), label: 'Older →' } : null}
+          back={page > 1 ? { to: to(Math.min(page - 1, pages)), label: 'Newer' } : null}
+          next={page < pages ? { to: to(page + 1), label: 'Older' } : null}
         >
           {`Page ${page} of ${pages}`}
         </Pager>
@@ -102,7 +102,7 @@ async function showImages(visit: MemberVisit, error?: AppError) {
 
 function UploadForm({ to, problem }: { to: string; problem: string | null }) {
   return (
-    <form method="post" action={to} encType="multipart/form-data" class="stack upload">
+    <form method="post" action={to} encType="multipart/form-data" class="card pad stack upload">
       <FormError error={problem} />
       <div class="field">
         <label for="field-file">Image</label>
