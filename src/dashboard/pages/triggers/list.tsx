@@ -69,7 +69,12 @@ export function TriggerList({
               cell: ({ id, event }) => <a href={`${path}/${id}`}>{eventWords[event]}</a>,
             },
             { title: 'Posts', cell: describePosts },
-            { title: 'Filters', class: 'dim', cell: ({ filters }) => describeFilters(filters) },
+            {
+              title: 'Filters',
+              isLabeled: true,
+              class: 'dim',
+              cell: ({ filters }) => describeFilters(filters),
+            },
             { title: 'Status', cell: ({ enabled }) => <Status status={enabled ? 'active' : 'disabled'} /> },
           ]}
         />
