@@ -125,6 +125,14 @@ const explanations: Record<string, string> = {
   'Maximum call stack size exceeded.': 'it is nested too deeply: take it apart with assign',
 };
 
+/** Filters that begin like the given name; there are too many to list them all. */
+function suggestFilters(name: string): string {
+  const similar = Object.keys(liquid.filters).filter((each) => each.startsWith(name.slice(0, 2)));
+  return similar.length === 0
+    ? 'liquidjs.com/filters lists the filters'
+    : `similar filters: ${similar.sort().join(', ')}`;
+}
+
 /** Runs `work`, whatever it throws becoming a `TemplateError`. */
 function explained<Result>(name: string, source: string, work: () => Result): Result {
   try {
@@ -136,9 +144,8 @@ function explained<Result>(name: string, source: string, work: () => Result): Re
       /, line:\d+, col:\d+$/,
       '',
     );
-    const unknown = /^undefined filter/.test(said)
-      ? `; there are ${Object.keys(liquid.filters).sort().join(', ')}`
-      : '';
+    const [, filter] = /^undefined filter: (\w+)/.exec(said) ?? [];
+    const unknown = filter === undefined ? '' : `; ${suggestFilters(filter)}`;
     const token = LiquidError.is(error) && error.token.input === source ? error.token : null;
     const [line, column] = token?.getPosition() ?? [];
     const place = line === undefined || column === undefined ? undefined : { line, column };

@@ -234,7 +234,11 @@ describe('what is wrong with a template is said with its place', () => {
 
   test.each([
     // Filters
-    ['\n{{ release.name | upcas }}', '2, column 1: undefined filter: upcas; there are abs, append, '],
+    ['\n{{ release.name | upcas }}', '2, column 1: undefined filter: upcas; similar filters: upcase'],
+    [
+      '{{ release.name | zzz }}',
+      '1, column 1: undefined filter: zzz; liquidjs.com/filters lists the filters',
+    ],
     [
       '{% if release.notes %}{{ "a" | constructor }}{% endif %}',
       '1, column 23: undefined filter: constructor',

@@ -177,7 +177,7 @@ test('a session that was ended elsewhere leads to the sign-in, and back to what 
   await here.page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await signIn(here.page);
   await here.page.waitForURL(asked);
-  expect(await here.page.getByLabel('Search').inputValue()).toBe('gauge');
+  expect(await here.page.getByRole('searchbox').inputValue()).toBe('gauge');
   expect([...here.trouble, ...there.trouble]).toEqual([]);
   await Promise.all([here.context.close(), there.context.close()]);
 }, 300_000);

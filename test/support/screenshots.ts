@@ -28,6 +28,7 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'posts/~/import' },
   { path: 'jump' },
   { path: 'posts/~/trash' },
+  { path: 'media' },
   { path: 'integrations', follow: 'integrations/int_' },
   { path: 'deliveries', follow: 'deliveries/dlv_' },
   { path: 'explorer?send=1' },

@@ -134,17 +134,26 @@ export function LinkButton({ to, label, kind }: { to: string; label: string; kin
 type PageLink = { to: string; label: string } | null;
 
 export function Pager(props: { back: PageLink; next: PageLink; children?: ComponentChildren }) {
-  const linkTo = (page: PageLink, rel?: 'next') =>
-    page && (
-      <a href={page.to} rel={rel}>
-        {page.label}
-      </a>
-    );
+  const { back, next, children } = props;
   return (
     <nav class="pages" aria-label="Pages">
-      <span>{linkTo(props.back)}</span>
-      <span class="dim">{props.children}</span>
-      <span>{linkTo(props.next, 'next')}</span>
+      <span>
+        {back && (
+          <a class="button" href={back.to}>
+            <Icon name="arrow-left" />
+            {back.label}
+          </a>
+        )}
+      </span>
+      <span class="dim">{children}</span>
+      <span>
+        {next && (
+          <a class="button" href={next.to} rel="next">
+            {next.label}
+            <Icon name="arrow-right" />
+          </a>
+        )}
+      </span>
     </nav>
   );
 }

@@ -83,7 +83,7 @@ async function showImages(visit: MemberVisit, error?: AppError) {
         <UploadForm to={`${base}/media`} problem={error === undefined ? null : sentenceOf(error)} />
       )}
       {total.images === 0 ? (
-        <Empty>
+        <Empty drawing="images">
           <p>No images yet. Upload one here, or paste one into the text of a post.</p>
         </Empty>
       ) : (
@@ -95,8 +95,8 @@ async function showImages(visit: MemberVisit, error?: AppError) {
       )}
       {pages > 1 ? (
         <Pager
-          back={page > 1 ? { to: to(Math.min(page - 1, pages)), label: '← Newer' } : null}
-          next={page < pages ? { to: to(page + 1), label: 'Older →' } : null}
+          back={page > 1 ? { to: to(Math.min(page - 1, pages)), label: 'Newer' } : null}
+          next={page < pages ? { to: to(page + 1), label: 'Older' } : null}
         >
           {`Page ${page} of ${pages}`}
         </Pager>
@@ -108,7 +108,7 @@ async function showImages(visit: MemberVisit, error?: AppError) {
 
 function UploadForm({ to, problem }: { to: string; problem: string | null }) {
   return (
-    <Form to={to} problem={problem} button="Upload image" layout="stack upload" isUpload>
+    <Form to={to} problem={problem} button="Upload image" layout="card pad stack upload" isUpload>
       <Field
         label="Image"
         name="file"

@@ -95,7 +95,7 @@ async function showImage(visit: MemberVisit, error?: AppError) {
         <Form to={to} problem={problem} button="Save description">
           <Field {...fields.alt} required={false} />
         </Form>
-        <Danger to={`${to}/delete`} label="Delete this image" button="Delete image">
+        <Danger to={`${to}/delete`} label="Delete image" button="Delete image">
           {posts.length === 0
             ? 'No post uses it. Other pages that show its address lose it.'
             : `${many(posts.length)} will show a gap in its place. This cannot be undone.`}

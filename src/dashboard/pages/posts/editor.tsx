@@ -270,7 +270,7 @@ function TextFields({
             Preview
           </h2>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
-          <div class="card preview" id="preview" tabIndex={0}>
+          <div class="card preview" id="preview" dir="auto" tabIndex={0}>
             {preview}
           </div>
         </section>

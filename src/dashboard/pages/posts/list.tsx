@@ -1,7 +1,17 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { countPosts, type ListedPost, type ListFilter, listPosts } from '../../../posts/list-store.ts';
 import { get, type Page, view } from '../../page.ts';
-import { counted, Empty, FilterBar, Pager, Select, Status, Table, When } from '../../view/elements.tsx';
+import {
+  counted,
+  Empty,
+  FilterBar,
+  Pager,
+  SearchField,
+  Select,
+  Status,
+  Table,
+  When,
+} from '../../view/elements.tsx';
 import { PageHead } from '../../view/layout.tsx';
 import { addressOf, currentOf, moreOf, readFilter } from './filter.ts';
 import { describeOrigin, typeNames, typeOptions } from './origin.ts';
@@ -63,15 +73,15 @@ export const listPages: readonly Page[] = [
 function Filters({ base, filter }: { base: string; filter: ListFilter }) {
   const { q, status, contentType, hasSuggestion } = filter;
   return (
-    <FilterBar path={addressOf(base, { status, hasSuggestion })} isFiltered={Boolean(contentType ?? q)}>
+    <FilterBar path={addressOf(base, { status, hasSuggestion })} isFiltered={contentType !== undefined}>
       {status === undefined ? null : <input type="hidden" name="status" value={status} />}
       {hasSuggestion ? <input type="hidden" name="suggestion" value="1" /> : null}
-      <div class="field grow search">
-        <label for="field-q" class="hidden">
-          Search
-        </label>
-        <input id="field-q" name="q" type="search" value={q} placeholder="Search titles and text" />
-      </div>
+      <SearchField
+        label="Search titles and text"
+        name="q"
+        value={q}
+        clearTo={addressOf(base, { status, contentType, hasSuggestion })}
+      />
       <Select
         label="Type"
         name="contentType"
@@ -163,10 +173,8 @@ function Posts({
         ]}
       />
       <Pager
-        back={
-          page > 1 ? { to: to(Math.min(page - 1, pages)), label: isByTime ? '← Earlier' : '← Newer' } : null
-        }
-        next={page < pages ? { to: to(page + 1), label: isByTime ? 'Later →' : 'Older →' } : null}
+        back={page > 1 ? { to: to(Math.min(page - 1, pages)), label: isByTime ? 'Earlier' : 'Newer' } : null}
+        next={page < pages ? { to: to(page + 1), label: isByTime ? 'Later' : 'Older' } : null}
       >
         {isCut
           ? `More than ${counted(totalItems, 'post')} match. These are the newest.`

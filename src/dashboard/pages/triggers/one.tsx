@@ -160,6 +160,7 @@ function Head({
         actions={isOwner ? <Action to={`${path}/${name}`} label={label} /> : null}
       />
       <Facts
+        isRow
         facts={[
           ['Source', repository?.fullName ?? integrationName(integration)],
           ['Filters', describeFilters(trigger.filters)],
@@ -188,7 +189,7 @@ function DangerZone({ path }: FoundTrigger) {
   return (
     <section aria-labelledby="danger">
       <h2 id="danger">Danger zone</h2>
-      <Danger label="Delete" about="this trigger" to={`${path}/delete`} button="Delete trigger">
+      <Danger label="Delete trigger" to={`${path}/delete`} button="Delete trigger">
         This trigger makes no more posts. Its posts stay, without further updates. You can't undo this.
       </Danger>
     </section>

@@ -255,10 +255,13 @@ function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
   const { title, contentType, status, subject, createdAt } = post;
   const markdown = cut(post.markdown);
   return (
-    <article class="card pad trial">
+    <article class="card pad trial" dir="auto">
       <h3 class="flat">{title}</h3>
       <p class="bar dim">
-        <Status status={status} /> {typeNames[contentType]}, {subject}, <When at={createdAt} now={now} />
+        <Status status={status} />
+        <span>
+          {typeNames[contentType]}, {subject}, <When at={createdAt} now={now} />
+        </span>
       </p>
       {contentType === 'linkedin_post' ? (
         <div class="prose plain">{cut(post.content)}</div>
