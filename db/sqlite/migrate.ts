@@ -53,7 +53,7 @@ export function migrate(sqlite: Sqlite): void {
   const version = readVersion(sqlite);
   if (version > migrations.length) {
     throw new Error(
-      `The database was written by a newer Tidings (schema ${version}; this one knows ${migrations.length}). Start that version, or a newer one.`,
+      `The database was written by a newer Tidings (schema ${version}; this version supports ${migrations.length}). Start that version or a newer one.`,
     );
   }
   if (version === migrations.length) return;
@@ -121,7 +121,7 @@ function copyAndRehearse(sqlite: Sqlite, file: string, schema: number): void {
   } catch (error) {
     throw new Error(
       `the upgrade of the database from schema ${schema} to ${migrations.length} was tried on a copy and failed: ${messageOf(error)}. ` +
-        'The database is as it was: go on with the version of Tidings that you had, and report this',
+        'The database is unchanged. Keep using the old version of Tidings, and report the problem',
       { cause: error },
     );
   } finally {

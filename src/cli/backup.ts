@@ -21,7 +21,7 @@ const FILE = 'A path, or s3://bucket/key (see the BACKUP_S3_… settings of serv
 export function addBackupCommands(program: Command, context: CliContext): void {
   const backup = program
     .command('backup')
-    .description('Back up the database to one file. The service may run meanwhile.')
+    .description('Back up the database to one file. The server can keep running.')
     .argument('<file>', FILE)
     .option('--force', 'Replace an existing file')
     .option('--with-key', 'Include the secret key. Anyone with the file can then read the secrets.')
@@ -59,7 +59,7 @@ export function addBackupCommands(program: Command, context: CliContext): void {
 
   const restore = program
     .command('restore')
-    .description('Restore a backup into the data folder. Stop the service first.')
+    .description('Restore a backup into the data folder. Stop the server first.')
     .argument('<file>', FILE)
     .option('--force', 'Replace the existing database, which is kept beside the new one')
     .option('--new-key', 'Continue without the key of the backup. Every integration then needs a new secret.')

@@ -13,7 +13,7 @@ import type { Terminal } from './terminal.ts';
 export function addMoveCommand(program: Command, context: CliContext): void {
   const command = program
     .command('move')
-    .description('Copy the database to PostgreSQL, or back to a data folder. Stop the service first.')
+    .description('Copy the database to PostgreSQL, or back to a data folder. Stop the server first.')
     .requiredOption(
       '--to <target>',
       'postgres:// URL of an empty database; with DATABASE_URL set, an empty folder',

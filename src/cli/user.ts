@@ -118,6 +118,6 @@ function row({ email, disabledAt, createdAt, organizations }: Account): Cell[] {
 function describeLink({ id, email, url }: Awaited<ReturnType<typeof createLink>>): Text {
   return [
     fields({ User: id, Email: email, Link: url }),
-    'Send the link to the person. It works once and expires in 24 hours. The service must be running.',
+    'Send the link to the person. It works once and expires in 24 hours. The server must be running.',
   ];
 }

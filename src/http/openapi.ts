@@ -108,7 +108,9 @@ export function refusals(badRequest: string): Record<number, ResponseDocumentati
       ['RATE_LIMITED', 'USAGE_EXCEEDED'],
       limitHeaders,
     ),
-    500: internalError('Tidings failed. Find the cause in the log by the `X-Request-Id` of the response.'),
+    500: internalError(
+      'Tidings failed. To find the cause, search the log for the `X-Request-Id` of the response.',
+    ),
     503: refusal(
       'Keys or posts are not available right now. Retry after 1, 2 and 4 seconds.',
       ['Authentication service unavailable', 'The database is busy', 'The database is not available'],

@@ -195,7 +195,7 @@ export function describeProviderProblem(
   time: FormatTime,
 ): string {
   if (kind !== 'rate-limited' || retryAt === null) return message;
-  return `${providerOf(type).name} takes no more requests from this token until ${time(retryAt.toISOString())}. Try again then.`;
+  return `${providerOf(type).name} accepts no more requests from this token until ${time(retryAt.toISOString())}. Try again then.`;
 }
 
 /** The effect of a rotation on the old secret. */

@@ -79,8 +79,7 @@ export function leaderJobs(
       every: '*/5 * * * *',
       async run(signal) {
         const swept = await sweep(deps, clock.now(), signal);
-        if (swept.deliveryIds + swept.logs > 0)
-          log.info({ job: 'sweep', ...swept }, 'removed what had expired');
+        if (swept.deliveryIds + swept.logs > 0) log.info({ job: 'sweep', ...swept }, 'removed expired rows');
       },
     },
   ];

@@ -21,7 +21,7 @@ export function mediaAddressJob(deps: Pick<Deps, 'db' | 'log' | 'publicUrl'>): J
       const changed = await updateAddresses(deps, signal);
       if (signal.aborted) return;
       isDone = true;
-      if (changed > 0) deps.log.info({ changed }, 'the addresses of images follow the new PUBLIC_URL');
+      if (changed > 0) deps.log.info({ changed }, 'updated the URLs of images to the new PUBLIC_URL');
     },
   };
 }

@@ -177,7 +177,7 @@ describe('key', () => {
 
   test('refusals', async () => {
     const create = ['key', 'create', '--organization', 'acme', '--name', 'A'];
-    expect(await fails(1, ...create, '--expires', '2020-01-01')).toContain('--expires must lie ahead');
+    expect(await fails(1, ...create, '--expires', '2020-01-01')).toContain('--expires must be in the future');
     expect(await fails(1, ...create, '--expires', 'soon')).toContain('--expires must be an ISO 8601 time');
     expect(await fails(1, ...create, '--permission', 'a b')).toContain(
       '--permission must be 1 to 100 letters',
@@ -333,7 +333,7 @@ describe('post', () => {
     const result = await run('post', 'import', '--organization', 'acme', bad, good, '--json');
     expect(result.exitCode).toBe(1);
     expect(result.stderr).toBe(
-      `error: ${bad}:1: markdown is missing (content, as plain text, would do too)\nNothing of this file was imported.\n`,
+      `error: ${bad}:1: markdown is missing (content, as plain text, works too)\nNothing of this file was imported.\n`,
     );
     expect(JSON.parse(result.stdout)).toMatchObject([{ file: good, created: 1 }]);
     expect(await listIds()).toHaveLength(1);
@@ -431,7 +431,7 @@ test.skipIf(!mayMount)(
     ]);
     expect([exitCode, stderr]).toEqual([
       1,
-      'error: The disk is full. Nothing was written. Make room, then run the command again.\n',
+      'error: The disk is full. Nothing was written. Free up disk space, then run the command again.\n',
     ]);
   },
   300_000,

@@ -107,7 +107,7 @@ test('people get a line for each check, with a mark, and how to mend what is not
   expect(exitCode).toBe(0);
   expect(stdout).toContain('✓ settings: All settings are valid\n✓ public url');
   expect(stdout).toContain(
-    `! data folder: ${dataDir()} can be read or written by others (mode 755)\n    chmod 700 ${dataDir()}\n`,
+    `! data folder: ${dataDir()} can be read or written by other users (mode 755)\n    chmod 700 ${dataDir()}\n`,
   );
 });
 
@@ -115,7 +115,7 @@ test('a folder that is not there is told, and not made', async () => {
   const { named, report } = await examine();
   expect(named('data folder')).toMatchObject({
     status: 'failed',
-    message: `There is no folder ${dataDir()}`,
+    message: `The folder ${dataDir()} does not exist`,
   });
   expect(report.checks.map(({ name }) => name)).toEqual(['settings', 'data folder', 'server']);
   expect(existsSync(dataDir())).toBe(false);
@@ -586,7 +586,7 @@ describe('deliveries', () => {
     expect((await examine()).statusOf('deliveries')).toBe('ok');
     tamper("UPDATE integrations SET created_at = '2026-01-01T00:00:00.000Z'");
     expect((await examine()).named('deliveries')?.message).toBe(
-      `${integrationId} (github): the log has no delivery`,
+      `${integrationId} (github): no deliveries yet`,
     );
     await json('integration', 'disable', integrationId);
     expect((await examine()).statusOf('deliveries')).toBe('ok');

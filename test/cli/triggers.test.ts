@@ -263,7 +263,7 @@ Status  disabled
     [
       'a template without words',
       all('release', '--title', ' '),
-      'title template: it is empty; leave it out for the built-in one',
+      'title template: it is empty; omit it to use the built-in one',
     ],
     [
       'a template file that there is not',
@@ -303,7 +303,7 @@ Status  disabled
     );
     const empty = await write('empty.liquid', '\n');
     expect(await fails(1, ...create('release', '--template', empty))).toBe(
-      'body template: it is empty; leave it out for the built-in one\n',
+      'body template: it is empty; omit it to use the built-in one\n',
     );
   });
 

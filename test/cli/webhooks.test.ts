@@ -262,7 +262,7 @@ describe('send and delivery', () => {
         '--payload',
         path,
       ),
-    ).toContain('The service refused the delivery with status 400.');
+    ).toContain('The server rejected the delivery with status 400.');
   });
 
   test('refusals', async () => {

@@ -128,7 +128,7 @@ describe('a token that does not do is refused where it was typed, and nothing is
     ['too long', { ...nothing, given: () => 'x'.repeat(513) }],
     [
       'unknown',
-      { given: () => `github_pat_nobody${hostile.replaceAll(' ', '')}`, says: 'GitHub refused the token' },
+      { given: () => `github_pat_nobody${hostile.replaceAll(' ', '')}`, says: 'GitHub rejected the token' },
     ],
   ])('%s', async (_, { given, says }) => {
     const before = await allRows(started.app.db);
@@ -144,7 +144,7 @@ describe('a token that does not do is refused where it was typed, and nothing is
 
   test.each([
     ['answers 500', 'GitHub failed with status 500'],
-    ['answers 403 for its rate limit', 'takes no more requests from this token until'],
+    ['answers 403 for its rate limit', 'accepts no more requests from this token until'],
     ['answers 200 with a page', 'GitHub'],
   ] as const)('GitHub %s', async (fault, says) => {
     started.github.failNext(fault);
@@ -169,7 +169,7 @@ describe('what cannot be connected is refused, the choice stays, and nothing is 
 
   test.each([
     ['answers 500', 'GitHub failed with status 500'],
-    ['answers 401', 'GitHub refused the token'],
+    ['answers 401', 'GitHub rejected the token'],
     ['answers 403 for the permission', 'Webhooks: read and write'],
     ['answers 403 for its rate limit', 'takes no more requests'],
   ] as const)('GitHub %s', async (fault, says) => {
@@ -194,7 +194,7 @@ describe('what cannot be connected is refused, the choice stays, and nothing is 
     const foreign = github.addRepository('acme/foreign', { rights: { ann: 'admin' } });
     const fields = await chosen(['acme/rocket', 'acme/foreign']);
     foreign.rights = { ann: 'write' };
-    await expectNothing(await connect(fields), 'may not administer acme/foreign');
+    await expectNothing(await connect(fields), 'role Admin in acme/foreign');
   });
 
   test('nothing is chosen', async () => {

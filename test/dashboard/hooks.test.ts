@@ -127,7 +127,7 @@ describe('a check', () => {
       'is switched off',
       'Repair webhooks',
     ],
-    ['revoked', () => started.github.tokens.clear(), 'GitHub refused the token', 'Replace token'],
+    ['revoked', () => started.github.tokens.clear(), 'GitHub rejected the token', 'Replace token'],
     ['disabled', () => visit(`${path}/disable`, {}), 'The integration is disabled', 'Enable integration'],
   ];
   test.each(cases)('of a webhook that is %s offers the button that helps', async (_, harm, says, offers) => {
@@ -190,7 +190,7 @@ describe('a token', () => {
   });
 
   test.each([
-    ['unknown', () => 'github_pat_unknown', 'GitHub refused the token'],
+    ['unknown', () => 'github_pat_unknown', 'GitHub rejected the token'],
     ['none', () => '', 'The token must be'],
     [
       'without the right',

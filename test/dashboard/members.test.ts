@@ -358,7 +358,7 @@ describe('a reset link', () => {
     const refusals: [id: string, words: string][] = [
       [shared.user.id, 'eve@acme.example is in another organization too'],
       [disabled.user.id, 'is disabled'],
-      [visit.user.id, 'Change your own password under your account'],
+      [visit.user.id, 'Change your password under Your account'],
     ];
     for (const [id, words] of refusals) {
       const response = await visit(...reset(id));

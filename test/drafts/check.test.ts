@@ -31,8 +31,8 @@ test.each<[EventType, string]>([
 });
 
 test.each([
-  ['', null, 'title template: it is empty; leave it out for the built-in one'],
-  [null, ' \n', 'body template: it is empty; leave it out for the built-in one'],
+  ['', null, 'title template: it is empty; omit it to use the built-in one'],
+  [null, ' \n', 'body template: it is empty; omit it to use the built-in one'],
 ])('an empty template is refused: %p, %p', async (titleTemplate, bodyTemplate, message) => {
   expect(await refusalOf(checkTemplates('release', { titleTemplate, bodyTemplate }))).toEqual({
     status: 400,

@@ -239,11 +239,11 @@ describe('what is wrong with a template is said with its place', () => {
       '{% if release.notes %}{{ "a" | constructor }}{% endif %}',
       '1, column 23: undefined filter: constructor',
     ],
-    ['{{ release.name | cut }}', '1, column 1: cut needs a number of characters, as in cut: 120'],
-    ['{{ release.name | cut: 0 }}', '1, column 1: cut needs a number of characters, as in cut: 120'],
-    ['{{ release | md }}', '1, column 1: an object is not a text: name one of its parts'],
-    ['{{ release }}', '1, column 1: an object is not a text: name one of its parts'],
-    ['{{ changes }}', '1, column 1: an object is not a text: name one of its parts'],
+    ['{{ release.name | cut }}', '1, column 1: cut needs a number of characters, such as cut: 120'],
+    ['{{ release.name | cut: 0 }}', '1, column 1: cut needs a number of characters, such as cut: 120'],
+    ['{{ release | md }}', "1, column 1: an object can't be written; choose one of its properties"],
+    ['{{ release }}', "1, column 1: an object can't be written; choose one of its properties"],
+    ['{{ changes }}', "1, column 1: an object can't be written; choose one of its properties"],
     ['a {{ 1 | divided_by: 0 }}', '1, column 3: the result of divided_by is not a number'],
     ['{{ "a" | append }}', '1, column 1: append expect 2 arguments'],
     // Tags
@@ -262,13 +262,10 @@ describe('what is wrong with a template is said with its place', () => {
     ['{% if release.name = "a" %}{% endif %}', '1, column 21: expected "|" before filter'],
     ['{% assign x 3 %}', '1, column 13: expected "="'],
     ['{% for changes %}{% endfor %}', '1, column 1: illegal tag: {% for changes %}'],
-    [
-      '{% for i in (1..1.5) %}{% endfor %}',
-      '1, column 1: a range goes from one whole number to another, as in (1..3)',
-    ],
+    ['{% for i in (1..1.5) %}{% endfor %}', '1, column 1: a range needs two whole numbers, such as (1..3)'],
     [
       '{% for i in (1..release.name) %}{% endfor %}',
-      '1, column 1: a range goes from one whole number to another, as in (1..3)',
+      '1, column 1: a range needs two whole numbers, such as (1..3)',
     ],
   ])('%s', (source, expected) => {
     const message = `body template, line ${expected}`;
@@ -292,9 +289,9 @@ describe('what is wrong with a template is said with its place', () => {
 describe('bounds', () => {
   const big = 'x'.repeat(200_000);
 
-  const tooMuch = 'it makes too much text on the way';
+  const tooMuch = 'it uses too much memory';
   test.each([
-    ['long source', repeat('x', 20_001), ': it has more than 20,000 characters: make it shorter'],
+    ['long source', repeat('x', 20_001), ': it has more than 20,000 characters; shorten it'],
     ['nested blocks', repeat('{%if 1%}', 2400), 'not closed'],
     ['brackets in brackets', `{{ ${repeat('a[', 9000)} }}`, ', line 1, column '],
     ['parentheses', `{{ ${repeat('(', 19_000)} }}`, ', line 1, column 1: it is nested too deeply'],
@@ -307,12 +304,12 @@ describe('bounds', () => {
     [
       'a range that cannot count',
       '{% assign a = (9007199254740992..9007199254740994) %}',
-      ', line 1, column 1: a range goes from one whole number to another',
+      ', line 1, column 1: a range needs two whole numbers',
     ],
     [
       'a range in a path',
       '{{ changes | where: "a[(9007199254740992..9007199254740994)]" }}',
-      ', line 1, column 1: a range goes from one whole number to another',
+      ', line 1, column 1: a range needs two whole numbers',
     ],
     ['appending', `{% assign x = "1234567890" %}${repeat('{% assign x = x | append: x %}', 40)}`, tooMuch],
     [
@@ -329,12 +326,12 @@ describe('bounds', () => {
     [
       'a list in itself',
       `{% assign x = none %}${repeat('{% assign x = x | push: x %}', 40)}{{ x }}`,
-      /it (makes too much|takes longer)/,
+      /it (uses too much|takes longer)/,
     ],
     [
       'a list twice itself',
       `{% assign x = changes %}${repeat('{% assign x = x | concat: x %}', 40)}`,
-      /it (makes too much|takes longer)/,
+      /it (uses too much|takes longer)/,
     ],
     [
       'a list of long texts',
@@ -617,7 +614,7 @@ describe('a title', () => {
 
   test.each(['', ' \n ', '{{ release.notes }}', '{% if false %}x{% endif %}'])('%p is empty', (source) => {
     expect(messageOf(() => renderTitle(source, variables))).toBe(
-      'title template: the title comes out empty; add words of your own, or | default: with something that is never empty',
+      'title template: the title is empty; add fixed text, or a fallback with | default:',
     );
   });
 

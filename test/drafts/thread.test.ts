@@ -37,9 +37,9 @@ const failureOf = (draft: Promise<unknown>) =>
 
 describe('a thread that goes wrong is ended, and the next draft gets a new one', () => {
   test.each([
-    ['is stuck', 'stuck', 'The draft took more than 2 s to make; simplify its template'],
-    ['crashes', 'crashes', 'The draft could not be made: '],
-    ['ends', 'ends', 'The draft could not be made: its thread ended'],
+    ['is stuck', 'stuck', 'The draft took more than 2 s to write. Simplify its template'],
+    ['crashes', 'crashes', 'The draft could not be written: '],
+    ['ends', 'ends', 'The draft could not be written: its thread ended'],
   ])('it %s', async (_, triggerId, message) => {
     using limit = limitOfStuckThreads();
     composer = threadedComposer({ main: oddThread, after: limit.after });
@@ -58,7 +58,7 @@ describe('a thread that goes wrong is ended, and the next draft gets a new one',
       message
         .replace(/^The draft/, 'The text')
         .replace(' made', ' rendered')
-        .replace(' make; simplify its template', ' render'),
+        .replace(' write. Simplify its template', ' render'),
     );
     expect(await composer.render('fine')).toBe('fine');
   });
@@ -107,7 +107,7 @@ describe('close', () => {
     const waiting = failureOf(composer.compose(recipe(), material));
     await Promise.resolve();
     composer.close();
-    const stopped = 'The draft was not made: the service is stopping';
+    const stopped = 'The draft was not written: the server is stopping';
     expect(await Promise.all([underWay, waiting])).toEqual([stopped, stopped]);
     expect(await failureOf(composer.compose(recipe(), material))).toBe(stopped);
   });
@@ -136,6 +136,6 @@ test('what is left of the time limit holds no process', async () => {
     process.stdout.write(await draft);
   `;
   const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'inherit' });
-  expect(await new Response(child.stdout).text()).toBe('The draft was not made: the service is stopping');
+  expect(await new Response(child.stdout).text()).toBe('The draft was not written: the server is stopping');
   expect(await child.exited).toBe(0);
 });

@@ -105,7 +105,7 @@ describe('connecting', () => {
 
 describe('a refusal says what to do and leaves nothing on either side', () => {
   test.each<[Fault, ProblemKind, string]>([
-    ['answers 401', 'bad-token', 'Make a new one at'],
+    ['answers 401', 'bad-token', 'Create a new one at'],
     ['answers 403 for the permission', 'missing-permission', '"Webhooks: read and write"'],
     ['answers 403 for the right', 'missing-permission', 'the role Admin'],
     ['wants single sign-on', 'missing-permission', 'Configure SSO'],

@@ -126,7 +126,7 @@ describe('each problem has a finding', () => {
       'hook',
       'does not deliver pull_request, release, which triggers need',
     ],
-    ['the token was revoked', () => world.github.tokens.clear(), 'hook', 'failed: GitHub refused the token'],
+    ['the token was revoked', () => world.github.tokens.clear(), 'hook', 'failed: GitHub rejected the token'],
     [
       'the repository is gone',
       () => world.github.repositories.splice(0),

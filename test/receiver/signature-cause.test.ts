@@ -266,7 +266,7 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
   test('with another secret is unknown, and the log lists the causes that were tried', async () => {
     expect(await send({ secret: 'another' })).toEqual({
       signature: 'unknown',
-      reason: `The signature was made with another secret than that of this integration, and Tidings found none of the usual causes. Tried: white space and quotation marks around the secret; reformatted JSON; changed line endings and byte order marks; a form instead of JSON, and JSON instead of a form. Set the secret again at ${name}, or rotate it and set the new one.`,
+      reason: `The delivery was not signed with the secret of this integration, and Tidings found none of the usual causes. Tried: white space and quotation marks around the secret; reformatted JSON; changed line endings and byte order marks; a form instead of JSON, and JSON instead of a form. Set the secret again at ${name}, or rotate it and set the new one.`,
     });
     await senders[other].connect();
     const { reason } = await send({ secret: 'another' });

@@ -200,7 +200,7 @@ describe('a new post', () => {
       { title: 'Kept', markdown: 'x'.repeat(200_001) },
       'Markdown must have at most 200000 characters, not 200001.',
     ],
-    [{ title: 'Kept', markdown: 'a\0b' }, 'Markdown must not hold the character U+0000.'],
+    [{ title: 'Kept', markdown: 'a\0b' }, 'Markdown must not contain the character U+0000.'],
   ])('that is invalid is shown again with its problem: %#', async (fields, message) => {
     const before = await allRows(app.db);
     const response = await visit(`${ALL}/~/new`, form(fields));

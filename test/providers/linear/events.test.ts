@@ -124,8 +124,8 @@ describe('what happened', () => {
 });
 
 describe('what does not matter', () => {
-  const entity = 'Only the actions create, update and remove are processed, not';
-  const update = 'Only new updates are processed, not the action';
+  const entity = 'Tidings processes the actions create, update and remove, not';
+  const update = 'Tidings processes new updates, not the action';
   test.each<[event: string, action: string, title: string, reason: string]>([
     ['Issue', 'restore', 'ENG-412 changed: Fuel gauge', `${entity} restore`],
     ['Project', 'archive', 'Project changed: Quieter engines', `${entity} archive`],
@@ -139,7 +139,7 @@ describe('what does not matter', () => {
   });
 
   test.each(['Comment', 'Cycle', 'IssueSLA', 'Release', 'Nonsense'])('the event %s', (event) => {
-    const reason = `The event ${event} means nothing to Tidings`;
+    const reason = `Tidings does not use the event ${event}`;
     expect(readEvent(linear, event, {})).toEqual({
       outcome: 'ignored',
       title: `Linear event: ${event}`,
