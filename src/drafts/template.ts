@@ -108,7 +108,7 @@ function findUnknown(variable: Variable, known: Record<string, unknown>): string
           ? Object.keys(value)
           : ['size'];
       const there = parts.map((part) => path + part).join(', ');
-      return `there is no variable ${variable}. There is ${cutLine(there, 300)}.`;
+      return `there is no variable ${variable}. Choose from: ${cutLine(there, 300)}.`;
     }
     path += `${segment}.`;
   }

@@ -194,7 +194,7 @@ test.each<[string, string, Record<string, string>, string, string, string]>([
     { DATABASE_READ_URL: 'the database itself' },
     'read replica',
     'warning',
-    'The read replica cannot be used: it is no standby',
+    'The read replica cannot be used: it is not a standby',
   ],
 ])('%s is reported', async (_, statement, changes, name, status, message) => {
   await setUp();

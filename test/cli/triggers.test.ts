@@ -253,12 +253,12 @@ Status  disabled
     [
       'a variable that there is not',
       all('release', '--title', '{{ relase.name }}'),
-      'title template, line 1, column 4: there is no variable relase.name. There is repository, branch, isDefaultBranch, release, changes, groups, omitted, highlights, moreCount, authors, summary, compareUrl, url.',
+      'title template, line 1, column 4: there is no variable relase.name. Choose from: repository, branch, isDefaultBranch, release, changes, groups, omitted, highlights, moreCount, authors, summary, compareUrl, url.',
     ],
     [
       'a variable that the event has not',
       all('push', '--title', 'In {{ team.name }}'),
-      'title template, line 1, column 7: there is no variable team.name. There is repository, branch, isDefaultBranch, release, changes, groups, omitted, highlights, moreCount, authors, summary, compareUrl, url.',
+      'title template, line 1, column 7: there is no variable team.name. Choose from: repository, branch, isDefaultBranch, release, changes, groups, omitted, highlights, moreCount, authors, summary, compareUrl, url.',
     ],
     [
       'a template without words',
@@ -299,7 +299,7 @@ Status  disabled
       '# {{ release.name }}\n\n{% for change in changes %}\n- {{ change.name }}{% endfor %}',
     );
     expect(await fails(1, ...create('release', '--template', path))).toBe(
-      'body template, line 4, column 6: there is no variable change.name. There is change.text, change.scope, change.group, change.isBreaking, change.breakingNote, change.references, change.authors, change.line.\n',
+      'body template, line 4, column 6: there is no variable change.name. Choose from: change.text, change.scope, change.group, change.isBreaking, change.breakingNote, change.references, change.authors, change.line.\n',
     );
     const empty = await write('empty.liquid', '\n');
     expect(await fails(1, ...create('release', '--template', empty))).toBe(

@@ -171,7 +171,7 @@ describe('what cannot be connected is refused, the choice stays, and nothing is 
     ['answers 500', 'GitHub failed with status 500'],
     ['answers 401', 'GitHub rejected the token'],
     ['answers 403 for the permission', 'Webhooks: read and write'],
-    ['answers 403 for its rate limit', 'takes no more requests'],
+    ['answers 403 for its rate limit', 'accepts no more requests'],
   ] as const)('GitHub %s', async (fault, says) => {
     const fields = await chosen(['acme/rocket']);
     started.github.failNext(fault, { after: 1 });

@@ -356,7 +356,7 @@ describe('a reset link', () => {
     await disableAccount(app.deps, disabled.user.email);
     const before = await allRows(app.db);
     const refusals: [id: string, words: string][] = [
-      [shared.user.id, 'eve@acme.example is in another organization too'],
+      [shared.user.id, 'eve@acme.example also belongs to another organization'],
       [disabled.user.id, 'is disabled'],
       [visit.user.id, 'Change your password under Your account'],
     ];

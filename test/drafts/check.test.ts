@@ -25,7 +25,7 @@ test.each<[EventType, string]>([
   ).toEqual({
     status: 400,
     message: expect.stringContaining(
-      `body template, line 1, column 4: there is no variable ${variable}. There is `,
+      `body template, line 1, column 4: there is no variable ${variable}. Choose from: `,
     ),
   });
 });

@@ -173,47 +173,47 @@ describe('what is wrong with a template is said with its place', () => {
   test.each([
     [
       '{{ relase.name }}',
-      '1, column 4: there is no variable relase.name. There is release, changes, none, empty.',
+      '1, column 4: there is no variable relase.name. Choose from: release, changes, none, empty.',
     ],
     [
       'a\r\né {{ release.nmae }}',
-      '2, column 6: there is no variable release.nmae. There is release.name, release.tag, release.notes, release.publishedAt, release.author, release.labels.',
+      '2, column 6: there is no variable release.nmae. Choose from: release.name, release.tag, release.notes, release.publishedAt, release.author, release.labels.',
     ],
     [
       '{{ changes.title }}',
-      '1, column 4: there is no variable changes.title. There is changes.first, changes.last, changes.size.',
+      '1, column 4: there is no variable changes.title. Choose from: changes.first, changes.last, changes.size.',
     ],
     [
       '{% for change in changes %}{{ change.titel }}{% endfor %}',
-      '1, column 31: there is no variable change.titel. There is change.title, change.kind, change.breaking, change.parts.',
+      '1, column 31: there is no variable change.titel. Choose from: change.title, change.kind, change.breaking, change.parts.',
     ],
     [
       '{% for i in (1..chnges.size) %}{% endfor %}',
-      '1, column 17: there is no variable chnges.size. There is release, changes, none, empty.',
+      '1, column 17: there is no variable chnges.size. Choose from: release, changes, none, empty.',
     ],
     [
       '{% assign x = "a" | append: relese.tag %}',
-      '1, column 29: there is no variable relese.tag. There is release, changes, none, empty, x.',
+      '1, column 29: there is no variable relese.tag. Choose from: release, changes, none, empty, x.',
     ],
     [
       '{% case 1 %}{% when 2 %}{{ nope }}{% endcase %}',
-      '1, column 28: there is no variable nope. There is release, changes, none, empty.',
+      '1, column 28: there is no variable nope. Choose from: release, changes, none, empty.',
     ],
     [
       '{% if false %}{{ forloop.index }}{% endif %}',
-      '1, column 18: there is no variable forloop.index. There is release, changes, none, empty.',
+      '1, column 18: there is no variable forloop.index. Choose from: release, changes, none, empty.',
     ],
     [
       '{% if release.notes %}{{ release.name.title }}{% endif %}',
-      '1, column 26: there is no variable release.name.title. There is release.name.size.',
+      '1, column 26: there is no variable release.name.title. Choose from: release.name.size.',
     ],
     [
       '{% for change in changes %}{% if false %}{{ change.brakeing }}{% endif %}{% endfor %}',
-      '1, column 45: there is no variable change.brakeing. There is change.title, change.kind, change.breaking, change.parts.',
+      '1, column 45: there is no variable change.brakeing. Choose from: change.title, change.kind, change.breaking, change.parts.',
     ],
     [
       '{% for label in release.labels %}{% unless label %}{{ label.name }}{% endunless %}{% endfor %}',
-      '1, column 55: there is no variable label.name. There is label.size.',
+      '1, column 55: there is no variable label.name. Choose from: label.size.',
     ],
   ])('an unknown variable, in branches that are not taken too: %s', (source, expected) => {
     expect(messageOf(() => checkTemplate('body', source, variables))).toBe(`body template, line ${expected}`);
@@ -234,7 +234,7 @@ describe('what is wrong with a template is said with its place', () => {
 
   test.each([
     // Filters
-    ['\n{{ release.name | upcas }}', '2, column 1: undefined filter: upcas; there are abs, append, '],
+    ['\n{{ release.name | upcas }}', '2, column 1: undefined filter: upcas; the filters are abs, append, '],
     [
       '{% if release.notes %}{{ "a" | constructor }}{% endif %}',
       '1, column 23: undefined filter: constructor',

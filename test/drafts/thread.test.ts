@@ -57,7 +57,7 @@ describe('a thread that goes wrong is ended, and the next draft gets a new one',
     expect(await text).toContain(
       message
         .replace(/^The draft/, 'The text')
-        .replace(' made', ' rendered')
+        .replace(' written', ' rendered')
         .replace(' write. Simplify its template', ' render'),
     );
     expect(await composer.render('fine')).toBe('fine');

@@ -155,13 +155,13 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
   });
 
   test.each([
-    ['\n', (secret: string) => `${secret}\n`, 'a line break behind it'],
-    ['\\r\\n', (secret: string) => `${secret}\r\n`, 'a line break behind it'],
-    ['\\r', (secret: string) => `${secret}\r`, 'a line break behind it'],
+    ['\n', (secret: string) => `${secret}\n`, 'a line break after it'],
+    ['\\r\\n', (secret: string) => `${secret}\r\n`, 'a line break after it'],
+    ['\\r', (secret: string) => `${secret}\r`, 'a line break after it'],
     ['a line break before', (secret: string) => `\n${secret}`, 'a line break before it'],
-    ['a space behind', (secret: string) => `${secret} `, 'a space behind it'],
+    ['a space behind', (secret: string) => `${secret} `, 'a space after it'],
     ['a space before', (secret: string) => ` ${secret}`, 'a space before it'],
-    ['a hard space', (secret: string) => `${secret}\u00a0`, 'a space behind it'],
+    ['a hard space', (secret: string) => `${secret}\u00a0`, 'a space after it'],
     ['a tab', (secret: string) => `\t${secret}`, 'a tab before it'],
     ['two spaces', (secret: string) => ` ${secret} `, 'spaces around it'],
     ['double quotes', (secret: string) => `"${secret}"`, 'quotation marks around it'],

@@ -234,7 +234,7 @@ describe('DATABASE_READ_URL', () => {
     await promote(servers.standby);
     await until(
       async () => lines.at(-1),
-      (line) => line === `${NOT_USED}: it is no standby`,
+      (line) => line === `${NOT_USED}: it is not a standby`,
     );
     expect(await whoAnswers(replica)).toBe('primary');
     await replica.close();

@@ -104,7 +104,7 @@ const failures: Partial<Record<Fault, [ProblemKind, string, retryAt?: Date]>> = 
     'too-many-hooks',
     'Linear rejected another webhook: "You have reached the limit of webhooks".',
   ],
-  'refuses the plan': ['refused', 'Linear refused: "Your plan does not include webhooks".'],
+  'refuses the plan': ['refused', 'Linear rejected the request: "Your plan does not include webhooks".'],
   'refuses the scope as an authentication error': ['missing-permission', ADMINS_ONLY],
   'says that nothing came of it': [
     'provider-failed',
@@ -177,12 +177,12 @@ test('secrets that Linear repeats are hidden, and long reasons are cut', async (
   const problem = await problemOf(world.linear.createHook(ALL_PUBLIC_TEAMS, settings), secrets);
   expect(problem.kind).toBe('refused');
   expect(problem.message).toBe(
-    `Linear refused: "Token …: variable "$input" got invalid value {"input":{"url":"${settings.url}","secret":"…","resourceTypes":["Issue","Project"],"enabled":true,"allPublicTeams":…".`,
+    `Linear rejected the request: "Token …: variable "$input" got invalid value {"input":{"url":"${settings.url}","secret":"…","resourceTypes":["Issue","Project"],"enabled":true,"allPublicTeams":…".`,
   );
 
   const listing = await problemOf(world.linear.listPlaces(), secrets);
   expect(listing.message).toBe(
-    'Linear refused: "Token …: variable "$input" got invalid value {"first":250,"after":null}".',
+    'Linear rejected the request: "Token …: variable "$input" got invalid value {"first":250,"after":null}".',
   );
 });
 
