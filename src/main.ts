@@ -197,7 +197,7 @@ export async function startServer(services: Services, config: Config) {
   });
   if (config.publicUrl?.startsWith('https:') && config.clientIpHeader === undefined) {
     services.log.warn(
-      'CLIENT_IP_HEADER is not set: limits on sign-ins treat all clients behind the proxy as one. Set it to the header in which your proxy names the client',
+      "CLIENT_IP_HEADER is not set, so limits on sign-ins treat all clients behind the proxy as one. Set it to the header in which your proxy sends the client's address",
     );
   }
   const stopWatching = addProcessMetrics(services);

@@ -81,7 +81,7 @@ async function checkHealth({ host, port }: { host: string; port: number }) {
       const isLate = cause.name === 'AbortError' || cause.name === 'TimeoutError';
       const reason = isLate ? `no response within ${TIMEOUT_MS / 1000} s` : cause.message;
       const isRefused = cause.code === 'ECONNREFUSED';
-      throw new AppError(503, `${url}: ${isRefused ? 'nothing listens there' : reason}`, { cause });
+      throw new AppError(503, `${url}: ${isRefused ? 'the connection was refused' : reason}`, { cause });
     })
     .finally(() => request.destroy());
   if (statusCode !== 200) throw new AppError(503, `${url} answered ${statusCode}, not 200`);

@@ -15,8 +15,11 @@ const EXIT_MS = 9_500;
 export function addServeCommand(program: Command, context: CliContext): void {
   const command = program.command('serve').description('Run the server');
   addSettings(command)
-    .option('--demo', 'Fill an empty database with a demo organization, and print what to try')
-    .option('--new-database', 'Start with an empty database although a key or backups of another one exist')
+    .option('--demo', 'Fill an empty database with a demo organization, and print commands to try')
+    .option(
+      '--new-database',
+      'Start with an empty database, even if a key or backups of an earlier one exist',
+    )
     .action(async ({ demo, newDatabase }: { demo?: true; newDatabase?: true }) => {
       const config = readConfig(flagsOf(command), context.environment);
       const services = await openServices(config, 'server', { newDatabase });

@@ -102,7 +102,7 @@ export function addUserCommands(program: Command, context: CliContext): void {
   examples(remove, 'user delete ben@acme.example');
 }
 
-const force = ['--force', 'Even if it is the last owner of an organization'] as const;
+const force = ['--force', 'Continue even for the last owner of an organization'] as const;
 
 async function createLink(services: Services, { email: address }: { email: string }) {
   const { user, path } = await createPasswordLink(services, address);

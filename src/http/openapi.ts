@@ -9,7 +9,7 @@ const OPENAPI_VERSION = '3.1.1';
 
 /** The body of every error (section 7 of the spec). */
 export const ErrorBody = Type.Object(
-  { error: Type.String({ description: 'The cause in plain words.' }) },
+  { error: Type.String({ description: 'The cause, as a sentence or a code.' }) },
   {
     additionalProperties: false,
     description: 'The body of every error.',
@@ -99,7 +99,7 @@ export function refusals(badRequest: string): Record<number, ResponseDocumentati
       ['Missing API key', 'INVALID_KEY'],
       bearerChallenge,
     ),
-    403: refusal('The key may not read, or belongs to another organization.', [
+    403: refusal('The key lacks the permission `api.read` or belongs to another organization.', [
       'Forbidden',
       'Forbidden: organization access denied',
     ]),

@@ -103,7 +103,7 @@ test('the command says how far it is, what to do next, and no password', async (
   expect(stdout).toMatch(
     /^Moved \d+ rows from \S+tidings\.db to postgres:\/\/127\.0\.0\.1:\d+\/test_\w+ in /,
   );
-  expect(stdout).toContain('Both sides are the same.');
+  expect(stdout).toContain('Both sides match.');
   expect(stdout).toContain('DATABASE_URL');
   expect(stdout).toContain(join(dataDir, 'secret.key'));
   expect(stderr).toMatch(/^Copying: \d0 %, \d+ of \d+ rows\n/);

@@ -480,7 +480,7 @@ describe('trigger change', () => {
       expect(await fails(1, ...change, '--label', 'bug')).toBe(
         'The filter label does not apply to push. Choose from: branch, prereleases, tag.\n',
       );
-      expect(await fails(1, ...change, '--publish')).toContain('cannot be published at once');
+      expect(await fails(1, ...change, '--publish')).toContain("can't be published at once");
       expect(await fails(1, ...change, '--title', '{{')).toBe(
         'title template, line 1, column 1: output "{{" not closed\n',
       );
@@ -549,12 +549,12 @@ changelog, draft, release v2.4.0, DAY
     const issues = await json(...words);
     const message = async (...rest: string[]) =>
       (await fails(1, 'trigger', 'preview', ...rest)).replaceAll(/_\w+/g, '_…');
-    const noPost = 'Trigger trg_… makes no post of delivery dlv_…: ';
+    const noPost = 'Trigger trg_… creates no post for delivery dlv_…: ';
     expect(await message(id, '--delivery', 'none')).toBe(
       'Delivery none not found. "delivery list" lists those that exist.\n',
     );
     expect(await message('trg_none', '--delivery', 'my-delivery')).toContain('not found');
-    expect(await message(id, '--delivery', 'a-star')).toBe(`${noPost}its event makes no posts\n`);
+    expect(await message(id, '--delivery', 'a-star')).toBe(`${noPost}its event creates no posts\n`);
     expect(await message(later.id, '--delivery', 'my-delivery')).toBe(
       `${noPost}its event, its repository or the filters do not match\n`,
     );

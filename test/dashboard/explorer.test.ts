@@ -106,9 +106,9 @@ test('a request that no client can send is explained at its field', async () => 
   const { open } = await begin();
   for (const [query, sentence] of [
     ['operation=getPost', 'Enter the id of a post.'],
-    ['operation=getPost&postId=..', 'A URL cannot hold this id.'],
-    ['etag=%22%E2%80%A6%22', 'A header cannot hold one of these characters.'],
-    ['etag=a%0D%0AX-Other%3A+b', 'A header cannot hold one of these characters.'],
+    ['operation=getPost&postId=..', 'A URL cannot contain this id.'],
+    ['etag=%22%E2%80%A6%22', 'A header cannot contain one of these characters.'],
+    ['etag=a%0D%0AX-Other%3A+b', 'A header cannot contain one of these characters.'],
   ]) {
     const { page, html, status } = await open(`${query}&send=1`);
     expect(page.status).toBe(400);

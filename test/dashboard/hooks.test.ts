@@ -113,7 +113,7 @@ describe('a check', () => {
     const html = await textOf(`${path}/check`);
     expect(html).toContain('<h1>1 warning</h1>');
     expect(html).toContain('is active and delivers');
-    expect(html).toContain('GitHub has delivered nothing but pings since');
+    expect(html).toContain('GitHub has delivered only pings since');
     expect(rocket.hooks).toEqual(before);
   });
 
@@ -170,7 +170,7 @@ describe('setting up anew', () => {
   test('without a token is refused', async () => {
     const { integrationId } = await connectGithub(started.app, 'org_a', 'acme/by-hand');
     const refused = await visit(`${LIST}/${integrationId}/repair`, {});
-    await expectRefused(refused, `Integration ${integrationId} has no GitHub token that Tidings can read.`);
+    await expectRefused(refused, `Integration ${integrationId} has no usable GitHub token.`);
   });
 });
 
@@ -264,7 +264,7 @@ describe('repositories', () => {
 
   test('are not removed if GitHub does not delete their webhook, or if there is only one', async () => {
     const only = await visit(`${path}/remove`, { place: 'acme/rocket' });
-    await expectRefused(only, `acme/rocket is the only place of integration ${id}.`);
+    await expectRefused(only, `Integration ${id} has only acme/rocket.`);
     const lander = await addLander();
     started.github.failNext('answers 500');
     const refused = await visit(`${path}/remove`, { place: 'acme/lander' });

@@ -268,7 +268,7 @@ describe('a role', () => {
       const refused = await visit(...role(bob.user.id, next));
       expect([refused.status, await refused.text()]).toEqual([
         400,
-        expect.stringContaining('Choose what the person may do.'),
+        expect.stringContaining('Choose what the person can do.'),
       ]);
     }
     expect(await allRows(app.db)).toEqual(before);

@@ -178,7 +178,7 @@ describe('a delivery without a draft says why:', () => {
     await create('release');
     const path = await deliver('release', { action: 'edited' });
     await runAll(app);
-    expect(await result(path)).toContain('An edit alone makes no draft');
+    expect(await result(path)).toContain('An edit alone creates no draft');
     expect(await row()).toBe('No changes');
   });
 });

@@ -286,7 +286,7 @@ describe('an integration that was connected by hand', () => {
     expect(await rejection(setToken(world.deps, integrationId, world.token))).toMatchObject({
       status: 409,
       message:
-        'GitHub has another repository under the name acme/rocket now. Remove it from the integration and add it again.',
+        'At GitHub, acme/rocket is now a different repository. Remove it from the integration and add it again.',
     });
     expect(await identities(integrationId)).toEqual([['acme/rocket', world.rocket.id]]);
   });

@@ -85,11 +85,11 @@ describe('backup --key-only', () => {
 test.each([
   [
     'backup',
-    `This command backs up the embedded file, but DATABASE_URL is set. For PostgreSQL, use pg_dump or point-in-time recovery (docs/postgresql.md). "${tidings} backup --key-only FILE" writes the secret key, which belongs to the backup`,
+    `This command backs up the SQLite database, but DATABASE_URL is set. For PostgreSQL, use pg_dump or point-in-time recovery (docs/postgresql.md). "${tidings} backup --key-only FILE" writes the secret key, which you also need`,
   ],
   [
     'restore',
-    'This command restores the embedded file, but DATABASE_URL is set. For PostgreSQL, use pg_restore or point-in-time recovery (docs/postgresql.md)',
+    'This command restores the SQLite database, but DATABASE_URL is set. For PostgreSQL, use pg_restore or point-in-time recovery (docs/postgresql.md)',
   ],
 ])('%s refuses PostgreSQL, and names what to use', async (command, message) => {
   const result = await run([command, file()], POSTGRES);

@@ -67,7 +67,7 @@ async function showImages(visit: MemberVisit, error?: AppError) {
         crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
         facts={
           total.images === 0
-            ? 'Images of your posts. Everybody who has the address of an image can see it.'
+            ? 'Images of your posts. Anyone with the URL of an image can see it.'
             : `${counted(total.images, 'image')}, ${megabytesOf(total.bytes)} of ${megabytesOf(deps.media.quotaBytes)}.`
         }
       />
@@ -115,7 +115,7 @@ function UploadForm({ to, problem }: { to: string; problem: string | null }) {
           aria-describedby="field-file-hint"
         />
         <p class="hint" id="field-file-hint">
-          PNG, JPEG, GIF, WebP or AVIF, at most 10 MB. Tidings removes the place, the camera and other
+          PNG, JPEG, GIF, WebP or AVIF, at most 10 MB. Tidings removes the location, the camera and other
           metadata.
         </p>
       </div>
@@ -123,7 +123,7 @@ function UploadForm({ to, problem }: { to: string; problem: string | null }) {
         label="Description"
         name="alt"
         required={false}
-        hint="For people who cannot see the image. Without one, the file name is used."
+        hint="For people who can't see the image. If empty, Tidings uses the file name."
       />
       <button type="submit" class="button go">
         Upload image
