@@ -1,7 +1,7 @@
 import { eq, inArray } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { throttles } from '../../db/schema/processes.ts';
-import { deleteExpired, deleteSurplus } from './bounded-table.ts';
+import { deleteExpired, deleteSurplus } from './bounded-store.ts';
 
 /** Sources that are remembered. Beyond that, those are forgotten whose attempts stop counting first. */
 export const MAX_THROTTLES = 10_000;
