@@ -149,8 +149,8 @@ function requireSpace(sqlite: Sqlite, file: string, schema: number): void {
   const free = freeBytes(dirname(file));
   if (free === null || free >= needed) return;
   throw new Error(
-    `the upgrade of the database from schema ${schema} to ${migrations.length} needs ${megabytes(needed)} of free disk, and there are ${megabytes(free)}: ` +
-      'make room, or go on with the version of Tidings that you had',
+    `the upgrade of the database from schema ${schema} to ${migrations.length} needs ${megabytes(needed)} of free disk space, but only ${megabytes(free)} are free. ` +
+      'Free up disk space, or keep using the old version of Tidings',
   );
 }
 

@@ -99,7 +99,7 @@ describe('organization', () => {
     );
   });
 
-  test('where there is none, a command that needs one says so', async () => {
+  test('without an organization, a command that needs one suggests "organization create"', async () => {
     expect(await fails(1, 'key', 'list', '--organization', 'acme')).toBe(
       'error: Organization acme not found. This data folder has no organizations yet. "organization create" creates one. --data-dir selects another folder.\n',
     );
@@ -376,7 +376,7 @@ describe('post', () => {
   });
 });
 
-describe('words that are wrong', () => {
+describe('wrong arguments', () => {
   test.each([
     [['frobnicate'], "unknown command 'frobnicate'"],
     [['key', 'frobnicate'], "unknown command 'frobnicate'"],
@@ -458,7 +458,7 @@ test('the data folder is for its owner alone', async () => {
   expect(mode('data/secret.key')).toBe(0o600);
 });
 
-test('what one process writes, another sees at once', async () => {
+test('another process sees a write at once', async () => {
   const { db, close } = openDataFolder(join(folder.path, 'data'));
   await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
   const { findOrganization } = await import('../../src/organizations/store.ts');

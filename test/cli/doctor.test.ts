@@ -98,7 +98,7 @@ test('a healthy folder is all well, and not a byte of it changes', async () => {
   expect(snapshot(folder.path)).toEqual(before);
 });
 
-test('people get a line for each check, with a mark, and how to mend what is not well', async () => {
+test('prints a line for each check, with a mark, and advice for each problem', async () => {
   await healthy();
   chmodSync(dataDir(), 0o755);
   const { exitCode, stdout } = await cli(dataDir(), ['doctor', '--offline'], {
@@ -111,7 +111,7 @@ test('people get a line for each check, with a mark, and how to mend what is not
   );
 });
 
-test('a folder that is not there is told, and not made', async () => {
+test('a missing folder is reported, not created', async () => {
   const { named, report } = await examine();
   expect(named('data folder')).toMatchObject({
     status: 'failed',
@@ -408,7 +408,7 @@ describe('Unkey', () => {
     expect(named('keys')).toBeUndefined();
   });
 
-  test('whose root key may not verify, told from a key that is unknown', async () => {
+  test('whose root key may not verify is distinguished from an unknown key', async () => {
     const { unkey, environment, key } = await withKey();
     using _ = unkey;
     expect((await examine(environment, '--key', 'tdk_nobodys')).statusOf('unkey')).toBe('warning');

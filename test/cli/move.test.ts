@@ -122,7 +122,7 @@ test('the command says how far it is, what to do next, and no password', async (
   expect(back.stdout).not.toContain(secretKey);
 }, 300_000);
 
-test('a place that cannot be used is an error that names it, without its password', async () => {
+test('an unusable target is an error that names it, without its password', async () => {
   const dataDir = join(folders, 'refused');
   makeDataFolder(dataDir, 1);
   const missing = await emptyPostgres();

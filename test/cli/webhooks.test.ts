@@ -86,7 +86,7 @@ describe('integration', () => {
   test.each([
     ['https://tidings.example.com', null],
     ['http://localhost:3000', "GitHub can't reach http://localhost:3000 from the internet"],
-  ])('people are told where to paste them, what is wrong with %s, and what is next', async (url, warning) => {
+  ])('prints the next steps, and warns about %s', async (url, warning) => {
     const words = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
     const { stdout } = await cli(dataDir(), words, { environment: { PUBLIC_URL: url } });
     if (warning === null) expect(stdout).not.toContain('public addresses');

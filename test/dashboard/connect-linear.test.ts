@@ -95,7 +95,7 @@ describe('Linear', () => {
     expect(await allRows(started.app.db)).toEqual(before);
   });
 
-  test('what Linear refuses is said, the choice stays, and nothing is left', async () => {
+  test("shows Linear's refusal, keeps the choice, and leaves nothing behind", async () => {
     const { app, linear } = started;
     const nothing = await connect(await chosen(['which', 'chosen']));
     expect(nothing.status).toBe(400);

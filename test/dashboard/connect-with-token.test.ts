@@ -84,7 +84,7 @@ describe('GitHub', () => {
     );
   });
 
-  test('what cannot be chosen is shown, and why', async () => {
+  test('shows repositories that cannot be chosen, with the reason', async () => {
     const { app, github } = started;
     github.addRepository('acme/foreign', { rights: { ann: 'read' } });
     github.addRepository('acme/lander', { rights: { ann: 'admin' } });
@@ -154,7 +154,7 @@ describe('a token that does not do is refused where it was typed, and nothing is
   });
 });
 
-describe('what cannot be connected is refused, the choice stays, and nothing is left on either side:', () => {
+describe('a failed connect keeps the choice and leaves nothing on either side:', () => {
   async function expectNothing(refused: Response, says: string, choice = 'acme/rocket'): Promise<string> {
     expect(refused.status).toBe(400);
     const html = await refused.text();

@@ -138,7 +138,7 @@ describe('the log', () => {
     expect(new Set(seen).size).toBe(173);
   });
 
-  test('what is rare is looked for a bounded number of entries at a time', async () => {
+  test('a search for a rare entry reads a bounded number of entries at a time', async () => {
     await addEntries(
       { title: 'rare', payload: { event: 'rare', action: null, data: null } },
       ...Array.from({ length: MAX_SCANNED }, () => ({})),

@@ -150,7 +150,7 @@ describe('a check', () => {
   });
 });
 
-describe('setting up anew', () => {
+describe('repairing webhooks', () => {
   test('creates a deleted webhook once for each form', async () => {
     rocket.hooks.splice(0);
     const fields = Object.fromEntries(hiddenFields(await textOf(), `${path}/repair`));

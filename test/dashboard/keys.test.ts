@@ -158,7 +158,7 @@ describe('the list', () => {
     expect(await html()).toContain('Not used for 41 days: safe to revoke');
   });
 
-  test('is newest first, and goes on on a further page', async () => {
+  test('is newest first, and continues on the next page', async () => {
     const { app, html } = await owned();
     for (let number = 1; number <= 60; number++) {
       app.clock.advance(1000);

@@ -301,7 +301,7 @@ describe('an upgrade', () => {
   });
 });
 
-test("another program's database is not made one of ours", () => {
+test("another program's database is not migrated", () => {
   const other = new Sqlite(file(), { create: true });
   other.run('CREATE TABLE notes (x)');
   other.close();

@@ -46,7 +46,7 @@ function repeat(text: string, count: number): string {
   return text.repeat(count);
 }
 
-describe('what a template gives', () => {
+describe('the output of a template', () => {
   test.each([
     ['{{ release.name }} {{ release.tag }}', 'Spring v2.0.0'],
     ['[{{ release.notes }}]', '[]'],
@@ -169,7 +169,7 @@ describe('our own filters', () => {
   });
 });
 
-describe('what is wrong with a template is said with its place', () => {
+describe('a template error names the line and column', () => {
   test.each([
     [
       '{{ relase.name }}',
@@ -513,7 +513,7 @@ describe('text from outside', () => {
   );
 });
 
-test('whatever is written in a template ends in a text or a TemplateError', () => {
+test('any template ends in a text or a TemplateError', () => {
   const pieces = [
     '{{',
     '}}',

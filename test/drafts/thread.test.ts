@@ -88,7 +88,7 @@ test('Markdown is rendered as in this thread', async () => {
   expect(await composer.render(markdown)).toBe(renderMarkdown(markdown));
 });
 
-test('a template that fails says where, and the thread goes on', async () => {
+test('a failed template names the place, and the thread survives', async () => {
   composer = threadedComposer({ after: noLimit });
   const failing = recipe({ bodyTemplate: '{{ release.name }}\n{{ 1 | divided_by: omitted }}' });
   expect(await refusalOf(composer.compose(failing, material))).toEqual({
@@ -127,7 +127,7 @@ test('a thread without work is let go, and comes back with the next draft', asyn
   expect(await composer.compose(recipe(), material)).toMatchObject(made);
 });
 
-test('what is left of the time limit holds no process', async () => {
+test('a pending time limit does not keep the process alive', async () => {
   const script = `
     import { threadedComposer } from '${import.meta.resolve('../../src/drafts/thread.ts')}';
     const composer = threadedComposer({ main: new URL('${oddThread}') });

@@ -54,7 +54,7 @@ test.each<[Outcome, string]>([
   [{ code: 'not_disconnected', deleted: [], mayBeGone: 'a/b' }, `Nothing was disconnected. ${RESTORES}`],
   [
     { code: 'not_disconnected', deleted: ['a/b'], mayBeGone: 'c/d' },
-    'The integration is still connected. Tidings restores the deleted webhooks of a/b within a minute, and that of c/d if it is gone.',
+    'The integration is still connected. Tidings restores the deleted webhooks of a/b within a minute, and the webhook of c/d if it is gone.',
   ],
 ])('the outcome of a failed change: %o', (outcome, words) => {
   expect(describeOutcome(outcome)).toBe(words);

@@ -55,7 +55,7 @@ test('a large one goes in parts', async () => {
   expect(await rowsIn(other())).toEqual(await rowsIn(dataDir()));
 }, 300_000);
 
-test('replaces no object, unless it is told to', async () => {
+test('replaces no object without --force', async () => {
   store.objects.set('team/a.backup', Buffer.from('mine'));
   const { exitCode, stderr } = await run(dataDir(), 'backup', URL_OF_ONE);
   expect({ exitCode, stderr }).toEqual({

@@ -46,7 +46,7 @@ beforeEach(async () => {
 afterEach(() => folder.remove());
 
 describe('a backup', () => {
-  test('is one file for this user alone, and told truly', async () => {
+  test('is one file for this user alone, and the output describes it', async () => {
     const told = await backup();
     const bytes = readFileSync(file());
     expect(told).toEqual({
@@ -85,7 +85,7 @@ describe('a backup', () => {
     expect(withKey.stdout).toContain('The backup includes the secret key. Store it as safely as the key.');
   });
 
-  test('replaces no file, unless it is told to', async () => {
+  test('replaces no file without --force', async () => {
     writeFileSync(file(), 'mine');
     const { exitCode, stderr } = await cli(dataDir(), ['backup', file()]);
     expect({ exitCode, stderr }).toEqual({
@@ -143,7 +143,7 @@ describe('a backup', () => {
   });
 });
 
-test('what is no ordinary file is not replaced by a backup', async () => {
+test('a backup does not replace a folder or a device', async () => {
   const path = join(folder.path, 'folder');
   mkdirSync(path);
   symlinkSync('/dev/null', join(folder.path, 'device'));
@@ -173,7 +173,7 @@ describe('a file of the data folder itself', () => {
     expect((await secretOf(dataDir())).stderr).not.toContain('secret.key');
   });
 
-  test('nor is what a linked database is really called', async () => {
+  test('a backup does not replace the target of a linked database', async () => {
     const real = join(folder.path, 'real.db');
     renameSync(join(dataDir(), 'tidings.db'), real);
     symlinkSync(real, join(dataDir(), 'tidings.db'));
@@ -220,7 +220,7 @@ describe('a restore', () => {
     expect((await secretOf(other())).stderr).not.toContain('key');
   });
 
-  test('puts nothing in the place of a database, unless it is told to, and then keeps that', async () => {
+  test('replaces a database only with --force, and keeps the old one', async () => {
     await backup();
     await cliJson(dataDir(), ['organization', 'create', '--name', 'Later', '--id', 'later']);
     const later = await rowsIn(dataDir());
@@ -283,7 +283,7 @@ describe('a restore', () => {
     former.close();
   });
 
-  test('a file that is not there is told before anything else, and no folder is made', async () => {
+  test('a missing file is reported first, and no folder is created', async () => {
     const missing = join(folder.path, 'missing.backup');
     for (const dataFolder of [dataDir(), join(folder.path, 'new')]) {
       const { exitCode, stderr } = await cli(dataFolder, ['restore', missing]);
@@ -469,7 +469,7 @@ describe('the key', () => {
     expect(readFileSync(join(other(), 'secret.key'), 'utf8')).toBe(`${ANOTHER_KEY}\n`);
   });
 
-  test('is told apart by a number that does not tell it', () => {
+  test('is compared by a fingerprint that does not reveal it', () => {
     const [a, b] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
     expect(keyFingerprint(a)).toBe(keyFingerprint(a.slice()));
     expect(keyFingerprint(a)).not.toBe(keyFingerprint(b));

@@ -82,7 +82,7 @@ describe('a key that the secrets were not encrypted with is refused, and none is
   });
 });
 
-describe('who may have the folder open', () => {
+describe('locks on the folder', () => {
   const folderLock = () => lockFile(folder.path);
   const open = (role: Role) => {
     const { upgradedFrom, close } = openDataFolder(folder.path, { role });
@@ -217,7 +217,7 @@ test('a folder that is a file is refused by name', async () => {
   );
 });
 
-test('what others on the machine can read or write is warned of, and nothing else', () => {
+test('warns about files that other users can read or write, and about no others', () => {
   openDataFolder(folder.path).close();
   chmodSync(folder.path, 0o700);
   const warnings: unknown[][] = [];

@@ -87,7 +87,7 @@ test('all rows arrive on PostgreSQL and back, and the source stays as it was', a
     expect(statSync(join(back, name)).mode & 0o777).toBe(0o600);
 });
 
-test('what the API sends and counts is the same on both sides', async () => {
+test('the API sends the same bytes and counts on both sides', async () => {
   const { dataDir, url } = await setUp({ posts: 40 });
   await move({ dataDir, to: url });
   using sqlite = new Sqlite(join(dataDir, 'tidings.db'), { readonly: true });

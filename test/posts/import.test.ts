@@ -108,7 +108,7 @@ describe('importing again', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('a changed record updates its post: text anew, status and dates as they are', async () => {
+  test('a changed record updates the text of its post, and keeps status and dates', async () => {
     await importText('p.json', JSON.stringify([{ title: 'One', markdown: 'old' }]), { status: 'draft' });
     app.clock.advance(60_000);
     expect(await importText('p.json', JSON.stringify([{ title: 'One', markdown: '*new*' }]))).toMatchObject({

@@ -148,7 +148,7 @@ describe('an accepted delivery', () => {
     expect(JSON.stringify([app.logged, await logOf(app)])).not.toContain(signature.slice(7));
   });
 
-  test('a body without a declared length is read all the same', async () => {
+  test('a body without a declared length is read', async () => {
     const [path, init] = githubRequest(connected, ping);
     const body = new Blob([String(init.body)]).stream();
     expect((await app.request(path, { ...init, body })).status).toBe(200);

@@ -120,7 +120,7 @@ describe('the work for an unverified sender is bounded', () => {
   });
 });
 
-describe('whatever comes, the answer is 401', () => {
+describe('every wrong signature gets 401', () => {
   test.each<[string, string | Uint8Array]>([
     ['nothing', ''],
     ['deep lists', '['.repeat(100_000)],

@@ -125,7 +125,7 @@ test('a failure is retried, and an image that stays away is named on the page of
   expect((await copies())[1]).toEqual([host.at('/gone.png'), 'queued', 0, null]);
 });
 
-describe('what is refused at once', () => {
+describe('images that are refused at once', () => {
   test.each([
     [
       'a name of the own network',

@@ -84,9 +84,12 @@ export function asBackupError(error: unknown, what: string): BackupError {
   if (error instanceof BackupError) return error;
   const message = messageOf(error).replaceAll(/\s+/g, ' ');
   const isFull = ['ENOSPC', 'SQLITE_FULL'].includes(codeOf(error));
-  return new BackupError(`${what}: ${isFull ? `the disk is full (${message}). Make room` : message}`, {
-    cause: error,
-  });
+  return new BackupError(
+    `${what}: ${isFull ? `the disk is full (${message}). Free up disk space` : message}`,
+    {
+      cause: error,
+    },
+  );
 }
 
 /**

@@ -184,7 +184,7 @@ const matters: Case[] = [
   },
 ];
 
-describe('what matters', () => {
+describe('processed events', () => {
   test.each(matters.map((each) => [each.title, each] as const))('%s', (title, each) => {
     const { type, action, data } = each;
     const payload = changed(sample(each.event), each.changes ?? {});
@@ -207,7 +207,7 @@ describe('what matters', () => {
   });
 });
 
-describe('what does not matter', () => {
+describe('ignored events', () => {
   const onlyMain = 'Tidings processes pushes to the default branch main; this one went to';
   const tags = 'Tidings processes pushes to branches only';
   const releases = 'Tidings processes published and edited releases, not the action';
