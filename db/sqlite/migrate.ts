@@ -55,7 +55,7 @@ export function migrate(sqlite: Sqlite): void {
   const version = readVersion(sqlite);
   if (version > migrations.length) {
     throw new Error(
-      `The database was written by a newer Tidings (schema ${version}; this one knows ${migrations.length}). Start that version, or a newer one.`,
+      `The database was written by a newer Tidings (schema ${version}; this version supports ${migrations.length}). Start that version or a newer one.`,
     );
   }
   if (version === migrations.length) return;
@@ -123,7 +123,7 @@ function copyAndRehearse(sqlite: Sqlite, file: string, schema: number): void {
   } catch (error) {
     throw new Error(
       `the upgrade of the database from schema ${schema} to ${migrations.length} was tried on a copy and failed: ${messageOf(error)}. ` +
-        'The database is as it was: go on with the version of Tidings that you had, and report this',
+        'The database is unchanged. Keep using the old version of Tidings, and report the problem',
       { cause: error },
     );
   } finally {
@@ -151,8 +151,8 @@ function requireSpace(sqlite: Sqlite, file: string, schema: number): void {
   const free = freeBytes(dirname(file));
   if (free === null || free >= needed) return;
   throw new Error(
-    `the upgrade of the database from schema ${schema} to ${migrations.length} needs ${megabytes(needed)} of free disk, and there are ${megabytes(free)}: ` +
-      'make room, or go on with the version of Tidings that you had',
+    `the upgrade of the database from schema ${schema} to ${migrations.length} needs ${megabytes(needed)} of free disk space, but only ${megabytes(free)} are free. ` +
+      'Free up disk space, or keep using the old version of Tidings',
   );
 }
 

@@ -48,10 +48,10 @@ export function editPost(deps: WritingDeps, postId: string, edit: PostEdit): Pro
     const isRetyped = contentType !== post.contentType;
     const isEdited = text.title !== post.title || text.markdown !== post.markdown || isRetyped;
     if (isEdited && edit.seen !== undefined && edit.seen !== post.updatedAt) {
-      throw new AppError(409, 'The post was changed meanwhile', { code: 'post_changed' });
+      throw new AppError(409, 'The post was changed in the meantime', { code: 'post_changed' });
     }
     if (isEdited && edit.isAutosave && post.status === 'published') {
-      throw new AppError(409, 'The post was published meanwhile', { code: 'post_published' });
+      throw new AppError(409, 'The post was published in the meantime', { code: 'post_published' });
     }
     const isSameBody = text.markdown === post.markdown && !isRetyped;
     const content = isSameBody ? post.content : plainTextFor(contentType, text.markdown);
@@ -164,7 +164,7 @@ export const END_OF_DATES = new Date('2100-01-01T00:00:00.000Z');
  */
 export async function datePost(deps: AuditDeps, postId: string, date: Date | null): Promise<Post> {
   if (date !== null && !(date >= FIRST_DATE && date < END_OF_DATES)) {
-    throw invalidField('createdAt', 'must be in the years 1970 to 2099');
+    throw invalidField('createdAt', 'must be between the years 1970 and 2099');
   }
   return changePost(deps, postId, async (tx, post) => {
     if (date === null && post.status === 'published') throw isPublished();

@@ -118,7 +118,7 @@ describe.each(['folder', 'bucket'] as const)('images in a %s', (kind) => {
       scriptUploadOf('photo.avif', imageFixture('photo.avif')),
     );
     expect(response.status).toBe(413);
-    expect(((await response.json()) as { error: string }).error).toContain('no room for more images');
+    expect(((await response.json()) as { error: string }).error).toContain('MB of images. Delete some first');
     expect(await stored()).toHaveLength(2);
   });
 

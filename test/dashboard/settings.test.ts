@@ -182,7 +182,7 @@ describe('a further organization', () => {
 });
 
 describe('the first steps', () => {
-  test('are told apart: done, next, and all set', async () => {
+  test('show their state: done, next, and all set', async () => {
     const { app, html } = await owned();
     const state = async () =>
       Array.from(

@@ -54,7 +54,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
     for (const [id, { fields }] of piece) {
       const old = existing.get(id);
       if (old !== undefined && old.organizationId !== organizationId) {
-        const message = `Another organization has taken the id ${id} meanwhile. Import the file again.`;
+        const message = `Another organization took the id ${id} during the import. Import the file again.`;
         throw new AppError(409, message);
       }
       const post = merge(id, fields, old, options, now);

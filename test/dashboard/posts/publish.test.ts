@@ -129,7 +129,7 @@ test('the date of a post can be set, and follow from its publication again', asy
   const wrong = await visit(`${ALL}/d/date`, form({ createdAt: '1969-12-31T09:00', timeZone: 'UTC' }));
   expect([wrong.status, await wrong.text()]).toEqual([
     400,
-    expect.stringContaining('The date must be in the years 1970 to 2099.'),
+    expect.stringContaining('The date must be between the years 1970 and 2099.'),
   ]);
 });
 

@@ -41,7 +41,8 @@ export const deliveryPages: readonly Page[] = [
     const { entry, integration } = await requireDelivery(visit);
     const obstacle = whyNotReplayable(entry, integration);
     const shipped = integration && shippedBy(entry, integration.repositories);
-    if (obstacle !== null || !shipped) return showDelivery(visit, obstacle ?? 'This event makes no drafts.');
+    if (obstacle !== null || !shipped)
+      return showDelivery(visit, obstacle ?? 'This event creates no drafts.');
     const { type: event } = shipped.event;
     await createTrigger(deps, { integrationId: entry.integrationId, event, contentType: 'changelog' }).catch(
       (error) => {
@@ -65,7 +66,7 @@ async function requireDelivery({ deps, organization, params }: MemberVisit) {
     entry: await findDelivery(tx, organization.id, params.deliveryId ?? ''),
     integrations: await listIntegrations(tx, organization.id),
   }));
-  if (entry === null) throw new AppError(404, 'Delivery not found. The log may have deleted it since.');
+  if (entry === null) throw new AppError(404, 'Delivery not found. The log may have deleted it.');
   const integration = integrations.find(({ id }) => id === entry.integrationId) ?? null;
   return { entry, integration, integrations };
 }
@@ -226,7 +227,7 @@ function whyNotReplayable({ status, payload }: Delivery, integration: Integratio
   if (status !== 'processed') {
     return `It cannot be replayed: it is ${status}, and only processed deliveries can be. The provider can redeliver it.`;
   }
-  return payload.data === null ? 'It cannot be replayed: its event makes no drafts.' : null;
+  return payload.data === null ? 'It cannot be replayed: its event creates no drafts.' : null;
 }
 
 /** An id that the script can copy. */

@@ -73,7 +73,7 @@ async function showImages(visit: MemberVisit, error?: AppError) {
         crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
         facts={
           total.images === 0
-            ? 'Images of your posts. Everybody who has the address of an image can see it.'
+            ? 'Images of your posts. Anyone with the URL of an image can see it.'
             : `${counted(total.images, 'image')}, ${megabytesOf(total.bytes)} of ${megabytesOf(deps.media.quotaBytes)}.`
         }
       />
@@ -120,7 +120,7 @@ function UploadForm({ to, problem }: { to: string; problem: string | null }) {
         label="Description"
         name="alt"
         required={false}
-        hint="For people who cannot see the image. Without one, the file name is used."
+        hint="For people who can't see the image. If empty, Tidings uses the file name."
       />
     </Form>
   );

@@ -19,7 +19,7 @@ const MAX_POSTS = 20;
 const AltForm = Type.Object({
   alt: Type.String({
     label: 'Description',
-    hint: 'For people who cannot see the image. Posts that show it already keep theirs.',
+    hint: "For people who can't see the image. Existing posts keep their description.",
   }),
 });
 
@@ -97,8 +97,8 @@ async function showImage(visit: MemberVisit, error?: AppError) {
         </Form>
         <Danger to={`${to}/delete`} label="Delete image" button="Delete image">
           {posts.length === 0
-            ? 'No post uses it. Other pages that show its address lose it.'
-            : `${many(posts.length)} will show a gap in its place. This cannot be undone.`}
+            ? 'No post uses it. Other pages that show it will have a gap.'
+            : `${many(posts.length)} will show a gap in its place. You can't undo this.`}
         </Danger>
       </Columns>
     </>,

@@ -56,7 +56,7 @@ export const onePages: readonly Page[] = [
       await switchTrigger(visit.deps, trigger.id, name === 'enable');
       return redirect(
         path,
-        name === 'enable' ? 'Trigger enabled.' : 'Trigger disabled. It makes no posts until you enable it.',
+        name === 'enable' ? 'Trigger enabled.' : 'Trigger disabled. It creates no posts until you enable it.',
       );
     }),
   ),
@@ -190,7 +190,7 @@ function DangerZone({ path }: FoundTrigger) {
     <section aria-labelledby="danger">
       <h2 id="danger">Danger zone</h2>
       <Danger label="Delete trigger" to={`${path}/delete`} button="Delete trigger">
-        This trigger makes no more posts. Its posts stay, without further updates. You can't undo this.
+        This trigger creates no more posts. Its posts stay, without further updates. You can't undo this.
       </Danger>
     </section>
   );

@@ -207,8 +207,8 @@ export async function renderRehearsal(visit: MemberVisit, { trigger, path }: Fou
     <section aria-labelledby="rehearsal">
       <h2 id="rehearsal">Rehearsal</h2>
       <p class="hint">
-        See the posts that this trigger would have made from the deliveries of the last {DAYS} days. Nothing
-        is saved.
+        See the posts that this trigger would have created from the deliveries of the last {DAYS} days.
+        Nothing is saved.
       </p>
       {url.searchParams.has('rehearse') ? (
         await renderPosts(visit, (compose) => rehearseTrigger(deps, compose, trigger.id, since))
