@@ -57,7 +57,7 @@ export function isPublicAddress(address: string): boolean {
 export async function fetchPublic(address: string, options: PublicFetchOptions): Promise<Buffer> {
   const abort = new AbortController();
   const timer = setTimeout(
-    () => abort.abort(new Error(`no answer within ${options.timeoutMs / 1000} seconds`)),
+    () => abort.abort(new Error(`no response within ${options.timeoutMs / 1000} seconds`)),
     options.timeoutMs,
   );
   const onAbort = () => abort.abort(options.signal?.reason);
@@ -86,8 +86,9 @@ export async function fetchPublic(address: string, options: PublicFetchOptions):
 function parse(address: string, base?: URL): URL {
   const url = URL.parse(address, base?.href);
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new RefusedDownload('it is no http or https address');
-  if (url.username !== '' || url.password !== '') throw new RefusedDownload('its address holds a password');
+    throw new RefusedDownload('it is not an http or https address');
+  if (url.username !== '' || url.password !== '')
+    throw new RefusedDownload('its address contains a password');
   return url;
 }
 

@@ -40,9 +40,9 @@ export function media({ media: { files } }: Pick<Deps, 'media'>) {
         responses: {
           200: imageResponse('The image.'),
           206: imageResponse('The part that `Range` asks for.'),
-          304: { description: 'The image is still what `If-None-Match` names.', headers: cachingHeaders },
-          404: refusal('There is no such image.', ['Not found']),
-          416: refusal('The image is shorter than what `Range` asks for.', ['Range not satisfiable']),
+          304: { description: 'The image matches `If-None-Match`.', headers: cachingHeaders },
+          404: refusal('The image does not exist.', ['Not found']),
+          416: refusal('`Range` starts after the end of the image.', ['Range not satisfiable']),
           503: unavailable('The storage of images does not respond. The log says why.', [
             'Images are not available right now',
           ]),
@@ -61,7 +61,7 @@ async function* blank(size: number): AsyncGenerator<Uint8Array> {
 
 const cachingHeaders = {
   ETag: always('The version of the image. It never changes.'),
-  'Cache-Control': always('Keep the image for as long as you like.', {
+  'Cache-Control': always('The image never changes, so caches can keep it.', {
     type: 'string',
     const: 'public, max-age=31536000, immutable',
   }),

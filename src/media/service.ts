@@ -99,13 +99,9 @@ export async function addImage(
 function requireQuota({ media }: Pick<Deps, 'media'>, used: number, more: number): void {
   if (used + Math.max(more, 1) <= media.quotaBytes) return;
   const quota = Math.round(media.quotaBytes / 1024 / 1024);
-  throw new AppError(
-    413,
-    `The organization has no room for more images: it may store ${quota} MB. Delete some first`,
-    {
-      code: 'media_quota',
-    },
-  );
+  throw new AppError(413, `The organization reached its limit of ${quota} MB of images. Delete some first`, {
+    code: 'media_quota',
+  });
 }
 
 /** Words of a file name: `quiet-mode_2.png` becomes `quiet mode 2`. */

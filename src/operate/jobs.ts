@@ -74,8 +74,7 @@ export function leaderJobs(deps: Deps, { plainHosts }: { plainHosts?: ReadonlySe
       every: '*/5 * * * *',
       async run(signal) {
         const swept = await sweep(deps, clock.now(), signal);
-        if (swept.deliveryIds + swept.logs > 0)
-          log.info({ job: 'sweep', ...swept }, 'removed what had expired');
+        if (swept.deliveryIds + swept.logs > 0) log.info({ job: 'sweep', ...swept }, 'removed expired rows');
       },
     },
   ];

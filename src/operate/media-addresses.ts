@@ -47,7 +47,7 @@ export function mediaAddressJob(deps: Needs): Job {
       const changed = await updateAddresses(deps, signal);
       if (signal.aborted) return;
       last = { at, wasImporting };
-      if (changed > 0) log.info({ changed }, 'the addresses of images follow the new PUBLIC_URL');
+      if (changed > 0) log.info({ changed }, 'updated the URLs of images to the new PUBLIC_URL');
     },
   };
 }

@@ -131,7 +131,7 @@ test('a failure is retried, and an image that stays away is named on the page of
   expect((await copies())[1]).toEqual([host.at('/gone.png'), 'queued', 0, null]);
 });
 
-describe('what is refused at once', () => {
+describe('images that are refused at once', () => {
   test.each([
     [
       'a name of the own network',
@@ -141,12 +141,12 @@ describe('what is refused at once', () => {
     ['a private address', () => 'http://127.0.0.1:9/photo.png', 'not on the public internet'],
     ['plain http elsewhere', () => host.at('/photo.png', 'other.example'), 'not an https address'],
     ['a redirect inside', () => host.at('/inside.png'), 'not on the public internet'],
-    ['a redirect to a file', () => host.at('/file.png'), 'no http or https address'],
+    ['a redirect to a file', () => host.at('/file.png'), 'not an http or https address'],
     ['a circle', () => host.at('/circle.png'), 'redirects too often'],
     ['no image', () => host.at('/page.png'), 'not a PNG, JPEG, GIF, WebP or AVIF image'],
     ['a huge body', () => host.at('/huge.png'), 'larger than 10 MB'],
     ['a body without an end', () => host.at('/endless.png'), 'larger than 10 MB'],
-    ['a password in the address', () => 'https://a:b@images.example/x.png', 'holds a password'],
+    ['a password in the address', () => 'https://a:b@images.example/x.png', 'contains a password'],
   ])('%s', async (_, address, reason) => {
     const answer = (path: string, response: () => Response) => host.answers.set(path, [response]);
     answer('/inside.png', () => Response.redirect(host.at('/photo.png', 'inside.example')));
@@ -169,7 +169,7 @@ describe('what is refused at once', () => {
     host.answers.set('/slow.png', [() => Promise.withResolvers<Response>().promise]);
     await release(`![A](${host.at('/slow.png')})`);
     await copy({ timeoutMs: 50 });
-    expect((await copies())[0]?.slice(1)).toEqual(['queued', 1, 'no answer within 0.05 seconds']);
+    expect((await copies())[0]?.slice(1)).toEqual(['queued', 1, 'no response within 0.05 seconds']);
   });
 });
 

@@ -4,17 +4,15 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { sweep } from '../../src/operate/jobs.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';
-import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { retryRuns } from '../../src/triggers/queue-store.ts';
 import { listResults } from '../../src/triggers/results-store.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
-import { createTrigger, deleteTrigger, type NewTrigger } from '../../src/triggers/service.ts';
+import { deleteTrigger, type NewTrigger } from '../../src/triggers/service.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { execute, valuesOf } from '../support/database.ts';
-import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
-import { postsOf, runAll } from '../support/drafts.ts';
-import { changed } from '../support/payloads.ts';
+import { appWithGithub, logOf } from '../support/deliveries.ts';
+import { createTriggerFor, deliverSample, postsOf, runAll } from '../support/drafts.ts';
 import type { TestApp } from '../support/test-app.ts';
 
 // The result of a delivery for each trigger that received its event.
@@ -26,22 +24,9 @@ beforeEach(async () => {
   ({ app, connected } = await appWithGithub());
 });
 
-const create = (event: string, more: Partial<NewTrigger> = {}) =>
-  createTrigger(app.deps, {
-    integrationId: connected.integrationId,
-    event,
-    contentType: 'changelog',
-    ...more,
-  });
-
-/** Sends a sample, and returns the id of its log entry. The triggers have not run yet. */
-async function deliver(event: string, changes: Record<string, unknown> = {}): Promise<string> {
-  app.clock.advance(60_000);
-  const sample = samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
-  const request = githubRequest(connected, changed(sample, changes), { event });
-  expect((await app.request(...request)).status).toBe(200);
-  return (await logOf(app))[0]?.id ?? '';
-}
+const create = (event: string, more?: Partial<NewTrigger>) => createTriggerFor(app, connected, event, more);
+const deliver = (event: string, changes?: Record<string, unknown>) =>
+  deliverSample(app, connected, event, changes);
 
 let commits = 0;
 function push(): Promise<string> {

@@ -8,9 +8,11 @@ document.addEventListener('click', async (event) => {
   await navigator.clipboard.writeText(document.getElementById(copy)?.textContent ?? copy);
   const label = button.querySelector('span') ?? button;
   const text = label.textContent;
-  label.textContent = 'Copied';
+  const spoken = document.querySelector('[data-spoken]');
+  label.textContent = spoken.textContent = 'Copied';
   setTimeout(() => {
     label.textContent = text;
+    spoken.textContent = '';
   }, 1500);
 });
 

@@ -52,7 +52,9 @@ export function entryReader(file: string, take: TakeImage) {
   let open: { name: string; bytes: number; sha256: string } | null = null;
   const counts = { stored: 0, missing: 0, unreadable: 0, examples: [] as string[] };
   const damaged = () =>
-    new BackupError(`${file} is damaged: its images are not as they were stored. Use another backup`);
+    new BackupError(
+      `${file} is damaged: its images differ from the ones that were backed up. Use another backup`,
+    );
 
   function readEntry(line: string): typeof open {
     let entry: { name?: unknown; bytes?: unknown; sha256?: unknown; missing?: unknown; error?: unknown };
