@@ -7,6 +7,7 @@ import type { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { formatInZone, isTimeZone, localTime, parseInZone } from '../../../lib/time-zone.ts';
 import { invalidField } from '../../../lib/validation.ts';
+import { scriptAsset } from '../../../look/assets.ts';
 import { ContentType, type OwnedPost } from '../../../posts/model.ts';
 import { cancelSchedule, schedulePost } from '../../../posts/schedule.ts';
 import { findSchedule, type Schedule } from '../../../posts/schedule-store.ts';
@@ -14,7 +15,6 @@ import { changeType, datePost, deletePost, duplicatePost } from '../../../posts/
 import script from '../../client/publish.client.js' with { type: 'text' };
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { type FieldState, formState, postForm } from '../../submission.ts';
-import { scriptAsset } from '../../view/assets.ts';
 import { exactly, Select, Status } from '../../view/elements.tsx';
 import { Action, Field, FormError } from '../../view/form.tsx';
 import { typeNames, typeOptions } from './origin.ts';
