@@ -106,9 +106,9 @@ test('a request that no client can send is explained at its field, and where its
   const { open } = await begin();
   for (const [query, sentence, field] of [
     ['operation=getPost', 'Enter the id of a post.', 'postId'],
-    ['operation=getPost&postId=..', 'A URL cannot hold this id.', 'postId'],
-    ['etag=%22%E2%80%A6%22', 'A header cannot hold one of these characters.', 'etag'],
-    ['etag=a%0D%0AX-Other%3A+b', 'A header cannot hold one of these characters.', 'etag'],
+    ['operation=getPost&postId=..', 'A URL cannot contain this id.', 'postId'],
+    ['etag=%22%E2%80%A6%22', 'A header cannot contain one of these characters.', 'etag'],
+    ['etag=a%0D%0AX-Other%3A+b', 'A header cannot contain one of these characters.', 'etag'],
   ] as const) {
     const { page, html, status } = await open(`${query}&send=1`);
     expect(page.status).toBe(400);

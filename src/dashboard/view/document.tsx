@@ -23,6 +23,7 @@ import listStyle from '../style/lists.css' with { type: 'text' };
 import mediaStyle from '../style/media.css' with { type: 'text' };
 import postStyle from '../style/posts.css' with { type: 'text' };
 import settingsStyle from '../style/settings.css' with { type: 'text' };
+import startStyle from '../style/start.css' with { type: 'text' };
 import tokenStyle from '../style/tokens.css' with { type: 'text' };
 import triggerStyle from '../style/triggers.css' with { type: 'text' };
 import { type Asset, fontAsset, scriptAsset, styleAsset } from './assets.ts';
@@ -50,6 +51,7 @@ const styleSheet = styleAsset(
     triggerStyle,
     samplesStyle,
     explorerStyle,
+    startStyle,
   ].join('\n'),
   {
     'inter.woff2': interFont,

@@ -57,6 +57,8 @@ export function OutcomeCell(props: {
       </a>
     );
   }
-  const [, text = 'No draft'] = words.find(([each]) => results.some(({ outcome }) => outcome === each)) ?? [];
+  // Nothing waits for a trigger that was deleted with its integration.
+  const settled = results.filter(({ outcome, trigger }) => outcome !== 'waiting' || trigger !== null);
+  const [, text = 'No draft'] = words.find(([each]) => settled.some(({ outcome }) => outcome === each)) ?? [];
   return <a href={`${base}/deliveries/${id}`}>{text}</a>;
 }

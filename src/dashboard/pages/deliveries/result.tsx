@@ -162,10 +162,12 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
       return {
         tag: ['ignored', 'No draft'],
         text: shipped?.isEdit
-          ? 'This event edits something that arrived before the trigger. An edit alone makes no draft.'
+          ? 'This event edits something that arrived before the trigger. An edit alone creates no draft.'
           : shipped?.event.type === 'release' && trigger?.event !== 'release'
             ? 'This trigger had no open draft for the release to close.'
-            : 'This event changed no draft.',
+            : trigger?.event === 'release' && shipped?.event.type !== 'release'
+              ? 'The release has notes, so its draft does not list this event.'
+              : 'This event changed no draft.',
       };
     case 'suggested':
       return {
@@ -192,9 +194,10 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
         text: 'Tidings removed the draft: nothing was left to announce.',
       };
     case 'waiting':
+      if (trigger === undefined) return describeQueued(trigger);
       return {
         tag: ['soon', 'Waiting'],
-        text: 'Collected for the next release. The release makes the draft.',
+        text: 'Collected for the next release. The draft follows with the release.',
       };
     case 'filtered':
       return {
@@ -253,7 +256,8 @@ const exclusions: Readonly<Record<Exclusion, string>> = {
 
 function describeExclusion(trigger: Trigger, event: Event) {
   const exclusion = findExclusion(trigger, event);
-  if (exclusion === null) return 'A filter that was changed since excluded this event. Replay the delivery.';
+  if (exclusion === null)
+    return 'A filter excluded this event. The filters have changed since. Replay the delivery.';
   if (exclusion === 'default') return exclusions.default;
   return (
     <>
@@ -267,7 +271,7 @@ function describeExclusion(trigger: Trigger, event: Event) {
 function NoResult({ shipped, triggers, visit, entry, integration }: Props) {
   const found = explainNoTrigger(shipped, triggers);
   if (found.reason === 'no_event' || shipped === null) {
-    return <p class="card empty">This event makes no drafts.</p>;
+    return <p class="card empty">This event creates no drafts.</p>;
   }
   const words = eventWords[shipped.event.type];
   const path = `${visit.base}/integrations/${entry.integrationId}`;

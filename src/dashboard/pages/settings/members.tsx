@@ -14,7 +14,7 @@ import { Action, Choice, Danger, Form, FormError, type Problem } from '../../vie
 const PATH = '/dashboard/:organizationId/settings/members';
 
 const RoleForm = Type.Object({
-  role: Type.Union(Role.anyOf, { label: 'Role', problem: 'Choose what the person may do.' }),
+  role: Type.Union(Role.anyOf, { label: 'Role', problem: 'Choose what the person can do.' }),
 });
 
 const permissions: Readonly<Record<Role, string>> = {

@@ -58,7 +58,7 @@ export function NewKeyForm(props: {
           <Field {...fields.date} required={false} />
         </div>
         <p class="hint">
-          The key can read the posts of this organization, including drafts, and nothing else (
+          The key can only read the posts of this organization, including drafts (
           <code>{READ_PERMISSION}</code>
           ).
         </p>
@@ -76,9 +76,7 @@ export function createdKeyPage(visit: MemberVisit, created: CreatedKey): View {
     'API keys',
     <>
       <SettingsHead title="Copy the key now" visit={visit} current="settings/keys" />
-      <p class="lede">
-        “{name}” is created. Tidings stores a hash of it, so this page is the only one that shows the key.
-      </p>
+      <p class="lede">“{name}” is created. Tidings stores a hash of it, so only this page shows the key.</p>
       {warning === undefined ? null : (
         <p class="note" role="alert">
           <strong>Check this key before you use it.</strong> {describeKeyWarning(warning)}

@@ -56,7 +56,7 @@ export const onePages: readonly Page[] = [
       await switchTrigger(visit.deps, trigger.id, name === 'enable');
       return redirect(
         path,
-        name === 'enable' ? 'Trigger enabled.' : 'Trigger disabled. It makes no posts until you enable it.',
+        name === 'enable' ? 'Trigger enabled.' : 'Trigger disabled. It creates no posts until you enable it.',
       );
     }),
   ),
@@ -160,6 +160,7 @@ function Head({
         actions={isOwner ? <Action to={`${path}/${name}`} label={label} /> : null}
       />
       <Facts
+        isRow
         facts={[
           ['Source', repository?.fullName ?? integrationName(integration)],
           ['Filters', describeFilters(trigger.filters)],
@@ -188,8 +189,8 @@ function DangerZone({ path }: FoundTrigger) {
   return (
     <section aria-labelledby="danger">
       <h2 id="danger">Danger zone</h2>
-      <Danger label="Delete" about="this trigger" to={`${path}/delete`} button="Delete trigger">
-        This trigger makes no more posts. Its posts stay, without further updates. You can't undo this.
+      <Danger label="Delete trigger" to={`${path}/delete`} button="Delete trigger">
+        This trigger creates no more posts. Its posts stay, without further updates. You can't undo this.
       </Danger>
     </section>
   );
