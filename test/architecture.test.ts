@@ -64,6 +64,7 @@ const rooms = [
   'receiver',
   'users',
   'operate',
+  'look',
   'reference',
   'dashboard',
   'app',

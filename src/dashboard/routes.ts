@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import { asset as assetResponse } from '../http/respond.ts';
+import { assets } from '../look/assets.ts';
 import { createGuard } from '../users/guard.ts';
 import { createHandler } from './handle.ts';
 import type { DashboardDeps, Page } from './page.ts';
@@ -34,7 +35,6 @@ import { organizationPages } from './pages/settings/organization.tsx';
 import { signInPages } from './pages/sign-in.tsx';
 import { startPages } from './pages/start.tsx';
 import { triggers } from './pages/triggers/create.tsx';
-import { assets } from './view/assets.ts';
 
 export const pages: readonly Page[] = [
   ...signInPages,

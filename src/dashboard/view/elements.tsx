@@ -87,13 +87,15 @@ export function Rows<Row>({
         <tr {...marksOf(row)}>
           {selection === undefined ? null : (
             <td class="select">
-              <input
-                type="checkbox"
-                name="selected"
-                form={selection.form}
-                value={selection.valueOf(row)}
-                aria-label={`Select ${selection.labelOf(row)}`}
-              />
+              <label>
+                <input
+                  type="checkbox"
+                  name="selected"
+                  form={selection.form}
+                  value={selection.valueOf(row)}
+                  aria-label={`Select ${selection.labelOf(row)}`}
+                />
+              </label>
             </td>
           )}
           {present.map(({ title, isLabeled, class: kind, fullText, cell }) => {
@@ -200,24 +202,43 @@ export function SearchField({
 export function FilterBar({
   path,
   isFiltered,
-  more,
+  search,
+  folded,
   children,
 }: {
   path: string;
   isFiltered: boolean;
-  /** What follows the button. */
-  more?: ComponentChildren;
+  /** A field before the filters, for a bar that folds. */
+  search?: ComponentChildren;
+  /** Folds many filters on a narrow screen; the number of those that are set. */
+  folded?: number;
   children: ComponentChildren;
 }) {
+  const filters = (
+    <>
+      {children}
+      <button type="submit" class="button">
+        Filter
+      </button>
+      {isFiltered ? <a href={path}>Clear</a> : null}
+    </>
+  );
   return (
     <search>
       <form method="get" action={path} class="bar filters">
-        {children}
-        <button type="submit" class="button">
-          Filter
-        </button>
-        {isFiltered ? <a href={path}>Clear</a> : null}
-        {more}
+        {search}
+        {folded === undefined ? (
+          filters
+        ) : (
+          <details class="fold" open={folded > 0}>
+            <summary class="button">
+              <Icon name="list-filter" />
+              Filters
+              {folded > 0 ? <small>{folded}</small> : null}
+            </summary>
+            <div class="bar">{filters}</div>
+          </details>
+        )}
       </form>
     </search>
   );
@@ -246,6 +267,19 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
       <Icon name="copy" />
       <span>{label}</span>
     </button>
+  );
+}
+
+/** An id with a small button that copies it. `name`: for a screen reader, such as "delivery ID". */
+export function Id({ value, name }: { value: string; name: string }) {
+  return (
+    <span class="id">
+      <code>{value}</code>
+      <button type="button" class="close" data-copy={value} title={`Copy ${name}`} data-script hidden>
+        <Icon name="copy" />
+        <span class="hidden">Copy {name}</span>
+      </button>
+    </span>
   );
 }
 

@@ -43,12 +43,14 @@ export function PageHead({
       <div class="page-title">
         <h1>{title}</h1>
         {status}
+      </div>
+      {facts ? <div class="lede">{facts}</div> : null}
+      {actions || more ? (
         <div class="page-actions">
           {actions}
           {more ? <Menu label="More actions">{more}</Menu> : null}
         </div>
-      </div>
-      {facts ? <div class="lede">{facts}</div> : null}
+      ) : null}
     </header>
   );
 }

@@ -14,7 +14,7 @@ import { shippedBy } from '../../../triggers/hand-over.ts';
 import { createTrigger } from '../../../triggers/service.ts';
 import { isRefusal } from '../../../triggers/words.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { Copy, exactly, Status, ToCopy, When } from '../../view/elements.tsx';
+import { exactly, Id, Status, ToCopy, When } from '../../view/elements.tsx';
 import { Action, FormError } from '../../view/form.tsx';
 import { Columns, Facts as FactList, PageHead } from '../../view/layout.tsx';
 import { deliveriesScript, sourceOf } from './list.tsx';
@@ -135,6 +135,7 @@ async function showDelivery(visit: MemberVisit, problem?: string) {
         }
       >
         <PayloadSection entry={entry} path={path} query={url.searchParams} />
+        {entry.headers === null ? null : <Headers headers={entry.headers} />}
         <Replay {...props} />
       </Columns>
     </>,
@@ -163,7 +164,7 @@ function Reason({ entry: { status, reason, count, payload, integrationId }, inte
       ? [integrationId, payload.data.integrationId]
       : [];
   return (
-    <div class="note">
+    <div class={`note ${status}`}>
       <strong>{reasons[status]}</strong>
       {reason ? <p class="reason">{reason}</p> : null}
       {integrations
@@ -182,6 +183,22 @@ function Reason({ entry: { status, reason, count, payload, integrationId }, inte
   );
 }
 
+function Headers({ headers }: { headers: NonNullable<Delivery['headers']> }) {
+  return (
+    <section aria-labelledby="headers">
+      <h2 id="headers">Headers</h2>
+      <dl class="facts card mono">
+        {Object.entries(headers).map(([name, value]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
 /** Explains a replay, or why it is impossible. */
 function Replay({ entry, integration, base, role }: Entry) {
   const { payload, integrationId, integrationType: type } = entry;
@@ -189,7 +206,8 @@ function Replay({ entry, integration, base, role }: Entry) {
   const { event } = payload;
   const hasSample = integration !== null && event !== null && sampleEvents(type).includes(event);
   return (
-    <>
+    <section aria-labelledby="replay">
+      <h2 id="replay">Replay</h2>
       <p class="hint">
         {obstacle ??
           'A replay hands the event to the triggers again. Existing drafts are updated, not duplicated.'}
@@ -217,7 +235,7 @@ function Replay({ entry, integration, base, role }: Entry) {
           />
         </details>
       ) : null}
-    </>
+    </section>
   );
 }
 
@@ -230,16 +248,6 @@ function whyNotReplayable({ status, payload }: Delivery, integration: Integratio
   return payload.data === null ? 'It cannot be replayed: its event creates no drafts.' : null;
 }
 
-/** An id that the script can copy. */
-function Id({ value }: { value: string }) {
-  return (
-    <span class="id">
-      <code>{value}</code>
-      <Copy text={value} />
-    </span>
-  );
-}
-
 /** The fields of an entry beside its payload. */
 function Facts({ entry, integration, base, now }: Entry) {
   const { payload, createdAt, retentionDays, sameBodyAs, replayOf, integrationId } = entry;
@@ -247,7 +255,10 @@ function Facts({ entry, integration, base, now }: Entry) {
   const link = (path: string, name: ComponentChildren) => <a href={`${base}/${path}`}>{name}</a>;
   const facts: [name: string, value: ComponentChildren][] = [
     ['Event', [payload.event ?? 'Unknown', payload.action].filter(Boolean).join(', ')],
-    ['Delivery ID', entry.referenceId === null ? 'None' : <Id value={entry.referenceId} />],
+    [
+      'Delivery ID',
+      entry.referenceId === null ? 'None' : <Id value={entry.referenceId} name="delivery ID" />,
+    ],
     [
       'Integration',
       integration === null
@@ -265,19 +276,7 @@ function Facts({ entry, integration, base, now }: Entry) {
       sameBodyAs && link(`deliveries?delivery=${encodeURIComponent(sameBodyAs)}`, <code>{sameBodyAs}</code>),
     ],
     ['Replay of', replayOf && link(`deliveries/${replayOf}`, <code>{replayOf}</code>)],
-    [
-      'Headers',
-      entry.headers && (
-        <ul class="plain flat mono">
-          {Object.entries(entry.headers).map(([name, value]) => (
-            <li>
-              <span class="dim">{name}:</span> {value}
-            </li>
-          ))}
-        </ul>
-      ),
-    ],
-    ['Log entry', <Id value={entry.id} />],
+    ['Log entry', <Id value={entry.id} name="log entry ID" />],
   ];
   return <FactList facts={facts} />;
 }

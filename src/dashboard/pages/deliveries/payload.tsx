@@ -32,7 +32,7 @@ export function PayloadSection({ entry: { id, status, payload }, path, query }: 
   const isJson = query.get('payload') === 'json';
   return (
     <section aria-labelledby="payload">
-      <div class="bar">
+      <div class="bar section-head">
         <h2 id="payload" class="flat">
           Payload
         </h2>
@@ -90,7 +90,7 @@ function Tree({ data }: { data: object }) {
   return (
     <div data-payload>
       <div class="bar" data-script hidden>
-        <div class="field grow">
+        <div class="field grow search">
           <input
             type="search"
             data-payload-search

@@ -138,10 +138,12 @@ function describeTrigger({ contentType, filters }: Trigger): string {
 function describe(result: Result, trigger: Trigger | undefined, props: Props): Description {
   const { visit, shipped, now } = props;
   const { outcome, post, error, run } = result;
+  // Among several next steps, none is the primary one.
+  const kind = props.results.length === 1 ? 'go' : undefined;
   const path = post && `${visit.base}/posts/${post.id}`;
   const link = post && path !== null && <a href={path}>{post.title}</a>;
   const open = path && post && (
-    <LinkButton to={path} label={post.status === 'published' ? 'Open post' : 'Open draft'} kind="go" />
+    <LinkButton to={path} label={post.status === 'published' ? 'Open post' : 'Open draft'} kind={kind} />
   );
   switch (outcome) {
     case 'queued':
@@ -175,7 +177,7 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
         text: (
           <>You edited {link ?? 'the post'}, so Tidings kept your text. The new version is a suggestion.</>
         ),
-        button: path && <LinkButton to={path} label="Review suggestion" kind="go" />,
+        button: path && <LinkButton to={path} label="Review suggestion" kind={kind} />,
       };
     case 'kept':
       return {

@@ -1,11 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { AppError } from '../../../lib/app-error.ts';
+import { scriptAsset } from '../../../look/assets.ts';
 import { contentTypes, postStatuses } from '../../../posts/model.ts';
 import { listPostPage, parsePost } from '../../../posts/store.ts';
 import samplesScript from '../../../reference/samples/samples.client.js' with { type: 'text' };
 import { Samples } from '../../../reference/samples/tabs.tsx';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { scriptAsset } from '../../view/assets.ts';
 import { Empty, Select } from '../../view/elements.tsx';
 import { Field, FormError, Hidden } from '../../view/form.tsx';
 import { PageHead, Segments } from '../../view/layout.tsx';

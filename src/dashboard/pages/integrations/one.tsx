@@ -21,6 +21,7 @@ import {
   Bars,
   counted,
   Exactly,
+  Id,
   LinkButton,
   Select,
   Status,
@@ -28,7 +29,7 @@ import {
   ToCopy,
   When,
 } from '../../view/elements.tsx';
-import { Action, Form, FormError } from '../../view/form.tsx';
+import { Action, Danger, Form, FormError } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
@@ -108,7 +109,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
                 ['Provider', provider.name],
                 ['Connected', <Exactly at={integration.createdAt} />],
                 ['Webhooks', hasToken ? 'Managed with a token' : 'Set up by hand'],
-                ['ID', <code>{id}</code>],
+                ['ID', <Id value={id} name="integration ID" />],
               ]}
             />
             {isOwner ? (
@@ -291,21 +292,16 @@ function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: 
                   isTitleHidden: true,
                   class: 'end',
                   cell: ({ id, name }) => (
-                    <details class="danger">
-                      <summary>
-                        Remove<span class="hidden"> {name}</span>
-                      </summary>
-                      <p>
-                        Disconnects {name} for good, with its webhook and its own triggers. Posts and the log
-                        stay.
-                      </p>
-                      <Action
-                        to={`${path}/remove`}
-                        label={`Remove ${name}`}
-                        kind="bad"
-                        fields={{ place: id }}
-                      />
-                    </details>
+                    <Danger
+                      label="Remove"
+                      about={name}
+                      to={`${path}/remove`}
+                      button={`Remove ${name}`}
+                      fields={{ place: id }}
+                    >
+                      Disconnects {name} for good, with its webhook and its own triggers. Posts and the log
+                      stay.
+                    </Danger>
                   ),
                 }
               : null,

@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { VNode } from 'preact';
 import { cutLine } from '../../../lib/text.ts';
+import { scriptAsset } from '../../../look/assets.ts';
 import { imagesIn } from '../../../markdown/media.ts';
 import { listFailedCopies } from '../../../media/copy-store.ts';
 import { imageTypes, MAX_ALT } from '../../../media/model.ts';
 import imagesScript from '../../client/images.client.js' with { type: 'text' };
 import type { MemberVisit } from '../../page.ts';
-import { scriptAsset } from '../../view/assets.ts';
 import { counted } from '../../view/elements.tsx';
 
 /** How many images of a text are looked up. */
