@@ -22,6 +22,7 @@ import { imageListPages } from './pages/media/list.tsx';
 import { imagePages } from './pages/media/one.tsx';
 import { autosavePages } from './pages/posts/autosave.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
+import { importPages } from './pages/posts/import.tsx';
 import { listPages } from './pages/posts/list.tsx';
 import { selectionPages } from './pages/posts/selection.tsx';
 import { suggestionPages } from './pages/posts/suggestion.tsx';
@@ -43,6 +44,7 @@ export const pages: readonly Page[] = [
   ...startPages,
   ...listPages,
   ...selectionPages,
+  ...importPages,
   ...editorPages,
   ...autosavePages,
   ...suggestionPages,

@@ -96,6 +96,7 @@ test('the page remembers the language, and copies what it shows', async () => {
   await page.locator('#listPosts').getByRole('button', { name: 'Copy the Go sample' }).click();
   const copied = page.locator('#listPosts').getByText('Copied');
   await copied.waitFor();
+  expect(await page.getByRole('status').textContent()).toBe('Copied');
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe((await sample.textContent()) ?? '');
   expect(said).toEqual([]);
 });

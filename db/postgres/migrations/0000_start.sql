@@ -441,6 +441,7 @@ CREATE TABLE post_versions (
   actor_name text COLLATE "C",
   created_at text COLLATE "C" NOT NULL,
   updated_at text COLLATE "C" NOT NULL,
+  is_autosave bigint NOT NULL DEFAULT 0,
   CONSTRAINT post_versions_content_type CHECK (content_type in ('changelog', 'linkedin_post')),
   CONSTRAINT post_versions_origin CHECK (origin in ('edit', 'restore', 'suggestion', 'trigger', 'import'))
 );

@@ -182,9 +182,11 @@ if (payload !== null) {
     button.textContent = label;
     button.addEventListener('click', async () => {
       await navigator.clipboard.writeText(textOf(current));
-      button.textContent = 'Copied';
+      const spoken = document.querySelector('[data-spoken]');
+      button.textContent = spoken.textContent = 'Copied';
       setTimeout(() => {
         button.textContent = label;
+        spoken.textContent = '';
       }, 1500);
     });
     tools.append(button);

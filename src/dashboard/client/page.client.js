@@ -8,11 +8,13 @@ document.addEventListener('click', async (event) => {
   await navigator.clipboard.writeText(document.getElementById(copy)?.textContent ?? copy);
   const label = button.querySelector('span') ?? button;
   const text = label.textContent;
-  label.textContent = 'Copied';
+  const spoken = document.querySelector('[data-spoken]');
+  label.textContent = spoken.textContent = 'Copied';
   button.classList.add('copied');
   setTimeout(() => {
     button.classList.remove('copied');
     label.textContent = text;
+    spoken.textContent = '';
   }, 1500);
 });
 

@@ -20,6 +20,7 @@ import listStyle from '../style/lists.css' with { type: 'text' };
 import mediaStyle from '../style/media.css' with { type: 'text' };
 import postStyle from '../style/posts.css' with { type: 'text' };
 import settingsStyle from '../style/settings.css' with { type: 'text' };
+import startStyle from '../style/start.css' with { type: 'text' };
 import triggerStyle from '../style/triggers.css' with { type: 'text' };
 import { Action } from './form.tsx';
 import { Icon } from './icon.tsx';
@@ -43,6 +44,7 @@ const styleSheet = styleAsset(
     triggerStyle,
     samplesStyle,
     explorerStyle,
+    startStyle,
   ].join('\n'),
 );
 // One request. The keyboard's script uses `openDialog`.
@@ -111,6 +113,8 @@ export function renderPage(
       <div role="status" class="notices">
         {notice === null ? null : <NoticeLine notice={notice} />}
       </div>
+      {/* The script's news for screen readers. */}
+      <p role="status" class="hidden" data-spoken />
       {body}
     </main>
   );

@@ -47,6 +47,7 @@ export function Table<Row>({
               <th scope="col" class="select">
                 <label data-script hidden>
                   <input type="checkbox" aria-label="Select all rows" data-select-all />
+                  <span>Select all</span>
                 </label>
               </th>
             ) : null}
@@ -135,17 +136,26 @@ export function LinkButton({ to, label, kind }: { to: string; label: string; kin
 type PageLink = { to: string; label: string } | null;
 
 export function Pager(props: { back: PageLink; next: PageLink; children?: ComponentChildren }) {
-  const linkTo = (page: PageLink, rel?: 'next') =>
-    page && (
-      <a href={page.to} rel={rel}>
-        {page.label}
-      </a>
-    );
+  const { back, next, children } = props;
   return (
     <nav class="pages" aria-label="Pages">
-      <span>{linkTo(props.back)}</span>
-      <span class="dim">{props.children}</span>
-      <span>{linkTo(props.next, 'next')}</span>
+      <span>
+        {back && (
+          <a class="button" href={back.to}>
+            <Icon name="arrow-left" />
+            {back.label}
+          </a>
+        )}
+      </span>
+      <span class="dim">{children}</span>
+      <span>
+        {next && (
+          <a class="button" href={next.to} rel="next">
+            {next.label}
+            <Icon name="arrow-right" />
+          </a>
+        )}
+      </span>
     </nav>
   );
 }
@@ -234,49 +244,7 @@ export function FilterBar({
   );
 }
 
-export interface Option {
-  value: string;
-  label: string;
-}
-
-/** `id`: for a page with another field of that name. */
-export function Select({
-  label,
-  name,
-  options,
-  all,
-  value,
-  isLabelHidden = false,
-  id = `field-${name}`,
-  form,
-}: {
-  label: string;
-  name: string;
-  options: readonly Option[];
-  /** The id of its form, outside of that form. */
-  form?: string;
-  /** An option before the others, for no choice among them. */
-  all?: string;
-  value?: string | undefined;
-  isLabelHidden?: boolean;
-  id?: string;
-}) {
-  return (
-    <div class="field">
-      <label for={id} class={isLabelHidden ? 'hidden' : undefined}>
-        {label}
-      </label>
-      <select id={id} name={name} form={form}>
-        {all === undefined ? null : <option value="">{all}</option>}
-        {options.map((option) => (
-          <option value={option.value} selected={option.value === value}>
-            {option.label}
-          </option>
-        ))}
-      </select>
-    </div>
-  );
-}
+export { type Option, Select } from './form.tsx';
 
 export function Status({ status, more = '' }: { status: string; more?: string }) {
   return (

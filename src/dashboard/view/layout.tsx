@@ -77,10 +77,16 @@ export function Columns({ children, details }: { children: ComponentChildren; de
   );
 }
 
-/** Names and values; a null value is left out. */
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+/** Names and values; a null value is left out. `isRow`: beside each other, above what they are about. */
+export function Facts({
+  facts,
+  isRow = false,
+}: {
+  facts: readonly (readonly [name: string, value: ComponentChildren])[];
+  isRow?: boolean;
+}) {
   return (
-    <dl class="facts card">
+    <dl class={isRow ? 'facts row card' : 'facts card'}>
       {facts.map(([name, value]) =>
         value === null || value === undefined ? null : (
           <>

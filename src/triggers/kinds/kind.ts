@@ -43,6 +43,8 @@ export interface PlannedDraft {
   until: string;
   /** A new post is a draft even if the trigger publishes. */
   draftOnly: boolean;
+  /** The events of this time waited for it, whether it names them or not. Null where none wait. */
+  window: { after: string | undefined; until: string } | null;
 }
 
 /** The subject of the rolling draft that collects new events. */
@@ -83,7 +85,7 @@ export function draftOf(subject: string, events: readonly Event[], known: Partia
 }
 
 export function emptyDraft(subject: string): PlannedDraft {
-  return { subject, material: null, eventKeys: [], until: '', draftOnly: false };
+  return { subject, material: null, eventKeys: [], until: '', draftOnly: false, window: null };
 }
 
 /** Ignores case. Without a filter, true. */

@@ -41,7 +41,8 @@ export const deliveryPages: readonly Page[] = [
     const { entry, integration } = await requireDelivery(visit);
     const obstacle = whyNotReplayable(entry, integration);
     const shipped = integration && shippedBy(entry, integration.repositories);
-    if (obstacle !== null || !shipped) return showDelivery(visit, obstacle ?? 'This event makes no drafts.');
+    if (obstacle !== null || !shipped)
+      return showDelivery(visit, obstacle ?? 'This event creates no drafts.');
     const { type: event } = shipped.event;
     await createTrigger(deps, { integrationId: entry.integrationId, event, contentType: 'changelog' }).catch(
       (error) => {
@@ -65,12 +66,12 @@ async function requireDelivery({ deps, organization, params }: MemberVisit) {
     entry: await findDelivery(tx, organization.id, params.deliveryId ?? ''),
     integrations: await listIntegrations(tx, organization.id),
   }));
-  if (entry === null) throw new AppError(404, 'Delivery not found. The log may have deleted it since.');
+  if (entry === null) throw new AppError(404, 'Delivery not found. The log may have deleted it.');
   const integration = integrations.find(({ id }) => id === entry.integrationId) ?? null;
   return { entry, integration, integrations };
 }
 
-type Entry = Awaited<ReturnType<typeof requireDelivery>> & { base: string; now: Date };
+type Entry = Awaited<ReturnType<typeof requireDelivery>> & Pick<MemberVisit, 'base' | 'role'> & { now: Date };
 
 /** The entry of the path with its result. */
 async function readPage(visit: MemberVisit) {
@@ -80,7 +81,7 @@ async function readPage(visit: MemberVisit) {
   const hasResult = entry.status === 'processed' && entry.payload.data !== null;
   const result = hasResult ? await readResult(visit, entry, integration) : null;
   return {
-    props: { ...found, base: visit.base, now } satisfies Entry,
+    props: { ...found, base: visit.base, role: visit.role, now } satisfies Entry,
     isWriting: result?.results.some(isPending) === true,
     section: result && <ResultSection {...{ ...result, visit, entry, integration, now }} />,
   };
@@ -199,13 +200,11 @@ function Headers({ headers }: { headers: NonNullable<Delivery['headers']> }) {
 }
 
 /** Explains a replay, or why it is impossible. */
-function Replay({ entry, integration }: Entry) {
+function Replay({ entry, integration, base, role }: Entry) {
   const { payload, integrationId, integrationType: type } = entry;
   const obstacle = whyNotReplayable(entry, integration);
-  const command =
-    integration !== null && payload.event !== null && sampleEvents(type).includes(payload.event)
-      ? `${tidings} send ${type} ${payload.event} --integration ${integrationId}`
-      : null;
+  const { event } = payload;
+  const hasSample = integration !== null && event !== null && sampleEvents(type).includes(event);
   return (
     <section aria-labelledby="replay">
       <h2 id="replay">Replay</h2>
@@ -213,16 +212,29 @@ function Replay({ entry, integration }: Entry) {
         {obstacle ??
           'A replay hands the event to the triggers again. Existing drafts are updated, not duplicated.'}
       </p>
-      {command === null ? null : (
+      {hasSample ? (
         <details class="more">
-          <summary>Send a sample from a terminal</summary>
+          <summary>Send a test event</summary>
           <p class="hint">
-            Tidings does not keep the raw body, so curl cannot send this delivery again. This command signs
-            and sends a sample of the same event:
+            Tidings does not keep the raw body, so nobody can send this delivery again. It can sign and send a
+            sample of the same event.
           </p>
-          <ToCopy text={command} label="Copy command" />
+          {role === 'owner' ? (
+            <Action
+              to={`${base}/integrations/${integrationId}/test`}
+              label="Send test event"
+              fields={{ event }}
+            />
+          ) : null}
+          <p class="hint">
+            {role === 'owner' ? 'Or use a terminal:' : 'Owners can do so here. In a terminal:'}
+          </p>
+          <ToCopy
+            text={`${tidings} send ${type} ${event} --integration ${integrationId}`}
+            label="Copy command"
+          />
         </details>
-      )}
+      ) : null}
     </section>
   );
 }
@@ -233,7 +245,7 @@ function whyNotReplayable({ status, payload }: Delivery, integration: Integratio
   if (status !== 'processed') {
     return `It cannot be replayed: it is ${status}, and only processed deliveries can be. The provider can redeliver it.`;
   }
-  return payload.data === null ? 'It cannot be replayed: its event makes no drafts.' : null;
+  return payload.data === null ? 'It cannot be replayed: its event creates no drafts.' : null;
 }
 
 /** The fields of an entry beside its payload. */

@@ -56,7 +56,7 @@ export function PayloadSection({ entry: { id, status, payload }, path, query }: 
         <p class="hint">
           {status === 'processed'
             ? 'This event has no data.'
-            : 'Tidings keeps the data of processed deliveries only.'}
+            : 'Tidings keeps only the data of processed deliveries.'}
         </p>
       )}
     </section>

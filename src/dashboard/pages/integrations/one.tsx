@@ -13,6 +13,7 @@ import { ChangeFailed } from '../../../integrations/problems.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { providerOf, sampleEvents } from '../../../providers/index.ts';
+import { kindsFor } from '../../../triggers/kinds/index.ts';
 import { listRuns } from '../../../triggers/queue-store.ts';
 import { listTriggers } from '../../../triggers/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
@@ -348,6 +349,7 @@ function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
 }
 
 function TestEvent({ integration: { type, enabled }, path }: PageProps) {
+  const events = sampleEvents(type);
   return (
     <section aria-labelledby="test">
       <h2 id="test">Test event</h2>
@@ -361,7 +363,9 @@ function TestEvent({ integration: { type, enabled }, path }: PageProps) {
           label="Event"
           name="event"
           id="field-test-event"
-          options={sampleEvents(type).map((each) => ({ value: each, label: each }))}
+          options={events.map((each) => ({ value: each, label: each }))}
+          // One that can become a draft.
+          value={kindsFor(type).find(({ event }) => events.includes(event))?.event}
         />
       </Form>
     </section>

@@ -15,7 +15,7 @@ import { PageHead } from '../../view/layout.tsx';
 const PATH = '/dashboard/:organizationId/settings/members';
 
 const RoleForm = Type.Object({
-  role: Type.Union(Role.anyOf, { label: 'Role', problem: 'Choose what the person may do.' }),
+  role: Type.Union(Role.anyOf, { label: 'Role', problem: 'Choose what the person can do.' }),
 });
 
 const permissions: Readonly<Record<Role, string>> = {

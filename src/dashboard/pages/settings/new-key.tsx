@@ -58,7 +58,7 @@ export function NewKeyForm(props: {
           <Field {...fields.date} required={false} />
         </div>
         <p class="hint">
-          The key can read the posts of this organization, including drafts, and nothing else (
+          The key can only read the posts of this organization, including drafts (
           <code>{READ_PERMISSION}</code>
           ).
         </p>
@@ -81,7 +81,7 @@ export function createdKeyPage(visit: MemberVisit, created: CreatedKey): View {
           { to: `${base}/settings`, label: 'Settings' },
           { to: `${base}/settings/keys`, label: 'API keys' },
         ]}
-        facts={`“${name}” is created. Tidings stores a hash of it, so this page is the only one that shows the key.`}
+        facts={`“${name}” is created. Tidings stores a hash of it, so only this page shows the key.`}
       />
       {warning === undefined ? null : (
         <p class="note" role="alert">

@@ -71,7 +71,7 @@ function Settings(props: { visit: MemberVisit; log: LogForecast; error: AppError
           hint: `Holds ${forecast(props.log, retentionDaysOf[value])}.`,
         }))}
       >
-        <p class="hint">A change applies to new deliveries. Tidings keeps posts until you delete them.</p>
+        <p class="hint">A change applies to new deliveries. Posts stay until you delete them.</p>
       </Choice>
     </Form>
   );

@@ -11,7 +11,7 @@ export interface Subject {
 
 const PERMISSION = '"Webhooks: read and write" (classic: the scope admin:repo_hook)';
 
-const mayNot = (place: string | null) => `The token may not administer webhooks of ${place}`;
+const mayNot = (place: string | null) => `The token can't manage the webhooks of ${place}`;
 const hooksPage = ({ web, place }: Subject) => `${web}/${place}/settings/hooks`;
 
 /** The sentences of GitHub's problems: what happened, then what to do. */
@@ -24,24 +24,24 @@ export const words = {
   failed: ({ web }: Subject, status: number) =>
     `GitHub failed with status ${status}. Try again later.${web === 'https://github.com' ? ' See https://www.githubstatus.com.' : ''}`,
   rateLimited: (retryAt: Date) =>
-    `GitHub takes no more requests from this token until ${retryAt.toISOString().replace('.000Z', 'Z')}. Try again then.`,
-  refused: (status: number, reason: string) => `GitHub refused (status ${status}): ${reason}`,
+    `GitHub accepts no more requests from this token until ${retryAt.toISOString().replace('.000Z', 'Z')}. Try again then.`,
+  refused: (status: number, reason: string) => `GitHub rejected the request with status ${status}: ${reason}`,
 
   badToken: ({ web }: Subject) =>
-    `GitHub refused the token: it is unknown, revoked or expired. Make a new one at ${web}/settings/personal-access-tokens with the repository permission ${PERMISSION}.`,
+    `GitHub rejected the token: it is unknown, revoked or expired. Create a new one at ${web}/settings/personal-access-tokens with the repository permission ${PERMISSION}.`,
   ssoRequired: ({ place, web }: Subject) =>
     `${place === null ? 'An organization' : `The organization ${place.split('/')[0]}`} requires single sign-on for this token. Authorize the token for it at ${web}/settings/tokens ("Configure SSO"), then try again.`,
   noPermission: ({ place, web }: Subject) =>
     place === null
-      ? `The token may not list repositories. Choose its repositories at ${web}/settings/personal-access-tokens.`
+      ? `The token can't list repositories. Choose its repositories at ${web}/settings/personal-access-tokens.`
       : `${mayNot(place)}: it needs the repository permission ${PERMISSION}. Change it at ${web}/settings/personal-access-tokens.`,
   noScope: ({ place, web }: Subject) =>
     `${mayNot(place)}: it lacks the scope admin:repo_hook. Add it at ${web}/settings/tokens.`,
   noAdmin: ({ place }: Subject) =>
-    `The owner of the token may not administer ${place}: webhooks need the role Admin there. Ask for the role, or use the token of somebody who has it.`,
+    `The token's owner does not have the role Admin in ${place}, which webhooks need. Ask for the role, or use the token of somebody who has it.`,
 
   badName: ({ place }: Subject) =>
-    `A repository is named OWNER/NAME, such as acme/rocket, not ${String(place).slice(0, 200)}`,
+    `A repository has the form OWNER/NAME, such as acme/rocket, not ${String(place).slice(0, 200)}`,
   noPlace: ({ place }: Subject) =>
     `GitHub has no repository ${place} that the token can see. Check the name, and the repositories that the token may access.`,
   noHook: ({ place }: Subject, hookId: string) => `The webhook ${hookId} of ${place} no longer exists`,
@@ -50,7 +50,7 @@ export const words = {
   hookExists: (subject: Subject) =>
     `${subject.place} has a webhook with this URL already. Delete it at ${hooksPage(subject)}, then try again.`,
   tooManyHooks: (subject: Subject, reason: string) =>
-    `GitHub refused another webhook for ${subject.place}: ${reason}. Delete one that you do not need at ${hooksPage(subject)}, then try again.`,
+    `GitHub rejected another webhook for ${subject.place}: ${reason}. Delete one that you do not need at ${hooksPage(subject)}, then try again.`,
   unreachableUrl: (reason: string) =>
-    `GitHub refused the webhook: ${reason}. Set PUBLIC_URL to an address that GitHub can reach.`,
+    `GitHub rejected the webhook: ${reason}. Set PUBLIC_URL to an address that GitHub can reach.`,
 };
