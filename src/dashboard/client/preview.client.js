@@ -20,4 +20,6 @@ if (source !== null && preview !== null) {
     clearTimeout(waiting);
     waiting = setTimeout(refresh, 200);
   });
+  // Somebody typed before this script came, or the browser kept a text.
+  if (source.value !== source.defaultValue) void refresh();
 }
