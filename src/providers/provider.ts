@@ -134,7 +134,7 @@ export function parseEvent(provider: Provider, event: string, payload: Payload):
     handlerOf(provider, event)?.read(payload) ?? {
       outcome: 'ignored',
       title: `${provider.name} event: ${event}`,
-      reason: `The event ${event} means nothing to Tidings`,
+      reason: `Tidings does not use the event ${event}`,
     }
   );
 }

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { systemClock } from '../../src/lib/time.ts';
+import { shorten } from '../../src/look/assets.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { bareFolder, buildBinary } from '../support/binary.ts';
 import { temporaryFolder } from '../support/cli.ts';
@@ -118,14 +119,15 @@ describe(`in ${bare.kind}`, () => {
     const [, setup = ''] = /^Set up the dashboard: (\S+)$/m.exec(server.stdout()) ?? [];
     const page = await (await fetch(setup)).text();
     expect(page).toContain('<form');
-    for (const [extension, source] of [
-      ['css', 'style/base.css'],
-      ['js', 'client/page.client.js'],
-    ]) {
+    const read = (source: string) => Bun.file(join(root, 'src', source)).text();
+    for (const [extension, text] of [
+      ['css', shorten(await read('look/base.css'))],
+      ['js', await read('dashboard/client/page.client.js')],
+    ] as const) {
       const [path = ''] = new RegExp(`/dashboard/~/[\\w-]+\\.${extension}`).exec(page) ?? [];
       const asset = await fetch(`${server.url}${path}`);
       expect(asset.status).toBe(200);
-      expect(await asset.text()).toContain(await Bun.file(join(root, 'src/dashboard', source ?? '')).text());
+      expect(await asset.text()).toContain(text);
     }
   });
 
