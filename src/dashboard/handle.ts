@@ -199,10 +199,13 @@ function writeNotice({ done = '', undo }: Redirect): string {
   return undo === undefined ? text : `${text}\n${undo}`;
 }
 
+/** Over plain http, others can set cookies: "Undo" must not become the button of any other form. */
+const UNDO = /^\/dashboard\/[\w-]+\/posts\/~\/trash\/restore\?ids=[\w-]+(?:\.[\w-]+)*$/;
+
 function readNotice(cookie: string | null): Notice | null {
   if (cookie === null || cookie === '') return null;
   const [text = '', undo = ''] = cookie.split('\n');
-  return { text, undo: undo.startsWith('/dashboard/') ? undo : null };
+  return { text, undo: UNDO.test(undo) ? undo : null };
 }
 
 /** Browsers take a `__Host-` cookie from this host over https alone, never from a subdomain or over http. */

@@ -55,7 +55,7 @@ test('a server on the target sends the same bytes, after a move to PostgreSQL an
   // What a killed server leaves behind is moved too.
   await first.stop('SIGKILL');
   const { stdout } = await cli(dataDir, ['move', '--to', url]);
-  expect(stdout).toContain(`SECRET_KEY set to the text of ${join(dataDir, 'secret.key')}.`);
+  expect(stdout).toContain(`SECRET_KEY set to the content of ${join(dataDir, 'secret.key')}.`);
 
   const second = await startTidings(join(folders, 'unused'), [], { environment: shared });
   expect(await pagesOf(second, key)).toEqual(expected);

@@ -241,9 +241,9 @@ Status  disabled
       '--branch must be 1 to 20 branches of at most 200 characters',
     ],
     [
-      'to publish what goes on',
+      'to publish a rolling draft at once',
       all('push', '--publish'),
-      'A draft of push grows until it is closed, so it cannot be published at once. These can: release, project, project_update.',
+      "A rolling draft of push events can't be published at once. Choose one of these events: release, project, project_update.",
     ],
     [
       'an unknown repository',
@@ -289,7 +289,7 @@ Status  disabled
       '\n\nPast releases: 2 drafts queued.\n',
     );
     expect(await fails(1, ...create('push', '--last', '5'))).toBe(
-      'Only a release trigger can make drafts of past releases, not a trigger on push.\n',
+      'Only a release trigger can create drafts of past releases, not a trigger on push.\n',
     );
   });
 

@@ -194,3 +194,13 @@ test('behind a proxy that adds a path, the request names the public URL', async 
   expect(html).toContain(`<code>${publicUrl}/v1/org_a/posts</code>`);
   expect(html).toContain('200 OK');
 });
+
+test('its requests do not count as requests of clients', async () => {
+  const { app, open } = await begin();
+  const counted = async () => (await app.deps.metrics.registry.render()).match(/^.*route="\/v1.*$/gm) ?? [];
+  const { status } = await open('send=1');
+  expect(status).toBe('200');
+  expect(await counted()).toEqual([]);
+  await app.request('/v1/org_a/posts', bearer(await app.addKey('org_a')));
+  expect(await counted()).not.toEqual([]);
+});

@@ -111,6 +111,8 @@ test.each([
   const { page } = await open({ viewport: { width, height: 900 }, colorScheme, bypassCSP: true });
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
   await page.addScriptTag({ content: axe.source });
-  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+  const { violations } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: typeof axe }).axe.run({ rules: { 'target-size': { enabled: true } } }),
+  );
   expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)).toEqual([]);
 });

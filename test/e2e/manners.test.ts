@@ -207,7 +207,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount)', ()
     sqlite.run(await Bun.file(join(fixtures, '8.sql')).text());
     sqlite.close();
     expect(await refusalOf(startOnMount(mount, seed))).toMatch(
-      /^The data folder \S+ cannot be used: the upgrade of the database from schema 8 to \d+ needs \d+ MB of free disk, and there are [1-4] MB: make room/,
+      /^The data folder \S+ cannot be used: the upgrade of the database from schema 8 to \d+ needs \d+ MB of free disk space, but only [1-4] MB are free\. Free up/,
     );
   });
 

@@ -16,7 +16,7 @@ import { appWithOrganization, type TestApp } from '../../support/test-app.ts';
 const ALL = '/dashboard/org_a/posts';
 
 let app: TestApp;
-let visit: Visit;
+let visit: Visit & { cookie: string };
 
 beforeEach(async () => {
   app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
@@ -163,6 +163,38 @@ describe('several posts', () => {
     expect(await stored('d')).toBeNull();
     expect(noticeOf(await visit(undo, form()))).toEqual(['Restored 2 posts.']);
     expect(await stored('p')).toMatchObject({ status: 'published' });
+  });
+
+  test('"Undo" acts once, and never on another organization', async () => {
+    const [, undo = ''] = noticeOf(await send(['d', 'p'], 'delete'));
+    await visit(undo, form());
+    const before = await app.db.read((tx) => readPost(tx, 'd'));
+    expect(noticeOf(await visit(undo, form()))).toEqual([
+      'Nothing was restored. No longer in the trash: 2 posts.',
+    ]);
+    expect(await stored('d')).toEqual(before);
+    await deletePost(app.deps, 'theirs');
+    expect(noticeOf(await visit(`${ALL}/~/trash/restore?ids=theirs`, form()))).toEqual([
+      'Nothing was restored. No longer in the trash: 1 post.',
+    ]);
+    const other = `${ALL.replace('org_a', 'org_b')}/~/trash/restore?ids=theirs`;
+    expect((await visit(other, form())).status).toBe(404);
+    expect(await inTrash('theirs')).not.toBeNull();
+  });
+
+  test.each([
+    [`${ALL}/~/trash/restore?ids=d.p`, true],
+    [`${ALL}/~/trash/empty`, false],
+    [`${ALL}/~/trash/restore?ids=d&other=1`, false],
+    [`${ALL}/~/trash/restore?ids=../../empty`, false],
+    ['/dashboard/~/sign-out', false],
+    ['//evil.example/dashboard/org_a/posts/~/trash/restore?ids=d', false],
+  ])('a forged notice cannot make "Undo" post to %s', async (path, isShown) => {
+    const notice = encodeURIComponent(`Saved.\n${path}`);
+    const cookie = `${visit.cookie}; __Host-tidings_notice=${notice}`;
+    const html = await (await app.request(ALL, { headers: { cookie } })).text();
+    expect(html).toContain('Saved.');
+    expect(html.includes('>Undo</button>')).toBe(isShown);
   });
 
   test.each([
