@@ -261,7 +261,7 @@ describe('drafts of past releases', () => {
     [
       'a rolling trigger',
       { event: 'push', last: 1 },
-      'Only a release trigger can make drafts of past releases',
+      'Only a release trigger can create drafts of past releases',
     ],
   ])('%s is refused', async (_, given, message) => {
     await release(1);
