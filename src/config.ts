@@ -156,7 +156,7 @@ export const settings = {
       maxLength: 2048,
     }),
     expected: 'host names without ports, separated by commas, such as unkey.internal,minio',
-    help: 'Hosts that Unkey, GitHub, GitLab, S3, and images may use over plain http; this machine always may, except for images',
+    help: 'Hosts that Tidings may call over plain http; this machine is always allowed, except for images',
   },
   BACKUP_DIR: {
     flag: '--backup-dir <folder>',
@@ -226,7 +226,7 @@ export const settings = {
     // `Forwarded` holds more than addresses.
     schema: Type.String({ pattern: '^(?![Ff]orwarded$)[A-Za-z][A-Za-z0-9-]{0,63}$' }),
     expected: 'a header that holds an IP address, such as X-Forwarded-For',
-    help: "Header with the client's address, which your proxy sets (default: none; the address of the connection counts)",
+    help: "Header in which your proxy sends the client's address (default: the address of the connection)",
   },
   ORGANIZATION_CREATION: {
     flag: '--organization-creation <who>',
@@ -247,7 +247,7 @@ export const settings = {
     schema: LogFormat,
     default: 'auto',
     expected: 'one of auto, json, pretty',
-    help: 'Log format: json, pretty, or auto, which is pretty when standard error is a terminal',
+    help: 'Log format: json, pretty, or auto (pretty on a terminal)',
   },
   METRICS_TOKEN: {
     flag: '--metrics-token <token>',
@@ -327,7 +327,7 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
   }
 
   function refuse(name: SettingName, text: string): void {
-    const shown = secretSettings.has(name) ? 'what was given' : JSON.stringify(text.slice(0, 80));
+    const shown = secretSettings.has(name) ? 'the given value' : JSON.stringify(text.slice(0, 80));
     problems.push(`${name} must be ${settings[name].expected}, not ${shown}`);
   }
 
@@ -363,7 +363,7 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
   }
   if (databaseUrl !== undefined && textOf('BACKUP_DIR') !== undefined) {
     problems.push(
-      'BACKUP_DIR is for the embedded file, and backs up no PostgreSQL. Unset it, and back up with pg_dump or point-in-time recovery (docs/postgresql.md)',
+      'BACKUP_DIR works only with SQLite. Unset it, and back up PostgreSQL with pg_dump or point-in-time recovery (docs/postgresql.md)',
     );
   }
   const rootKey = read('UNKEY_ROOT_KEY');

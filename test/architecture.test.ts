@@ -65,6 +65,7 @@ const rooms = [
   'history',
   'users',
   'operate',
+  'look',
   'reference',
   'dashboard',
   'app',
@@ -158,7 +159,7 @@ test.each([
   ['passwords are hashed', /\bBun\.password\b/, ['src/users/passwords.ts']],
   ['the console is used', /\bconsole\./, samples],
   [
-    'a command of ours is named as only the binary has it',
+    'a command is named as only the binary has it',
     /\btidings (?!run )[a-z-]+ (?:[a-z-]+ )?(?:--|ID\b)|"tidings /,
     [],
   ],

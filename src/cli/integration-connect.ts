@@ -57,7 +57,7 @@ export function addConnectCommands(group: Command, context: CliContext): void {
     }
     command
       .option('--token <token>', api.words.option)
-      .option('--manual', 'Print a URL and a secret to paste, as without a token')
+      .option('--manual', 'Print a URL and a secret to paste, without using a token')
       .option('--list', api.words.list);
     if (api.words.help !== '') note(command, api.words.help);
     examples(

@@ -8,7 +8,7 @@ import { ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import { eventOf, parseEvent } from '../providers/provider.ts';
 import type { PageOf, ReadDelivery, RemoteRepository, RepositoryReader } from '../providers/reader.ts';
-import { queueImages } from '../triggers/images.ts';
+import { imageOwner, queueImages } from '../triggers/images.ts';
 import { kinds } from '../triggers/kinds/index.ts';
 import type { Trigger } from '../triggers/model.ts';
 import { listArrivals, queueRun, recordArrival, recordMatch } from '../triggers/queue-store.ts';
@@ -112,6 +112,7 @@ async function readReleases(deps: Deps, reading: Reading, history: History): Pro
     (events.length > 0 && recent.length === 0) ||
     history.found + chosen.length === history.releases;
   const now = deps.clock.now();
+  const images = imageOwner(deps, { ...integration, integrationType: integration.type });
   await deps.db.write(async (tx) => {
     const identity = { providerId: remote.providerId, fullName: remote.fullName };
     if (repository.providerId === null) await learnRepository(tx, repository.id, identity);
@@ -124,10 +125,7 @@ async function readReleases(deps: Deps, reading: Reading, history: History): Pro
       if (!chosen.includes(event) || newest.type !== 'release') continue;
       const isWaiting = newest.data.notes === null;
       if (isWaiting) waits = 'yes';
-      if (deps.media.files !== null) {
-        const { organizationId } = integration;
-        await queueImages(tx, { integrationId: integration.id, organizationId }, newest, now);
-      }
+      if (images !== null) await queueImages(tx, images, integration.id, newest, now);
       if (arrived.get(`release ${event.key}`)?.isMatch === true) continue;
       const arrival = { triggerId: trigger.id, repositoryId: repository.id, type: 'release' } as const;
       const { publish } = history;

@@ -8,7 +8,7 @@ import type { Compose } from '../drafts/model.ts';
 import { readDueHistories } from '../history/read.ts';
 import { syncHooks } from '../integrations/sync.ts';
 import { imageAccess } from '../integrations/token.ts';
-import { copyImages } from '../media/copies.ts';
+import { type CopyOptions, copyImages } from '../media/copies.ts';
 import { sweepFiles } from '../media/service.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { publishDuePosts } from '../posts/schedule.ts';
@@ -50,13 +50,7 @@ export function processJobs(
 }
 
 /** The jobs of the leader. The leader makes the scheduled backups too. */
-export function leaderJobs(
-  deps: Deps,
-  {
-    providerApis = {},
-    plainHosts,
-  }: { providerApis?: Readonly<Record<string, string>>; plainHosts?: ReadonlySet<string> } = {},
-): Job[] {
+export function leaderJobs(deps: Deps, { plainHosts }: { plainHosts?: ReadonlySet<string> } = {}): Job[] {
   const { clock, log } = deps;
   const runningSince = clock.now();
   return [
@@ -72,7 +66,8 @@ export function leaderJobs(
       name: 'copy-images',
       every: 500,
       run: (signal) => {
-        const accessOf = (integrationId: string) => imageAccess(deps, providerApis, integrationId);
+        const accessOf: CopyOptions['accessOf'] = ({ integrationId, url }) =>
+          imageAccess(deps, integrationId, url);
         return copyImages(deps, { accessOf, ...(plainHosts && { plainHosts }) }, signal);
       },
     },
@@ -82,8 +77,7 @@ export function leaderJobs(
       every: '*/5 * * * *',
       async run(signal) {
         const swept = await sweep(deps, clock.now(), signal);
-        if (swept.deliveryIds + swept.logs > 0)
-          log.info({ job: 'sweep', ...swept }, 'removed what had expired');
+        if (swept.deliveryIds + swept.logs > 0) log.info({ job: 'sweep', ...swept }, 'removed expired rows');
       },
     },
   ];

@@ -66,6 +66,15 @@ export function repositoryReaders(urls: Readonly<Record<string, string>>): OpenR
   };
 }
 
+/** The place of an image at the provider; null when it is elsewhere. */
+export function imagePlaceAt(
+  type: IntegrationType,
+  { providerUrls = {} }: { providerUrls?: Readonly<Record<string, string>> },
+): (url: URL) => string | null {
+  const { api } = providerOf(type);
+  return (url) => api?.imagePlace(url, providerUrls[type]) ?? null;
+}
+
 /** The events with a sample. */
 export function sampleEvents(type: IntegrationType): string[] {
   return Object.keys(providerOf(type).samples).filter((name) => !name.includes(' '));

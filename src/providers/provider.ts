@@ -136,7 +136,7 @@ export function parseEvent(provider: Provider, event: string, payload: Payload):
     handlerOf(provider, event)?.read(payload) ?? {
       outcome: 'ignored',
       title: `${provider.name} event: ${event}`,
-      reason: `The event ${event} means nothing to Tidings`,
+      reason: `Tidings does not use the event ${event}`,
     }
   );
 }
@@ -329,7 +329,7 @@ const MAX_AHEAD_MS = 60_000;
 /** Refuses what was signed a day ago: delivery ids are remembered for as long as this. `what`: "webhookTimestamp". */
 export function requireFresh(what: string, signedAt: number, now: Date): void {
   const ageMs = now.getTime() - signedAt;
-  if (ageMs < -MAX_AHEAD_MS) throw new MalformedPayload(`${what} lies more than a minute ahead`);
+  if (ageMs < -MAX_AHEAD_MS) throw new MalformedPayload(`${what} is more than a minute ahead`);
   if (ageMs > DAY_MS) throw new MalformedPayload(`${what} is more than a day old`);
 }
 

@@ -20,6 +20,7 @@ import {
   SAMPLE_REPOSITORY_ID,
 } from '../providers/provider.ts';
 import { handOver, readHandOver } from '../triggers/hand-over.ts';
+import { imageOwner } from '../triggers/images.ts';
 import { type OpenEntry, Refusal, recordFailure, refusals } from './refusals.ts';
 import { createSignatureDoctor } from './signature-doctor.ts';
 
@@ -153,7 +154,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
   ) {
     const now = clock.now();
     const { integrationId, repositoryId } = entry;
-    const copiesFor = deps.media.files === null ? null : entry.organizationId;
+    const images = imageOwner(deps, entry);
     const { action = null, data = null } = result.outcome === 'processed' ? result.processed : {};
     const fullName = learned?.fullName ?? repository?.fullName ?? null;
     const source = { deliveryId, receivedAt: entry.createdAt, repository: fullName };
@@ -174,7 +175,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
       }
       if (repository !== null && learned !== null) await learnRepository(tx, repository.id, learned);
       if (action !== null && event !== null && known !== null)
-        await handOver(tx, { integrationId, repositoryId, action, copiesFor }, entry, event, known, now);
+        await handOver(tx, { integrationId, repositoryId, action, images }, entry, event, known, now);
       const status = result.outcome === 'ignored' ? 'ignored' : 'processed';
       const logged = {
         ...entry,

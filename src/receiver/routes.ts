@@ -113,7 +113,7 @@ export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], bud
           params: Type.Object({ provider: ProviderId(...trackers.map(({ id }) => id)), ...path }),
           headers: trackers.length === 1 ? Type.Required(trackerHeaders) : trackerHeaders,
           body: { 'application/json': payload },
-          example: { received: true, message: 'Ignored: The event Comment means nothing to Tidings' },
+          example: { received: true, message: 'Ignored: Tidings does not use the event Comment' },
           responses: {
             200: 'WebhookReceived',
             ...webhookRefusals,

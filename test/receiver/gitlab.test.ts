@@ -239,7 +239,7 @@ describe('connected by hand', () => {
     expect((await request(signed(body, at(-DAY_MS + MINUTE_MS)), body)).status).toBe(200);
     for (const [ms, words] of [
       [-DAY_MS - MINUTE_MS, 'is more than a day old'],
-      [2 * MINUTE_MS, 'lies more than a minute ahead'],
+      [2 * MINUTE_MS, 'is more than a minute ahead'],
     ] as const) {
       const response = await request(signed(body, at(ms)), body);
       expect(response.status).toBe(400);
@@ -273,7 +273,7 @@ describe('connected by hand', () => {
       '{"object_kind":"pipeline"}',
     );
     expect(await response.json()).toMatchObject({
-      message: 'Ignored: The event pipeline means nothing to Tidings',
+      message: 'Ignored: Tidings does not use the event pipeline',
     });
   });
 

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrations } from '../../db/sqlite/migrate.ts';
 
-// Writes test/fixtures/schemas/<schema>.sql for each schema that has none yet: its tables, with rows in all of them. Run
-// it once when a schema is released: bun test/support/schema-fixtures.ts. A fixture that exists is never written again.
+// Writes test/fixtures/schemas/<schema>.sql for each schema before the current one that has none yet: its tables, with
+// rows in all of them. Run it after adding a migration: bun test/support/schema-fixtures.ts. A fixture that exists is
+// never written again.
 
 export const fixtures = join(import.meta.dir, '../fixtures/schemas');
 
@@ -85,8 +86,8 @@ function valueFor(table: string, { name, type, notnull, pk }: Column, sql: strin
 }
 
 if (import.meta.main) {
-  for (const schema of migrations.keys()) {
-    const file = join(fixtures, `${schema + 1}.sql`);
-    if (!existsSync(file)) await Bun.write(file, fixtureOf(schema + 1));
+  for (let schema = 1; schema < migrations.length; schema++) {
+    const file = join(fixtures, `${schema}.sql`);
+    if (!existsSync(file)) await Bun.write(file, fixtureOf(schema));
   }
 }

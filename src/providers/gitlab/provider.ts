@@ -41,13 +41,13 @@ export const gitlab: Provider<'gitlab'> = {
     allPlaces: null,
     // Uploads of a private project are on the website, which takes no token. Below the API, a token would open the
     // files of all its projects to whoever writes a link.
-    imageAccess: () => null,
+    imagePlace: () => null,
+    authorization: (token) => `Bearer ${token}`,
     words: {
       label: 'GitLab token',
-      option:
-        'Access token with the scope api, with which Tidings creates the webhook; - reads it from standard input',
-      list: 'List the projects whose webhooks the token can manage, and connect nothing',
-      help: 'The token is a personal, group or project access token with the scope api, of somebody with the role Maintainer. Without --repository, --token lists the projects that it can manage. For a self-managed GitLab, set GITLAB_API_URL to https://HOST/api/v4.',
+      option: 'Token with which Tidings creates and manages the webhooks; - reads it from standard input',
+      list: 'List the projects that the token can administer, and connect nothing',
+      help: 'The token is a personal, group or project access token with the scope api, of somebody with the role Maintainer. Without --repository, --token lists the projects that the token can administer. For a self-managed GitLab, set GITLAB_API_URL to https://HOST/api/v4.',
       hint(baseUrl) {
         const web = webOf(baseUrl ?? PUBLIC_API);
         const page = '/-/user_settings/personal_access_tokens?name=Tidings&scopes=api';
@@ -59,7 +59,7 @@ export const gitlab: Provider<'gitlab'> = {
         ];
       },
       noPermission: (place) =>
-        `The owner of the token may not administer ${place}. Webhooks need a token of somebody with the role Maintainer there`,
+        `The token's owner does not have the role Maintainer in ${place}. Use the token of somebody who has it`,
     },
   },
   ...signing,

@@ -33,11 +33,18 @@ export function gitlabReader(
   token: string | null,
   options: GitlabOptions = {},
 ): RepositoryReader {
-  const { about, askBelow, getProject, readPages, budget, web } = openClient(baseUrl, token, options);
+  const client = openClient(baseUrl, token, options);
+  const { askBelow, getProject, readPages, budget, web } = client;
+
+  const about = (place: string) =>
+    ({ ...client.about(place), token: token === null ? null : 'for reading' }) as const;
 
   /** By the project's number, which survives renames. Null for an unchanged page or for no such part. */
-  const askOf = ({ providerId }: RemoteRepository, below: string, call: Parameters<typeof askBelow>[2]) =>
-    askBelow(about(String(providerId)), below, call);
+  const askOf = (
+    { providerId: id, fullName }: RemoteRepository,
+    below: string,
+    call: Parameters<typeof askBelow>[2],
+  ) => askBelow({ ...about(fullName), id }, below, call);
 
   async function listPage<Item>(
     repository: RemoteRepository,

@@ -1,4 +1,4 @@
-import { ALL_PUBLIC_TEAMS } from '../api.ts';
+import { ALL_PUBLIC_TEAMS, ATTACHMENTS } from '../api.ts';
 import { MalformedPayload, type Provider, parseJsonObject, requireFresh, signedBy } from '../provider.ts';
 import { events } from './events.ts';
 import { samples } from './samples.ts';
@@ -19,12 +19,12 @@ export const linear: Provider<'linear'> = {
     },
     listsDeliveries: false,
     allPlaces: ALL_PUBLIC_TEAMS,
-    imageAccess: (url, _baseUrl, token) =>
-      url.host === 'uploads.linear.app' && url.protocol === 'https:' ? { authorization: token } : null,
+    imagePlace: (url) => (url.origin === 'https://uploads.linear.app' ? ATTACHMENTS : null),
+    authorization: (token) => token,
     words: {
       label: 'Linear API key',
       option:
-        'API key of an admin of the workspace, with which Tidings creates the webhook; - reads it from standard input',
+        'API key of a workspace admin, with which Tidings creates and manages the webhook; - reads it from standard input',
       list: 'List the teams that the token can see, and connect nothing',
       help: '',
       hint: () => [
@@ -32,7 +32,7 @@ export const linear: Provider<'linear'> = {
         " of one of the workspace's admins. It is kept encrypted.",
       ],
       noPermission: () =>
-        'The owner of the token may not administer webhooks. Linear lets only admins of the workspace do that',
+        "The token's owner is not an admin of the workspace. Only admins can manage webhooks at Linear",
     },
   },
   ...signedBy(

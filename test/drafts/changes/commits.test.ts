@@ -154,7 +154,7 @@ describe('commits', () => {
   });
 });
 
-describe('what decides the group of a pull request', () => {
+describe('the group of a pull request is decided by', () => {
   test.each([
     ['a security label first', 'feat: x', ['Feature', 'Security'], 'Security'],
     ['then the type', 'fix: add x', ['enhancement'], 'Fixed'],

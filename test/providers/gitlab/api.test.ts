@@ -47,7 +47,7 @@ describe('projects', () => {
         'GitLab has no project acme/gone that the token can see. Check the name, and the projects that the token may access.',
     });
     expect(await problemOf(api.getPlace('rocket'))).toMatchObject({
-      message: 'A project is named GROUP/NAME, such as acme/rocket, not rocket',
+      message: 'A project has the form GROUP/NAME, such as acme/rocket, not rocket',
     });
   });
 });
@@ -249,7 +249,9 @@ describe('problems', () => {
     const quoted = `${world.token} ${SECRET} ${signingToken(SECRET)} is wrong\nhere`;
     world.gitlab.failNext(json(400, { message: quoted }));
     const problem = await problemOf(world.api.createHook(PLACE, SETTINGS), world.token, signingToken(SECRET));
-    expect(problem.message).toBe('GitLab refused (status 400): ******** ******** ******** is wrong here');
+    expect(problem.message).toBe(
+      'GitLab rejected the request with status 400: ******** ******** ******** is wrong here',
+    );
   });
 
   test('of a token that may only read, of a local URL, and of a revoked token', async () => {
@@ -272,7 +274,7 @@ describe('problems', () => {
     world.gitlab.failNext(() => Promise.withResolvers<Response>().promise);
     expect(await problemOf(world.api.listPlaces())).toMatchObject({
       kind: 'provider-failed',
-      message: 'GitLab did not answer within 0.05 s. Try again later.',
+      message: 'GitLab did not respond within 0.05 s. Try again later.',
     });
   });
 

@@ -207,3 +207,18 @@ test.each([
   world.gitlab.failNext(respond);
   expect(await problemOf(world.reader.listReleases(repository), world.token)).toMatchObject({ kind });
 });
+
+test('a token that may not read a part of a project is named, and so is one that is revoked', async () => {
+  using world = startRocket();
+  const repository = await world.reader.getRepository('acme/tools/rocket');
+  world.gitlab.failNext(() => Response.json({ message: '403 Forbidden' }, { status: 403 }));
+  expect(await problemOf(world.reader.listMerged(repository), world.token)).toMatchObject({
+    kind: 'missing-permission',
+    message: "The token can't read acme/tools/rocket. Its owner needs the role Reporter there.",
+  });
+  world.gitlab.world.tokens.clear();
+  expect(await problemOf(world.reader.listMerged(repository), world.token)).toMatchObject({
+    kind: 'bad-token',
+    message: expect.stringContaining('with the scope read_api'),
+  });
+});

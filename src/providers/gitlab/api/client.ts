@@ -43,12 +43,12 @@ export function openClient(
   const request = apiFetch(service, { timeoutMs: requestMs, signal, maxRedirects: 3 });
   const budget: RequestBudget = { limit: null, remaining: null, resetAt: null, pollMs: null };
 
-  /** `secret` is that of the webhook in the request. */
+  /** About a webhook of a project, whose secret is `secret`. */
   const about = (place: string | null, secret = ''): Context => ({
     place,
     service,
     web: webOf(baseUrl),
-    isAnonymous: token === null,
+    token: token === null ? null : 'for webhooks',
     secrets: [token ?? '', secret, ...(secret === '' ? [] : [signingToken(secret)])],
     clock,
   });
@@ -91,7 +91,7 @@ export function openClient(
   }
 
   async function getProject(context: Context): Promise<Project> {
-    return projectOf((await ask(context, projectPath(context.place))).json);
+    return projectOf((await ask(context, projectPath(context))).json);
   }
 
   /**
@@ -99,10 +99,10 @@ export function openClient(
    * its former name, so that is done by its number.
    */
   async function askBelow(context: Context, below: string, call: Call = {}): Promise<ApiResponse | null> {
-    let response = await send(context, projectPath(context.place) + below, call);
+    let response = await send(context, projectPath(context) + below, call);
     if (response.status === 405) {
       const { id } = await getProject(context);
-      response = await send(context, projectPath(String(id)) + below, call);
+      response = await send(context, projectPath({ ...context, id }) + below, call);
     }
     if (isFine(response)) return response;
     if (response.status === 404 && !/project/i.test(reasonOf(response.json))) return null;
@@ -149,9 +149,8 @@ export function nextPage({ headers }: ApiResponse): number | null {
 }
 
 /** The route of a project. Throws `ProviderProblem` `place-not-found` for text that cannot be a project's name. */
-function projectPath(place: string | null): string {
-  if (place !== null && (isProjectName(place) || /^\d{1,15}$/.test(place))) {
-    return `/projects/${encodeURIComponent(place)}`;
-  }
+function projectPath({ place, id }: Pick<Context, 'place' | 'id'>): string {
+  if (id !== undefined) return `/projects/${id}`;
+  if (place !== null && isProjectName(place)) return `/projects/${encodeURIComponent(place)}`;
   throw new ProviderProblem('place-not-found', words.badName(String(place)));
 }

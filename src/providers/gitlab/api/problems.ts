@@ -5,6 +5,8 @@ import { type Subject, words } from './words.ts';
 
 /** A request, for the problem that it may end with. */
 export interface Context extends Subject {
+  /** The project's number, which survives renames; absent to ask by its name. */
+  id?: number;
   /** Never shown in a problem: the token, the webhook's secret and its signing token. */
   secrets: readonly string[];
   clock: Clock;
@@ -37,7 +39,7 @@ function meaningOf(status: number, reason: string, context: Context): [ProblemKi
   if (status >= 500) return ['provider-failed', words.failed(context, status)];
   if (status === 404) return ['place-not-found', words.noPlace(context)];
   if (status === 401 || status === 403) {
-    if (context.isAnonymous) return ['place-not-found', words.noPlace(context)];
+    if (context.token === null) return ['place-not-found', words.noPlace(context)];
     if (/insufficient.scope|higher privileges/i.test(reason)) {
       return ['missing-permission', words.noScope(context)];
     }

@@ -7,10 +7,11 @@ export interface Subject {
   service: ApiService;
   /** The site that belongs to the API, such as `https://gitlab.com`. */
   web: string;
-  /** True without a token. */
-  isAnonymous: boolean;
+  /** The use of the token; null without one. */
+  token: 'for webhooks' | 'for reading' | null;
 }
 
+const scopeFor = ({ token }: Subject) => (token === 'for webhooks' ? 'api' : 'read_api');
 const hooksPage = ({ web, place }: Subject) => `${web}/${place}/-/hooks`;
 const tokensPage = ({ web }: Pick<Subject, 'web'>) => `${web}/-/user_settings/personal_access_tokens`;
 
@@ -23,23 +24,29 @@ export const words = {
 
   failed: ({ web }: Subject, status: number) =>
     `GitLab failed with status ${status}. Try again later.${web === 'https://gitlab.com' ? ' See https://status.gitlab.com.' : ''}`,
-  rateLimited: ({ isAnonymous }: Subject, retryAt: Date) =>
-    `GitLab takes no more requests from this ${isAnonymous ? 'address without a token' : 'token'} until ${retryAt.toISOString().replace('.000Z', 'Z')}. Try again then.`,
-  refused: (status: number, reason: string) => `GitLab refused (status ${status}): ${reason}`,
+  rateLimited: ({ token }: Subject, retryAt: Date) => {
+    const until = retryAt.toISOString().replace('.000Z', 'Z');
+    return token === null
+      ? `GitLab accepts no more requests without a token until ${until}. Try again then, or use a token.`
+      : `GitLab accepts no more requests from this token until ${until}. Try again then.`;
+  },
+  refused: (status: number, reason: string) => `GitLab rejected the request with status ${status}: ${reason}`,
 
   badToken: (subject: Subject) =>
-    `GitLab refused the token: it is unknown, revoked or expired. Make a new one with the scope api at ${tokensPage(subject)}.`,
+    `GitLab rejected the token: it is unknown, revoked or expired. Create a new one with the scope ${scopeFor(subject)} at ${tokensPage(subject)}.`,
   noScope: (subject: Subject) =>
-    `The token lacks the scope api. Make a new one with it at ${tokensPage(subject)}.`,
-  noAccess: ({ place }: Subject) =>
-    place === null
-      ? 'The token may not list projects.'
-      : `The token may not administer webhooks of ${place}: that needs the role Maintainer there. Ask for the role, or use the token of somebody who has it.`,
+    `The token lacks the scope ${scopeFor(subject)}. Create a new one with it at ${tokensPage(subject)}.`,
+  noAccess: ({ place, token }: Subject) => {
+    if (place === null) return "The token can't list projects.";
+    return token === 'for webhooks'
+      ? `The token's owner does not have the role Maintainer in ${place}, which webhooks need. Ask for the role, or use the token of somebody who has it.`
+      : `The token can't read ${place}. Its owner needs the role Reporter there.`;
+  },
 
   badName: (place: string) =>
-    `A project is named GROUP/NAME, such as acme/rocket, not ${place.slice(0, 200)}`,
-  noPlace: ({ place, isAnonymous }: Subject) =>
-    isAnonymous
+    `A project has the form GROUP/NAME, such as acme/rocket, not ${place.slice(0, 200)}`,
+  noPlace: ({ place, token }: Subject) =>
+    token === null
       ? `GitLab has no public project ${place}. Check the name; a private project needs a token.`
       : `GitLab has no project ${place} that the token can see. Check the name, and the projects that the token may access.`,
   noBranch: (place: string, branch: string) =>
@@ -54,7 +61,7 @@ export const words = {
   stillDisabled: (subject: Subject) =>
     `GitLab disabled the webhook of ${subject.place} after failed deliveries, and sends no test that would enable it. Test it at ${hooksPage(subject)}.`,
   tooManyHooks: (subject: Subject, reason: string) =>
-    `GitLab refused another webhook for ${subject.place}: ${reason}. Delete one that you do not need at ${hooksPage(subject)}, then try again.`,
+    `GitLab rejected another webhook for ${subject.place}: ${reason}. Delete one that you do not need at ${hooksPage(subject)}, then try again.`,
   unreachableUrl: (reason: string) =>
-    `GitLab refused the webhook's URL: ${reason}. Set PUBLIC_URL to an address that GitLab can reach. For one in your own network, an administrator of GitLab adds it under Settings, Network, Outbound requests.`,
+    `GitLab rejected the webhook's URL: ${reason}. Set PUBLIC_URL to an address that GitLab can reach. For one in your own network, an administrator of GitLab adds it under Settings, Network, Outbound requests.`,
 };
