@@ -75,16 +75,22 @@ export function receivingTests(subject: Subject): void {
       expect(provider.isSigned(bytesOf('{}'), '', '')).toBe(false);
     });
 
-    test('and the secret are in no log', async () => {
-      const request = it.requestOf(JSON.stringify(it.sample()));
+    test('and the secret are in no log; the event and the delivery id are', async () => {
+      const deliveryId = 'delivery-1';
+      const request = it.requestOf(JSON.stringify(it.sample()), { deliveryId });
       await it.post(request);
       await it.post({ ...request, body: '{}' });
-      const logged = JSON.stringify([it.app.logged, await logOf(it.app)]);
-      const signature =
-        request.headers.get(provider.headerNames.signature) ?? request.headers.get('webhook-signature');
-      expect(signature?.length).toBeGreaterThan(40);
-      expect(logged).not.toContain(signature?.replace(/^(sha256=|v1,)/, '') ?? '');
-      expect(logged).not.toContain(it.connected.secret);
+      const log = await logOf(it.app);
+      const isLogged = (name: string) =>
+        /^(user-agent|content-type)$/.test(name) || provider.loggedHeaders.includes(name);
+      const secrets = [...request.headers].filter(([name, value]) => !isLogged(name) && value !== deliveryId);
+      expect(secrets.length).toBeGreaterThan(0);
+      const text = JSON.stringify([it.app.logged, log]);
+      for (const [, value] of secrets) expect(text).not.toContain(value.replace(/^(sha256=|v1,)/, ''));
+      expect(text).not.toContain(it.connected.secret);
+      const taken = log.find(({ status }) => status === 'processed');
+      expect(taken).toMatchObject({ referenceId: deliveryId, payload: { event: provider.exampleEvent } });
+      expect(Object.keys(taken?.headers ?? {})).toContain(provider.headerNames.event.toLowerCase());
     });
 
     test(

@@ -20,10 +20,10 @@ export function replayTests(subject: Subject): void {
   async function sendSample(
     { app, deps, connected, integration }: ByHand,
     event: string,
-    hasBadSignature = false,
+    { action, hasBadSignature = false }: { action?: string | undefined; hasBadSignature?: boolean } = {},
   ) {
     app.clock.advance(60_000);
-    const payload = sampleFor(await integration(), event, { now: app.clock.now() });
+    const payload = sampleFor(await integration(), event, { now: app.clock.now(), action });
     const sent = await sendDelivery(deps, {
       ...{ event, hasBadSignature, body: JSON.stringify(payload), deliveryId: crypto.randomUUID() },
       integrationId: connected.integrationId,
@@ -67,6 +67,23 @@ export function replayTests(subject: Subject): void {
       expect(post?.markdown.length).toBeGreaterThan(20);
     },
   );
+
+  const edit = Object.keys(provider.samples).find((name) => name.startsWith(`${provider.exampleEvent} `));
+
+  test.skipIf(edit === undefined)('an edit changes the draft, and makes none of its own', async () => {
+    const it = await startByHand(subject);
+    await triggerOf(it, exampleKind());
+    const action = edit?.split(' ')[1];
+    expect(await sendSample(it, provider.exampleEvent)).toBe(200);
+    await runAll(it.app);
+    const [draft] = await postsOf(it.app);
+    expect(await sendSample(it, provider.exampleEvent, { action })).toBe(200);
+    await runAll(it.app);
+    const [edited, ...others] = await postsOf(it.app);
+    expect(others).toEqual([]);
+    expect(edited?.id).toBe(draft?.id ?? '');
+    expect(edited?.markdown).not.toBe(draft?.markdown ?? '');
+  });
 
   test('a delivery is replayed from the log, and makes its draft once', async () => {
     const it = await startByHand(subject);
@@ -112,7 +129,7 @@ export function replayTests(subject: Subject): void {
     expect(await diagnosis()).toEqual({ ok: true, codes: [...known, 'secret_unproven'] });
     await sendSample(it, provider.exampleEvent);
     expect(await diagnosis()).toEqual({ ok: true, codes: [...known, 'secret_accepted'] });
-    await sendSample(it, provider.exampleEvent, true);
+    await sendSample(it, provider.exampleEvent, { hasBadSignature: true });
     expect(await diagnosis()).toEqual({ ok: false, codes: [...known, 'secret_refused'] });
   });
 }
