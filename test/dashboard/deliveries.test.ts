@@ -315,7 +315,7 @@ test('a refused signature says why, and leads to the integrations that are meant
   expect(mixedUp).not.toContain('private');
 
   const surrounded = await entryOf(`${connected.secret}\n`);
-  expect(surrounded).toContain('and a line break behind it. Set the secret again at GitHub');
+  expect(surrounded).toContain('and a line break after it. Set the secret again at GitHub');
   expect(surrounded).toContain(linkTo(connected, 'acme/rocket'));
   expect(surrounded).not.toContain(linkTo(other, 'acme/pad'));
 });
