@@ -33,9 +33,21 @@ export const styleAsset = (name: string, css: string) =>
 /** Leaves out comments and indentation, which a browser does not need. */
 export const shorten = (css: string) => css.replaceAll(/\/\*.*?\*\/|^\s+/gms, '');
 
+/** Leaves out comments and white space alone, so that the browser runs what is in the source. */
+const minifier = new Bun.Transpiler({
+  loader: 'js',
+  minifyWhitespace: true,
+  deadCodeElimination: false,
+  trimUnusedImports: false,
+});
+
 /** `imports`: other scripts by the names under which this one imports them, in quotes. */
 export const scriptAsset = (name: string, script: string, imports: Imports = {}) =>
-  asset(name, 'text/javascript; charset=utf-8', Buffer.from(withAssets(script, imports)));
+  asset(
+    name,
+    'text/javascript; charset=utf-8',
+    Buffer.from(minifier.transformSync(withAssets(script, imports))),
+  );
 
 /** `imports`: other files by the names under which the text uses them, in quotes. */
 export function withAssets(text: string, imports: Imports): string {

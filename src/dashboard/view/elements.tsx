@@ -78,7 +78,7 @@ export function Rows<Row>({
   columns: readonly (Column<Row> | null)[];
   rows: readonly Row[];
   selection?: Selection<Row> | undefined;
-  marksOf?: (row: Row) => { id?: string; 'data-at'?: string };
+  marksOf?: (row: Row) => { id?: string };
 }) {
   const present = columns.filter((column) => column !== null);
   return (
