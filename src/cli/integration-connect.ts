@@ -83,7 +83,9 @@ function requireOptions(provider: Provider, options: ConnectOptions, command: Co
   if (options.token !== undefined) return;
   if (options.list) command.error('error: --list needs --token');
   if (wantsList(provider, options)) {
-    command.error(`error: required option '--repository <${words.place.pattern.toLowerCase()}...>' not specified`);
+    command.error(
+      `error: required option '--repository <${words.place.pattern.toLowerCase()}...>' not specified`,
+    );
   }
   if (!hasRepositories && namesOf(options).length > 0) {
     const { one, many } = words.place;
