@@ -10,7 +10,9 @@ import { type ImageOwner, queueImages } from './images.ts';
 import { branchScope } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
+import { queueNaming } from './linked-issues.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
+import { queueRange } from './range-store.ts';
 import { insertResult, type ResultEntry } from './results-store.ts';
 
 /** The rows that `handOver` needs, in one round trip. */
@@ -70,6 +72,14 @@ export async function handOver(
     }
   }
   const { images, integrationId } = delivery;
+  await queueNaming(tx, integrationId, [newest, ...versions], now);
+  const usesRange =
+    newest.type === 'release' && newest.data.notes === null
+      ? triggers.some(({ event }) => event === 'release')
+      : triggers.some(({ event }) => kinds[event].isOfBranch && kinds[event].isRolling);
+  if (newest.type === 'release' && repositoryId !== null && newest.branch !== null && usesRange) {
+    await queueRange(tx, { integrationId, repositoryId, tag: newest.key }, now);
+  }
   if (isUsed && images !== null) await queueImages(tx, images, integrationId, newest, now);
 }
 
