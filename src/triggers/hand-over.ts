@@ -73,14 +73,14 @@ export async function handOver(
   }
   const { images, integrationId } = delivery;
   await queueNaming(tx, integrationId, [newest, ...versions], now);
-  const usesRange =
-    newest.type === 'release' && newest.data.notes === null
-      ? triggers.some(({ event }) => event === 'release')
-      : triggers.some(({ event }) => kinds[event].isOfBranch && kinds[event].isRolling);
-  if (newest.type === 'release' && repositoryId !== null && newest.branch !== null && usesRange) {
-    await queueRange(tx, { integrationId, repositoryId, tag: newest.key }, now);
-  }
   if (isUsed && images !== null) await queueImages(tx, images, integrationId, newest, now);
+  if (newest.type !== 'release' || newest.branch === null || repositoryId === null) return;
+  const { notes } = newest.data;
+  const needsRange = triggers.some(({ event }) => {
+    const { isOfBranch, isRolling } = kinds[event];
+    return isOfBranch && (isRolling || notes === null);
+  });
+  if (needsRange) await queueRange(tx, { integrationId, repositoryId, tag: newest.key }, now);
 }
 
 const isScope = (scope: string | null): scope is string => scope !== null;
