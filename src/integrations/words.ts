@@ -159,7 +159,7 @@ export type Outcome =
   | { code: 'not_removed'; mayBeGone: boolean }
   /** The job creates the hooks at `deleted` again, and the one at `mayBeGone` if it is gone. */
   | { code: 'not_disconnected'; deleted: readonly string[]; mayBeGone: string | null }
-  | { code: 'not_rotated' | 'token_stored' };
+  | { code: 'not_rotated' | 'token_stored' | 'old_hook_left' };
 
 const RESTORES = 'If the webhook is gone at the provider, Tidings restores it within a minute.';
 
@@ -183,6 +183,8 @@ export function describeOutcome(outcome: Outcome): string {
     }
     case 'not_rotated':
       return 'The secret was not rotated.';
+    case 'old_hook_left':
+      return 'Polling goes on. Tidings deletes the webhook after the next round.';
     case 'token_stored':
       return 'The token is stored, and Tidings keeps trying to set the webhooks.';
   }
