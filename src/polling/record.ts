@@ -1,6 +1,6 @@
 import type { WriteTx } from '../../db/engine.ts';
 import { retentionDaysOf } from '../audit/model.ts';
-import { listLogged } from '../deliveries/log-store.ts';
+import { listDeliveries } from '../deliveries/log-store.ts';
 import { isTaken } from '../deliveries/model.ts';
 import { findAddress, insertDelivery, type NewDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
@@ -83,7 +83,7 @@ async function takeNews(
   let news = given;
   const known = await readHandOver(tx, source, news.event);
   const { previous } = known;
-  if (previous !== null && (await isLogged(tx, integrationId, previous))) {
+  if (previous !== null && (await wasTaken(tx, address, previous, given.action))) {
     // Webhooks deliver a merge once: what changes after it is no news.
     if (news.event.type === 'pull_request' || !isNews(news.event, previous)) return false;
     if (news.event.type === 'release') news = asEdit({ reader: { type }, repositoryId, now }, news);
@@ -97,11 +97,24 @@ async function takeNews(
   return true;
 }
 
-/** Also history stores events, but only deliveries were handed to the triggers. */
-async function isLogged(tx: WriteTx, integrationId: string, { deliveryId }: Event): Promise<boolean> {
-  const entry = (await listLogged(tx, integrationId, [deliveryId])).get(deliveryId);
-  return entry !== undefined && isTaken(entry.status);
+/**
+ * True when the log has the delivery of the stored version, with this action. Also history stores events, and the edit of
+ * a release may arrive without its publication; neither lets a trigger make a post.
+ */
+async function wasTaken(
+  tx: WriteTx,
+  address: Address,
+  { deliveryId }: Event,
+  action: string,
+): Promise<boolean> {
+  const { id: integrationId, organizationId } = address.integration;
+  const filter = { integrationId, anyId: deliveryId };
+  const entries = await listDeliveries(tx, organizationId, filter, { limit: MAX_ENTRIES });
+  return entries.some(({ status, payload }) => isTaken(status) && payload.action === action);
 }
+
+/** How many entries of one delivery id to look at. */
+const MAX_ENTRIES = 20;
 
 function entryOf(
   { ids, clock }: Pick<Deps, 'ids' | 'clock'>,

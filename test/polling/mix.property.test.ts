@@ -4,7 +4,6 @@ import { readHistory } from '../../src/history/read.ts';
 import { startHistory } from '../../src/history/service.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/model.ts';
-import { revealSecret } from '../../src/integrations/store.ts';
 import { pollNow } from '../../src/polling/poll.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { githubRequest } from '../support/deliveries.ts';
@@ -38,7 +37,7 @@ interface Step {
   sent: number[];
   later: number[];
   /** What Tidings does by itself after it. */
-  then: ('poll' | 'history' | 'run')[];
+  next: ('poll' | 'history' | 'run')[];
 }
 
 const anyStep: fc.Arbitrary<Step> = fc.record({
@@ -59,7 +58,7 @@ const anyStep: fc.Arbitrary<Step> = fc.record({
   ),
   sent: fc.array(fc.nat(2), { minLength: 3, maxLength: 3 }),
   later: fc.array(fc.nat(1), { minLength: 3, maxLength: 3 }),
-  then: fc.subarray<'poll' | 'history' | 'run'>(['poll', 'history', 'run']),
+  next: fc.subarray<'poll' | 'history' | 'run'>(['poll', 'history', 'run']),
 });
 
 /** Null for one that is not possible yet. */
@@ -136,15 +135,12 @@ async function postsByWebhooks(deliveries: readonly Delivery[]) {
 
 async function postsOfMix(steps: readonly Step[]) {
   await using world = await startPolling({ token: READER });
-  const { app, project, integrationId, repositoryId } = world;
-  const secret = await revealSecret(app.deps, integrationId);
-  const webhookUrl = `https://tidings.test/api/webhooks/github/org_a/${integrationId}/${repositoryId}`;
-  const connected = { integrationId, repositoryId, secret, webhookUrl };
+  const { app, project, integrationId } = world;
   const deliveries: Delivery[] = [];
   const kept: Delivery[] = [];
   const kinds: Kind[] = [];
   let number = 0;
-  for (const { kind, sent, later, then } of steps) {
+  for (const { kind, sent, later, next } of steps) {
     const happening = happeningOf(kind, kinds.length, kinds);
     if (happening === null) continue;
     kinds.push(kind);
@@ -153,18 +149,18 @@ async function postsOfMix(steps: readonly Step[]) {
     deliveries.push(...own);
     for (const [index, delivery] of own.entries()) {
       for (let left = sent[index] ?? 0; left > 0; left--) {
-        await deliver(app, connected, left === 1 ? delivery : { ...delivery, guid: `again-${++number}` });
+        await world.deliver([left === 1 ? delivery : { ...delivery, guid: `again-${++number}` }]);
       }
       if (later[index] === 1) kept.unshift({ ...delivery, guid: `late-${++number}` });
     }
-    for (const each of then) {
+    for (const each of next) {
       if (each === 'run') await runAll(app);
       if (each === 'poll') expect(await pollNow(app.deps, integrationId)).toMatchObject([{ problem: null }]);
       if (each === 'history') await history(app);
     }
   }
   await pollNow(app.deps, integrationId);
-  for (const delivery of kept) await deliver(app, connected, delivery);
+  await world.deliver(kept);
   return { mixed: await textsOf(app), deliveries };
 }
 

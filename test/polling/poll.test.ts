@@ -66,3 +66,19 @@ test('an edit of a release arrives as an edit; that of an older one makes no dra
   await runAll(app);
   expect((await postsOf(app)).map(({ markdown }) => markdown.trim())).toEqual(['Newer']);
 });
+
+test('a release whose edit alone was delivered is still drafted', async () => {
+  await using world = await startPolling({ token: READER, events: ['release'] });
+  const { project, app } = world;
+  project.happen({ release: 'v1.0.0', notes: 'New' });
+  await world.deliver(project.happen({ edit: 'v1.0.0', notes: 'Newer' }));
+  await runAll(app);
+  expect(await postsOf(app)).toEqual([]);
+  await world.poll();
+  await runAll(app);
+  expect((await postsOf(app)).map(({ markdown }) => markdown.trim())).toEqual(['Newer']);
+  expect(await world.log()).toEqual([
+    'sent processed: Release v1.0.0 edited',
+    'polled processed: Release v1.0.0 published',
+  ]);
+});

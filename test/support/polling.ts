@@ -1,10 +1,13 @@
+import { revealSecret } from '../../src/integrations/store.ts';
 import { connectPolled } from '../../src/polling/connect.ts';
 import { pollDue } from '../../src/polling/poll.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
-import { logOf } from './deliveries.ts';
+import { githubRequest, logOf } from './deliveries.ts';
+import type { Delivery } from './github-api/deliver.ts';
 import { type Happening, projectOf } from './github-api/project.ts';
 import type { StoredRepository, StoredToken } from './github-api/state.ts';
 import { startProviderApp } from './provider-app.ts';
+import { PUBLIC_URL } from './test-app.ts';
 
 export const READER: StoredToken = {
   user: 'ann',
@@ -49,6 +52,17 @@ export async function startPolling({
     async poll(ms = 60_000): Promise<void> {
       app.clock.advance(ms);
       await pollDue(app.deps);
+    },
+    /** Sends signed deliveries to the webhook URL, as if a webhook existed. */
+    async deliver(deliveries: readonly Delivery[]): Promise<void> {
+      const secret = await revealSecret(app.deps, integrationId);
+      const webhookUrl = `${PUBLIC_URL}/api/webhooks/github/org_a/${integrationId}/${repositoryId}`;
+      for (const { event, payload, guid } of deliveries) {
+        const connected = { integrationId, repositoryId, webhookUrl, secret };
+        const [path, init] = githubRequest(connected, payload, { event, delivery: guid });
+        const response = await app.fetch(new Request(`http://localhost${path}`, init));
+        if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+      }
     },
     /** Of the log, oldest first: how each arrived, its status and its title. */
     async log(): Promise<string[]> {
