@@ -85,8 +85,10 @@ function parse(file: SourceFile, format: ImportFormat) {
     }
     return { ...parsed, problems };
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    return { records: [], skipped: [], problems: [error] };
+    // The stack was too small for a value in a value in a value.
+    const problem = error instanceof RangeError ? importError(file, 1, 'nests too deeply') : error;
+    if (!(problem instanceof AppError)) throw error;
+    return { records: [], skipped: [], problems: [problem] };
   }
 }
 
