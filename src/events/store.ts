@@ -43,6 +43,11 @@ export function replaces(event: Event, known: Event): boolean {
   return event.type === 'release' || (one.length === other.length ? one > other : one.length > other.length);
 }
 
+/** Whether `event` says more than what is known. Another delivery of the same does not. */
+export function isNews(event: Event, known: Event): boolean {
+  return !Bun.deepEquals({ ...event, deliveryId: known.deliveryId }, known) && replaces(event, known);
+}
+
 /** Reads the events of one source for a trigger: a repository, or a workspace of an issue tracker. */
 export function eventReader(tx: ReadTx, source: EventSource & { triggerId: string }): EventReader {
   const { integrationId, repositoryId } = idsOf(source);

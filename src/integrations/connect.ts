@@ -1,12 +1,11 @@
 import type { WriteTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
-import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from '../providers/api.ts';
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { insertHooks } from './hook-store.ts';
 import { getAdministrable, makeOrUndo, newHook, urlOf } from './hooks.ts';
-import { type ConnectedPlace, MAX_PLACES, placeName, RepositoryName, recordChange } from './model.ts';
+import { type ConnectedPlace, MAX_PLACES, placeName, recordChange, requireRepositoryName } from './model.ts';
 import { IntegrationProblem } from './problems.ts';
 import {
   deleteIntegration,
@@ -21,7 +20,7 @@ import {
 import { requireToken, sealToken } from './token.ts';
 
 /** The maximum for one request: each place takes two writes, and providers limit writes by the minute. */
-const MAX_AT_ONCE = 30;
+export const MAX_AT_ONCE = 30;
 
 export interface ConnectRequest {
   type: IntegrationType;
@@ -112,7 +111,7 @@ async function findPlaces(
   return [...distinct.values()];
 }
 
-function requireCount(count: number, max: number): void {
+export function requireCount(count: number, max: number): void {
   if (count <= max) return;
   throw new IntegrationProblem({ code: 'too_many_places', max, count });
 }
@@ -155,7 +154,7 @@ export async function connectIntegration(
 ) {
   const names = [given].flat().map((text) => placeName(deps, type, text));
   const distinct = [...new Map(names.map((name) => [name.toLowerCase(), name])).values()];
-  for (const repository of distinct) requireValid(RepositoryName, { repository });
+  for (const repository of distinct) requireRepositoryName(type, repository);
   requireCount(distinct.length, MAX_PLACES);
   const integrationId = deps.ids.newId('int');
   const { row, secret } = newIntegration(deps, integrationId, type, organizationId);
@@ -180,7 +179,7 @@ export async function connectIntegration(
   };
 }
 
-function newIntegration(deps: ManualNeeds, id: string, type: IntegrationType, organizationId: string) {
+export function newIntegration(deps: ManualNeeds, id: string, type: IntegrationType, organizationId: string) {
   const { secret, sealed } = newSecret(deps, id);
   const createdAt = deps.clock.now().toISOString();
   return { row: { id, organizationId, type, enabled: true, secret: sealed, createdAt }, secret };

@@ -10,6 +10,7 @@ import { syncHooks } from '../integrations/sync.ts';
 import { imageAccess } from '../integrations/token.ts';
 import { type CopyOptions, copyImages } from '../media/copies.ts';
 import { sweepFiles } from '../media/service.ts';
+import { pollDue } from '../polling/poll.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { publishDuePosts } from '../posts/schedule.ts';
 import { deleteExpiredTrash } from '../posts/trash-store.ts';
@@ -62,6 +63,7 @@ export function leaderJobs(deps: Deps, { plainHosts }: { plainHosts?: ReadonlySe
       run: (signal) => publishDuePosts(deps, { signal, runningSince }),
     },
     { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
+    { name: 'poll', every: 1_000, run: (signal) => pollDue(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
     mediaAddressJob(deps),
     {

@@ -355,6 +355,8 @@ export const codeHost = {
     pull_request: ['pull_request', 'release'],
   },
   exampleEvent: 'release',
+  isRepositoryName: (name) =>
+    /^(?!\.{1,2}\/)[A-Za-z0-9_.-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9_.-]{1,100}$/.test(name),
 
   /** A hook with the content type "form" sends the JSON in one field. */
   readPayload(body, contentType) {
