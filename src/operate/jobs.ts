@@ -14,6 +14,8 @@ import { pollDue } from '../polling/poll.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { publishDuePosts } from '../posts/schedule.ts';
 import { deleteExpiredTrash } from '../posts/trash-store.ts';
+import { deleteOrphanedRanges } from '../triggers/range-store.ts';
+import { readRanges } from '../triggers/ranges.ts';
 import { createTriggerWorker, type TriggerDeps } from '../triggers/run.ts';
 import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
@@ -73,6 +75,7 @@ export function leaderJobs(deps: Deps, { plainHosts }: { plainHosts?: ReadonlySe
         return copyImages(deps, { accessOf, ...(plainHosts && { plainHosts }) }, signal);
       },
     },
+    { name: 'read-ranges', every: 500, run: (signal) => readRanges(deps, { signal }) },
     { name: 'sweep-images', every: '17 * * * *', run: (signal) => sweepFiles(deps, signal) },
     {
       name: 'sweep',
@@ -166,6 +169,7 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
     deleteExpiredThrottles,
     deleteExpiredFormMarks,
     deleteExpiredTrash,
+    deleteOrphanedRanges,
   ];
   for (const deleteExpired of others) await drainWith(deleteExpired);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };

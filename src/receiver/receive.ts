@@ -1,5 +1,4 @@
 import type { Static } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import type { WriteTx } from '../../db/engine.ts';
 import { retentionDaysOf } from '../audit/model.ts';
 import { DUPLICATE_REASON, POLLED_ID, POLLED_REASON, type WebhookReceived } from '../deliveries/model.ts';
@@ -8,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import type { Event } from '../events/model.ts';
 import { isNews } from '../events/store.ts';
 import { UploadError } from '../http/request.ts';
-import { type Repository, type RepositoryIdentity, RepositoryName } from '../integrations/model.ts';
+import type { Repository, RepositoryIdentity } from '../integrations/model.ts';
 import { acceptedSecrets, learnRepository } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { cutLine, isId } from '../lib/text.ts';
@@ -19,6 +18,7 @@ import {
   MalformedPayload,
   type Provider,
   parseEvent,
+  requireFresh,
   SAMPLE_REPOSITORY_ID,
 } from '../providers/provider.ts';
 import { handOver, readHandOver } from '../triggers/hand-over.ts';
@@ -116,6 +116,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     }
     entry.headers = keptHeaders(provider, arrival.headers);
     entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
+    if (headers.signedAt) requireFresh('the signed time', headers.signedAt.getTime(), clock.now());
     const payload = provider.readPayload(body, arrival.headers.get('content-type'), clock.now());
     const result = parseEvent(provider, headers.event, payload);
     const named = provider.repositoryOf(payload);
@@ -179,7 +180,8 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
         ...entry,
         ...statusOf(result, event, known?.previous ?? null),
         title: result.title,
-        payload: { event: name, action, data },
+        // A test delivery, which some providers send as one of their events, is found by this name.
+        payload: { event: result.outcome === 'ping' ? 'ping' : name, action, data },
       };
       await insertClaimed(tx, logged, now);
       return { outcome: logged.status, reason: logged.reason };
@@ -290,8 +292,7 @@ function requireSameRepository(
       : id === connected.providerId;
   if (!isSame) throw new Refusal(refusals.otherRepository(provider, connected, named));
   if (!isUnknown && fullName === connected.fullName) return null;
-  const isUsable =
-    Number.isSafeInteger(id) && id > 0 && Value.Check(RepositoryName, { repository: fullName });
+  const isUsable = Number.isSafeInteger(id) && id > 0 && provider.isRepositoryName(fullName);
   return isUsable ? { providerId: id, fullName } : null;
 }
 

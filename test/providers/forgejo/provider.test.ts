@@ -58,7 +58,7 @@ describe('the signature', () => {
   );
 
   test('comes with the headers of Forgejo, not with those that it sends for compatibility', () => {
-    const headers = forgejo.sign({ event: 'push', deliveryId: 'a-1', body, secret: 'secret' });
+    const headers = forgejo.sign({ event: 'push', deliveryId: 'a-1', body, secret: 'secret', now });
     expect(headers['x-forgejo-signature']).toBe(signature);
     expect(forgejo.readHeaders(new Headers(headers))).toEqual({
       event: 'push',
