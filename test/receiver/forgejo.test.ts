@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import { connectIntegration } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { providerOf, samplePayload } from '../../src/providers/index.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
@@ -120,4 +121,27 @@ test('a test delivery of Forgejo is a ping', async () => {
   const zeros = '0'.repeat(40);
   const response = await deliver('push', sample('push', { before: zeros, after: zeros }));
   expect(await response.json()).toMatchObject({ message: 'Webhook configured successfully' });
+});
+
+test('a delivery of Gitea is taken by its own headers', async () => {
+  const body = JSON.stringify(sample('release'));
+  const path = connected.webhookUrl.slice(PUBLIC_URL.length);
+  const send = (signature: string) =>
+    app.request(path, {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        'x-gitea-event': 'release',
+        'x-gitea-event-type': 'release',
+        'x-gitea-delivery': 'of-gitea',
+        'x-gitea-signature': signature,
+        'x-github-event': 'release',
+      },
+    });
+  expect((await send(hmacSha256('wrong', body))).status).toBe(401);
+  expect((await send(hmacSha256(connected.secret, body))).status).toBe(200);
+  expect((await logOf(app)).find(({ status }) => status === 'processed')).toMatchObject({
+    headers: { 'x-gitea-event': 'release', 'x-gitea-delivery': 'of-gitea' },
+  });
 });
