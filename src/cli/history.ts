@@ -8,6 +8,8 @@ import { count } from '../lib/text.ts';
 import type { Services } from '../main.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';
 import { type IntegrationType, providers } from '../providers/index.ts';
+import { countQueuedRanges, nextRangeDueAt } from '../triggers/range-store.ts';
+import { readRanges } from '../triggers/ranges.ts';
 import { runTriggers } from '../triggers/run.ts';
 import { answering } from './command.ts';
 import { type CliContext, readToken, sinceWhen, timeOrSpan, whole } from './context.ts';
@@ -118,6 +120,7 @@ async function run(
     const before = await services.db.read((tx) => countDrafts(tx, started.triggerId));
     const history = await readAll(services, started, abort.signal, progress);
     if (abort.signal.aborted) throw new AppError(409, 'Stopped. Run the same command to go on.');
+    await readCommits(services, history, abort.signal, progress);
     progress('Writing the posts');
     await withComposer((compose) => runTriggers(services, compose, abort.signal));
     const after = await services.db.read((tx) => countDrafts(tx, started.triggerId));
@@ -158,6 +161,25 @@ async function readAll(
         `${history.problem} A running server goes on by itself at ${new Date(history.dueAt).toISOString()}; without one, run the same command then.`,
       );
     }
+    await Bun.sleep(Math.max(waitMs, LOOK_MS));
+  }
+}
+
+/** Reads the commits of releases without notes, as far as the provider answers now. The server reads the rest later. */
+async function readCommits(
+  services: Services,
+  source: Pick<History, 'integrationId' | 'repositoryId'>,
+  signal: AbortSignal,
+  progress: (line: string | null) => void,
+): Promise<void> {
+  const { db, clock } = services;
+  for (;;) {
+    const left = await db.read((tx) => countQueuedRanges(tx, source));
+    if (left > 0) progress(`Reading the commits of ${count(left, 'release')}`);
+    await readRanges(services, { signal, repositoryId: source.repositoryId });
+    const dueAt = await db.read((tx) => nextRangeDueAt(tx, source));
+    const waitMs = dueAt === null ? Number.POSITIVE_INFINITY : dueAt - clock.now().getTime();
+    if (waitMs > MAX_WAIT_MS || signal.aborted) return;
     await Bun.sleep(Math.max(waitMs, LOOK_MS));
   }
 }

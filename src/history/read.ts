@@ -12,6 +12,7 @@ import { imageOwner, queueImages } from '../triggers/images.ts';
 import { kinds } from '../triggers/kinds/index.ts';
 import type { Trigger } from '../triggers/model.ts';
 import { listArrivals, queueRun, recordArrival, recordMatch } from '../triggers/queue-store.ts';
+import { queueRange } from '../triggers/range-store.ts';
 import { findTrigger } from '../triggers/store.ts';
 import { findHistory, type History, listDueHistories, updateHistory } from './store.ts';
 
@@ -170,8 +171,12 @@ async function readRequests(deps: Deps, reading: Reading, history: History): Pro
     }
     const waiting: Event[] = [];
     for (const { type, key, isMatch } of (await listArrivals(tx, trigger.id, repository.id)).values()) {
-      const event = type === 'release' && !isMatch ? await findEvent(tx, source, { type, key }) : null;
-      if (event === null || !kinds.release.matches(trigger.filters, event)) continue;
+      const event = type === 'release' ? await findEvent(tx, source, { type, key }) : null;
+      // All releases are known by now, so that each is compared with the one before it.
+      if (event?.type === 'release' && event.data.notes === null) {
+        await queueRange(tx, { ...source, tag: key }, now);
+      }
+      if (isMatch || event === null || !kinds.release.matches(trigger.filters, event)) continue;
       waiting.push(event);
       await recordMatch(tx, { triggerId: trigger.id, repositoryId: repository.id, type, key });
     }

@@ -20,7 +20,7 @@ import {
 import { requireToken, sealToken } from './token.ts';
 
 /** The maximum for one request: each place takes two writes, and providers limit writes by the minute. */
-const MAX_AT_ONCE = 30;
+export const MAX_AT_ONCE = 30;
 
 export interface ConnectRequest {
   type: IntegrationType;
@@ -111,7 +111,7 @@ async function findPlaces(
   return [...distinct.values()];
 }
 
-function requireCount(count: number, max: number): void {
+export function requireCount(count: number, max: number): void {
   if (count <= max) return;
   throw new IntegrationProblem({ code: 'too_many_places', max, count });
 }
@@ -179,7 +179,7 @@ export async function connectIntegration(
   };
 }
 
-function newIntegration(deps: ManualNeeds, id: string, type: IntegrationType, organizationId: string) {
+export function newIntegration(deps: ManualNeeds, id: string, type: IntegrationType, organizationId: string) {
   const { secret, sealed } = newSecret(deps, id);
   const createdAt = deps.clock.now().toISOString();
   return { row: { id, organizationId, type, enabled: true, secret: sealed, createdAt }, secret };

@@ -13,7 +13,10 @@ import { IntegrationProblem } from './problems.ts';
 type NewIntegration = typeof integrations.$inferInsert;
 type NewRepository = typeof repositories.$inferInsert;
 
-/** A connected provider, without its secrets. `hasToken`: Tidings manages its webhooks at the provider. */
+/**
+ * A connected provider, without its secrets. `hasToken`: Tidings manages its webhooks at the provider, if it has any.
+ * `isPolled`: Tidings reads its events; while it changes to webhooks or back, it has both.
+ */
 export type Integration = Awaited<ReturnType<typeof select>>[number];
 
 /** `fullName`: `owner/name`. `providerId` survives renames; null until the provider or a verified delivery names it. */
@@ -61,11 +64,11 @@ export async function getIntegration(tx: ReadTx, id: string): Promise<Integratio
 }
 
 async function select(tx: ReadTx, filter: SQL | undefined) {
-  const { id, organizationId, type, enabled, token, createdAt } = integrations;
+  const { id, organizationId, type, enabled, token, isPolled, createdAt } = integrations;
   const { integrationId: _, createdAt: __, ...repository } = getTableColumns(repositories);
   const hasToken = sql<boolean>`${token} is not null`.mapWith(Boolean);
   const rows = await tx
-    .select({ integration: { id, organizationId, type, enabled, hasToken, createdAt }, repository })
+    .select({ integration: { id, organizationId, type, enabled, hasToken, isPolled, createdAt }, repository })
     .from(integrations)
     .leftJoin(repositories, eq(repositories.integrationId, id))
     .where(filter)

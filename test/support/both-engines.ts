@@ -17,6 +17,7 @@ const NEUTRAL = [
   'integrations',
   'keys',
   'media',
+  'polling',
   'posts',
   'receiver',
   'triggers',

@@ -22,6 +22,9 @@ const MAX_COMMIT_PAGES = 40;
 
 const MAX_ETAG_LENGTH = 200;
 
+/** Leaves out what takes Forgejo long to find for each commit. */
+const PLAIN = { stat: false, verification: false, files: false };
+
 /** Git forbids all but these in the name of a branch or a tag; `..` would be a range. */
 const REF = /^(?!-)(?!.*\.\.)[^\s~^:?*[\\\p{Cc}]{1,255}$/u;
 
@@ -61,35 +64,40 @@ export function forgejoReader(
   }
 
   /** Commits newest first: those of `head` that `base` lacks. */
-  async function readRange(context: Context, base: string | null, head: string) {
-    const query = {
-      sha: head,
-      ...(base !== null && { not: base }),
-      stat: false,
-      verification: false,
-      files: false,
-      limit: PER_PAGE,
-    };
+  async function readRange(context: Context, base: string | null, head: string, maxPages = MAX_COMMIT_PAGES) {
+    const range = { sha: head, ...(base !== null && { not: base }) };
+    return readCommits(context, range, maxPages, [head, ...(base === null ? [] : [base])]);
+  }
+
+  /** Null when there is none. `refs`: the names in the query. */
+  async function readCommits(
+    context: Context,
+    query: NonNullable<Call['query']>,
+    maxPages: number,
+    refs: readonly string[],
+  ) {
+    for (const ref of refs) {
+      if (!REF.test(ref)) throw new ProviderProblem('refused', words.badRef(ref));
+    }
     try {
       return await readPages(
-        (page) => askBelow(context, '/commits', { query: { ...query, page } }),
-        MAX_COMMIT_PAGES,
+        (page) => askBelow(context, '/commits', { query: { ...query, ...PLAIN, limit: PER_PAGE, page } }),
+        maxPages,
         commitsOf,
       );
     } catch (error) {
-      await requireRefs(context, [head, ...(base === null ? [] : [base])], error);
+      await requireRefs(context, refs, error);
       throw error;
     }
   }
 
   /** Forgejo fails with 500 for an unknown name: looks for each. Throws `ProviderProblem` `refused`. */
-  async function requireRefs(context: Context, refs: string[], failure: unknown): Promise<void> {
+  async function requireRefs(context: Context, refs: readonly string[], failure: unknown): Promise<void> {
     const mayBeUnknown =
       failure instanceof ProviderProblem && ['provider-failed', 'refused'].includes(failure.kind);
     if (!mayBeUnknown) return;
-    const query = { stat: false, verification: false, files: false };
     for (const ref of refs) {
-      const found = await askBelow(context, `/git/commits/${encodeURIComponent(ref)}`, { query });
+      const found = await askBelow(context, `/git/commits/${encodeURIComponent(ref)}`, { query: PLAIN });
       if (found === null) throw new ProviderProblem('refused', words.noRef(context, ref));
     }
   }
@@ -146,12 +154,21 @@ export function forgejoReader(
     /** By the list of commits: a comparison comes in one piece, with the statistics of each commit. */
     async listCommits({ fullName }, base, head) {
       const context = about(fullName);
-      for (const ref of [base ?? head, head]) {
-        if (!REF.test(ref)) throw new ProviderProblem('refused', words.badRef(ref));
-      }
       const range = await readRange(context, base, head);
       if (range === null) throw new ProviderProblem('refused', words.noRef(context, head));
-      return { commits: range.items.reverse().map(toRangeCommit), isCut: range.isCut };
+      const beside = base === null ? null : await readRange(context, head, base, 1);
+      return {
+        commits: range.items.reverse().map(toRangeCommit),
+        isCut: range.isCut,
+        isAncestor: beside === null || beside.items.length === 0,
+      };
+    },
+
+    async listTouching({ fullName }, head, path, limit) {
+      const maxPages = Math.ceil(limit / PER_PAGE);
+      const found = await readCommits(about(fullName), { sha: head, path }, maxPages, [head]);
+      // Forgejo answers with 404 when no commit changes the path.
+      return (found?.items ?? []).slice(0, limit).map(({ sha }) => sha);
     },
 
     pushOf,
@@ -194,13 +211,14 @@ function compareUrl(before: string, after: string, commits: readonly RangeCommit
 }
 
 /** Forgejo's webhooks have the time of the author, not of the committer. */
-function toRangeCommit({ sha, html_url, commit, author }: Commit): RangeCommit {
+function toRangeCommit({ sha, html_url, commit, author, parents }: Commit): RangeCommit {
   return {
     sha,
     message: commit.message,
     author: author?.login || commit.author?.name || null,
     url: html_url,
     committedAt: isoTime(commit.author?.date),
+    parents: (parents ?? []).map((parent) => parent.sha),
   };
 }
 

@@ -22,6 +22,15 @@ function read(event: string, payload: object) {
   return eventOf(provider, { ...known, event, action, data });
 }
 
+/** The API lists commits without their files. */
+const withoutFiles = (event: ReturnType<typeof read>) =>
+  event?.type === 'push'
+    ? {
+        ...event,
+        data: { ...event.data, commits: event.data.commits.map(({ paths: _, ...commit }) => commit) },
+      }
+    : null;
+
 const tagsOf = (page: PageOf<ReadDelivery> | null) =>
   page?.items.map(({ payload }) => (payload.release as { tag_name: string }).tag_name);
 
@@ -125,7 +134,7 @@ describe('history and webhooks give the same events', () => {
       const { commits } = await reader.listCommits(known, before, 'main');
       return read('push', reader.pushOf(known, before, commits).payload);
     };
-    expect(await pushed()).toEqual(sent());
+    expect(await pushed()).toEqual(withoutFiles(sent()));
     repository.commits.unshift(...[8, 7, 6, 5].map(commitOf));
     const [whole, cut] = [await pushed(), sent()];
     expect(whole).toMatchObject({ key: cut?.key, occurredAt: cut?.occurredAt, version: cut?.version });
@@ -177,7 +186,8 @@ describe('commits', () => {
     const { repository, reader, forgejo } = world;
     Object.assign(repository.tags, { 'v1.2': shaOf(2), '@acme/rocket@1.4': shaOf(4) });
     const known = await reader.getRepository(PLACE);
-    const { commits, isCut } = await reader.listCommits(known, 'v1.2', '@acme/rocket@1.4');
+    const { commits, isCut, isAncestor } = await reader.listCommits(known, 'v1.2', '@acme/rocket@1.4');
+    expect(isAncestor).toBe(true);
     expect(commits.map(({ sha }) => sha)).toEqual([shaOf(3), shaOf(4)]);
     expect(commits).toMatchObject([
       { message: commitOf(3).message, author: 'Ben', committedAt: '2026-11-20T12:03:07.000Z' },
@@ -190,6 +200,25 @@ describe('commits', () => {
       verification: 'false',
     });
     expect((await reader.listCommits(known, null, 'v1.2')).commits).toHaveLength(2);
+    // The other way round.
+    expect(await reader.listCommits(known, '@acme/rocket@1.4', 'v1.2')).toEqual({
+      commits: [],
+      isCut: false,
+      isAncestor: false,
+    });
+  });
+
+  test('that change a folder are found, also when there are none', async () => {
+    using world = startRocket();
+    const { reader } = world;
+    const known = await reader.getRepository(PLACE);
+    expect(await reader.listTouching?.(known, 'main', 'packages/api', 100)).toEqual([shaOf(4), shaOf(2)]);
+    expect(await reader.listTouching?.(known, shaOf(3), 'packages/api', 1)).toEqual([shaOf(2)]);
+    expect(await reader.listTouching?.(known, 'main', 'packages/ap', 100)).toEqual([]);
+    expect(await problemOf(reader.listTouching?.(known, 'gone', 'x', 1) ?? Promise.reject())).toMatchObject({
+      kind: 'refused',
+      message: 'acme/rocket has no tag, branch or commit gone',
+    });
   });
 
   test('of an unknown name are refused by this name; Forgejo just fails', async () => {

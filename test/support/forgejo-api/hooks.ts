@@ -43,9 +43,12 @@ export async function answerHooks(
   if (hook === undefined) return refuse(404, "The target couldn't be found.");
   if (rest !== undefined && method === 'POST') {
     const [head] = repository.commits;
-    // Forgejo answers first.
-    if (head !== undefined)
-      setImmediate(() => deliver(world, hook, 'push', testHook(world, repository, head)));
+    if (head !== undefined) {
+      const { promise, resolve } = Promise.withResolvers<unknown>();
+      world.pending.add(promise);
+      // Forgejo answers first.
+      setImmediate(() => resolve(deliver(world, hook, 'push', testHook(world, repository, head))));
+    }
     return { status: 204 };
   }
   if (method === 'DELETE') {

@@ -45,11 +45,13 @@ export function readRepository(
       : { status: 200, body: commitView(world, repository, found) };
   }
   if (below !== '/commits') return refuse(404, 'Not Found');
-  const not = query.get('not');
+  const [not, path] = [query.get('not'), query.get('path')];
   const [to, from] = [find(query.get('sha') ?? defaultBranch), not === null ? null : find(not)];
   // Forgejo tells of an unknown name only in its log.
   if (to === undefined || from === undefined) return refuse(500, '');
   const end = from === null ? commits.length : commits.indexOf(from);
-  const range = commits.slice(commits.indexOf(to), end);
+  const isTouching = (file: string) => path === null || file === path || file.startsWith(`${path}/`);
+  const range = commits.slice(commits.indexOf(to), end).filter(({ files }) => files.some(isTouching));
+  if (path !== null && range.length === 0) return refuse(404, 'FileCommitsCount');
   return { status: 200, list: range.map((each) => commitView(world, repository, each)) };
 }

@@ -64,6 +64,7 @@ export const commitOf = (number: number): StoredCommit => ({
   name: number % 2 === 0 ? 'Ann' : 'Ben',
   authoredAt: at(number),
   committedAt: at(number + 30),
+  files: [`packages/${number % 2 === 0 ? 'api' : 'web'}/gauge.ts`],
 });
 
 export const releaseOf = (number: number, about: Partial<StoredRelease> = {}): StoredRelease => ({

@@ -21,6 +21,8 @@ export interface ForgejoApi extends Disposable {
   addToken(token: StoredToken): string;
   /** Delivers an event to each hook that is active and listens to it. Returns their statuses. */
   emit(repository: StoredRepository, event: string, payload: object): Promise<(number | null)[]>;
+  /** Resolves when every test delivery that was requested was sent. */
+  settled(): Promise<void>;
   /** Answers the next request, or the next `times`, after `after` that Forgejo answers itself. */
   failNext(respond: () => Response | Promise<Response>, counts?: { times?: number; after?: number }): void;
 }
@@ -117,6 +119,7 @@ export function startForgejoApi(
     requiresSignIn: false,
     tokens: new Map(),
     repositories: [],
+    pending: new Set(),
   };
 
   return {
@@ -150,6 +153,12 @@ export function startForgejoApi(
     emit(repository, event, payload) {
       const hooks = repository.hooks.filter(({ events, isActive }) => isActive && events.includes(event));
       return Promise.all(hooks.map((hook) => deliver(world, hook, event, payload)));
+    },
+    async settled() {
+      for (const delivery of world.pending) {
+        await delivery;
+        world.pending.delete(delivery);
+      }
     },
     failNext: (fault, { times = 1, after = 0 } = {}) => void planned.push({ respond: fault, times, after }),
     [Symbol.dispose]: () => void server.stop(true),

@@ -24,8 +24,8 @@ export interface StoredRepository {
 export interface StoredHook {
   readonly id: number;
   readonly type: 'forgejo' | 'gitea';
-  /** Nothing but the creation sets it. */
-  readonly secret: string;
+  /** No request but the first sets it. */
+  secret: string;
   url: string;
   contentType: 'json' | 'form';
   events: string[];
@@ -68,6 +68,8 @@ export interface StoredCommit {
   name: string;
   authoredAt: string;
   committedAt: string;
+  /** The files that it changes. */
+  files: string[];
 }
 
 export interface StoredToken {
@@ -98,6 +100,8 @@ export interface World {
   requiresSignIn: boolean;
   readonly tokens: Map<string, StoredToken>;
   readonly repositories: StoredRepository[];
+  /** Deliveries on their way. */
+  readonly pending: Set<Promise<unknown>>;
 }
 
 /** A refusal as Forgejo answers it. */

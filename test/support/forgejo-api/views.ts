@@ -166,7 +166,7 @@ function payloadCommit(world: World, repository: StoredRepository, commit: Store
     timestamp: authoredAt,
     added: [],
     removed: [],
-    modified: ['gauge.ts'],
+    modified: commit.files,
   };
 }
 

@@ -34,6 +34,7 @@ import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
+import { PollingSection, readPolling } from './polling-state.tsx';
 import { problemOf } from './words.ts';
 
 export const PATH = '/dashboard/:organizationId/integrations/:integrationId';
@@ -74,8 +75,9 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
       overview: await readOverview(tx, integration, now),
     };
   });
-  const { id, type, enabled, hasToken } = integration;
+  const { id, type, enabled, hasToken, isPolled } = integration;
   const provider = providerOf(type);
+  const polling = isPolled ? await readPolling(deps, integration) : null;
   const pause = hasToken ? (await findPauses(deps, [integration])).get(id) : undefined;
   const isOwner = role === 'owner';
   const path = `${base}/integrations/${id}`;
@@ -97,7 +99,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
         }
       />
       {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
-      <LocalAddressNote url={deps.publicUrl()} type={type} />
+      {isPolled ? null : <LocalAddressNote url={deps.publicUrl()} type={type} />}
       <div class="card pad">
         <Overview {...overview} visit={visit} />
       </div>
@@ -108,7 +110,10 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
               facts={[
                 ['Provider', provider.name],
                 ['Connected', <Exactly at={integration.createdAt} />],
-                ['Webhooks', hasToken ? 'Managed with a token' : 'Set up by hand'],
+                ['Events', isPolled ? 'Polled' : 'Delivered by webhooks'],
+                isPolled
+                  ? ['Token', hasToken ? 'Stored' : 'None']
+                  : ['Webhooks', hasToken ? 'Managed with a token' : 'Set up by hand'],
                 ['ID', <Id value={id} name="integration ID" />],
               ]}
             />
@@ -140,22 +145,25 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
         }
       >
         <Runs runs={runs} triggers={triggers} path={path} now={now} />
-        <section aria-labelledby="hooks">
-          <h2 id="hooks">Webhooks</h2>
-          <FormError error={errorOf('hooks')} />
-          {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' ? (
-            <div class="bar">
-              <Action
-                to={`${path}/remove`}
-                label={`Remove ${placeName(integration, hooks, form.get('place'))} anyway`}
-                kind="bad"
-                fields={{ place: form.get('place') ?? '', force: 'yes' }}
-              />
-              <span class="dim">Its webhook stays at {provider.name} until you delete it there.</span>
-            </div>
-          ) : null}
-          <Hooks {...props} />
-        </section>
+        {polling && <PollingSection {...props} {...polling} error={errorOf('hooks')} />}
+        {isPolled && hooks.length === 0 ? null : (
+          <section aria-labelledby="hooks">
+            <h2 id="hooks">Webhooks</h2>
+            <FormError error={polling ? undefined : errorOf('hooks')} />
+            {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' ? (
+              <div class="bar">
+                <Action
+                  to={`${path}/remove`}
+                  label={`Remove ${placeName(integration, hooks, form.get('place'))} anyway`}
+                  kind="bad"
+                  fields={{ place: form.get('place') ?? '', force: 'yes' }}
+                />
+                <span class="dim">Its webhook stays at {provider.name} until you delete it there.</span>
+              </div>
+            ) : null}
+            <Hooks {...props} />
+          </section>
+        )}
         <TriggerList integration={integration} triggers={triggers} base={base} isOwner={isOwner} />
       </Columns>
     </>,
@@ -171,14 +179,14 @@ export const readOverview = async (tx: ReadTx, integration: Integration, now: Da
 
 /** The picture of recent deliveries, and the webhook URLs. */
 export function Overview({
-  integration: { id, type, organizationId, repositories, hasToken },
+  integration: { id, type, organizationId, repositories, hasToken, isPolled },
   days,
   last,
   visit: { deps, base },
 }: Awaited<ReturnType<typeof readOverview>> & { visit: MemberVisit }) {
   const words = describeDays(days);
   // With a token, nobody needs to paste them. A long list is folded too.
-  const isOpen = !hasToken && repositories.length <= 3;
+  const isOpen = !hasToken && !isPolled && repositories.length <= 3;
   const urls = (repositories.length === 0 ? [undefined] : repositories).map((repository) => (
     <>
       {repositories.length > 1 ? <p class="label">Webhook URL of {repository?.fullName}</p> : null}
@@ -195,7 +203,11 @@ export function Overview({
       <p class="hint">
         {words}.{' '}
         {last === null ? (
-          'Waiting for the first delivery.'
+          isPolled ? (
+            'Waiting for the first event.'
+          ) : (
+            'Waiting for the first delivery.'
+          )
         ) : (
           <>
             Last delivery <When at={last} now={deps.clock.now()} />.{' '}
@@ -257,14 +269,15 @@ export function placeName(integration: Integration, hooks: readonly Hook[], plac
 }
 
 /** The webhooks at the provider, and what an owner can do about them. */
-function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: PageProps) {
-  const { name, api, hasRepositories, words } = providerOf(type);
+function Hooks({ integration: { type, hasToken, isPolled }, places, path, now, isOwner }: PageProps) {
+  const { name, api, reader, hasRepositories, words } = providerOf(type);
   const canRemove = isOwner && places.length > 1;
   const links = [
     { page: 'check', label: 'Check integration', isShown: true },
     { page: 'add', label: `Add ${words.place.one}`, isShown: hasToken || hasRepositories },
     { page: 'missed', label: 'Missed deliveries', isShown: hasToken && api?.listsDeliveries },
     { page: 'token', label: hasToken ? 'Replace token' : 'Add token', isShown: api !== null },
+    { page: 'polling', label: 'Use polling', isShown: reader !== null && !isPolled },
   ];
   return (
     <>

@@ -42,6 +42,7 @@ const Commit = Type.Object({
   }),
   /** Null when Forgejo knows nobody with the address of the author. */
   author: Maybe(Type.Object({ login: Maybe(Text) })),
+  parents: Maybe(Type.Array(Type.Object({ sha: SHA }))),
 });
 export type Commit = Static<typeof Commit>;
 
