@@ -55,7 +55,7 @@ export const linear: Provider<'linear'> = {
 
   events,
   triggerEvents: {
-    release: ['Issue', 'Release', 'ReleaseNote'],
+    release: ['Release', 'ReleaseNote'],
     issue: ['Issue'],
     project: ['Project'],
     project_update: ['InitiativeUpdate', 'ProjectUpdate'],
