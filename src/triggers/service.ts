@@ -90,7 +90,8 @@ async function requestReleases(
     await recordArrival(tx, { ...event, isMatch: true, draftOnly: true, publish: false });
     const source = { integrationId, repositoryId: release.repositoryId };
     const stored = await findEvent(tx, source, event);
-    if (stored?.type === 'release' && stored.data.notes === null) await queueRange(tx, { ...source, tag }, now);
+    if (stored?.type === 'release' && stored.data.notes === null)
+      await queueRange(tx, { ...source, tag }, now);
     const scope = branchScope(release.repositoryId, branch);
     await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
     const past = { integrationId, referenceId: deliveryId };
