@@ -193,7 +193,10 @@ test('the doctor finds changes at Linear, which does not list its deliveries', a
     hookId: hook.id,
     differences: [
       { code: 'inactive' },
-      { code: 'missing_events', events: ['InitiativeUpdate', 'Project', 'ProjectUpdate', 'Release', 'ReleaseNote'] },
+      {
+        code: 'missing_events',
+        events: ['InitiativeUpdate', 'Project', 'ProjectUpdate', 'Release', 'ReleaseNote'],
+      },
     ],
   });
   expect(await rejection(findMissed(world.deps, integrationId))).toMatchObject({ code: 'no_delivery_list' });

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test';
 import { fitsOne, matchesRelease } from '../../src/triggers/kinds/branch.ts';
 import { isOneOf } from '../../src/triggers/kinds/kind.ts';
 
-
 test.each([
   ['main', 'main', true],
   ['main', 'maintenance', false],

@@ -215,7 +215,8 @@ export const releaseNote = ({ now }: SampleContext) => ({
     createdAt: now.toISOString(),
     updatedAt: now.toISOString(),
     title: 'Quieter engines',
-    content: '## New\n\n- Engines start **40 % softer** at night\n- The fuel gauge shows the value of today\n',
+    content:
+      '## New\n\n- Engines start **40 % softer** at night\n- The fuel gauge shows the value of today\n',
     slugId: '90e5b1d82c7f',
     url: `${RELEASE_URL}/notes`,
     creatorId: ANN.id,
