@@ -28,7 +28,7 @@ export function PollPart({
 }) {
   if (reader === null) return null;
   const isSuggested = isLocal(deps.publicUrl());
-  const { one, pattern } = words.place;
+  const { one, many, pattern } = words.place;
   const everyHour = reader.anonymousPerHour;
   const id = `field-poll-${type}`;
   return (
@@ -41,21 +41,21 @@ export function PollPart({
       <Form
         to={`${base}/integrations/${type}/poll`}
         problem={error === null ? null : [{ id, error }]}
-        button={`Poll ${one}`}
+        button={`Poll ${many}`}
         kind=""
-        busy={`Reading ${one}…`}
+        busy={`Reading ${many}…`}
         isOnce
       >
         <Field
-          label={one.charAt(0).toUpperCase() + one.slice(1)}
+          label={many.charAt(0).toUpperCase() + many.slice(1)}
           name={POLLED_FIELD}
           id={id}
           value={error === null ? '' : (form.get(POLLED_FIELD) ?? '')}
-          hint={`${pattern} or URL. Separate several with spaces.`}
+          hint={`Each as ${pattern} or URL, separated by spaces.`}
           error={error}
         />
         <Field
-          label={`${name} token (optional)`}
+          label="Token (optional)"
           name={TOKEN_FIELD}
           id={`field-poll-token-${type}`}
           type="password"
