@@ -56,12 +56,12 @@ export function addConnectCommands(group: Command, context: CliContext): void {
         ),
       );
     const line = lineOf(provider);
+    const polled = provider.reader === null ? [] : [`${line} --poll`];
     if (provider.reader !== null) {
       command.option('--poll', 'Read events through the API. Needs no webhook and no public URL');
-      examples(command, `${line} --poll`);
     }
     if (api === null) {
-      examples(command, line);
+      examples(command, line, ...polled);
       continue;
     }
     command
@@ -72,6 +72,7 @@ export function addConnectCommands(group: Command, context: CliContext): void {
     examples(
       command,
       line,
+      ...polled,
       `${line} --token TOKEN`,
       `integration connect ${id} --organization acme --token TOKEN --list`,
     );

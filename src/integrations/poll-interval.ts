@@ -50,3 +50,8 @@ export function describePollInterval(polled: Polled, sharing: number): string {
 export function isPollable(type: Integration['type']): boolean {
   return providerOf(type).reader !== null;
 }
+
+/** True where a repository is polled every minute without a token too. */
+export function isPolledByTheMinute(type: Integration['type']): boolean {
+  return pollEveryMs({ type, hasToken: false }, 1) <= MINUTE_MS;
+}

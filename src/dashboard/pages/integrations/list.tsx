@@ -125,8 +125,10 @@ function ConnectCard({
   });
   const tokenError = failure?.field === 'token' ? problemOf(failure.error, type) : null;
   const pollError = failure?.field === 'poll' ? problemOf(failure.error, type) : null;
-  const isLocalServer = isLocal(visit.deps.publicUrl());
-  const polling = <PollPart visit={visit} provider={provider} error={pollError} />;
+  const isSuggested = provider.reader !== null && isLocal(visit.deps.publicUrl());
+  const polling = (
+    <PollPart visit={visit} provider={provider} error={pollError} isMain={isMain && isSuggested} />
+  );
   const byHand = (
     <Form to={path} problem={problem} button={`Connect ${name}`} kind="" isOnce>
       {hasRepositories ? (
@@ -136,33 +138,46 @@ function ConnectCard({
       )}
     </Form>
   );
+  const webhook =
+    api === null ? (
+      byHand
+    ) : (
+      <>
+        <Form
+          to={`${path}/choose`}
+          problem={tokenProblem(type, tokenError)}
+          button={`Choose ${words.place.many}`}
+          kind={isMain && !isSuggested ? 'go' : ''}
+          busy={`Loading ${words.place.many}…`}
+          isOnce
+        >
+          {tokenField(visit, type, tokenError)}
+        </Form>
+        <details class="more" open={failure?.field === 'repository'}>
+          <summary>Connect without a token</summary>
+          {byHand}
+        </details>
+      </>
+    );
   return (
     <section class="card pad" aria-labelledby={`connect-${type}`}>
       <h2 id={`connect-${type}`} class="flat">
         Connect {name}
       </h2>
-      {isLocalServer ? polling : null}
-      {api === null ? (
-        byHand
-      ) : (
+      {isSuggested ? (
         <>
-          <Form
-            to={`${path}/choose`}
-            problem={tokenProblem(type, tokenError)}
-            button={`Choose ${words.place.many}`}
-            kind={isMain ? 'go' : ''}
-            busy={`Loading ${words.place.many}…`}
-            isOnce
-          >
-            {tokenField(visit, type, tokenError)}
-          </Form>
-          <details class="more" open={failure?.field === 'repository'}>
-            <summary>Connect without a token</summary>
-            {byHand}
+          {polling}
+          <details class="more" open>
+            <summary>Webhook (needs a public URL)</summary>
+            {webhook}
           </details>
         </>
+      ) : (
+        <>
+          {webhook}
+          {polling}
+        </>
       )}
-      {isLocalServer ? null : polling}
     </section>
   );
 }

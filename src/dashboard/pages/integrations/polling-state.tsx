@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { isLocal } from '../../../integrations/doctor.ts';
 import type { Integration } from '../../../integrations/model.ts';
-import { describePollInterval } from '../../../integrations/poll-interval.ts';
+import { describePollInterval, isPolledByTheMinute } from '../../../integrations/poll-interval.ts';
 import { listPolls, listSharing } from '../../../integrations/poll-store.ts';
 import { readBudget, readSwitching } from '../../../polling/cursor.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
@@ -20,16 +20,18 @@ export function PollPart({
   visit: { deps, base, form },
   provider: { id: type, name, reader, words },
   error,
+  isMain,
 }: {
   visit: MemberVisit;
   provider: Provider<IntegrationType>;
   /** Null unless this form failed. */
   error: string | null;
+  isMain: boolean;
 }) {
   if (reader === null) return null;
   const isSuggested = isLocal(deps.publicUrl());
-  const { one, pattern } = words.place;
-  const everyHour = reader.anonymousPerHour;
+  const { one, many, pattern } = words.place;
+  const isFast = isPolledByTheMinute(type);
   const id = `field-poll-${type}`;
   return (
     <details class="more" open={isSuggested || error !== null}>
@@ -41,29 +43,29 @@ export function PollPart({
       <Form
         to={`${base}/integrations/${type}/poll`}
         problem={error === null ? null : [{ id, error }]}
-        button={`Poll ${one}`}
-        kind=""
-        busy={`Reading ${one}…`}
+        button={`Poll ${many}`}
+        kind={isMain ? 'go' : ''}
+        busy={`Reading ${many}…`}
         isOnce
       >
         <Field
-          label={one.charAt(0).toUpperCase() + one.slice(1)}
+          label={many.charAt(0).toUpperCase() + many.slice(1)}
           name={POLLED_FIELD}
           id={id}
           value={error === null ? '' : (form.get(POLLED_FIELD) ?? '')}
-          hint={`${pattern} or URL. Separate several with spaces.`}
+          hint={`Each as ${pattern} or URL, separated by spaces.`}
           error={error}
         />
         <Field
-          label={`${name} token (optional)`}
+          label="Token (optional)"
           name={TOKEN_FIELD}
           id={`field-poll-token-${type}`}
           type="password"
           required={false}
           hint={
-            everyHour === null
+            isFast
               ? `Needed only for a private ${one}. It is kept encrypted.`
-              : `Without one, ${name} answers ${everyHour} requests an hour, and only about public ${words.place.many}. It is kept encrypted.`
+              : `Without one, ${name} answers ${reader.anonymousPerHour} requests an hour, and only about public ${words.place.many}. It is kept encrypted.`
           }
         />
       </Form>
@@ -130,11 +132,13 @@ export function PollingSection({
           },
           {
             title: 'Last poll',
+            isLabeled: true,
             class: 'dim',
             cell: ({ polledAt }) => (polledAt === null ? 'None yet' : <When at={polledAt} now={now} />),
           },
           {
             title: 'Next poll',
+            isLabeled: true,
             class: 'dim',
             cell: ({ dueAt }) =>
               !enabled ? (
@@ -149,9 +153,8 @@ export function PollingSection({
       />
       {budget === undefined ? null : (
         <p class="hint">
-          {budget.remaining.toLocaleString('en')} of {counted(budget.limit, 'request')} left
-          {budget.resetAt === null ? '' : <> until {<When at={budget.resetAt} now={now} />}</>}, as {name}{' '}
-          last said.
+          {budget.remaining.toLocaleString('en')} of {counted(budget.limit, 'request')} left at {name}
+          {budget.resetAt === null ? '.' : <>; the limit resets {<When at={budget.resetAt} now={now} />}.</>}
         </p>
       )}
       {isOwner ? (

@@ -136,14 +136,16 @@ function showWebhookForm(visit: IntegrationVisit, error?: string) {
             hint={
               integration.hasToken
                 ? 'Leave it empty to use the stored token, if it may administer webhooks.'
-                : `It may administer webhooks of the ${words.place.one} and read its code. It is kept encrypted.`
+                : `It must be able to administer webhooks of the ${words.place.one}, and to read its code. It is kept encrypted.`
             }
           />
         </Form>
       )}
       <h2>Without a token</h2>
       <p class="hint">Tidings shows a URL and a new secret, and you create the webhook at {name}.</p>
-      <Action to={`${path}/webhook-by-hand`} label="Set up by hand" isOnce />
+      <div class="bar">
+        <Action to={`${path}/webhook-by-hand`} label="Set up by hand" isOnce />
+      </div>
     </>,
   );
 }
