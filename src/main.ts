@@ -84,6 +84,7 @@ export async function openServices(
     keys,
     fetch: (request) => fetchWithoutRedirects(request),
     providerUrls: config.providerApis,
+    plainHosts: config.plainHosts,
     openProviderApi: providerApis(config.providerApis),
     openReader: repositoryReaders(config.providerApis),
     publicUrl: () => publicUrl,
@@ -236,7 +237,7 @@ export async function startServer(services: Services, config: Config) {
     await beginRun(services, uptime);
     jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime), services);
     leadership = startLeader(services, (db) => [
-      ...leaderJobs({ ...services, publicUrl, db }, config),
+      ...leaderJobs({ ...services, publicUrl, db }),
       ...backupJobs(config, services),
     ]);
   } catch (error) {

@@ -31,12 +31,12 @@ export async function findDraftOfRepository(
   return (await tx.select().from(drafts).where(and(isSame, isOfRepository)).get()) ?? null;
 }
 
-/** Inserts the draft, or replaces its state. */
 /** How many posts a trigger has made, deleted ones included. */
 export function countDrafts(tx: ReadTx, triggerId: string): Promise<number> {
   return tx.$count(drafts, eq(drafts.triggerId, triggerId));
 }
 
+/** Inserts the draft, or replaces its state. */
 export async function saveDraft(tx: WriteTx, row: DraftRow): Promise<void> {
   const { triggerId, scope, subject, ...state } = row;
   await tx

@@ -152,6 +152,8 @@ export async function connectIntegration(
   type: IntegrationType,
   organizationId: string,
   given: string | readonly string[] = [],
+  /** Refuses a repository that the organization has connected. */
+  { isOnly = false } = {},
 ) {
   const names = [given].flat().map((text) => placeName(deps, type, text));
   const distinct = [...new Map(names.map((name) => [name.toLowerCase(), name])).values()];
@@ -162,6 +164,7 @@ export async function connectIntegration(
   const repositories = distinct.map((id) => newRepository(deps, integrationId, { id }));
   await deps.db.write(async (tx) => {
     await getOrganization(tx, organizationId);
+    if (isOnly) await requireNew(tx, type, organizationId, distinct);
     await insertIntegration(tx, row, repositories);
     await recordChange(tx, deps, { ...row, repositories }, 'integration.connected', 'connected');
   });
@@ -178,6 +181,16 @@ export async function connectIntegration(
     secret,
     repositories: urls,
   };
+}
+
+/** Throws `IntegrationProblem` `place_connected`. */
+async function requireNew(tx: WriteTx, type: IntegrationType, organizationId: string, names: string[]) {
+  const wanted = new Set(names.map((name) => name.toLowerCase()));
+  for (const { id: integrationId, type: other, repositories } of await listIntegrations(tx, organizationId)) {
+    const same = repositories.find(({ fullName }) => wanted.has(fullName.toLowerCase()));
+    if (other !== type || same === undefined) continue;
+    throw new IntegrationProblem({ code: 'place_connected', place: same.fullName, integrationId });
+  }
 }
 
 function newIntegration(deps: ManualNeeds, id: string, type: IntegrationType, organizationId: string) {

@@ -41,8 +41,7 @@ export function processJobs(
   return [
     // Each process collects the uses that it saw.
     { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
-    // Each run is taken by one process.
-    // Each history is read by one process.
+    // One process reads a history at a time, and another takes a run of a trigger.
     { name: 'read-histories', every: 1_000, run: (signal) => readDueHistories(deps, signal) },
     { name: 'run-triggers', every: 250, run: createTriggerWorker(deps, compose) },
     { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
@@ -50,13 +49,7 @@ export function processJobs(
 }
 
 /** The jobs of the leader. The leader makes the scheduled backups too. */
-export function leaderJobs(
-  deps: Deps,
-  {
-    providerApis = {},
-    plainHosts,
-  }: { providerApis?: Readonly<Record<string, string>>; plainHosts?: ReadonlySet<string> } = {},
-): Job[] {
+export function leaderJobs(deps: Deps): Job[] {
   const { clock, log } = deps;
   const runningSince = clock.now();
   return [
@@ -68,14 +61,7 @@ export function leaderJobs(
     { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
     mediaAddressJob(deps),
-    {
-      name: 'copy-images',
-      every: 500,
-      run: (signal) => {
-        const accessOf = (integrationId: string) => imageAccess(deps, providerApis, integrationId);
-        return copyImages(deps, { accessOf, ...(plainHosts && { plainHosts }) }, signal);
-      },
-    },
+    { name: 'copy-images', every: 500, run: (signal) => copyDueImages(deps, signal) },
     { name: 'sweep-images', every: '17 * * * *', run: (signal) => sweepFiles(deps, signal) },
     {
       name: 'sweep',
@@ -87,6 +73,13 @@ export function leaderJobs(
       },
     },
   ];
+}
+
+/** With the token of an integration for images at its provider. Returns how many it tried. */
+export function copyDueImages(deps: Deps, signal?: AbortSignal): Promise<number> {
+  const { providerUrls = {}, plainHosts } = deps;
+  const accessOf = (integrationId: string) => imageAccess(deps, providerUrls, integrationId);
+  return copyImages(deps, { accessOf, ...(plainHosts && { plainHosts }) }, signal);
 }
 
 export type RunningJobs = ReturnType<typeof startJobs>;
