@@ -275,7 +275,7 @@ async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
   if (pause === null) return;
   const integrations = await db.read((tx) => listIntegrations(tx));
   const asked = integrations.filter(
-    ({ type, hasToken }) => hasToken && providerOf(type).api?.listsDeliveries === true,
+    ({ type, isManaged }) => isManaged && providerOf(type).api?.listsDeliveries === true,
   );
   if (asked.length === 0) return;
   log.warn(

@@ -185,11 +185,11 @@ function describeList(listed: Awaited<ReturnType<typeof listWithPlaces>>): Text 
   }
   return table(
     ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],
-    listed.map(({ id, type, enabled, organizationId, hasToken, names }) => [
+    listed.map(({ id, type, enabled, organizationId, isManaged, isHistoryOnly, names }) => [
       id,
       type,
       status(enabled ? 'enabled' : 'disabled'),
-      hasToken ? 'managed' : 'by hand',
+      isManaged ? 'managed' : isHistoryOnly ? 'none' : 'by hand',
       organizationId,
       names.join(', ') || '–',
     ]),

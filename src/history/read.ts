@@ -45,11 +45,16 @@ export async function readHistory(
     return db.write((tx) => claimHistory(tx, id, now, now.getTime() + CLAIM_MS));
   };
   let history = await claim();
+  let reader: RepositoryReader | null = null;
   let reading: Reading | null = null;
   try {
     while (history !== null && !signal?.aborted) {
-      reading ??= await open(deps, history, signal);
-      if (reading === null) return;
+      if (reading === null) {
+        const parts = await findParts(deps, history);
+        if (parts === null) return;
+        reader = await openReaderOf(deps, parts.integration, signal);
+        reading = { ...parts, reader, remote: await findRemote(reader, parts.repository) };
+      }
       await readPage(deps, reading, history);
       history = await db.read((tx) => findHistory(tx, id));
       if (history !== null) onPage?.(history);
@@ -57,7 +62,7 @@ export async function readHistory(
     }
   } catch (error) {
     if (!(error instanceof ProviderProblem)) throw error;
-    if (!signal?.aborted && history !== null) await pause(deps, history, error, reading?.reader ?? null);
+    if (!signal?.aborted && history !== null) await pause(deps, history, error, reader);
   }
   // Stopped: another process may go on at once.
   if (signal?.aborted && history !== null) {
@@ -66,7 +71,7 @@ export async function readHistory(
 }
 
 /** Null when the trigger of the history was deleted: the history has failed. */
-async function open(deps: Deps, history: History, signal: AbortSignal | undefined): Promise<Reading | null> {
+async function findParts(deps: Deps, history: History): Promise<Omit<Reading, 'reader' | 'remote'> | null> {
   const { integration, trigger } = await deps.db.read(async (tx) => ({
     integration: await getIntegration(tx, history.integrationId),
     trigger: await findTrigger(tx, history.triggerId),
@@ -76,15 +81,16 @@ async function open(deps: Deps, history: History, signal: AbortSignal | undefine
     await end(deps, history, 'The trigger of this import was deleted. Start the import again.');
     return null;
   }
-  const reader = await openReaderOf(deps, integration, signal);
-  const remote = await reader.getRepository(repository.fullName);
-  if (repository.providerId !== null && repository.providerId !== remote.providerId) {
-    throw new ProviderProblem(
-      'refused',
-      `${repository.fullName} is another repository now. Disconnect it, then connect it again.`,
-    );
-  }
-  return { reader, remote, integration, repository, trigger };
+  return { integration, repository, trigger };
+}
+
+async function findRemote(reader: RepositoryReader, { fullName, providerId }: Reading['repository']) {
+  const remote = await reader.getRepository(fullName);
+  if (providerId === null || providerId === remote.providerId) return remote;
+  throw new ProviderProblem(
+    'refused',
+    `${fullName} is another repository now. Disconnect it, then connect it again.`,
+  );
 }
 
 /** Records why reading waits and until when, or why it failed. Posts of what was read need not wait. */

@@ -1,6 +1,13 @@
 import { and, asc, desc, eq, getTableColumns, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
-import { hooks, integrations, repositories } from '../../db/schema/integrations.ts';
+import {
+  deliveries,
+  events,
+  histories,
+  hooks,
+  integrations,
+  repositories,
+} from '../../db/schema/integrations.ts';
 import type { findAddress } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
@@ -13,7 +20,10 @@ import { IntegrationProblem } from './problems.ts';
 type NewIntegration = typeof integrations.$inferInsert;
 type NewRepository = typeof repositories.$inferInsert;
 
-/** A connected provider, without its secrets. `hasToken`: Tidings manages its webhooks at the provider. */
+/**
+ * A connected provider, without its secrets. `isManaged`: Tidings manages its webhooks at the provider. `isHistoryOnly`:
+ * somebody imported releases, and no webhook has delivered anything.
+ */
 export type Integration = Awaited<ReturnType<typeof select>>[number];
 
 /** `fullName`: `owner/name`. `providerId` survives renames; null until the provider or a verified delivery names it. */
@@ -61,11 +71,24 @@ export async function getIntegration(tx: ReadTx, id: string): Promise<Integratio
 }
 
 async function select(tx: ReadTx, filter: SQL | undefined) {
-  const { id, organizationId, type, enabled, token, createdAt } = integrations;
+  const { id, organizationId, type, enabled, token, isPolled, createdAt } = integrations;
   const { integrationId: _, createdAt: __, ...repository } = getTableColumns(repositories);
   const hasToken = sql<boolean>`${token} is not null`.mapWith(Boolean);
+  const hasHooks = sql`exists (select 1 from ${hooks} where ${hooks.integrationId} = ${id})`;
+  const hasHistory = sql`exists (select 1 from ${histories} where ${histories.integrationId} = ${id})`;
+  const hasEntries = sql`exists (select 1 from ${deliveries} where ${deliveries.integrationId} = ${id})`;
+  // Entries of the log expire.
+  const hasReceived = sql`exists (select 1 from ${events} where ${events.integrationId} = ${id} and substr(${events.deliveryId}, 1, 4) <> 'his_')`;
+  const isManaged = sql<boolean>`${hasHooks}`.mapWith(Boolean);
+  const isHistoryOnly =
+    sql<boolean>`(${hasHistory} and not ${hasHooks} and ${isPolled} = ${false} and not ${hasEntries} and not ${hasReceived})`.mapWith(
+      Boolean,
+    );
   const rows = await tx
-    .select({ integration: { id, organizationId, type, enabled, hasToken, createdAt }, repository })
+    .select({
+      integration: { id, organizationId, type, enabled, hasToken, isManaged, isHistoryOnly, createdAt },
+      repository,
+    })
     .from(integrations)
     .leftJoin(repositories, eq(repositories.integrationId, id))
     .where(filter)

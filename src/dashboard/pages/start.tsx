@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import { listDeliveries } from '../../deliveries/log-store.ts';
+import { listHistories } from '../../history/store.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import type { ApiKey } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';
@@ -8,6 +9,7 @@ import { listProviders } from '../../providers/index.ts';
 import { findProgress } from '../../triggers/progress-store.ts';
 import { get, type MemberVisit, type Page, view } from '../page.ts';
 import { LinkButton, ToCopy } from '../view/elements.tsx';
+import { ImportReleases } from './history/start.tsx';
 
 /** The way from a new account to a published post and a first API call. */
 export const startPages: readonly Page[] = [
@@ -23,10 +25,10 @@ export const startPages: readonly Page[] = [
         <p class="lede">
           {isComplete
             ? 'You have finished every step. This page stays here for reference.'
-            : 'From a webhook to a published post and your first API call.'}
+            : 'From your first draft to a published post and your first API call.'}
         </p>
         <ol class="steps">
-          {steps.map(({ title, isDone, todo, command, button, isForMembers, done }, index) => (
+          {steps.map(({ title, isDone, todo, command, form, button, isForMembers, done }, index) => (
             <li
               class={`card pad step ${isDone === true ? 'done' : index === next ? 'next' : 'later'}`}
               aria-current={index === next ? 'step' : undefined}
@@ -40,11 +42,15 @@ export const startPages: readonly Page[] = [
               ) : null}
               <p>{isDone === true ? done : todo}</p>
               {isDone === true || command === undefined ? null : <ToCopy text={command} />}
-              {isDone === true || button === undefined ? null : role === 'owner' || isForMembers ? (
-                // The style sheet gives the next step's button the accent.
-                <p>
-                  <LinkButton to={`${base}/${button[0]}`} label={button[1]} />
-                </p>
+              {isDone !== true && form !== undefined && role === 'owner' ? form : null}
+              {isDone === true || (button === undefined && form === undefined) ? null : role === 'owner' ||
+                isForMembers ? (
+                button && (
+                  // The style sheet gives the next step's button the accent.
+                  <p>
+                    <LinkButton to={`${base}/${button[0]}`} label={button[1]} />
+                  </p>
+                )
               ) : (
                 <p class="dim">Ask an owner of {organization.name}.</p>
               )}
@@ -63,20 +69,28 @@ interface Step {
   todo: string;
   command?: string;
   /** For owners. */
+  form?: ComponentChildren;
+  /** For owners. */
   button?: readonly [path: string, label: string] | undefined;
   /** Members can do it too. */
   isForMembers?: boolean;
   done: ComponentChildren;
 }
 
-async function readSteps({ base, deps, organization: { id } }: MemberVisit): Promise<Step[]> {
+async function readSteps(visit: MemberVisit): Promise<Step[]> {
+  const {
+    base,
+    deps,
+    organization: { id },
+  } = visit;
   const keys = await deps.keys.listKeys(id).catch((error: unknown): ApiKey[] | null => {
     if (!(error instanceof AppError)) throw error;
     // The other steps do not depend on the keys.
     deps.log.warn({ err: error }, 'the keys could not be listed');
     return null;
   });
-  const { progress, integration, delivery } = await deps.db.read(async (tx) => ({
+  const { progress, history, integration, delivery } = await deps.db.read(async (tx) => ({
+    history: (await listHistories(tx, id, { limit: 1 }))[0],
     progress: await findProgress(tx, id),
     integration: (await listIntegrations(tx, id))[0],
     delivery: (await listDeliveries(tx, id, { status: 'processed' }, { limit: 1 }))[0],
@@ -85,6 +99,20 @@ async function readSteps({ base, deps, organization: { id } }: MemberVisit): Pro
   const { isConnected, hasDelivery, hasTrigger, hasPost, hasPublished } = progress;
   const page = integration === undefined ? 'integrations' : `integrations/${integration.id}`;
   return [
+    {
+      title: 'Import your release history',
+      isDone: hasPost || history?.status === 'done',
+      todo:
+        history === undefined
+          ? 'Each past release becomes a draft with its own date. A public repository needs no token and no webhook.'
+          : 'The last import has not finished.',
+      form: history?.status === 'queued' ? undefined : <ImportReleases visit={visit} />,
+      button: history === undefined ? undefined : [`import/${history.id}`, 'Open import'],
+      done:
+        history === undefined
+          ? link('import', 'Import releases')
+          : link(`import/${history.id}`, 'View the import'),
+    },
     {
       title: `Connect ${listProviders('or')}`,
       isDone: isConnected,

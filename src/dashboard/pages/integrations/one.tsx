@@ -7,6 +7,7 @@ import {
   MAX_COUNTED_PER_DAY,
 } from '../../../deliveries/count-store.ts';
 import { deliveryStatuses } from '../../../deliveries/model.ts';
+import { listHistories } from '../../../history/store.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
 import { type Hook, type Integration, integrationName, webhookUrl } from '../../../integrations/model.ts';
 import { ChangeFailed } from '../../../integrations/problems.ts';
@@ -29,6 +30,7 @@ import {
 } from '../../view/elements.tsx';
 import { Action, Form, FormError } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
+import { Imports } from '../history/list.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
@@ -60,21 +62,22 @@ export interface Failure {
 export async function showIntegration(visit: MemberVisit, failure?: Failure): Promise<View> {
   const { deps, base, form, role } = visit;
   const now = deps.clock.now();
-  const { integration, hooks, triggers, runs, overview } = await deps.db.read(async (tx) => {
+  const { integration, hooks, triggers, runs, histories, overview } = await deps.db.read(async (tx) => {
     const integration = await getIntegration(tx, visit);
     const owner = { integrationId: integration.id };
     return {
       integration,
       // Only a token makes hooks.
-      hooks: integration.hasToken ? await listHooks(tx, integration.id) : [],
+      hooks: integration.isManaged ? await listHooks(tx, integration.id) : [],
       triggers: await listTriggers(tx, owner),
       runs: await listRuns(tx, owner),
+      histories: await listHistories(tx, visit.organization.id, { ...owner, limit: 5 }),
       overview: await readOverview(tx, integration, now),
     };
   });
-  const { id, type, enabled, hasToken } = integration;
+  const { id, type, enabled, isManaged, isHistoryOnly } = integration;
   const provider = providerOf(type);
-  const pause = hasToken ? (await findPauses(deps, [integration])).get(id) : undefined;
+  const pause = isManaged ? (await findPauses(deps, [integration])).get(id) : undefined;
   const isOwner = role === 'owner';
   const path = `${base}/integrations/${id}`;
   const message = failure && problemOf(failure.error, type);
@@ -106,7 +109,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
               facts={[
                 ['Provider', provider.name],
                 ['Connected', <Exactly at={integration.createdAt} />],
-                ['Webhooks', hasToken ? 'Managed with a token' : 'Set up by hand'],
+                ['Webhooks', isHistoryOnly ? 'None' : isManaged ? 'Managed with a token' : 'Set up by hand'],
                 ['ID', <code>{id}</code>],
               ]}
             />
@@ -155,6 +158,9 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
           <Hooks {...props} />
         </section>
         <TriggerList integration={integration} triggers={triggers} base={base} isOwner={isOwner} />
+        {provider.reader === null ? null : (
+          <Imports integration={integration} histories={histories} base={base} now={now} isOwner={isOwner} />
+        )}
       </Columns>
     </>,
     { section: 'integrations', ...(failure && { status: 400 }) },
@@ -169,14 +175,14 @@ export const readOverview = async (tx: ReadTx, integration: Integration, now: Da
 
 /** The picture of recent deliveries, and the webhook URLs. */
 export function Overview({
-  integration: { id, type, organizationId, repositories, hasToken },
+  integration: { id, type, organizationId, repositories, isManaged, isHistoryOnly },
   days,
   last,
   visit: { deps, base },
 }: Awaited<ReturnType<typeof readOverview>> & { visit: MemberVisit }) {
   const words = describeDays(days);
   // With a token, nobody needs to paste them. A long list is folded too.
-  const isOpen = !hasToken && repositories.length <= 3;
+  const isOpen = !isManaged && !isHistoryOnly && repositories.length <= 3;
   const urls = (repositories.length === 0 ? [undefined] : repositories).map((repository) => (
     <>
       {repositories.length > 1 ? <p class="label">Webhook URL of {repository?.fullName}</p> : null}
@@ -193,7 +199,11 @@ export function Overview({
       <p class="hint">
         {words}.{' '}
         {last === null ? (
-          'Waiting for the first delivery.'
+          isHistoryOnly ? (
+            'Not connected: only past releases were imported.'
+          ) : (
+            'Waiting for the first delivery.'
+          )
         ) : (
           <>
             Last delivery <When at={last} now={deps.clock.now()} />.{' '}
@@ -241,10 +251,10 @@ interface PageProps {
 
 /** The repositories or teams. `hook`: null when a person set the webhook up. */
 function placesOf(
-  { hasToken, repositories }: Integration,
+  { isManaged, repositories }: Integration,
   hooks: readonly Hook[],
 ): { id: string; name: string; hook: Hook | null }[] {
-  return hasToken
+  return isManaged
     ? hooks.map((hook) => ({ id: hook.placeId, name: hook.placeName, hook }))
     : repositories.map(({ id, fullName }) => ({ id, name: fullName, hook: null }));
 }
@@ -255,21 +265,27 @@ export function placeName(integration: Integration, hooks: readonly Hook[], plac
 }
 
 /** The webhooks at the provider, and what an owner can do about them. */
-function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: PageProps) {
+function Hooks({ integration: { type, isManaged, isHistoryOnly }, places, path, now, isOwner }: PageProps) {
   const { name, api, hasRepositories, words } = providerOf(type);
   const canRemove = isOwner && places.length > 1;
   const links = [
     { page: 'check', label: 'Check integration', isShown: true },
-    { page: 'add', label: `Add ${words.place.one}`, isShown: hasToken || hasRepositories },
-    { page: 'missed', label: 'Missed deliveries', isShown: hasToken && api?.listsDeliveries },
-    { page: 'token', label: hasToken ? 'Replace token' : 'Add token', isShown: api !== null },
+    { page: 'add', label: `Add ${words.place.one}`, isShown: isManaged || hasRepositories },
+    { page: 'missed', label: 'Missed deliveries', isShown: isManaged && api?.listsDeliveries },
+    {
+      page: 'token',
+      label: isManaged ? 'Replace token' : 'Add token',
+      isShown: api !== null && !isHistoryOnly,
+    },
   ];
   return (
     <>
       <p class="hint">
-        {hasToken
-          ? `Tidings manages these webhooks with a ${name} token.`
-          : `These webhooks were set up by hand.${api === null ? '' : ' With a token, Tidings manages them.'}`}
+        {isHistoryOnly
+          ? `Tidings has imported past releases. To get drafts of new ones, connect a webhook with a ${name} token, or set it up by hand with the webhook URL above and a new secret.`
+          : isManaged
+            ? `Tidings manages these webhooks with a ${name} token.`
+            : `These webhooks were set up by hand.${api === null ? '' : ' With a token, Tidings manages them.'}`}
       </p>
       {places.length === 0 ? null : (
         <Table
@@ -277,12 +293,20 @@ function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: 
           rows={places}
           columns={[
             { title: 'Where', cell: ({ name }) => name },
-            { title: 'Webhook', cell: ({ hook }) => <HookState hook={hook} now={now} /> },
+            {
+              title: 'Webhook',
+              cell: ({ hook }) =>
+                isHistoryOnly ? <span class="dim">None yet</span> : <HookState hook={hook} now={now} />,
+            },
             {
               title: 'Delivers',
               class: 'dim mono',
               cell: ({ hook }) =>
-                hook === null ? `As set at ${name}` : hook.events.join(', ') || 'Nothing yet',
+                isHistoryOnly
+                  ? '–'
+                  : hook === null
+                    ? `As set at ${name}`
+                    : hook.events.join(', ') || 'Nothing yet',
             },
             canRemove
               ? {
@@ -313,7 +337,10 @@ function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: 
       )}
       {isOwner ? (
         <div class="bar">
-          {hasToken ? (
+          {isHistoryOnly && api !== null ? (
+            <LinkButton to={`${path}/token`} label="Connect webhook" kind="go" />
+          ) : null}
+          {isManaged ? (
             <Action to={`${path}/repair`} label="Repair webhooks" busy="Repairing…" isOnce />
           ) : null}
           {links.map(({ page, label, isShown }) =>
@@ -374,20 +401,20 @@ function TestEvent({ integration: { type, enabled }, path }: PageProps) {
 
 type DangerProps = PageProps & { error: string | undefined };
 
-function RotateSecret({ integration: { type, hasToken }, path, error }: DangerProps) {
+function RotateSecret({ integration: { type, isManaged }, path, error }: DangerProps) {
   const provider = providerOf(type).name;
   return (
     <details class="danger" open={error !== undefined}>
       <summary>Rotate secret</summary>
       <FormError error={error} />
       <p>
-        {hasToken ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old
-        secret works for another 24 hours{hasToken ? '' : `: set the new one at ${provider} before then`}.
+        {isManaged ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old
+        secret works for another 24 hours{isManaged ? '' : `: set the new one at ${provider} before then`}.
       </p>
       <Action to={`${path}/secret`} label="Create new secret" kind="bad" busy="Creating secret…" isOnce />
       <p>
         If the secret leaked, replace it at once.{' '}
-        {hasToken
+        {isManaged
           ? 'Tidings then rejects deliveries that were signed with the old one.'
           : `Tidings then rejects deliveries until you set the new one at ${provider}.`}
       </p>
@@ -413,7 +440,7 @@ function Disconnect({ integration, path, error }: DangerProps) {
       <FormError error={error} />
       <p>
         Removes {name} for good, with its triggers and their queued runs.{' '}
-        {integration.hasToken
+        {integration.isManaged
           ? `Tidings deletes its webhooks at ${provider}.`
           : `Tidings then rejects deliveries from ${provider}.`}{' '}
         Posts and the log stay.

@@ -47,7 +47,7 @@ function describeAdded(type: IntegrationType, { place, hasPinged }: AddedPlace):
 
 async function showForm(visit: IntegrationVisit, error?: unknown) {
   const { deps, form, organization, integration, path } = visit;
-  const { type, hasToken } = integration;
+  const { type, isManaged } = integration;
   const { hasRepositories, words } = providerOf(type);
   const { places, isCut, problem } = await listChoices(visit);
   const connected = await deps.db.read((tx) => findConnected(tx, organization.id, type));
@@ -62,7 +62,7 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
     { title: `Add ${words.place.one}`, isRefused: error !== undefined },
     <>
       <p class="lede">
-        {hasToken
+        {isManaged
           ? 'Tidings creates its webhook with the stored token.'
           : 'Set up its webhook by hand, with its own URL and the secret of this integration.'}
       </p>
@@ -93,7 +93,7 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
 /** The places that the integration's token can see. Without a list, a person types a name. */
 async function listChoices({ deps, integration }: IntegrationVisit) {
   const none = { places: [], isCut: true, problem: null };
-  if (!integration.hasToken) return none;
+  if (!integration.isManaged) return none;
   try {
     const api = await requireApi(deps, integration);
     return { ...(await api.listPlaces()), problem: null };

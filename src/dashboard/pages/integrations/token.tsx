@@ -27,15 +27,15 @@ export const tokenPages: readonly Page[] = [
 ];
 
 function showForm(visit: IntegrationVisit, error?: string) {
-  const { type, hasToken } = visit.integration;
+  const { type, isManaged } = visit.integration;
   const provider = providerNames[type];
-  const title = hasToken ? 'Replace token' : 'Add token';
+  const title = isManaged ? 'Replace token' : 'Add token';
   return subpage(
     visit,
     { title, isRefused: error !== undefined },
     <>
       <p class="lede">
-        {hasToken
+        {isManaged
           ? 'Tidings checks the permissions of the new token first. If one is missing, the current token stays.'
           : `Tidings then manages the webhooks at ${provider}. It takes over existing ones and creates missing ones.`}
       </p>
