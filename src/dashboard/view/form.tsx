@@ -67,6 +67,7 @@ export function Danger({
   label,
   about,
   isMild = false,
+  isButton = false,
   button,
   children,
   ...action
@@ -74,13 +75,15 @@ export function Danger({
   label: string;
   about?: string | null;
   isMild?: boolean;
+  /** Looks like a button beside others. */
+  isButton?: boolean;
   button: string;
   children: ComponentChildren;
 }) {
   return (
     // The script shows it as a dialog.
     <details class={isMild ? 'danger mild' : 'danger'} data-confirm={button}>
-      <summary>
+      <summary class={isButton ? 'button' : undefined}>
         {label}
         {about ? <span class="hidden"> {about}</span> : null}
       </summary>

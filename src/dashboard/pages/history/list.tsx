@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { History } from '../../../history/store.ts';
 import type { Integration } from '../../../integrations/model.ts';
-import { counted, LinkButton, Status, When } from '../../view/elements.tsx';
+import { LinkButton, Status, When } from '../../view/elements.tsx';
 import { describeRequest } from './words.ts';
 
 /** The newest imports of an integration's repositories. */
@@ -35,7 +35,7 @@ export function Imports({
               <a class="grow any" href={`${base}/import/${history.id}`}>
                 {describeRequest(history)}
                 {others.length === 0 ? '' : ` of ${nameOf(history.repositoryId)}`}:{' '}
-                {counted(history.found, 'release')}
+                {history.found.toLocaleString('en')} read
               </a>
               <span class="dim">
                 <When at={history.createdAt} now={now} />
@@ -44,7 +44,11 @@ export function Imports({
           ))}
         </ul>
       )}
-      {isOwner ? <LinkButton to={`${base}/import${query}`} label="Import releases" /> : null}
+      {isOwner ? (
+        <div class="bar">
+          <LinkButton to={`${base}/import${query}`} label="Import releases" />
+        </div>
+      ) : null}
     </section>
   );
 }

@@ -143,6 +143,7 @@ function ImportState({ state, visit }: { state: State; visit: MemberVisit }) {
                   button={`Publish ${counted(drafts, 'post')}`}
                   busy="Publishing…"
                   isMild
+                  isButton
                 >
                   Publishes {drafts === 1 ? 'the draft' : `all ${counted(drafts, 'draft')}`} of {name}, each
                   with the date of its release.

@@ -133,7 +133,7 @@ export function ImportReleases({ visit, error }: { visit: MemberVisit; error?: A
           options={spanNames.map((value) => ({ value, label: spans[value].label }))}
         />
       </div>
-      <details class="more" open={token.error !== null}>
+      <details class="more" open={problem !== null}>
         <summary>Private repository</summary>
         <Field {...token} required={false} />
       </details>

@@ -98,7 +98,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
         }
       />
       {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
-      <LocalAddressNote url={deps.publicUrl()} type={type} />
+      {isHistoryOnly ? null : <LocalAddressNote url={deps.publicUrl()} type={type} />}
       <div class="card pad">
         <Overview {...overview} visit={visit} />
       </div>
