@@ -65,7 +65,7 @@ export async function moveRows(
 ): Promise<Record<string, number>> {
   if ((await count(source, 'imports')) > 0) {
     throw new MoveError(
-      'An import of posts is not finished. Start the server, which finishes or removes it within minutes, stop it, and run the move again',
+      'An import of posts is unfinished. Start the server, which finishes or removes the import within minutes. Then stop it and run the move again',
     );
   }
   const counts: Record<string, number> = {};
@@ -156,18 +156,19 @@ async function compare(
     const hashes = new Map(found.map((row) => [describeKey(table, row), hashOf(row)]));
     for (const row of rows) {
       const key = describeKey(table, row);
-      if (hashes.get(key) !== hashOf(row)) throw differs(table, target, `The first such row is ${key}`);
+      if (hashes.get(key) !== hashOf(row))
+        throw differs(table, target, `The first row that differs is ${key}`);
     }
     onCompared(rows.length);
   }
   const present = await count(target, table.name);
   if (present !== expected)
-    throw differs(table, target, `It has ${present} rows there instead of ${expected}`);
+    throw differs(table, target, `The target has ${present} rows, the source ${expected}`);
 }
 
 function differs(table: Table, target: MoveTarget, detail: string): MoveError {
   return new MoveError(
-    `The table "${table.name}" is not the same on both sides. ${detail}. Something has written to ${target.name}, or to the source after an interrupted move. Delete the target and run the move again`,
+    `The table "${table.name}" differs between source and target. ${detail}. Something wrote to ${target.name}, or to the source after an interrupted move. Delete the target and run the move again`,
   );
 }
 

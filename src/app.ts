@@ -58,13 +58,13 @@ export function createApp(
       dashboard({
         ...deps,
         uploadBudget,
-        self: (request) => served(request),
+        // Metrics and log count the requests of clients.
+        self: (request) => app.fetch(request),
         peerAddress,
         clientIpHeader,
       }),
     )
     .use(docs(deps, () => app));
 
-  const served = withRequestHandling(app.fetch, { ...deps, matched });
-  return { fetch: served };
+  return { fetch: withRequestHandling(app.fetch, { ...deps, matched }) };
 }

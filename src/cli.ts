@@ -46,7 +46,7 @@ const plainErrors = [ConfigError, BackupError, DataFolderError, MoveError, Postg
 const systemErrors: readonly [codes: RegExp, advice: (message: string) => string][] = [
   [
     /^(ENOSPC|SQLITE_FULL)$/,
-    () => 'The disk is full. Nothing was written. Make room, then run the command again.',
+    () => 'The disk is full. Nothing was written. Free up disk space, then run the command again.',
   ],
   [
     /^SQLITE_BUSY/,

@@ -135,6 +135,13 @@ export const settings = {
     expected: 'an http or https URL, such as https://github.example.com/api/v3',
     help: "GitHub's API; for Enterprise Server, https://HOST/api/v3",
   },
+  GITLAB_API_URL: {
+    flag: '--gitlab-api-url <url>',
+    schema: HttpUrl,
+    default: 'https://gitlab.com/api/v4',
+    expected: 'an http or https URL, such as https://gitlab.example.com/api/v4',
+    help: "GitLab's API; for a self-managed GitLab, https://HOST/api/v4",
+  },
   LINEAR_API_URL: {
     flag: '--linear-api-url <url>',
     schema: HttpUrl,
@@ -149,7 +156,7 @@ export const settings = {
       maxLength: 2048,
     }),
     expected: 'host names without ports, separated by commas, such as unkey.internal,minio',
-    help: 'Hosts that Unkey, GitHub, S3, and images may use over plain http; this machine always may, except for images',
+    help: 'Hosts that Tidings may call over plain http; this machine is always allowed, except for images',
   },
   BACKUP_DIR: {
     flag: '--backup-dir <folder>',
@@ -219,7 +226,7 @@ export const settings = {
     // `Forwarded` holds more than addresses.
     schema: Type.String({ pattern: '^(?![Ff]orwarded$)[A-Za-z][A-Za-z0-9-]{0,63}$' }),
     expected: 'a header that holds an IP address, such as X-Forwarded-For',
-    help: "Header with the client's address, which your proxy sets (default: none; the address of the connection counts)",
+    help: "Header in which your proxy sends the client's address (default: the address of the connection)",
   },
   ORGANIZATION_CREATION: {
     flag: '--organization-creation <who>',
@@ -240,7 +247,7 @@ export const settings = {
     schema: LogFormat,
     default: 'auto',
     expected: 'one of auto, json, pretty',
-    help: 'Log format: json, pretty, or auto, which is pretty when standard error is a terminal',
+    help: 'Log format: json, pretty, or auto (pretty on a terminal)',
   },
   METRICS_TOKEN: {
     flag: '--metrics-token <token>',
@@ -257,7 +264,7 @@ type ServiceUrlName = 'UNKEY_BASE_URL' | (typeof PROVIDER_URLS)[number] | `${S3P
 type S3Prefix = 'BACKUP_S3' | 'MEDIA_S3';
 
 /** The settings of the providers' APIs. */
-export const PROVIDER_URLS = ['GITHUB_API_URL', 'LINEAR_API_URL'] as const;
+export const PROVIDER_URLS = ['GITHUB_API_URL', 'GITLAB_API_URL', 'LINEAR_API_URL'] as const;
 
 /** Errors about these never repeat the value. */
 const secretSettings: ReadonlySet<SettingName> = new Set([
@@ -320,7 +327,7 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
   }
 
   function refuse(name: SettingName, text: string): void {
-    const shown = secretSettings.has(name) ? 'what was given' : JSON.stringify(text.slice(0, 80));
+    const shown = secretSettings.has(name) ? 'the given value' : JSON.stringify(text.slice(0, 80));
     problems.push(`${name} must be ${settings[name].expected}, not ${shown}`);
   }
 
@@ -356,7 +363,7 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
   }
   if (databaseUrl !== undefined && textOf('BACKUP_DIR') !== undefined) {
     problems.push(
-      'BACKUP_DIR is for the embedded file, and backs up no PostgreSQL. Unset it, and back up with pg_dump or point-in-time recovery (docs/postgresql.md)',
+      'BACKUP_DIR works only with SQLite. Unset it, and back up PostgreSQL with pg_dump or point-in-time recovery (docs/postgresql.md)',
     );
   }
   const rootKey = read('UNKEY_ROOT_KEY');
@@ -409,6 +416,7 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     unkey: rootless.length > 0 ? null : rootKey === undefined ? undefined : usable({ rootKey, ...unkey }),
     providerApis: usable({
       github: readServiceUrl('GITHUB_API_URL'),
+      gitlab: readServiceUrl('GITLAB_API_URL'),
       linear: readServiceUrl('LINEAR_API_URL'),
     }),
     /** Hosts that may be asked over plain http. */

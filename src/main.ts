@@ -93,7 +93,7 @@ export async function openServices(
       try {
         await keys.flush({ all: true, giveUpMs: LAST_WRITE_MS });
       } catch (error) {
-        base.log.error({ err: error }, 'when keys were last used could not be written');
+        base.log.error({ err: error }, 'the last uses of keys could not be stored');
       } finally {
         await close();
       }
@@ -112,7 +112,7 @@ function mediaPlaceOf({
   return {
     files: isOff ? null : openFileStore(dir.startsWith('s3://') ? dir : resolve(dir), s3),
     whyOff: isOff
-      ? 'Images need a place that all processes share. Set MEDIA_DIR to s3://bucket/prefix'
+      ? 'With PostgreSQL, images need a bucket that all processes share. Set MEDIA_DIR to s3://bucket/prefix'
       : null,
     quotaBytes: quotaMb * 1024 * 1024,
   };
@@ -137,7 +137,7 @@ async function openStorage(
   });
   if (upgradedFrom !== null) {
     const keptAs = copyName(databaseFile(dataDir), upgradedFrom);
-    log.info({ upgradedFrom, keptAs }, 'the database was upgraded');
+    log.info({ upgradedFrom, keptAs }, 'upgraded the database');
   }
   return { ...folder, contentDb: folder.db, close: async () => close() };
 }
@@ -199,7 +199,7 @@ export async function startServer(services: Services, config: Config) {
   });
   if (config.publicUrl?.startsWith('https:') && config.clientIpHeader === undefined) {
     services.log.warn(
-      'CLIENT_IP_HEADER is not set: limits on sign-ins treat all clients behind the proxy as one. Set it to the header in which your proxy names the client',
+      "CLIENT_IP_HEADER is not set, so limits on sign-ins treat all clients behind the proxy as one. Set it to the header in which your proxy sends the client's address",
     );
   }
   const stopWatching = addProcessMetrics(services);
@@ -280,6 +280,6 @@ async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
   if (asked.length === 0) return;
   log.warn(
     { pause, integrations: asked.map(({ id }) => id) },
-    `deliveries may have been missed while the server was away: ${tidings} integration missed ID lists them`,
+    `deliveries may be missing from the time when the server was down. To list them, run: ${tidings} integration missed ID`,
   );
 }

@@ -65,6 +65,7 @@ const rooms = [
   'history',
   'users',
   'operate',
+  'look',
   'reference',
   'dashboard',
   'app',
@@ -132,7 +133,7 @@ test('only stores know tables and Drizzle', () => {
 
 test('only data names a provider outside of src/providers', () => {
   // Not counting packages of GitHub.
-  const namesProvider = (text: string) => /(?<!'@)github|linear|forgejo/i.test(text);
+  const namesProvider = (text: string) => /(?<!'@)github|gitlab|linear|forgejo/i.test(text);
   expect(
     modules
       .filter(({ path, text }) => !path.startsWith('src/providers/') && namesProvider(text))
@@ -158,7 +159,7 @@ test.each([
   ['passwords are hashed', /\bBun\.password\b/, ['src/users/passwords.ts']],
   ['the console is used', /\bconsole\./, samples],
   [
-    'a command of ours is named as only the binary has it',
+    'a command is named as only the binary has it',
     /\btidings (?!run )[a-z-]+ (?:[a-z-]+ )?(?:--|ID\b)|"tidings /,
     [],
   ],

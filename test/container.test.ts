@@ -15,7 +15,7 @@ test('the image is built with the Bun that package.json names', async () => {
   ]);
 });
 
-test('what the image copies is what .dockerignore lets through', async () => {
+test('the image copies only files that .dockerignore allows', async () => {
   const copied = found(await read('Dockerfile'), /^COPY (?!--from)(.+) \S+$/gm).flatMap((names) =>
     names.split(' '),
   );

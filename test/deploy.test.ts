@@ -108,3 +108,30 @@ test('each variable of a process is a setting, and its value is accepted', () =>
   );
   expect(problems).toEqual([]);
 });
+
+test.each(['compose.yaml', 'kubernetes.yml'])('%s names the settings of images', async (name) => {
+  const named = new Set((await read(name)).match(/\bMEDIA_[A-Z0-9_]+/g));
+  expect([...named].sort()).toEqual(
+    Object.keys(settings)
+      .filter((each) => each.startsWith('MEDIA_'))
+      .sort(),
+  );
+});
+
+test('the Compose file passes the settings of images on, and leaves them empty when they are unset', () => {
+  for (const [, { environment = {} }] of processes) {
+    const images = Object.entries(environment).filter(([name]) => name.startsWith('MEDIA_'));
+    for (const [name, value] of images) expect(value).toBe(`\${${name}:-}`);
+    const unset = Object.fromEntries(images.map(([name]) => [name, '']));
+    expect(examineConfig({}, unset).problems).toEqual([]);
+    const set = {
+      ...unset,
+      MEDIA_DIR: 's3://bucket/images',
+      MEDIA_S3_ACCESS_KEY_ID: 'id',
+      MEDIA_S3_SECRET_ACCESS_KEY: 'secret',
+    };
+    const { config, problems } = examineConfig({}, set);
+    expect(problems).toEqual([]);
+    expect(config.media?.dir).toBe('s3://bucket/images');
+  }
+});

@@ -99,15 +99,13 @@ function readParameters(text: string): Parameters {
     set(known, value.join('='));
   }
   if (`${hosts}${given.host}`.includes(',')) {
-    throw new AddressError(
-      'it names several hosts. Name one, such as the address of a proxy or load balancer',
-    );
+    throw new AddressError('it has several hosts. Use one, such as the address of a proxy or load balancer');
   }
   const [isHost, host = '', port = ''] = HOST.exec(hosts) ?? [];
   // A "@" after the host is one of the password: it must appear in no message.
   if (isOfForm === undefined || isHost === undefined || database.includes('@')) {
     throw new AddressError(
-      'it is not of the form postgres://user:password@host:port/database. The characters @, /, ? and % in a password must be percent-encoded',
+      'it does not have the form postgres://user:password@host:port/database. The characters @, /, ? and % in a password must be percent-encoded',
     );
   }
   set('user', user);
@@ -152,11 +150,11 @@ function tlsWays(given: Parameters): Record<string, unknown>[] {
   const root = given.sslrootcert;
   if (mode === 'verify-ca' && (root === undefined || root === 'system')) {
     throw new AddressError(
-      'sslmode=verify-ca needs the parameter "sslrootcert" with the file of the certificate authority. Public authorities give certificates to everybody: use verify-full with them',
+      'sslmode=verify-ca needs the parameter "sslrootcert" with the file of your certificate authority. For a public authority, use verify-full',
     );
   }
   if ((given.sslcert === undefined) !== (given.sslkey === undefined))
-    throw new AddressError('the parameters "sslcert" and "sslkey" need each other. Set both or neither');
+    throw new AddressError('the parameters "sslcert" and "sslkey" belong together. Set both or neither');
   const files = {
     ...(root === undefined || root === 'system' ? {} : { ca: readFile('sslrootcert', root) }),
     ...(given.sslcert === undefined ? {} : { cert: readFile('sslcert', given.sslcert) }),

@@ -225,11 +225,11 @@ function adviceFor(error: unknown, setting: string): string {
   }
   if (state === '3D000') return `Create the database, or correct its name in ${setting}.`;
   if (state === '53300') return 'Raise max_connections of the server, or lower DATABASE_POOL.';
-  if (state.startsWith('57P')) return 'The server starts or stops. Try again in a moment.';
+  if (state.startsWith('57P')) return 'The server is starting or stopping. Try again in a moment.';
   if (/TLS|certificate|SSL|CERT/i.test(`${codeOf(error)} ${messageOf(error)}`)) {
     return `Check sslmode and sslrootcert in ${setting}.`;
   }
-  return `Check that the server runs, and its host and port in ${setting}.`;
+  return `Check that the server is running, and check the host and port in ${setting}.`;
 }
 
 /** Tries one way after the other where the server refuses TLS, or refuses this user without it. */

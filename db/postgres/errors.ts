@@ -11,7 +11,7 @@ export class ConnectionLost extends Error {
     /** The server did not answer in time, so another try would wait as long. */
     readonly isTimeout = false,
   ) {
-    super(isTimeout ? 'the database server did not answer' : 'the connection to the database was lost', {
+    super(isTimeout ? 'the database server did not respond' : 'the connection to the database was lost', {
       cause,
     });
   }

@@ -78,7 +78,7 @@ async function readSchema(connection: Connection, known: number): Promise<number
   }
   if (server.is_unfinished) {
     throw new Error(
-      `The database holds an unfinished move. Run "${tidings} move" again to finish it, or drop the database.`,
+      `The database has an unfinished move. Run "${tidings} move" again to finish it, or drop the database.`,
     );
   }
   const [row] = await connection.unsafe(
@@ -88,7 +88,7 @@ async function readSchema(connection: Connection, known: number): Promise<number
     throw new Error('The database has a table "tidings" without a row. Restore it from a backup.');
   if (row.oldest_compatible > known) {
     throw new Error(
-      `The database was upgraded by a newer Tidings (schema ${row.schema}; this one knows ${known}). Start that version, or a newer one.`,
+      `The database was upgraded by a newer Tidings (schema ${row.schema}; this version supports ${known}). Start that version or a newer one.`,
     );
   }
   return row.schema;

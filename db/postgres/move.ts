@@ -32,7 +32,7 @@ export async function openPostgresSource(url: string): Promise<MoveSource> {
   try {
     await requireSchema(connection, name);
     if (await exists(connection, 'unfinished_move'))
-      throw new MoveError(`${name} holds an unfinished move itself`);
+      throw new MoveError(`${name} is the target of an unfinished move`);
     const activity = await requireNoServer(connection, name);
     await connection.send('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     await connection.send(NO_TIMEOUTS);
@@ -73,7 +73,7 @@ export async function openPostgresTarget(url: string, source: string): Promise<M
     );
     if (begunFor !== source) {
       throw new MoveError(
-        `${name} holds an unfinished move of another database. Drop it, and create an empty one`,
+        `${name} has an unfinished move of another database. Drop the database and create an empty one`,
       );
     }
     return {
@@ -144,16 +144,16 @@ async function begin(connection: Connection, name: string, source: string): Prom
 
 function isNotEmpty(name: string, { name: table }: Table): MoveError {
   return new MoveError(
-    `${name} is not empty: its table "${table}" has rows. Create an empty database, and move to that one`,
+    `${name} is not empty: its table "${table}" has rows. Create an empty database and move to it`,
   );
 }
 
 async function requireSchema(connection: Connection, name: string): Promise<void> {
-  if (!(await exists(connection, 'tidings'))) throw new MoveError(`${name} is not a database of Tidings`);
+  if (!(await exists(connection, 'tidings'))) throw new MoveError(`${name} is not a Tidings database`);
   const [[schema] = []] = await read(connection, 'SELECT schema FROM tidings');
   if (Number(schema) === migrations.length) return;
   throw new MoveError(
-    `${name} has the schema of another version of Tidings (${schema}; this one has ${migrations.length}). Run the move with that version, or upgrade the database first by starting a server of this version on it`,
+    `${name} has the schema of another version of Tidings (${schema}; this one has ${migrations.length}). Run the move with that version, or upgrade the database by starting a server of this version with it`,
   );
 }
 
@@ -189,7 +189,7 @@ async function readActivity(connection: Connection): Promise<string> {
 }
 
 function isInUse(name: string): MoveError {
-  return new MoveError(`A server of Tidings uses ${name}. Stop all servers, and run the move again`);
+  return new MoveError(`A Tidings server uses ${name}. Stop all servers, and run the move again`);
 }
 
 const NO_TIMEOUTS =

@@ -204,8 +204,8 @@ export async function measureDelay(
 
 function reasonAgainst([, position]: State): string {
   return position === null
-    ? 'it is no standby'
-    : 'it is no replica of this database, or did not follow a failover';
+    ? 'it is not a standby'
+    : 'it is not a replica of this database, or it did not follow a failover';
 }
 
 async function readState(storage: Pick<Storage, 'read'>, state: SQL): Promise<State> {

@@ -12,7 +12,7 @@ import {
 import { organizations, partOf } from './organizations.ts';
 
 /** The ids of the providers. */
-const PROVIDER_IDS = ['github', 'linear', 'forgejo'] as const;
+const PROVIDER_IDS = ['github', 'gitlab', 'linear', 'forgejo'] as const;
 
 export const EVENT_TYPES = ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'] as const;
 

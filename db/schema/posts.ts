@@ -147,6 +147,8 @@ export const postVersions = sqliteTable(
     createdAt: text('created_at').notNull(),
     /** Later than `createdAt` when autosaves of one person share a version. */
     updatedAt: text('updated_at').notNull(),
+    /** The next autosave of the person may replace its text. */
+    isAutosave: integer('is_autosave', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     index('post_versions_by_post').on(table.postId, table.createdAt, table.id),

@@ -160,7 +160,7 @@ export const deliveryResults = sqliteTable(
     primaryKey({ columns: [table.deliveryId, table.triggerId] }),
     index('delivery_results_unsettled')
       .on(table.triggerId, table.scope)
-      .where(sql`${table.outcome} in ('queued', 'failed')`),
+      .where(sql`${table.outcome} in ('queued', 'failed', 'waiting')`),
     index('delivery_results_by_expiry').on(table.expiresAt),
     check(
       'delivery_results_outcome',

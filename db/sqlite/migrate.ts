@@ -17,7 +17,8 @@ import m10 from './migrations/0010_hardening.sql' with { type: 'text' };
 import m11 from './migrations/0011_provider_types.sql' with { type: 'text' };
 import m12 from './migrations/0012_processes.sql' with { type: 'text' };
 import m13 from './migrations/0013_editor_and_media.sql' with { type: 'text' };
-import m14 from './migrations/0014_history.sql' with { type: 'text' };
+import m14 from './migrations/0014_version_autosave.sql' with { type: 'text' };
+import m15 from './migrations/0015_history.sql' with { type: 'text' };
 import { inspectDatabase, snapshotInto } from './snapshot.ts';
 
 /**
@@ -40,6 +41,7 @@ export const migrations: readonly string[] = [
   m12,
   m13,
   m14,
+  m15,
 ];
 
 /** Applies the missing migrations: all, or none when one fails. Throws when the file comes from a newer version. */
@@ -55,7 +57,7 @@ export function migrate(sqlite: Sqlite): void {
   const version = readVersion(sqlite);
   if (version > migrations.length) {
     throw new Error(
-      `The database was written by a newer Tidings (schema ${version}; this one knows ${migrations.length}). Start that version, or a newer one.`,
+      `The database was written by a newer Tidings (schema ${version}; this version supports ${migrations.length}). Start that version or a newer one.`,
     );
   }
   if (version === migrations.length) return;
@@ -123,7 +125,7 @@ function copyAndRehearse(sqlite: Sqlite, file: string, schema: number): void {
   } catch (error) {
     throw new Error(
       `the upgrade of the database from schema ${schema} to ${migrations.length} was tried on a copy and failed: ${messageOf(error)}. ` +
-        'The database is as it was: go on with the version of Tidings that you had, and report this',
+        'The database is unchanged. Keep using the old version of Tidings, and report the problem',
       { cause: error },
     );
   } finally {
@@ -151,8 +153,8 @@ function requireSpace(sqlite: Sqlite, file: string, schema: number): void {
   const free = freeBytes(dirname(file));
   if (free === null || free >= needed) return;
   throw new Error(
-    `the upgrade of the database from schema ${schema} to ${migrations.length} needs ${megabytes(needed)} of free disk, and there are ${megabytes(free)}: ` +
-      'make room, or go on with the version of Tidings that you had',
+    `the upgrade of the database from schema ${schema} to ${migrations.length} needs ${megabytes(needed)} of free disk space, but only ${megabytes(free)} are free. ` +
+      'Free up disk space, or keep using the old version of Tidings',
   );
 }
 

@@ -38,7 +38,7 @@ function requireSchema(sqlite: Sqlite, file: string): void {
   throw new MoveError(
     schema > migrations.length
       ? `${file} was written by a newer Tidings. Move it with that version`
-      : `${file} was not written by this version of Tidings. Start the server on it once, which upgrades it, stop it, and run the move again`,
+      : `${file} was not written by this version of Tidings. Start the server with it once to upgrade it, stop the server, and run the move again`,
   );
 }
 
@@ -56,7 +56,7 @@ export function openSqliteTarget(file: string, source: string): MoveTarget {
     const [[begunFor, position] = []] = read(sqlite, 'SELECT source, position FROM unfinished_move');
     if (begunFor !== source) {
       throw new MoveError(
-        `${file} holds an unfinished move of another database. Delete it, or name another folder`,
+        `${file} has an unfinished move of another database. Delete it, or choose another folder`,
       );
     }
     return {

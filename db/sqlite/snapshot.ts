@@ -49,12 +49,7 @@ export function inspectDatabase(file: string) {
     schema: Number(read('PRAGMA user_version')),
     keyFingerprint: Number(read('PRAGMA application_id')),
     tables: JSON.parse(String(read(`SELECT ${countsOf(tableNames(sqlite))}`))) as TableCounts,
-    problem:
-      integrity !== 'ok'
-        ? integrity
-        : orphans > 0
-          ? `${orphans} rows refer to others that are not there`
-          : null,
+    problem: integrity !== 'ok' ? integrity : orphans > 0 ? `${orphans} rows refer to missing rows` : null,
   };
 }
 

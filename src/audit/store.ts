@@ -82,7 +82,7 @@ export async function withdrawAudit(
     .returning({ action: auditEvents.action, targetId: auditEvents.targetId })
     .all();
   afterCommit(tx, () =>
-    log[levelOf(actor)]({ audit: row }, 'Tidings undid the change, because it failed later'),
+    log[levelOf(actor)]({ audit: row }, 'Tidings undid the change because a later step failed'),
   );
 }
 

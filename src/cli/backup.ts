@@ -14,14 +14,14 @@ import { fields, print, type Text } from './output.ts';
 
 // Neither opens the services: a backup must be possible without the key, and a restore without a database.
 
-const EMBEDDED = 'the embedded file, but DATABASE_URL is set. For PostgreSQL, use';
+const EMBEDDED = 'the SQLite database, but DATABASE_URL is set. For PostgreSQL, use';
 
 const FILE = 'A path, or s3://bucket/key (see the BACKUP_S3_… settings of serve)';
 
 export function addBackupCommands(program: Command, context: CliContext): void {
   const backup = program
     .command('backup')
-    .description('Back up the database to one file. The service may run meanwhile.')
+    .description('Back up the database to one file. The server can keep running.')
     .argument('<file>', FILE)
     .option('--force', 'Replace an existing file')
     .option('--with-key', 'Include the secret key. Anyone with the file can then read the secrets.')
@@ -32,7 +32,7 @@ export function addBackupCommands(program: Command, context: CliContext): void {
       const { dataDir, secretKey, s3, database, media } = configOf(context, command);
       if (database !== undefined && !keyOnly) {
         throw new BackupError(
-          `This command backs up ${EMBEDDED} pg_dump or point-in-time recovery (docs/postgresql.md). "${tidings} backup --key-only FILE" writes the secret key, which belongs to the backup`,
+          `This command backs up ${EMBEDDED} pg_dump or point-in-time recovery (docs/postgresql.md). "${tidings} backup --key-only FILE" writes the secret key, which you also need`,
         );
       }
       process.umask(0o077);
@@ -59,9 +59,9 @@ export function addBackupCommands(program: Command, context: CliContext): void {
 
   const restore = program
     .command('restore')
-    .description('Restore a backup into the data folder. Stop the service first.')
+    .description('Restore a backup into the data folder. Stop the server first.')
     .argument('<file>', FILE)
-    .option('--force', 'Replace the existing database, which is kept beside the new one')
+    .option('--force', 'Replace the existing database and keep it beside the new one')
     .option('--new-key', 'Continue without the key of the backup. Every integration then needs a new secret.')
     .action(async (file: string, { force = false, newKey = false }, command: Command) => {
       const { dataDir, secretKey, s3, database, media } = configOf(context, command);
@@ -101,7 +101,7 @@ const KEY_WORDS: Record<Restored['key'], string> = {
   same: 'The data folder has the right secret key.',
   restored: 'The backup included the secret key. It is in secret.key again.',
   other:
-    'The stored secrets cannot be read any more. Give every integration a new one with "integration rotate-secret".',
+    'The stored secrets can no longer be read. Give every integration a new secret with "integration rotate-secret".',
   none: 'The backup has no stored secrets.',
 };
 
@@ -122,8 +122,10 @@ function factsOf({
 }
 
 /** Null for a backup without images. */
-function imagesIn({ stored, missing, place }: Backup['images']): string | null {
+function imagesIn({ stored, missing, unreadable, examples, place }: Backup['images']): string | null {
   if (place !== null) return `not included: they are in ${place}`;
-  if (stored + missing === 0) return null;
-  return missing === 0 ? String(stored) : `${stored}, and ${missing} whose file is missing`;
+  if (stored + missing + unreadable === 0) return null;
+  const left = [missing > 0 && `${missing} missing`, unreadable > 0 && `${unreadable} unreadable`];
+  if (missing + unreadable === 0) return String(stored);
+  return `${stored}; not included: ${left.filter(Boolean).join(', ')} (${examples.join(', ')})`;
 }

@@ -1,12 +1,12 @@
 import type { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
-import { importFormats } from '../posts/import/service.ts';
+import { importFormats } from '../posts/import/records.ts';
 
 /** Advice after the message, by the code of the error. */
 const hints: Readonly<Record<string, string>> = {
   organization_exists: 'Choose another --id.',
   delivery_not_replayable: 'Ask the provider to redeliver it.',
-  service_unreachable: `Start the service ("${tidings} serve"), or set its address with --url.`,
+  service_unreachable: `Start the server ("${tidings} serve"), or set its address with --url.`,
   no_posts: 'Another format? Set --format.',
   unknown_format: `Set --format to ${importFormats.join(', ')}.`,
   undated_version: 'Or set --date for versions without a date.',

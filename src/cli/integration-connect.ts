@@ -37,9 +37,9 @@ export function addConnectCommands(group: Command, context: CliContext): void {
       .description(`Connect ${words.covers}`)
       .requiredOption('--organization <id>', 'Organization')
       .option(
-        `--${one} <${pattern.toLowerCase()}...>`,
+        `--${hasRepositories ? 'repository' : one} <${pattern.toLowerCase()}...>`,
         hasRepositories
-          ? `${many}, as ${pattern} or URL`.replace(/^r/, 'R')
+          ? `${many}, as ${pattern} or URL`.replace(/^./, (first) => first.toUpperCase())
           : `Only these ${many} (default: all public ${many})`,
       )
       .hook('preAction', (given) => requireOptions(provider, given.opts(), given))
@@ -57,7 +57,7 @@ export function addConnectCommands(group: Command, context: CliContext): void {
     }
     command
       .option('--token <token>', api.words.option)
-      .option('--manual', 'Print a URL and a secret to paste, as without a token')
+      .option('--manual', 'Print a URL and a secret to paste, without using a token')
       .option('--list', api.words.list);
     if (api.words.help !== '') note(command, api.words.help);
     examples(
@@ -83,7 +83,9 @@ function requireOptions(provider: Provider, options: ConnectOptions, command: Co
   if (options.token !== undefined) return;
   if (options.list) command.error('error: --list needs --token');
   if (wantsList(provider, options)) {
-    command.error("error: required option '--repository <owner/name...>' not specified");
+    command.error(
+      `error: required option '--repository <${words.place.pattern.toLowerCase()}...>' not specified`,
+    );
   }
   if (!hasRepositories && namesOf(options).length > 0) {
     const { one, many } = words.place;

@@ -163,7 +163,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
 
 const [first] = providers;
 const PLACE = 'OWNER/NAME or URL of a repository, or the key of a team';
-const FORCE = 'Even if the provider does not delete the webhook';
+const FORCE = 'Continue even if the provider does not delete the webhook';
 
 /** With the names of its repositories or, where Tidings manages a webhook, of its teams. */
 function listWithPlaces({ db }: Services, { organization }: { organization?: string }) {

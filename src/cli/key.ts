@@ -53,7 +53,7 @@ export function addKeyCommands(program: Command, context: CliContext): void {
       ]);
       if (warning !== undefined) complain(context.terminal, 'warning', describeKeyWarning(warning));
     });
-  note(create, `Without --permission, the key has ${READ_PERMISSION}, which every read of the API needs.`);
+  note(create, `Without --permission, the key has ${READ_PERMISSION}, which every API request needs.`);
   examples(
     create,
     'key create --organization acme --name "Website, production"',

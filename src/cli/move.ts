@@ -13,7 +13,7 @@ import type { Terminal } from './terminal.ts';
 export function addMoveCommand(program: Command, context: CliContext): void {
   const command = program
     .command('move')
-    .description('Copy the database to PostgreSQL, or back to a data folder. Stop the service first.')
+    .description('Copy the database to PostgreSQL, or back to a data folder. Stop the server first.')
     .requiredOption(
       '--to <target>',
       'postgres:// URL of an empty database; with DATABASE_URL set, an empty folder',
@@ -39,7 +39,7 @@ export function addMoveCommand(program: Command, context: CliContext): void {
     });
   note(
     command,
-    'Compares all rows of both sides at the end, and does not change the source. To continue an interrupted move, run the same command again.',
+    'Compares all rows of both sides at the end and never changes the source. To continue an interrupted move, run the same command again.',
   );
   examples(command, 'move --to postgres://tidings:PASSWORD@db.example.com/tidings?sslmode=verify-full');
 }
@@ -72,13 +72,13 @@ function showProgress(terminal: Terminal) {
 function describe({ from, to, rows, seconds, images }: Moved, secretKey: string | undefined): Text {
   const key =
     secretKey === undefined
-      ? `the text of ${join(dirname(from), 'secret.key')}`
+      ? `the content of ${join(dirname(from), 'secret.key')}`
       : 'the key that you used here';
   const next = to.startsWith('postgres:')
     ? `Next: start every process with DATABASE_URL set to the new database, and SECRET_KEY set to ${key}.`
     : `Next: unset DATABASE_URL, and set DATA_DIR to ${dirname(to)}. Its secret.key holds the key.`;
   return [
-    `Moved ${rows} rows from ${from} to ${to} in ${seconds} s. Both sides are the same.`,
+    `Moved ${rows} rows from ${from} to ${to} in ${seconds} s. Both sides match.`,
     describeImages(images, to),
     next,
     'The source was not changed. Keep it until you trust the target.',

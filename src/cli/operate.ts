@@ -17,8 +17,8 @@ export function addSweepCommand(program: Command, context: CliContext): void {
   const answer = answering(context);
   const command = program
     .command('sweep')
-    .description('Remove expired log entries. The service does so every five minutes.')
-    .option('--as-of <time>', 'Remove what expires by this time, ISO 8601 (default: now)', isoTime)
+    .description('Remove expired log entries. The server does this every five minutes.')
+    .option('--as-of <time>', 'Remove rows that expire by this time, in ISO 8601 (default: now)', isoTime)
     .option('--dry-run', 'Count, but remove nothing')
     .action(
       answer(
@@ -39,7 +39,7 @@ const MAX_WIDTH = 400;
 export function addDoctorCommand(program: Command, { terminal, environment }: CliContext): void {
   const command = program
     .command('doctor')
-    .description('Check the configuration, the database and the running server')
+    .description('Check the settings, the database and the running server')
     .option('--offline', 'Send no requests to providers')
     .option('--full', 'Also check every index of the database, which takes longer')
     .option('--key <key>', 'An API key that should work, to check that Unkey verifies it');
@@ -53,7 +53,7 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Cl
       if (!report.ok) throw new WorkFailed();
     },
   );
-  note(command, 'The doctor changes nothing. It exits with 1 if a check fails, and with 0 on warnings.');
+  note(command, 'Changes nothing. Exits with 1 if a check fails, and with 0 on warnings.');
   examples(command, 'doctor', 'doctor --full', 'doctor --offline --json');
 }
 
@@ -81,7 +81,7 @@ async function checkHealth({ host, port }: { host: string; port: number }) {
       const isLate = cause.name === 'AbortError' || cause.name === 'TimeoutError';
       const reason = isLate ? `no response within ${TIMEOUT_MS / 1000} s` : cause.message;
       const isRefused = cause.code === 'ECONNREFUSED';
-      throw new AppError(503, `${url}: ${isRefused ? 'nothing listens there' : reason}`, { cause });
+      throw new AppError(503, `${url}: ${isRefused ? 'the connection was refused' : reason}`, { cause });
     })
     .finally(() => request.destroy());
   if (statusCode !== 200) throw new AppError(503, `${url} answered ${statusCode}, not 200`);
@@ -91,9 +91,9 @@ async function checkHealth({ host, port }: { host: string; port: number }) {
 export function addHealthcheckCommand(program: Command, context: CliContext): void {
   const command = program
     .command('healthcheck')
-    .description('Check that the service responds within a second. Exits with 1 if it does not.')
-    .option(settings.HOST.flag, `Address of the service (default: ${settings.HOST.default}) [HOST]`)
-    .option(settings.PORT.flag, `Port of the service (default: ${settings.PORT.default}) [PORT]`)
+    .description('Check that the server responds within a second. Exits with 1 if it does not.')
+    .option(settings.HOST.flag, `Address of the server (default: ${settings.HOST.default}) [HOST]`)
+    .option(settings.PORT.flag, `Port of the server (default: ${settings.PORT.default}) [PORT]`)
     .action(async (_options: object, command: Command) => {
       const health = await checkHealth(readConfig(flagsOf(command), context.environment));
       print(context.terminal, command, health, ({ url }) => `${url} responds.`);

@@ -71,7 +71,7 @@ export function addPublishCommands(group: Command, context: CliContext): void {
   );
   examples(unpublishing, 'post unpublish post_…');
   const deleting = command('delete', 'Move a post to the trash, where it stays for 30 days')
-    .option('--for-good', 'Delete it for good, also from the trash')
+    .option('--for-good', 'Delete the post for good, even if it is in the trash')
     .action(
       answer(
         async (services, id: string, { forGood }: { forGood?: true }) => {

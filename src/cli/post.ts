@@ -7,7 +7,8 @@ import { escapeControls } from '../lib/text.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import type { SourceFile } from '../posts/import/files.ts';
-import { type ImportResult, importFile, importFormats, MAX_FILE_BYTES } from '../posts/import/service.ts';
+import { importFormats } from '../posts/import/records.ts';
+import { type ImportResult, importFile, MAX_FILE_BYTES } from '../posts/import/service.ts';
 import { contentTypes, type PageSelection, postStatuses } from '../posts/model.ts';
 import { findSchedule } from '../posts/schedule-store.ts';
 import { editPost } from '../posts/service.ts';
@@ -192,7 +193,7 @@ function addSuggestionCommands(posts: Command, context: CliContext): void {
 
 const IMPORT_HELP = `A record needs a title and a text: markdown, or content for plain text. It can also have id, contentType, status, sourceMetadata, createdAt and updatedAt.
 
-A record without an id gets one from the organization, the source and its title or version. Importing the same file again updates its posts. Tidings replaces an id that another organization has, by the same new id at each import.`;
+A record without an id gets one from the organization, the source and its title or version. Importing the same file again updates its posts. If another organization has the id of a record, Tidings derives a new one, the same at each import.`;
 
 /** Imports each file, or none of its posts. */
 async function importFiles(
@@ -260,7 +261,7 @@ async function readSource(path: string): Promise<SourceFile> {
   const file = Bun.file(path);
   if (!(await file.exists())) throw new AppError(400, `${path}: no such file`);
   if (file.size > MAX_FILE_BYTES) {
-    throw new AppError(400, `${path}: has ${file.size} bytes. An import takes ${MAX_FILE_BYTES} at most.`);
+    throw new AppError(400, `${path}: has ${file.size} bytes. The limit is ${MAX_FILE_BYTES}.`);
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.bytes());

@@ -49,7 +49,7 @@ export function buildProgram(context: CliContext): Command {
     .exitOverride();
   examples(program, 'serve --demo', 'organization create --name "Acme" --id acme', 'help key create');
 
-  program.commandsGroup('Service:');
+  program.commandsGroup('Server:');
   addServeCommand(program, context);
   addDoctorCommand(program, context);
   addHealthcheckCommand(program, context);

@@ -22,7 +22,7 @@ interface SendOptions {
 }
 
 export function addSendCommand(program: Command, context: CliContext): void {
-  const group = program.command('send').description('Send a signed test delivery to the running service');
+  const group = program.command('send').description('Send a signed test delivery to the running server');
   const lineOf = ({ id, exampleEvent }: Provider) => `send ${id} ${exampleEvent} --integration int_…`;
   examples(group, ...providers.map(lineOf));
   for (const provider of providers) {
@@ -37,7 +37,7 @@ export function addSendCommand(program: Command, context: CliContext): void {
       .option('--action <action>', 'Action of the sample, such as edited')
       .option('--twice', 'Send the same delivery twice')
       .option('--bad-signature', 'Sign with a wrong secret')
-      .option('--url <url>', 'Address of the service (default: PUBLIC_URL, or http://localhost:PORT)')
+      .option('--url <url>', 'Address of the server (default: PUBLIC_URL, or http://localhost:PORT)')
       .action(async (event: string, options: SendOptions, command: Command) => {
         const sent = await withServices(context, command, (services) =>
           send(services, provider.id, event, options),
@@ -48,7 +48,7 @@ export function addSendCommand(program: Command, context: CliContext): void {
         if (refused !== undefined && !options.badSignature) {
           throw new AppError(
             refused.status,
-            `The service refused the delivery with status ${refused.status}.`,
+            `The server rejected the delivery with status ${refused.status}.`,
           );
         }
       });

@@ -13,10 +13,13 @@ import { examples } from './help.ts';
 const EXIT_MS = 9_500;
 
 export function addServeCommand(program: Command, context: CliContext): void {
-  const command = program.command('serve').description('Run the service');
+  const command = program.command('serve').description('Run the server');
   addSettings(command)
-    .option('--demo', 'Fill an empty database with a demo organization, and print what to try')
-    .option('--new-database', 'Start with an empty database although a key or backups of another one exist')
+    .option('--demo', 'Fill an empty database with a demo organization, and print commands to try')
+    .option(
+      '--new-database',
+      'Start with an empty database, even if a key or backups of an earlier one exist',
+    )
     .action(async ({ demo, newDatabase }: { demo?: true; newDatabase?: true }) => {
       const config = readConfig(flagsOf(command), context.environment);
       const services = await openServices(config, 'server', { newDatabase });
@@ -42,7 +45,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
         services.log.info({ signal }, 'stopping');
         // A database that does not answer can hold up each step. All that was acknowledged is on the disk.
         exit = setTimeout(() => {
-          services.log.warn('ended without waiting for the database any longer');
+          services.log.warn('stopped without waiting for the database');
           process.exit(0);
         }, EXIT_MS);
         await server.stop();

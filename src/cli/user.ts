@@ -102,7 +102,7 @@ export function addUserCommands(program: Command, context: CliContext): void {
   examples(remove, 'user delete ben@acme.example');
 }
 
-const force = ['--force', 'Even if it is the last owner of an organization'] as const;
+const force = ['--force', 'Continue even for the last owner of an organization'] as const;
 
 async function createLink(services: Services, { email: address }: { email: string }) {
   const { user, path } = await createPasswordLink(services, address);
@@ -118,6 +118,6 @@ function row({ email, disabledAt, createdAt, organizations }: Account): Cell[] {
 function describeLink({ id, email, url }: Awaited<ReturnType<typeof createLink>>): Text {
   return [
     fields({ User: id, Email: email, Link: url }),
-    'Send the link to the person. It works once and expires in 24 hours. The service must be running.',
+    'Send the link to the person. It works once and expires in 24 hours. The server must be running.',
   ];
 }

@@ -5,6 +5,7 @@ import { AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { countDraftsToReview, countSuggestions } from '../posts/list-store.ts';
 import { findProgress } from '../triggers/progress-store.ts';
+import { countFailedRuns } from '../triggers/queue-store.ts';
 import type { Guard } from '../users/guard.ts';
 import {
   BROWSER_MS,
@@ -155,10 +156,11 @@ async function frameOf(visit: Visit): Promise<Frame | null> {
   if (!('organization' in visit)) return null;
   const member = visit as MemberVisit;
   const { deps, organization, memberships, request, url } = member;
-  const [drafts, suggestions, progress] = await deps.db.read((tx) =>
+  const [drafts, suggestions, failedRuns, progress] = await deps.db.read((tx) =>
     Promise.all([
       countDraftsToReview(tx, organization.id),
       countSuggestions(tx, organization.id),
+      countFailedRuns(tx, organization.id),
       findProgress(tx, organization.id),
     ]),
   );
@@ -167,6 +169,7 @@ async function frameOf(visit: Visit): Promise<Frame | null> {
     mayCreateOrganization: mayCreateOrganization(deps.organizationCreation, memberships),
     drafts,
     suggestions,
+    failedRuns,
     // Keys do not count: Unkey may have them, and every page would have to ask it.
     hasUnfinishedSteps: Object.values(progress).includes(false),
     // The address of a form may have no page.
@@ -196,10 +199,20 @@ function writeNotice({ done = '', undo }: Redirect): string {
   return undo === undefined ? text : `${text}\n${undo}`;
 }
 
+/**
+ * What "Undo" may do. Over plain http, others can set cookies, and it must not become the button of any other form; each
+ * of these can be taken back.
+ */
+const UNDO = [
+  /^\/dashboard\/[\w-]+\/posts\/~\/trash\/restore\?ids=[\w-]+(?:\.[\w-]+)*$/,
+  /^\/dashboard\/[\w-]+\/posts\/[\w-]+\/versions\/[\w-]+\/restore$/,
+  /^\/dashboard\/[\w-]+\/posts\/[\w-]+\/schedule\/cancel$/,
+];
+
 function readNotice(cookie: string | null): Notice | null {
   if (cookie === null || cookie === '') return null;
   const [text = '', undo = ''] = cookie.split('\n');
-  return { text, undo: undo.startsWith('/dashboard/') ? undo : null };
+  return { text, undo: UNDO.some((path) => path.test(undo)) ? undo : null };
 }
 
 /** Browsers take a `__Host-` cookie from this host over https alone, never from a subdomain or over http. */

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import { asset as assetResponse } from '../http/respond.ts';
+import { assets } from '../look/assets.ts';
 import { createGuard } from '../users/guard.ts';
 import { createHandler } from './handle.ts';
 import type { DashboardDeps, Page } from './page.ts';
@@ -8,7 +9,7 @@ import { deliveryLogPages } from './pages/deliveries/list.tsx';
 import { deliveryPages } from './pages/deliveries/one.tsx';
 import { explorerPages } from './pages/explorer/page.tsx';
 import { historyPages } from './pages/history/one.tsx';
-import { importPages } from './pages/history/start.tsx';
+import { historyStartPages } from './pages/history/start.tsx';
 import { changePages } from './pages/integrations/changes.tsx';
 import { checkPages } from './pages/integrations/check.tsx';
 import { connectPages } from './pages/integrations/connect.tsx';
@@ -23,6 +24,7 @@ import { imageListPages } from './pages/media/list.tsx';
 import { imagePages } from './pages/media/one.tsx';
 import { autosavePages } from './pages/posts/autosave.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
+import { importPages } from './pages/posts/import.tsx';
 import { listPages } from './pages/posts/list.tsx';
 import { selectionPages } from './pages/posts/selection.tsx';
 import { suggestionPages } from './pages/posts/suggestion.tsx';
@@ -35,7 +37,6 @@ import { organizationPages } from './pages/settings/organization.tsx';
 import { signInPages } from './pages/sign-in.tsx';
 import { startPages } from './pages/start.tsx';
 import { triggers } from './pages/triggers/create.tsx';
-import { assets } from './view/assets.ts';
 
 export const pages: readonly Page[] = [
   ...signInPages,
@@ -45,6 +46,7 @@ export const pages: readonly Page[] = [
   ...startPages,
   ...listPages,
   ...selectionPages,
+  ...importPages,
   ...editorPages,
   ...autosavePages,
   ...suggestionPages,
@@ -55,7 +57,7 @@ export const pages: readonly Page[] = [
   ...deliveryLogPages,
   ...deliveryPages,
   ...integrationListPages,
-  ...importPages,
+  ...historyStartPages,
   ...historyPages,
   ...connectPages,
   ...integrationPages,

@@ -9,7 +9,7 @@ export type { Delivery };
 export const DEDUP_WINDOW_MS = DAY_MS;
 
 /** Why a duplicate is not processed again. */
-export const DUPLICATE_REASON = 'The same delivery id was taken less than 24 hours ago';
+export const DUPLICATE_REASON = 'The same delivery id was accepted less than 24 hours ago';
 
 export type DeliveryStatus = Delivery['status'];
 export const deliveryStatuses = ['processed', 'ignored', 'duplicate', 'rejected', 'failed'] as const;

@@ -82,13 +82,13 @@ function charge(memory: Memory, value: unknown): void {
 function textOf(value: unknown): string {
   const parts: unknown[] = [toValue(value)].flat(Number.POSITIVE_INFINITY);
   if (parts.some((part) => part !== null && typeof part === 'object'))
-    throw new Error('an object is not a text: name one of its parts');
+    throw new Error("an object can't be written; choose one of its properties");
   return parts.join('');
 }
 
 /** One line of at most `length` characters, with `…` after the last whole word when there is more. */
 function cutAtWord(value: string, length: number): string {
-  if (!(length >= 1)) throw new Error('cut needs a number of characters, as in cut: 120');
+  if (!(length >= 1)) throw new Error('cut needs a number of characters, such as cut: 120');
   const line = cutLine(value, length);
   const whole = cutLine(value, Number.MAX_SAFE_INTEGER);
   if (line === whole || whole[line.length - 1] === ' ') return line;
@@ -137,7 +137,7 @@ const directives: Record<string, (time: Date) => string> = {
  * such as `now`.
  */
 function formatDate(value: unknown, format: unknown): unknown {
-  if (typeof format !== 'string') throw new Error('date needs a format, as in date: "%B %-d, %Y"');
+  if (typeof format !== 'string') throw new Error('date needs a format, such as date: "%B %-d, %Y"');
   const time = parseTime(textOf(value));
   if (time === null) return value;
   return format.replaceAll(/%([-_0^]?)([a-zA-Z%])/g, (whole, flag: string, letter: string) => {
@@ -178,7 +178,7 @@ Tokenizer.prototype.readGroupOrRange = function () {
     const from = Number(yield evalTokenValue(lhs, context));
     const to = Number(yield evalTokenValue(rhs, context));
     if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) {
-      throw new Error('a range goes from one whole number to another, as in (1..3)');
+      throw new Error('a range needs two whole numbers, such as (1..3)');
     }
     const length = Math.max(to - from + 1, 0);
     context.memoryLimit.use(length);

@@ -43,7 +43,7 @@ export function renderTitle(source: string, variables: Record<string, unknown>):
   const title = cutLine(cleanText(renderTemplate('title', source, variables)), MAX_TITLE);
   if (title !== '') return title;
   throw new TemplateError(
-    'title template: the title comes out empty; add words of your own, or | default: with something that is never empty',
+    'title template: the title is empty; add fixed text, or a fallback with | default:',
   );
 }
 
@@ -58,7 +58,7 @@ export function renderBody(source: string, variables: Record<string, unknown>): 
  */
 export function checkTemplate(name: string, source: string, known: Record<string, unknown>): void {
   if (source.trim() === '')
-    throw new TemplateError(`${name} template: it is empty; leave it out for the built-in one`);
+    throw new TemplateError(`${name} template: it is empty; omit it to use the built-in one`);
   explained(name, source, () => {
     const templates = liquid.parse(source);
     const assigned = Object.keys(liquid.analyzeSync(templates).locals).map((local) => [local, null]);
@@ -108,7 +108,7 @@ function findUnknown(variable: Variable, known: Record<string, unknown>): string
           ? Object.keys(value)
           : ['size'];
       const there = parts.map((part) => path + part).join(', ');
-      return `there is no variable ${variable}. There is ${cutLine(there, 300)}.`;
+      return `there is no variable ${variable}. Choose from: ${cutLine(there, 300)}.`;
     }
     path += `${segment}.`;
   }
@@ -117,13 +117,19 @@ function findUnknown(variable: Variable, known: Record<string, unknown>): string
 
 /** Sentences for messages of LiquidJS that name no remedy. */
 const explanations: Record<string, string> = {
-  'parse length limit exceeded': 'it has more than 20,000 characters: make it shorter',
-  'template render limit exceeded':
-    'it takes longer than 500 milliseconds: loop over fewer things, or use fewer filters',
-  'memory alloc limit exceeded':
-    'it makes too much text on the way: loop over fewer things, or use fewer filters',
-  'Maximum call stack size exceeded.': 'it is nested too deeply: take it apart with assign',
+  'parse length limit exceeded': 'it has more than 20,000 characters; shorten it',
+  'template render limit exceeded': 'it takes longer than 500 milliseconds; use fewer loops or filters',
+  'memory alloc limit exceeded': 'it uses too much memory; use fewer loops or filters',
+  'Maximum call stack size exceeded.': 'it is nested too deeply; split it with assign',
 };
+
+/** Filters that begin like the given name; there are too many to list them all. */
+function suggestFilters(name: string): string {
+  const similar = Object.keys(liquid.filters).filter((each) => each.startsWith(name.slice(0, 2)));
+  return similar.length === 0
+    ? 'liquidjs.com/filters lists the filters'
+    : `similar filters: ${similar.sort().join(', ')}`;
+}
 
 /** Runs `work`, whatever it throws becoming a `TemplateError`. */
 function explained<Result>(name: string, source: string, work: () => Result): Result {
@@ -136,9 +142,8 @@ function explained<Result>(name: string, source: string, work: () => Result): Re
       /, line:\d+, col:\d+$/,
       '',
     );
-    const unknown = /^undefined filter/.test(said)
-      ? `; there are ${Object.keys(liquid.filters).sort().join(', ')}`
-      : '';
+    const [, filter] = /^undefined filter: (\w+)/.exec(said) ?? [];
+    const unknown = filter === undefined ? '' : `; ${suggestFilters(filter)}`;
     const token = LiquidError.is(error) && error.token.input === source ? error.token : null;
     const [line, column] = token?.getPosition() ?? [];
     const place = line === undefined || column === undefined ? undefined : { line, column };

@@ -34,12 +34,12 @@ export interface Composer {
 
 const failures = {
   draft: {
-    stopping: 'The draft was not made: the service is stopping',
-    failed: 'The draft could not be made',
-    slow: 'The draft took more than 2 s to make; simplify its template',
+    stopping: 'The draft was not written: the server is stopping',
+    failed: 'The draft could not be written',
+    slow: 'The draft took more than 2 s to write. Simplify its template',
   },
   text: {
-    stopping: 'The text was not rendered: the service is stopping',
+    stopping: 'The text was not rendered: the server is stopping',
     failed: 'The text could not be rendered',
     slow: 'The text took more than 2 s to render',
   },
@@ -140,7 +140,7 @@ function startThread(main: URL): { worker: Worker; ready: Promise<unknown> } {
   try {
     while (probes.length < THREAD_DESCRIPTORS) probes.push(openSync(process.execPath, 'r'));
   } catch (cause) {
-    throw new AppError(503, 'The draft could not be made: out of file descriptors', { cause });
+    throw new AppError(503, 'The draft could not be written: out of file descriptors', { cause });
   } finally {
     for (const probe of probes) closeSync(probe);
   }

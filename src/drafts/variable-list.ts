@@ -19,11 +19,11 @@ const ofChange = {
   text: 'The change in one line, as plain text',
   scope: 'The scope of a Conventional Commit',
   group: 'The name of its group',
-  isBreaking: 'Whether it breaks something',
-  breakingNote: 'What it breaks, in one line',
+  isBreaking: 'True for a breaking change',
+  breakingNote: 'The breaking change, in one line',
   references: 'Its pull requests, issues and commits, each with label and url',
   authors: 'Its authors',
-  line: 'All of it, as a line of Markdown',
+  line: 'The whole change, as a line of Markdown',
 };
 
 const descriptions: Readonly<Record<string, string>> = {
@@ -32,13 +32,13 @@ const descriptions: Readonly<Record<string, string>> = {
   'repository.name': 'Name of the repository',
   'repository.url': 'Address of the repository',
   branch: 'Branch of the draft',
-  isDefaultBranch: 'Whether that is the default branch',
+  isDefaultBranch: 'True if the branch is the default branch',
   'release.name': 'Name of the release, or its tag',
-  'release.isNamed': 'Whether the name differs from the tag',
+  'release.isNamed': 'True if the name differs from the tag',
   'release.tag': 'Tag of the release',
   'release.version': 'Version in the tag',
   'release.notes': 'Release notes, in Markdown',
-  'release.isPrerelease': 'Whether it is a pre-release',
+  'release.isPrerelease': 'True for a pre-release',
   'release.author': 'Author of the release',
   'release.url': 'Page of the release',
   'release.publishedAt': 'Time of the release; format it with date',
@@ -49,7 +49,7 @@ const descriptions: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.entries(ofChange).map(([name, text]) => [`change.${name}`, text])),
   omitted: 'Number of changes that do not fit into a post',
   highlights: 'The five changes that matter most',
-  moreCount: 'Number of changes beside the highlights',
+  moreCount: 'Number of changes that are not highlights',
   authors: 'Everybody who worked on the changes',
   summary: 'First paragraph of the notes, the project or the update, as plain text',
   'team.id': 'ID of the team',
@@ -58,7 +58,7 @@ const descriptions: Readonly<Record<string, string>> = {
   'project.id': 'ID of the project',
   'project.name': 'Name of the project',
   'project.summary': 'Summary of the project, in Markdown',
-  'project.author': 'Who completed the project',
+  'project.author': 'Person who completed the project',
   'project.url': 'Page of the project',
   'update.about.kind': 'Project or initiative',
   'update.about.id': 'ID of the project or initiative',
@@ -69,7 +69,7 @@ const descriptions: Readonly<Record<string, string>> = {
   'update.author': 'Author of the update',
   'update.url': 'Page of the update',
   compareUrl: 'Page of all changes since the last release',
-  url: 'Where readers read on',
+  url: 'Link to more',
 };
 
 /** The name of an element in a loop over a list. */

@@ -67,7 +67,9 @@ function safe(markdown: string | null | undefined): string | null {
 function repositoryOf(material: Material) {
   const { repository } = material;
   if (repository === null) return null;
-  const [owner = '', name = ''] = repository.split('/');
+  // An owner may be a group in another: `group/subgroup/name`.
+  const slash = repository.lastIndexOf('/');
+  const [owner, name] = [repository.slice(0, slash), repository.slice(slash + 1)];
   return { fullName: repository, owner, name, url: repositoryUrl(material) };
 }
 

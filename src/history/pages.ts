@@ -6,7 +6,7 @@ import { ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import { eventOf, MalformedPayload, type Payload, parseEvent } from '../providers/provider.ts';
 import type { PageOf, ReadDelivery } from '../providers/reader.ts';
-import { queueImages } from '../triggers/images.ts';
+import { imageOwner, queueImages } from '../triggers/images.ts';
 import { kinds } from '../triggers/kinds/index.ts';
 import { listArrivals, recordArrival, recordMatch } from '../triggers/queue-store.ts';
 import {
@@ -44,6 +44,7 @@ async function readReleases(deps: Deps, reading: Reading, history: History, curs
   const { since, publish } = history;
   const isRecent = ({ occurredAt }: Event) => since === null || occurredAt >= since;
   const now = deps.clock.now();
+  const images = imageOwner(deps, { ...integration, integrationType: integration.type });
   await writePage(deps, history, async (tx) => {
     const identity = { providerId: remote.providerId, fullName: remote.fullName };
     await learnRepository(tx, repository.id, identity);
@@ -58,10 +59,7 @@ async function readReleases(deps: Deps, reading: Reading, history: History, curs
     for (const { event, isNews } of chosen) {
       if (event.type !== 'release') continue;
       const isKnown = arrived.get(`release ${event.key}`)?.isMatch === true;
-      if (deps.media.files !== null && (isNews || !isKnown)) {
-        const { id: integrationId, organizationId } = integration;
-        await queueImages(tx, { integrationId, organizationId }, event, now);
-      }
+      if (images !== null && (isNews || !isKnown)) await queueImages(tx, images, integration.id, event, now);
       // A post exists, or a person deleted it.
       if (isKnown) continue;
       added.push(event);

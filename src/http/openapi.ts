@@ -9,7 +9,7 @@ const OPENAPI_VERSION = '3.1.1';
 
 /** The body of every error (section 7 of the spec). */
 export const ErrorBody = Type.Object(
-  { error: Type.String({ description: 'The cause in plain words.' }) },
+  { error: Type.String({ description: 'The cause, as a sentence or a code.' }) },
   {
     additionalProperties: false,
     description: 'The body of every error.',
@@ -99,7 +99,7 @@ export function refusals(badRequest: string): Record<number, ResponseDocumentati
       ['Missing API key', 'INVALID_KEY'],
       bearerChallenge,
     ),
-    403: refusal('The key may not read, or belongs to another organization.', [
+    403: refusal('The key lacks the permission `api.read` or belongs to another organization.', [
       'Forbidden',
       'Forbidden: organization access denied',
     ]),
@@ -108,7 +108,9 @@ export function refusals(badRequest: string): Record<number, ResponseDocumentati
       ['RATE_LIMITED', 'USAGE_EXCEEDED'],
       limitHeaders,
     ),
-    500: internalError('Tidings failed. Find the cause in the log by the `X-Request-Id` of the response.'),
+    500: internalError(
+      'Tidings failed. To find the cause, search the log for the `X-Request-Id` of the response.',
+    ),
     503: refusal(
       'Keys or posts are not available right now. Retry after 1, 2 and 4 seconds.',
       ['Authentication service unavailable', 'The database is busy', 'The database is not available'],
@@ -137,12 +139,19 @@ export const webhookRefusals: Record<number, ResponseDocumentation> = {
   408: refusal('The body took more than 15 seconds to arrive.', ['Upload timed out']),
   413: refusal('The body has more than 25 MiB.', ['Payload too large']),
   500: internalError('Tidings failed and did not claim the delivery id. It processes a redelivery.'),
-  503: refusal(
+  503: unavailable(
     'Too many unfinished uploads, or the database is not available. Retry after `Retry-After` seconds.',
     ['Too many uploads', 'The database is busy', 'The database is not available'],
-    { 'Retry-After': always('Seconds to wait.', wholeNumber), 'X-Request-Id': header(requestId) },
   ),
 };
+
+/** 503 with `Retry-After`. */
+export function unavailable(description: string, errors: string[]): ResponseDocumentation {
+  return refusal(description, errors, {
+    'Retry-After': always('Seconds to wait.', wholeNumber),
+    'X-Request-Id': header(requestId),
+  });
+}
 
 function internalError(description: string): ResponseDocumentation {
   return refusal(description, ['Internal server error'], { 'X-Request-Id': always(requestId) });

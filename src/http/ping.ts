@@ -11,6 +11,6 @@ export const ping = new Elysia({ name: 'ping' }).get('/ping', () => plainText('p
     summary: 'Health check',
     description: 'Returns `pong` while the process runs. Needs no key.',
     security: [],
-    responses: { 200: Type.Literal('pong', { description: 'The service is up.' }) },
+    responses: { 200: Type.Literal('pong', { description: 'The server is up.' }) },
   }),
 });

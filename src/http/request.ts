@@ -198,7 +198,7 @@ export function createUploadBudget({ registry }: Pick<Metrics, 'registry'>): Upl
   const budget = new UploadBudget(MAX_UNVERIFIED_BYTES);
   registry.gauge(
     'tidings_unverified_upload_bytes',
-    'Bytes of unfinished uploads whose sender is not verified yet. At 64 MiB the largest is refused with 503.',
+    'Bytes of unfinished uploads from unverified senders. At 64 MiB, the largest gets 503.',
     () => budget.bytes,
   );
   return budget;

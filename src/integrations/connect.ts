@@ -1,12 +1,11 @@
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
-import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from '../providers/api.ts';
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { insertHooks } from './hook-store.ts';
 import { getAdministrable, makeOrUndo, newHook, urlOf } from './hooks.ts';
-import { type ConnectedPlace, MAX_PLACES, placeName, RepositoryName, recordChange } from './model.ts';
+import { type ConnectedPlace, MAX_PLACES, placeName, recordChange, requireRepositoryName } from './model.ts';
 import { IntegrationProblem } from './problems.ts';
 import {
   deleteIntegration,
@@ -165,7 +164,7 @@ export async function connectIntegration(
 ) {
   const names = [given].flat().map((text) => placeName(deps, type, text));
   const distinct = [...new Map(names.map((name) => [name.toLowerCase(), name])).values()];
-  for (const repository of distinct) requireValid(RepositoryName, { repository });
+  for (const repository of distinct) requireRepositoryName(type, repository);
   requireCount(distinct.length, MAX_PLACES);
   const [only, ...others] = distinct;
   if (only !== undefined && others.length === 0 && !isOnly) {

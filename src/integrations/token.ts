@@ -1,12 +1,24 @@
 import type { Deps } from '../deps.ts';
-import { ALL_PUBLIC_TEAMS, MAX_TOKEN_LENGTH, type Place, type ProviderApi } from '../providers/api.ts';
-import { providerOf } from '../providers/index.ts';
+import {
+  ALL_PUBLIC_TEAMS,
+  ATTACHMENTS,
+  MAX_TOKEN_LENGTH,
+  type Place,
+  type ProviderApi,
+} from '../providers/api.ts';
+import { imagePlaceAt, providerOf } from '../providers/index.ts';
 import type { RepositoryReader } from '../providers/reader.ts';
 import { getWithHooks, type Hook, insertHooks, listHooks, updateHook } from './hook-store.ts';
 import { getAdministrable, type HookWork, makeAndPing, newHook, urlOf } from './hooks.ts';
 import { type ConnectedPlace, type Integration, recordChange } from './model.ts';
 import { changeFailed, IntegrationProblem } from './problems.ts';
-import { findSealedIntegration, learnRepository, openOrNull, updateIntegration } from './store.ts';
+import {
+  findSealedIntegration,
+  getIntegration,
+  learnRepository,
+  openOrNull,
+  updateIntegration,
+} from './store.ts';
 
 type ApiNeeds = Pick<Deps, 'db' | 'secrets' | 'openProviderApi'>;
 
@@ -44,19 +56,30 @@ export async function openReaderOf(
   return openReader(type, token, signal);
 }
 
-/** Headers for images of an integration's provider, with its token. None without a token that can be decrypted. */
+/**
+ * Headers for each request that downloads the image at `address`. Sends the token only if the image is an attachment, or
+ * in a repository of the integration, and on redirects only within that place. No headers without a token that can be
+ * decrypted.
+ */
 export async function imageAccess(
-  { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
-  providerUrls: Readonly<Record<string, string>>,
+  deps: Pick<Deps, 'db' | 'secrets' | 'providerUrls'>,
   integrationId: string,
+  address: string,
 ): Promise<(url: URL) => Record<string, string>> {
-  const found = await db.read((tx) => findSealedIntegration(tx, integrationId));
-  const sealed = found?.token ?? null;
+  const { db, secrets } = deps;
+  const { type, repositories, sealed } = await db.read(async (tx) => ({
+    ...(await getIntegration(tx, integrationId)),
+    sealed: (await findSealedIntegration(tx, integrationId))?.token ?? null,
+  }));
   const token = sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(integrationId)));
-  const api = found && providerOf(found.type).api;
-  const baseUrl = providerUrls[found?.type ?? ''];
-  if (token === null || !api || baseUrl === undefined) return () => ({});
-  return (url) => api.imageAccess(url, baseUrl, token) ?? {};
+  const { api } = providerOf(type);
+  const url = URL.parse(address);
+  if (token === null || api === null || url === null) return () => ({});
+  const placeOf = imagePlaceAt(type, deps);
+  const place = placeOf(url);
+  const isOwn =
+    place === ATTACHMENTS || repositories.some(({ fullName }) => fullName.toLowerCase() === place);
+  return (hop) => (isOwn && placeOf(hop) === place ? { authorization: api.authorization(token) } : {});
 }
 
 /** Throws `IntegrationProblem` `no_token`. */

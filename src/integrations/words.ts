@@ -14,19 +14,19 @@ const problems = {
   invalid_token:
     'The token must be 1 to {maxLength} characters without spaces. Paste it as the provider showed it.',
   no_places: 'Name at least one {place}, as {pattern}.',
-  too_many_places: 'At most {max} can be connected at once, not {count}.',
+  too_many_places: 'You can connect at most {max} at once, not {count}. Choose fewer.',
   no_api: 'Tidings cannot manage webhooks at {type}. Set them up there by hand.',
-  no_token: 'Integration {integrationId} has no {type} token that Tidings can read.',
+  no_token: 'Integration {integrationId} has no usable {type} token.',
   place_connected: 'Integration {integrationId} already has {place}.',
   place_added_before: 'Integration {integrationId} already has {place}.',
-  last_place: '{place} is the only place of integration {integrationId}. Disconnect the integration instead',
-  integration_full: 'An integration holds at most {max}. Connect another one.',
+  last_place: 'Integration {integrationId} has only {place}. Disconnect the integration instead',
+  integration_full: 'An integration has at most {max} repositories or teams. Connect another integration.',
   manual_places: 'This webhook was set up by hand. Choose its {places} at {type}.',
   name_reused:
-    '{type} has another repository under the name {place} now. Remove it from the integration and add it again.',
+    'At {type}, {place} is now a different repository. Remove it from the integration and add it again.',
   rotation_in_progress:
-    'The webhooks of {integrationId} are being changed, or a process ended while it changed them. Wait two minutes, then try again.',
-  disconnected_meanwhile: '{place} was disconnected meanwhile. Its webhook was deleted again.',
+    'Another change of the webhooks of {integrationId} is in progress, or was interrupted. Wait two minutes, then try again.',
+  disconnected_meanwhile: '{place} was disconnected in the meantime, so Tidings deleted its webhook.',
   no_delivery_list: '{type} does not list its deliveries.',
 } as const;
 
@@ -53,36 +53,36 @@ const differences = {
 /** Results of the integration doctor. */
 const findings = {
   enabled: 'The integration accepts deliveries',
-  disabled: 'The integration is disabled: deliveries are refused with 403',
+  disabled: 'The integration is disabled: Tidings rejects deliveries with 403',
   reachable: '{url} responds',
   local_address: '{url} responds, but only this machine or network can reach it',
   needs_https: '{url} responds, but {type} delivers only over https',
   no_response: '{url} cannot be reached from here: no response within {seconds} seconds',
   redirect:
-    '{url} cannot be reached from here: it redirects to {location}, and providers follow no redirects',
+    "{url} cannot be reached from here: it redirects to {location}, and providers don't follow redirects",
   other_server: '{url} cannot be reached from here: another server answered, with {statusCode}',
   no_connection: '{url} cannot be reached from here: nothing answers ({systemCode})',
   manual_hook: 'The webhook was set up by hand: Tidings cannot check webhooks at {type}',
   token_missing: 'The webhook was set up by hand: without a token, Tidings cannot check it at {type}',
   history_only: 'No webhook exists: only past releases were imported',
   hook_not_created: 'The webhook does not exist yet',
-  hook_deleted: 'Somebody deleted the webhook {hookId} there',
+  hook_deleted: 'Somebody deleted the webhook {hookId} at the provider',
   hook_correct: 'The webhook {hookId} is active and delivers {events}',
   hook_differs: 'The webhook {hookId} {differences}',
-  hook_update_failed: 'The last update there failed: {problem}',
+  hook_update_failed: 'The last update at the provider failed: {problem}',
   hook_check_failed: '{problem}',
   last_response: '{type} reports for its last delivery: {response}',
   ping_arrived: 'The last ping arrived at {at}',
   no_ping: 'The log has no ping',
-  secret_accepted: 'The newest delivery, at {at}, was signed with the right secret',
-  secret_refused: 'The newest delivery was refused for its signature, at {at}. {reason}',
-  secret_unproven: 'No delivery has arrived yet that proves the secret right',
-  other_repository: 'A delivery about another repository was refused, at {at}. {reason}',
+  secret_accepted: 'The newest delivery, at {at}, has a valid signature',
+  secret_refused: 'The newest delivery, at {at}, has a wrong signature. {reason}',
+  secret_unproven: 'No delivery has confirmed the secret yet',
+  other_repository: 'Tidings rejected a delivery about another repository, at {at}. {reason}',
   deliveries_missed:
     'Deliveries are missing: {arrived} arrived, {failed} failed, {neverArrived} never arrived since {since}',
   none_missed:
     'No delivery is missing: {arrived} arrived, {failed} failed, {neverArrived} never arrived since {since}',
-  only_pings: '{type} has delivered nothing but pings since {since}',
+  only_pings: '{type} has delivered only pings since {since}',
   partly_compared: 'Missing deliveries of {places} are unknown',
   not_compared: 'Missing deliveries are unknown: {problem}',
 } as const;
@@ -169,7 +169,7 @@ export function describeOutcome(outcome: Outcome): string {
     case 'not_connected':
     case 'not_added': {
       const left = outcome.left.map(
-        (place) => `Check the webhooks of ${place}: one may remain that Tidings could not delete. `,
+        (place) => `Check the webhooks of ${place}: Tidings may not have deleted one. `,
       );
       return `${left.join('')}Nothing was ${outcome.code === 'not_added' ? 'added' : 'connected'}.`;
     }
@@ -179,7 +179,7 @@ export function describeOutcome(outcome: Outcome): string {
       const { deleted, mayBeGone } = outcome;
       if (deleted.length === 0)
         return `Nothing was disconnected. ${mayBeGone === null ? '' : RESTORES}`.trim();
-      const last = mayBeGone === null ? '' : `, and that of ${mayBeGone} if it is gone`;
+      const last = mayBeGone === null ? '' : `, and the webhook of ${mayBeGone} if it is gone`;
       return `The integration is still connected. Tidings restores the deleted webhooks of ${deleted.join(', ')} within a minute${last}.`;
     }
     case 'not_rotated':
@@ -196,7 +196,7 @@ export function describeProviderProblem(
   time: FormatTime,
 ): string {
   if (kind !== 'rate-limited' || retryAt === null) return message;
-  return `${providerOf(type).name} takes no more requests from this token until ${time(retryAt.toISOString())}. Try again then.`;
+  return `${providerOf(type).name} accepts no more requests from this token until ${time(retryAt.toISOString())}. Try again then.`;
 }
 
 /** The effect of a rotation on the old secret. */
@@ -204,8 +204,8 @@ export function describeOldSecret(type: IntegrationType, endsNow: boolean, isSet
   if (!endsNow) return 'The old one works for another 24 hours.';
   const { name } = providerOf(type);
   return isSetAtProvider
-    ? `The old one no longer works. A delivery that ${name} signed with it and that had not arrived yet is refused.`
-    : `The old one no longer works: deliveries are refused until you set the new one at ${name}.`;
+    ? `The old one no longer works. Tidings rejects deliveries that ${name} signed with it but has not delivered yet.`
+    : `The old one no longer works. Tidings rejects deliveries until you set the new one at ${name}.`;
 }
 
 /** Fixes that need neither a command nor a button. */

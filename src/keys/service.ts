@@ -48,7 +48,7 @@ export async function getOwnKey(
 ): Promise<ApiKey> {
   const key = (await keys.listKeys(organizationId)).find(({ id }) => id === keyId);
   if (key?.organizationId !== organizationId) {
-    throw new AppError(404, 'There is no such key. It may have been deleted.', { code: 'key_not_found' });
+    throw new AppError(404, 'API key not found. It may have been deleted.', { code: 'key_not_found' });
   }
   return key;
 }

@@ -130,7 +130,7 @@ export function openBucket(
   async function writeParts(key: string, file: Bun.BunFile): Promise<void> {
     const started = await textOf(await request('POST', key, { query: { uploads: '' } }));
     const uploadId = elementText(started, 'UploadId');
-    if (uploadId === null) throw unexpected('the store named no upload');
+    if (uploadId === null) throw unexpected('the store returned no upload id');
     try {
       const bytes = Math.max(PART_BYTES, Math.ceil(file.size / MAX_PARTS));
       const parts: string[] = [];
@@ -183,7 +183,7 @@ export function openBucket(
         const query: Record<string, string> = { 'list-type': '2', prefix };
         if (token !== null) query['continuation-token'] = token;
         const listed = await textOf(await request('GET', '', { query }));
-        if (!listed.includes('<ListBucketResult')) throw unexpected('the store sent no list of names');
+        if (!listed.includes('<ListBucketResult')) throw unexpected('the store sent no list of objects');
         for (const [entry] of listed.matchAll(/<Contents>.*?<\/Contents>/gs)) {
           const modifiedAt = new Date(elementText(entry, 'LastModified') ?? Number.NaN);
           entries.push({ key: elementText(entry, 'Key') ?? '', modifiedAt });
@@ -206,7 +206,7 @@ function redirectIn({ status, headers, url }: Response, settings: string): Bucke
   const origin = URL.parse(location, url)?.origin ?? location;
   return new BucketError(
     'Redirect',
-    `it redirects to ${origin}, which gets nothing. Set ${settings}_ENDPOINT and ${settings}_REGION to those of the bucket`,
+    `it redirects to ${origin}, which Tidings does not follow. Set ${settings}_ENDPOINT and ${settings}_REGION to those of the bucket`,
   );
 }
 
@@ -214,7 +214,7 @@ function redirectIn({ status, headers, url }: Response, settings: string): Bucke
 function unlessStalled<Result>(ms: number, work: Promise<Result>, stop?: () => void): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    reject(new BucketError('Timeout', `no answer within ${ms / 1000} seconds`));
+    reject(new BucketError('Timeout', `no response within ${ms / 1000} seconds`));
     stop?.();
   }, ms);
   return Promise.race([work, promise]).finally(() => clearTimeout(timer));

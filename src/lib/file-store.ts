@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,8 +17,8 @@ export interface FileStore {
   write(name: string, bytes: Uint8Array): Promise<void>;
   /** The size in bytes; null when there is no such file. */
   size(name: string): Promise<number | null>;
-  /** The content as it is read. The file must exist. */
-  read(name: string, range?: ByteRange): AsyncIterable<Uint8Array>;
+  /** Resolves when the file is open, with its content as it is read. Rejects without a file. */
+  read(name: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
   remove(name: string): Promise<void>;
   /** `modifiedAt` is invalid where it is not known. */
   list(): Promise<{ name: string; modifiedAt: Date }[]>;
@@ -57,8 +58,11 @@ function folderStore(folder: string): FileStore {
       const stats = await stat(join(folder, name)).catch(nullIfMissing);
       return stats?.isFile() ? stats.size : null;
     },
-    read: (name, range) =>
-      createReadStream(join(folder, name), range && { start: range.first, end: range.last }),
+    async read(name, range) {
+      const stream = createReadStream(join(folder, name), range && { start: range.first, end: range.last });
+      await once(stream, 'open');
+      return stream;
+    },
     remove: (name) => rm(join(folder, name), { force: true }),
     async list() {
       const names = (await readdir(folder).catch(nullIfMissing)) ?? [];
@@ -75,19 +79,21 @@ function nullIfMissing(error: unknown): null {
   throw error;
 }
 
+/** Somebody waits for a read: three attempts must end before the server closes the connection, after 30 seconds. */
+const READ_STALL_MS = 8_000;
+
 function bucketStore(place: string, access: S3Access | undefined): FileStore {
   if (access === undefined) throw new Error(`${place} needs an access key`);
   const [name = '', ...folders] = place.slice('s3://'.length).split('/').filter(Boolean);
   const bucket = openBucket(name, access);
+  const reader = openBucket(name, { ...access, stallMs: access.stallMs ?? READ_STALL_MS });
   const prefix = folders.map((folder) => `${folder}/`).join('');
   return {
     place,
     isBucket: true,
     write: (file, bytes) => bucket.writeBytes(prefix + file, new Uint8Array(bytes)),
-    size: (file) => bucket.size(prefix + file),
-    async *read(file, range) {
-      yield* (await bucket.read(prefix + file, range)).body;
-    },
+    size: (file) => reader.size(prefix + file),
+    read: async (file, range) => (await reader.read(prefix + file, range)).body,
     remove: (file) => bucket.remove(prefix + file),
     async list() {
       const entries = await bucket.list(prefix);

@@ -148,7 +148,7 @@ export function createMetrics(providerIds: readonly string[] = []) {
   const registry = createRegistry();
   const deliveries = registry.counter(
     'tidings_deliveries_total',
-    'Deliveries to a known integration, by outcome.',
+    'Deliveries to a known integration, by log status.',
     ['provider', 'outcome'],
   );
   for (const provider of providerIds) {
@@ -158,29 +158,29 @@ export function createMetrics(providerIds: readonly string[] = []) {
   const failedDeliveries = { inARow: 0, lastAtMs: 0 };
   registry.gauge(
     'tidings_deliveries_failed_in_a_row',
-    'Verified deliveries that failed, because of the disk or the database, since the last one that was taken.',
+    'Consecutive verified deliveries that failed because of the disk or the database.',
     () => failedDeliveries.inARow,
   );
   const verifications = registry.counter(
     'tidings_key_verifications_total',
-    'API keys that were verified, by the verdict; unavailable: the verifier could not say.',
+    'API key verifications; unavailable: the verifier did not respond.',
     ['outcome'],
   );
   const passwordHashes = registry.counter(
     'tidings_password_hashes_total',
-    'Passwords to hash: hashed, dropped because the client had gone, or refused because too many waited.',
+    'Password hashes: done, dropped with their request, or refused because the queue was full.',
     ['outcome'],
   );
   return {
     registry,
-    requests: registry.counter('tidings_http_requests_total', 'Requests that were answered.', [
+    requests: registry.counter('tidings_http_requests_total', 'Requests, by route pattern.', [
       'route',
       'method',
       'status',
     ]),
     requestDurations: registry.histogram(
       'tidings_http_request_duration_seconds',
-      'How long requests took until their answer began.',
+      'Time until the response began.',
       ['route', 'method'],
       BOUNDS,
     ),
@@ -190,15 +190,12 @@ export function createMetrics(providerIds: readonly string[] = []) {
     verifications: countsOf(verifications, ['valid', 'invalid', 'forbidden', 'limited', 'unavailable']),
     verificationDurations: registry.histogram(
       'tidings_key_verification_duration_seconds',
-      'How long the verifier of API keys took, its outages included.',
+      'Duration of API key verifications, outages included.',
       [],
       BOUNDS,
     )(),
     passwordHashes: countsOf(passwordHashes, ['done', 'dropped', 'refused']),
-    jobs: registry.counter('tidings_job_runs_total', 'How often the server did what it does by itself.', [
-      'job',
-      'outcome',
-    ]),
+    jobs: registry.counter('tidings_job_runs_total', 'Runs of background jobs.', ['job', 'outcome']),
   };
 }
 

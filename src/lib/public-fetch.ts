@@ -15,6 +15,8 @@ export interface PublicFetchOptions {
   maxBytes: number;
   /** For everything together. */
   timeoutMs: number;
+  /** Ends the download. */
+  signal?: AbortSignal | undefined;
   /** Hosts that may be asked over plain http. */
   plainHosts?: ReadonlySet<string>;
   /** Headers for this hop, such as a token for its own host. */
@@ -55,9 +57,12 @@ export function isPublicAddress(address: string): boolean {
 export async function fetchPublic(address: string, options: PublicFetchOptions): Promise<Buffer> {
   const abort = new AbortController();
   const timer = setTimeout(
-    () => abort.abort(new Error(`no answer within ${options.timeoutMs / 1000} seconds`)),
+    () => abort.abort(new Error(`no response within ${options.timeoutMs / 1000} seconds`)),
     options.timeoutMs,
   );
+  const onAbort = () => abort.abort(options.signal?.reason);
+  if (options.signal?.aborted) onAbort();
+  options.signal?.addEventListener('abort', onAbort);
   try {
     let url = parse(address);
     for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
@@ -73,6 +78,7 @@ export async function fetchPublic(address: string, options: PublicFetchOptions):
     throw new RefusedDownload('it redirects too often');
   } finally {
     clearTimeout(timer);
+    options.signal?.removeEventListener('abort', onAbort);
     abort.abort();
   }
 }
@@ -80,8 +86,9 @@ export async function fetchPublic(address: string, options: PublicFetchOptions):
 function parse(address: string, base?: URL): URL {
   const url = URL.parse(address, base?.href);
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new RefusedDownload('it is no http or https address');
-  if (url.username !== '' || url.password !== '') throw new RefusedDownload('its address holds a password');
+    throw new RefusedDownload('it is not an http or https address');
+  if (url.username !== '' || url.password !== '')
+    throw new RefusedDownload('its address contains a password');
   return url;
 }
 

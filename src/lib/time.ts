@@ -37,6 +37,6 @@ export function requireFuture(expiresAt: string | null, now: Date): string | nul
   const time = parseTime(expiresAt);
   const expected = 'must be an ISO 8601 time, such as 2027-01-31T00:00:00Z';
   if (time === null) throw invalidField('expiresAt', `${expected}, not ${expiresAt}`);
-  if (time <= now) throw invalidField('expiresAt', `must lie ahead, and ${expiresAt} has passed`);
+  if (time <= now) throw invalidField('expiresAt', `must be in the future, and ${expiresAt} has passed`);
   return time.toISOString();
 }

@@ -1,5 +1,5 @@
-import { and, asc, eq, gt, inArray, lte, or, sql } from 'drizzle-orm';
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { and, asc, eq, gt, inArray, lte, notInArray, or, sql } from 'drizzle-orm';
+import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { media, mediaCopies } from '../../db/schema/media.ts';
 
 export type Copy = typeof mediaCopies.$inferSelect;
@@ -36,13 +36,13 @@ export async function queueCopies(
 }
 
 /**
- * The next copies to make, those that wait longest first. One that waits longer than `maxWaitMs` dates from a clock set
- * ahead.
+ * The next copies to make, those that wait longest first, without those of the organizations in `except`. One that waits
+ * longer than `maxWaitMs` dates from a clock set ahead.
  */
 export async function listDueCopies(
   tx: ReadTx,
   now: Date,
-  { limit, maxWaitMs }: { limit: number; maxWaitMs: number },
+  { except, limit, maxWaitMs }: { except: Iterable<string>; limit: number; maxWaitMs: number },
 ): Promise<Copy[]> {
   return tx
     .select()
@@ -50,6 +50,7 @@ export async function listDueCopies(
     .where(
       and(
         eq(mediaCopies.status, 'queued'),
+        notInArray(mediaCopies.organizationId, dialectOf(tx).listed([...except])),
         or(lte(mediaCopies.dueAt, now.getTime()), gt(mediaCopies.dueAt, now.getTime() + maxWaitMs)),
       ),
     )

@@ -59,7 +59,7 @@ function requireSize({ width, height }: Pick<Stripped, 'width' | 'height'>): voi
   if (width <= MAX_SIDE && height <= MAX_SIDE && width * height <= MAX_PIXELS) return;
   throw new AppError(
     400,
-    `The image has ${width} × ${height} pixels. At most ${MAX_PIXELS / 1_000_000} megapixels and ${MAX_SIDE} pixels a side fit`,
+    `The image has ${width} × ${height} pixels. The limit is ${MAX_PIXELS / 1_000_000} megapixels and ${MAX_SIDE} pixels on a side`,
     { code: 'image_too_large' },
   );
 }

@@ -1,10 +1,11 @@
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
-import { always, documented, refusal } from '../http/openapi.ts';
+import { always, documented, refusal, unavailable } from '../http/openapi.ts';
 import { fileResponse, matchesEtag, notModifiedFile } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { ByteRange } from '../lib/bucket.ts';
 import { imageTypes, parseFileName } from './model.ts';
+import { fromStore } from './service.ts';
 
 /** `GET /media/{file}`: the images of posts, for everybody. The content of an address never changes. */
 export function media({ media: { files } }: Pick<Deps, 'media'>) {
@@ -13,14 +14,15 @@ export function media({ media: { files } }: Pick<Deps, 'media'>) {
     if (file === null || files === null) throw new AppError(404, 'Not found');
     // The id stands for one content, and is as good a tag as a hash of it.
     const etag = `"${file.id}"`;
-    const size = await files.size(name);
+    const size = await fromStore(files.size(name));
     if (size === null) throw new AppError(404, 'Not found');
     if (matchesEtag(request.headers.get('if-none-match'), etag)) return notModifiedFile(etag);
     const range = rangeOf(request.headers, etag, size);
     if (range === 'outside') {
       throw new AppError(416, 'Range not satisfiable', { headers: { 'content-range': `bytes */${size}` } });
     }
-    const body = request.method === 'HEAD' ? blank(size) : files.read(name, range ?? undefined);
+    const body =
+      request.method === 'HEAD' ? blank(size) : await fromStore(files.read(name, range ?? undefined));
     return fileResponse(body, { type: file.type, etag, size, range });
   }
 
@@ -38,9 +40,12 @@ export function media({ media: { files } }: Pick<Deps, 'media'>) {
         responses: {
           200: imageResponse('The image.'),
           206: imageResponse('The part that `Range` asks for.'),
-          304: { description: 'The image is still what `If-None-Match` names.', headers: cachingHeaders },
-          404: refusal('There is no such image.', ['Not found']),
-          416: refusal('The image is shorter than what `Range` asks for.', ['Range not satisfiable']),
+          304: { description: 'The image matches `If-None-Match`.', headers: cachingHeaders },
+          404: refusal('The image does not exist.', ['Not found']),
+          416: refusal('`Range` starts after the end of the image.', ['Range not satisfiable']),
+          503: unavailable('The storage of images does not respond. The log says why.', [
+            'Images are not available right now',
+          ]),
         },
       }),
     },
@@ -56,7 +61,7 @@ async function* blank(size: number): AsyncGenerator<Uint8Array> {
 
 const cachingHeaders = {
   ETag: always('The version of the image. It never changes.'),
-  'Cache-Control': always('Keep the image for as long as you like.', {
+  'Cache-Control': always('The image never changes, so caches can keep it.', {
     type: 'string',
     const: 'public, max-age=31536000, immutable',
   }),

@@ -37,9 +37,18 @@ function requireFiles({ media }: Pick<Deps, 'media'>): FileStore {
   throw new AppError(503, media.whyOff ?? 'Images are off', { code: 'media_off', isRefusal: true });
 }
 
+/** The result of the image store. Throws `AppError` 503 when it fails. */
+export async function fromStore<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw new AppError(503, 'Images are not available right now', { cause, headers: { 'retry-after': '5' } });
+  }
+}
+
 /**
  * Stores an image without its metadata: the file first, then its row. The same content is stored once for an
- * organization. Throws `AppError`: those of `readImage`, `media_off`, and 413 `media_quota`.
+ * organization. Throws `AppError`: those of `readImage`, `media_off`, 413 `media_quota`, and 503.
  */
 export async function addImage(
   deps: Needs,
@@ -67,7 +76,7 @@ export async function addImage(
     createdAt: clock.now().toISOString(),
   };
   const file = fileNameOf(row);
-  await files.write(file, bytes);
+  await fromStore(files.write(file, bytes));
   let stored: Media | null;
   try {
     stored = await db.write(
@@ -90,13 +99,9 @@ export async function addImage(
 function requireQuota({ media }: Pick<Deps, 'media'>, used: number, more: number): void {
   if (used + Math.max(more, 1) <= media.quotaBytes) return;
   const quota = Math.round(media.quotaBytes / 1024 / 1024);
-  throw new AppError(
-    413,
-    `The organization has no room for more images: it may store ${quota} MB. Delete some first`,
-    {
-      code: 'media_quota',
-    },
-  );
+  throw new AppError(413, `The organization reached its limit of ${quota} MB of images. Delete some first`, {
+    code: 'media_quota',
+  });
 }
 
 /** Words of a file name: `quiet-mode_2.png` becomes `quiet mode 2`. */
@@ -142,7 +147,7 @@ export async function removeImage(deps: Needs, organizationId: string, mediaId: 
       summary: `deleted the image ${quote(image.name)}`,
     });
   });
-  await files.remove(fileNameOf(image));
+  await fromStore(files.remove(fileNameOf(image)));
   return image;
 }
 

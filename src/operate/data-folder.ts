@@ -63,8 +63,8 @@ export function openDataFolder(dataDir: string, options: DataFolderOptions = {})
     if (release === null) {
       throw new Error(
         role === 'server'
-          ? 'another server runs on it, or a restore or a move is in progress. Stop that one first'
-          : 'a restore or a move is in progress. Try again when that is done',
+          ? 'another server uses it, or a restore or a move is in progress. Stop the other process first'
+          : 'a restore or a move is in progress. Try again when it is done',
       );
     }
     try {
@@ -92,7 +92,7 @@ function openLocked(
     // The server that runs was written for the schema that is there.
     if (role === 'command' && isServerRunning(lockFile(folder))) {
       throw new Error(
-        'its server is of an older Tidings than this command: restart it with this version first',
+        'its server runs an older version of Tidings than this command. Restart the server with this version first',
       );
     }
     upgradedFrom = schema;
@@ -120,28 +120,28 @@ function requireIntact(folder: string, { newDatabase, backupDir }: DataFolderOpt
   if (file === undefined) {
     if (existsSync(movingFile(folder))) {
       throw new Error(
-        `it holds an unfinished move. Run "${tidings} move" again to finish it, or delete ${movingFile(folder)}`,
+        `it has an unfinished move. Run "${tidings} move" again to finish it, or delete ${movingFile(folder)}`,
       );
     }
     const sign = newDatabase ? null : signOfDatabase(folder, backupDir);
     if (sign === null) return;
     throw new Error(
-      `tidings.db is missing, but ${sign}. Put the file back or restore a backup. To begin with an empty database, run "${tidings} serve --new-database" once`,
+      `tidings.db is missing, but ${sign}. Put the file back or restore a backup. To start with an empty database, run "${tidings} serve --new-database" once`,
     );
   }
   accessSync(database, constants.W_OK);
   // The key file is made after the database.
   if (file.size === 0 && readSecretKey(folder, undefined) !== null) {
     throw new Error(
-      'tidings.db is an empty file. Restore a backup with --force, or delete that file to begin with nothing',
+      'tidings.db is an empty file. Restore a backup with --force, or delete the file to start with an empty database',
     );
   }
 }
 
 /** Evidence that the folder had a database, in words; null without any. */
 function signOfDatabase(folder: string, backupDir: string | undefined): string | null {
-  if (existsSync(join(folder, 'secret.key'))) return 'its secret.key is there';
-  if (existsSync(join(folder, 'last-backup.json'))) return 'backups of it were made';
+  if (existsSync(join(folder, 'secret.key'))) return 'its secret.key exists';
+  if (existsSync(join(folder, 'last-backup.json'))) return 'it was backed up before';
   const names = backupDir !== undefined && existsSync(backupDir) ? readdirSync(backupDir) : [];
   return names.some((name) => name.endsWith('.backup')) ? `there are backups in ${backupDir}` : null;
 }
@@ -189,7 +189,7 @@ export function warnOfModes(dataDir: string, log: Pick<Logger, 'warn'>): void {
     const mode = stats === undefined ? null : modeForOthers(stats);
     if (mode === null) continue;
     const advice = `chmod ${path === folder ? '700' : '600'} ${path}`;
-    log.warn({ path, mode }, `others on this machine can read or write ${path}: ${advice}`);
+    log.warn({ path, mode }, `other users of this machine can read or write ${path}. Run: ${advice}`);
   }
 }
 
@@ -202,33 +202,34 @@ function requireRightKey(db: SqliteDatabase, folder: string, secretKey: string |
   const source = secretKey === undefined ? 'secret.key in it' : 'SECRET_KEY';
   if (key === null) {
     throw new Error(
-      'its secret.key is missing, and SECRET_KEY is not set. Put back the key that its secrets were encrypted with. If it is lost, see "When the key is lost" in docs/backups.md',
+      'its secret.key is missing, and SECRET_KEY is not set. Put the key back. If it is lost, see "When the key is lost" in docs/backups.md',
     );
   }
   const fingerprint = keyFingerprint(key);
   if (expected === null) writeKeyFingerprint(db, fingerprint);
   else if (expected !== fingerprint) {
     throw new Error(
-      `${source} is not the key that its secrets were encrypted with. Put back that one, as SECRET_KEY or as secret.key. If it is lost, see "When the key is lost" in docs/backups.md`,
+      `${source} is not the key that its secrets were encrypted with. Put the right key back, as SECRET_KEY or as secret.key. If it is lost, see "When the key is lost" in docs/backups.md`,
     );
   }
   return key;
 }
 
-const ANOTHER = 'DATA_DIR names another one.';
+const ANOTHER = 'set DATA_DIR to another folder.';
 
 function reasonOf(error: unknown): string {
   const message = messageOf(error).replace(/\.$/, '');
   const code = codeOf(error);
   if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM' || code === 'SQLITE_READONLY') {
-    return `it cannot be written to (${message}). Let the user that runs Tidings write there; ${ANOTHER}`;
+    return `it cannot be written to (${message}). Give the user that runs Tidings write permission, or ${ANOTHER}`;
   }
-  if (code === 'EEXIST' || code === 'ENOTDIR') return `a file is there, or on the way to it. ${ANOTHER}`;
+  if (code === 'EEXIST' || code === 'ENOTDIR')
+    return `it, or a folder above it, is a file. Move the file, or ${ANOTHER}`;
   if (code === 'ENOSPC' || code === 'SQLITE_FULL') {
-    return `the disk is full (${message}). Make room; ${ANOTHER}`;
+    return `the disk is full (${message}). Free up disk space, or ${ANOTHER}`;
   }
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB') {
-    return `tidings.db is damaged or no database (${message}). Restore a backup with --force, which keeps the file as it is beside the new one; ${ANOTHER}`;
+    return `tidings.db is damaged or not a database (${message}). Restore a backup with --force, which keeps the damaged file, or ${ANOTHER}`;
   }
-  return `${message}. ${ANOTHER}`;
+  return `${message}. To use another folder, set DATA_DIR.`;
 }

@@ -8,7 +8,7 @@ import type { Compose } from '../drafts/model.ts';
 import { readDueHistories } from '../history/read.ts';
 import { syncHooks } from '../integrations/sync.ts';
 import { imageAccess } from '../integrations/token.ts';
-import { copyImages } from '../media/copies.ts';
+import { type CopyOptions, copyImages } from '../media/copies.ts';
 import { sweepFiles } from '../media/service.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { publishDuePosts } from '../posts/schedule.ts';
@@ -68,8 +68,7 @@ export function leaderJobs(deps: Deps): Job[] {
       every: '*/5 * * * *',
       async run(signal) {
         const swept = await sweep(deps, clock.now(), signal);
-        if (swept.deliveryIds + swept.logs > 0)
-          log.info({ job: 'sweep', ...swept }, 'removed what had expired');
+        if (swept.deliveryIds + swept.logs > 0) log.info({ job: 'sweep', ...swept }, 'removed expired rows');
       },
     },
   ];
@@ -77,8 +76,8 @@ export function leaderJobs(deps: Deps): Job[] {
 
 /** With the token of an integration for images at its provider. Returns how many it tried. */
 export function copyDueImages(deps: Deps, signal?: AbortSignal): Promise<number> {
-  const { providerUrls = {}, plainHosts } = deps;
-  const accessOf = (integrationId: string) => imageAccess(deps, providerUrls, integrationId);
+  const { plainHosts } = deps;
+  const accessOf: CopyOptions['accessOf'] = ({ integrationId, url }) => imageAccess(deps, integrationId, url);
   return copyImages(deps, { accessOf, ...(plainHosts && { plainHosts }) }, signal);
 }
 

@@ -27,7 +27,7 @@ export function startLeader({ db, log, metrics }: Needs, jobsOf: (db: Storage) =
   const { signal } = abort;
   let held: Lease | null = null;
   const isLeader = () => held?.isHeld() ?? false;
-  metrics.registry.gauge('tidings_leader', 'Whether this process runs the jobs that only one may run.', () =>
+  metrics.registry.gauge('tidings_leader', '1 on the process that runs the single-instance jobs.', () =>
     Number(isLeader()),
   );
   /** Ends early when the server stops. */
@@ -37,7 +37,7 @@ export function startLeader({ db, log, metrics }: Needs, jobsOf: (db: Storage) =
     held = lease;
     const jobs = startJobs(jobsOf(withLease(db, lease)), { log, metrics });
     while (!signal.aborted && lease.isHeld()) await rest(CHECK_MS);
-    if (!signal.aborted) log.warn('stopped the jobs of the leader: another process may lead by now');
+    if (!signal.aborted) log.warn('stopped the jobs of the leader: another process may be the leader now');
     await jobs.stop();
     await lease.release();
   }

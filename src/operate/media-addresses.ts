@@ -1,27 +1,53 @@
+import type { ReadTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
-import { replaceAddresses } from '../media/address-store.ts';
+import { type AddressPosition, FIRST_POSITION, replaceAddresses } from '../media/address-store.ts';
+import { isImporting } from '../posts/write-store.ts';
 import type { Job } from './jobs.ts';
+import { BEAT_MS } from './uptime.ts';
 import { listRuns } from './uptime-store.ts';
 
 /** Texts of one commit, and the rest after it, so that requests hardly wait. */
-const BATCH = 50;
+const BATCH = 100;
 const REST_MS = 20;
 
 /** How many runs to search for former URLs: those of a month, of some processes. */
 const MAX_RUNS = 500;
 
-/** Brings the addresses of images in stored posts to the current `PUBLIC_URL`, once in each process that leads. */
-export function mediaAddressJob(deps: Pick<Deps, 'db' | 'log' | 'publicUrl'>): Job {
-  let isDone = false;
+/** A process that is silent for this long has ended, in milliseconds. */
+const ENDED_MS = 3 * BEAT_MS;
+
+type Needs = Pick<Deps, 'db' | 'clock' | 'log' | 'publicUrl'>;
+
+/**
+ * Brings the addresses of images in stored posts to the current `PUBLIC_URL`: when this process begins to lead, and
+ * again after an import, or a process with a former URL, that may have written meanwhile has ended.
+ */
+export function mediaAddressJob(deps: Needs): Job {
+  const { db, clock, log, publicUrl } = deps;
+  let last: { at: string; wasImporting: boolean } | null = null;
+
+  async function isDue(tx: ReadTx, wasImporting: boolean): Promise<boolean> {
+    if (last === null || (last.wasImporting && !wasImporting)) return true;
+    const { at } = last;
+    const ended = new Date(clock.now().getTime() - ENDED_MS).toISOString();
+    const runs = await listRuns(tx, MAX_RUNS);
+    return runs.some((run) => run.publicUrl !== publicUrl() && run.aliveAt > at && run.aliveAt < ended);
+  }
+
   return {
     name: 'image-addresses',
     every: 5_000,
     async run(signal) {
-      if (isDone) return;
+      const at = clock.now().toISOString();
+      const { due, wasImporting } = await db.read(async (tx) => {
+        const importing = await isImporting(tx);
+        return { due: await isDue(tx, importing), wasImporting: importing };
+      });
+      if (!due) return;
       const changed = await updateAddresses(deps, signal);
       if (signal.aborted) return;
-      isDone = true;
-      if (changed > 0) deps.log.info({ changed }, 'the addresses of images follow the new PUBLIC_URL');
+      last = { at, wasImporting };
+      if (changed > 0) log.info({ changed }, 'updated the URLs of images to the new PUBLIC_URL');
     },
   };
 }
@@ -37,11 +63,15 @@ export async function updateAddresses(
   let total = 0;
   for (const url of former) {
     const [from, to] = [`${url}/media/img_`, `${current}/media/img_`];
-    // It would never end.
+    // Each pass would make it longer.
     if (to.includes(from)) continue;
-    for (let changed = 1; changed > 0 && signal?.aborted !== true; total += changed) {
-      changed = await db.write((tx) => replaceAddresses(tx, from, to, BATCH));
-      await Bun.sleep(changed === 0 ? 0 : REST_MS);
+    let position: AddressPosition | null = FIRST_POSITION;
+    while (position !== null && signal?.aborted !== true) {
+      const start: AddressPosition = position;
+      const { changed, next } = await db.write((tx) => replaceAddresses(tx, from, to, start, BATCH));
+      total += changed;
+      position = next;
+      await Bun.sleep(REST_MS);
     }
   }
   return total;

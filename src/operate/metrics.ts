@@ -8,20 +8,19 @@ import { samplesBy } from '../lib/metrics.ts';
 import { measureQueue } from '../triggers/queue-store.ts';
 
 /** For the help text of a gauge that is no sum of what the processes report. */
-const OF_DATABASE =
-  'All processes on a database report the same value, so take the maximum of them and not the sum.';
+const OF_DATABASE = 'All processes on a database report the same value: use the maximum, not the sum.';
 
 /** Adds gauges that are read from the database. Each must be quick whatever the size, because it holds the thread. */
 export function addDatabaseGauges({ db, clock, metrics }: Pick<Deps, 'db' | 'clock' | 'metrics'>): void {
   const { registry } = metrics;
   registry.gauge(
     'tidings_delivery_claims',
-    `Delivery ids that are remembered, so that none is processed twice; 100000 means that many or more. ${OF_DATABASE}`,
+    `Remembered delivery ids, which are not processed again; 100000 means that many or more. ${OF_DATABASE}`,
     () => db.read((tx) => countLiveClaims(tx, clock.now())),
   );
   registry.gauge(
     'tidings_trigger_runs',
-    `Runs of triggers that are queued, and those that failed for good. ${OF_DATABASE}`,
+    `Trigger runs that are queued or failed for good. ${OF_DATABASE}`,
     async () => {
       const { queued, failed } = await db.read(measureQueue);
       return samplesBy('status', { queued, failed });
@@ -29,7 +28,7 @@ export function addDatabaseGauges({ db, clock, metrics }: Pick<Deps, 'db' | 'clo
   );
   registry.gauge(
     'tidings_trigger_run_oldest_age_seconds',
-    `How long the oldest queued run has waited; 0 when there is none. ${OF_DATABASE}`,
+    `Age of the oldest queued trigger run; 0 if the queue is empty. ${OF_DATABASE}`,
     async () => {
       const { oldest } = await db.read(measureQueue);
       return oldest === null ? 0 : Math.max(0, (clock.now().getTime() - Date.parse(oldest)) / 1000);
@@ -37,7 +36,7 @@ export function addDatabaseGauges({ db, clock, metrics }: Pick<Deps, 'db' | 'clo
   );
   registry.gauge(
     'tidings_webhooks_out_of_line',
-    `Webhooks at providers that differ from their desired state, because the provider refused a request. ${OF_DATABASE}`,
+    `Webhooks that differ from their desired state because the provider refused a request. ${OF_DATABASE}`,
     () => db.read(countProblems),
   );
 }
@@ -54,21 +53,21 @@ export function addProcessMetrics({
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
 
-  registry.gauge('tidings_build_info', 'Always 1: the version is in the labels.', () => [
+  registry.gauge('tidings_build_info', 'Always 1; the labels have the version.', () => [
     // With the name that the log lines of this process carry.
     { labels: { version, bun: Bun.version, ...(db.engine === 'postgres' && { process: name }) }, value: 1 },
   ]);
   registry.gauge(
     'process_start_time_seconds',
-    'When the process began, in seconds since 1970.',
+    'Start time of the process, in seconds since 1970.',
     () => performance.timeOrigin / 1000,
   );
-  registry.gauge('process_resident_memory_bytes', 'The memory that the process holds.', () =>
+  registry.gauge('process_resident_memory_bytes', 'Resident memory of the process.', () =>
     process.memoryUsage.rss(),
   );
   registry.gauge(
     'process_cpu_seconds_total',
-    'The processor time that the process has had.',
+    'CPU time used by the process.',
     () => {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1e6;
@@ -77,7 +76,7 @@ export function addProcessMetrics({
   );
   registry.gauge(
     'tidings_database_bytes',
-    `The size of the database, and of its write-ahead log where that is a file. ${OF_DATABASE}`,
+    `Size of the database and, on SQLite, of its write-ahead log. ${OF_DATABASE}`,
     async () => {
       const sizes = await db.sizes();
       return sizes && samplesBy('file', sizes);
@@ -85,7 +84,7 @@ export function addProcessMetrics({
   );
   registry.gauge(
     'tidings_event_loop_delay_seconds',
-    'How late the event loop was since these metrics were last read; quantile 1 is the worst.',
+    'Event loop delay since the last scrape; quantile 1 is the maximum.',
     () => {
       const inSeconds = (nanoseconds: number) => nanoseconds / 1e9;
       const samples = samplesBy('quantile', {

@@ -74,7 +74,7 @@ export async function moveDatabase(options: MoveOptions): Promise<Moved> {
       throw new MoveError(message, { cause: error });
     }
     throw new MoveError(
-      `The move stopped: ${messageOf(error).replace(/\.$/, '')}. Run the same command again: it continues where it stopped`,
+      `The move stopped: ${messageOf(error).replace(/\.$/, '')}. Run the same command again to continue`,
       { cause: error },
     );
   }
@@ -99,7 +99,8 @@ async function moveImages({ dataDir, to, media }: MoveOptions, rows: number): Pr
 async function moveToPostgres({ dataDir, secretKey, to, report }: MoveOptions) {
   const folder = resolve(dataDir);
   const file = databaseFile(folder);
-  if (!existsSync(file)) throw new MoveError(`There is no database ${file}. DATA_DIR names its folder`);
+  if (!existsSync(file))
+    throw new MoveError(`There is no database ${file}. Set DATA_DIR to the folder of the database`);
   return withLock(folder, async () => {
     const source = openSqliteSource(file);
     try {
@@ -121,7 +122,9 @@ async function moveToFolder({ secretKey, to, report }: MoveOptions, databaseUrl:
   mkdirSync(folder, { recursive: true });
   const other = readdirSync(folder).find((name) => !OWN_FILES.test(name));
   if (other !== undefined) {
-    throw new MoveError(`The folder ${folder} is not empty: it has ${other}. Name a new or an empty folder`);
+    throw new MoveError(
+      `The folder ${folder} is not empty: it has ${other}. Choose a new or an empty folder`,
+    );
   }
   return withLock(folder, async () => {
     const source = await openPostgresSource(databaseUrl);
@@ -156,7 +159,7 @@ async function withLock<Result>(folder: string, work: () => Promise<Result>): Pr
   const release = takeLock(lockFile(folder), 'restore');
   if (release === null) {
     throw new MoveError(
-      `The data folder ${folder} is in use, by a server or by another command. Stop the server before a move`,
+      `The data folder ${folder} is in use by a server or another command. Stop the server, then run the move`,
     );
   }
   try {
@@ -170,12 +173,12 @@ async function withLock<Result>(folder: string, work: () => Promise<Result>): Pr
 function requireKey({ name, extras }: MoveSource, key: Buffer | null, origin: string): Buffer {
   if (key === null) {
     throw new MoveError(
-      `The key of ${name} is missing: its folder has no secret.key, and SECRET_KEY is not set. The target cannot be used without it`,
+      `The key of ${name} is missing: its folder has no secret.key, and SECRET_KEY is not set. Put the key back, or set SECRET_KEY`,
     );
   }
   if (extras.keyFingerprint !== null && extras.keyFingerprint !== keyFingerprint(key)) {
     throw new MoveError(
-      `${origin} is not the key that the secrets of ${name} were encrypted with. Set SECRET_KEY to that one`,
+      `${origin} is not the key that the secrets of ${name} were encrypted with. Set SECRET_KEY to the right key`,
     );
   }
   return key;

@@ -49,7 +49,7 @@ export function createReadiness(vitals: Vitals): () => Promise<string | null> {
     // Somebody's command writes: requests wait for it, too.
     busySince ??= elapsedMs();
     return elapsedMs() - busySince > MAX_BUSY_MS
-      ? 'Another process has been writing to the database for long'
+      ? 'Another process has been writing to the database for over 10 seconds'
       : null;
   }
 
@@ -63,7 +63,7 @@ export function createReadiness(vitals: Vitals): () => Promise<string | null> {
     if (inARow >= MAX_FAILED && elapsedMs() - lastAtMs <= FAILED_MS) {
       return `The last ${inARow} deliveries failed`;
     }
-    if (vitals.silentMs() > MAX_SILENT_MS) return 'The triggers have been standing still for over a minute';
+    if (vitals.silentMs() > MAX_SILENT_MS) return 'The job that writes drafts has not run for over a minute';
     return null;
   };
 }

@@ -27,14 +27,14 @@ export function ready(whyNot: () => Promise<string | null>) {
         security: [],
         responses: {
           200: {
-            description: 'The service is ready.',
+            description: 'The server is ready.',
             content: {
               'application/json': {
                 schema: Type.Object({ ready: Type.Literal(true) }, { additionalProperties: false }),
               },
             },
           },
-          503: refusal('The service is not ready. The error has the reason.', [
+          503: refusal('The server is not ready. The error has the reason.', [
             'The server is stopping',
             'The disk is full',
           ]),

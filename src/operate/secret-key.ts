@@ -15,7 +15,7 @@ export function readSecretKey(folder: string, secretKey: string | undefined): Bu
   const text = secretKey ?? readKeyFile(folder);
   if (text === null) return null;
   const key = Buffer.from(text, 'base64');
-  if (key.length !== SECRET_KEY_BYTES) throw new Error('secret.key does not hold 32 bytes in base64');
+  if (key.length !== SECRET_KEY_BYTES) throw new Error('secret.key does not contain 32 bytes in base64');
   return key;
 }
 

@@ -33,7 +33,7 @@ export async function openSharedDatabase(
     const fingerprint = keyFingerprint(key);
     if ((await claimKeyFingerprint(db, fingerprint)) !== fingerprint) {
       throw new PostgresError(
-        'SECRET_KEY is not the key that the secrets of this database were encrypted with. Give every process that one. If it is lost, docs/postgresql.md says what can be done ("A lost key")',
+        'SECRET_KEY is not the key that the secrets of this database were encrypted with. Set SECRET_KEY to the right key on every process. If it is lost, see "A lost key" in docs/postgresql.md',
       );
     }
     const replica =

@@ -53,11 +53,11 @@ export function checkRecord(
 
 function findOtherProblem({ title, markdown, content, sourceMetadata }: ImportedFields): Problem | null {
   if (markdown === undefined && content === undefined) {
-    return { field: 'markdown', message: 'is missing (content, as plain text, would do too)' };
+    return { field: 'markdown', message: 'is missing (content, as plain text, works too)' };
   }
   for (const [field, text] of Object.entries({ title, markdown, content })) {
     // SQLite's text functions and PostgreSQL end a text there.
-    if (text?.includes('\0')) return { field, message: 'must not hold the character U+0000' };
+    if (text?.includes('\0')) return { field, message: 'must not contain the character U+0000' };
   }
   if (JSON.stringify(sourceMetadata ?? null).length > MAX_METADATA) {
     return { field: 'sourceMetadata', message: `must have at most ${MAX_METADATA} characters as JSON` };

@@ -13,13 +13,14 @@ import type { ContentType, OwnedPost, Post, PostStatus } from './model.ts';
 import { takeSchedule } from './schedule-store.ts';
 import { getPost, readPost } from './store.ts';
 import { deleteOrphanedVersions, insertDeletedPost } from './trash-store.ts';
-import { recordVersion } from './version-store.ts';
+import { keepVersion, recordVersion } from './version-store.ts';
 import { deletePostRow, settleStagedPost, writePost } from './write-store.ts';
 
-/** A person's change of a post; its plain text follows from the Markdown. */
+/** A person's change of a post; its plain text follows from the Markdown and the type. */
 interface PostEdit {
   title?: string | undefined;
   markdown?: string | undefined;
+  contentType?: ContentType | undefined;
   /** Either value ends a schedule. */
   status?: PostStatus | undefined;
   /** The `updatedAt` of the version that the person edited. A later change of the text is not overwritten. */
@@ -36,28 +37,34 @@ type WritingDeps = AuditDeps & Pick<Deps, 'ids' | 'publicUrl'>;
  * `post_published` for an autosave of a published post.
  */
 export function editPost(deps: WritingDeps, postId: string, edit: PostEdit): Promise<Post> {
-  const hasText = edit.title !== undefined || edit.markdown !== undefined;
+  const hasText = [edit.title, edit.markdown, edit.contentType].some((each) => each !== undefined);
   return deps.db.write(async (tx) => {
     // A status alone wins over an import in progress, even if the post has it already.
     if (!hasText) await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
-    const { title = post.title, markdown = post.markdown } = edit;
+    const { title = post.title, markdown = post.markdown, contentType = post.contentType } = edit;
     const text = hasText ? checkText(deps, { title, markdown }) : { title, markdown };
-    const isEdited = text.title !== post.title || text.markdown !== post.markdown;
+    const isRetyped = contentType !== post.contentType;
+    const isEdited = text.title !== post.title || text.markdown !== post.markdown || isRetyped;
     if (isEdited && edit.seen !== undefined && edit.seen !== post.updatedAt) {
-      throw new AppError(409, 'The post was changed meanwhile', { code: 'post_changed' });
+      throw new AppError(409, 'The post was changed in the meantime', { code: 'post_changed' });
     }
     if (isEdited && edit.isAutosave && post.status === 'published') {
-      throw new AppError(409, 'The post was published meanwhile', { code: 'post_published' });
+      throw new AppError(409, 'The post was published in the meantime', { code: 'post_published' });
     }
-    const content =
-      text.markdown === post.markdown ? post.content : plainTextFor(post.contentType, text.markdown);
-    const edited = { ...post, ...text, content };
+    const isSameBody = text.markdown === post.markdown && !isRetyped;
+    const content = isSameBody ? post.content : plainTextFor(contentType, text.markdown);
+    const edited = { ...post, ...text, contentType, content };
     const isWritten = edit.status !== undefined && (await setStatus(tx, deps, edited, edit.status));
     if (isEdited && !isWritten) await writePost(tx, { ...edited, updatedAt: nowOf(deps) });
-    const { isAutosave } = edit;
+    const { isAutosave = false } = edit;
     if (isEdited) await recordVersion(tx, deps, { before: post, after: edited, origin: 'edit', isAutosave });
+    else if (hasText && !isAutosave) await keepVersion(tx, postId);
+    if (isRetyped) {
+      const more = ` to ${contentType.replaceAll('_', ' ')}`;
+      await recordPost(tx, deps, 'post.changed', edited, { verb: 'changed the type of', more });
+    }
     return getPost(tx, postId);
   });
 }
@@ -79,6 +86,7 @@ export async function setStatus(
   }
   const now = nowOf(deps);
   await writePost(tx, { ...withStatus(post, status, now), updatedAt: now });
+  if (status === 'published') await keepVersion(tx, post.id);
   await recordPost(tx, deps, status === 'published' ? 'post.published' : 'post.unpublished', post);
   return true;
 }
@@ -90,8 +98,8 @@ export function withStatus(post: OwnedPost, status: PostStatus, publishedAt: str
 }
 
 /**
- * A draft by a person. With a `mark`, which the form makes, the draft is created once: the same mark of the same person
- * returns the draft that it made before, unchanged. Throws `AppError` 400 with the invalid field.
+ * A draft by a person. An autosave has a `mark`, which the form makes, so that the draft is created once: the same mark
+ * of the same person returns the draft that it made before, unchanged. Throws `AppError` 400 with the invalid field.
  */
 export function createPost(
   deps: WritingDeps,
@@ -109,7 +117,7 @@ export function createPost(
     if (existing !== null) return getPost(tx, id);
     const after = { ...post, organizationId, isDateSet: false };
     await writePost(tx, after);
-    await recordVersion(tx, deps, { before: null, after, origin: 'edit' });
+    await recordVersion(tx, deps, { before: null, after, origin: 'edit', isAutosave: mark !== undefined });
     return post;
   });
 }
@@ -156,7 +164,7 @@ export const END_OF_DATES = new Date('2100-01-01T00:00:00.000Z');
  */
 export async function datePost(deps: AuditDeps, postId: string, date: Date | null): Promise<Post> {
   if (date !== null && !(date >= FIRST_DATE && date < END_OF_DATES)) {
-    throw invalidField('createdAt', 'must be in the years 1970 to 2099');
+    throw invalidField('createdAt', 'must be between the years 1970 and 2099');
   }
   return changePost(deps, postId, async (tx, post) => {
     if (date === null && post.status === 'published') throw isPublished();
@@ -168,19 +176,6 @@ export async function datePost(deps: AuditDeps, postId: string, date: Date | nul
     await writePost(tx, { ...post, createdAt, isDateSet, updatedAt: now });
     const more = isDateSet ? ` to ${createdAt.slice(0, 10)}` : ' to the time of its publication';
     await recordPost(tx, deps, 'post.changed', post, { verb: 'set the date of', more });
-  });
-}
-
-/** Turns a post into one of another type, with the plain text that belongs to it. Throws `AppError` 404. */
-export function changeType(deps: WritingDeps, postId: string, contentType: ContentType): Promise<Post> {
-  return changePost(deps, postId, async (tx, post) => {
-    if (contentType === post.contentType) return;
-    const content = plainTextFor(contentType, post.markdown);
-    const after = { ...post, contentType, content, updatedAt: nowOf(deps) };
-    await writePost(tx, after);
-    await recordVersion(tx, deps, { before: post, after, origin: 'edit' });
-    const more = ` to ${contentType.replaceAll('_', ' ')}`;
-    await recordPost(tx, deps, 'post.changed', post, { verb: 'changed the type of', more });
   });
 }
 

@@ -25,7 +25,7 @@ export function restorePost(deps: AuditDeps, postId: string): Promise<Post> {
     const deleted = await findDeletedPost(tx, postId);
     if (deleted === null) throw notInTrash(postId);
     if (!(await restore(tx, deps, deleted))) {
-      const message = `A post with the id ${postId} exists. Delete it first, or keep it`;
+      const message = `A post with the id ${postId} already exists. Delete it before you restore this one`;
       throw new AppError(409, message, { code: 'post_id_taken', details: { id: postId } });
     }
     return getPost(tx, postId);

@@ -63,6 +63,7 @@ export async function recordVersion(
       actorId,
       actorName,
       createdAt: later(now, latest),
+      isAutosave,
     });
   }
   await dropOldest(tx, after.id);
@@ -70,7 +71,7 @@ export async function recordVersion(
 }
 
 /** The author of a text that was there before the first recorded change. */
-const unknownActor = { actorType: 'anonymous', actorId: null, actorName: null };
+const unknownActor = { actorType: 'anonymous', actorId: null, actorName: null, isAutosave: false };
 
 function hasSameText(one: PostText, other: PostText): boolean {
   return (
@@ -82,9 +83,19 @@ function originOf({ sourceMetadata }: OwnedPost): PostVersion['origin'] {
   return sourceMetadata?.deliveryId === undefined ? 'import' : 'trigger';
 }
 
-function isShared({ origin, actorType, actorId, createdAt }: PostVersion, actor: Actor, now: string) {
-  const isTheirs = origin === 'edit' && actorType === actor.type && actorId === actor.id;
+function isShared({ isAutosave, actorType, actorId, createdAt }: PostVersion, actor: Actor, now: string) {
+  const isTheirs = isAutosave && actorType === actor.type && actorId === actor.id;
   return isTheirs && Date.parse(now) - Date.parse(createdAt) < SHARED_MS;
+}
+
+/** Later autosaves no longer replace the newest version: a person saved or published this text. */
+export async function keepVersion(tx: WriteTx, postId: string): Promise<void> {
+  const { postId: post, isAutosave } = postVersions;
+  await tx
+    .update(postVersions)
+    .set({ isAutosave: false })
+    .where(and(eq(post, postId), eq(isAutosave, true)))
+    .run();
 }
 
 /** Keeps versions in order when the clock was set back, and those of one millisecond. */
@@ -93,7 +104,10 @@ function later(time: string, latest: PostVersion | null): string {
   return new Date(Date.parse(latest.createdAt) + 1).toISOString();
 }
 
-type Authorship = Pick<PostVersion, 'origin' | 'actorType' | 'actorId' | 'actorName' | 'createdAt'>;
+type Authorship = Pick<
+  PostVersion,
+  'origin' | 'actorType' | 'actorId' | 'actorName' | 'createdAt' | 'isAutosave'
+>;
 
 async function insertVersion(
   tx: WriteTx,

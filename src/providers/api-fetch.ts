@@ -54,7 +54,7 @@ export function apiFetch(
     for (let redirects = 0; ; redirects++) {
       if (url.origin !== origin) {
         throw failed(
-          `The server at ${address} leads to another one, ${url.origin}, and Tidings does not send the token there. Check ${setting}.`,
+          `The server at ${address} redirects to ${url.origin}, and Tidings does not send the token there. Check ${setting}.`,
         );
       }
       // Keeps the method, also where a browser would turn a POST into a GET.
@@ -66,7 +66,7 @@ export function apiFetch(
         return { status, headers, text, json: parseJson(text) };
       }
       await response.body?.cancel();
-      if (redirects === maxRedirects) throw notTheApi(service, 'it redirects without end');
+      if (redirects === maxRedirects) throw notTheApi(service, 'it redirects endlessly');
       url = new URL(location, url);
     }
   }
@@ -79,7 +79,7 @@ export function apiFetch(
     } catch (error) {
       if (error instanceof ProviderProblem) throw error;
       if (timeout.aborted) {
-        throw failed(`${name} did not answer within ${timeoutMs / 1000} s. Try again later.`);
+        throw failed(`${name} did not respond within ${timeoutMs / 1000} s. Try again later.`);
       }
       throw failed(
         `${name} at ${address} cannot be reached (${codeOf(error)}). Check the network and ${setting}.`,

@@ -11,8 +11,13 @@ export interface ApiSupport {
   listsDeliveries: boolean;
   /** The id of the place that stands for all places; null where a person names each. */
   allPlaces: string | null;
-  /** Headers for an image at the provider's own hosts; null for any other address, which must not get the token. */
-  imageAccess(url: URL, baseUrl: string, token: string): Record<string, string> | null;
+  /**
+   * The place of an image at the provider: a repository's name in lower case, or `ATTACHMENTS`. Null at any other host,
+   * which must not get the token.
+   */
+  imagePlace(url: URL, baseUrl: string | undefined): string | null;
+  /** The value of `Authorization`. */
+  authorization(token: string): string;
   words: {
     /** The label of the field. */
     label: string;
@@ -28,6 +33,9 @@ export interface ApiSupport {
     noPermission(place: string): string;
   };
 }
+
+/** The place of uploads that belong to no repository. Nobody can guess their addresses. */
+export const ATTACHMENTS = 'attachments';
 
 /** The scope of a hook: a repository on GitHub; a team, or all public teams, on Linear. */
 export interface Place {

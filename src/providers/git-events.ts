@@ -81,12 +81,9 @@ const release = defineEvent(
     const action = payload.action === 'updated' ? 'edited' : payload.action;
     const title = `${draft ? 'Draft release' : prerelease ? 'Pre-release' : 'Release'} ${tag} ${words(action)}`;
     if (action !== 'published' && action !== 'edited') {
-      return ignored(
-        title,
-        `Only releases that are published or edited are processed, not the action ${action}`,
-      );
+      return ignored(title, `Tidings processes published and edited releases, not the action ${action}`);
     }
-    if (draft) return ignored(title, 'A draft is processed once it is published');
+    if (draft) return ignored(title, 'Tidings processes a draft once it is published');
     return processed(title, 'release', action, releaseData(payload));
   },
   (data: ReturnType<typeof releaseData>, action) => ({
@@ -183,21 +180,21 @@ const push = defineEvent(
     if (ref.startsWith('refs/tags/')) {
       return ignored(
         `Tag ${ref.slice('refs/tags/'.length)} ${deleted ? 'deleted' : 'pushed'}`,
-        'Only pushes to branches are processed',
+        'Tidings processes pushes to branches only',
       );
     }
     const name = ref.replace(/^refs\/heads\//, '');
     if (deleted) {
-      return ignored(`Branch ${name} deleted`, 'The push deleted the branch and brought no commits');
+      return ignored(`Branch ${name} deleted`, 'The push deleted the branch');
     }
     if (ref !== `refs/heads/${branch}`) {
       return ignored(
         'Push to a side branch',
-        `Only pushes to ${branch}, the default branch, are processed; this one went to ${name}`,
+        `Tidings processes pushes to the default branch ${branch}; this one went to ${name}`,
       );
     }
     if (commits.length === 0) {
-      return ignored(`Push to ${branch} without commits`, 'The push brought no commits');
+      return ignored(`Push to ${branch} without commits`, 'The push has no commits');
     }
     const title = `${count(payload.total_commits ?? commits.length, 'commit')} pushed to ${branch}`;
     return processed(title, 'push', 'pushed', pushData(payload));
@@ -276,10 +273,10 @@ const pullRequest = defineEvent(
   (payload) => {
     const { action, pull_request: pull } = payload;
     const titled = (happened: string) => `Pull request #${pull.number} ${happened}: ${pull.title}`;
-    const rule = 'Only pull requests that are merged are processed';
+    const rule = 'Tidings processes merged pull requests only';
     if (action !== 'closed') return ignored(titled(words(action)), `${rule}, not the action ${action}`);
     if (!pull.merged) {
-      return ignored(titled('closed without a merge'), `${rule}; this one was closed without it`);
+      return ignored(titled('closed without a merge'), `${rule}; this one was closed without a merge`);
     }
     return processed(titled('merged'), 'pull_request', 'merged', pullRequestData(payload));
   },
@@ -315,6 +312,7 @@ export const codeHost = {
     pull_request: ['pull_request', 'release'],
   },
   exampleEvent: 'release',
+  isRepositoryName: (name) => /^[A-Za-z0-9_.-]{1,100}\/[A-Za-z0-9_.-]{1,100}$/.test(name),
 
   /** A hook with the content type "form" sends the JSON in one field. */
   readPayload(body, contentType) {

@@ -3,11 +3,12 @@ import { AppError } from '../lib/app-error.ts';
 import type { OpenProviderApi } from './api.ts';
 import { forgejo } from './forgejo/provider.ts';
 import { github } from './github/provider.ts';
+import { gitlab } from './gitlab/provider.ts';
 import { linear } from './linear/provider.ts';
 import { eventOf, type Payload, type ProcessedDelivery, type Provider } from './provider.ts';
 import type { OpenReader } from './reader.ts';
 
-const list = [github, linear, forgejo] as const;
+const list = [github, gitlab, linear, forgejo] as const;
 
 /** Every provider. Another one is a folder beside these and an entry in the list. */
 export const providers: readonly Provider<IntegrationType>[] = list;
@@ -21,7 +22,7 @@ export function providerOf(type: IntegrationType): Provider<IntegrationType> {
   return provider;
 }
 
-/** All names in a sentence, such as "GitHub, Linear, and Forgejo". */
+/** All names in a sentence, such as "GitHub, GitLab, Linear, and Forgejo". */
 export function listProviders(
   conjunction: 'and' | 'or',
   some: readonly Pick<Provider, 'name'>[] = providers,
@@ -63,6 +64,15 @@ export function repositoryReaders(urls: Readonly<Record<string, string>>): OpenR
     if (reader !== null && url !== undefined) return await reader.open(url, token, { signal });
     throw new AppError(400, `Tidings cannot read repositories of ${name}`);
   };
+}
+
+/** The place of an image at the provider; null when it is elsewhere. */
+export function imagePlaceAt(
+  type: IntegrationType,
+  { providerUrls = {} }: { providerUrls?: Readonly<Record<string, string>> },
+): (url: URL) => string | null {
+  const { api } = providerOf(type);
+  return (url) => api?.imagePlace(url, providerUrls[type]) ?? null;
 }
 
 /** The events with a sample. */

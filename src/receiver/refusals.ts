@@ -66,7 +66,7 @@ export const refusals = {
     status: 503,
     message: 'Too many uploads',
     headers: { 'retry-after': '5' },
-    reason: 'Unverified senders held too many bytes in unfinished uploads. Redeliver it once they end.',
+    reason: 'Unverified senders had too many unfinished uploads. Redeliver it later.',
   },
   disabled: { status: 403, message: 'Integration is disabled', reason: 'The integration is disabled' },
   unknownRepository: (id: string) => ({
@@ -126,7 +126,7 @@ const MAX_NAME_LENGTH = 200;
 
 /** The likely cause of a wrong signature, and the fix. */
 function signatureReason(finding: SignatureFinding, { name, sendsForms }: Provider): string {
-  const wrong = 'The signature was made with another secret than that of this integration';
+  const wrong = 'The delivery was not signed with the secret of this integration';
   const again = `Set the secret again at ${name}, or rotate it and set the new one.`;
   switch (finding.cause) {
     case 'previous-secret':
@@ -147,7 +147,7 @@ function signatureReason(finding: SignatureFinding, { name, sendsForms }: Provid
       return `${wrong}. Tidings did not look for the cause again, because it examined enough rejected deliveries in this minute. See the other entries of this minute.`;
     case 'unknown':
       return finding.tried === null
-        ? `${wrong}. The search for the cause failed. The server's log has the error. ${again}`
+        ? `${wrong}. Tidings failed to look for the cause; see the server's log. ${again}`
         : `${wrong}, and Tidings found none of the usual causes. ${triedWords(finding.tried)} ${again}`;
   }
 }

@@ -5,6 +5,7 @@ import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { toEvent } from '../providers/index.ts';
 import { handOver, readHandOver } from '../triggers/hand-over.ts';
+import { imageOwner } from '../triggers/images.ts';
 
 /**
  * Hands a logged delivery to the triggers as if it had just arrived, and logs that with `replayOf`. A second replay
@@ -36,9 +37,8 @@ export async function replayDelivery(
     }
     const event = toEvent(processed);
     if (event !== null) {
-      const copiesFor = deps.media.files === null ? null : delivery.organizationId;
       const known = await readHandOver(tx, processed, event);
-      await handOver(tx, { ...processed, copiesFor }, entry, event, known, now);
+      await handOver(tx, { ...processed, images: imageOwner(deps, delivery) }, entry, event, known, now);
     }
     await insertDelivery(tx, { ...entry, bodyHash: null }, now);
   });

@@ -138,7 +138,7 @@ const blanks: readonly [blank: string, name: string][] = [
 ];
 
 const surroundings: readonly Surrounding[] = [
-  ...blanks.map(([blank, name]): Surrounding => ['', blank, `${name} behind it`]),
+  ...blanks.map(([blank, name]): Surrounding => ['', blank, `${name} after it`]),
   ...blanks.map(([blank, name]): Surrounding => [blank, '', `${name} before it`]),
   [' ', ' ', 'spaces around it'],
   ['"', '"', 'quotation marks around it'],

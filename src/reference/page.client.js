@@ -5,9 +5,11 @@ document.addEventListener('click', async ({ target }) => {
   const button = target.closest('[data-copy]');
   if (button === null) return;
   await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-  button.textContent = 'Copied';
+  const status = document.querySelector('[role="status"]');
+  button.textContent = status.textContent = 'Copied';
   setTimeout(() => {
     button.textContent = 'Copy';
+    status.textContent = '';
   }, 1500);
 });
 

@@ -1,6 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { render } from 'preact-render-to-string';
 import type { OpenApi } from '../http/openapi.ts';
+import { shorten } from '../look/assets.ts';
+import { sharedStyle } from '../look/style.ts';
 import type { Provider } from '../providers/provider.ts';
 import { Endpoint } from './endpoint.tsx';
 import { Guide, guides, Line } from './guide.tsx';
@@ -12,9 +14,9 @@ import samplesScript from './samples/samples.client.js' with { type: 'text' };
 import samplesStyle from './samples/samples.css' with { type: 'text' };
 import { Field, type Schema, words } from './schema.tsx';
 
-// The API reference as one HTML page. Reading it needs no script and no further request.
+// The API reference as one HTML page. Reading it needs no script; only typefaces are further requests.
 
-const css = pageStyle + samplesStyle;
+const css = shorten([sharedStyle, pageStyle, samplesStyle].join('\n'));
 export const script = samplesScript + pageScript;
 
 /** The page's style sheet in its Content-Security-Policy. */
@@ -100,7 +102,7 @@ export function renderReference(document: OpenApi, providers: readonly Provider[
           <Guide />
           {groups.map((group) => (
             <Section id={group.id} title={group.name}>
-              <p>{group.description}</p>
+              <p>{words(group.description)}</p>
               {group.operations.map((operation) => (
                 <Endpoint
                   {...operation}

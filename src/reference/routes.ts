@@ -9,7 +9,7 @@ import { renderReference, script, scriptPath, styleHash } from './page.tsx';
 
 const models = { Post, Pagination, PostList, PostResult, WebhookReceived, Error: ErrorBody };
 
-const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; script-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** `GET /openapi.json`, and `GET /docs` for people. Both are built at the first request and kept. */
 export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, app: () => DocumentedApp) {

@@ -6,7 +6,7 @@ import type { Event, EventSource } from '../events/model.ts';
 import { findEvent, recordEvent } from '../events/store.ts';
 import type { Repository } from '../integrations/model.ts';
 import { toEvent } from '../providers/index.ts';
-import { queueImages } from './images.ts';
+import { type ImageOwner, queueImages } from './images.ts';
 import { branchScope } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
@@ -29,8 +29,8 @@ export async function readHandOver(tx: ReadTx, source: EventSource, event: Event
  */
 export async function handOver(
   tx: WriteTx,
-  /** `copiesFor`: the organization for which images are copied; null where there is no place for them. */
-  delivery: EventSource & { action: string; copiesFor: string | null },
+  /** `images`: whose images are copied; null where there is no place for them. */
+  delivery: EventSource & { action: string; images: ImageOwner | null },
   entry: ResultEntry,
   event: Event,
   { previous, triggers }: Awaited<ReturnType<typeof readHandOver>>,
@@ -69,9 +69,8 @@ export async function handOver(
       await queueRun(tx, { triggerId, scope: each, since, deliveryId }, now);
     }
   }
-  const { copiesFor: organizationId, integrationId } = delivery;
-  if (isUsed && organizationId !== null)
-    await queueImages(tx, { integrationId, organizationId }, newest, now);
+  const { images, integrationId } = delivery;
+  if (isUsed && images !== null) await queueImages(tx, images, integrationId, newest, now);
 }
 
 const isScope = (scope: string | null): scope is string => scope !== null;

@@ -1,9 +1,12 @@
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import type { Deps } from '../deps.ts';
 import type { Material } from '../drafts/model.ts';
 import type { Event } from '../events/model.ts';
 import { imagesIn, replaceAddress } from '../markdown/media.ts';
 import { findCopies, queueCopies } from '../media/copy-store.ts';
 import { fileNameOf } from '../media/model.ts';
+import { ATTACHMENTS } from '../providers/api.ts';
+import { type IntegrationType, imagePlaceAt } from '../providers/index.ts';
 import type { PlannedDraft } from './kinds/kind.ts';
 
 // Images in the notes of events. A job copies them, and drafts show the copies.
@@ -21,31 +24,58 @@ function notesOf(event: Event): string | null {
   return event.type === 'project' ? event.data.summary : null;
 }
 
-/** The images of an event that are not on this server. */
-function imagesOf(event: Event): string[] {
+type PlaceOf = ReturnType<typeof imagePlaceAt>;
+
+/**
+ * The images of an event to copy: none of this server, and none in another repository. The integration's token may read
+ * private repositories that the author of the notes can't.
+ */
+function imagesOf(event: Event, placeOf: PlaceOf): string[] {
   const notes = notesOf(event);
   if (notes === null || !/!\[|<img/i.test(notes)) return [];
-  return imagesIn(notes, MAX_IMAGES).filter((url) => !/\/media\/img_[A-Za-z0-9_-]+\.\w+$/.test(url));
+  const places = [null, ATTACHMENTS, event.repository?.toLowerCase()];
+  return imagesIn(notes, MAX_IMAGES).filter((address) => {
+    if (/\/media\/img_[A-Za-z0-9_-]+\.\w+$/.test(address)) return false;
+    const url = URL.parse(address);
+    return url !== null && places.includes(placeOf(url));
+  });
+}
+
+/** Whose images are copied. */
+export interface ImageOwner {
+  organizationId: string;
+  placeOf: PlaceOf;
+}
+
+/** Null where there is no place for copies. */
+export function imageOwner(
+  deps: Pick<Deps, 'media' | 'providerUrls'>,
+  { organizationId, integrationType }: { organizationId: string; integrationType: IntegrationType },
+): ImageOwner | null {
+  if (deps.media.files === null) return null;
+  return { organizationId, placeOf: imagePlaceAt(integrationType, deps) };
 }
 
 /** In the delivery's transaction, so that the images of an acknowledged event are copied. */
 export async function queueImages(
   tx: WriteTx,
-  source: { integrationId: string; organizationId: string },
+  { organizationId, placeOf }: ImageOwner,
+  integrationId: string,
   event: Event,
   now: Date,
 ): Promise<void> {
-  await queueCopies(tx, source, imagesOf(event), now);
+  await queueCopies(tx, { integrationId, organizationId }, imagesOf(event, placeOf), now);
 }
 
 /** The copies of the drafts' images by address. Null while some are still being made, for a minute at most. */
 export async function readCopies(
   tx: ReadTx,
-  integrationId: string,
+  { integrationId, placeOf }: { integrationId: string; placeOf: PlaceOf },
   drafts: readonly PlannedDraft[],
   now: Date,
 ): Promise<ReadonlyMap<string, string> | null> {
-  const urls = new Set(drafts.flatMap(({ material }) => eventsOf(material).flatMap(imagesOf)));
+  const events = drafts.flatMap(({ material }) => eventsOf(material));
+  const urls = new Set(events.flatMap((event) => imagesOf(event, placeOf)));
   const copies = await findCopies(tx, integrationId, [...urls]);
   // A copy that was queued later than now dates from a clock set ahead.
   const isPending = ({ status, createdAt }: (typeof copies)[number]) =>

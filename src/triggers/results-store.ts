@@ -1,10 +1,11 @@
-import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gt, inArray, lte, ne, sql } from 'drizzle-orm';
 import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
-import { deliveries } from '../../db/schema/integrations.ts';
+import { deliveries, events } from '../../db/schema/integrations.ts';
 import { posts } from '../../db/schema/posts.ts';
 import { deliveryResults, triggerRuns, triggers } from '../../db/schema/triggers.ts';
 import type { Delivery } from '../deliveries/model.ts';
 import type { Outcome as DraftOutcome } from '../drafts/write.ts';
+import type { EventSource } from '../events/model.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { TriggerKind } from './kinds/kind.ts';
 import type { DueRun } from './queue-store.ts';
@@ -61,12 +62,16 @@ export async function queuePastResult(
 
 type Scope = Pick<DueRun, 'triggerId' | 'scope'>;
 
-/** The rows that a run of the scope settles. Repeats the condition of the partial index exactly. */
+/** The condition of the partial index, exactly: both engines use it only for a query that repeats it. */
+const isOpen = sql`${deliveryResults.outcome} in ('queued', 'failed', 'waiting')`;
+
+/** The rows that a run of the scope settles. */
 function isUnsettled({ triggerId, scope }: Scope) {
   return and(
     eq(deliveryResults.triggerId, triggerId),
     eq(deliveryResults.scope, scope),
-    sql`${deliveryResults.outcome} in ('queued', 'failed')`,
+    isOpen,
+    ne(deliveryResults.outcome, 'waiting'),
   );
 }
 
@@ -106,6 +111,55 @@ export async function settleRest(
     .where(isUnsettled(scope))
     .run();
 }
+
+/**
+ * Settles the results of the events in a window, which waited for its draft. Those that the draft names get its outcome;
+ * a release with notes names none.
+ */
+export async function settleWaiting(
+  tx: WriteTx,
+  { triggerId, scope }: Scope,
+  window: EventSource & { branch: string; after: string | undefined; until: string },
+  draft: { eventKeys: readonly string[]; outcome: Outcome; postId: string | null },
+  now: Date,
+): Promise<void> {
+  const { integrationId, repositoryId, branch, after, until } = window;
+  const inWindow = tx
+    .select({ key: sql`${events.type} || ' ' || ${events.key}` })
+    .from(events)
+    .where(
+      and(
+        eq(events.integrationId, integrationId),
+        eq(events.repositoryId, repositoryId ?? ''),
+        eq(events.branch, branch),
+        after === undefined ? undefined : gt(events.occurredAt, after),
+        lte(events.occurredAt, until),
+      ),
+    );
+  const { eventKey } = deliveryResults;
+  const isInDraft = inArray(eventKey, dialectOf(tx).listed(draft.eventKeys));
+  await tx
+    .update(deliveryResults)
+    .set({
+      outcome: sql`case when ${isInDraft} then ${draft.outcome} else 'unchanged' end`,
+      postId: sql`case when ${isInDraft} then ${draft.postId} end`,
+      updatedAt: now.toISOString(),
+    })
+    .where(and(isWaiting(triggerId), eq(deliveryResults.scope, scope), inArray(eventKey, inWindow)))
+    .run();
+}
+
+/** Ends the waiting for a trigger that is deleted. */
+export async function endWaiting(tx: WriteTx, triggerId: string, now: Date): Promise<void> {
+  await tx
+    .update(deliveryResults)
+    .set({ outcome: 'unchanged', updatedAt: now.toISOString() })
+    .where(isWaiting(triggerId))
+    .run();
+}
+
+const isWaiting = (triggerId: string) =>
+  and(eq(deliveryResults.triggerId, triggerId), isOpen, eq(deliveryResults.outcome, 'waiting'));
 
 /** Records the error of a run. Its next attempt settles these results again. */
 export async function failResults(tx: WriteTx, scope: Scope, error: string, now: Date): Promise<void> {

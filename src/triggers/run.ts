@@ -14,8 +14,9 @@ import { readScope } from '../drafts/store.ts';
 import { type Outcome, writeDraft } from '../drafts/write.ts';
 import { eventReader } from '../events/store.ts';
 import { messageOf } from '../lib/app-error.ts';
+import { imagePlaceAt } from '../providers/index.ts';
 import { readCopies, withCopies } from './images.ts';
-import { repositoryOf } from './kinds/branch.ts';
+import { branchOf, repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf, OPEN, type PlannedDraft } from './kinds/kind.ts';
 import { backOffMs, type Trigger } from './model.ts';
@@ -28,7 +29,7 @@ import {
   listDueRuns,
   postponeRun,
 } from './queue-store.ts';
-import { failResults, settleRest, settleResults } from './results-store.ts';
+import { failResults, settleRest, settleResults, settleWaiting } from './results-store.ts';
 import { findTrigger } from './store.ts';
 
 // A run makes the drafts of one scope: read the events, plan the drafts, compose each, write it. A process holds a lease
@@ -50,10 +51,10 @@ const COPY_WAIT_MS = 500;
 const MAX_CANDIDATES = 20;
 
 export type TriggerDeps = AuditDeps &
-  Pick<Deps, 'ids' | 'publicUrl'> & { db: Storage & Pick<Database, 'lease'> };
+  Pick<Deps, 'ids' | 'publicUrl' | 'providerUrls'> & { db: Storage & Pick<Database, 'lease'> };
 
 /** `db` writes only while the run is this process's own. */
-type Needs = AuditDeps & Pick<Deps, 'ids' | 'publicUrl'>;
+type Needs = AuditDeps & Pick<Deps, 'ids' | 'publicUrl' | 'providerUrls'>;
 
 /** For the server's job: rests after a failure for which not even a delay could be written. Logs each once. */
 export function createTriggerWorker(deps: TriggerDeps, compose: Compose) {
@@ -210,13 +211,15 @@ async function* doRun(
   const write = <Result>(work: (tx: WriteTx) => Promise<Result>) => db.write(work, { key: keyOf(run) });
   const failures: unknown[] = [];
   let last: Awaited<ReturnType<typeof planRun>> = null;
+  let written: Written[] = [];
   try {
     let isClosed = true;
     for (let plans = 0; isClosed && plans < MAX_PLANS; plans++) {
       isClosed = false;
-      const planned = await db.read((tx) => planRun(tx, run, clock.now()));
+      const planned = await db.read((tx) => planRun(tx, deps, run, clock.now()));
       if (planned === null) break;
       last = planned;
+      written = [];
       const { trigger, drafts, copies } = planned;
       if (copies === null) {
         const dueAt = new Date(clock.now().getTime() + COPY_WAIT_MS);
@@ -227,8 +230,9 @@ async function* doRun(
         try {
           const material = draft.material && withCopies(draft.material, copies, deps.publicUrl());
           const text = material === null ? null : await compose(recipeOf(trigger), material);
-          const outcome = await write((tx) => writePlanned(tx, deps, trigger, run.scope, draft, text));
-          isClosed ||= outcome === 'closed';
+          const result = await write((tx) => writePlanned(tx, deps, trigger, run.scope, draft, text));
+          written.push(result);
+          isClosed ||= result.outcome === 'closed';
         } catch (error) {
           if (endsRun(error)) throw error;
           failures.push(error);
@@ -247,9 +251,7 @@ async function* doRun(
   if (failure === undefined) {
     return write(async (tx) => {
       // An event that arrived since is the next run's.
-      if ((await finishRun(tx, run)) && last !== null) {
-        await settleRest(tx, run, kinds[last.trigger.event], last.closedKeys, clock.now());
-      }
+      if ((await finishRun(tx, run)) && last !== null) await settleRun(tx, run, last, written, clock.now());
     });
   }
   const waitMs = backOffMs[run.attempts];
@@ -270,13 +272,30 @@ async function* doRun(
   return fail((tx, error) => postponeRun(tx, run, error, dueAt));
 }
 
+/** Settles the results that no draft has settled, at the end of a run. */
+async function settleRun(
+  tx: WriteTx,
+  run: DueRun,
+  { trigger, closedKeys }: NonNullable<Awaited<ReturnType<typeof planRun>>>,
+  written: readonly Written[],
+  now: Date,
+): Promise<void> {
+  await settleRest(tx, run, kinds[trigger.event], closedKeys, now);
+  const { integrationId } = trigger;
+  const source = { integrationId, repositoryId: repositoryOf(run.scope), branch: branchOf(run.scope) };
+  for (const { draft, outcome, ...result } of written) {
+    if (draft.window === null || outcome === 'closed') continue;
+    await settleWaiting(tx, run, { ...source, ...draft.window }, { outcome, ...result }, now);
+  }
+}
+
 /** The run failed through no fault of its own. */
 function endsRun(error: unknown): boolean {
   return isSystemFailure(error) || error instanceof LeaseLost;
 }
 
 /** Null when the trigger was deleted. */
-async function planRun(tx: ReadTx, { triggerId, scope, since }: DueRun, now: Date) {
+async function planRun(tx: ReadTx, deps: Needs, { triggerId, scope, since }: DueRun, now: Date) {
   const trigger = await findTrigger(tx, triggerId);
   if (trigger === null) return null;
   const { integrationId, filters } = trigger;
@@ -285,8 +304,17 @@ async function planRun(tx: ReadTx, { triggerId, scope, since }: DueRun, now: Dat
   const events = eventReader(tx, { integrationId, repositoryId, triggerId });
   const known = await readScope(tx, { integrationId, repositoryId }, { triggerId, scope });
   const drafts = await kind.plan({ filters, scope, since, events, drafts: known });
-  const copies = await readCopies(tx, integrationId, drafts, now);
+  const placeOf = imagePlaceAt(trigger.integrationType, deps);
+  const copies = await readCopies(tx, { integrationId, placeOf }, drafts, now);
   return { trigger, drafts, closedKeys: known.closedKeys, copies };
+}
+
+interface Written {
+  draft: PlannedDraft;
+  outcome: Outcome;
+  postId: string | null;
+  /** Of all events in the draft. */
+  eventKeys: string[];
 }
 
 /** Writes a draft and the results of its events; nothing when the trigger was deleted meanwhile. */
@@ -295,10 +323,13 @@ async function writePlanned(
   deps: Needs,
   { id: triggerId, organizationId, contentType, publish, event }: Trigger,
   scope: string,
-  { subject, material, eventKeys, until, draftOnly, publish: isWanted }: PlannedDraft,
+  draft: PlannedDraft,
   text: DraftText | null,
-): Promise<Outcome> {
-  if ((await findTrigger(tx, triggerId)) === null) return 'unchanged';
+): Promise<Written> {
+  const { subject, material, eventKeys, until, draftOnly, publish: isWanted } = draft;
+  if ((await findTrigger(tx, triggerId)) === null) {
+    return { draft, outcome: 'unchanged', postId: null, eventKeys: [] };
+  }
   const name = event.replaceAll('_', ' ');
   const asTrigger = { ...deps, actor: { type: 'trigger', id: triggerId, name, address: null } } as const;
   const { outcome, ...written } = await writeDraft(tx, asTrigger, {
@@ -314,13 +345,14 @@ async function writePlanned(
     isOpen: subject === OPEN,
     releaseOf: event === 'release' ? repositoryOf(scope) : null,
   });
-  if (outcome === 'closed') return outcome;
+  const { postId } = written;
   // A release without notes consists of changes that it has no keys of.
   const changes = [...(material?.pushes ?? []), ...(material?.pullRequests ?? [])].flatMap(keysOf);
-  const { postId } = written;
   const keys = [...written.eventKeys, ...changes];
-  await settleResults(tx, { triggerId, scope }, keys, { outcome, postId }, deps.clock.now());
-  return outcome;
+  if (outcome !== 'closed') {
+    await settleResults(tx, { triggerId, scope }, keys, { outcome, postId }, deps.clock.now());
+  }
+  return { draft, outcome, postId, eventKeys: keys };
 }
 
 export function recipeOf(trigger: Trigger): Recipe {

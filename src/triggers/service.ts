@@ -13,7 +13,7 @@ import { kinds, kindsFor } from './kinds/index.ts';
 import type { TriggerKind } from './kinds/kind.ts';
 import { MAX_LAST, type Trigger, TriggerFilters } from './model.ts';
 import { forgetUnmatched, queueRun, recordArrival, retryRuns } from './queue-store.ts';
-import { queuePastResult } from './results-store.ts';
+import { endWaiting, queuePastResult } from './results-store.ts';
 import * as store from './store.ts';
 import { refusal } from './words.ts';
 
@@ -134,6 +134,7 @@ export async function deleteTrigger(deps: AuditDeps, id: string): Promise<void> 
   await deps.db.write(async (tx) => {
     const before = await store.getTrigger(tx, id);
     await store.removeTrigger(tx, id);
+    await endWaiting(tx, id, deps.clock.now());
     await record(tx, deps, 'trigger.deleted', before);
   });
 }

@@ -5,10 +5,10 @@ import type { TriggerFilters } from './model.ts';
 
 const noPostReasons = {
   other_integration: () => 'it belongs to another integration',
-  no_event: () => 'its event makes no posts',
+  no_event: () => 'its event creates no posts',
   no_match: () => 'its event, its repository or the filters do not match',
   edit_only: (type: string) =>
-    `the ${type} did not arrive while the trigger was enabled, and an edit alone makes no post`,
+    `the ${type} did not arrive while the trigger was enabled, and an edit alone creates no post`,
   no_change: () => 'it changes no post',
 };
 
@@ -26,13 +26,13 @@ const sentences = {
   not_applicable: (it: { field: string; value: string; to: string; supported: readonly string[] }) =>
     `The ${it.field} ${it.value} does not apply to ${it.to}. Choose from: ${it.supported.join(', ')}.`,
   publish_unsupported: (it: { event: string; supported: readonly string[] }) =>
-    `A draft of ${it.event} grows until it is closed, so it cannot be published at once. These can: ${it.supported.join(', ')}.`,
+    `A rolling draft of ${it.event} events can't be published at once. Choose one of these events: ${it.supported.join(', ')}.`,
   past_unsupported: (it: { event: string }) =>
-    `Only a release trigger can make drafts of past releases, not a trigger on ${it.event}.`,
+    `Only a release trigger can create drafts of past releases, not a trigger on ${it.event}.`,
   unknown_repository: (it: { id: string; repository: string; known: readonly string[] }) =>
     `Integration ${it.id} has no repository ${it.repository}. It has: ${it.known.join(', ') || 'none'}.`,
   no_post: (it: { deliveryId: string; triggerId: string; reason: NoPostReason; type: string }) =>
-    `Trigger ${it.triggerId} makes no post of delivery ${it.deliveryId}: ${describeNoPost(it)}`,
+    `Trigger ${it.triggerId} creates no post for delivery ${it.deliveryId}: ${describeNoPost(it)}`,
 };
 
 type Code = keyof typeof sentences;

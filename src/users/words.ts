@@ -7,7 +7,7 @@ const failures = {
   bad_link: [404, 'This link does not work. It was used, has expired, or is incomplete.'],
   wrong_credentials: [401, 'The email address or the password is wrong.'],
   wrong_current_password: [400, 'The current password is wrong.'],
-  account_disabled: [403, 'This account is disabled. Ask the administrator of this service.'],
+  account_disabled: [403, 'This account is disabled. Ask the administrator of this server.'],
   address_taken: [409, 'This address has an account. Sign in first, then open the invitation again.'],
   user_not_found: [404, ({ email }: Details) => `User ${email} not found`],
   user_exists: [409, ({ email }: Details) => `User ${email} already exists`],
@@ -15,9 +15,9 @@ const failures = {
   shared_account: [
     409,
     ({ email }: Details) =>
-      `${email} is in another organization too, so an owner of one may not reset the password. Ask the administrator of this service.`,
+      `${email} also belongs to another organization, so an owner can't reset the password. Ask the administrator of this server.`,
   ],
-  own_password_link: [409, 'Change your own password under your account.'],
+  own_password_link: [409, 'This is your own account. Change your password under Your account.'],
   last_owner: [
     409,
     ({ email, organizations }: Details) =>
@@ -27,7 +27,7 @@ const failures = {
   organization_gone: [404, 'This organization no longer exists.'],
   may_not_create_organization: [
     403,
-    'You may not create an organization. Ask the administrator of this service.',
+    "You can't create an organization. Ask the administrator of this server.",
   ],
   too_many_organizations: [
     400,

@@ -126,7 +126,7 @@ const cases: Case[] = [
   },
   {
     action: 'post.changed',
-    path: 'posts/:published/type',
+    path: 'posts/:published',
     fields: { contentType: 'linkedin_post' },
     target: 'post',
     summary: 'changed the type of the post “A post” to linkedin post',
@@ -491,7 +491,7 @@ describe('keys at Unkey', () => {
     expect(JSON.stringify([found, app.logged])).not.toContain(key);
   });
 
-  test('are told to their person although the database cannot be written, and the log says so', async () => {
+  test('are reported to the person even if the audit event cannot be written; the log has the error', async () => {
     using app = await createUnkeyApp();
     await refuseRows(app.db, 'insert', 'audit_events', 'disk full');
     const { id, key } = await app.deps.keys.createKey(fields);

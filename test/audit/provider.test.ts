@@ -80,7 +80,9 @@ test('a connect that fails at the provider leaves neither an integration nor an 
     expect((await summaries()).length).toBe(isConnected ? 1 : 0);
     if (isConnected) break;
   }
-  expect(world.logged.map(({ msg }) => msg)).toContain('Tidings undid the change, because it failed later');
+  expect(world.logged.map(({ msg }) => msg)).toContain(
+    'Tidings undid the change because a later step failed',
+  );
 });
 
 test('a repository that cannot be added, and a secret that cannot be rotated, leave no event', async () => {

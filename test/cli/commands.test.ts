@@ -99,7 +99,7 @@ describe('organization', () => {
     );
   });
 
-  test('where there is none, a command that needs one says so', async () => {
+  test('without an organization, a command that needs one suggests "organization create"', async () => {
     expect(await fails(1, 'key', 'list', '--organization', 'acme')).toBe(
       'error: Organization acme not found. This data folder has no organizations yet. "organization create" creates one. --data-dir selects another folder.\n',
     );
@@ -177,7 +177,7 @@ describe('key', () => {
 
   test('refusals', async () => {
     const create = ['key', 'create', '--organization', 'acme', '--name', 'A'];
-    expect(await fails(1, ...create, '--expires', '2020-01-01')).toContain('--expires must lie ahead');
+    expect(await fails(1, ...create, '--expires', '2020-01-01')).toContain('--expires must be in the future');
     expect(await fails(1, ...create, '--expires', 'soon')).toContain('--expires must be an ISO 8601 time');
     expect(await fails(1, ...create, '--permission', 'a b')).toContain(
       '--permission must be 1 to 100 letters',
@@ -333,7 +333,7 @@ describe('post', () => {
     const result = await run('post', 'import', '--organization', 'acme', bad, good, '--json');
     expect(result.exitCode).toBe(1);
     expect(result.stderr).toBe(
-      `error: ${bad}:1: markdown is missing (content, as plain text, would do too)\nNothing of this file was imported.\n`,
+      `error: ${bad}:1: markdown is missing (content, as plain text, works too)\nNothing of this file was imported.\n`,
     );
     expect(JSON.parse(result.stdout)).toMatchObject([{ file: good, created: 1 }]);
     expect(await listIds()).toHaveLength(1);
@@ -376,7 +376,7 @@ describe('post', () => {
   });
 });
 
-describe('words that are wrong', () => {
+describe('wrong arguments', () => {
   test.each([
     [['frobnicate'], "unknown command 'frobnicate'"],
     [['key', 'frobnicate'], "unknown command 'frobnicate'"],
@@ -431,7 +431,7 @@ test.skipIf(!mayMount)(
     ]);
     expect([exitCode, stderr]).toEqual([
       1,
-      'error: The disk is full. Nothing was written. Make room, then run the command again.\n',
+      'error: The disk is full. Nothing was written. Free up disk space, then run the command again.\n',
     ]);
   },
   300_000,
@@ -458,7 +458,7 @@ test('the data folder is for its owner alone', async () => {
   expect(mode('data/secret.key')).toBe(0o600);
 });
 
-test('what one process writes, another sees at once', async () => {
+test('another process sees a write at once', async () => {
   const { db, close } = openDataFolder(join(folder.path, 'data'));
   await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
   const { findOrganization } = await import('../../src/organizations/store.ts');

@@ -55,7 +55,7 @@ describe('backups', () => {
     schema: 1,
     tables: {},
     includesKey: false,
-    images: { stored: 0, missing: 0, place: null },
+    images: { stored: 0, missing: 0, unreadable: 0, examples: [], place: null },
   });
   const record = async (daysAgo: number, isThere = true) => {
     const made = {
@@ -120,7 +120,7 @@ describe('providers', () => {
     expect(world.github.requests).toHaveLength(asked);
   });
 
-  test('what is well and what is not, and nothing is changed', async () => {
+  test('passes correct integrations, reports the others, and changes nothing', async () => {
     const id = await world.connect();
     const before = await allRows(world.db);
     expect(await look(contentChecks.providers, patient())).toMatchObject({
@@ -136,7 +136,7 @@ describe('providers', () => {
     expect((await look(contentChecks.providers, patient()))?.status).toBe('ok');
   });
 
-  test('what is wrong with several is told once', async () => {
+  test('a problem of several integrations is reported once', async () => {
     const ids = [await world.connect('acme/rocket'), await world.connect('acme/engine')];
     world.goAway();
     const { message = '' } = (await look(contentChecks.providers, patient())) ?? {};

@@ -131,14 +131,14 @@ test.each([
   [
     'UPDATE tidings SET schema = schema + 1',
     'warning',
-    'A newer Tidings upgraded the database (schema 2; this one knows 1). This version still works with it',
+    'A newer Tidings upgraded the database (schema 2; this version supports 1). This version still works with it',
   ],
   [
     'UPDATE tidings SET schema = schema + 1, oldest_compatible = schema + 1',
     'failed',
-    "A newer Tidings upgraded the database (schema 2; this one knows 1), and this version can't use it",
+    "A newer Tidings upgraded the database (schema 2; this version supports 1), and this version can't use it",
   ],
-  ['CREATE TABLE unfinished_move ()', 'failed', 'The database holds an unfinished move'],
+  ['CREATE TABLE unfinished_move ()', 'failed', 'The database has an unfinished move'],
 ])('the schema after %s is %s', async (statement, status, message) => {
   if (!statement.includes('theirs')) await setUp();
   await run(statement);
@@ -194,7 +194,7 @@ test.each<[string, string, Record<string, string>, string, string, string]>([
     { DATABASE_READ_URL: 'the database itself' },
     'read replica',
     'warning',
-    'The read replica cannot be used: it is no standby',
+    'The read replica cannot be used: it is not a standby',
   ],
 ])('%s is reported', async (_, statement, changes, name, status, message) => {
   await setUp();

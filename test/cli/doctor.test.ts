@@ -98,7 +98,7 @@ test('a healthy folder is all well, and not a byte of it changes', async () => {
   expect(snapshot(folder.path)).toEqual(before);
 });
 
-test('people get a line for each check, with a mark, and how to mend what is not well', async () => {
+test('prints a line for each check, with a mark, and advice for each problem', async () => {
   await healthy();
   chmodSync(dataDir(), 0o755);
   const { exitCode, stdout } = await cli(dataDir(), ['doctor', '--offline'], {
@@ -107,15 +107,15 @@ test('people get a line for each check, with a mark, and how to mend what is not
   expect(exitCode).toBe(0);
   expect(stdout).toContain('✓ settings: All settings are valid\n✓ public url');
   expect(stdout).toContain(
-    `! data folder: ${dataDir()} can be read or written by others (mode 755)\n    chmod 700 ${dataDir()}\n`,
+    `! data folder: ${dataDir()} can be read or written by other users (mode 755)\n    chmod 700 ${dataDir()}\n`,
   );
 });
 
-test('a folder that is not there is told, and not made', async () => {
+test('a missing folder is reported, not created', async () => {
   const { named, report } = await examine();
   expect(named('data folder')).toMatchObject({
     status: 'failed',
-    message: `There is no folder ${dataDir()}`,
+    message: `The folder ${dataDir()} does not exist`,
   });
   expect(report.checks.map(({ name }) => name)).toEqual(['settings', 'data folder', 'server']);
   expect(existsSync(dataDir())).toBe(false);
@@ -408,7 +408,7 @@ describe('Unkey', () => {
     expect(named('keys')).toBeUndefined();
   });
 
-  test('whose root key may not verify, told from a key that is unknown', async () => {
+  test('whose root key may not verify is distinguished from an unknown key', async () => {
     const { unkey, environment, key } = await withKey();
     using _ = unkey;
     expect((await examine(environment, '--key', 'tdk_nobodys')).statusOf('unkey')).toBe('warning');
@@ -586,7 +586,7 @@ describe('deliveries', () => {
     expect((await examine()).statusOf('deliveries')).toBe('ok');
     tamper("UPDATE integrations SET created_at = '2026-01-01T00:00:00.000Z'");
     expect((await examine()).named('deliveries')?.message).toBe(
-      `${integrationId} (github): the log has no delivery`,
+      `${integrationId} (github): no deliveries yet`,
     );
     await json('integration', 'disable', integrationId);
     expect((await examine()).statusOf('deliveries')).toBe('ok');

@@ -43,7 +43,7 @@ test('flags win over the environment, and --json gives one value', async () => {
 });
 
 test.each([
-  ['127.0.0.1', 'http://127.0.0.1', 'nothing listens there'],
+  ['127.0.0.1', 'http://127.0.0.1', 'the connection was refused'],
   ['::', 'http://[::1]', ''],
   ['::1', 'http://[::1]', ''],
   ['[::]', 'http://[::1]', ''],

@@ -51,17 +51,17 @@ test('a server on the target sends the same bytes, after a move to PostgreSQL an
   const expected = await pagesOf(first, key);
   const whileRunning = await cli(dataDir, ['move', '--to', url]);
   expect(whileRunning.exitCode).toBe(1);
-  expect(whileRunning.stderr).toContain('is in use, by a server or by another command. Stop the server');
+  expect(whileRunning.stderr).toContain('is in use by a server or another command. Stop the server');
   // What a killed server leaves behind is moved too.
   await first.stop('SIGKILL');
   const { stdout } = await cli(dataDir, ['move', '--to', url]);
-  expect(stdout).toContain(`SECRET_KEY set to the text of ${join(dataDir, 'secret.key')}.`);
+  expect(stdout).toContain(`SECRET_KEY set to the content of ${join(dataDir, 'secret.key')}.`);
 
   const second = await startTidings(join(folders, 'unused'), [], { environment: shared });
   expect(await pagesOf(second, key)).toEqual(expected);
   const shownInUse = await cli(dataDir, ['move', '--to', back], { environment: shared });
   expect(shownInUse.exitCode).toBe(1);
-  expect(shownInUse.stderr).toContain('A server of Tidings uses 127.0.0.1:');
+  expect(shownInUse.stderr).toContain('A Tidings server uses 127.0.0.1:');
   expect(await second.stop()).toBe(0);
   await cliJson(dataDir, ['move', '--to', back], { environment: shared });
 
@@ -103,7 +103,7 @@ test('the command says how far it is, what to do next, and no password', async (
   expect(stdout).toMatch(
     /^Moved \d+ rows from \S+tidings\.db to postgres:\/\/127\.0\.0\.1:\d+\/test_\w+ in /,
   );
-  expect(stdout).toContain('Both sides are the same.');
+  expect(stdout).toContain('Both sides match.');
   expect(stdout).toContain('DATABASE_URL');
   expect(stdout).toContain(join(dataDir, 'secret.key'));
   expect(stderr).toMatch(/^Copying: \d0 %, \d+ of \d+ rows\n/);
@@ -122,14 +122,14 @@ test('the command says how far it is, what to do next, and no password', async (
   expect(back.stdout).not.toContain(secretKey);
 }, 300_000);
 
-test('a place that cannot be used is an error that names it, without its password', async () => {
+test('an unusable target is an error that names it, without its password', async () => {
   const dataDir = join(folders, 'refused');
   makeDataFolder(dataDir, 1);
   const missing = await emptyPostgres();
   const away = missing.replace(/:\d+\//, ':1/');
   for (const [to, text] of [
     [missing.replace('test_', 'no_'), 'Create the database, or correct its name in --to'],
-    [away, 'Check that the server runs, and its host and port in --to'],
+    [away, 'Check that the server is running, and check the host and port in --to'],
     [`${missing}?sslmode=maybe`, 'its parameter "sslmode" must be one of'],
   ] as const) {
     const { exitCode, stdout, stderr } = await cli(dataDir, ['move', '--to', to]);

@@ -241,9 +241,9 @@ Status  disabled
       '--branch must be 1 to 20 branches of at most 200 characters',
     ],
     [
-      'to publish what goes on',
+      'to publish a rolling draft at once',
       all('push', '--publish'),
-      'A draft of push grows until it is closed, so it cannot be published at once. These can: release, project, project_update.',
+      "A rolling draft of push events can't be published at once. Choose one of these events: release, project, project_update.",
     ],
     [
       'an unknown repository',
@@ -253,17 +253,17 @@ Status  disabled
     [
       'a variable that there is not',
       all('release', '--title', '{{ relase.name }}'),
-      'title template, line 1, column 4: there is no variable relase.name. There is repository, branch, isDefaultBranch, release, changes, groups, omitted, highlights, moreCount, authors, summary, compareUrl, url.',
+      'title template, line 1, column 4: there is no variable relase.name. Choose from: repository, branch, isDefaultBranch, release, changes, groups, omitted, highlights, moreCount, authors, summary, compareUrl, url.',
     ],
     [
       'a variable that the event has not',
       all('push', '--title', 'In {{ team.name }}'),
-      'title template, line 1, column 7: there is no variable team.name. There is repository, branch, isDefaultBranch, release, changes, groups, omitted, highlights, moreCount, authors, summary, compareUrl, url.',
+      'title template, line 1, column 7: there is no variable team.name. Choose from: repository, branch, isDefaultBranch, release, changes, groups, omitted, highlights, moreCount, authors, summary, compareUrl, url.',
     ],
     [
       'a template without words',
       all('release', '--title', ' '),
-      'title template: it is empty; leave it out for the built-in one',
+      'title template: it is empty; omit it to use the built-in one',
     ],
     [
       'a template file that there is not',
@@ -289,7 +289,7 @@ Status  disabled
       '\n\nPast releases: 2 drafts queued.\n',
     );
     expect(await fails(1, ...create('push', '--last', '5'))).toBe(
-      'Only a release trigger can make drafts of past releases, not a trigger on push.\n',
+      'Only a release trigger can create drafts of past releases, not a trigger on push.\n',
     );
   });
 
@@ -299,11 +299,11 @@ Status  disabled
       '# {{ release.name }}\n\n{% for change in changes %}\n- {{ change.name }}{% endfor %}',
     );
     expect(await fails(1, ...create('release', '--template', path))).toBe(
-      'body template, line 4, column 6: there is no variable change.name. There is change.text, change.scope, change.group, change.isBreaking, change.breakingNote, change.references, change.authors, change.line.\n',
+      'body template, line 4, column 6: there is no variable change.name. Choose from: change.text, change.scope, change.group, change.isBreaking, change.breakingNote, change.references, change.authors, change.line.\n',
     );
     const empty = await write('empty.liquid', '\n');
     expect(await fails(1, ...create('release', '--template', empty))).toBe(
-      'body template: it is empty; leave it out for the built-in one\n',
+      'body template: it is empty; omit it to use the built-in one\n',
     );
   });
 
@@ -480,7 +480,7 @@ describe('trigger change', () => {
       expect(await fails(1, ...change, '--label', 'bug')).toBe(
         'The filter label does not apply to push. Choose from: branch, prereleases, tag.\n',
       );
-      expect(await fails(1, ...change, '--publish')).toContain('cannot be published at once');
+      expect(await fails(1, ...change, '--publish')).toContain("can't be published at once");
       expect(await fails(1, ...change, '--title', '{{')).toBe(
         'title template, line 1, column 1: output "{{" not closed\n',
       );
@@ -549,12 +549,12 @@ changelog, draft, release v2.4.0, DAY
     const issues = await json(...words);
     const message = async (...rest: string[]) =>
       (await fails(1, 'trigger', 'preview', ...rest)).replaceAll(/_\w+/g, '_…');
-    const noPost = 'Trigger trg_… makes no post of delivery dlv_…: ';
+    const noPost = 'Trigger trg_… creates no post for delivery dlv_…: ';
     expect(await message(id, '--delivery', 'none')).toBe(
       'Delivery none not found. "delivery list" lists those that exist.\n',
     );
     expect(await message('trg_none', '--delivery', 'my-delivery')).toContain('not found');
-    expect(await message(id, '--delivery', 'a-star')).toBe(`${noPost}its event makes no posts\n`);
+    expect(await message(id, '--delivery', 'a-star')).toBe(`${noPost}its event creates no posts\n`);
     expect(await message(later.id, '--delivery', 'my-delivery')).toBe(
       `${noPost}its event, its repository or the filters do not match\n`,
     );

@@ -86,7 +86,7 @@ describe('integration', () => {
   test.each([
     ['https://tidings.example.com', null],
     ['http://localhost:3000', "GitHub can't reach http://localhost:3000 from the internet"],
-  ])('people are told where to paste them, what is wrong with %s, and what is next', async (url, warning) => {
+  ])('prints the next steps, and warns about %s', async (url, warning) => {
     const words = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
     const { stdout } = await cli(dataDir(), words, { environment: { PUBLIC_URL: url } });
     if (warning === null) expect(stdout).not.toContain('public addresses');
@@ -108,7 +108,7 @@ describe('integration', () => {
     const ended = await json('integration', 'rotate-secret', id, '--now');
     expect(Object.keys(ended)).toEqual(['secret']);
     expect((await run('integration', 'rotate-secret', id, '--now')).stdout).toContain(
-      'The old one no longer works: deliveries are refused until you set the new one at GitHub.',
+      'The old one no longer works. Tidings rejects deliveries until you set the new one at GitHub.',
     );
     expect((await run('integration', 'rotate-secret', id)).stdout).toContain(
       'The old one works for another 24 hours.',
@@ -149,7 +149,7 @@ describe('integration', () => {
   test('a refusal names the command that helps', async () => {
     const { integrationId: id } = await connect();
     expect(await fails(1, 'integration', 'repair', id)).toContain(
-      `Integration ${id} has no GitHub token that Tidings can read. To give it a token: ${tidings} integration set-token ${id} --token TOKEN`,
+      `Integration ${id} has no usable GitHub token. To give it a token: ${tidings} integration set-token ${id} --token TOKEN`,
     );
     expect(await fails(1, 'integration', 'remove', id, 'acme/rocket')).toContain(
       `Disconnect the integration instead: ${tidings} integration disconnect ${id}`,
@@ -262,7 +262,7 @@ describe('send and delivery', () => {
         '--payload',
         path,
       ),
-    ).toContain('The service refused the delivery with status 400.');
+    ).toContain('The server rejected the delivery with status 400.');
   });
 
   test('refusals', async () => {
@@ -277,7 +277,7 @@ describe('send and delivery', () => {
     expect(await fails(1, 'send', 'linear', 'Issue', '--integration', id)).toContain(
       'is for GitHub, not Linear.',
     );
-    expect(await fails(2, 'send', 'gitlab', 'push')).toContain("unknown command 'gitlab'");
+    expect(await fails(2, 'send', 'bitbucket', 'push')).toContain("unknown command 'bitbucket'");
     expect(await fails(1, 'delivery', 'show', 'none')).toContain('Delivery none not found');
     expect(await fails(1, 'delivery', 'list', '--organization', 'nobody')).toContain(
       'Organization nobody not found',

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import '../../src/dashboard/routes.ts';
-import { assets } from '../../src/dashboard/view/assets.ts';
 import { iconShapes } from '../../src/dashboard/view/icon-shapes.ts';
+import { assets } from '../../src/look/assets.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { fontFolder, makeFonts, readIcons } from '../support/embedded-assets.ts';
 import { appWithOrganization, createTestApp } from '../support/test-app.ts';

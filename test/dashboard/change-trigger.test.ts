@@ -175,7 +175,7 @@ describe('changing a trigger', () => {
     const publish = await visit(push.path, { publish: 'yes' });
     expect([publish.status, await publish.text()]).toEqual([
       400,
-      expect.stringContaining('cannot be published at once'),
+      expect.stringContaining("can't be published at once"),
     ]);
     expect(await allRows(app.db)).toEqual(before);
   });

@@ -81,12 +81,8 @@ describe('Linear', () => {
   });
 
   test.each([
-    [
-      'of a member',
-      () => started.linear.workspace.addKey(),
-      'Linear lets only admins of the workspace do that',
-    ],
-    ['that is unknown', () => 'lin_api_unknown', 'Linear refused the token'],
+    ['of a member', () => started.linear.workspace.addKey(), 'Only admins can manage webhooks at Linear'],
+    ['that is unknown', () => 'lin_api_unknown', 'Linear rejected the token'],
   ])('a key %s is refused where it was typed', async (_, given, says) => {
     const apiToken = given();
     const before = await allRows(started.app.db);
@@ -99,7 +95,7 @@ describe('Linear', () => {
     expect(await allRows(started.app.db)).toEqual(before);
   });
 
-  test('what Linear refuses is said, the choice stays, and nothing is left', async () => {
+  test("shows Linear's refusal, keeps the choice, and leaves nothing behind", async () => {
     const { app, linear } = started;
     const nothing = await connect(await chosen(['which', 'chosen']));
     expect(nothing.status).toBe(400);
@@ -110,7 +106,9 @@ describe('Linear', () => {
     linear.fault = null;
     expect(refused.status).toBe(400);
     const html = await refused.text();
-    expect(html).toContain('Linear takes no more requests from this token until 21 Nov 2026, 04:10:00 UTC.');
+    expect(html).toContain(
+      'Linear accepts no more requests from this token until 21 Nov 2026, 04:10:00 UTC.',
+    );
     expect(html).toContain(`value="${teamId('DES')}" checked`);
     expect(html).toContain('name="which" value="chosen" checked');
     expect(html).not.toContain(linear.adminKey);

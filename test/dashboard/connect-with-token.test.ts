@@ -84,7 +84,7 @@ describe('GitHub', () => {
     );
   });
 
-  test('what cannot be chosen is shown, and why', async () => {
+  test('shows repositories that cannot be chosen, with the reason', async () => {
     const { app, github } = started;
     github.addRepository('acme/foreign', { rights: { ann: 'read' } });
     github.addRepository('acme/lander', { rights: { ann: 'admin' } });
@@ -128,7 +128,7 @@ describe('a token that does not do is refused where it was typed, and nothing is
     ['too long', { ...nothing, given: () => 'x'.repeat(513) }],
     [
       'unknown',
-      { given: () => `github_pat_nobody${hostile.replaceAll(' ', '')}`, says: 'GitHub refused the token' },
+      { given: () => `github_pat_nobody${hostile.replaceAll(' ', '')}`, says: 'GitHub rejected the token' },
     ],
   ])('%s', async (_, { given, says }) => {
     const before = await allRows(started.app.db);
@@ -144,7 +144,7 @@ describe('a token that does not do is refused where it was typed, and nothing is
 
   test.each([
     ['answers 500', 'GitHub failed with status 500'],
-    ['answers 403 for its rate limit', 'takes no more requests from this token until'],
+    ['answers 403 for its rate limit', 'accepts no more requests from this token until'],
     ['answers 200 with a page', 'GitHub'],
   ] as const)('GitHub %s', async (fault, says) => {
     started.github.failNext(fault);
@@ -154,7 +154,7 @@ describe('a token that does not do is refused where it was typed, and nothing is
   });
 });
 
-describe('what cannot be connected is refused, the choice stays, and nothing is left on either side:', () => {
+describe('a failed connect keeps the choice and leaves nothing on either side:', () => {
   async function expectNothing(refused: Response, says: string, choice = 'acme/rocket'): Promise<string> {
     expect(refused.status).toBe(400);
     const html = await refused.text();
@@ -169,9 +169,9 @@ describe('what cannot be connected is refused, the choice stays, and nothing is 
 
   test.each([
     ['answers 500', 'GitHub failed with status 500'],
-    ['answers 401', 'GitHub refused the token'],
+    ['answers 401', 'GitHub rejected the token'],
     ['answers 403 for the permission', 'Webhooks: read and write'],
-    ['answers 403 for its rate limit', 'takes no more requests'],
+    ['answers 403 for its rate limit', 'accepts no more requests'],
   ] as const)('GitHub %s', async (fault, says) => {
     const fields = await chosen(['acme/rocket']);
     started.github.failNext(fault, { after: 1 });
@@ -194,7 +194,7 @@ describe('what cannot be connected is refused, the choice stays, and nothing is 
     const foreign = github.addRepository('acme/foreign', { rights: { ann: 'admin' } });
     const fields = await chosen(['acme/rocket', 'acme/foreign']);
     foreign.rights = { ann: 'write' };
-    await expectNothing(await connect(fields), 'may not administer acme/foreign');
+    await expectNothing(await connect(fields), 'role Admin in acme/foreign');
   });
 
   test('nothing is chosen', async () => {

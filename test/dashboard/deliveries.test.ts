@@ -139,7 +139,7 @@ describe('the log', () => {
     expect(new Set(seen).size).toBe(173);
   });
 
-  test('what is rare is looked for a bounded number of entries at a time', async () => {
+  test('a search for a rare entry reads a bounded number of entries at a time', async () => {
     await addEntries(
       { title: 'rare', payload: { event: 'rare', action: null, data: null } },
       ...Array.from({ length: MAX_SCANNED }, () => ({})),
@@ -182,7 +182,7 @@ describe('the log', () => {
   });
 
   test('an empty log says how to begin', async () => {
-    expect(await (await visit(LOG)).text()).toContain('Connect GitHub, Linear, or Forgejo');
+    expect(await (await visit(LOG)).text()).toContain('Connect GitHub, GitLab, Linear, or Forgejo');
     const { integrationId } = await connectLinear(app, 'org_a');
     expect(await (await visit(LOG)).text()).toContain(`/integrations/${integrationId}#test`);
     expect(await (await visit(`${LOG}?status=failed`)).text()).toContain('No deliveries match these filters');
@@ -237,7 +237,7 @@ describe('an entry', () => {
     ['rejected', 'only processed deliveries can be'],
     ['failed', 'only processed deliveries can be'],
     ['duplicate', 'only processed deliveries can be'],
-    ['processed', 'its event makes no drafts'],
+    ['processed', 'its event creates no drafts'],
   ])('one that is %s cannot be replayed, and says why', async (status, why) => {
     const { integrationId } = await connectGithub(app, 'org_a');
     const [entry] = await addEntries({ status, integrationId });
@@ -247,6 +247,20 @@ describe('an entry', () => {
     expect(refused.status).toBe(409);
     expect(await refused.text()).toContain(why);
     expect(await allRows(app.db)).toEqual(before);
+  });
+
+  test('of an event with a sample offers owners to send one', async () => {
+    const { integrationId } = await connectGithub(app, 'org_a');
+    const payload = { event: 'release', action: 'published', data: null };
+    const [entry] = await addEntries({ integrationId, payload });
+    const owner = await pageVisitor(app, { organizationId: 'org_a', role: 'owner' });
+    const to = `/dashboard/org_a/integrations/${integrationId}/test`;
+    const html = await (await owner(`${LOG}/${entry?.id}`)).text();
+    expect(html).toContain(`action="${to}"`);
+    expect(html).toContain(`tidings send github release --integration ${integrationId}`);
+    expect((await owner(to, { event: 'release' })).status).toBe(303);
+    expect((await logOf(app))[0]).toMatchObject({ status: 'processed' });
+    expect(await (await visit(`${LOG}/${entry?.id}`)).text()).not.toContain(`action="${to}"`);
   });
 
   test('of an integration that is gone, and of one that shares an entry', async () => {
@@ -298,11 +312,11 @@ test('a refused signature says why, and leads to the integrations that are meant
   expect(mixedUp).toContain(linkTo(connected, 'acme/rocket'));
   expect(mixedUp).toContain(linkTo(other, 'acme/pad'));
   // The sender's body is not kept, and the cause is not shown in its place.
-  expect(mixedUp).toContain('Tidings keeps the data of processed deliveries only.');
+  expect(mixedUp).toContain('Tidings keeps only the data of processed deliveries.');
   expect(mixedUp).not.toContain('private');
 
   const surrounded = await entryOf(`${connected.secret}\n`);
-  expect(surrounded).toContain('and a line break behind it. Set the secret again at GitHub');
+  expect(surrounded).toContain('and a line break after it. Set the secret again at GitHub');
   expect(surrounded).toContain(linkTo(connected, 'acme/rocket'));
   expect(surrounded).not.toContain(linkTo(other, 'acme/pad'));
 });

@@ -102,18 +102,19 @@ test('the samples hold the request in every language, and no key', async () => {
   expect(html).not.toContain(key);
 });
 
-test('a request that no client can send is explained at its field', async () => {
+test('a request that no client can send is explained at its field, and where its response would be', async () => {
   const { open } = await begin();
-  for (const [query, sentence] of [
-    ['operation=getPost', 'Enter the id of a post.'],
-    ['operation=getPost&postId=..', 'A URL cannot hold this id.'],
-    ['etag=%22%E2%80%A6%22', 'A header cannot hold one of these characters.'],
-    ['etag=a%0D%0AX-Other%3A+b', 'A header cannot hold one of these characters.'],
-  ]) {
+  for (const [query, sentence, field] of [
+    ['operation=getPost', 'Enter the id of a post.', 'postId'],
+    ['operation=getPost&postId=..', 'A URL cannot contain this id.', 'postId'],
+    ['etag=%22%E2%80%A6%22', 'A header cannot contain one of these characters.', 'etag'],
+    ['etag=a%0D%0AX-Other%3A+b', 'A header cannot contain one of these characters.', 'etag'],
+  ] as const) {
     const { page, html, status } = await open(`${query}&send=1`);
     expect(page.status).toBe(400);
     expect(status).toBeUndefined();
-    expect(html).toContain(sentence ?? '');
+    expect(html).toContain(`aria-describedby="field-${field}`);
+    expect(html).toContain(`<a href="#field-${field}">${sentence}`);
   }
 });
 
@@ -192,4 +193,14 @@ test('behind a proxy that adds a path, the request names the public URL', async 
   const html = await (await visit(`${PATH}?send=1`)).text();
   expect(html).toContain(`<code>${publicUrl}/v1/org_a/posts</code>`);
   expect(html).toContain('200 OK');
+});
+
+test('its requests do not count as requests of clients', async () => {
+  const { app, open } = await begin();
+  const counted = async () => (await app.deps.metrics.registry.render()).match(/^.*route="\/v1.*$/gm) ?? [];
+  const { status } = await open('send=1');
+  expect(status).toBe('200');
+  expect(await counted()).toEqual([]);
+  await app.request('/v1/org_a/posts', bearer(await app.addKey('org_a')));
+  expect(await counted()).not.toEqual([]);
 });

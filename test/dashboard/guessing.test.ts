@@ -68,7 +68,7 @@ describe('somebody who guesses', () => {
     expect(hashes(app)).toBe(1 + 5 + 99 + 99);
   });
 
-  test('waits, is told how long, and costs no hash meanwhile', async () => {
+  test('gets 429 with the time to wait, and costs no hash', async () => {
     const app = await withAnn();
     for (let attempt = 0; attempt < 5; attempt++) expect(await guess(app)).toBe(401);
     app.clock.advance(19_000);

@@ -113,7 +113,7 @@ describe('a check', () => {
     const html = await textOf(`${path}/check`);
     expect(html).toContain('<h1>1 warning</h1>');
     expect(html).toContain('is active and delivers');
-    expect(html).toContain('GitHub has delivered nothing but pings since');
+    expect(html).toContain('GitHub has delivered only pings since');
     expect(rocket.hooks).toEqual(before);
   });
 
@@ -127,7 +127,7 @@ describe('a check', () => {
       'is switched off',
       'Repair webhooks',
     ],
-    ['revoked', () => started.github.tokens.clear(), 'GitHub refused the token', 'Replace token'],
+    ['revoked', () => started.github.tokens.clear(), 'GitHub rejected the token', 'Replace token'],
     ['disabled', () => visit(`${path}/disable`, {}), 'The integration is disabled', 'Enable integration'],
   ];
   test.each(cases)('of a webhook that is %s offers the button that helps', async (_, harm, says, offers) => {
@@ -150,7 +150,7 @@ describe('a check', () => {
   });
 });
 
-describe('setting up anew', () => {
+describe('repairing webhooks', () => {
   test('creates a deleted webhook once for each form', async () => {
     rocket.hooks.splice(0);
     const fields = Object.fromEntries(hiddenFields(await textOf(), `${path}/repair`));
@@ -170,7 +170,7 @@ describe('setting up anew', () => {
   test('without a token is refused', async () => {
     const { integrationId } = await connectGithub(started.app, 'org_a', 'acme/by-hand');
     const refused = await visit(`${LIST}/${integrationId}/repair`, {});
-    await expectRefused(refused, `Integration ${integrationId} has no GitHub token that Tidings can read.`);
+    await expectRefused(refused, `Integration ${integrationId} has no usable GitHub token.`);
   });
 });
 
@@ -190,7 +190,7 @@ describe('a token', () => {
   });
 
   test.each([
-    ['unknown', () => 'github_pat_unknown', 'GitHub refused the token'],
+    ['unknown', () => 'github_pat_unknown', 'GitHub rejected the token'],
     ['none', () => '', 'The token must be'],
     [
       'without the right',
@@ -264,7 +264,7 @@ describe('repositories', () => {
 
   test('are not removed if GitHub does not delete their webhook, or if there is only one', async () => {
     const only = await visit(`${path}/remove`, { place: 'acme/rocket' });
-    await expectRefused(only, `acme/rocket is the only place of integration ${id}.`);
+    await expectRefused(only, `Integration ${id} has only acme/rocket.`);
     const lander = await addLander();
     started.github.failNext('answers 500');
     const refused = await visit(`${path}/remove`, { place: 'acme/lander' });

@@ -23,6 +23,7 @@ describe.each(['folder', 'bucket'] as const)('images in a %s', (kind) => {
     (await (await visit('/dashboard/org_a/media', scriptUploadOf(name, imageFixture(name)))).json()) as {
       id: string;
       alt: string;
+      path: string;
       markdown: string;
     };
   const stored = async () => (await media.place.files.list()).map(({ name }) => name).sort();
@@ -31,7 +32,12 @@ describe.each(['folder', 'bucket'] as const)('images in a %s', (kind) => {
 
   test('an upload is stored without metadata, and everybody can read it', async () => {
     const image = await upload('photo.jpg');
-    expect(image).toEqual({ id: 'img_2', alt: 'photo', markdown: `![photo](${PUBLIC_URL}/media/img_2.jpg)` });
+    expect(image).toEqual({
+      id: 'img_2',
+      alt: 'photo',
+      path: '/media/img_2.jpg',
+      markdown: `![photo](${PUBLIC_URL}/media/img_2.jpg)`,
+    });
     const response = await app.request('/media/img_2.jpg');
     expect(response.status).toBe(200);
     const bytes = Buffer.from(await response.bytes());
@@ -112,7 +118,7 @@ describe.each(['folder', 'bucket'] as const)('images in a %s', (kind) => {
       scriptUploadOf('photo.avif', imageFixture('photo.avif')),
     );
     expect(response.status).toBe(413);
-    expect(((await response.json()) as { error: string }).error).toContain('no room for more images');
+    expect(((await response.json()) as { error: string }).error).toContain('MB of images. Delete some first');
     expect(await stored()).toHaveLength(2);
   });
 
@@ -154,6 +160,26 @@ describe.each(['folder', 'bucket'] as const)('images in a %s', (kind) => {
     expect(
       await valuesOf(app.db, sql`select action, summary from audit_events where action = 'image.deleted'`),
     ).toEqual([['image.deleted', 'deleted the image “photo.png”']]);
+  });
+
+  test('the script changes the description, and gets the new Markdown', async () => {
+    const { id } = await upload();
+    const path = `/dashboard/org_a/media/${id}`;
+    const send = async (alt: string) => {
+      const headers = { accept: 'application/json' };
+      const response = await visit(path, { ...form({ alt }), headers });
+      return [response.status, await response.json()];
+    };
+    expect(await send('An [engine]')).toEqual([
+      200,
+      {
+        alt: 'An [engine]',
+        path: `/media/${id}.png`,
+        markdown: `![An \\[engine\\]](${PUBLIC_URL}/media/${id}.png)`,
+      },
+    ]);
+    expect(await send('x'.repeat(501))).toEqual([400, { error: expect.any(String) }]);
+    expect(await valuesOf(app.db, sql`select alt from media`)).toEqual([['An [engine]']]);
   });
 
   test("another organization's images are out of reach", async () => {

@@ -35,6 +35,7 @@ describe('connecting', () => {
     expect(html).toContain('application/json');
     await createTrigger(app.deps, { integrationId: id, event: 'release', contentType: 'changelog' });
 
+    expect(await textOf(`${LIST}/${id}`)).toContain('<option value="release" selected>');
     const sent = await visit(`${LIST}/${id}/test`, { event: 'release' });
     expect(sent.status).toBe(303);
     const [entry] = await logOf(app);
@@ -103,7 +104,7 @@ describe('connecting', () => {
     },
   );
 
-  test('the URL of another site is refused, and shown again to be mended', async () => {
+  test('the URL of another site is refused, and stays in the field', async () => {
     const refused = await visit(`${LIST}/github`, { repository: 'https://gitlab.com/acme/rocket' });
     expect(refused.status).toBe(400);
     const html = await refused.text();
@@ -112,7 +113,7 @@ describe('connecting', () => {
     expect(await app.db.read((tx) => listIntegrations(tx, 'org_a'))).toEqual([]);
   });
 
-  test('secrets are told once: in no other answer, and in no line of the log', async () => {
+  test('a secret is shown once: in no other response, and in no log line', async () => {
     await visit(`${LIST}/github`, { repository: 'acme/rocket' });
     const id = (await app.db.read((tx) => listIntegrations(tx, 'org_a')))[0]?.id as string;
     const first = await revealSecret(app.deps, id);

@@ -268,7 +268,7 @@ describe('a role', () => {
       const refused = await visit(...role(bob.user.id, next));
       expect([refused.status, await refused.text()]).toEqual([
         400,
-        expect.stringContaining('Choose what the person may do.'),
+        expect.stringContaining('Choose what the person can do.'),
       ]);
     }
     expect(await allRows(app.db)).toEqual(before);
@@ -356,9 +356,9 @@ describe('a reset link', () => {
     await disableAccount(app.deps, disabled.user.email);
     const before = await allRows(app.db);
     const refusals: [id: string, words: string][] = [
-      [shared.user.id, 'eve@acme.example is in another organization too'],
+      [shared.user.id, 'eve@acme.example also belongs to another organization'],
       [disabled.user.id, 'is disabled'],
-      [visit.user.id, 'Change your own password under your account'],
+      [visit.user.id, 'Change your password under Your account'],
     ];
     for (const [id, words] of refusals) {
       const response = await visit(...reset(id));

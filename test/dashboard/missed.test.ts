@@ -141,7 +141,7 @@ describe('missed deliveries', () => {
     started.github.failNext('answers 401');
     const page = await visit(path);
     expect(page.status).toBe(200);
-    expect(await page.text()).toContain('GitHub refused the token');
+    expect(await page.text()).toContain('GitHub rejected the token');
     started.github.failNext('answers 500', { times: 2 });
     const refused = await visit(path, { which: 'all' });
     expect(refused.status).toBe(400);

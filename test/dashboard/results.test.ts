@@ -2,15 +2,13 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Connected } from '../../src/integrations/model.ts';
 import { deletePost } from '../../src/posts/service.ts';
-import { samplePayload } from '../../src/providers/index.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
-import { createTrigger, deleteTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
+import { deleteTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { listTriggers } from '../../src/triggers/store.ts';
-import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
+import { cookieOf, hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
-import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
-import { postsOf, runAll } from '../support/drafts.ts';
-import { changed } from '../support/payloads.ts';
+import { appWithGithub } from '../support/deliveries.ts';
+import { createTriggerFor, deliverSample, postsOf, runAll } from '../support/drafts.ts';
 import type { TestApp } from '../support/test-app.ts';
 
 // What became of a delivery: on its page, and in its row of the log.
@@ -27,22 +25,11 @@ beforeEach(async () => {
   visit = await pageVisitor(app);
 });
 
-const create = (event: string, more: Partial<NewTrigger> = {}) =>
-  createTrigger(app.deps, {
-    integrationId: connected.integrationId,
-    event,
-    contentType: 'changelog',
-    ...more,
-  });
+const create = (event: string, more?: Partial<NewTrigger>) => createTriggerFor(app, connected, event, more);
 
 /** Sends a sample, and returns the path of its page. */
-async function deliver(event: string, changes: Record<string, unknown> = {}): Promise<string> {
-  app.clock.advance(60_000);
-  const sample = samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
-  const request = githubRequest(connected, changed(sample, changes), { event });
-  expect((await app.request(...request)).status).toBe(200);
-  return `${LOG}/${(await logOf(app))[0]?.id}`;
-}
+const deliver = async (event: string, changes?: Record<string, unknown>) =>
+  `${LOG}/${await deliverSample(app, connected, event, changes)}`;
 
 const wordsOf = (html: string) =>
   html
@@ -116,6 +103,35 @@ describe('a delivery whose draft', () => {
     expect(await result(path)).toContain('Next retry');
     expect(html).toMatch(/triggers\/trg_\w+\/retry/);
     expect(await row()).toBe('Draft failed');
+  });
+
+  test('failed is retried by saving its trigger, which says so', async () => {
+    const { id, integrationId } = await create('release');
+    await deliver('release');
+    await runTriggers(app.deps, () => Promise.reject(new Error('Broken')));
+    const trigger = `/dashboard/org_a/integrations/${integrationId}/triggers/${id}`;
+    const save = async () =>
+      decodeURIComponent(
+        cookieOf(await visit(trigger, { contentType: 'changelog' }), 'tidings_notice') ?? '',
+      );
+    expect(await save()).toContain('Trigger saved. Retrying its failed runs.');
+    await runAll(app);
+    expect(await row()).toBe('1 draft');
+    expect(await save()).toContain('Trigger saved. Existing drafts change with their next event.');
+  });
+
+  test('failed beside another is named in the log, and its trigger by its filters', async () => {
+    await create('release');
+    await create('release', {
+      filters: { tag: ['v2.*'] },
+      bodyTemplate: '{% if release.isPrerelease %}{{ 1 | divided_by: 0 }}{% endif %}{{ release.notes }}',
+    });
+    const path = await deliver('release', { 'release.prerelease': true });
+    await runAll(app);
+    expect(await row()).toBe('1 draft, 1 failed');
+    const words = await result(path);
+    expect(words).toContain('Published releases, Changelog, tag v2.*');
+    expect(words).toContain(`Draft ready: ${TITLE} Trigger: Published releases, Changelog Open draft`);
   });
 });
 
@@ -191,7 +207,7 @@ describe('a delivery without a draft says why:', () => {
     await create('release');
     const path = await deliver('release', { action: 'edited' });
     await runAll(app);
-    expect(await result(path)).toContain('An edit alone makes no draft');
+    expect(await result(path)).toContain('An edit alone creates no draft');
     expect(await row()).toBe('No changes');
   });
 });

@@ -145,7 +145,7 @@ describe('a session', () => {
     expect(await isIn(visit)).toBe(false);
   });
 
-  test('goes on while it is used', async () => {
+  test('lasts while it is used', async () => {
     const app = await appWithAnn();
     const { visit } = await signIn(app);
     for (let week = 0; week < 10; week++) {

@@ -187,3 +187,43 @@ test('a session from before has an end, 90 days after the sign-in', () => {
     ['old', Date.parse('2026-11-20T12:00:00.000Z'), Date.parse('2016-03-31T00:00:00.000Z')],
   ]);
 });
+
+test('a draft from before takes its date when it is published, unless it is of a past release', () => {
+  const sqlite = new Sqlite(':memory:');
+  const before = migrations.findIndex((migration) => migration.includes('`is_date_set` = 0'));
+  for (const migration of migrations.slice(0, before)) {
+    for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
+  }
+  sqlite.run(`PRAGMA user_version = ${before}`);
+  sqlite.run('PRAGMA foreign_keys = OFF');
+  const at = '2026-11-20T12:00:00.000Z';
+  const posts = sqlite.query(
+    `insert into posts (id, organization_id, status, content_type, created_at, updated_at, title, content, markdown)
+     values (?, 'o', ?, 'changelog', ?, ?, 'T', 'C', 'M')`,
+  );
+  const drafts = sqlite.query(
+    `insert into drafts (trigger_id, scope, subject, post_id, written_hash, event_keys, until)
+     values ('t', ?, ?, ?, '', '[]', ?)`,
+  );
+  const arrivals = sqlite.query(
+    "insert into trigger_events (trigger_id, repository_id, type, key, is_match, draft_only) values ('t', ?, 'release', ?, 1, ?)",
+  );
+  const add = (id: string, scope: string, subject: string, status = 'draft') => {
+    posts.run(id, status, at, at);
+    drafts.run(scope, subject, id, at);
+  };
+  posts.run('written', 'draft', at, at);
+  add('past', 'repo main', 'release v1 of two words');
+  add('new', 'repo main', 'release v2');
+  add('other repository', 'repo2 main', 'release v1 of two words');
+  add('rolling', 'repo main', 'open');
+  add('published', 'repo main', 'release v3', 'published');
+  arrivals.run('repo', 'v1 of two words', 1);
+  arrivals.run('repo', 'v2', 0);
+  migrate(sqlite);
+  expect(sqlite.query('select id from posts where is_date_set = 0 order by id').values().flat()).toEqual([
+    'new',
+    'other repository',
+    'rolling',
+  ]);
+});

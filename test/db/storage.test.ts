@@ -264,7 +264,7 @@ describe('a body that waits for something other than a store', () => {
     ['a write in a read', () => db.read(() => db.write(() => 1))],
     ['a read in a write', () => db.write(() => db.read(() => 1))],
     ['a write in a write', () => db.write(() => db.write(() => 1))],
-  ])('%s is refused, and later work goes on', async (_, work) => {
+  ])('%s is refused, and later work succeeds', async (_, work) => {
     await expect(work()).rejects.toThrow(NESTED);
     expect(await Promise.all([db.read(() => 1), db.write(() => 2)])).toEqual([1, 2]);
   });

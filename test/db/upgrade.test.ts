@@ -277,7 +277,7 @@ describe('an upgrade', () => {
     expect(stderr).toStartWith(
       `error: The data folder ${folder.path} cannot be used: the upgrade of the database from schema 6 to ${migrations.length} was tried on a copy and failed: `,
     );
-    expect(stderr).toContain('The database is as it was: go on with the version of Tidings that you had');
+    expect(stderr).toContain('The database is unchanged. Keep using the old version of Tidings');
     expect(read(file(), (sqlite) => [schemaOf(sqlite), rowsOf(sqlite)])).toEqual(before);
     expect(readdirSync(folder.path).filter((name) => /upgrade/.test(name))).toEqual([]);
   });
@@ -287,7 +287,7 @@ describe('an upgrade', () => {
     const broken = new Sqlite(file());
     broken.run('DELETE FROM users');
     broken.close();
-    expect(() => openDatabase(file())).toThrow(/tried on a copy and failed: \d+ rows refer to others/);
+    expect(() => openDatabase(file())).toThrow(/tried on a copy and failed: \d+ rows refer to missing rows/);
     expect(read(file(), (sqlite) => sqlite.query('PRAGMA user_version').values())).toEqual([[8]]);
   });
 
@@ -301,7 +301,7 @@ describe('an upgrade', () => {
   });
 });
 
-test("another program's database is not made one of ours", () => {
+test("another program's database is not migrated", () => {
   const other = new Sqlite(file(), { create: true });
   other.run('CREATE TABLE notes (x)');
   other.close();
@@ -317,6 +317,6 @@ test('a database of a newer version is refused in one line', async () => {
   const { exitCode, stderr } = await cli(folder.path, ['organization', 'list']);
   expect(exitCode).toBe(1);
   expect(stderr).toBe(
-    `error: The data folder ${folder.path} cannot be used: The database was written by a newer Tidings (schema ${migrations.length + 1}; this one knows ${migrations.length}). Start that version, or a newer one. DATA_DIR names another one.\n`,
+    `error: The data folder ${folder.path} cannot be used: The database was written by a newer Tidings (schema ${migrations.length + 1}; this version supports ${migrations.length}). Start that version or a newer one. To use another folder, set DATA_DIR.\n`,
   );
 });

@@ -25,14 +25,14 @@ test.each<[EventType, string]>([
   ).toEqual({
     status: 400,
     message: expect.stringContaining(
-      `body template, line 1, column 4: there is no variable ${variable}. There is `,
+      `body template, line 1, column 4: there is no variable ${variable}. Choose from: `,
     ),
   });
 });
 
 test.each([
-  ['', null, 'title template: it is empty; leave it out for the built-in one'],
-  [null, ' \n', 'body template: it is empty; leave it out for the built-in one'],
+  ['', null, 'title template: it is empty; omit it to use the built-in one'],
+  [null, ' \n', 'body template: it is empty; omit it to use the built-in one'],
 ])('an empty template is refused: %p, %p', async (titleTemplate, bodyTemplate, message) => {
   expect(await refusalOf(checkTemplates('release', { titleTemplate, bodyTemplate }))).toEqual({
     status: 400,

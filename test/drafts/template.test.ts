@@ -46,7 +46,7 @@ function repeat(text: string, count: number): string {
   return text.repeat(count);
 }
 
-describe('what a template gives', () => {
+describe('the output of a template', () => {
   test.each([
     ['{{ release.name }} {{ release.tag }}', 'Spring v2.0.0'],
     ['[{{ release.notes }}]', '[]'],
@@ -169,51 +169,51 @@ describe('our own filters', () => {
   });
 });
 
-describe('what is wrong with a template is said with its place', () => {
+describe('a template error names the line and column', () => {
   test.each([
     [
       '{{ relase.name }}',
-      '1, column 4: there is no variable relase.name. There is release, changes, none, empty.',
+      '1, column 4: there is no variable relase.name. Choose from: release, changes, none, empty.',
     ],
     [
       'a\r\né {{ release.nmae }}',
-      '2, column 6: there is no variable release.nmae. There is release.name, release.tag, release.notes, release.publishedAt, release.author, release.labels.',
+      '2, column 6: there is no variable release.nmae. Choose from: release.name, release.tag, release.notes, release.publishedAt, release.author, release.labels.',
     ],
     [
       '{{ changes.title }}',
-      '1, column 4: there is no variable changes.title. There is changes.first, changes.last, changes.size.',
+      '1, column 4: there is no variable changes.title. Choose from: changes.first, changes.last, changes.size.',
     ],
     [
       '{% for change in changes %}{{ change.titel }}{% endfor %}',
-      '1, column 31: there is no variable change.titel. There is change.title, change.kind, change.breaking, change.parts.',
+      '1, column 31: there is no variable change.titel. Choose from: change.title, change.kind, change.breaking, change.parts.',
     ],
     [
       '{% for i in (1..chnges.size) %}{% endfor %}',
-      '1, column 17: there is no variable chnges.size. There is release, changes, none, empty.',
+      '1, column 17: there is no variable chnges.size. Choose from: release, changes, none, empty.',
     ],
     [
       '{% assign x = "a" | append: relese.tag %}',
-      '1, column 29: there is no variable relese.tag. There is release, changes, none, empty, x.',
+      '1, column 29: there is no variable relese.tag. Choose from: release, changes, none, empty, x.',
     ],
     [
       '{% case 1 %}{% when 2 %}{{ nope }}{% endcase %}',
-      '1, column 28: there is no variable nope. There is release, changes, none, empty.',
+      '1, column 28: there is no variable nope. Choose from: release, changes, none, empty.',
     ],
     [
       '{% if false %}{{ forloop.index }}{% endif %}',
-      '1, column 18: there is no variable forloop.index. There is release, changes, none, empty.',
+      '1, column 18: there is no variable forloop.index. Choose from: release, changes, none, empty.',
     ],
     [
       '{% if release.notes %}{{ release.name.title }}{% endif %}',
-      '1, column 26: there is no variable release.name.title. There is release.name.size.',
+      '1, column 26: there is no variable release.name.title. Choose from: release.name.size.',
     ],
     [
       '{% for change in changes %}{% if false %}{{ change.brakeing }}{% endif %}{% endfor %}',
-      '1, column 45: there is no variable change.brakeing. There is change.title, change.kind, change.breaking, change.parts.',
+      '1, column 45: there is no variable change.brakeing. Choose from: change.title, change.kind, change.breaking, change.parts.',
     ],
     [
       '{% for label in release.labels %}{% unless label %}{{ label.name }}{% endunless %}{% endfor %}',
-      '1, column 55: there is no variable label.name. There is label.size.',
+      '1, column 55: there is no variable label.name. Choose from: label.size.',
     ],
   ])('an unknown variable, in branches that are not taken too: %s', (source, expected) => {
     expect(messageOf(() => checkTemplate('body', source, variables))).toBe(`body template, line ${expected}`);
@@ -234,16 +234,20 @@ describe('what is wrong with a template is said with its place', () => {
 
   test.each([
     // Filters
-    ['\n{{ release.name | upcas }}', '2, column 1: undefined filter: upcas; there are abs, append, '],
+    ['\n{{ release.name | upcas }}', '2, column 1: undefined filter: upcas; similar filters: upcase'],
+    [
+      '{{ release.name | zzz }}',
+      '1, column 1: undefined filter: zzz; liquidjs.com/filters lists the filters',
+    ],
     [
       '{% if release.notes %}{{ "a" | constructor }}{% endif %}',
       '1, column 23: undefined filter: constructor',
     ],
-    ['{{ release.name | cut }}', '1, column 1: cut needs a number of characters, as in cut: 120'],
-    ['{{ release.name | cut: 0 }}', '1, column 1: cut needs a number of characters, as in cut: 120'],
-    ['{{ release | md }}', '1, column 1: an object is not a text: name one of its parts'],
-    ['{{ release }}', '1, column 1: an object is not a text: name one of its parts'],
-    ['{{ changes }}', '1, column 1: an object is not a text: name one of its parts'],
+    ['{{ release.name | cut }}', '1, column 1: cut needs a number of characters, such as cut: 120'],
+    ['{{ release.name | cut: 0 }}', '1, column 1: cut needs a number of characters, such as cut: 120'],
+    ['{{ release | md }}', "1, column 1: an object can't be written; choose one of its properties"],
+    ['{{ release }}', "1, column 1: an object can't be written; choose one of its properties"],
+    ['{{ changes }}', "1, column 1: an object can't be written; choose one of its properties"],
     ['a {{ 1 | divided_by: 0 }}', '1, column 3: the result of divided_by is not a number'],
     ['{{ "a" | append }}', '1, column 1: append expect 2 arguments'],
     // Tags
@@ -262,13 +266,10 @@ describe('what is wrong with a template is said with its place', () => {
     ['{% if release.name = "a" %}{% endif %}', '1, column 21: expected "|" before filter'],
     ['{% assign x 3 %}', '1, column 13: expected "="'],
     ['{% for changes %}{% endfor %}', '1, column 1: illegal tag: {% for changes %}'],
-    [
-      '{% for i in (1..1.5) %}{% endfor %}',
-      '1, column 1: a range goes from one whole number to another, as in (1..3)',
-    ],
+    ['{% for i in (1..1.5) %}{% endfor %}', '1, column 1: a range needs two whole numbers, such as (1..3)'],
     [
       '{% for i in (1..release.name) %}{% endfor %}',
-      '1, column 1: a range goes from one whole number to another, as in (1..3)',
+      '1, column 1: a range needs two whole numbers, such as (1..3)',
     ],
   ])('%s', (source, expected) => {
     const message = `body template, line ${expected}`;
@@ -292,9 +293,9 @@ describe('what is wrong with a template is said with its place', () => {
 describe('bounds', () => {
   const big = 'x'.repeat(200_000);
 
-  const tooMuch = 'it makes too much text on the way';
+  const tooMuch = 'it uses too much memory';
   test.each([
-    ['long source', repeat('x', 20_001), ': it has more than 20,000 characters: make it shorter'],
+    ['long source', repeat('x', 20_001), ': it has more than 20,000 characters; shorten it'],
     ['nested blocks', repeat('{%if 1%}', 2400), 'not closed'],
     ['brackets in brackets', `{{ ${repeat('a[', 9000)} }}`, ', line 1, column '],
     ['parentheses', `{{ ${repeat('(', 19_000)} }}`, ', line 1, column 1: it is nested too deeply'],
@@ -307,12 +308,12 @@ describe('bounds', () => {
     [
       'a range that cannot count',
       '{% assign a = (9007199254740992..9007199254740994) %}',
-      ', line 1, column 1: a range goes from one whole number to another',
+      ', line 1, column 1: a range needs two whole numbers',
     ],
     [
       'a range in a path',
       '{{ changes | where: "a[(9007199254740992..9007199254740994)]" }}',
-      ', line 1, column 1: a range goes from one whole number to another',
+      ', line 1, column 1: a range needs two whole numbers',
     ],
     ['appending', `{% assign x = "1234567890" %}${repeat('{% assign x = x | append: x %}', 40)}`, tooMuch],
     [
@@ -329,12 +330,12 @@ describe('bounds', () => {
     [
       'a list in itself',
       `{% assign x = none %}${repeat('{% assign x = x | push: x %}', 40)}{{ x }}`,
-      /it (makes too much|takes longer)/,
+      /it (uses too much|takes longer)/,
     ],
     [
       'a list twice itself',
       `{% assign x = changes %}${repeat('{% assign x = x | concat: x %}', 40)}`,
-      /it (makes too much|takes longer)/,
+      /it (uses too much|takes longer)/,
     ],
     [
       'a list of long texts',
@@ -516,7 +517,7 @@ describe('text from outside', () => {
   );
 });
 
-test('whatever is written in a template ends in a text or a TemplateError', () => {
+test('any template ends in a text or a TemplateError', () => {
   const pieces = [
     '{{',
     '}}',
@@ -617,7 +618,7 @@ describe('a title', () => {
 
   test.each(['', ' \n ', '{{ release.notes }}', '{% if false %}x{% endif %}'])('%p is empty', (source) => {
     expect(messageOf(() => renderTitle(source, variables))).toBe(
-      'title template: the title comes out empty; add words of your own, or | default: with something that is never empty',
+      'title template: the title is empty; add fixed text, or a fallback with | default:',
     );
   });
 

@@ -37,9 +37,9 @@ const failureOf = (draft: Promise<unknown>) =>
 
 describe('a thread that goes wrong is ended, and the next draft gets a new one', () => {
   test.each([
-    ['is stuck', 'stuck', 'The draft took more than 2 s to make; simplify its template'],
-    ['crashes', 'crashes', 'The draft could not be made: '],
-    ['ends', 'ends', 'The draft could not be made: its thread ended'],
+    ['is stuck', 'stuck', 'The draft took more than 2 s to write. Simplify its template'],
+    ['crashes', 'crashes', 'The draft could not be written: '],
+    ['ends', 'ends', 'The draft could not be written: its thread ended'],
   ])('it %s', async (_, triggerId, message) => {
     using limit = limitOfStuckThreads();
     composer = threadedComposer({ main: oddThread, after: limit.after });
@@ -57,8 +57,8 @@ describe('a thread that goes wrong is ended, and the next draft gets a new one',
     expect(await text).toContain(
       message
         .replace(/^The draft/, 'The text')
-        .replace(' made', ' rendered')
-        .replace(' make; simplify its template', ' render'),
+        .replace(' written', ' rendered')
+        .replace(' write. Simplify its template', ' render'),
     );
     expect(await composer.render('fine')).toBe('fine');
   });
@@ -88,7 +88,7 @@ test('Markdown is rendered as in this thread', async () => {
   expect(await composer.render(markdown)).toBe(renderMarkdown(markdown));
 });
 
-test('a template that fails says where, and the thread goes on', async () => {
+test('a failed template names the place, and the thread survives', async () => {
   composer = threadedComposer({ after: noLimit });
   const failing = recipe({ bodyTemplate: '{{ release.name }}\n{{ 1 | divided_by: omitted }}' });
   expect(await refusalOf(composer.compose(failing, material))).toEqual({
@@ -107,7 +107,7 @@ describe('close', () => {
     const waiting = failureOf(composer.compose(recipe(), material));
     await Promise.resolve();
     composer.close();
-    const stopped = 'The draft was not made: the service is stopping';
+    const stopped = 'The draft was not written: the server is stopping';
     expect(await Promise.all([underWay, waiting])).toEqual([stopped, stopped]);
     expect(await failureOf(composer.compose(recipe(), material))).toBe(stopped);
   });
@@ -127,7 +127,7 @@ test('a thread without work is let go, and comes back with the next draft', asyn
   expect(await composer.compose(recipe(), material)).toMatchObject(made);
 });
 
-test('what is left of the time limit holds no process', async () => {
+test('a pending time limit does not keep the process alive', async () => {
   const script = `
     import { threadedComposer } from '${import.meta.resolve('../../src/drafts/thread.ts')}';
     const composer = threadedComposer({ main: new URL('${oddThread}') });
@@ -136,6 +136,6 @@ test('what is left of the time limit holds no process', async () => {
     process.stdout.write(await draft);
   `;
   const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'inherit' });
-  expect(await new Response(child.stdout).text()).toBe('The draft was not made: the service is stopping');
+  expect(await new Response(child.stdout).text()).toBe('The draft was not written: the server is stopping');
   expect(await child.exited).toBe(0);
 });

@@ -40,7 +40,7 @@ function pushed(...commits: Partial<Commit>[]): Material {
   return { ...sample, release: null, pullRequests: [], pushes: [{ ...push, data }] };
 }
 
-test('what was said twice is one line with both references, and is counted once', () => {
+test('a repeated change is one line with both references, and is counted once', () => {
   const same = { subject: 'fix: a leak' };
   const material = pushed(
     { ...same, sha: 'a'.repeat(40) },

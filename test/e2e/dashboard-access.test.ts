@@ -149,7 +149,7 @@ test('by keyboard alone, from the sign-in to a published draft', async () => {
   await context.close();
 }, 300_000);
 
-test('who has signed out is shown nothing by the back button', async () => {
+test('after sign-out, the back button shows no page', async () => {
   const { context, page } = await newBrowser();
   await signInAnew(page);
   await follow(page, 'Rocket 2.3.1: a steadier gauge');
@@ -177,12 +177,12 @@ test('a session that was ended elsewhere leads to the sign-in, and back to what 
   await here.page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await signIn(here.page);
   await here.page.waitForURL(asked);
-  expect(await here.page.getByLabel('Search').inputValue()).toBe('gauge');
+  expect(await here.page.getByRole('searchbox').inputValue()).toBe('gauge');
   expect([...here.trouble, ...there.trouble]).toEqual([]);
   await Promise.all([here.context.close(), there.context.close()]);
 }, 300_000);
 
-test('what was typed when the session had ended is kept, and saved once signed in again', async () => {
+test('text typed after the session ended is kept, and saved after sign-in', async () => {
   const { context, page } = await newBrowser();
   await signInAnew(page);
   await follow(page, 'New post');

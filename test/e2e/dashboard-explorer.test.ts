@@ -23,7 +23,8 @@ test('a person sends a request, copies its body and code, and meets their langua
 
   await page.getByText('Raw body', { exact: true }).click();
   await page.getByRole('button', { name: 'Copy the raw body' }).click();
-  await page.getByText('Copied').waitFor();
+  await page.getByRole('button', { name: 'Copy the raw body' }).getByText('Copied').waitFor();
+  await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
   expect(JSON.parse(await clipboard())).toMatchObject({ posts: [{}], pagination: { limit: 1 } });
 
   await page.getByLabel('Python', { exact: true }).check();

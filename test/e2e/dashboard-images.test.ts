@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { type OpenDashboard, openDashboard, watch } from '../support/dashboard-browser.ts';
 import { imageFixture } from '../support/media.ts';
+import { wrongWith } from '../support/page-check.ts';
+import { until } from '../support/until.ts';
 
 // Images in the editor of a real browser: chosen, pasted and dropped.
 
@@ -91,6 +93,46 @@ test.each([
   },
   300_000,
 );
+
+const description = (page: Page) => page.getByLabel('Describe the image');
+
+test('a description is asked for, and goes to the text and the image', async () => {
+  const page = await openEditor();
+  await textOf(page).focus();
+  await transfer(page, 'paste', 'photo.jpg', 'image/jpeg');
+  await description(page).waitFor();
+  await until(() => description(page).evaluate((field) => field === document.activeElement), Boolean);
+  // It replaces the words of the file name, which are selected.
+  await page.keyboard.type('A [quiet] engine');
+  expect(await wrongWith(page)).toEqual([]);
+  await page.keyboard.press('Enter');
+  const text = await waitForText(page, /!\[A \\\[quiet\\\] engine\]/);
+  await description(page).waitFor({ state: 'detached' });
+  expect(await textOf(page).evaluate((area) => area === document.activeElement)).toBe(true);
+  await page.locator('#preview img[alt="A [quiet] engine"]').waitFor();
+  const [, id] = /media\/(img_\w+)\./.exec(text) ?? [];
+  await page.goto(`${dashboard.base}/media/${id}`);
+  expect(await page.getByLabel('Description').inputValue()).toBe('A [quiet] engine');
+  await page.close();
+}, 300_000);
+
+test('Escape skips the description, which never takes the focus from a person who types', async () => {
+  const page = await openEditor();
+  await textOf(page).focus();
+  await page.route('**/media', async (route) => {
+    await page.keyboard.type('typed meanwhile');
+    await route.continue();
+  });
+  await transfer(page, 'drop', 'photo.avif', 'image/avif');
+  await description(page).waitFor();
+  expect(await textOf(page).evaluate((area) => area === document.activeElement)).toBe(true);
+  const text = await textOf(page).inputValue();
+  await description(page).fill('Discarded');
+  await page.keyboard.press('Escape');
+  await description(page).waitFor({ state: 'detached' });
+  expect(await textOf(page).inputValue()).toBe(text);
+  await page.close();
+}, 300_000);
 
 test('a file that is no image leaves the text as it was, and says why', async () => {
   const page = await openEditor();

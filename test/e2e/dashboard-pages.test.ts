@@ -66,6 +66,7 @@ describe('full:', () => {
 
   test.each([
     ['of words that have no end', 'posts/wide'],
+    ['the versions of words that have no end', 'posts/wide/versions'],
     ['a search that finds nothing', 'posts?q=nothing+of+the+sort&status=draft'],
     ['a filter that leaves nothing', 'deliveries?event=nothing'],
     ['a page that there is not', 'nothing'],
@@ -90,6 +91,20 @@ describe('full, with something to see:', () => {
       await followFirst(page, 'posts/post_');
       await page.getByRole('region', { name: 'There is a new version of this post.' }).waitFor();
       await expectFine(page);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'a list in which all rows have one height, also the one with a newer text',
+    async () => {
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await open('posts');
+      await page.getByRole('row').getByRole('link', { name: 'New version' }).waitFor();
+      const heights = await page
+        .locator('tbody tr')
+        .evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
+      expect(new Set(heights).size).toBe(1);
     },
     PATIENCE_MS,
   );

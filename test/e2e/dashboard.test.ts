@@ -202,7 +202,7 @@ test('from a draft to a published post, and to the newer text that is suggested 
     '- Longer legs',
   ]);
   await button('Use new version').click();
-  await page.getByText('The post has the new version.').waitFor();
+  await page.getByText('The post now has the new version.').waitFor();
   expect(await suggestion.count()).toBe(0);
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('- Wider pads\n- Longer legs');
   expect(await published()).toMatchObject({

@@ -11,7 +11,7 @@ const LIMIT = 100;
 const prlimit = process.platform === 'linux' ? Bun.which('prlimit') : null;
 
 test.skipIf(prlimit === null)(
-  'a server whose connections take every descriptor goes on making drafts, and serves again when they end',
+  'a server without free descriptors keeps writing drafts, and serves again when connections end',
   async () => {
     const folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');

@@ -94,13 +94,25 @@ test('a new post becomes one draft, whose page it then is', async () => {
   await page.goto(`${dashboard.base}/posts/~/new`);
   await page.getByLabel('Type').selectOption('linkedin_post');
   await text().fill('Only a text');
+  const places = () =>
+    page.evaluate(() =>
+      ['#field-title', '#field-markdown', '#field-contentType', '.page-head button:last-child'].map(
+        (each) => {
+          const { top, right, bottom } = document.querySelector(each)?.getBoundingClientRect() ?? {};
+          return [top, right, bottom];
+        },
+      ),
+    );
+  const before = await places();
   await page.waitForURL(/posts\/post_/);
   await button('Publish now').waitFor();
+  // Nothing moves while the person types.
+  expect(await places()).toEqual(before);
   await title().fill('Named later');
   await saved();
   await page.reload();
   expect([await title().inputValue(), await text().inputValue()]).toEqual(['Named later', 'Only a text']);
-  await page.getByText('Type: LinkedIn post').waitFor();
+  expect(await page.getByLabel('Type').inputValue()).toBe('linkedin_post');
   await page.goto(`${dashboard.base}/posts`);
   expect(await page.getByRole('link', { name: 'Named later' }).count()).toBe(1);
   expect(await page.getByRole('link', { name: 'Untitled' }).count()).toBe(0);

@@ -70,17 +70,17 @@ describe('a database that cannot be used stops the start, and is left as it is',
     [
       'garbage',
       () => writeFileSync(database(), 'garbage'.repeat(2000)),
-      'tidings.db is damaged or no database (file is not a database). Restore a backup with --force',
+      'tidings.db is damaged or not a database (file is not a database). Restore a backup with --force',
     ],
     [
       'cut short',
       () => truncateSync(database(), 40_000),
-      'tidings.db is damaged or no database (database disk image is malformed). Restore a backup with --force',
+      'tidings.db is damaged or not a database (database disk image is malformed). Restore a backup with --force',
     ],
     [
       'empty',
       () => truncateSync(database(), 0),
-      'tidings.db is an empty file. Restore a backup with --force, or delete that file',
+      'tidings.db is an empty file. Restore a backup with --force, or delete the file',
     ],
     [
       "another program's",
@@ -101,12 +101,12 @@ describe('a database that cannot be used stops the start, and is left as it is',
     [
       'with another key',
       () => writeFileSync(join(dataDir(), 'secret.key'), `${Buffer.alloc(32, 5).toString('base64')}\n`),
-      'secret.key in it is not the key that its secrets were encrypted with. Put back that one',
+      'secret.key in it is not the key that its secrets were encrypted with. Put the right key back',
     ],
     [
       'with half a key',
       () => truncateSync(join(dataDir(), 'secret.key'), 20),
-      'secret.key does not hold 32 bytes in base64',
+      'secret.key does not contain 32 bytes in base64',
     ],
   ])('%s', async (_, damage, message) => {
     await fillFolder(dataDir());
@@ -134,7 +134,7 @@ describe('a database that cannot be used stops the start, and is left as it is',
 test('a second server on the folder is refused; commands are not; after kill -9 the next one starts', async () => {
   const first = await kept(startTidings(dataDir()));
   const refusal = await refusalOf(startTidings(dataDir()));
-  expect(refusal).toStartWith(`The data folder ${dataDir()} cannot be used: another server runs on it`);
+  expect(refusal).toStartWith(`The data folder ${dataDir()} cannot be used: another server uses it`);
   await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
   expect((await fetch(`${first.url}/ping`)).status).toBe(200);
 
@@ -143,7 +143,7 @@ test('a second server on the folder is refused; commands are not; after kill -9 
   const { exitCode, stderr } = await cli(dataDir(), ['restore', file, '--force']);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
-    stderr: `error: The data folder ${dataDir()} is in use, by a server or by another command. Stop the server before a restore\n`,
+    stderr: `error: The data folder ${dataDir()} is in use by a server or another command. Stop the server, then restore the backup\n`,
   });
 
   await first.stop('SIGKILL');
@@ -207,7 +207,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount)', ()
     sqlite.run(await Bun.file(join(fixtures, '8.sql')).text());
     sqlite.close();
     expect(await refusalOf(startOnMount(mount, seed))).toMatch(
-      /^The data folder \S+ cannot be used: the upgrade of the database from schema 8 to \d+ needs \d+ MB of free disk, and there are [1-4] MB: make room/,
+      /^The data folder \S+ cannot be used: the upgrade of the database from schema 8 to \d+ needs \d+ MB of free disk space, but only [1-4] MB are free\. Free up/,
     );
   });
 

@@ -39,7 +39,7 @@ test('prints an organization, a key, and curl lines that work when pasted', asyn
   expect(text).toMatch(/Organization +Acme Rockets \(org_demo\)/);
   expect(text).toMatch(/API key +tdk_\w{40,}/);
   // The link that a person needs next is the last line.
-  expect(text).toMatch(/ Stop with Ctrl-C;.*\n\nSet up the dashboard: \S+\/setup\?token=\w+\n$/);
+  expect(text).toMatch(/ Stop with Ctrl-C\..*\n\nSet up the dashboard: \S+\/setup\?token=\w+\n$/);
 
   const [newest, drafts, one] = curlLines(text);
   const ask = async (
@@ -58,7 +58,7 @@ test('prints an organization, a key, and curl lines that work when pasted', asyn
     pagination: { totalItems: 10 },
   });
   // It ends with a signed delivery, and what the log holds of it.
-  expect(text).toMatch(/and answered with 200 in [\d.]+ ms/);
+  expect(text).toMatch(/and got 200 in [\d.]+ ms/);
   const log = await cliJson(dataDir(), ['delivery', 'list', '--organization', 'org_demo']);
   expect(log).toMatchObject([{ status: 'processed', payload: { event: 'release', action: 'published' } }]);
   expect(text).toContain(`${log[0].title}: processed, delivery ${log[0].referenceId}`);
@@ -111,7 +111,7 @@ test('a folder that holds real organizations gets no demo', async () => {
   await cli(dataDir(), ['organization', 'create', '--name', 'Real']);
   const failure = await quickstart().catch((error: Error) => error);
   expect((failure as Error).message).toBe(
-    'ended with 1: error: The data folder holds organizations already; --demo fills only an empty one (see DATA_DIR)\n',
+    'ended with 1: error: The data folder already has organizations. To use --demo, set DATA_DIR to an empty one\n',
   );
   const organizations = await cliJson(dataDir(), ['organization', 'list']);
   expect(organizations).toHaveLength(1);

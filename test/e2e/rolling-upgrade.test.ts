@@ -114,7 +114,7 @@ test('a schema that needs the next version is refused by this one', async () => 
     expect(await newer.stop()).toBe(0);
     const { length } = migrations;
     await expect(startFleet(url, 1)).rejects.toThrow(
-      `The database was upgraded by a newer Tidings (schema ${length + 1}; this one knows ${length}). Start that version, or a newer one.`,
+      `The database was upgraded by a newer Tidings (schema ${length + 1}; this version supports ${length}). Start that version or a newer one.`,
     );
   } finally {
     data.remove();

@@ -167,7 +167,7 @@ test('deliveries are refused from the moment that the database file is gone, and
   });
   await server.stop('SIGTERM');
   expect(await failedStart(() => startTidings(dataDir()))).toMatch(
-    /^ended with 1: error: [^\n]*tidings\.db is missing, but its secret\.key is there[^\n]*\n$/,
+    /^ended with 1: error: [^\n]*tidings\.db is missing, but its secret\.key exists[^\n]*\n$/,
   );
 });
 

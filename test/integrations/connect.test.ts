@@ -105,7 +105,7 @@ describe('connecting', () => {
 
 describe('a refusal says what to do and leaves nothing on either side', () => {
   test.each<[Fault, ProblemKind, string]>([
-    ['answers 401', 'bad-token', 'Make a new one at'],
+    ['answers 401', 'bad-token', 'Create a new one at'],
     ['answers 403 for the permission', 'missing-permission', '"Webhooks: read and write"'],
     ['answers 403 for the right', 'missing-permission', 'the role Admin'],
     ['wants single sign-on', 'missing-permission', 'Configure SSO'],
@@ -286,7 +286,7 @@ describe('an integration that was connected by hand', () => {
     expect(await rejection(setToken(world.deps, integrationId, world.token))).toMatchObject({
       status: 409,
       message:
-        'GitHub has another repository under the name acme/rocket now. Remove it from the integration and add it again.',
+        'At GitHub, acme/rocket is now a different repository. Remove it from the integration and add it again.',
     });
     expect(await identities(integrationId)).toEqual([['acme/rocket', world.rocket.id]]);
   });

@@ -170,7 +170,7 @@ describe('an interrupted change', () => {
       outcome: { code: 'not_disconnected', deleted: ['acme/engine'], mayBeGone: 'acme/rocket' },
     });
     expect(String(error)).toEndWith(
-      'The integration is still connected. Tidings restores the deleted webhooks of acme/engine within a minute, and that of acme/rocket if it is gone.',
+      'The integration is still connected. Tidings restores the deleted webhooks of acme/engine within a minute, and the webhook of acme/rocket if it is gone.',
     );
     expect([world.engine.hooks.length, world.rocket.hooks.length]).toEqual([0, 1]);
     // The second one is set once more, as its deletion may have been done.

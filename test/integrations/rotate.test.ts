@@ -138,7 +138,7 @@ test('after the secret key was lost, a new secret and a new token repair everyth
   expect((await rotateSecret(world.deps, id)).isSetAtProvider).toBe(false);
   // Nobody has a token to ask with; the job keeps saying so.
   expect(await syncHooks(world.deps)).toBe(0);
-  expect((await world.hooks(id))[0]?.problem).toContain('has no GitHub token that Tidings can read');
+  expect((await world.hooks(id))[0]?.problem).toContain('has no usable GitHub token');
   await setToken(world.deps, id, world.token);
   expect(secretAt(world.rocket)).toBe(await revealSecret(world.deps, id));
   const [attempt] = await world.github.emit(world.rocket, 'release', releaseOf(world.rocket, 'v1'));

@@ -36,7 +36,7 @@ test.each([
 
 test('a value that looks like a placeholder stays as it is', () => {
   expect(describeFinding({ code: 'secret_refused', at: '2026-11-20', reason: '{at} {type}' })).toBe(
-    'The newest delivery was refused for its signature, at 2026-11-20. {at} {type}',
+    'The newest delivery, at 2026-11-20, has a wrong signature. {at} {type}',
   );
 });
 
@@ -46,7 +46,7 @@ test.each<[Outcome, string]>([
   [{ code: 'not_connected', left: [] }, 'Nothing was connected.'],
   [
     { code: 'not_added', left: ['acme/rocket'] },
-    'Check the webhooks of acme/rocket: one may remain that Tidings could not delete. Nothing was added.',
+    'Check the webhooks of acme/rocket: Tidings may not have deleted one. Nothing was added.',
   ],
   [{ code: 'not_removed', mayBeGone: false }, 'Nothing was removed.'],
   [{ code: 'not_removed', mayBeGone: true }, `Nothing was removed. ${RESTORES}`],
@@ -54,7 +54,7 @@ test.each<[Outcome, string]>([
   [{ code: 'not_disconnected', deleted: [], mayBeGone: 'a/b' }, `Nothing was disconnected. ${RESTORES}`],
   [
     { code: 'not_disconnected', deleted: ['a/b'], mayBeGone: 'c/d' },
-    'The integration is still connected. Tidings restores the deleted webhooks of a/b within a minute, and that of c/d if it is gone.',
+    'The integration is still connected. Tidings restores the deleted webhooks of a/b within a minute, and the webhook of c/d if it is gone.',
   ],
 ])('the outcome of a failed change: %o', (outcome, words) => {
   expect(describeOutcome(outcome)).toBe(words);

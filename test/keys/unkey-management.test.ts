@@ -94,7 +94,7 @@ describe('a problem that an operator can fix has a message', () => {
   );
 });
 
-describe('an outage is none of a person to mend', () => {
+describe('an outage is not reported as an error of the person', () => {
   // Those that hang are left out: management waits two seconds for them.
   const outages = allFaults.filter((fault) => !/never|middle|403|429/.test(fault));
 

@@ -11,7 +11,7 @@ function line(given: object): Record<string, unknown> {
 }
 
 describe('an error', () => {
-  test('is told by its type, words, place and causes', () => {
+  test('is logged with type, message, stack and causes', () => {
     const cause = Object.assign(new Error('the cause'), { code: 'EIO' });
     const { err } = line({ err: new TypeError('the failure', { cause }) }) as {
       err: { stack: string; cause: { stack: string } };
@@ -25,7 +25,7 @@ describe('an error', () => {
     });
   });
 
-  test('is not told by what a library hangs on it', () => {
+  test('is logged without the properties that a library adds', () => {
     const carried = {
       headers: { authorization: 'Bearer planted' },
       body: 'planted',
@@ -59,7 +59,7 @@ test.each([
   ['\u001b[2Jclear\u0000\u009bm', '[2Jclearm'],
   ['two\n\tlines', 'two\n\tlines'],
   ['SQLITE_FULL: database or disk is full', 'SQLITE_FULL: database or disk is full'],
-])('the message %j is told as %j', (message, told) => {
+])('the message %j is logged as %j', (message, told) => {
   expect(describeError(new Error(message)).message).toBe(told);
 });
 

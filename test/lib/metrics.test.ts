@@ -43,7 +43,7 @@ test('a label and a help text cannot break out of their line', async () => {
   );
 });
 
-test('what cannot be read is left out and told, and the rest is there', async () => {
+test('a metric that cannot be read is left out and reported', async () => {
   const registry = createRegistry();
   const problem = new Error('no');
   registry.gauge('a', 'A.', () => {

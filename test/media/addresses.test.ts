@@ -1,12 +1,14 @@
-import { expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { hashOf } from '../../src/drafts/write.ts';
 import { imagesIn, withAbsoluteMedia } from '../../src/markdown/media.ts';
-import { updateAddresses } from '../../src/operate/media-addresses.ts';
-import { insertRun } from '../../src/operate/uptime-store.ts';
+import { mediaAddressJob, updateAddresses } from '../../src/operate/media-addresses.ts';
+import { extendRun, insertRun } from '../../src/operate/uptime-store.ts';
+import { recoverImport } from '../../src/posts/import/staging.ts';
 import { editPost } from '../../src/posts/service.ts';
-import { valuesOf } from '../support/database.ts';
-import { appWithOrganization, PUBLIC_URL } from '../support/test-app.ts';
+import { applyImport, stagePost } from '../../src/posts/write-store.ts';
+import { execute, valuesOf } from '../support/database.ts';
+import { appWithOrganization, examplePost, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
 
 test.each([
   ['![a](/media/img_1.png)', '![a](https://x.test/media/img_1.png)'],
@@ -78,6 +80,70 @@ test('an address in other letters does not keep the job busy', async () => {
   await app.db.write((tx) => insertRun(tx, run, app.clock.now()));
   expect(await updateAddresses(app.deps, AbortSignal.timeout(20_000))).toBe(0);
   expect(await valuesOf(app.db, sql`select markdown from posts`)).toEqual([[markdown]]);
+});
+
+describe('the job', () => {
+  const OLD = 'https://old.test';
+  const text = (url: string) => `![a](${url}/media/img_1.png)`;
+  const markdowns = async () =>
+    (await valuesOf<[string]>(app.db, sql`select markdown from posts order by id`)).map(([each]) => each);
+  let app: TestApp;
+  let run: () => Promise<unknown>;
+
+  beforeEach(async () => {
+    app = await appWithOrganization();
+    await app.addPosts('org_a', { id: 'p1', markdown: text(OLD) });
+    await app.db.write((tx) => insertRun(tx, { id: 'old', publicUrl: OLD, process: 'a' }, app.clock.now()));
+    app.clock.advance(10_000);
+    const job = mediaAddressJob(app.deps);
+    run = () => job.run(new AbortController().signal);
+    await run();
+    expect(await markdowns()).toEqual([text(PUBLIC_URL)]);
+  });
+
+  test('runs again after a process with a former PUBLIC_URL has ended', async () => {
+    app.clock.advance(60_000);
+    await app.db.write((tx) => extendRun(tx, 'old', app.clock.now()));
+    await app.addPosts('org_a', { id: 'p2', markdown: text(OLD) });
+    await run();
+    expect(await markdowns()).toEqual([text(PUBLIC_URL), text(OLD)]);
+    app.clock.advance(300_000);
+    await run();
+    expect(await markdowns()).toEqual([text(PUBLIC_URL), text(PUBLIC_URL)]);
+    // Then it rests.
+    await app.addPosts('org_a', { id: 'p3', markdown: text(OLD) });
+    await run();
+    expect((await markdowns()).at(-1)).toBe(text(OLD));
+  });
+});
+
+test('posts of an import that was under way get the new address when it is done', async () => {
+  const app = await appWithOrganization();
+  const old = 'https://old.test';
+  await app.db.write((tx) => insertRun(tx, { id: 'old', publicUrl: old, process: 'a' }, app.clock.now()));
+  const job = mediaAddressJob(app.deps);
+  const run = () => job.run(new AbortController().signal);
+  const post = { ...examplePost(1), organizationId: 'org_a', markdown: `![a](${old}/media/img_1.png)` };
+  await app.addPosts('org_a', post);
+  await execute(
+    app.db,
+    "insert into imports (id, organization_id, state, beat_at) values ('i', 'org_a', 'staging', 0)",
+  );
+  await app.db.write((tx) => stagePost(tx, { ...post, id: 'staged', isDateSet: true }, 0));
+  await run();
+  await app.db.write((tx) => applyImport(tx, 'i'));
+  await recoverImport(app.deps);
+  const stored = () => valuesOf(app.db, sql`select id, markdown from posts order by id`);
+  const now = `![a](${PUBLIC_URL}/media/img_1.png)`;
+  expect(await stored()).toEqual([
+    ['post_1', now],
+    ['staged', post.markdown],
+  ]);
+  await run();
+  expect(await stored()).toEqual([
+    ['post_1', now],
+    ['staged', now],
+  ]);
 });
 
 test('an address of another PUBLIC_URL is no edit by a person', () => {

@@ -217,6 +217,53 @@ describe('refusals', () => {
     });
   });
 
+  describe('a file of a million tiny parts, before they take memory', () => {
+    const repeat = (part: readonly number[], count: number) =>
+      Buffer.alloc(part.length * count, Buffer.from(part));
+    const bytesOf = (text: string) => [...Buffer.from(text, 'latin1')];
+    const COUNT = 800_000;
+
+    const emptyChunk = [...chunk('IDAT', new Uint8Array())];
+    const whole = png(1, 1, deflateSync(Buffer.alloc(2)));
+    const webp = (...chunks: Buffer[]) => {
+      const body = Buffer.concat([Buffer.from('WEBP'), ...chunks]);
+      const head = Buffer.from('RIFF0000');
+      head.writeUInt32LE(body.length, 4);
+      return Buffer.concat([head, body]);
+    };
+    const emptyPictures = (count: number) => repeat(bytesOf('VP8L\0\0\0\0'), count);
+    const canvas = Buffer.from('VP8X\u000a\0\0\0\u0002\0\0\0\0\0\0\0\0\0', 'latin1');
+    const frame = Buffer.concat([Buffer.from('ANMF'), Buffer.alloc(4 + 16), emptyPictures(1_000)]);
+    frame.writeUInt32LE(frame.length - 8, 4);
+
+    test.each([
+      ['PNG', Buffer.concat([whole.subarray(0, 33), repeat(emptyChunk, COUNT), whole.subarray(33)])],
+      ['WebP', webp(emptyPictures(COUNT))],
+      ['WebP with frames', webp(canvas, ...Array<Buffer>(COUNT / 1_000).fill(frame))],
+      ['GIF', Buffer.concat([fixture('anim.gif').subarray(0, 13), repeat([0x21, 0xf9, 0], COUNT)])],
+      ['JPEG', Buffer.concat([Buffer.from([0xff, 0xd8]), repeat([0xff, 0xdb, 0, 2], COUNT)])],
+      [
+        'AVIF',
+        Buffer.concat([avif({ sizes: [0, 0], items: [] }), repeat(bytesOf('\0\0\0\u0008free'), COUNT)]),
+      ],
+    ])('%s', async (_, bytes) => {
+      const refusal = await readImage(bytes).catch((error: AppError) => error);
+      expect(refusal).toMatchObject({ status: 400, message: 'The image is damaged: it has too many parts' });
+    });
+
+    test('a long animation is no such file', async () => {
+      const given = fixture('anim.gif');
+      const first = given.indexOf(Buffer.from([0x21, 0xf9]));
+      const frames = given.subarray(first, given.length - 1);
+      const long = Buffer.concat([
+        given.subarray(0, first),
+        ...Array(1_000).fill(frames),
+        given.subarray(-1),
+      ]);
+      expect((await readImage(long)).bytes.length).toBeGreaterThan(frames.length * 900);
+    });
+  });
+
   test('a small JPEG image with thousands of scans is refused before it is decoded', async () => {
     const given = fixture('progressive.jpg');
     const last = given.lastIndexOf(Buffer.from([0xff, 0xda]));

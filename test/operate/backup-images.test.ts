@@ -1,11 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { openServices } from '../../src/main.ts';
 import { addImage } from '../../src/media/service.ts';
+import { backupJobs } from '../../src/operate/backup/job.ts';
 import { fillFolder } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+import { fixedClock } from '../support/clock.ts';
 import { imageFixture } from '../support/media.ts';
 import { startS3Server } from '../support/s3-server.ts';
 
@@ -70,6 +73,34 @@ test('a missing file is counted, by the backup and by the doctor', async () => {
     status: 'failed',
     message: expect.stringContaining(`1 image of 3 missing`),
   });
+});
+
+test('a file that cannot be read is told apart from a missing one, and named', async () => {
+  await upload();
+  const [first = '', second = ''] = readdirSync(join(dataDir(), 'media')).sort();
+  rmSync(join(dataDir(), 'media', first));
+  rmSync(join(dataDir(), 'media', second));
+  mkdirSync(join(dataDir(), 'media', second));
+  const { stdout } = await cli(dataDir(), ['backup', file()]);
+  expect(stdout).toContain(`1; not included: 1 missing, 1 unreadable (${first}, ${second} (EISDIR))`);
+  const other = join(folder.path, 'other');
+  expect(await cliJson(other, ['restore', file(), '--new-key'])).toMatchObject({
+    images: { stored: 1, missing: 1, unreadable: 1, examples: [first, `${second} (EISDIR)`] },
+  });
+});
+
+test('a scheduled backup without all images is a warning', async () => {
+  await upload();
+  const [first = ''] = readdirSync(join(dataDir(), 'media')).sort();
+  rmSync(join(dataDir(), 'media', first));
+  const logged: unknown[] = [];
+  const log = createLog('warn', { write: (line) => void logged.push(JSON.parse(line)) });
+  const config = readConfig({}, { DATA_DIR: dataDir(), BACKUP_DIR: join(folder.path, 'backups') });
+  const [job] = backupJobs(config, { clock: fixedClock(), log });
+  await job?.run(new AbortController().signal);
+  expect(logged).toMatchObject([
+    { msg: 'the backup lacks images', missing: 1, unreadable: 0, examples: [first] },
+  ]);
 });
 
 test('a flipped byte in an image is found', async () => {

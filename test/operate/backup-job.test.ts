@@ -160,12 +160,12 @@ describe('a store in trouble is asked again until the next backup is due', () =>
     using store = startS3Server();
     store.fault = 'is unavailable';
     const { run, clock, waits } = scheduled({ ...stored(store.url), BACKUP_SCHEDULE: '0 * * * *' });
-    expect(await run().catch(String)).toContain('the store refused or could not be reached');
+    expect(await run().catch(String)).toContain('the store rejected the request or could not be reached');
     expect(clock.now().toISOString() < '2026-11-21T04:00:00.000Z').toBe(true);
     expect(waits).toEqual([10_000, 60_000, 300_000, 900_000, 900_000, 900_000]);
     expect(await lastBackup(dataDir())).toMatchObject({
       success: null,
-      failure: { error: expect.stringContaining('the store refused') },
+      failure: { error: expect.stringContaining('the store rejected') },
     });
   });
 
@@ -180,7 +180,7 @@ describe('a store in trouble is asked again until the next backup is due', () =>
     expect(waits).toEqual([10_000]);
     expect(logged[0]).toMatchObject({
       level: 'warn',
-      err: { message: expect.stringContaining('no answer within 3 seconds') },
+      err: { message: expect.stringContaining('no response within 3 seconds') },
     });
     expect(store.objects.size).toBe(1);
   });
@@ -215,7 +215,7 @@ describe('one that fails', () => {
     await run();
     clock.advance(DAY_MS);
     store.fault = 'stores another byte';
-    expect(await run().catch(String)).toContain('was not stored as it was sent');
+    expect(await run().catch(String)).toContain('differs from the upload');
     expect([...store.objects.keys()]).toEqual(['tidings-20261121T030000Z-000001.backup']);
   });
 
@@ -235,7 +235,9 @@ describe('one that fails', () => {
     );
     abort.abort();
     await running;
-    expect(logged).toMatchObject([{ level: 'info', msg: 'the backup was given up, as the service stops' }]);
+    expect(logged).toMatchObject([
+      { level: 'info', msg: 'the backup was canceled because the server is stopping' },
+    ]);
     expect(readdirSync(dataDir()).filter((name) => name.includes('partial'))).toEqual([]);
     expect(await lastBackup(dataDir())).toEqual({ success: null, failure: null });
   });

@@ -47,7 +47,7 @@ describe('backup --key-only', () => {
     expect(refused).toEqual({
       exitCode: 1,
       stdout: '',
-      stderr: `error: ${file()} is there already: --force replaces it\n`,
+      stderr: `error: ${file()} already exists. Use --force to replace it\n`,
     });
     expect(readFileSync(file(), 'utf8')).toBe('mine');
     expect((await run(['backup', '--key-only', '--force', file()], POSTGRES)).exitCode).toBe(0);
@@ -58,8 +58,8 @@ describe('backup --key-only', () => {
 
   test.each<[string, () => string[], number, string]>([
     ['there is no key', () => ['--key-only', file()], 1, 'There is no key to back up'],
-    ['the target is in a store', () => ['--key-only', 's3://bucket/key'], 1, 'is written to a path'],
-    ['the target is a folder', () => ['--key-only', folder.path], 1, 'is no ordinary file'],
+    ['the target is in a store', () => ['--key-only', 's3://bucket/key'], 1, "can't be written to S3"],
+    ['the target is a folder', () => ['--key-only', folder.path], 1, 'is not a regular file'],
     [
       'the folder is missing',
       () => ['--key-only', join(folder.path, 'nope', 'a')],
@@ -70,7 +70,7 @@ describe('backup --key-only', () => {
       'the target is the key itself',
       () => ['--key-only', '--force', join(dataDir(), 'secret.key')],
       1,
-      'is a file of the data folder itself',
+      "is one of the data folder's own files",
     ],
     ['the backup is to hold it too', () => ['--key-only', '--with-key', file()], 2, 'cannot be used with'],
   ])('is refused when %s', async (what, words, code, message) => {
@@ -85,11 +85,11 @@ describe('backup --key-only', () => {
 test.each([
   [
     'backup',
-    `This command backs up the embedded file, but DATABASE_URL is set. For PostgreSQL, use pg_dump or point-in-time recovery (docs/postgresql.md). "${tidings} backup --key-only FILE" writes the secret key, which belongs to the backup`,
+    `This command backs up the SQLite database, but DATABASE_URL is set. For PostgreSQL, use pg_dump or point-in-time recovery (docs/postgresql.md). "${tidings} backup --key-only FILE" writes the secret key, which you also need`,
   ],
   [
     'restore',
-    'This command restores the embedded file, but DATABASE_URL is set. For PostgreSQL, use pg_restore or point-in-time recovery (docs/postgresql.md)',
+    'This command restores the SQLite database, but DATABASE_URL is set. For PostgreSQL, use pg_restore or point-in-time recovery (docs/postgresql.md)',
   ],
 ])('%s refuses PostgreSQL, and names what to use', async (command, message) => {
   const result = await run([command, file()], POSTGRES);

@@ -55,25 +55,37 @@ test('a large one goes in parts', async () => {
   expect(await rowsIn(other())).toEqual(await rowsIn(dataDir()));
 }, 300_000);
 
-test('replaces no object, unless it is told to', async () => {
+test('replaces no object without --force', async () => {
   store.objects.set('team/a.backup', Buffer.from('mine'));
   const { exitCode, stderr } = await run(dataDir(), 'backup', URL_OF_ONE);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
-    stderr: `error: ${URL_OF_ONE} is there already: --force replaces it\n`,
+    stderr: `error: ${URL_OF_ONE} already exists. Use --force to replace it\n`,
   });
   expect(store.objects.get('team/a.backup')?.toString()).toBe('mine');
   expect((await run(dataDir(), 'backup', URL_OF_ONE, '--force')).exitCode).toBe(0);
 });
 
 test.each<[string, S3Fault, string]>([
-  ['backup', 'denies', `${URL_OF_ONE}: the store refused or could not be reached (`],
-  ['backup', 'hangs up on uploads', `${URL_OF_ONE}: the store refused or could not be reached (`],
-  ['backup', 'stores another byte', `${URL_OF_ONE} was not stored as it was sent, and was deleted again`],
-  ['backup', 'sends half', `${URL_OF_ONE} was not stored as it was sent, and was deleted again`],
-  ['restore', 'denies', `${URL_OF_ONE}: the store refused or could not be reached (`],
-  ['restore', 'hangs up on downloads', `${URL_OF_ONE}: the store refused or could not be reached (`],
-  ['restore', 'sends half', `${URL_OF_ONE} is damaged: its checksum is wrong`],
+  ['backup', 'denies', `${URL_OF_ONE}: the store rejected the request or could not be reached (`],
+  [
+    'backup',
+    'hangs up on uploads',
+    `${URL_OF_ONE}: the store rejected the request or could not be reached (`,
+  ],
+  [
+    'backup',
+    'stores another byte',
+    `The stored copy of ${URL_OF_ONE} differs from the upload, so Tidings deleted it`,
+  ],
+  ['backup', 'sends half', `The stored copy of ${URL_OF_ONE} differs from the upload, so Tidings deleted it`],
+  ['restore', 'denies', `${URL_OF_ONE}: the store rejected the request or could not be reached (`],
+  [
+    'restore',
+    'hangs up on downloads',
+    `${URL_OF_ONE}: the store rejected the request or could not be reached (`,
+  ],
+  ['restore', 'sends half', `${URL_OF_ONE} is damaged or incomplete: its checksum does not match`],
 ])(
   '%s, when the store %s, is one clear line and leaves nothing',
   async (command, fault, message) => {
@@ -129,7 +141,7 @@ describe.each([301, 302, 307, 308])('a store that answers %d with another server
     });
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: `error: ${URL_OF_ONE}: the store refused or could not be reached (Redirect: it redirects to ${servers.origin}, which gets nothing. Set BACKUP_S3_ENDPOINT and BACKUP_S3_REGION to those of the bucket)\n`,
+      stderr: `error: ${URL_OF_ONE}: the store rejected the request or could not be reached (Redirect: it redirects to ${servers.origin}, which Tidings does not follow. Set BACKUP_S3_ENDPOINT and BACKUP_S3_REGION to those of the bucket)\n`,
     });
     expect(servers.seen).toEqual([]);
   });
@@ -147,7 +159,7 @@ test('an object larger than the disk is not downloaded', async () => {
   });
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
-    stderr: expect.stringContaining('error: The backup has 1000000.0 GB, and '),
+    stderr: expect.stringContaining('error: The backup needs 1000000.0 GB, but '),
   });
   expect(filesIn(other())).toEqual(['tidings.lock']);
 });
@@ -184,9 +196,9 @@ test('an upload in parts that fails leaves no parts at the store', async () => {
 
 test.each([
   ['s3://nope/a.backup', {}, 'NoSuchBucket'],
-  ['s3://backups', {}, 'names no backup: it must be s3://bucket/key'],
-  ['s3://backups/', {}, 'names no backup: it must be s3://bucket/key'],
-  ['s3://backups/..', {}, 'names no backup: it must be s3://bucket/key'],
+  ['s3://backups', {}, 'does not name a backup. Use the form s3://bucket/key'],
+  ['s3://backups/', {}, 'does not name a backup. Use the form s3://bucket/key'],
+  ['s3://backups/..', {}, 'does not name a backup. Use the form s3://bucket/key'],
   [
     URL_OF_ONE,
     { BACKUP_S3_ACCESS_KEY_ID: '', BACKUP_S3_SECRET_ACCESS_KEY: '' },

@@ -46,7 +46,7 @@ beforeEach(async () => {
 afterEach(() => folder.remove());
 
 describe('a backup', () => {
-  test('is one file for this user alone, and told truly', async () => {
+  test('is one file for this user alone, and the output describes it', async () => {
     const told = await backup();
     const bytes = readFileSync(file());
     expect(told).toEqual({
@@ -57,7 +57,7 @@ describe('a backup', () => {
       tables: told.tables,
       createdAt: told.createdAt,
       includesKey: false,
-      images: { stored: 0, missing: 0, place: null },
+      images: { stored: 0, missing: 0, unreadable: 0, examples: [], place: null },
     });
     expect(told.tables).toMatchObject({ organizations: 1, posts: 20, api_keys: 1, integrations: 1 });
     expect(statSync(file()).mode & 0o777).toBe(0o600);
@@ -85,12 +85,12 @@ describe('a backup', () => {
     expect(withKey.stdout).toContain('The backup includes the secret key. Store it as safely as the key.');
   });
 
-  test('replaces no file, unless it is told to', async () => {
+  test('replaces no file without --force', async () => {
     writeFileSync(file(), 'mine');
     const { exitCode, stderr } = await cli(dataDir(), ['backup', file()]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: `error: ${file()} is there already: --force replaces it\n`,
+      stderr: `error: ${file()} already exists. Use --force to replace it\n`,
     });
     expect(readFileSync(file(), 'utf8')).toBe('mine');
     await backup('--force', '--with-key');
@@ -98,14 +98,14 @@ describe('a backup', () => {
   });
 
   test.each([
-    ['there is no database', [], () => other(), 'holds no database'],
+    ['there is no database', [], () => other(), 'has no database'],
     [
       'the key to store is another',
       ['--with-key'],
       () => dataDir(),
-      'The key is not the one that the stored secrets are encrypted with',
+      'because the stored secrets are encrypted with another key',
     ],
-    ['the folder is not there', [], () => dataDir(), 'The backup was not made: there is no folder '],
+    ['the folder is not there', [], () => dataDir(), 'The backup was not made: the folder '],
   ])('leaves nothing behind when %s', async (what, flags, from, message) => {
     const target = what.startsWith('the folder') ? join(folder.path, 'nope', 'x') : file();
     const environment = { SECRET_KEY: ANOTHER_KEY };
@@ -124,7 +124,7 @@ describe('a backup', () => {
         sqlite.run('DELETE FROM organizations');
         sqlite.close();
       },
-      'The database is damaged and no backup of it was made: 22 rows refer to others that are not there',
+      'The backup was not made, because the database is damaged: 22 rows refer to missing rows',
     ],
     [
       'a page that is no page',
@@ -143,13 +143,15 @@ describe('a backup', () => {
   });
 });
 
-test('what is no ordinary file is not replaced by a backup', async () => {
+test('a backup does not replace a folder or a device', async () => {
   const path = join(folder.path, 'folder');
   mkdirSync(path);
   symlinkSync('/dev/null', join(folder.path, 'device'));
   for (const target of [path, join(folder.path, 'device')]) {
     const refused = await cli(dataDir(), ['backup', target, '--force']);
-    expect(refused.stderr).toBe(`error: ${target} is no ordinary file: name one for the backup\n`);
+    expect(refused.stderr).toBe(
+      `error: ${target} is not a regular file. Choose another path for the backup\n`,
+    );
   }
   expect(readdirSync(folder.path).sort()).toEqual(['data', 'device', 'folder']);
 });
@@ -163,18 +165,20 @@ describe('a file of the data folder itself', () => {
     for (const path of [join(dataDir(), name), join(folder.path, 'link', name)]) {
       const refused = await cli(dataDir(), ['backup', path, '--force']);
       expect(refused.exitCode).toBe(1);
-      expect(refused.stderr).toContain('is a file of the data folder itself: give the backup another name');
+      expect(refused.stderr).toContain(
+        "is one of the data folder's own files. Choose another name for the backup",
+      );
     }
     expect(await rowsIn(dataDir())).toEqual(before);
     expect((await secretOf(dataDir())).stderr).not.toContain('secret.key');
   });
 
-  test('nor is what a linked database is really called', async () => {
+  test('a backup does not replace the target of a linked database', async () => {
     const real = join(folder.path, 'real.db');
     renameSync(join(dataDir(), 'tidings.db'), real);
     symlinkSync(real, join(dataDir(), 'tidings.db'));
     const refused = await cli(dataDir(), ['backup', real, '--force']);
-    expect(refused.stderr).toContain('is a file of the data folder itself');
+    expect(refused.stderr).toContain("is one of the data folder's own files");
     expect((await rowsIn(dataDir())).posts).toHaveLength(20);
   });
 
@@ -204,7 +208,7 @@ describe('a restore', () => {
       schema: migrations.length,
       tables,
       keptAs: null,
-      images: { stored: 0, missing: 0, place: null },
+      images: { stored: 0, missing: 0, unreadable: 0, examples: [], place: null },
       key: 'restored',
     });
     expect(await rowsIn(other())).toEqual(await rowsIn(dataDir()));
@@ -216,14 +220,14 @@ describe('a restore', () => {
     expect((await secretOf(other())).stderr).not.toContain('key');
   });
 
-  test('puts nothing in the place of a database, unless it is told to, and then keeps that', async () => {
+  test('replaces a database only with --force, and keeps the old one', async () => {
     await backup();
     await cliJson(dataDir(), ['organization', 'create', '--name', 'Later', '--id', 'later']);
     const later = await rowsIn(dataDir());
     const { exitCode, stderr } = await restore(dataDir());
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
-      /^error: There is a database already: \S+tidings\.db, \d+ bytes, last written \S+Z\. --force puts the backup in its place, and keeps it beside\n$/,
+      /^error: The data folder already has a database: \S+tidings\.db, \d+ bytes, last written \S+Z\. Use --force to replace it\. .*\n$/,
     );
     expect(await rowsIn(dataDir())).toEqual(later);
 
@@ -252,7 +256,7 @@ describe('a restore', () => {
       const { exitCode, stderr } = await restore(other(), '--force');
       expect({ exitCode, stderr }).toEqual({
         exitCode: 1,
-        stderr: `error: Litestream has ${path} open and would go on replicating the former database. Stop it before a restore\n`,
+        stderr: `error: Litestream has ${path} open and would keep replicating the old database. Stop Litestream, then restore the backup\n`,
       });
       expect(readdirSync(other()).filter((name) => name.includes('restor'))).toEqual([]);
     } finally {
@@ -279,11 +283,11 @@ describe('a restore', () => {
     former.close();
   });
 
-  test('a file that is not there is told before anything else, and no folder is made', async () => {
+  test('a missing file is reported first, and no folder is created', async () => {
     const missing = join(folder.path, 'missing.backup');
     for (const dataFolder of [dataDir(), join(folder.path, 'new')]) {
       const { exitCode, stderr } = await cli(dataFolder, ['restore', missing]);
-      expect([exitCode, stderr]).toEqual([1, `error: There is no file ${missing}\n`]);
+      expect([exitCode, stderr]).toEqual([1, `error: The file ${missing} does not exist\n`]);
     }
     expect(existsSync(join(folder.path, 'new'))).toBe(false);
   });
@@ -319,7 +323,7 @@ describe('a restore', () => {
     const { exitCode, stderr } = await restore(other());
     expect(exitCode).toBe(1);
     expect(stderr).toContain(
-      `was made by a newer Tidings (schema ${migrations.length + 1}; this one knows ${migrations.length})`,
+      `was made by a newer Tidings (schema ${migrations.length + 1}; this version supports ${migrations.length})`,
     );
     expect(readdirSync(other())).toEqual(['tidings.lock']);
   });
@@ -336,7 +340,7 @@ test('a backup that unpacks to something else than a database is refused before 
   const unpacking = unpackDatabase(join(folder.path, 'bomb'), bomb, async (chunk) => {
     written += chunk.length;
   });
-  expect(await unpacking.catch(String)).toContain('bomb is damaged: what it holds');
+  expect(await unpacking.catch(String)).toContain('bomb is damaged: its database differs');
   expect(written).toBe(0);
 });
 
@@ -351,10 +355,14 @@ describe('a file that is not a whole backup is refused in one line, and the fold
   }
 
   test.each<[string, (bytes: Buffer) => Buffer, RegExp]>([
-    ['empty', () => Buffer.alloc(0), /is not a backup of Tidings/],
-    ['a text', () => Buffer.from('Dear diary'), /is not a backup of Tidings/],
-    ['the database itself', () => readFileSync(join(dataDir(), 'tidings.db')), /is not a backup of Tidings/],
-    ['cut within the checksum', (bytes) => bytes.subarray(0, -1), /is damaged: its checksum is wrong/],
+    ['empty', () => Buffer.alloc(0), /is not a Tidings backup/],
+    ['a text', () => Buffer.from('Dear diary'), /is not a Tidings backup/],
+    ['the database itself', () => readFileSync(join(dataDir(), 'tidings.db')), /is not a Tidings backup/],
+    [
+      'cut within the checksum',
+      (bytes) => bytes.subarray(0, -1),
+      /is damaged or incomplete: its checksum does not match/,
+    ],
     ['cut in half', (bytes) => bytes.subarray(0, bytes.length / 2), /is damaged/],
     ['cut after the first words', (bytes) => bytes.subarray(0, 30), /is damaged/],
     ['with a byte more', (bytes) => Buffer.concat([bytes, Buffer.of(0)]), /is damaged/],
@@ -362,27 +370,27 @@ describe('a file that is not a whole backup is refused in one line, and the fold
     [
       'of another form',
       (bytes) => resealed(bytes.toString('latin1').replace('"version":1', '"version":3')),
-      /was made by another version of Tidings/,
+      /has a format that this version of Tidings cannot read/,
     ],
     [
       'with another database than its header says',
       (bytes) => resealed(bytes.toString('latin1').replace(/"databaseSha256":"./, '"databaseSha256":"x')),
-      /was made by another version/,
+      /has a format that this version/,
     ],
     [
       'with fewer rows than its header says',
       (bytes) => resealed(bytes.toString('latin1').replace('"posts":20', '"posts":21')),
-      /is not what its header says/,
+      /it does not match its header/,
     ],
     [
       'with a larger database than its header says',
       (bytes) => resealed(bytes.toString('latin1').replace(/"databaseBytes":\d+/, '"databaseBytes":4096')),
-      /is damaged: what it holds/,
+      /is damaged: its database differs/,
     ],
     [
       'with a database larger than the disk',
       (bytes) => resealed(bytes.toString('latin1').replace(/"databaseBytes":\d+/, `"databaseBytes":${1e15}`)),
-      /The database in the backup has 1000000\.0 GB, and \d[\d.]* [GM]B are free in .* Make room, or set DATA_DIR/,
+      /The database in the backup needs 1000000\.0 GB, but .* has only \d[\d.]* [GM]B of free space\. Free up disk space, or set DATA_DIR/,
     ],
     [
       'with something else in the place of the database',
@@ -426,14 +434,18 @@ describe('a file that is not a whole backup is refused in one line, and the fold
 
 describe('the key', () => {
   test.each([
-    ['is missing', {}, 'The backup does not hold the key that its secrets are encrypted with'],
-    ['is another', { SECRET_KEY: ANOTHER_KEY }, 'The backup was made under another key than SECRET_KEY.'],
+    ['is missing', {}, 'The backup does not include the key of its secrets'],
+    [
+      'is another',
+      { SECRET_KEY: ANOTHER_KEY },
+      'The secrets in the backup were encrypted with a different key than SECRET_KEY.',
+    ],
   ])('%s: refused, unless a new one is wanted', async (_, environment, message) => {
     await backup();
     const refused = await cli(other(), ['restore', file()], { environment });
     expect(refused.exitCode).toBe(1);
     expect(refused.stderr).toContain(message);
-    expect(refused.stderr).toContain('With --new-key it is restored all the same');
+    expect(refused.stderr).toContain('To restore without the key, use --new-key');
     expect(readdirSync(other())).toEqual(['tidings.lock']);
 
     expect(await cliJson(other(), ['restore', file(), '--new-key'], { environment })).toMatchObject({
@@ -453,11 +465,11 @@ describe('the key', () => {
     writeFileSync(join(other(), 'secret.key'), `${ANOTHER_KEY}\n`);
     const { exitCode, stderr } = await restore(other());
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('It holds its key: move that file away, and the key is restored too.');
+    expect(stderr).toContain('The backup includes its key: move that file away to restore the key too.');
     expect(readFileSync(join(other(), 'secret.key'), 'utf8')).toBe(`${ANOTHER_KEY}\n`);
   });
 
-  test('is told apart by a number that does not tell it', () => {
+  test('is compared by a fingerprint that does not reveal it', () => {
     const [a, b] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
     expect(keyFingerprint(a)).toBe(keyFingerprint(a.slice()));
     expect(keyFingerprint(a)).not.toBe(keyFingerprint(b));

@@ -58,7 +58,7 @@ test('SECRET_KEY stands instead of the file', () => {
 describe('a key that the secrets were not encrypted with is refused, and none is made in its place', () => {
   const another = Buffer.alloc(32, 6).toString('base64');
   test.each([
-    ['no key', undefined, 'its secret.key is missing, and SECRET_KEY is not set. Put back the key'],
+    ['no key', undefined, 'its secret.key is missing, and SECRET_KEY is not set. Put the key back'],
     ['another SECRET_KEY', another, 'SECRET_KEY is not the key that its secrets were encrypted with'],
   ])('%s', (_, secretKey, message) => {
     const sealed = sealedBy({ secretKey: SECRET_KEY });
@@ -82,7 +82,7 @@ describe('a key that the secrets were not encrypted with is refused, and none is
   });
 });
 
-describe('who may have the folder open', () => {
+describe('locks on the folder', () => {
   const folderLock = () => lockFile(folder.path);
   const open = (role: Role) => {
     const { upgradedFrom, close } = openDataFolder(folder.path, { role });
@@ -94,8 +94,8 @@ describe('who may have the folder open', () => {
     ['command', 'command', null],
     ['command', 'server', null],
     ['server', 'command', null],
-    ['server', 'server', 'another server runs on it'],
-    ['restore', 'server', 'another server runs on it, or a restore or a move is in progress'],
+    ['server', 'server', 'another server uses it'],
+    ['restore', 'server', 'another server uses it, or a restore or a move is in progress'],
   ])('beside a %s, a %s', (holder, role, message) => {
     open('command');
     const release = takeLock(folderLock(), holder);
@@ -121,7 +121,7 @@ describe('who may have the folder open', () => {
     sqlite.close();
     const release = takeLock(folderLock(), 'server');
     expect(() => open('command')).toThrow(
-      'its server is of an older Tidings than this command: restart it with this version first',
+      'its server runs an older version of Tidings than this command. Restart the server with this version first',
     );
     release?.();
     expect(open('server')).toBe(8);
@@ -136,12 +136,12 @@ describe('an empty database takes the place of a lost one only when a person say
     [
       'a key',
       () => writeFileSync(keyFile(), `${SECRET_KEY}\n`),
-      'tidings.db is missing, but its secret.key is there',
+      'tidings.db is missing, but its secret.key exists',
     ],
     [
       'a record of backups',
       () => writeFileSync(join(folder.path, 'last-backup.json'), '{}'),
-      'tidings.db is missing, but backups of it were made',
+      'tidings.db is missing, but it was backed up before',
     ],
     [
       'a backup',
@@ -203,19 +203,21 @@ test('a key file that holds no key is refused by name', async () => {
   sealedBy();
   await Bun.write(keyFile(), 'not a key\n');
   expect(() => openDataFolder(folder.path)).toThrow(DataFolderError);
-  expect(() => openDataFolder(folder.path)).toThrow('secret.key does not hold 32 bytes in base64');
+  expect(() => openDataFolder(folder.path)).toThrow('secret.key does not contain 32 bytes in base64');
 });
 
 test('a folder that is a file is refused by name', async () => {
   const path = join(folder.path, 'file');
   await Bun.write(path, '');
-  expect(() => openDataFolder(path)).toThrow(`The data folder ${path} cannot be used: a file is there`);
+  expect(() => openDataFolder(path)).toThrow(
+    `The data folder ${path} cannot be used: it, or a folder above it, is a file`,
+  );
   expect(() => openDataFolder(join(path, 'below'))).toThrow(
-    'a file is there, or on the way to it. DATA_DIR names another one.',
+    'it, or a folder above it, is a file. Move the file, or set DATA_DIR to another folder.',
   );
 });
 
-test('what others on the machine can read or write is warned of, and nothing else', () => {
+test('warns about files that other users can read or write, and about no others', () => {
   openDataFolder(folder.path).close();
   chmodSync(folder.path, 0o700);
   const warnings: unknown[][] = [];
@@ -232,7 +234,7 @@ test('what others on the machine can read or write is warned of, and nothing els
   warnOfModes(folder.path, log);
   const warning = (path: string, mode: string, right: string) => [
     { path, mode },
-    `others on this machine can read or write ${path}: chmod ${right} ${path}`,
+    `other users of this machine can read or write ${path}. Run: chmod ${right} ${path}`,
   ];
   expect(warnings).toEqual([
     warning(folder.path, '777', '700'),

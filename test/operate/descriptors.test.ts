@@ -43,7 +43,7 @@ test.each([
   expect(made.isFull).toBe(false);
 });
 
-test('where the system does not say its limit, nothing is refused', () => {
+test('without a known limit, nothing is refused', () => {
   const { made, state } = guard(null);
   state.open = 1e9;
   made.look();

@@ -81,7 +81,7 @@ test('a leader that was frozen for long aborts its jobs, and what they still wri
     (is) => !is,
   );
   expect(await valuesOf(db, 'select name from organizations')).toEqual([['Organization org_a']]);
-  const said = 'stopped the jobs of the leader: another process may lead by now';
+  const said = 'stopped the jobs of the leader: another process may be the leader now';
   await until(async () => app.logged.some(({ msg }) => msg === said), isTrue);
   // It leads again when nobody else does.
   await until(async () => leadership.isLeader(), isTrue);

@@ -100,6 +100,6 @@ test('a folder of Litestream without a transaction is a warning', async () => {
   mkdirSync(litestream());
   expect(await examine()).toMatchObject({
     status: 'warning',
-    message: 'The folder of Litestream beside the database has no transactions',
+    message: "Litestream's folder beside the database has no transactions",
   });
 });

@@ -87,7 +87,7 @@ test('all rows arrive on PostgreSQL and back, and the source stays as it was', a
     expect(statSync(join(back, name)).mode & 0o777).toBe(0o600);
 });
 
-test('what the API sends and counts is the same on both sides', async () => {
+test('the API sends the same bytes and counts on both sides', async () => {
   const { dataDir, url } = await setUp({ posts: 40 });
   await move({ dataDir, to: url });
   using sqlite = new Sqlite(join(dataDir, 'tidings.db'), { readonly: true });
@@ -164,11 +164,11 @@ test('no server opens an unfinished target', async () => {
   const { dataDir, key, url } = await setUp();
   const { dataDir: otherFolder, url: other, key: otherKey } = await setUp();
   await interruptedMove({ dataDir, to: url }, 'copy', 0.3);
-  await expect(openPostgres(url)).rejects.toThrow('holds an unfinished move. Run "');
+  await expect(openPostgres(url)).rejects.toThrow('has an unfinished move. Run "');
   await move({ dataDir: otherFolder, to: other });
   const back = newFolder();
   await interruptedMove({ databaseUrl: other, secretKey: otherKey, to: back }, 'copy', 0.3);
-  expect(() => openDataFolder(back)).toThrow('it holds an unfinished move. Run "');
+  expect(() => openDataFolder(back)).toThrow('it has an unfinished move. Run "');
   expect(() => openDataFolder(back, { secretKey: key, newDatabase: true })).toThrow('unfinished move');
   expect(existsSync(join(back, 'tidings.db'))).toBe(false);
 });
@@ -217,7 +217,7 @@ test('a folder with an unfinished move of another database is refused', async ()
 test('a folder that is in use is refused', async () => {
   const { dataDir, url } = await setUp();
   const { close } = openDataFolder(dataDir, { role: 'server' });
-  expect(await refusalOf({ dataDir, to: url })).toContain('is in use, by a server or by another command');
+  expect(await refusalOf({ dataDir, to: url })).toContain('is in use by a server or another command');
   close();
   await move({ dataDir, to: url });
 });
@@ -228,7 +228,7 @@ test('a PostgreSQL that a server uses is refused, and one whose server was kille
   const back = { databaseUrl: url, secretKey: key, to: newFolder() };
   const db = await openPostgres(url);
   await db.lease(['leader']);
-  expect(await refusalOf(back)).toContain('A server of Tidings uses');
+  expect(await refusalOf(back)).toContain('A Tidings server uses');
   await db.close();
   await query(url, "INSERT INTO leases VALUES ('leader', 'killed', 7, 1)");
   await move(back);
@@ -242,7 +242,7 @@ test('a server that starts during a move is noticed', async () => {
     url,
     "INSERT INTO server_runs (id, public_url, started_at, alive_at) VALUES ('new', '', '', '')",
   );
-  await expect(source.requireUnused()).rejects.toThrow('A server of Tidings uses');
+  await expect(source.requireUnused()).rejects.toThrow('A Tidings server uses');
   await source.close();
 });
 
@@ -252,7 +252,7 @@ test('a row that differs is named, and the target stays unfinished', async () =>
   await query(url, "UPDATE posts SET title = 'changed' WHERE id = 'post_7'");
   const message = await refusalOf({ dataDir, to: url });
   expect(message).toContain(
-    'The table "posts" is not the same on both sides. The first such row is ["post_7"]',
+    'The table "posts" differs between source and target. The first row that differs is ["post_7"]',
   );
   await expect(openPostgres(url)).rejects.toThrow('unfinished move');
 
@@ -264,7 +264,7 @@ test('a row that differs is named, and the target stays unfinished', async () =>
   using sqlite = new Sqlite(join(back, 'tidings.db.moving'));
   sqlite.run("INSERT INTO users (id, email, created_at) VALUES ('added', 'a@b.c', '')");
   expect(await refusalOf(returning)).toContain(
-    '"users" is not the same on both sides. It has 3 rows there instead of 2',
+    '"users" differs between source and target. The target has 3 rows, the source 2',
   );
 });
 
@@ -278,10 +278,10 @@ test('a source without the right key, with an import in progress or of another v
     sqlite.run(statement);
   };
   change("INSERT INTO imports VALUES ('i', 'acme', 'staging', 0)");
-  expect(await refusalOf({ dataDir, to: url })).toContain('An import of posts is not finished');
+  expect(await refusalOf({ dataDir, to: url })).toContain('An import of posts is unfinished');
   change('DELETE FROM imports');
   change('PRAGMA user_version = 12');
-  expect(await refusalOf({ dataDir, to: url })).toContain('Start the server on it once, which upgrades it');
+  expect(await refusalOf({ dataDir, to: url })).toContain('Start the server with it once to upgrade it');
   change('PRAGMA user_version = 1000');
   expect(await refusalOf({ dataDir, to: url })).toContain('was written by a newer Tidings');
   expect(await refusalOf({ dataDir: newFolder(), to: url })).toContain('There is no database');

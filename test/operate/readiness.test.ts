@@ -51,7 +51,7 @@ test.each<[string, Partial<Vitals>, string | null]>([
   [
     'the triggers stand still',
     { silentMs: () => 60_001 },
-    'The triggers have been standing still for over a minute',
+    'The job that writes drafts has not run for over a minute',
   ],
   ['the triggers take their time', { silentMs: () => 60_000 }, null],
 ])('when %s', async (_, vitals, answer) => {
@@ -79,7 +79,7 @@ test("another process's write is no trouble, unless it does not end", async () =
   now = 10_000;
   expect(await whyNot()).toBeNull();
   now = 10_001;
-  expect(await whyNot()).toBe('Another process has been writing to the database for long');
+  expect(await whyNot()).toBe('Another process has been writing to the database for over 10 seconds');
   other.$client.run('ROLLBACK');
   expect(await whyNot()).toBeNull();
   other.$client.run('BEGIN IMMEDIATE');

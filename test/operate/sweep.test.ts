@@ -103,9 +103,7 @@ test('the job logs how much it removed, and nothing when it removed nothing', as
   expect(said()).toEqual([]);
   app.clock.advance(7 * DAY_MS);
   await job?.run(new AbortController().signal);
-  expect(said()).toMatchObject([
-    { level: 'info', deliveryIds: 300, logs: 150, msg: 'removed what had expired' },
-  ]);
+  expect(said()).toMatchObject([{ level: 'info', deliveryIds: 300, logs: 150, msg: 'removed expired rows' }]);
 });
 
 test('a failed job is logged and runs again', async () => {

@@ -108,7 +108,7 @@ describe('importing again', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('a changed record updates its post: text anew, status and dates as they are', async () => {
+  test('a changed record updates the text of its post, and keeps status and dates', async () => {
     await importText('p.json', JSON.stringify([{ title: 'One', markdown: 'old' }]), { status: 'draft' });
     app.clock.advance(60_000);
     expect(await importText('p.json', JSON.stringify([{ title: 'One', markdown: '*new*' }]))).toMatchObject({
@@ -205,7 +205,7 @@ describe('a bad record names file, line and field, and nothing of the file is wr
       'no text',
       'p.json',
       bad('"status": "draft"'),
-      'p.json:3: markdown is missing (content, as plain text, would do too)',
+      'p.json:3: markdown is missing (content, as plain text, works too)',
     ],
     [
       'a wrong status',
@@ -277,7 +277,7 @@ describe('a bad record names file, line and field, and nothing of the file is wr
       'U+0000',
       'p.json',
       bad('"content": "a\\u0000b"'),
-      'p.json:5: content must not hold the character U+0000',
+      'p.json:5: content must not contain the character U+0000',
     ],
     ['the same id twice', 'p.json', `[${good},\n${good}]`, 'p.json:2: is the same post as line 1: good'],
     ['no object', 'p.json', `[${good},\n5]`, 'p.json:2: must be a post, as a JSON object'],

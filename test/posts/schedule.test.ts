@@ -270,7 +270,7 @@ describe('the date of a post', () => {
     async (iso) => {
       const before = await stored();
       expect(await failureOf(on(iso))).toMatchObject({
-        fields: { createdAt: 'must be in the years 1970 to 2099' },
+        fields: { createdAt: 'must be between the years 1970 and 2099' },
       });
       expect(await stored()).toEqual(before);
     },

@@ -135,7 +135,7 @@ describe('a large import', () => {
       onProgress: () => void app.addPosts('org_b', { id: 'p250', title: 'Theirs' }),
     });
     await expect(failure).rejects.toThrow(
-      'Another organization has taken the id p250 meanwhile. Import the file again.',
+      'Another organization took the id p250 during the import. Import the file again.',
     );
     expect(await stored()).toEqual([]);
     expect(await stored('org_b')).toMatchObject([{ id: 'p250', title: 'Theirs' }]);
@@ -166,7 +166,7 @@ describe('a large import', () => {
       },
     });
     await expect(stalled).rejects.toThrow(
-      'The import stalled for too long, and another process removed it. Import the file again.',
+      'The import stalled, and another process removed it. Import the file again.',
     );
     await takeover;
     expect(await stored()).toEqual([]);

@@ -6,7 +6,7 @@ import { changePosts } from '../../src/posts/bulk.ts';
 import { importFile } from '../../src/posts/import/service.ts';
 import { countPosts, countSuggestions, type ListFilter, listPosts } from '../../src/posts/list-store.ts';
 import { schedulePost } from '../../src/posts/schedule.ts';
-import { changeType, deletePost, duplicatePost, editPost } from '../../src/posts/service.ts';
+import { deletePost, duplicatePost, editPost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
 import { emptyTrash, eraseDeletedPost, erasePost, restorePost, restorePosts } from '../../src/posts/trash.ts';
 import { findDeletedPost } from '../../src/posts/trash-store.ts';
@@ -159,11 +159,13 @@ test('a copy is a draft with the same text', async () => {
 
 test('another type derives the plain text again', async () => {
   await app.addPosts('org_a', { id: 'list', markdown: '- one\n- two', content: '- one\n- two' });
-  expect(await changeType(app.deps, 'list', 'linkedin_post')).toMatchObject({
+  expect(await editPost(app.deps, 'list', { contentType: 'linkedin_post' })).toMatchObject({
     contentType: 'linkedin_post',
     content: '• one\n• two',
   });
-  expect(await changeType(app.deps, 'list', 'changelog')).toMatchObject({ content: '- one\n- two' });
+  expect(await editPost(app.deps, 'list', { contentType: 'changelog' })).toMatchObject({
+    content: '- one\n- two',
+  });
 });
 
 test('lists tell drafts from scheduled posts, and find those with a new version', async () => {

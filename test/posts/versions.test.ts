@@ -191,10 +191,38 @@ describe('autosaves', () => {
     await autosave('bob', 'five');
     expect(await shortOf('p')).toEqual([
       ['edit', 'bob@acme.example', 'five'],
+      ['edit', 'bob@acme.example', 'four'],
       ['edit', 'bob@acme.example', 'three'],
       ['edit', 'ann@acme.example', 'two'],
       ['import', null, 'one'],
     ]);
+  });
+
+  test('do not replace a version that the person saved, or published', async () => {
+    const texts = async () => (await versionsOf('p')).map(({ markdown }) => markdown);
+    await editPost(as('ann'), 'p', { markdown: 'saved' });
+    await autosave('ann', 'typed');
+    await autosave('ann', 'typed more');
+    expect(await texts()).toEqual(['typed more', 'saved', 'one']);
+    // The text was saved by itself already.
+    await editPost(as('ann'), 'p', { markdown: 'typed more' });
+    await autosave('ann', 'typed again');
+    expect(await texts()).toEqual(['typed again', 'typed more', 'saved', 'one']);
+    await editPost(as('ann'), 'p', { status: 'published' });
+    await editPost(as('ann'), 'p', { status: 'draft' });
+    await autosave('ann', 'after');
+    expect(await texts()).toEqual(['after', 'typed again', 'typed more', 'saved', 'one']);
+  });
+
+  test('of a new post share its first version, until the person saves it', async () => {
+    const given = { title: 'New', markdown: 'a', contentType: 'changelog' as const };
+    const { id } = await createPost(as('ann'), 'org_a', given, 'mark');
+    const save = (markdown: string, isAutosave: boolean) => editPost(as('ann'), id, { markdown, isAutosave });
+    await save('ab', true);
+    expect((await versionsOf(id)).map(({ markdown }) => markdown)).toEqual(['ab']);
+    await save('ab', false);
+    await save('abc', true);
+    expect((await versionsOf(id)).map(({ markdown }) => markdown)).toEqual(['abc', 'ab']);
   });
 
   test('never change a published post', async () => {

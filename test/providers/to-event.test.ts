@@ -109,7 +109,7 @@ test.each([
   expect(event?.data).toMatchObject({ breaking });
 });
 
-test('what breaks is one line of a bounded length, whatever is there', () => {
+test('the breaking note is one line of bounded length', () => {
   const body = `BREAKING CHANGE: ${'- x\n'.repeat(100_000)}`;
   const event = keptOf(github, 'pull_request', { 'pull_request.body': body });
   expect(event?.type === 'pull_request' && event.data.breaking?.length).toBeLessThanOrEqual(500);
@@ -156,7 +156,7 @@ test('an issue is completed until it is reopened or removed', () => {
   expect(isCompleted({ action: 'remove' })).toBe(false);
 });
 
-test('what an older version logged has fewer fields, and is read all the same', () => {
+test('log data of an older version, with fewer fields, is read', () => {
   const data = { tagName: 'v1', name: null, body: null, isPrerelease: false, targetBranch: null };
   const old = { ...delivery, event: 'release', action: 'published', data };
   expect(toEvent(old)).toMatchObject({ key: 'v1', occurredAt: RECEIVED, branch: '' });

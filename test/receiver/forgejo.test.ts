@@ -30,7 +30,13 @@ function deliver(
   { delivery = crypto.randomUUID(), secret = connected.secret }: { delivery?: string; secret?: string } = {},
 ) {
   const body = JSON.stringify(payload);
-  const signed = providerOf('forgejo').sign({ event, deliveryId: delivery, body, secret });
+  const signed = providerOf('forgejo').sign({
+    event,
+    deliveryId: delivery,
+    body,
+    secret,
+    now: app.clock.now(),
+  });
   const headers = {
     ...signed,
     'content-type': 'application/json',

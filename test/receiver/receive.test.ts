@@ -107,7 +107,7 @@ describe('an accepted delivery', () => {
       ...githubRequest(connected, { action: 'created' }, { event: 'gollum' }),
     );
     expect(response.status).toBe(200);
-    const reason = 'The event gollum means nothing to Tidings';
+    const reason = 'Tidings does not use the event gollum';
     expect(await response.json()).toEqual({ received: true, message: `Ignored: ${reason}` });
     expect(await logOf(app)).toMatchObject([
       { status: 'ignored', statusCode: 200, reason, payload: { event: 'gollum' } },
@@ -149,7 +149,7 @@ describe('an accepted delivery', () => {
     expect(JSON.stringify([app.logged, await logOf(app)])).not.toContain(signature.slice(7));
   });
 
-  test('a body without a declared length is read all the same', async () => {
+  test('a body without a declared length is read', async () => {
     const [path, init] = githubRequest(connected, ping);
     const body = new Blob([String(init.body)]).stream();
     expect((await app.request(path, { ...init, body })).status).toBe(200);
@@ -185,7 +185,7 @@ describe('a refused delivery', () => {
       'Payload too large',
       'The body has more than 25 MiB',
     ],
-    ['an unknown provider', () => at(`gitlab/${own()}`), 400, 'Invalid webhook parameters', null],
+    ['an unknown provider', () => at(`bitbucket/${own()}`), 400, 'Invalid webhook parameters', null],
     ['a malformed id', () => at('github/org_a/a.b/c'), 400, 'Invalid webhook parameters', null],
     [
       'no repository',
@@ -243,7 +243,7 @@ describe('a refused delivery', () => {
       () => githubRequest(connected, 'no JSON', { secret: 'x' }),
       401,
       'Invalid webhook signature',
-      'The signature was made with another secret than that of this integration, and Tidings found none of the usual causes. Tried: white space and quotation marks around the secret; reformatted JSON; changed line endings and byte order marks; a form instead of JSON, and JSON instead of a form. Set the secret again at GitHub, or rotate it and set the new one.',
+      'The delivery was not signed with the secret of this integration, and Tidings found none of the usual causes. Tried: white space and quotation marks around the secret; reformatted JSON; changed line endings and byte order marks; a form instead of JSON, and JSON instead of a form. Set the secret again at GitHub, or rotate it and set the new one.',
     ],
     [
       'no JSON',
@@ -467,7 +467,7 @@ describe('Linear', () => {
   test.each([
     ['a string', '1763640000000', 'webhookTimestamp must be a number'],
     ['absent', null, 'webhookTimestamp must be a number'],
-    ['61 s ahead', Date.parse('2026-11-20T12:01:01Z'), 'webhookTimestamp lies more than a minute ahead'],
+    ['61 s ahead', Date.parse('2026-11-20T12:01:01Z'), 'webhookTimestamp is more than a minute ahead'],
     ['over a day old', Date.parse('2026-11-19T11:59:59Z'), 'webhookTimestamp is more than a day old'],
   ])('a timestamp that is %s is 400', async (_, timestamp, message) => {
     const linear = await connectLinear(app, 'org_a');

@@ -155,13 +155,13 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
   });
 
   test.each([
-    ['\n', (secret: string) => `${secret}\n`, 'a line break behind it'],
-    ['\\r\\n', (secret: string) => `${secret}\r\n`, 'a line break behind it'],
-    ['\\r', (secret: string) => `${secret}\r`, 'a line break behind it'],
+    ['\n', (secret: string) => `${secret}\n`, 'a line break after it'],
+    ['\\r\\n', (secret: string) => `${secret}\r\n`, 'a line break after it'],
+    ['\\r', (secret: string) => `${secret}\r`, 'a line break after it'],
     ['a line break before', (secret: string) => `\n${secret}`, 'a line break before it'],
-    ['a space behind', (secret: string) => `${secret} `, 'a space behind it'],
+    ['a space behind', (secret: string) => `${secret} `, 'a space after it'],
     ['a space before', (secret: string) => ` ${secret}`, 'a space before it'],
-    ['a hard space', (secret: string) => `${secret}\u00a0`, 'a space behind it'],
+    ['a hard space', (secret: string) => `${secret}\u00a0`, 'a space after it'],
     ['a tab', (secret: string) => `\t${secret}`, 'a tab before it'],
     ['two spaces', (secret: string) => ` ${secret} `, 'spaces around it'],
     ['double quotes', (secret: string) => `"${secret}"`, 'quotation marks around it'],
@@ -266,7 +266,7 @@ describe.each(Object.entries(senders))('a delivery of %s that was signed', (name
   test('with another secret is unknown, and the log lists the causes that were tried', async () => {
     expect(await send({ secret: 'another' })).toEqual({
       signature: 'unknown',
-      reason: `The signature was made with another secret than that of this integration, and Tidings found none of the usual causes. Tried: white space and quotation marks around the secret; reformatted JSON; changed line endings and byte order marks; a form instead of JSON, and JSON instead of a form. Set the secret again at ${name}, or rotate it and set the new one.`,
+      reason: `The delivery was not signed with the secret of this integration, and Tidings found none of the usual causes. Tried: white space and quotation marks around the secret; reformatted JSON; changed line endings and byte order marks; a form instead of JSON, and JSON instead of a form. Set the secret again at ${name}, or rotate it and set the new one.`,
     });
     await senders[other].connect();
     const { reason } = await send({ secret: 'another' });

@@ -47,7 +47,7 @@ describe('the work for an unverified sender is bounded', () => {
     expect(await causeOf('x'.repeat(MAX_EXAMINED_BYTES + 1), secret)).toEqual({
       cause: 'too-large',
       reason:
-        'The signature was made with another secret than that of this integration. The body has more than 128 KiB, so Tidings did not look for the cause. A smaller delivery may show it. Set the secret again at GitHub, or rotate it and set the new one.',
+        'The delivery was not signed with the secret of this integration. The body has more than 128 KiB, so Tidings did not look for the cause. A smaller delivery may show it. Set the secret again at GitHub, or rotate it and set the new one.',
     });
   });
 
@@ -81,7 +81,7 @@ describe('the work for an unverified sender is bounded', () => {
     expect(await told()).toEqual(first.sort());
     const [entry] = (await logOf(app)).filter(({ payload }) => payload.data?.signature === 'not-examined');
     expect(entry?.reason).toBe(
-      'The signature was made with another secret than that of this integration. Tidings did not look for the cause again, because it examined enough rejected deliveries in this minute. See the other entries of this minute.',
+      'The delivery was not signed with the secret of this integration. Tidings did not look for the cause again, because it examined enough rejected deliveries in this minute. See the other entries of this minute.',
     );
     app.clock.advance(60_000);
     await send(connected);
@@ -120,7 +120,7 @@ describe('the work for an unverified sender is bounded', () => {
   });
 });
 
-describe('whatever comes, the answer is 401', () => {
+describe('every wrong signature gets 401', () => {
   test.each<[string, string | Uint8Array]>([
     ['nothing', ''],
     ['deep lists', '['.repeat(100_000)],
@@ -151,7 +151,7 @@ describe('whatever comes, the answer is 401', () => {
     expect(await causeOf('{}', 'x')).toEqual({
       cause: 'unknown',
       reason:
-        "The signature was made with another secret than that of this integration. The search for the cause failed. The server's log has the error. Set the secret again at GitHub, or rotate it and set the new one.",
+        "The delivery was not signed with the secret of this integration. Tidings failed to look for the cause; see the server's log. Set the secret again at GitHub, or rotate it and set the new one.",
     });
     expect(errors()).toHaveLength(1);
     expect(JSON.stringify(errors())).toContain('out of order');

@@ -13,12 +13,19 @@ const page = await app.request('/docs');
 const html = await page.text();
 const scriptPath = /<script src="([^"]+)"/.exec(html)?.[1] ?? '';
 
-test('the reference is one page of HTML, and asks for its own script alone', () => {
+test('the reference is one page of HTML, and asks for its own script and typefaces alone', async () => {
   expect(page.status).toBe(200);
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   expect(html).toStartWith('<!doctype html><html lang="en">');
   expect(scriptPath).toMatch(/^\/docs\/[a-z0-9]+-reference\.js$/);
-  const others = html.replace(`<script src="${scriptPath}" defer></script>`, '');
+  const typefaces = Array.from(html.matchAll(/url\("(\/[^"]+)"\)/g), ([, path = '']) => path);
+  expect(typefaces).toHaveLength(4);
+  for (const path of typefaces) {
+    expect((await app.request(path)).headers.get('content-type')).toBe('font/woff2');
+  }
+  const others = html
+    .replace(`<script src="${scriptPath}" defer></script>`, '')
+    .replaceAll(/url\("(?:\/dashboard\/~\/[\w-]+\.woff2|data:image\/svg[^"]*)"\)/g, '');
   expect(others).not.toMatch(/<script|<link|<img|<iframe|\ssrc=|\son\w+=|\sstyle=|@import|url\(/i);
 });
 
@@ -30,11 +37,11 @@ test('browsers keep the script forever, because its name changes with its conten
   expect((await app.request('/docs/other-reference.js')).status).toBe(404);
 });
 
-test('its policy allows its one style sheet, by hash, and scripts of this server', () => {
+test('its policy allows its one style sheet, by hash, and scripts and typefaces of this server', () => {
   const style = /<style>([\s\S]*?)<\/style>/.exec(html)?.[1] ?? '';
   const hash = new Bun.CryptoHasher('sha256').update(style).digest('base64');
   expect(page.headers.get('content-security-policy')).toBe(
-    `default-src 'none'; style-src 'sha256-${hash}'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    `default-src 'none'; style-src 'sha256-${hash}'; script-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   );
 });
 

@@ -1,8 +1,14 @@
+import { expect } from 'bun:test';
 import { composeDraft } from '../../src/drafts/compose.ts';
 import type { Compose } from '../../src/drafts/model.ts';
+import type { Connected } from '../../src/integrations/model.ts';
 import { contentTypes, type Post } from '../../src/posts/model.ts';
 import { listPostPage, parsePost } from '../../src/posts/store.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
+import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
+import { githubRequest, logOf } from './deliveries.ts';
+import { changed } from './payloads.ts';
 import type { TestApp } from './test-app.ts';
 
 /** Drafts as the server makes them, but for the thread. */
@@ -35,4 +41,28 @@ export async function toldBy(app: TestApp): Promise<Record<string, string[]>> {
       Array.from(markdown.matchAll(/^- (.*?) \(/gm), ([, text = '']) => text),
     ]),
   );
+}
+
+/** Creates a trigger of the connected repository; a changelog unless `more` says otherwise. */
+export function createTriggerFor(
+  app: TestApp,
+  { integrationId }: Connected,
+  event: string,
+  more: Partial<NewTrigger> = {},
+) {
+  return createTrigger(app.deps, { integrationId, event, contentType: 'changelog', ...more });
+}
+
+/** Sends a sample a minute later. Returns the id of its log entry. The triggers have not run yet. */
+export async function deliverSample(
+  app: TestApp,
+  connected: Connected,
+  event: string,
+  changes: Record<string, unknown> = {},
+): Promise<string> {
+  app.clock.advance(60_000);
+  const sample = samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() });
+  const request = githubRequest(connected, changed(sample ?? {}, changes), { event });
+  expect((await app.request(...request)).status).toBe(200);
+  return (await logOf(app))[0]?.id ?? '';
 }

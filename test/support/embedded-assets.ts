@@ -61,6 +61,7 @@ const iconNames = [
   'info',
   'keyboard',
   'list-checks',
+  'list-filter',
   'log-out',
   'menu',
   'monitor',
@@ -85,7 +86,7 @@ export function readIcons(): Record<string, string> {
   );
 }
 
-export const fontFolder = join(root, 'src/dashboard/fonts');
+export const fontFolder = join(root, 'src/look/fonts');
 const iconModule = join(root, 'src/dashboard/view/icon-shapes.ts');
 
 if (import.meta.main) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { MediaPlace } from '../../src/deps.ts';
 import { openFileStore } from '../../src/lib/file-store.ts';
 import { temporaryFolder } from './cli.ts';
-import { startS3Server } from './s3-server.ts';
+import { type S3Server, startS3Server } from './s3-server.ts';
 
 /** An image of `test/fixtures/images`. */
 export function imageFixture(name: string): Buffer<ArrayBuffer> {
@@ -11,6 +11,8 @@ export function imageFixture(name: string): Buffer<ArrayBuffer> {
 }
 
 export interface TestMedia extends Disposable {
+  /** Null for a folder. */
+  readonly bucket: S3Server | null;
   readonly place: MediaPlace & { readonly files: NonNullable<MediaPlace['files']> };
 }
 
@@ -26,8 +28,10 @@ export function testMedia(kind: 'folder' | 'bucket' = 'folder', quotaBytes = 102
           region: 'us-east-1',
           accessKeyId: 'test-id',
           secretAccessKey: 'test-secret',
+          stallMs: 100,
         });
   return {
+    bucket: server,
     place: { files, whyOff: null, quotaBytes },
     [Symbol.dispose]() {
       folder.remove();

@@ -32,14 +32,17 @@ async function look(): Promise<string[]> {
   measure('folded');
   for (const details of folded) details.open = true;
   measure('unfolded');
-  const { violations } = await checker.run({ resultTypes: ['violations'] });
+  const { violations } = await checker.run({
+    resultTypes: ['violations'],
+    rules: { 'target-size': { enabled: true } },
+  });
   for (const { id, nodes } of violations) wrong.push(`${id}: ${nodes.map(({ html }) => html).join(' ')}`);
   if (innerWidth < 500) {
     const targets = every(
-      'button, .button, summary, select, textarea, nav a, label.check, label.toggle, input',
+      'button, .button, summary, select, textarea, nav a, label.check, label.toggle, .select label, input',
     );
     for (const target of targets.filter(
-      (each) => !each.matches('.check input, .toggle input, .prose input'),
+      (each) => !each.matches('.check input, .toggle input, .select input, .prose input'),
     )) {
       const { width, height } = target.getBoundingClientRect();
       if (width > 0 && height < 44) wrong.push(`${height} px high: ${target.outerHTML.slice(0, 150)}`);

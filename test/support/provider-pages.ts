@@ -58,7 +58,7 @@ export async function* openProviderPages(
   await page.goto(`${base}/integrations`);
   await tokenField.fill('github_pat_of_nobody');
   await press('Choose repositories');
-  await page.getByText('GitHub refused the token').first().waitFor();
+  await page.getByText('GitHub rejected the token').first().waitFor();
   yield 'token-refused';
 
   await tokenField.fill(token);

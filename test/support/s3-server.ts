@@ -5,6 +5,7 @@ export type S3Fault =
   | 'denies'
   /** Answers 503. */
   | 'is unavailable'
+  | 'never answers'
   /** Stores something else than it was sent, and says that all is well. */
   | 'stores another byte'
   /** Ends the connection in the middle of what it was sent. */
@@ -102,6 +103,7 @@ export function startS3Server(): S3Server {
         /^AWS4-HMAC-SHA256 Credential=test-id\/\d{8}\/[\w-]+\/s3\/aws4_request, ?SignedHeaders=[^,]*host[^,]*, ?Signature=[0-9a-f]{64}$/;
       if (!isSigned.test(signature) || fault === 'denies') return refusal(403, 'AccessDenied');
       if (fault === 'is unavailable') return refusal(503, 'SlowDown');
+      if (fault === 'never answers') return Promise.withResolvers<Response>().promise;
       if (bucket !== 'backups') return refusal(404, 'NoSuchBucket');
       const isUpload = request.method === 'PUT';
       if (isUpload && fault === 'hangs up on uploads') void server.stop(true);

@@ -105,7 +105,7 @@ test('lists in pages, by id, one identity only', async () => {
   expect([...first.ids, ...second.ids]).toEqual(made.toSorted());
 });
 
-test('answers a verification as it is told to, once', async () => {
+test('answers one verification as configured', async () => {
   using world = start();
   const { key } = (await world.unkey.keys.createKey({ apiId: API_ID, externalId: 'org_1' })).data;
   world.server.answerNext({ valid: false, code: 'SOMETHING_NEW', identity: undefined });

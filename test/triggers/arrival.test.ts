@@ -121,7 +121,7 @@ describe('a release trigger makes no posts of releases', () => {
   });
 });
 
-describe('an edit alone makes no post', () => {
+describe('an edit alone creates no post', () => {
   test('of an unknown release', async () => {
     await create({ publish: true });
     await edit(1, 30);
@@ -261,7 +261,7 @@ describe('drafts of past releases', () => {
     [
       'a rolling trigger',
       { event: 'push', last: 1 },
-      'Only a release trigger can make drafts of past releases',
+      'Only a release trigger can create drafts of past releases',
     ],
   ])('%s is refused', async (_, given, message) => {
     await release(1);
@@ -304,7 +304,7 @@ describe('a preview and a rehearsal', () => {
     const { id } = await create();
     expect(await refusalOf(preview(id, 'edited'))).toMatchObject({
       status: 409,
-      message: expect.stringContaining('an edit alone makes no post'),
+      message: expect.stringContaining('an edit alone creates no post'),
     });
     expect(await rehearse(id)).toEqual([]);
     await release(1);

@@ -94,14 +94,14 @@ describe('a failing trigger does not hold up the others', () => {
       'has a title that comes out empty',
       { titleTemplate: '{{ changes.first.text }}' },
       'Words.',
-      /^title template: the title comes out empty/,
+      /^title template: the title is empty/,
     ],
     [
       'takes too long',
       // Little work with the few changes of the sample, which the check of a new trigger renders.
       { bodyTemplate: loop('{% assign x = changes | group_by: "text" %}', 'a', 'b') },
       bullets(1_000),
-      /^body template, line 1, column \d+: it (takes longer than 500 milliseconds|makes too much text)/,
+      /^body template, line 1, column \d+: it (takes longer than 500 milliseconds|uses too much memory)/,
     ],
   ])('one that %s', async (_, templates, notes, error) => {
     const before = await create({ filters: { prereleases: false } });
@@ -141,7 +141,7 @@ describe('a failing trigger does not hold up the others', () => {
     odd.close();
     expect(await madeBy()).toEqual([healthy.id]);
     expect(await runs()).toMatchObject([
-      { triggerId: failing.id, error: 'The draft took more than 2 s to make; simplify its template' },
+      { triggerId: failing.id, error: 'The draft took more than 2 s to write. Simplify its template' },
     ]);
   });
 
@@ -326,7 +326,9 @@ describe('a failure of the system', () => {
     ['a database file that was deleted', new DatabaseMoved()],
     [
       'no file descriptors for a thread',
-      new AppError(503, 'The draft could not be made: out of file descriptors', { cause: coded('EMFILE') }),
+      new AppError(503, 'The draft could not be written: out of file descriptors', {
+        cause: coded('EMFILE'),
+      }),
     ],
   ])('does not count as a failure of the draft: %s', async (_, failure) => {
     const failing = await create();

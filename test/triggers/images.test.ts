@@ -1,35 +1,41 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Connected } from '../../src/integrations/model.ts';
+import { insertRepository, updateIntegration } from '../../src/integrations/store.ts';
+import { imageAccess, sealToken } from '../../src/integrations/token.ts';
 import { isPublicAddress } from '../../src/lib/public-fetch.ts';
 import { copyImages } from '../../src/media/copies.ts';
-import { providerOf, samplePayload } from '../../src/providers/index.ts';
+import { queueCopies } from '../../src/media/copy-store.ts';
+import { imagePlace } from '../../src/providers/github/images.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { signedIn } from '../support/dashboard.ts';
-import { valuesOf } from '../support/database.ts';
+import { execute, valuesOf } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { type ImageHost, startImageHost } from '../support/image-host.ts';
-import { type TestMedia, testMedia } from '../support/media.ts';
+import { imageFixture, type TestMedia, testMedia } from '../support/media.ts';
 import { changed } from '../support/payloads.ts';
 import { PUBLIC_URL, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 let app: TestApp;
 let connected: Connected;
 let host: ImageHost;
 let media: TestMedia;
 
+const releaseTrigger = {
+  event: 'release',
+  contentType: 'changelog',
+  bodyTemplate: '{{ release.notes }}',
+} as const;
+
 beforeEach(async () => {
   media = testMedia();
   host = startImageHost();
   ({ app, connected } = await appWithGithub({ media: media.place }));
   const { integrationId } = connected;
-  await createTrigger(app.deps, {
-    integrationId,
-    event: 'release',
-    contentType: 'changelog',
-    bodyTemplate: '{{ release.notes }}',
-  });
+  await createTrigger(app.deps, { integrationId, ...releaseTrigger });
 });
 afterEach(() => {
   host[Symbol.dispose]();
@@ -125,7 +131,7 @@ test('a failure is retried, and an image that stays away is named on the page of
   expect((await copies())[1]).toEqual([host.at('/gone.png'), 'queued', 0, null]);
 });
 
-describe('what is refused at once', () => {
+describe('images that are refused at once', () => {
   test.each([
     [
       'a name of the own network',
@@ -135,12 +141,12 @@ describe('what is refused at once', () => {
     ['a private address', () => 'http://127.0.0.1:9/photo.png', 'not on the public internet'],
     ['plain http elsewhere', () => host.at('/photo.png', 'other.example'), 'not an https address'],
     ['a redirect inside', () => host.at('/inside.png'), 'not on the public internet'],
-    ['a redirect to a file', () => host.at('/file.png'), 'no http or https address'],
+    ['a redirect to a file', () => host.at('/file.png'), 'not an http or https address'],
     ['a circle', () => host.at('/circle.png'), 'redirects too often'],
     ['no image', () => host.at('/page.png'), 'not a PNG, JPEG, GIF, WebP or AVIF image'],
     ['a huge body', () => host.at('/huge.png'), 'larger than 10 MB'],
     ['a body without an end', () => host.at('/endless.png'), 'larger than 10 MB'],
-    ['a password in the address', () => 'https://a:b@images.example/x.png', 'holds a password'],
+    ['a password in the address', () => 'https://a:b@images.example/x.png', 'contains a password'],
   ])('%s', async (_, address, reason) => {
     const answer = (path: string, response: () => Response) => host.answers.set(path, [response]);
     answer('/inside.png', () => Response.redirect(host.at('/photo.png', 'inside.example')));
@@ -163,7 +169,79 @@ describe('what is refused at once', () => {
     host.answers.set('/slow.png', [() => Promise.withResolvers<Response>().promise]);
     await release(`![A](${host.at('/slow.png')})`);
     await copy({ timeoutMs: 50 });
-    expect((await copies())[0]?.slice(1)).toEqual(['queued', 1, 'no answer within 0.05 seconds']);
+    expect((await copies())[0]?.slice(1)).toEqual(['queued', 1, 'no response within 0.05 seconds']);
+  });
+});
+
+describe('several downloads', () => {
+  /** Queues images of this host for an organization. */
+  const queue = (organizationId: string, ...paths: string[]) =>
+    app.db.write((tx) =>
+      queueCopies(
+        tx,
+        { integrationId: `int_${organizationId}`, organizationId },
+        paths.map((path) => host.at(path)),
+        app.clock.now(),
+      ),
+    );
+  const requested = (count: number) =>
+    until(
+      async () => host.requests.length,
+      (requests) => requests >= count,
+    );
+  const many = (name: string, count: number) => Array.from({ length: count }, (_, n) => `/${name}${n}.png`);
+
+  test('organizations take turns', async () => {
+    for (const id of ['org_b', 'org_c', 'org_d', 'org_e', 'org_f']) await app.addOrganization(id);
+    const paths = many('a', 20);
+    for (const path of [...paths, '/b.png', '/c.png', '/d.png', '/e.png', '/f.png']) {
+      host.answers.set(path, [() => new Response(imageFixture('photo.png'))]);
+    }
+    await queue('org_a', ...paths);
+    app.clock.advance(1_000);
+    for (const id of 'bcdef') await queue(`org_${id}`, `/${id}.png`);
+    expect(await copy()).toBe(25);
+    const turns = host.requests.map((request) => request.replace('images.example/', '').charAt(0));
+    // Those with one image each are served before the second half of the one with many.
+    expect(
+      turns
+        .slice(0, 10)
+        .filter((each) => each !== 'a')
+        .sort()
+        .join(''),
+    ).toBe('bcdef');
+  });
+
+  test('an organization whose host is slow leaves room for others', async () => {
+    await app.addOrganization('org_b');
+    const stuck = Promise.withResolvers<Response>();
+    for (const path of many('a', 10)) host.answers.set(path, [() => stuck.promise]);
+    host.answers.set('/b.png', [() => new Response(imageFixture('photo.png'))]);
+    await queue('org_a', ...many('a', 10));
+    const abort = new AbortController();
+    const copying = copyImages(app.deps, host.options, abort.signal);
+    await requested(2);
+    await queue('org_b', '/b.png');
+    await until(copies, (rows) =>
+      rows.some(([url, status]) => url === host.at('/b.png') && status === 'done'),
+    );
+    expect(host.requests.length).toBe(3);
+    abort.abort();
+    await copying;
+  });
+
+  test('a stop ends the downloads at once, and the next start repeats them', async () => {
+    const stuck = Promise.withResolvers<Response>();
+    host.answers.set('/a.png', [() => stuck.promise, () => new Response(imageFixture('photo.png'))]);
+    await queue('org_a', '/a.png');
+    const abort = new AbortController();
+    const copying = copyImages(app.deps, host.options, abort.signal);
+    await requested(1);
+    abort.abort();
+    await copying;
+    expect(await copies()).toEqual([[host.at('/a.png'), 'queued', 0, null]]);
+    await copy();
+    expect(await copies()).toEqual([[host.at('/a.png'), 'done', 0, null]]);
   });
 });
 
@@ -185,25 +263,126 @@ test('at most 20 images of an event are copied, and none that no trigger uses', 
   expect(await valuesOf(other.app.db, sql`select url from media_copies`)).toEqual([]);
 });
 
-test("the token goes to the provider's own hosts alone, also after a redirect", async () => {
-  host.answers.set('/attachment', [() => Response.redirect(host.at('/photo.png', 'storage.example'))]);
-  await release(`![A](${host.at('/attachment')})`);
-  const accessOf =
-    async () =>
-    (url: URL): Record<string, string> =>
-      url.hostname === 'images.example' ? { authorization: 'Bearer secret' } : {};
-  await copy({ accessOf });
-  expect(host.requests).toEqual(['images.example/attachment Bearer secret', 'storage.example/photo.png']);
-  const access = (address: string) =>
-    providerOf('github').api?.imageAccess(new URL(address), 'https://api.github.com', 't');
-  expect(access('https://github.com/user-attachments/assets/1')).toEqual({ authorization: 'Bearer t' });
-  for (const address of [
-    'http://github.com/user-attachments/assets/1',
-    'https://github.com.evil.example/x',
-    'https://evil.example/github.com/x',
-    'https://private-user-images.githubusercontent.com/1.png?jwt=x',
-    'https://github.com:8443/x',
-  ]) {
-    expect(access(address)).toBe(null);
+describe("the integration's token", () => {
+  const ASSET = '/user-attachments/assets/0f1e2d3c-0000-4000-8000-0123456789ab';
+
+  /** An app whose GitHub is the image host, with a token and two repositories. */
+  async function withToken() {
+    const providerUrls = { github: `${new URL(host.at('/')).origin}/api/v3` };
+    ({ app, connected } = await appWithGithub({ media: media.place, providerUrls }));
+    const { integrationId } = connected;
+    await createTrigger(app.deps, { integrationId, ...releaseTrigger });
+    const token = sealToken(app.deps, integrationId, 'secret');
+    const repository = { providerId: null, createdAt: app.clock.now().toISOString() };
+    await app.db.write(async (tx) => {
+      await updateIntegration(tx, integrationId, { token });
+      await insertRepository(tx, { ...repository, id: 'repo_b', integrationId, fullName: 'acme/private' });
+    });
   }
+  const copyWithToken = () =>
+    copy({
+      accessOf: ({ integrationId, url }: Record<'integrationId' | 'url', string>) =>
+        imageAccess(app.deps, integrationId, url),
+    });
+  const answer = (path: string, to?: string) =>
+    host.answers.set(path, [
+      () => (to === undefined ? new Response(imageFixture('photo.png')) : Response.redirect(to)),
+    ]);
+
+  beforeEach(withToken);
+
+  test('is sent for attachments and for the repository of the event, and never to another host', async () => {
+    answer(ASSET, host.at('/photo.png', 'storage.example'));
+    answer('/Acme/Rocket/raw/main/a.png', host.at('/acme/rocket/raw/b.png'));
+    answer('/acme/rocket/raw/b.png');
+    await release(`![A](${host.at(ASSET)}) ![B](${host.at('/Acme/Rocket/raw/main/a.png')})`);
+    await copyWithToken();
+    expect(host.requests.sort()).toEqual([
+      'images.example/Acme/Rocket/raw/main/a.png Bearer secret',
+      'images.example/acme/rocket/raw/b.png Bearer secret',
+      `images.example${ASSET} Bearer secret`,
+      'storage.example/photo.png',
+    ]);
+  });
+
+  test('reads no image of another repository, which stays a link', async () => {
+    const paths = [
+      '/acme/private/raw/main/a.png',
+      '/acme/unconnected/raw/main/a.png',
+      '/user-attachments/files/1/a.png',
+      '/acme/rocket/..%2Fprivate/a.png',
+      '/acme/rocket/../private/a.png',
+      '/avatar.png',
+    ];
+    for (const path of paths) answer(path);
+    // The other repository's own notes have copied the image.
+    await app.db.write((tx) =>
+      queueCopies(
+        tx,
+        { integrationId: connected.integrationId, organizationId: 'org_a' },
+        [host.at(paths[0] ?? '')],
+        app.clock.now(),
+      ),
+    );
+    await copyWithToken();
+    host.requests.length = 0;
+    await release(paths.map((path) => `![A](${host.at(path)})`).join('\n\n'));
+    expect(await copyWithToken()).toBe(0);
+    expect(host.requests).toEqual([]);
+    await runAll(app);
+    expect(await textOf()).toContain(`![A](${host.at('/acme/private/raw/main/a.png')})`);
+    expect(await textOf()).not.toContain('/media/');
+  });
+
+  test('does not follow a redirect into a repository', async () => {
+    answer('/elsewhere.png', host.at('/acme/private/raw/main/a.png'));
+    answer('/acme/rocket/raw/a.png', host.at('/acme/private/raw/main/b.png'));
+    for (const name of 'abc') answer(`/acme/private/raw/main/${name}.png`);
+    answer(ASSET, host.at('/acme/private/raw/main/c.png'));
+    await release(
+      `![A](${host.at('/elsewhere.png', 'storage.example')}) ![B](${host.at('/acme/rocket/raw/a.png')}) ![C](${host.at(ASSET)})`,
+    );
+    await copyWithToken();
+    expect(host.requests.filter((request) => request.includes('private')).sort()).toEqual([
+      'images.example/acme/private/raw/main/a.png',
+      'images.example/acme/private/raw/main/b.png',
+      'images.example/acme/private/raw/main/c.png',
+    ]);
+  });
+
+  test('is not sent for a repository that was removed since', async () => {
+    answer('/acme/rocket/raw/a.png');
+    await release(`![A](${host.at('/acme/rocket/raw/a.png')})`);
+    await execute(
+      app.db,
+      "update repositories set full_name = 'acme/renamed' where full_name = 'acme/rocket'",
+    );
+    await copyWithToken();
+    expect(host.requests).toEqual(['images.example/acme/rocket/raw/a.png']);
+  });
+});
+
+test.each([
+  ['https://github.com/user-attachments/assets/0f1e2d3c-0000-4000-8000-0123456789ab', 'attachments'],
+  ['https://github.com/user-attachments/files/123/a.png', 'user-attachments/files'],
+  ['https://github.com/Acme/Rocket/assets/1/2', 'acme/rocket'],
+  ['https://raw.githubusercontent.com/acme/rocket/main/a.png', 'acme/rocket'],
+  ['https://github.com/acme/rocket/%2e%2e/private/a.png', 'acme/private'],
+  ['https://github.com/acme/rocket/..%2fprivate/a.png', ''],
+  ['https://github.com//acme/rocket/a.png', ''],
+  ['https://private-user-images.githubusercontent.com/1.png?jwt=x', null],
+  ['https://github.com.evil.example/acme/rocket/x', null],
+  ['https://evil.example/github.com/acme/rocket', null],
+  ['https://github.com:8443/acme/rocket/x', null],
+  ['http://github.com/acme/rocket/x', null],
+])('%s is in %p', (address, place) => {
+  expect(imagePlace(new URL(address))).toBe(place);
+});
+
+test.each([
+  ['https://api.sub.ghe.com', 'https://sub.ghe.com/acme/rocket/assets/1', 'acme/rocket'],
+  ['https://git.example/api/v3', 'https://git.example/acme/rocket/raw/a.png', 'acme/rocket'],
+  ['https://git.example/api/v3', 'https://github.com/acme/rocket/raw/a.png', null],
+])('with the API %s, %s is in %p', (apiUrl, address, place) => {
+  expect(imagePlace(new URL(address), apiUrl)).toBe(place);
 });

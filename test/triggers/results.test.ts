@@ -4,16 +4,15 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { sweep } from '../../src/operate/jobs.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';
-import { samplePayload } from '../../src/providers/index.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { retryRuns } from '../../src/triggers/queue-store.ts';
 import { listResults } from '../../src/triggers/results-store.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
-import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
+import { deleteTrigger, type NewTrigger } from '../../src/triggers/service.ts';
+import { signedIn } from '../support/dashboard.ts';
 import { execute, valuesOf } from '../support/database.ts';
-import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
-import { postsOf, runAll } from '../support/drafts.ts';
-import { changed } from '../support/payloads.ts';
+import { appWithGithub, logOf } from '../support/deliveries.ts';
+import { createTriggerFor, deliverSample, postsOf, runAll } from '../support/drafts.ts';
 import type { TestApp } from '../support/test-app.ts';
 
 // The result of a delivery for each trigger that received its event.
@@ -25,22 +24,9 @@ beforeEach(async () => {
   ({ app, connected } = await appWithGithub());
 });
 
-const create = (event: string, more: Partial<NewTrigger> = {}) =>
-  createTrigger(app.deps, {
-    integrationId: connected.integrationId,
-    event,
-    contentType: 'changelog',
-    ...more,
-  });
-
-/** Sends a sample, and returns the id of its log entry. The triggers have not run yet. */
-async function deliver(event: string, changes: Record<string, unknown> = {}): Promise<string> {
-  app.clock.advance(60_000);
-  const sample = samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
-  const request = githubRequest(connected, changed(sample, changes), { event });
-  expect((await app.request(...request)).status).toBe(200);
-  return (await logOf(app))[0]?.id ?? '';
-}
+const create = (event: string, more?: Partial<NewTrigger>) => createTriggerFor(app, connected, event, more);
+const deliver = (event: string, changes?: Record<string, unknown>) =>
+  deliverSample(app, connected, event, changes);
 
 let commits = 0;
 function push(): Promise<string> {
@@ -167,6 +153,69 @@ describe('a delivery', () => {
     const id = await push();
     await runAll(app);
     expect(await outcomes(id)).toEqual(['waiting']);
+  });
+
+  describe('of a push that waited', () => {
+    let id: string;
+    let triggerId: string;
+    const later = () => new Date(app.clock.now().getTime() + 60_000).toISOString();
+    beforeEach(async () => {
+      ({ id: triggerId } = await create('release'));
+      id = await push();
+      await runAll(app);
+      expect(await outcomes(id)).toEqual(['waiting']);
+    });
+
+    test('has the draft of a release without notes', async () => {
+      await deliver('release', { 'release.body': null, 'release.published_at': later() });
+      app.clock.advance(60_000);
+      const next = await push();
+      await runAll(app);
+      expect(await outcomes(id)).toEqual([`created: ${RELEASE}`]);
+      // This one belongs to the next release.
+      expect(await outcomes(next)).toEqual(['waiting']);
+    });
+
+    test('ends with a release that has notes of its own, also for a late one', async () => {
+      const publishedAt = new Date(app.clock.now().getTime() + DAY_MS).toISOString();
+      await deliver('release', { 'release.published_at': publishedAt });
+      await runAll(app);
+      expect(await outcomes(id)).toEqual(['unchanged']);
+      const late = await push();
+      await runAll(app);
+      expect(await outcomes(late)).toEqual(['unchanged']);
+    });
+
+    test('goes on waiting for a release that the filters exclude, or of another trigger or branch', async () => {
+      await deliver('release', { 'release.target_commitish': 'old', 'release.published_at': later() });
+      await runAll(app);
+      expect(await outcomes(id)).toEqual(['waiting']);
+    });
+
+    test('is settled when the draft is made by a retry', async () => {
+      await deliver('release', { 'release.body': null, 'release.published_at': later() });
+      await runTriggers(app.deps, () => Promise.reject(new Error('no luck')));
+      expect(await outcomes(id)).toEqual(['waiting']);
+      app.clock.advance(3_600_000);
+      await runAll(app);
+      expect(await outcomes(id)).toEqual([`created: ${RELEASE}`]);
+    });
+
+    test('ends with the trigger', async () => {
+      await deleteTrigger(app.deps, triggerId);
+      expect(await outcomes(id)).toEqual(['unchanged']);
+    });
+
+    test('is shown as ended when its integration is gone', async () => {
+      const visit = await signedIn(app, { organizationId: 'org_a' });
+      const cell = async () => await (await visit('/dashboard/org_a/deliveries')).text();
+      expect(await cell()).toContain('Waits for a release');
+      await execute(app.db, 'delete from triggers');
+      expect(await cell()).not.toContain('>Waits for a release</a>');
+      expect(await (await visit(`/dashboard/org_a/deliveries/${id}`)).text()).toContain(
+        'The trigger was deleted before it wrote a draft.',
+      );
+    });
   });
 
   test('of a late push has the draft of its release', async () => {

@@ -124,7 +124,7 @@ describe('a release', () => {
 });
 
 describe('a person', () => {
-  test('who publishes the draft closes it: later changes open a new one', async () => {
+  test('publishing the draft closes it: later changes open a new one', async () => {
     await push(1, 'feat: one');
     const [open] = await postsOf(app);
     await editPost(app.deps, open?.id ?? '', { status: 'published' });
@@ -141,7 +141,7 @@ describe('a person', () => {
     expect(await drafts()).toEqual({ [UNRELEASED]: ['One'], 'v1.0.0': ['Two'] });
   });
 
-  test('who deletes the draft gets only later changes', async () => {
+  test('deleting the draft closes it: later changes open a new one', async () => {
     await push(1, 'feat: one');
     const [open] = await postsOf(app);
     await deletePost(app.deps, open?.id ?? '');

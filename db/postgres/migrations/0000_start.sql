@@ -422,7 +422,7 @@ CREATE TABLE delivery_results (
   PRIMARY KEY (delivery_id, trigger_id),
   CONSTRAINT delivery_results_outcome CHECK (outcome in ('queued', 'created', 'updated', 'unchanged', 'suggested', 'kept', 'removed', 'waiting', 'filtered', 'failed'))
 );
-CREATE INDEX delivery_results_unsettled ON delivery_results (trigger_id, scope) WHERE outcome in ('queued', 'failed');
+CREATE INDEX delivery_results_unsettled ON delivery_results (trigger_id, scope) WHERE outcome in ('queued', 'failed', 'waiting');
 CREATE INDEX delivery_results_by_expiry ON delivery_results (expires_at);
 
 CREATE TABLE media (
@@ -504,6 +504,7 @@ CREATE TABLE post_versions (
   actor_name text COLLATE "C",
   created_at text COLLATE "C" NOT NULL,
   updated_at text COLLATE "C" NOT NULL,
+  is_autosave bigint NOT NULL DEFAULT 0,
   CONSTRAINT post_versions_content_type CHECK (content_type in ('changelog', 'linkedin_post')),
   CONSTRAINT post_versions_origin CHECK (origin in ('edit', 'restore', 'suggestion', 'trigger', 'import'))
 );

@@ -107,4 +107,12 @@ CREATE INDEX `post_versions_by_post` ON `post_versions` (`post_id`,`created_at`,
 ALTER TABLE `posts` ADD `is_date_set` integer DEFAULT true NOT NULL;--> statement-breakpoint
 ALTER TABLE `staged_posts` ADD `is_date_set` integer DEFAULT true NOT NULL;--> statement-breakpoint
 CREATE INDEX `drafts_with_suggestion` ON `drafts` (`post_id`) WHERE "drafts"."suggestion" is not null;--> statement-breakpoint
-UPDATE `posts` SET `is_date_set` = 0 WHERE `status` = 'draft' AND `id` IN (SELECT `post_id` FROM `drafts`);
+-- Drafts of past releases keep the date of the release.
+UPDATE `posts` SET `is_date_set` = 0 WHERE `status` = 'draft' AND `id` IN (
+	SELECT `post_id` FROM `drafts` WHERE NOT EXISTS (
+		SELECT 1 FROM `trigger_events` WHERE `draft_only` = 1 AND `type` = 'release'
+		AND `trigger_events`.`trigger_id` = `drafts`.`trigger_id`
+		AND `trigger_events`.`repository_id` || ' ' = substr(`drafts`.`scope`, 1, length(`trigger_events`.`repository_id`) + 1)
+		AND `drafts`.`subject` = 'release ' || `trigger_events`.`key`
+	)
+);

@@ -57,7 +57,9 @@ if (log !== null) {
     const url = new URL(log.dataset.log, location.href);
     if (ids.length > 0) url.searchParams.set('pending', ids.join(','));
     // In an empty log, every entry is new.
-    if (isLive()) url.searchParams.set('after', body.rows[0]?.dataset.at ?? `${live.dataset.since}_-`);
+    const [newest] = body.rows;
+    const at = newest?.querySelector('time').dateTime ?? live.dataset.since;
+    if (isLive()) url.searchParams.set('after', `${at}_${newest?.id ?? '-'}`);
     try {
       show((await load(url)) ?? []);
     } catch {
@@ -182,9 +184,11 @@ if (payload !== null) {
     button.textContent = label;
     button.addEventListener('click', async () => {
       await navigator.clipboard.writeText(textOf(current));
-      button.textContent = 'Copied';
+      const spoken = document.querySelector('[data-spoken]');
+      button.textContent = spoken.textContent = 'Copied';
       setTimeout(() => {
         button.textContent = label;
+        spoken.textContent = '';
       }, 1500);
     });
     tools.append(button);

@@ -11,18 +11,27 @@ const COPY_DAYS = 30;
 const COPIES = 'tidings-unsaved ';
 
 const form = document.getElementById('post');
-const { title, markdown: text, seen, mark } = form.elements;
+const { title, markdown: text, contentType: type, seen, mark } = form.elements;
 const status = document.getElementById('save-status');
 const conflict = document.getElementById('conflict');
 const note = document.getElementById('unsaved-copy');
 
-const current = () => ({ title: title.value, markdown: text.value });
+const current = () => ({ title: title.value, markdown: text.value, contentType: type.value });
 /** The server trims titles. */
-const isSame = (one, other) => one?.title.trim() === other?.title.trim() && one?.markdown === other?.markdown;
+const isSame = (one, other) =>
+  one?.title.trim() === other?.title.trim() &&
+  one?.markdown === other?.markdown &&
+  one?.contentType === other?.contentType;
 
 /** The newest text that the server has; null when it refused the text of this page. */
 let saved =
-  form.dataset.unsaved === undefined ? { title: title.defaultValue, markdown: text.defaultValue } : null;
+  form.dataset.unsaved === undefined
+    ? {
+        title: title.defaultValue,
+        markdown: text.defaultValue,
+        contentType: type.querySelector('[selected]').value,
+      }
+    : null;
 /** A text that was sent, while its outcome is unknown: it is sent again first, so that it is no conflict. */
 let unanswered = null;
 let isStopped = conflict.childElementCount > 0;
@@ -49,7 +58,9 @@ function announce(words) {
 async function save({ isExplicit = false, isLast = false } = {}) {
   clearTimeout(saveTimer);
   while (sending !== null && !isLast) await sending;
-  if (!isDirty() && unanswered === null) {
+  // A person who saves a text that was saved by itself keeps it as a version.
+  const keepsVersion = isExplicit && form.dataset.status !== 'new';
+  if (!isDirty() && unanswered === null && !keepsVersion) {
     announce('Saved');
     return true;
   }
@@ -136,7 +147,7 @@ function see(time) {
   for (const field of document.querySelectorAll('input[name=seen]')) field.value = time;
 }
 
-/** The page of a new post becomes the page of its draft, around the text that is being typed. */
+/** The page of a new post gets the rest of the page of its draft. Everything on it stays in its place. */
 async function becomePost(path) {
   history.replaceState(null, '', path);
   form.action = path;
@@ -144,13 +155,10 @@ async function becomePost(path) {
   const response = await fetch(path).catch(() => null);
   if (!response?.ok || response.redirected) return;
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-  // In the place of the choice, which goes with the details of the new post. The preview depends on it.
-  form.append(page.querySelector('#post input[name=contentType]'));
-  for (const selector of ['.page-head', '.columns > aside']) {
-    const part = page.querySelector(selector);
-    for (const element of part.querySelectorAll('[data-script]')) element.hidden = false;
-    document.querySelector(selector).replaceWith(part);
-  }
+  const parts = page.querySelectorAll('.columns > aside > :not([data-stays])');
+  document.querySelector('.columns > aside').append(...parts);
+  // Publishing is what to do next.
+  document.querySelector('.page-head .go').classList.remove('go');
   document.title = page.title;
   document.dispatchEvent(new Event('draft-created'));
 }
@@ -184,7 +192,8 @@ let found = readCopy();
 
 function readCopy() {
   try {
-    return JSON.parse(localStorage.getItem(copyKey()));
+    const copy = JSON.parse(localStorage.getItem(copyKey()));
+    return copy && { contentType: type.value, ...copy };
   } catch {
     return null;
   }
@@ -226,6 +235,7 @@ if (found !== null) {
 note.querySelector('[data-restore-copy]').addEventListener('click', () => {
   title.value = found.title;
   text.value = found.markdown;
+  type.value = found.contentType;
   // The version that the text is based on: a newer one is a conflict, and is not overwritten.
   if (seen.value !== '') seen.value = found.seen;
   else mark.value = found.mark;
@@ -248,8 +258,11 @@ for (const key of Object.keys(localStorage)) {
 
 // When to save
 
-form.addEventListener('input', ({ target }) => {
-  if (target !== title && target !== text) return;
+// On the document: the type stands outside of the form.
+document.addEventListener('input', ({ target }) => {
+  if (![title, text, type].includes(target)) return;
+  // A type alone makes no draft.
+  if (target === type && form.dataset.status === 'new' && saved !== null) saved.contentType = type.value;
   clearTimeout(copyTimer);
   copyTimer = setTimeout(keepCopy, COPY_MS);
   if (savesItself()) {

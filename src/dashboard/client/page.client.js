@@ -8,36 +8,18 @@ document.addEventListener('click', async (event) => {
   await navigator.clipboard.writeText(document.getElementById(copy)?.textContent ?? copy);
   const label = button.querySelector('span') ?? button;
   const text = label.textContent;
-  label.textContent = 'Copied';
+  const spoken = document.querySelector('[data-spoken]');
+  label.textContent = spoken.textContent = 'Copied';
+  button.classList.add('copied');
   setTimeout(() => {
+    button.classList.remove('copied');
     label.textContent = text;
+    spoken.textContent = '';
   }, 1500);
 });
 
 /** A browser skips the autofocus of a refused form where the address names a place of the page. */
 document.querySelector('[data-problem]')?.focus();
-
-/** Updates the preview while a person types. */
-const source = document.querySelector('textarea[data-preview]');
-const preview = document.getElementById('preview');
-if (source !== null && preview !== null) {
-  let waiting;
-  let newest = 0;
-  const refresh = async () => {
-    const mine = ++newest;
-    const body = new URLSearchParams(new FormData(source.form));
-    const response = await fetch(source.dataset.preview, { method: 'POST', body });
-    const html = await response.text();
-    // Ignore a response that a later one overtook, and a redirect to the sign-in.
-    if (mine === newest && response.ok && !response.redirected) preview.innerHTML = html;
-  };
-  // On the document: a field of the form may stand outside of it.
-  document.addEventListener('input', (event) => {
-    if (event.target.form !== source.form) return;
-    clearTimeout(waiting);
-    waiting = setTimeout(refresh, 200);
-  });
-}
 
 /** A second click would replace the response that shows a secret once. */
 document.addEventListener('submit', (event) => {

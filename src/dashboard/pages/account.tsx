@@ -194,7 +194,7 @@ function Sessions({ sessions, current, now }: { sessions: Session[]; current: st
         {sessions.map(({ hash, userAgent, address, lastUsedAt, createdAt }) => (
           <li data-session>
             <div class="grow">
-              <strong title={userAgent ?? undefined}>{browserName(userAgent)}</strong>
+              <strong title={userAgent ?? undefined}>{browserName(userAgent)}</strong>{' '}
               {hash === current ? <span class="tag active">This browser</span> : null}
               {address === null ? null : <div class="hint">{address}</div>}
               <div class="hint">

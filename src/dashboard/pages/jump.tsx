@@ -20,7 +20,7 @@ export const jumpPages: readonly Page[] = [
       <>
         <PageHead title="Search" />
         <search>
-          <form method="get" action={path} class="bar filters">
+          <form method="get" action={path} class="bar">
             <SearchField label="Search posts, pages and actions" name="q" value={query} clearTo={path} />
             <button type="submit" class="button">
               Search

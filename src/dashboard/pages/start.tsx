@@ -9,6 +9,8 @@ import { listProviders } from '../../providers/index.ts';
 import { findProgress } from '../../triggers/progress-store.ts';
 import { get, type MemberVisit, type Page, view } from '../page.ts';
 import { LinkButton, ToCopy } from '../view/elements.tsx';
+import { Icon } from '../view/icon.tsx';
+import { PageHead } from '../view/layout.tsx';
 import { ImportReleases } from './history/start.tsx';
 
 /** The way from a new account to a published post and a first API call. */
@@ -21,46 +23,86 @@ export const startPages: readonly Page[] = [
     return view(
       'First steps',
       <>
-        <h1>{isComplete ? 'All set' : 'First steps'}</h1>
-        <p class="lede">
-          {isComplete
-            ? 'You have finished every step. This page stays here for reference.'
-            : 'From your first draft to a published post and your first API call.'}
-        </p>
-        <ol class="steps">
-          {steps.map(({ title, isDone, todo, command, form, button, isForMembers, done }, index) => (
-            <li
-              class={`card pad step ${isDone === true ? 'done' : index === next ? 'next' : 'later'}`}
-              aria-current={index === next ? 'step' : undefined}
-            >
-              <h2>
-                {title}
-                {isDone === true ? <span class="tag active">Done</span> : null}
-              </h2>
-              {isDone === null ? (
-                <p class="dim">Unknown: Unkey does not respond. Reload the page in a moment.</p>
-              ) : null}
-              <p>{isDone === true ? done : todo}</p>
-              {isDone === true || command === undefined ? null : <ToCopy text={command} />}
-              {isDone !== true && form !== undefined && role === 'owner' ? form : null}
-              {isDone === true || (button === undefined && form === undefined) ? null : role === 'owner' ||
-                isForMembers ? (
-                button && (
-                  // The style sheet gives the next step's button the accent.
-                  <p>
-                    <LinkButton to={`${base}/${button[0]}`} label={button[1]} />
-                  </p>
-                )
-              ) : (
-                <p class="dim">Ask an owner of {organization.name}.</p>
-              )}
-            </li>
+        <PageHead
+          title={isComplete ? 'All set' : 'First steps'}
+          facts={
+            isComplete
+              ? 'You have finished every step. This page stays here for reference.'
+              : 'From your first draft to a published post and your first API call.'
+          }
+        />
+        <ol class="card steps">
+          {steps.map((step, index) => (
+            <StepItem
+              step={step}
+              number={index + 1}
+              isNext={index === next}
+              base={base}
+              owners={role === 'owner' ? null : organization.name}
+            />
           ))}
         </ol>
       </>,
+      { section: 'start' },
     );
   }),
 ];
+
+/** A step that is done is one line. `owners`: the organization whose owners a member has to ask. */
+function StepItem({
+  step: { title, isDone, todo, command, form, button, isForMembers, done },
+  number,
+  isNext,
+  base,
+  owners,
+}: {
+  step: Step;
+  number: number;
+  isNext: boolean;
+  base: string;
+  owners: string | null;
+}) {
+  if (isDone === true) {
+    return (
+      <li class="step done">
+        <span class="step-mark">
+          <Icon name="check" />
+        </span>
+        <h2>
+          {title}
+          <span class="hidden">: done</span>
+        </h2>
+        <p>{done}</p>
+      </li>
+    );
+  }
+  return (
+    <li class="step" aria-current={isNext ? 'step' : undefined}>
+      <span class="step-mark" aria-hidden="true">
+        {number}
+      </span>
+      <h2>{title}</h2>
+      <div class="step-body">
+        {isDone === null ? (
+          <p class="dim">Unknown: Unkey does not respond. Reload the page in a moment.</p>
+        ) : null}
+        <p>{todo}</p>
+        {command === undefined ? null : <ToCopy text={command} />}
+        {owners === null ? form : null}
+        {button === undefined ? null : owners === null || isForMembers ? (
+          <p>
+            <LinkButton to={`${base}/${button[0]}`} label={button[1]} kind={isNext ? 'go' : undefined} />
+          </p>
+        ) : (
+          <p class="dim">Ask an owner of {owners}.</p>
+        )}
+        {form !== undefined && button === undefined && owners !== null ? (
+          <p class="dim">Ask an owner of {owners}.</p>
+        ) : null}
+      </div>
+    </li>
+  );
+}
 
 interface Step {
   title: string;

@@ -2,17 +2,14 @@
 import { h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import type { AppError } from '../../lib/app-error.ts';
+import { type Asset, scriptAsset, styleAsset } from '../../look/assets.ts';
+import { interFont, sharedStyle } from '../../look/style.ts';
 import samplesStyle from '../../reference/samples/samples.css' with { type: 'text' };
 import dialogScript from '../client/dialogs.client.js' with { type: 'text' };
 import keyboardScript from '../client/keyboard.client.js' with { type: 'text' };
 import pageScript from '../client/page.client.js' with { type: 'text' };
-import inter from '../fonts/inter.woff2' with { type: 'file' };
-import mono from '../fonts/jetbrains-mono.woff2' with { type: 'file' };
-import serif from '../fonts/source-serif-4.woff2' with { type: 'file' };
-import serifItalic from '../fonts/source-serif-4-italic.woff2' with { type: 'file' };
 import type { MemberVisit } from '../page.ts';
 import { defaultLook, type Look } from '../preferences.ts';
-import baseStyle from '../style/base.css' with { type: 'text' };
 import controlStyle from '../style/controls.css' with { type: 'text' };
 import deliveryStyle from '../style/deliveries.css' with { type: 'text' };
 import explorerStyle from '../style/explorer.css' with { type: 'text' };
@@ -23,21 +20,18 @@ import listStyle from '../style/lists.css' with { type: 'text' };
 import mediaStyle from '../style/media.css' with { type: 'text' };
 import postStyle from '../style/posts.css' with { type: 'text' };
 import settingsStyle from '../style/settings.css' with { type: 'text' };
-import tokenStyle from '../style/tokens.css' with { type: 'text' };
+import startStyle from '../style/start.css' with { type: 'text' };
 import triggerStyle from '../style/triggers.css' with { type: 'text' };
-import { type Asset, fontAsset, scriptAsset, styleAsset } from './assets.ts';
 import { Action } from './form.tsx';
 import { Icon } from './icon.tsx';
 import { PageHead } from './layout.tsx';
 import { type Frame, type Section, Side } from './side.tsx';
 import { LookContext } from './time.tsx';
 
-const interFont = fontAsset('inter.woff2', inter);
 const styleSheet = styleAsset(
   'style.css',
   [
-    tokenStyle,
-    baseStyle,
+    sharedStyle,
     frameStyle,
     controlStyle,
     listStyle,
@@ -50,13 +44,8 @@ const styleSheet = styleAsset(
     triggerStyle,
     samplesStyle,
     explorerStyle,
+    startStyle,
   ].join('\n'),
-  {
-    'inter.woff2': interFont,
-    'source-serif-4.woff2': fontAsset('source-serif-4.woff2', serif),
-    'source-serif-4-italic.woff2': fontAsset('source-serif-4-italic.woff2', serifItalic),
-    'jetbrains-mono.woff2': fontAsset('jetbrains-mono.woff2', mono),
-  },
 );
 // One request. The keyboard's script uses `openDialog`.
 const clientScript = scriptAsset(
@@ -124,6 +113,8 @@ export function renderPage(
       <div role="status" class="notices">
         {notice === null ? null : <NoticeLine notice={notice} />}
       </div>
+      {/* The script's news for screen readers. */}
+      <p role="status" class="hidden" data-spoken />
       {body}
     </main>
   );
@@ -212,16 +203,16 @@ const tabs = {
   'settings/audit': 'Audit log',
 };
 
+/** The top of a page of the settings: its tabs stand in for breadcrumbs. */
 export function SettingsHead(props: {
   title: string;
   visit: Pick<MemberVisit, 'base' | 'role'>;
   current: keyof typeof tabs;
 }) {
   const { base, role } = props.visit;
-  const crumbs = [{ to: `${base}/settings`, label: 'Settings' }];
   return (
     <>
-      <PageHead title={props.title} crumbs={props.current === 'settings' ? [] : crumbs} />
+      <PageHead title={props.title} />
       <nav class="tabs" aria-label="Settings">
         {Object.entries(tabs).map(([path, name]) =>
           path === 'settings/audit' && role !== 'owner' ? null : (

@@ -45,7 +45,10 @@ export function Table<Row>({
           <tr>
             {body.selection ? (
               <th scope="col" class="select">
-                <input type="checkbox" aria-label="Select all rows" data-select-all data-script hidden />
+                <label data-script hidden>
+                  <input type="checkbox" aria-label="Select all rows" data-select-all />
+                  <span>Select all</span>
+                </label>
               </th>
             ) : null}
             {body.columns
@@ -75,7 +78,7 @@ export function Rows<Row>({
   columns: readonly (Column<Row> | null)[];
   rows: readonly Row[];
   selection?: Selection<Row> | undefined;
-  marksOf?: (row: Row) => { id?: string; 'data-at'?: string };
+  marksOf?: (row: Row) => { id?: string };
 }) {
   const present = columns.filter((column) => column !== null);
   return (
@@ -84,13 +87,15 @@ export function Rows<Row>({
         <tr {...marksOf(row)}>
           {selection === undefined ? null : (
             <td class="select">
-              <input
-                type="checkbox"
-                name="selected"
-                form={selection.form}
-                value={selection.valueOf(row)}
-                aria-label={`Select ${selection.labelOf(row)}`}
-              />
+              <label>
+                <input
+                  type="checkbox"
+                  name="selected"
+                  form={selection.form}
+                  value={selection.valueOf(row)}
+                  aria-label={`Select ${selection.labelOf(row)}`}
+                />
+              </label>
             </td>
           )}
           {present.map(({ title, isLabeled, class: kind, fullText, cell }) => {
@@ -131,17 +136,26 @@ export function LinkButton({ to, label, kind }: { to: string; label: string; kin
 type PageLink = { to: string; label: string } | null;
 
 export function Pager(props: { back: PageLink; next: PageLink; children?: ComponentChildren }) {
-  const linkTo = (page: PageLink, rel?: 'next') =>
-    page && (
-      <a href={page.to} rel={rel}>
-        {page.label}
-      </a>
-    );
+  const { back, next, children } = props;
   return (
     <nav class="pages" aria-label="Pages">
-      <span>{linkTo(props.back)}</span>
-      <span class="dim">{props.children}</span>
-      <span>{linkTo(props.next, 'next')}</span>
+      <span>
+        {back && (
+          <a class="button" href={back.to}>
+            <Icon name="arrow-left" />
+            {back.label}
+          </a>
+        )}
+      </span>
+      <span class="dim">{children}</span>
+      <span>
+        {next && (
+          <a class="button" href={next.to} rel="next">
+            {next.label}
+            <Icon name="arrow-right" />
+          </a>
+        )}
+      </span>
     </nav>
   );
 }
@@ -188,72 +202,49 @@ export function SearchField({
 export function FilterBar({
   path,
   isFiltered,
-  more,
+  search,
+  folded,
   children,
 }: {
   path: string;
   isFiltered: boolean;
-  /** What follows the button. */
-  more?: ComponentChildren;
+  /** A field before the filters, for a bar that folds. */
+  search?: ComponentChildren;
+  /** Folds many filters on a narrow screen; the number of those that are set. */
+  folded?: number;
   children: ComponentChildren;
 }) {
+  const filters = (
+    <>
+      {children}
+      <button type="submit" class="button">
+        Filter
+      </button>
+      {isFiltered ? <a href={path}>Clear</a> : null}
+    </>
+  );
   return (
     <search>
       <form method="get" action={path} class="bar filters">
-        {children}
-        <button type="submit" class="button">
-          Filter
-        </button>
-        {isFiltered ? <a href={path}>Clear</a> : null}
-        {more}
+        {search}
+        {folded === undefined ? (
+          filters
+        ) : (
+          <details class="fold" open={folded > 0}>
+            <summary class="button">
+              <Icon name="list-filter" />
+              Filters
+              {folded > 0 ? <small>{folded}</small> : null}
+            </summary>
+            <div class="bar">{filters}</div>
+          </details>
+        )}
       </form>
     </search>
   );
 }
 
-export interface Option {
-  value: string;
-  label: string;
-}
-
-/** `id`: for a page with another field of that name. */
-export function Select({
-  label,
-  name,
-  options,
-  all,
-  value,
-  isLabelHidden = false,
-  id = `field-${name}`,
-  form,
-}: {
-  label: string;
-  name: string;
-  options: readonly Option[];
-  /** The id of its form, outside of that form. */
-  form?: string;
-  /** An option before the others, for no choice among them. */
-  all?: string;
-  value?: string | undefined;
-  isLabelHidden?: boolean;
-  id?: string;
-}) {
-  return (
-    <div class="field">
-      <label for={id} class={isLabelHidden ? 'hidden' : undefined}>
-        {label}
-      </label>
-      <select id={id} name={name} form={form}>
-        {all === undefined ? null : <option value="">{all}</option>}
-        {options.map((option) => (
-          <option value={option.value} selected={option.value === value}>
-            {option.label}
-          </option>
-        ))}
-      </select>
-    </div>
-  );
-}
+export { type Option, Select } from './form.tsx';
 
 export function Status({ status, more = '' }: { status: string; more?: string }) {
   return (
@@ -276,6 +267,19 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
       <Icon name="copy" />
       <span>{label}</span>
     </button>
+  );
+}
+
+/** An id with a small button that copies it. `name`: for a screen reader, such as "delivery ID". */
+export function Id({ value, name }: { value: string; name: string }) {
+  return (
+    <span class="id">
+      <code>{value}</code>
+      <button type="button" class="close" data-copy={value} title={`Copy ${name}`} data-script hidden>
+        <Icon name="copy" />
+        <span class="hidden">Copy {name}</span>
+      </button>
+    </span>
   );
 }
 

@@ -17,6 +17,7 @@ export function Form({
   kind = 'go',
   layout = 'stack',
   isOnce = false,
+  isUpload = false,
   busy,
   id,
   children,
@@ -28,13 +29,22 @@ export function Form({
   layout?: string;
   /** The response shows something once, so sending the form again must do nothing. */
   isOnce?: boolean;
+  /** It has a field of the type `file`. */
+  isUpload?: boolean;
   /** The button's label while the response takes its time. The script sets it. */
   busy?: string;
   id?: string;
   children?: ComponentChildren;
 }) {
   return (
-    <form method="post" action={to} class={layout || undefined} id={id} data-once={isOnce ? '' : undefined}>
+    <form
+      method="post"
+      action={to}
+      class={layout || undefined}
+      id={id}
+      encType={isUpload ? 'multipart/form-data' : undefined}
+      data-once={isOnce ? '' : undefined}
+    >
       <FormError error={problem} />
       {isOnce ? <Mark /> : null}
       {children}
@@ -107,6 +117,8 @@ interface Labels {
   detail?: ComponentChildren;
   id?: string | undefined;
   kind?: string | undefined;
+  /** Only screen readers read the label. */
+  isLabelHidden?: boolean;
 }
 
 /** `children` gets the attributes that join the control with its label, hint and error. */
@@ -118,13 +130,16 @@ function Labeled({
   detail,
   id = `field-${name}`,
   kind,
+  isLabelHidden = false,
   children,
 }: Labels & { children: (attributes: object) => ComponentChildren }) {
   const by = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   const described = { 'aria-describedby': by || undefined, 'aria-invalid': error ? 'true' : undefined };
   return (
     <div class={['field', kind, error && 'wrong'].filter(Boolean).join(' ')}>
-      <label for={id}>{label}</label>
+      <label for={id} class={isLabelHidden ? 'hidden' : undefined}>
+        {label}
+      </label>
       {children({ id, name, ...described })}
       {hint ? (
         <p class="hint" id={`${id}-hint`}>
@@ -146,7 +161,9 @@ export function Field({
   kind,
   ...input
 }: Labels & {
-  type?: 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'search' | 'number';
+  type?: 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'search' | 'number' | 'file';
+  /** The types of a file, as MIME types or endings of names. */
+  accept?: string;
   value?: string;
   /** For the script: the time that the field shows. */
   'data-at'?: string;
@@ -190,6 +207,41 @@ export function TextArea({
         <textarea {...more} {...described}>
           {`\n${value}`}
         </textarea>
+      )}
+    </Labeled>
+  );
+}
+
+export interface Option {
+  value: string;
+  label: string;
+}
+
+export function Select({
+  options,
+  all,
+  value,
+  form,
+  ...labels
+}: Labels & {
+  options: readonly Option[];
+  /** The id of its form, outside of that form. */
+  form?: string;
+  /** An option before the others, for no choice among them. */
+  all?: string;
+  value?: string | undefined;
+}) {
+  return (
+    <Labeled {...labels}>
+      {(described) => (
+        <select form={form} {...described}>
+          {all === undefined ? null : <option value="">{all}</option>}
+          {options.map((option) => (
+            <option value={option.value} selected={option.value === value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
       )}
     </Labeled>
   );

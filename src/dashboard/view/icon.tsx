@@ -45,6 +45,10 @@ const drawings = {
     <path d="M8 44h20M28 32v24h8a12 12 0 0 0 0-24zM46 38h8M46 50h8M88 44H74M74 30v28h-6a14 14 0 0 1 0-28z" />,
     <path class="spot" d="M56 20l3-8M66 20l7-6M48 18l-3-8" />,
   ],
+  images: [
+    <path d="M14 12h62v46a6 6 0 0 1-6 6H20a6 6 0 0 1-6-6zM14 54l18-18 14 14M40 44l12-12 24 24" />,
+    <path class="spot" d="M40 25a5 5 0 1 1-10 0 5 5 0 0 1 10 0" />,
+  ],
   search: [
     <path d="M14 16h40M14 28h26M14 40h20M14 52h26" />,
     <path class="spot" d="M74 40a14 14 0 1 1-28 0 14 14 0 0 1 28 0zM70 50l14 14" />,

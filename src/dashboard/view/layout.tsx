@@ -43,12 +43,14 @@ export function PageHead({
       <div class="page-title">
         <h1>{title}</h1>
         {status}
+      </div>
+      {facts ? <div class="lede">{facts}</div> : null}
+      {actions || more ? (
         <div class="page-actions">
           {actions}
           {more ? <Menu label="More actions">{more}</Menu> : null}
         </div>
-      </div>
-      {facts ? <div class="lede">{facts}</div> : null}
+      ) : null}
     </header>
   );
 }
@@ -75,10 +77,16 @@ export function Columns({ children, details }: { children: ComponentChildren; de
   );
 }
 
-/** Names and values; a null value is left out. */
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+/** Names and values; a null value is left out. `isRow`: beside each other, above what they are about. */
+export function Facts({
+  facts,
+  isRow = false,
+}: {
+  facts: readonly (readonly [name: string, value: ComponentChildren])[];
+  isRow?: boolean;
+}) {
   return (
-    <dl class="facts card">
+    <dl class={isRow ? 'facts row card' : 'facts card'}>
       {facts.map(([name, value]) =>
         value === null || value === undefined ? null : (
           <>

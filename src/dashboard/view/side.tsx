@@ -24,6 +24,8 @@ export interface Frame extends Pick<MemberVisit, 'user' | 'organization' | 'memb
   drafts: number;
   /** New versions of changed posts that wait for a decision. */
   suggestions: number;
+  /** Runs of triggers that were given up. */
+  failedRuns: number;
   hasUnfinishedSteps: boolean;
   look: Look;
   /** The path to come back to. */
@@ -33,7 +35,7 @@ export interface Frame extends Pick<MemberVisit, 'user' | 'organization' | 'memb
 const ACCOUNT = '/dashboard/~/account';
 
 export function Side({ frame, section }: { frame: Frame; section: Section | undefined }) {
-  const { user, base, drafts, suggestions, hasUnfinishedSteps } = frame;
+  const { user, base, drafts, suggestions, failedRuns, hasUnfinishedSteps } = frame;
   const chosen = section === 'keys' ? 'settings' : section === 'triggers' ? 'integrations' : section;
   const entry = (name: Section, icon: IconName, label: string, path: string = name) => ({
     icon,
@@ -72,7 +74,13 @@ export function Side({ frame, section }: { frame: Frame; section: Section | unde
               {drafts > 0 ? <small>{counted(drafts, 'draft')}</small> : null}
             </Entry>
             <Entry {...entry('deliveries', 'inbox', 'Deliveries')} />
-            <Entry {...entry('integrations', 'plug', 'Integrations')} />
+            <Entry {...entry('integrations', 'plug', 'Integrations')}>
+              {failedRuns > 0 ? (
+                <small class="badge failed" title={`${counted(failedRuns, 'run')} of triggers failed`}>
+                  {failedRuns} failed
+                </small>
+              ) : null}
+            </Entry>
             <Entry {...entry('settings', 'settings', 'Settings')} />
           </nav>
           <nav aria-label="Help">

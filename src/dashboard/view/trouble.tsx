@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import type { AppError } from '../../lib/app-error.ts';
 import type { View } from './document.tsx';
 import { Form, Hidden } from './form.tsx';
+import { Drawing } from './icon.tsx';
 
 // Pages in place of one that cannot be shown.
 
@@ -16,6 +17,7 @@ export function troublePage(status: number, message: string, headers: View['head
   return troubleView(
     isMissing ? 'Not found' : 'Something went wrong',
     <>
+      {isMissing ? <Drawing name="search" /> : null}
       <h1>{isMissing ? 'Not found' : 'Something went wrong'}</h1>
       <p class="lede">{message}</p>
       <p>
@@ -40,7 +42,7 @@ export function databaseAwayPage(method: string, { status, headers }: AppError):
         Tidings can't reach the database right now. Saved data is safe.
         {isForm && ' Your last change may not be saved.'}
       </p>
-      <p class="muted">
+      <p class="dim">
         {isForm
           ? 'Reload this page in a moment. When your browser asks, confirm that it sends the form again.'
           : `This page tries again every ${seconds} seconds.`}

@@ -1,4 +1,5 @@
 import type { Commit, Event, EventData, EventType } from '../../events/model.ts';
+import { labelOfAddress } from '../links.ts';
 import type { Shipped } from '../model.ts';
 import { type Change, joinChanges, type Reference } from './groups.ts';
 import { changeOfTitle, FIXUP, parseTitle } from './titles.ts';
@@ -111,7 +112,7 @@ function compare(a: string, b: string): number {
 
 const MERGED = /^Merge pull request #(\d{1,9})(?: from ([^\s:]{1,300})(?:: (.*\S))?)?/;
 
-const COMMIT_ADDRESS = /^(https?:\/\/[^/?#]+\/[^/?#]+\/[^/?#]+)\/commit\/[0-9a-f]+$/i;
+const COMMIT_ADDRESS = /^(https?:\/\/[^/?#]+\/[^/?#]+\/[^?#]{1,500}?)(\/-)?\/commit\/[0-9a-f]+$/i;
 
 /** The number of the pull request that a commit brought to the branch, as far as its subject tells. */
 function numberOfCommit(subject: string): number | null {
@@ -129,7 +130,8 @@ export function changeOfCommit(commit: Commit): Change {
 
 export function changeOfPullRequest(request: EventData['pull_request']): Change {
   const { number, url } = request;
-  return changeOfTitle({ ...request, reference: { label: `#${number}`, url } });
+  const label = labelOfAddress(url ?? '') ?? `#${number}`;
+  return changeOfTitle({ ...request, reference: { label, url } });
 }
 
 /** An issue's title tells of the problem, so its labels come first. */
@@ -146,6 +148,8 @@ export function changeOfIssue(issue: EventData['issue']): Change {
 function referenceOf({ sha, subject, url }: Commit): Reference {
   const number = numberOfCommit(subject);
   if (number === null) return { label: sha.slice(0, 7), url };
-  const repository = COMMIT_ADDRESS.exec(url ?? '')?.[1];
-  return { label: `#${number}`, url: repository === undefined ? null : `${repository}/pull/${number}` };
+  const [, repository, dash] = COMMIT_ADDRESS.exec(url ?? '') ?? [];
+  if (repository === undefined) return { label: `#${number}`, url: null };
+  if (dash === undefined) return { label: `#${number}`, url: `${repository}/pull/${number}` };
+  return { label: `!${number}`, url: `${repository}/-/merge_requests/${number}` };
 }

@@ -1,4 +1,4 @@
-import { DamagedImage, need, type Stripped } from './format.ts';
+import { type CountParts, DamagedImage, need, partCounter, type Stripped } from './format.ts';
 
 // AVIF: boxes of a length, a type and content. Positions in the file are stored in it, so metadata is overwritten in
 // place instead of removed.
@@ -20,22 +20,23 @@ interface Box {
 /** Overwrites EXIF, XMP and private boxes with zeros, and drops what follows the last box. Throws `DamagedImage`. */
 export function stripAvif(given: Buffer): Stripped {
   const bytes = Buffer.from(given);
-  const boxes = boxesIn(bytes, 0, bytes.length);
+  const count = partCounter();
+  const boxes = boxesIn(bytes, 0, bytes.length, count);
   const meta = boxes.find(({ type }) => type === 'meta');
   if (meta === undefined) throw new DamagedImage('it has no description');
-  const inner = boxesIn(bytes, meta.content + 4, meta.to);
-  const size = sizeIn(bytes, inner);
-  const metadata = metadataItems(bytes, inner);
+  const inner = boxesIn(bytes, meta.content + 4, meta.to, count);
+  const size = sizeIn(bytes, inner, count);
+  const metadata = metadataItems(bytes, inner, count);
   const data = inner.find(({ type }) => type === 'idat');
   let left = bytes.length;
-  for (const { from, to } of extentsOf(bytes, inner, metadata, data)) {
+  for (const { from, to } of extentsOf(bytes, inner, metadata, data, count)) {
     need(bytes, from, to - from);
     // Those that overlap would take minutes.
     left -= to - from;
     if (left < 0) throw new DamagedImage('its list of contents is wrong');
     bytes.fill(0, from, to);
   }
-  const tracks = boxes.filter(({ type }) => type === 'moov').flatMap((box) => descendants(bytes, box));
+  const tracks = boxes.filter(({ type }) => type === 'moov').flatMap((box) => descendants(bytes, box, count));
   for (const box of [...boxes, ...inner, ...tracks]) if (PRIVATE.has(box.type)) empty(bytes, box);
   return { bytes, ...size, isAnimated: tracks.length > 0 };
 }
@@ -47,9 +48,10 @@ function empty(bytes: Buffer, { from, content, to }: Box): void {
   bytes.fill(0, content, to);
 }
 
-function boxesIn(bytes: Buffer, start: number, end: number): Box[] {
+function boxesIn(bytes: Buffer, start: number, end: number, count: CountParts): Box[] {
   const boxes: Box[] = [];
   for (let from = start; from < end; ) {
+    count();
     need(bytes, from, 8);
     const short = bytes.readUInt32BE(from);
     const type = bytes.toString('latin1', from + 4, from + 8);
@@ -68,22 +70,22 @@ function boxesIn(bytes: Buffer, start: number, end: number): Box[] {
 /** Boxes that hold tracks, for sequences. */
 const CONTAINERS = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl']);
 
-function descendants(bytes: Buffer, box: Box, depth = 0): Box[] {
+function descendants(bytes: Buffer, box: Box, count: CountParts, depth = 0): Box[] {
   if (!CONTAINERS.has(box.type)) return [box];
   if (depth > CONTAINERS.size) throw new DamagedImage('its parts are nested too deeply');
-  return boxesIn(bytes, box.content, box.to).flatMap((each) => [
+  return boxesIn(bytes, box.content, box.to, count).flatMap((each) => [
     each,
-    ...descendants(bytes, each, depth + 1),
+    ...descendants(bytes, each, count, depth + 1),
   ]);
 }
 
 /** The largest size that the file declares: a grid of tiles has one for each. */
-function sizeIn(bytes: Buffer, meta: readonly Box[]) {
+function sizeIn(bytes: Buffer, meta: readonly Box[], count: CountParts) {
   const properties = meta
     .filter(({ type }) => type === 'iprp')
-    .flatMap(({ content, to }) => boxesIn(bytes, content, to))
+    .flatMap(({ content, to }) => boxesIn(bytes, content, to, count))
     .filter(({ type }) => type === 'ipco')
-    .flatMap(({ content, to }) => boxesIn(bytes, content, to));
+    .flatMap(({ content, to }) => boxesIn(bytes, content, to, count));
   let [width, height] = [0, 0];
   let isTurned = false;
   for (const { type, content } of properties) {
@@ -99,13 +101,13 @@ function sizeIn(bytes: Buffer, meta: readonly Box[]) {
 }
 
 /** The ids of items that hold EXIF or XMP. They get a type that no reader knows. */
-function metadataItems(bytes: Buffer, meta: readonly Box[]): ReadonlySet<number> {
+function metadataItems(bytes: Buffer, meta: readonly Box[], count: CountParts): ReadonlySet<number> {
   const found = new Set<number>();
   const list = meta.find(({ type }) => type === 'iinf');
   if (list === undefined) return found;
   need(bytes, list.content, 8);
   const countBytes = bytes[list.content] === 0 ? 2 : 4;
-  for (const { type, content, to } of boxesIn(bytes, list.content + 4 + countBytes, list.to)) {
+  for (const { type, content, to } of boxesIn(bytes, list.content + 4 + countBytes, list.to, count)) {
     if (type !== 'infe') continue;
     need(bytes, content, 14);
     const idBytes = (bytes[content] ?? 0) >= 3 ? 4 : 2;
@@ -119,11 +121,14 @@ function metadataItems(bytes: Buffer, meta: readonly Box[]): ReadonlySet<number>
   return found;
 }
 
-/** A part may take no bytes in the list, so the file's size is no bound. */
-const MAX_PARTS = 65_536;
-
 /** Where the file holds the content of these items. */
-function extentsOf(bytes: Buffer, meta: readonly Box[], items: ReadonlySet<number>, data: Box | undefined) {
+function extentsOf(
+  bytes: Buffer,
+  meta: readonly Box[],
+  items: ReadonlySet<number>,
+  data: Box | undefined,
+  countParts: CountParts,
+) {
   const extents: { from: number; to: number }[] = [];
   const box = meta.find(({ type }) => type === 'iloc');
   if (box === undefined || items.size === 0) return extents;
@@ -145,15 +150,14 @@ function extentsOf(bytes: Buffer, meta: readonly Box[], items: ReadonlySet<numbe
     throw new DamagedImage('its list of contents is wrong');
   }
   const count = take(version < 2 ? 2 : 4);
-  let total = 0;
   for (let index = 0; index < count; index++) {
     const id = take(version < 2 ? 2 : 4);
     const method = version === 0 ? 0 : take(2) & 15;
     take(2);
     const base = take(baseBytes) + (method === 1 ? (data?.content ?? 0) : 0);
     const parts = take(2);
-    total += parts;
-    if (total > MAX_PARTS) throw new DamagedImage('its list of contents is wrong');
+    // A part may take no bytes in the list, so the file's size is no bound.
+    countParts(parts);
     for (let part = 0; part < parts; part++) {
       take(indexBytes);
       const from = base + take(offsetBytes);

@@ -19,6 +19,20 @@ export function need(bytes: Buffer, at: number, length: number): void {
   if (length < 0 || at < 0 || at + length > bytes.length) throw new DamagedImage('it ends too early');
 }
 
+/** The frames of a long animation are some thousand parts. Each takes memory, and may have only 3 bytes in the file. */
+const MAX_PARTS = 65_536;
+
+export type CountParts = (parts?: number) => void;
+
+/** Counts the parts of one file. Throws `DamagedImage` when there are too many. */
+export function partCounter(): CountParts {
+  let total = 0;
+  return (parts = 1) => {
+    total += parts;
+    if (total > MAX_PARTS) throw new DamagedImage('it has too many parts');
+  };
+}
+
 /** The orientation in EXIF data (a TIFF file); 1 without one. */
 export function orientationIn(tiff: Buffer): number {
   const order = tiff.toString('latin1', 0, 2);

@@ -1,4 +1,4 @@
-import { DamagedImage, need, type Stripped } from './format.ts';
+import { DamagedImage, need, partCounter, type Stripped } from './format.ts';
 
 // GIF: a header, then blocks. Their data is in pieces of up to 255 bytes; an empty piece ends it.
 
@@ -15,7 +15,9 @@ export function stripGif(bytes: Buffer): Stripped {
   const kept = [bytes.subarray(0, at)];
   const size = { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
   let frames = 0;
+  const count = partCounter();
   for (;;) {
+    count();
     need(bytes, at, 1);
     const kind = bytes[at];
     if (kind === 0x3b) {

@@ -1,4 +1,4 @@
-import { DamagedImage, need, orientationIn, type Stripped } from './format.ts';
+import { DamagedImage, need, orientationIn, partCounter, type Stripped } from './format.ts';
 
 // JPEG: segments that begin with 0xFF and a marker. Compressed data follows each SOS segment up to the next marker.
 
@@ -29,6 +29,7 @@ export function stripJpeg(bytes: Buffer): Stripped {
   let size: { width: number; height: number } | null = null;
   let orientation = 1;
   let scans = 0;
+  const count = partCounter();
   for (let at = 2; ; ) {
     need(bytes, at, 2);
     if (bytes[at] !== 0xff) throw new DamagedImage('it has data where a segment should begin');
@@ -42,6 +43,7 @@ export function stripJpeg(bytes: Buffer): Stripped {
       kept.push(bytes.subarray(at, at + 2));
       return { bytes: Buffer.concat(kept), ...size, orientation };
     }
+    count();
     need(bytes, at, 4);
     const length = bytes.readUInt16BE(at + 2);
     if (length < 2) throw new DamagedImage('a segment has no length');

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { DamagedImage, need, type Stripped } from './format.ts';
+import { DamagedImage, need, partCounter, type Stripped } from './format.ts';
 
 // PNG: a signature, then chunks of length, type, data and checksum.
 
@@ -17,7 +17,9 @@ export function stripPng(bytes: Buffer): Stripped {
   const kept: Buffer[] = [SIGNATURE];
   let size: { width: number; height: number } | null = null;
   let isAnimated = false;
+  const count = partCounter();
   for (let at = 8; ; ) {
+    count();
     need(bytes, at, 12);
     const length = bytes.readUInt32BE(at);
     need(bytes, at, length + 12);

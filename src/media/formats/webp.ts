@@ -1,4 +1,4 @@
-import { DamagedImage, need, type Stripped } from './format.ts';
+import { type CountParts, DamagedImage, need, partCounter, type Stripped } from './format.ts';
 
 // WebP: a RIFF file of chunks, each with a name, a length and data padded to an even length.
 
@@ -16,13 +16,14 @@ export function stripWebp(bytes: Buffer): Stripped {
   need(bytes, 0, 12);
   const end = 8 + bytes.readUInt32LE(4);
   need(bytes, 0, end);
-  const chunks = chunksIn(bytes.subarray(12, end)).filter(({ name }) => KEPT.has(name));
+  const count = partCounter();
+  const chunks = chunksIn(bytes.subarray(12, end), count).filter(({ name }) => KEPT.has(name));
   const frames = chunks.filter(({ name }) => name === 'ANMF');
   const picture = chunks.find(({ name }) => name === 'VP8 ' || name === 'VP8L');
   const extended = chunks.find(({ name }) => name === 'VP8X');
   if (picture === undefined && frames.length === 0) throw new DamagedImage('it has no picture');
   const size = extended ? canvasOf(extended.data) : sizeOf(picture);
-  const written = chunks.flatMap(({ name, data }) => write(name, clean(name, data)));
+  const written = chunks.flatMap(({ name, data }) => write(name, clean(name, data, count)));
   const body = Buffer.concat([Buffer.from('WEBP'), ...written]);
   return {
     bytes: Buffer.concat([Buffer.from('RIFF'), uint32(body.length), body]),
@@ -36,9 +37,10 @@ interface Chunk {
   data: Buffer;
 }
 
-function chunksIn(bytes: Buffer): Chunk[] {
+function chunksIn(bytes: Buffer, count: CountParts): Chunk[] {
   const chunks: Chunk[] = [];
   for (let at = 0; at < bytes.length; ) {
+    count();
     need(bytes, at, 8);
     const length = bytes.readUInt32LE(at + 4);
     need(bytes, at + 8, length);
@@ -51,14 +53,14 @@ function chunksIn(bytes: Buffer): Chunk[] {
   return chunks;
 }
 
-function clean(name: string, data: Buffer): Buffer {
+function clean(name: string, data: Buffer, count: CountParts): Buffer {
   if (name === 'VP8X') {
     const flags = (data[0] ?? 0) & ~METADATA_FLAGS;
     return Buffer.concat([Buffer.from([flags]), data.subarray(1, 10)]);
   }
   if (name !== 'ANMF') return data;
   need(data, 0, 16);
-  const inner = chunksIn(data.subarray(16)).filter((chunk) => KEPT_IN_FRAME.has(chunk.name));
+  const inner = chunksIn(data.subarray(16), count).filter((chunk) => KEPT_IN_FRAME.has(chunk.name));
   return Buffer.concat([data.subarray(0, 16), ...inner.flatMap((chunk) => write(chunk.name, chunk.data))]);
 }
 

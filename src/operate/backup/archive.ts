@@ -55,10 +55,15 @@ export interface Backup extends Pick<BackupHeader, 'schema' | 'tables' | 'create
   images: BackupImages;
 }
 
-/** `missing`: rows without a file. `place`: the bucket that has the images, which the backup leaves out. */
+/**
+ * `missing`: rows without a file. `unreadable`: files that could not be read. `examples`: the names of some of both.
+ * `place`: the bucket that has the images, which the backup leaves out.
+ */
 export interface BackupImages {
   stored: number;
   missing: number;
+  unreadable: number;
+  examples: string[];
   place: string | null;
 }
 
@@ -108,7 +113,7 @@ export async function checkBackup(file: string, name = file) {
   const source = Bun.file(file);
   const end = Math.max(source.size - CHECKSUM_BYTES, 0);
   if ((await source.slice(0, BEGINNING.length).text()) !== BEGINNING) {
-    throw new BackupError(`${name} is not a backup of Tidings`);
+    throw new BackupError(`${name} is not a Tidings backup`);
   }
   const hasher = new Bun.CryptoHasher('sha256');
   for await (const chunk of source.slice(0, end).stream()) hasher.update(chunk);
@@ -116,13 +121,13 @@ export async function checkBackup(file: string, name = file) {
   const whole = hasher.copy().update(checksum);
   if (!checksum.equals(hasher.digest())) {
     throw new BackupError(
-      `${name} is damaged: its checksum is wrong, as after a copy that was cut short. Use another backup`,
+      `${name} is damaged or incomplete: its checksum does not match. Use another backup`,
     );
   }
   const header: unknown = JSON.parse(await readLine(source));
   if (!Check(BackupHeader, header)) {
     throw new BackupError(
-      `${name} was made by another version of Tidings, whose backups this one cannot read`,
+      `${name} has a format that this version of Tidings cannot read. Restore it with the version that made it`,
     );
   }
   return { header, bytes: source.size, sha256: whole.digest('hex') };
@@ -142,7 +147,7 @@ export async function unpackDatabase(
   const start = Buffer.byteLength(await readLine(source)) + 1;
   const damaged = () =>
     new BackupError(
-      `${file} is damaged: what it holds is not the database that was backed up. Use another backup`,
+      `${file} is damaged: its database differs from the one that was backed up. Use another backup`,
     );
   const hasher = new Bun.CryptoHasher('sha256');
   const entries = entryReader(file, take);
@@ -268,17 +273,17 @@ async function snapshot({ dataDir, createdAt, key }: BackupSource, target: strin
   const counted = snapshotInto(databaseFile(dataDir), target);
   const { problem, ...facts } = inspectDatabase(target);
   if (problem !== null) {
-    throw new BackupError(`The database is damaged and no backup of it was made: ${problem}`);
+    throw new BackupError(`The backup was not made, because the database is damaged: ${problem}`);
   }
   const differing = Object.keys(counted).filter((name) => counted[name] !== facts.tables[name]);
   if (differing.length > 0) {
     throw new BackupError(
-      `The copy of the database has other rows than it in ${differing.join(', ')}; no backup was made`,
+      `The backup was not made, because the copy has a different number of rows in ${differing.join(', ')}`,
     );
   }
   if (key !== undefined && facts.keyFingerprint !== keyFingerprint(key)) {
     throw new BackupError(
-      'The key is not the one that the stored secrets are encrypted with, and no backup was made',
+      'The backup was not made, because the stored secrets are encrypted with another key',
     );
   }
   const { bytes: databaseBytes, sha256: databaseSha256 } = await digestOf(Bun.file(target).stream());

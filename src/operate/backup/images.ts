@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listStoredImages } from '../../../db/sqlite/snapshot.ts';
+import { codeOf } from '../../lib/app-error.ts';
 import { fileNameOf, type ImageType, parseFileName } from '../../media/model.ts';
 import { BackupError } from './archive.ts';
 
@@ -21,18 +23,17 @@ export function imagesOf(database: string, folder: string): ImageSource {
   return { folder, names, bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** The entries as they are written. A file that is gone is named as missing, and the others are kept. */
+/** The entries as they are written. One without a file, or with a file that cannot be read, has no bytes. */
 export async function* entriesOf({ folder, names }: ImageSource): AsyncGenerator<Uint8Array> {
   for (const name of names) {
-    const bytes = await Bun.file(join(folder, name))
-      .bytes()
-      .catch(() => null);
+    const read = await readFile(join(folder, name)).catch(codeOf);
+    // Earlier versions know `missing` alone.
     const entry =
-      bytes === null
-        ? { name, missing: true }
-        : { name, bytes: bytes.length, sha256: Bun.SHA256.hash(bytes, 'hex') };
+      typeof read === 'string'
+        ? { name, missing: true, ...(read !== 'ENOENT' && { error: read || 'unknown error' }) }
+        : { name, bytes: read.length, sha256: Bun.SHA256.hash(read, 'hex') };
     yield Buffer.from(`${JSON.stringify(entry)}\n`);
-    if (bytes !== null) yield bytes;
+    if (typeof read !== 'string') yield read;
   }
 }
 
@@ -40,27 +41,34 @@ export async function* entriesOf({ folder, names }: ImageSource): AsyncGenerator
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_LINE = 1_000;
 
+/** Images without a file that a backup names. */
+const MAX_EXAMPLES = 5;
+
 export type TakeImage = (name: string, bytes: Uint8Array) => Promise<void>;
 
 /** Reads the entries from the chunks that follow the database. Throws `BackupError` when they are not as written. */
 export function entryReader(file: string, take: TakeImage) {
   let rest = Buffer.alloc(0);
   let open: { name: string; bytes: number; sha256: string } | null = null;
-  const counts = { stored: 0, missing: 0 };
+  const counts = { stored: 0, missing: 0, unreadable: 0, examples: [] as string[] };
   const damaged = () =>
-    new BackupError(`${file} is damaged: its images are not as they were stored. Use another backup`);
+    new BackupError(
+      `${file} is damaged: its images differ from the ones that were backed up. Use another backup`,
+    );
 
   function readEntry(line: string): typeof open {
-    let entry: { name?: unknown; bytes?: unknown; sha256?: unknown; missing?: unknown };
+    let entry: { name?: unknown; bytes?: unknown; sha256?: unknown; missing?: unknown; error?: unknown };
     try {
       entry = JSON.parse(line);
     } catch {
       throw damaged();
     }
-    const { name, bytes, sha256, missing } = entry;
+    const { name, bytes, sha256, missing, error } = entry;
     if (typeof name !== 'string' || parseFileName(name) === null) throw damaged();
     if (missing === true) {
-      counts.missing++;
+      counts[error === undefined ? 'missing' : 'unreadable']++;
+      if (counts.examples.length < MAX_EXAMPLES)
+        counts.examples.push(error === undefined ? name : `${name} (${error})`);
       return null;
     }
     if (typeof bytes !== 'number' || !(bytes >= 0 && bytes <= MAX_BYTES) || typeof sha256 !== 'string')
@@ -91,7 +99,8 @@ export function entryReader(file: string, take: TakeImage) {
       }
     },
     end(expected: number): void {
-      if (open !== null || rest.length > 0 || counts.stored + counts.missing !== expected) throw damaged();
+      if (open !== null || rest.length > 0 || counts.stored + counts.missing + counts.unreadable !== expected)
+        throw damaged();
     },
   };
 }

@@ -54,9 +54,12 @@ export function backupJobs(
       const place = openPlace(dir, s3);
       const before = (await unlessAborted(signal, place.list())).filter(isScheduled);
       target = `${dir}/${nameOf(source.createdAt, Math.max(0, ...before.map(sequenceOf)) + 1)}`;
-      const { file, bytes, sha256 } = await backupInThread([source, target, { s3 }], signal);
+      const { file, bytes, sha256, images } = await backupInThread([source, target, { s3 }], signal);
       const removed = await unlessAborted(signal, removeOldest(place, before, keep));
-      log.info({ job: 'backup', file, bytes, sha256, removed }, 'backup made and checked');
+      log.info({ job: 'backup', file, bytes, sha256, removed }, 'backup made and verified');
+      const { missing, unreadable, examples } = images;
+      if (missing + unreadable > 0)
+        log.warn({ job: 'backup', file, missing, unreadable, examples }, 'the backup lacks images');
     } catch (error) {
       // A thread that was ended removes nothing itself.
       await removeLeftovers(dir, folder).catch(() => undefined);
@@ -81,16 +84,13 @@ export function backupJobs(
             return await makeOne(signal);
           } catch (error) {
             if (signal.aborted) {
-              log.info({ job: 'backup' }, 'the backup was given up, as the service stops');
+              log.info({ job: 'backup' }, 'the backup was canceled because the server is stopping');
               return;
             }
             waitMs = RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)] ?? 0;
             const isLate = nextDue === null || clock.now().getTime() + waitMs >= nextDue.getTime();
             if (!(error instanceof StoreError) || isLate) throw error;
-            log.warn(
-              { job: 'backup', err: error, waitMs },
-              'backup failed at the store; it will be tried again',
-            );
+            log.warn({ job: 'backup', err: error, waitMs }, 'the store failed; the backup will be retried');
           }
         }
       },

@@ -28,7 +28,9 @@ export async function makeBackup(
   { force = false, s3 }: { force?: boolean; s3?: S3Access | undefined } = {},
 ): Promise<Backup> {
   if (!existsSync(databaseFile(source.dataDir))) {
-    throw new BackupError(`The data folder ${source.dataDir} holds no database. DATA_DIR names another one`);
+    throw new BackupError(
+      `The data folder ${source.dataDir} has no database. Set DATA_DIR to the folder of the database`,
+    );
   }
   try {
     requireNotOwn(source.dataDir, target);
@@ -37,7 +39,7 @@ export async function makeBackup(
     const release = takeLock(lockFile(source.dataDir), 'command');
     if (release === null) {
       throw new BackupError(
-        'A restore or a move of the data folder is in progress. Try again when that is done',
+        'A restore or a move of the data folder is in progress. Try again when it is done',
       );
     }
     try {
@@ -57,13 +59,15 @@ export async function makeBackup(
  * leaves what was at `file`.
  */
 export function exportKey(dataDir: string, key: Buffer, file: string, { force }: { force: boolean }): void {
-  if (isStore(file)) throw new BackupError('The secret key is written to a path. Copy it from there');
+  if (isStore(file))
+    throw new BackupError("The secret key can't be written to S3. Write it to a local file, then copy it");
   const path = resolve(file);
   const partial = `${path}.${randomToken(4)}`;
   try {
     requireNotOwn(dataDir, path);
     const there = statSync(path, { throwIfNoEntry: false });
-    if (there?.isFile() === false) throw new BackupError(`${path} is no ordinary file: name one for the key`);
+    if (there?.isFile() === false)
+      throw new BackupError(`${path} is not a regular file. Choose another path for the key`);
     if (there !== undefined && !force) throw alreadyThere(path);
     writeFileSync(partial, `${key.toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
     bringToDisk(partial);
@@ -80,9 +84,12 @@ export function asBackupError(error: unknown, what: string): BackupError {
   if (error instanceof BackupError) return error;
   const message = messageOf(error).replaceAll(/\s+/g, ' ');
   const isFull = ['ENOSPC', 'SQLITE_FULL'].includes(codeOf(error));
-  return new BackupError(`${what}: ${isFull ? `the disk is full (${message}). Make room` : message}`, {
-    cause: error,
-  });
+  return new BackupError(
+    `${what}: ${isFull ? `the disk is full (${message}). Free up disk space` : message}`,
+    {
+      cause: error,
+    },
+  );
 }
 
 /**
@@ -100,7 +107,9 @@ export function requireNotOwn(dataDir: string, target: string): void {
   for (const own of [...ends.map((end) => database + end), ...others]) {
     const stored = statSync(own, { throwIfNoEntry: false });
     if (path !== realPath(own) && !isSameFile(asked, stored)) continue;
-    throw new BackupError(`${target} is a file of the data folder itself: give the backup another name`);
+    throw new BackupError(
+      `${target} is one of the data folder's own files. Choose another name for the backup`,
+    );
   }
 }
 

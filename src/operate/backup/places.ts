@@ -22,7 +22,7 @@ export function splitTarget(target: string): { place: string; name: string } {
   const [, place, name] = /^(s3:\/\/[^/]+(?:\/.*)?)\/([^/]+)$/.exec(target) ?? [];
   // On the way to a store, a backup has its name in the data folder.
   if (place === undefined || name === undefined || name === '.' || name === '..') {
-    throw new BackupError(`${target} names no backup: it must be s3://bucket/key`);
+    throw new BackupError(`${target} does not name a backup. Use the form s3://bucket/key`);
   }
   return { place, name };
 }
@@ -44,12 +44,13 @@ function folderPlace(folder: string) {
         const there = statSync(file, { throwIfNoEntry: false });
         // A folder cannot be replaced, and a device, such as /dev/stdout, must not be.
         if (there?.isFile() === false) {
-          throw new BackupError(`${file} is no ordinary file: name one for the backup`);
+          throw new BackupError(`${file} is not a regular file. Choose another path for the backup`);
         }
         if (there !== undefined && !force) throw alreadyThere(file);
       };
       requireNew();
-      if (!existsSync(folder)) throw new BackupError(`The backup was not made: there is no folder ${folder}`);
+      if (!existsSync(folder))
+        throw new BackupError(`The backup was not made: the folder ${folder} does not exist`);
       const { path, facts, remove } = await prepareBackup(source, file);
       try {
         requireNew();
@@ -66,7 +67,7 @@ function folderPlace(folder: string) {
 }
 
 export const alreadyThere = (file: string) =>
-  new BackupError(`${file} is there already: --force replaces it`);
+  new BackupError(`${file} already exists. Use --force to replace it`);
 
 /** Removes what backups of this name, or of names like it, left behind when the process was killed. */
 export async function removePartials(folder: string, isOurs: (name: string) => boolean): Promise<void> {
@@ -95,7 +96,9 @@ function s3Place(place: string, access: S3Access | undefined): Place {
         const stored = await fromStore(file, async () => digestOf((await bucket.read(key)).body));
         if (stored.bytes !== facts.bytes || stored.sha256 !== facts.sha256) {
           await fromStore(file, () => bucket.remove(key));
-          throw new BackupError(`${file} was not stored as it was sent, and was deleted again`);
+          throw new BackupError(
+            `The stored copy of ${file} differs from the upload, so Tidings deleted it. Try again`,
+          );
         }
       } finally {
         remove();
@@ -148,6 +151,8 @@ async function fromStore<Result>(about: string, ask: () => Promise<Result>): Pro
     return await ask();
   } catch (error) {
     const reason = [codeOf(error), messageOf(error)].filter(Boolean).join(': ');
-    throw new StoreError(`${about}: the store refused or could not be reached (${reason})`, { cause: error });
+    throw new StoreError(`${about}: the store rejected the request or could not be reached (${reason})`, {
+      cause: error,
+    });
   }
 }

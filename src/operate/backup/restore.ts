@@ -56,14 +56,14 @@ export interface Restored extends Pick<BackupHeader, 'createdAt' | 'schema' | 't
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const folder = resolve(options.dataDir);
   if (!isStore(options.file) && !existsSync(options.file)) {
-    throw new BackupError(`There is no file ${options.file}`);
+    throw new BackupError(`The file ${options.file} does not exist`);
   }
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const release = takeLock(lockFile(folder), 'restore');
     if (release === null) {
       throw new BackupError(
-        `The data folder ${folder} is in use, by a server or by another command. Stop the server before a restore`,
+        `The data folder ${folder} is in use by a server or another command. Stop the server, then restore the backup`,
       );
     }
     try {
@@ -84,12 +84,12 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
   const there = statSync(target, { throwIfNoEntry: false });
   if (there !== undefined && !force) {
     throw new BackupError(
-      `There is a database already: ${target}, ${there.size} bytes, last written ${there.mtime.toISOString()}. --force puts the backup in its place, and keeps it beside`,
+      `The data folder already has a database: ${target}, ${there.size} bytes, last written ${there.mtime.toISOString()}. Use --force to replace it. Tidings keeps the old one beside the new one`,
     );
   }
   if (there !== undefined && existsSync(litestreamFolder(folder)) && isOpenElsewhere(target)) {
     throw new BackupError(
-      `Litestream has ${target} open and would go on replicating the former database. Stop it before a restore`,
+      `Litestream has ${target} open and would keep replicating the old database. Stop Litestream, then restore the backup`,
     );
   }
   const fetched = `${target}.fetched`;
@@ -101,17 +101,17 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
   try {
     const source = isStore(file) ? fetched : file;
     if (source === fetched) {
-      await download(file, s3, fetched, (bytes) => requireSpace(folder, bytes, 'The backup has'));
+      await download(file, s3, fetched, (bytes) => requireSpace(folder, bytes, 'The backup'));
     }
     const { header } = await checkBackup(source, file);
     if (header.schema > migrations.length) {
       throw new BackupError(
-        `${file} was made by a newer Tidings (schema ${header.schema}; this one knows ${migrations.length}). Restore it with that version, or a newer one`,
+        `${file} was made by a newer Tidings (schema ${header.schema}; this version supports ${migrations.length}). Restore it with that version or a newer one`,
       );
     }
     const key = keyToUse(folder, header, options);
     const imageBytes = header.version === 1 ? 0 : (header.images?.bytes ?? 0);
-    requireSpace(folder, header.databaseBytes + imageBytes, 'The database in the backup has');
+    requireSpace(folder, header.databaseBytes + imageBytes, 'The database in the backup');
     const files = options.media ?? openFileStore(imageFolder(folder));
     const counts = await unpackAndCheck(source, header, unpacked, files);
     const images = { ...counts, place: header.images?.place ?? null };
@@ -130,7 +130,7 @@ function requireSpace(folder: string, bytes: number, what: string): void {
   const free = freeBytes(folder);
   if (free === null || bytes <= free) return;
   throw new BackupError(
-    `${what} ${megabytes(bytes)}, and ${megabytes(free)} are free in ${folder}. Make room, or set DATA_DIR to a folder on a larger disk`,
+    `${what} needs ${megabytes(bytes)}, but ${folder} has only ${megabytes(free)} of free space. Free up disk space, or set DATA_DIR to a folder on a larger disk`,
   );
 }
 
@@ -147,14 +147,14 @@ function keyToUse(
   if (key === null && header.key !== undefined) return 'restored';
   const what =
     key === null
-      ? `The backup does not hold the key that its secrets are encrypted with, and ${folder} has none.`
-      : `The backup was made under another key than ${secretKey === undefined ? `${join(folder, 'secret.key')} holds` : 'SECRET_KEY'}.`;
+      ? `The backup does not include the key of its secrets, and ${folder} has no key.`
+      : `The secrets in the backup were encrypted with a different key than ${secretKey === undefined ? join(folder, 'secret.key') : 'SECRET_KEY'}.`;
   const how =
     key !== null && header.key !== undefined && secretKey === undefined
-      ? 'It holds its key: move that file away, and the key is restored too.'
-      : 'Put the right key there as secret.key, or set SECRET_KEY.';
+      ? 'The backup includes its key: move that file away to restore the key too.'
+      : 'Put the right key in place as secret.key, or set SECRET_KEY.';
   throw new BackupError(
-    `${what} ${how} With --new-key it is restored all the same, and every integration then needs a new secret`,
+    `${what} ${how} To restore without the key, use --new-key; every integration then needs a new secret`,
   );
 }
 
@@ -173,7 +173,7 @@ async function unpackAndCheck(file: string, header: BackupHeader, unpacked: stri
     Bun.deepEquals(tables, header.tables);
   if (problem !== null || !isAsTold) {
     throw new BackupError(
-      `The database in the backup is damaged: ${problem ?? 'it is not what its header says'}`,
+      `The database in the backup is damaged: ${problem ?? 'it does not match its header'}`,
     );
   }
   return counts;

@@ -55,7 +55,7 @@ export async function openDemo(
       db.engine === 'sqlite' ? ['data folder', 'DATA_DIR'] : ['database', 'DATABASE_URL'];
     throw new AppError(
       409,
-      `The ${place} holds organizations already; --demo fills only an empty one (see ${setting})`,
+      `The ${place} already has organizations. To use --demo, set ${setting} to an empty one`,
     );
   }
   return {
@@ -113,16 +113,16 @@ export async function sendDemoDelivery(
 export function describeDemoDelivery({ sent, entry, drafts }: DemoDelivery, baseUrl: string): string {
   const elsewhere = baseUrl === 'http://localhost:3000' ? '' : ` --url ${baseUrl}`;
   return `
-  A delivery, signed as ${providerOf(DEMO_PROVIDER).name} signs it, was sent to
+  Tidings sent a delivery, signed as by ${providerOf(DEMO_PROVIDER).name}, to
   ${sent.request.url}
-  and answered with ${sent.status} in ${sent.durationMs} ms. In the log it is:
+  and got ${sent.status} in ${sent.durationMs} ms. The log entry:
 
   ${entry.title}: ${entry.status}, delivery ${entry.referenceId}
 ${describeDrafts(drafts)}
   The log:          ${tidings} delivery list --organization ${entry.organizationId}
   Another delivery: ${tidings} send ${DEMO_PROVIDER} push --integration ${entry.integrationId}${elsewhere}
 
-  Stop with Ctrl-C; the data stays for the next start.
+  Stop with Ctrl-C. The next start keeps the data.
 `;
 }
 
@@ -131,7 +131,7 @@ function describeDrafts(drafts: readonly Post[]): string {
   if (first === undefined) return '';
   const titles = drafts.map(({ title, contentType }) => `  ${title} (${contentType})`).join('\n');
   return `
-  The drafts that wait for you:
+  Drafts to review:
 
 ${titles}
 

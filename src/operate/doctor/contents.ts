@@ -103,7 +103,7 @@ export const contentChecks = {
     });
     if (troubled.length === 0)
       return ok(
-        `No integration has trouble with deliveries (${counted(integrations.length, 'integration')})`,
+        `No integration has problems with deliveries (${counted(integrations.length, 'integration')})`,
       );
     const more = troubled.length > MAX_NAMED ? `; and ${troubled.length - MAX_NAMED} more` : '';
     return warning(
@@ -179,7 +179,7 @@ export const contentChecks = {
       return rows.length === 0
         ? null
         : warning(
-            `${counted(rows.length, 'image')} in the database, and no place for their files`,
+            `${counted(rows.length, 'image')} in the database, but MEDIA_DIR is not set`,
             'Set MEDIA_DIR to s3://bucket/prefix',
           );
     }
@@ -206,7 +206,7 @@ async function findTrouble(
   const [newest] = last;
   if (newest === undefined) {
     const isNew = now.getTime() - Date.parse(createdAt) < DAY_MS;
-    return isNew ? null : `${id} (${type}): the log has no delivery`;
+    return isNew ? null : `${id} (${type}): no deliveries yet`;
   }
   const isTaken = last.some(({ status }) => status !== 'failed' && status !== 'rejected');
   if (isTaken || last.length < IN_A_ROW) return null;

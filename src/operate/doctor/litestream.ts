@@ -19,7 +19,7 @@ export const examineLitestream = inFolder(({ folder }): Finding | null => {
   const newest = times.at(-1);
   if (newest === undefined) {
     return warning(
-      'The folder of Litestream beside the database has no transactions',
+      "Litestream's folder beside the database has no transactions",
       'Start Litestream and check its log. If you no longer use it, remove the folder',
     );
   }

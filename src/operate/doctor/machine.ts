@@ -45,7 +45,10 @@ export const machineChecks = {
   settings: ({ wrongSettings }) =>
     wrongSettings.length === 0
       ? ok('All settings are valid')
-      : failed(wrongSettings.join('; '), 'Correct or unset it. The server does not start with it'),
+      : failed(
+          wrongSettings.join('; '),
+          "Correct or unset each of them. The server doesn't start until you do",
+        ),
 
   'public url': inDatabase(async ({ config, db }) => {
     const { publicUrl, port } = config;
@@ -71,11 +74,11 @@ export const machineChecks = {
     const stats = statSync(folder, { throwIfNoEntry: false });
     if (stats === undefined) {
       return failed(
-        `There is no folder ${folder}`,
+        `The folder ${folder} does not exist`,
         `Set DATA_DIR or --data-dir, or create the folder with "${tidings} serve"`,
       );
     }
-    if (!stats.isDirectory()) return failed(`${folder} is not a folder`, 'DATA_DIR must name a folder');
+    if (!stats.isDirectory()) return failed(`${folder} is not a folder`, 'Set DATA_DIR to a folder');
     return inOrder(folder, stats, `chmod 700 ${folder}`, `Only this user can access ${folder}`);
   }),
 
@@ -84,7 +87,7 @@ export const machineChecks = {
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined) {
       if (!existsSync(folder)) return null;
-      return failed(`There is no ${path}`, `Create it with "${tidings} serve", or restore a backup`);
+      return failed(`${path} does not exist`, `Create it with "${tidings} serve", or restore a backup`);
     }
     const well = `${path} has ${megabytes(stats.size)}, and only this user can read it`;
     return inOrder(path, stats, `chmod 600 ${path}*`, well);
@@ -118,10 +121,10 @@ export const machineChecks = {
     const free = freeBytes(folder);
     if (free === null) return null;
     const database = statSync(join(folder, 'tidings.db'), { throwIfNoEntry: false })?.size ?? 0;
-    const summary = `${megabytes(free)} are free; the database has ${megabytes(database)}`;
+    const summary = `${megabytes(free)} free; the database uses ${megabytes(database)}`;
     const advice = 'Free up disk space, or move the data folder to a larger disk';
     if (free < MIN_FREE_BYTES) return failed(summary, advice);
-    return free < database * 2 ? warning(`${summary}: too little for a copy`, advice) : ok(summary);
+    return free < database * 2 ? warning(`${summary}. That is too little for a copy`, advice) : ok(summary);
   }),
 
   // Only where it could not be opened: why that is.
@@ -141,7 +144,7 @@ export const machineChecks = {
     if (damage.length > 0) return failed(`The database is damaged: ${damage.join('; ')}`, RESTORE);
     if (orphans > 0) return failed(`${orphans} rows in the database refer to missing rows`, RESTORE);
     const extent = isFull
-      ? ', every index included'
+      ? ', including every index'
       : ' (quick check; --full also compares each index with its table)';
     return ok(`The database is intact${extent}`);
   }),
@@ -152,11 +155,11 @@ export const machineChecks = {
     if (version === known) return ok(`The database has the schema of this version (${version})`);
     return version > known
       ? failed(
-          `The database was written by a newer Tidings (schema ${version}; this one knows ${known})`,
-          'Start that version, or a newer one',
+          `The database was written by a newer Tidings (schema ${version}; this version supports ${known})`,
+          'Start that version or a newer one',
         )
       : warning(
-          `The database has schema ${version}, and this version ${known}`,
+          `The database has schema ${version}; this version uses ${known}`,
           'Make a backup. The next start of the server upgrades it',
         );
   }),
@@ -222,19 +225,19 @@ function trouble(path: string, { uid }: Stats): Finding | null {
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch {
     return failed(
-      `This user (${user}) may not read and write ${path}, which belongs to user ${uid}`,
+      `User ${user} can't read and write ${path}, which belongs to user ${uid}`,
       `Run as the server's user, or: chown -R ${user} ${path}`,
     );
   }
   if (uid === user) return null;
   return warning(
-    `${path} belongs to user ${uid}, and this is user ${user}`,
-    "Run commands as the server's user. The server may be unable to write files of another user",
+    `${path} belongs to user ${uid}, not to user ${user}`,
+    "Run commands as the server's user. Otherwise the server may be unable to write the files",
   );
 }
 
 function openToOthers(path: string, stats: Stats): string {
-  return `${path} can be read or written by others (mode ${modeForOthers(stats)})`;
+  return `${path} can be read or written by other users (mode ${modeForOthers(stats)})`;
 }
 
 /** The server to ask for the time: Unkey if it keeps the keys, or else a provider. Null: none. */
@@ -251,7 +254,7 @@ export const serverChecks = {
     if (host === null || port === null) return unchecked('HOST or PORT');
     const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
     const url = `http://${own.includes(':') ? `[${own}]` : own}:${port}`;
-    if (port === 0) return ok('PORT is 0, so the server could not be checked');
+    if (port === 0) return ok('PORT is 0, so the server was not checked');
     const pong = await ask(patient, `${url}/ping`);
     if (pong === null) {
       return warning(

@@ -82,7 +82,7 @@ export const postgresChecks = {
     }
     if (facts.holdsUnfinishedMove) {
       return failed(
-        'The database holds an unfinished move',
+        'The database has an unfinished move',
         `Run "${tidings} move" again to finish it, or drop the database`,
       );
     }
@@ -94,9 +94,9 @@ export const postgresChecks = {
         'Make a backup. The next start of this version upgrades it',
       );
     }
-    const newer = `A newer Tidings upgraded the database (schema ${schema}; this one knows ${known})`;
+    const newer = `A newer Tidings upgraded the database (schema ${schema}; this version supports ${known})`;
     return oldestCompatible > known
-      ? failed(`${newer}, and this version can't use it`, 'Start that version, or a newer one')
+      ? failed(`${newer}, and this version can't use it`, 'Start that version or a newer one')
       : warning(`${newer}. This version still works with it`, 'Finish the upgrade of all processes');
   }),
 

@@ -23,11 +23,20 @@ interface RawRecord {
 export interface ParsedFile {
   records: RawRecord[];
   skipped: string[];
+  /** The first lines that are no record. */
+  problems?: AppError[];
 }
 
-export function importError(file: SourceFile, line: number, message: string, code = 'bad_file'): AppError {
-  return new AppError(400, `${file.name}:${line}: ${message}`, { code });
+/** How many problems of a file are looked for. */
+export const MAX_PROBLEMS = 10;
+
+/** `details` has the line and the problem apart, for callers that name the file once. */
+export function importError(file: SourceFile, line: number, problem: string, code = 'bad_file'): AppError {
+  return new AppError(400, `${file.name}:${line}: ${problem}`, { code, details: { line, problem } });
 }
+
+/** The line of an error that `importError` made. */
+export const lineOf = ({ details }: AppError) => Number(details.line ?? 1);
 
 /** The line of a character, counted from 1. */
 export function lineAt(text: string, offset: number): number {
@@ -57,18 +66,20 @@ export function parseJson(file: SourceFile): ParsedFile {
   return { records, skipped: [] };
 }
 
-/** Reads a JSON object from each line that is not empty. Throws `AppError` 400. */
+/** Reads a JSON object from each line that is not empty. */
 export function parseJsonLines(file: SourceFile): ParsedFile {
   const read = recordReader(file);
+  const problems: AppError[] = [];
   const records = file.text.split('\n').flatMap((text, index) => {
-    if (text.trim() === '') return [];
+    if (text.trim() === '' || problems.length >= MAX_PROBLEMS) return [];
     try {
       return [read(JSON.parse(text), () => index + 1)];
     } catch (error) {
-      throw error instanceof AppError ? error : importError(file, index + 1, 'is not valid JSON');
+      problems.push(error instanceof AppError ? error : importError(file, index + 1, 'is not valid JSON'));
+      return [];
     }
   });
-  return { records, skipped: [] };
+  return { records, skipped: [], problems };
 }
 
 function parse(file: SourceFile): unknown {

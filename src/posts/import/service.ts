@@ -1,25 +1,16 @@
-import { basename, dirname, resolve } from 'node:path';
+import { basename } from 'node:path';
 import type { ReadTx, WriteTx } from '../../../db/engine.ts';
 import { quote } from '../../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../../audit/store.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { derivedId, type Ids } from '../../lib/text.ts';
-import { toPlainText } from '../../markdown/plain-text.ts';
 import { getOrganization } from '../../organizations/store.ts';
-import { checkRecord, type ImportedFields } from '../fields.ts';
 import type { ContentType, OwnedPost, PostStatus } from '../model.ts';
 import { findOwners, readPosts } from '../store.ts';
 import { recordVersion } from '../version-store.ts';
 import { writePost } from '../write-store.ts';
-import { isChangelogName, parseChangelog } from './changelog.ts';
-import {
-  FRONT_MATTER,
-  importError,
-  parseJson,
-  parseJsonLines,
-  parseMarkdown,
-  type SourceFile,
-} from './files.ts';
+import { importError, type SourceFile } from './files.ts';
+import { type CheckedRecord, type ReadOptions, readRecords } from './records.ts';
 import { importInPieces } from './staging.ts';
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
@@ -28,26 +19,10 @@ export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const MAX_PIECE_POSTS = 100;
 const MAX_PIECE_CHARACTERS = 256 * 1024;
 
-const parsers = {
-  json: parseJson,
-  jsonl: parseJsonLines,
-  markdown: parseMarkdown,
-  changelog: parseChangelog,
-};
-type ImportFormat = keyof typeof parsers;
-export const importFormats = Object.keys(parsers) as ImportFormat[];
-
-export interface ImportOptions {
-  organizationId: string;
+export interface ImportOptions extends ReadOptions {
   /** Defaults for new posts. */
   status: PostStatus;
   contentType: ContentType;
-  /** `createdAt` of the newest record without one; each record below it is a millisecond older. */
-  date?: string | undefined;
-  /** Absent: follows from the file's name and beginning. */
-  format?: ImportFormat | undefined;
-  /** Part of the ids of records without an id. Absent: the file's folder and name. */
-  source?: string | undefined;
   onProgress?: (done: number, total: number) => void;
 }
 
@@ -64,7 +39,9 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   const { organizationId, onProgress = () => undefined } = options;
   await db.read((tx) => getOrganization(tx, organizationId));
   const now = deps.clock.now().toISOString();
-  const { records: given, skipped } = readRecords(file, options);
+  const { records: given, skipped, problems } = readRecords(file, options);
+  const [first] = problems;
+  if (first !== undefined) throw first;
   const { records, reassignedIds } = await db.read((tx) => replaceTakenIds(tx, file, organizationId, given));
   const pieces = [...splitRecords(records)];
 
@@ -77,7 +54,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
     for (const [id, { fields }] of piece) {
       const old = existing.get(id);
       if (old !== undefined && old.organizationId !== organizationId) {
-        const message = `Another organization has taken the id ${id} meanwhile. Import the file again.`;
+        const message = `Another organization took the id ${id} during the import. Import the file again.`;
         throw new AppError(409, message);
       }
       const post = merge(id, fields, old, options, now);
@@ -117,6 +94,48 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   return { file: file.name, created, updated, unchanged, reassignedIds, skipped };
 }
 
+interface PreviewedPost extends Pick<OwnedPost, 'id' | 'title' | 'contentType' | 'status' | 'createdAt'> {
+  change: 'created' | 'updated' | 'unchanged';
+}
+
+export type ImportPreview = Awaited<ReturnType<typeof previewImport>>;
+
+/**
+ * What `importFile` would do, without writing anything. With `problems` it would do nothing. `published`: posts to write
+ * that the API then returns. Throws `AppError` 400 `unknown_format`.
+ */
+export async function previewImport(
+  { db, clock }: Pick<AuditDeps, 'db' | 'clock'>,
+  file: SourceFile,
+  options: ImportOptions,
+) {
+  const { organizationId } = options;
+  const now = clock.now().toISOString();
+  const read = readRecords(file, options);
+  const posts: PreviewedPost[] = [];
+  const nothing = { posts, published: 0, reassignedIds: 0, skipped: read.skipped };
+  if (read.problems.length > 0) return { ...nothing, problems: read.problems };
+  const replaced = await db
+    .read((tx) => replaceTakenIds(tx, file, organizationId, read.records))
+    .catch((error) => {
+      if (error instanceof AppError && error.code === 'bad_file') return error;
+      throw error;
+    });
+  if (replaced instanceof AppError) return { ...nothing, problems: [replaced] };
+  for (const piece of splitRecords(replaced.records)) {
+    const existing = await db.read((tx) => readPosts(tx, [...piece.keys()]));
+    for (const [id, { fields }] of piece) {
+      const old = existing.get(id);
+      const post = merge(id, fields, old, options, now);
+      const change = old === undefined ? 'created' : post === old ? 'unchanged' : 'updated';
+      const { title, contentType, status, createdAt } = post;
+      posts.push({ id, title, contentType, status, createdAt, change });
+    }
+  }
+  const published = posts.filter((post) => post.change !== 'unchanged' && post.status === 'published').length;
+  return { ...nothing, published, reassignedIds: replaced.reassignedIds, problems: [] };
+}
+
 const noCounts = () => ({ created: 0, updated: 0, published: 0 });
 
 function sum(counts: Iterable<ReturnType<typeof noCounts>>) {
@@ -127,14 +146,6 @@ function sum(counts: Iterable<ReturnType<typeof noCounts>>) {
     total.published += published;
   }
   return total;
-}
-
-interface CheckedRecord {
-  id: string;
-  /** The record's name in the file. */
-  name: string;
-  lineOf: (field: string) => number;
-  fields: ImportedFields & { content: string };
 }
 
 type Records = Map<string, CheckedRecord>;
@@ -212,54 +223,4 @@ function merge(
     old !== undefined && Bun.deepEquals({ ...post, updatedAt: fields.updatedAt ?? old.updatedAt }, old);
   if (isSame) return old;
   return { ...post, updatedAt: fields.updatedAt ?? (old === undefined ? post.createdAt : now) };
-}
-
-/** Throws `AppError` 400 for the first bad record. */
-function readRecords(file: SourceFile, options: ImportOptions) {
-  const format = options.format ?? formatOf(file);
-  const parsed = parsers[format](file);
-  if (parsed.records.length === 0) {
-    throw importError(file, 1, `has no posts when read as ${format}`, 'no_posts');
-  }
-  const source = options.source ?? sourceOf(file.name);
-  const records = parsed.records.map(({ fields, key, lineOf }, index): CheckedRecord => {
-    const createdAt = fields.createdAt ?? defaultDate(format, options.date, index);
-    if (createdAt === undefined && format === 'changelog') {
-      const what = `createdAt is missing: version ${fields.title} has no date. Write it as "## [${fields.title}] - 2026-01-31"`;
-      throw importError(file, lineOf('createdAt'), what, 'undated_version');
-    }
-    const checked = checkRecord(createdAt === undefined ? fields : { ...fields, createdAt });
-    if ('problem' in checked) {
-      const { field, message } = checked.problem;
-      throw importError(file, lineOf(field), `${field} ${message}`);
-    }
-    const { id, ...record } = checked.record;
-    const content = record.content ?? toPlainText(record.markdown ?? '');
-    return {
-      id: id ?? derivedId('post', options.organizationId, source, format, key),
-      name: id ?? key,
-      lineOf,
-      fields: { ...record, content },
-    };
-  });
-  return { records, skipped: parsed.skipped };
-}
-
-function defaultDate(format: ImportFormat, date: string | undefined, index: number): string | undefined {
-  if (date === undefined) return undefined;
-  return new Date(Date.parse(date) - (format === 'changelog' ? index : 0)).toISOString();
-}
-
-function formatOf({ name, text }: SourceFile): ImportFormat {
-  if (/\.(jsonl|ndjson)$/i.test(name)) return 'jsonl';
-  if (/\.json$/i.test(name)) return 'json';
-  if (/\.(md|markdown|mdx)$/i.test(name)) {
-    return isChangelogName(name) && !FRONT_MATTER.test(text) ? 'changelog' : 'markdown';
-  }
-  throw new AppError(400, `${name}: unknown format`, { code: 'unknown_format' });
-}
-
-function sourceOf(path: string): string {
-  const full = resolve(path);
-  return `${basename(dirname(full))}/${basename(full)}`;
 }

@@ -49,11 +49,13 @@ export async function importInPieces<Piece>(
     });
   } catch (error) {
     // If this fails too, such as on a full disk, the next import or the server does it.
-    await discardImport(deps, id).catch((err) => log.warn({ err }, 'a failed import is not removed yet'));
+    await discardImport(deps, id).catch((err) =>
+      log.warn({ err }, 'a failed import has not been removed yet'),
+    );
     throw error;
   }
   await finishImport(deps, id, () => onPiece(++count, 2 * pieces.length)).catch((err) =>
-    log.warn({ err }, 'the import is done, and the server moves its posts to their place later'),
+    log.warn({ err }, 'the import is done; the server will finish moving its posts'),
   );
 }
 
@@ -89,7 +91,7 @@ async function openImport(deps: Needs, organizationId: string): Promise<string> 
 
 async function requireStaging(tx: WriteTx, { clock }: Needs, id: string): Promise<void> {
   if (await store.beat(tx, { id, state: 'staging' }, clock.now().getTime())) return;
-  const message = 'The import stalled for too long, and another process removed it. Import the file again.';
+  const message = 'The import stalled, and another process removed it. Import the file again.';
   throw new AppError(409, message);
 }
 

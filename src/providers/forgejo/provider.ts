@@ -54,7 +54,7 @@ export const forgejo: Provider<'forgejo'> = {
     shortSteps: (repository) =>
       `At ${repository ?? 'each repository'}, open Settings, Webhooks, Add webhook, Forgejo. Paste ${repository === null ? 'its' : 'the'} URL and the secret. Keep the content type application/json. Choose Push, Modification of pull requests, and Releases.`,
     redelivery:
-      'Forgejo does not retry by itself. Its page of the webhook lists recent deliveries and can replay each.',
+      'Forgejo does not retry by itself. Its webhook page lists recent deliveries and can replay each.',
   },
 };
 

@@ -29,7 +29,7 @@ const create = defineEvent(
   }),
   ({ ref, ref_type: kind, sender, repository }) => {
     if (kind !== 'tag') {
-      return ignored(`New ${kind}: ${ref}`, `Only new tags are processed; this is a new ${kind}`);
+      return ignored(`New ${kind}: ${ref}`, `Tidings processes new tags only; this is a new ${kind}`);
     }
     const home = read.url(repository?.html_url);
     const data = {
@@ -60,7 +60,7 @@ const issues = defineEvent(
   ({ action, issue, sender }) => {
     const title = `Issue #${issue.number} ${words(action)}: ${issue.title}`;
     if (action !== 'closed') {
-      return ignored(title, `Only issues that are closed are processed, not the action ${action}`);
+      return ignored(title, `Tidings processes closed issues, not the action ${action}`);
     }
     const data = {
       number: issue.number,
@@ -95,7 +95,7 @@ const milestone = defineEvent(
   ({ action, milestone }) => {
     const title = `Milestone ${words(action)}: ${milestone.title}`;
     if (action !== 'closed') {
-      return ignored(title, `Only milestones that are closed are processed, not the action ${action}`);
+      return ignored(title, `Tidings processes closed milestones, not the action ${action}`);
     }
     const data = {
       number: milestone.number,
@@ -122,7 +122,7 @@ const star = defineEvent(
     if (action !== 'created') {
       return ignored(
         `Star ${action} by ${sender.login}`,
-        `Only new stars are processed, not the action ${action}`,
+        `Tidings processes new stars, not the action ${action}`,
       );
     }
     const data = {

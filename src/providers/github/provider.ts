@@ -2,6 +2,7 @@ import { codeHost } from '../git-events.ts';
 import { type Phrase, type Provider, signedBy } from '../provider.ts';
 import { repositoryName } from '../repository-url.ts';
 import { events } from './events.ts';
+import { imagePlace } from './images.ts';
 import { samples } from './samples.ts';
 import { webOf } from './site.ts';
 
@@ -25,18 +26,11 @@ export const github: Provider<'github'> = {
     },
     listsDeliveries: true,
     allPlaces: null,
-    imageAccess(url, baseUrl, token) {
-      const { host } = new URL(baseUrl);
-      // Attachments are at the website, which redirects to signed addresses elsewhere.
-      const own = host === 'api.github.com' ? ['github.com', 'raw.githubusercontent.com'] : [host];
-      return own.includes(url.host) && url.protocol === 'https:'
-        ? { authorization: `Bearer ${token}` }
-        : null;
-    },
+    imagePlace,
+    authorization: (token) => `Bearer ${token}`,
     words: {
       label: 'GitHub token',
-      option:
-        'Token that may administer webhooks, which Tidings then creates; - reads it from standard input',
+      option: 'Token with which Tidings creates and manages the webhooks; - reads it from standard input',
       list: 'List the repositories that the token can administer, and connect nothing',
       help: `The token is fine-grained with the repository permission "Webhooks: read and write", or classic with the scope admin:repo_hook. Without --repository, --token lists the repositories that the token can administer.`,
       hint(baseUrl) {
@@ -53,7 +47,7 @@ export const github: Provider<'github'> = {
         ];
       },
       noPermission: (place) =>
-        `The owner of the token may not administer ${place}. Webhooks need a token of somebody with the role Admin there`,
+        `The token's owner does not have the role Admin in ${place}. Use the token of somebody who has it`,
     },
   },
   ...signedBy(

@@ -71,7 +71,7 @@ function changed(
     ['remove', 'removed'],
   ]).get(action);
   return happened === undefined
-    ? ignored(titled('changed'), `Only the actions create, update and remove are processed, not ${action}`)
+    ? ignored(titled('changed'), `Tidings processes the actions create, update and remove, not ${action}`)
     : processed(titled(happened), type, happened, data);
 }
 
@@ -256,7 +256,7 @@ function defineUpdate(kind: 'project' | 'initiative', type: string, what: string
       const title = `${what} ${HAPPENED.get(action) ?? 'changed'}: ${subject.name}`;
       return action === 'create'
         ? processed(title, 'project_update', 'created', updateData(kind, subject, data, url))
-        : ignored(title, `Only new updates are processed, not the action ${action}`);
+        : ignored(title, `Tidings processes new updates, not the action ${action}`);
     },
     ({ createdAt, ...data }: ReturnType<typeof updateData>) => ({
       type: 'project_update',

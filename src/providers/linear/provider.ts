@@ -1,13 +1,7 @@
-import { DAY_MS } from '../../lib/time.ts';
-import { ALL_PUBLIC_TEAMS } from '../api.ts';
-import { MalformedPayload, type Provider, parseJsonObject, signedBy } from '../provider.ts';
+import { ALL_PUBLIC_TEAMS, ATTACHMENTS } from '../api.ts';
+import { MalformedPayload, type Provider, parseJsonObject, requireFresh, signedBy } from '../provider.ts';
 import { events } from './events.ts';
 import { samples } from './samples.ts';
-
-const MAX_AHEAD_MS = 60_000;
-
-/** Linear retries after 1 minute, 1 hour and 6 hours; delivery ids are remembered for as long as this. */
-const MAX_AGE_MS = DAY_MS;
 
 /** Linear: linear.app/developers/webhooks. */
 export const linear: Provider<'linear'> = {
@@ -25,12 +19,12 @@ export const linear: Provider<'linear'> = {
     },
     listsDeliveries: false,
     allPlaces: ALL_PUBLIC_TEAMS,
-    imageAccess: (url, _baseUrl, token) =>
-      url.host === 'uploads.linear.app' && url.protocol === 'https:' ? { authorization: token } : null,
+    imagePlace: (url) => (url.origin === 'https://uploads.linear.app' ? ATTACHMENTS : null),
+    authorization: (token) => token,
     words: {
       label: 'Linear API key',
       option:
-        'API key of an admin of the workspace, with which Tidings creates the webhook; - reads it from standard input',
+        'API key of a workspace admin, with which Tidings creates and manages the webhook; - reads it from standard input',
       list: 'List the teams that the token can see, and connect nothing',
       help: '',
       hint: () => [
@@ -38,7 +32,7 @@ export const linear: Provider<'linear'> = {
         " of one of the workspace's admins. It is kept encrypted.",
       ],
       noPermission: () =>
-        'The owner of the token may not administer webhooks. Linear lets only admins of the workspace do that',
+        "The token's owner is not an admin of the workspace. Only admins can manage webhooks at Linear",
     },
   },
   ...signedBy(
@@ -52,12 +46,12 @@ export const linear: Provider<'linear'> = {
     // The header Linear-Timestamp is not signed; this field is.
     const { webhookTimestamp } = payload;
     if (typeof webhookTimestamp !== 'number') throw new MalformedPayload('webhookTimestamp must be a number');
-    const ageMs = now.getTime() - webhookTimestamp;
-    if (ageMs < -MAX_AHEAD_MS) throw new MalformedPayload('webhookTimestamp lies more than a minute ahead');
-    if (ageMs > MAX_AGE_MS) throw new MalformedPayload('webhookTimestamp is more than a day old');
+    // Linear retries after 1 minute, 1 hour and 6 hours.
+    requireFresh('webhookTimestamp', webhookTimestamp, now);
     return payload;
   },
   repositoryOf: () => null,
+  isRepositoryName: () => false,
 
   events,
   triggerEvents: {

@@ -34,14 +34,14 @@ export const release: TriggerKind = {
     const { windows, skipped } = await windowsSince(events, branch, filters, since);
     const drafts = skipped.map(emptyDraft);
     for (const window of windows) {
-      const { subject, tag, previousTag } = window;
+      const { subject, tag, previousTag, after, until } = window;
       const event = await findRelease(events, tag);
       const arrival = event && (await events.arrivalOf('release', event.key));
-      if (event === null || arrival === null) continue;
+      if (event === null || arrival === null || until === undefined) continue;
       const changes = event.data.notes === null ? await changesIn(events, branch, window, false) : {};
       const { repository } = event;
       const material = { repository, branch, release: event, previousTag, ...changes };
-      drafts.push({ ...draftOf(subject, [event], material), ...arrival });
+      drafts.push({ ...draftOf(subject, [event], material), ...arrival, window: { after, until } });
     }
     return drafts;
   },
@@ -128,7 +128,7 @@ export function repositoryOf(scope: string): string {
   return scope.slice(0, scope.indexOf(' '));
 }
 
-function branchOf(scope: string): string {
+export function branchOf(scope: string): string {
   return scope.slice(scope.indexOf(' ') + 1);
 }
 

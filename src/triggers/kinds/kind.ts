@@ -45,6 +45,8 @@ export interface PlannedDraft {
   draftOnly: boolean;
   /** A new post is published even if the trigger makes drafts. */
   publish: boolean;
+  /** The events of this time waited for it, whether it names them or not. Null where none wait. */
+  window: { after: string | undefined; until: string } | null;
 }
 
 /** The subject of the rolling draft that collects new events. */
@@ -85,7 +87,15 @@ export function draftOf(subject: string, events: readonly Event[], known: Partia
 }
 
 export function emptyDraft(subject: string): PlannedDraft {
-  return { subject, material: null, eventKeys: [], until: '', draftOnly: false, publish: false };
+  return {
+    subject,
+    material: null,
+    eventKeys: [],
+    until: '',
+    draftOnly: false,
+    publish: false,
+    window: null,
+  };
 }
 
 /** Ignores case. Without a filter, true. */

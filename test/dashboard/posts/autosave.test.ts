@@ -60,6 +60,13 @@ describe('a draft', () => {
     expect(await allRows(app.db)).toEqual(before);
   });
 
+  test('takes the type along', async () => {
+    await autosave({ markdown: '- one', contentType: 'linkedin_post' });
+    expect(await stored()).toMatchObject({ contentType: 'linkedin_post', content: '• one' });
+    await autosave({ markdown: '- one', contentType: 'unknown' });
+    expect(await stored()).toMatchObject({ contentType: 'linkedin_post' });
+  });
+
   test('that is saved again after a lost response is no conflict', async () => {
     const seen = (await stored())?.updatedAt ?? '';
     app.clock.advance(1000);

@@ -84,7 +84,7 @@ describe('a long text', () => {
     expect(rendered).toEqual([long, long, long]);
   });
 
-  test('that takes too long is not shown, and can be edited all the same', async () => {
+  test('that takes too long has no preview and can still be edited', async () => {
     const render = () => Promise.reject(new AppError(503, 'The text took more than 2 s to render'));
     app = await appWithOrganization({ render });
     visit = await signedIn(app, { organizationId: 'org_a', role: 'member' });
@@ -101,7 +101,7 @@ describe('the list', () => {
     for (const words of [
       'No posts yet',
       'href="/dashboard/org_a/integrations"',
-      'tidings post import --organization org_a CHANGELOG.md',
+      'href="/dashboard/org_a/posts/~/import"',
       'href="/dashboard/org_a/posts/~/new"',
     ]) {
       expect(html).toContain(words);
@@ -200,7 +200,7 @@ describe('a new post', () => {
       { title: 'Kept', markdown: 'x'.repeat(200_001) },
       'Markdown must have at most 200000 characters, not 200001.',
     ],
-    [{ title: 'Kept', markdown: 'a\0b' }, 'Markdown must not hold the character U+0000.'],
+    [{ title: 'Kept', markdown: 'a\0b' }, 'Markdown must not contain the character U+0000.'],
   ])('that is invalid is shown again with its problem: %#', async (fields, message) => {
     const before = await allRows(app.db);
     const response = await visit(`${ALL}/~/new`, form(fields));
@@ -352,13 +352,13 @@ describe('the editor', () => {
   });
 });
 
-describe('where a post came from', () => {
+describe('the source of a post', () => {
   test.each([
     [{ url: 'https://x.test/a"b' }, 'href="https://x.test/a&quot;b"'],
     [{ platform: 'linear', repository: 'Engines' }, 'Engines on Linear'],
     [{ platform: 'constructor', author: 'ann' }, '<dd>constructor</dd><dt>Author</dt><dd>ann<'],
     [{ version: 2, repository: { a: 1 } }, '<dd>2</dd>'],
-  ])('%j is told', async (sourceMetadata, words) => {
+  ])('%j is described', async (sourceMetadata, words) => {
     await app.addPosts('org_a', { id: 'p', sourceMetadata });
     expect(await read(`${ALL}/p`)).toContain(words);
   });

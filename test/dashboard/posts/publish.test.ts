@@ -16,7 +16,7 @@ import { appWithOrganization, type TestApp } from '../../support/test-app.ts';
 const ALL = '/dashboard/org_a/posts';
 
 let app: TestApp;
-let visit: Visit;
+let visit: Visit & { cookie: string };
 
 beforeEach(async () => {
   app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
@@ -48,6 +48,17 @@ function select(path: string, selected: string[], fields: Record<string, string>
 describe('a schedule', () => {
   const send = (publishAt: string, timeZone = 'Europe/Berlin', id = 'd') =>
     visit(`${ALL}/${id}/schedule`, form({ publishAt, timeZone }));
+
+  test('is offered for tomorrow at nine in the zone of the person', async () => {
+    const bob = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+    const field = async (cookie: string) =>
+      /<input type="datetime-local"[^>]*value="([^"]*)"/.exec(
+        await (await visit(`${ALL}/d`, { headers: { cookie: `${bob.cookie}; ${cookie}` } })).text(),
+      )?.[1];
+    expect(await field('')).toBe('2026-11-21T09:00');
+    // There it is the 21st already.
+    expect(await field('tidings_zone=Pacific%2FKiritimati')).toBe('2026-11-22T09:00');
+  });
 
   test('is shown in the zone of the person, and can be canceled', async () => {
     const response = await send('2026-11-24T09:00');
@@ -118,12 +129,12 @@ test('the date of a post can be set, and follow from its publication again', asy
   const wrong = await visit(`${ALL}/d/date`, form({ createdAt: '1969-12-31T09:00', timeZone: 'UTC' }));
   expect([wrong.status, await wrong.text()]).toEqual([
     400,
-    expect.stringContaining('The date must be in the years 1970 to 2099.'),
+    expect.stringContaining('The date must be between the years 1970 and 2099.'),
   ]);
 });
 
 test('the type can change, and a post can be copied', async () => {
-  await visit(`${ALL}/d/type`, form({ contentType: 'linkedin_post' }));
+  await visit(`${ALL}/d`, form({ contentType: 'linkedin_post' }));
   expect(await stored('d')).toMatchObject({ contentType: 'linkedin_post' });
   const copied = await visit(`${ALL}/d/duplicate`, form());
   const copy = copied.headers.get('location')?.split('/').at(-1) ?? '';
@@ -154,6 +165,41 @@ describe('several posts', () => {
     expect(await stored('p')).toMatchObject({ status: 'published' });
   });
 
+  test('"Undo" acts once, and never on another organization', async () => {
+    const [, undo = ''] = noticeOf(await send(['d', 'p'], 'delete'));
+    await visit(undo, form());
+    const before = await app.db.read((tx) => readPost(tx, 'd'));
+    expect(noticeOf(await visit(undo, form()))).toEqual([
+      'Nothing was restored. No longer in the trash: 2 posts.',
+    ]);
+    expect(await stored('d')).toEqual(before);
+    await deletePost(app.deps, 'theirs');
+    expect(noticeOf(await visit(`${ALL}/~/trash/restore?ids=theirs`, form()))).toEqual([
+      'Nothing was restored. No longer in the trash: 1 post.',
+    ]);
+    const other = `${ALL.replace('org_a', 'org_b')}/~/trash/restore?ids=theirs`;
+    expect((await visit(other, form())).status).toBe(404);
+    expect(await inTrash('theirs')).not.toBeNull();
+  });
+
+  test.each([
+    [`${ALL}/~/trash/restore?ids=d.p`, true],
+    [`${ALL}/d/versions/ver_1/restore`, true],
+    [`${ALL}/d/schedule/cancel`, true],
+    [`${ALL}/d/delete`, false],
+    [`${ALL}/~/trash/empty`, false],
+    [`${ALL}/~/trash/restore?ids=d&other=1`, false],
+    [`${ALL}/~/trash/restore?ids=../../empty`, false],
+    ['/dashboard/~/sign-out', false],
+    ['//evil.example/dashboard/org_a/posts/~/trash/restore?ids=d', false],
+  ])('a forged notice cannot make "Undo" post to %s', async (path, isShown) => {
+    const notice = encodeURIComponent(`Saved.\n${path}`);
+    const cookie = `${visit.cookie}; __Host-tidings_notice=${notice}`;
+    const html = await (await app.request(ALL, { headers: { cookie } })).text();
+    expect(html).toContain('Saved.');
+    expect(html.includes('>Undo</button>')).toBe(isShown);
+  });
+
   test.each([
     [[], 'delete', 303],
     [['d'], 'explode', 400],
@@ -165,6 +211,16 @@ describe('several posts', () => {
     expect([await stored('d'), await inTrash('d')]).toEqual([expect.anything(), null]);
   });
 });
+
+test.each(['http://[', '?q=%E0%A4%A', '//', '\\\\[', '?q=a\u0000'])(
+  'the list shows after a change of selected posts, whatever its query was: %p',
+  async (back) => {
+    const response = await select(`${ALL}/~/selected`, ['d'], { action: 'publish', back });
+    expect(response.status).toBe(303);
+    expect(response.headers.get('location')).toStartWith(ALL);
+    expect((await stored('d'))?.status).toBe('published');
+  },
+);
 
 describe('the trash', () => {
   test('lists deleted posts, restores them, and deletes them for good', async () => {
@@ -204,7 +260,7 @@ describe('the trash', () => {
 
 test("another organization's posts are out of reach", async () => {
   await deletePost(app.deps, 'theirs');
-  for (const path of ['~/trash/erase', 'theirs/schedule', 'theirs/date', 'theirs/type', 'theirs/duplicate']) {
+  for (const path of ['~/trash/erase', 'theirs/schedule', 'theirs/date', 'theirs', 'theirs/duplicate']) {
     const fields = { id: 'theirs', publishAt: '2027-01-01T09:00', createdAt: '2020-01-01T09:00' };
     const response = await visit(
       `${ALL}/${path}`,

@@ -46,10 +46,10 @@ describe('the parts of an address', () => {
 });
 
 test.each<[address: string, message: string]>([
-  ['mysql://u:secret@h/d', 'not of the form'],
-  ['postgres://u:sec/ret@h/d', 'not of the form'],
+  ['mysql://u:secret@h/d', 'does not have the form'],
+  ['postgres://u:sec/ret@h/d', 'does not have the form'],
   ['postgres://u:p@sec/ret@h/d', 'must be percent-encoded'],
-  ['postgres://u:secret@h:port/d', 'not of the form'],
+  ['postgres://u:secret@h:port/d', 'does not have the form'],
   ['postgres://u:secret@a,b/d', 'several hosts'],
   ['postgres://u:secret@a:1,b:2/d', 'several hosts'],
   ['postgres://u:secret@/d?host=a,b', 'several hosts'],

@@ -76,7 +76,7 @@ describe('a database', () => {
     await using connection = await connect();
     await migrate(connection, [first, second, compatible]);
     await expect(migrate(connection, [first])).rejects.toThrow(
-      'The database was upgraded by a newer Tidings (schema 3; this one knows 1). Start that version, or a newer one.',
+      'The database was upgraded by a newer Tidings (schema 3; this version supports 1). Start that version or a newer one.',
     );
   });
 

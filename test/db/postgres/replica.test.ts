@@ -140,10 +140,10 @@ describe('a replica', () => {
 
   test('that is another database, another server or a primary is not read from', async () => {
     await using other = await startPostgres();
-    const foreign = 'it is no replica of this database, or did not follow a failover';
+    const foreign = 'it is not a replica of this database, or it did not follow a failover';
     const strangers: [string, string][] = [
       [onStandby(servers.primary.url('postgres')), foreign],
-      [other.url('postgres'), 'it is no standby'],
+      [other.url('postgres'), 'it is not a standby'],
     ];
     for (const [address, reason] of strangers) {
       const stranger = await connectPostgres(address, { limits: LIMITS });
@@ -219,7 +219,7 @@ test('a delay is measured, and bounded', async () => {
 describe('DATABASE_READ_URL', () => {
   test('that is malformed is refused', async () => {
     const opened = openReplica(primary, 'postgres://a,b/tidings', { poolSize: 2, log });
-    await expect(opened).rejects.toThrow('DATABASE_READ_URL cannot be used: it names several hosts');
+    await expect(opened).rejects.toThrow('DATABASE_READ_URL cannot be used: it has several hosts');
   });
 
   test('is used once its server runs, and left when that is promoted', async () => {
@@ -234,7 +234,7 @@ describe('DATABASE_READ_URL', () => {
     await promote(servers.standby);
     await until(
       async () => lines.at(-1),
-      (line) => line === `${NOT_USED}: it is no standby`,
+      (line) => line === `${NOT_USED}: it is not a standby`,
     );
     expect(await whoAnswers(replica)).toBe('primary');
     await replica.close();

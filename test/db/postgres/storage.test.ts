@@ -92,7 +92,7 @@ describe('values', () => {
     expect((await valuesOf(db, sql`SELECT cast(${bytes} AS bytea)`))[0]).toEqual([bytes]);
   });
 
-  test('what is true in SQL is 1, and what is false 0', async () => {
+  test('true is 1 in SQL, and false is 0', async () => {
     expect((await valuesOf(db, 'SELECT 1 = 1, 1 = 2, count(*) FROM notes'))[0]).toEqual([1, 0, 0]);
   });
 });
@@ -327,7 +327,7 @@ describe('a connection that is lost', () => {
 
 describe('a server', () => {
   test(
-    'that stands still: work fails after a while, and succeeds again when it goes on',
+    'that hangs: work fails after a while, and succeeds again when it resumes',
     async () => {
       const hasty = await open({ answerMs: 500, giveUpMs: 500 });
       await hasty.read((tx) => tx.values(sql`SELECT 1`));
@@ -378,7 +378,7 @@ describe('a server', () => {
       expect(error).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
       expect(isSystemFailure(error)).toBe(true);
       expect(await hasty.health()).toBe('UNREACHABLE');
-      await expect(openPostgres(url)).rejects.toThrow('Check that the server runs');
+      await expect(openPostgres(url)).rejects.toThrow('Check that the server is running');
       await server.restart();
       await until(
         () => insert('after', hasty).catch(() => null),

@@ -168,7 +168,7 @@ describe('a network that swallows everything', () => {
     proxy.isSilent = true;
     expect((await fetch(`${stopping.url}/ready`)).status).toBe(503);
     expect(await fleet.end(stopping)).toBe(0);
-    expect(await stopping.stderr()).toContain('ended without waiting for the database any longer');
+    expect(await stopping.stderr()).toContain('stopped without waiting for the database');
   }, 300_000);
 
   test('costs one request when another machine took over the address', async () => {

@@ -107,7 +107,12 @@ describe('commits', () => {
       'https://github.com/acme/rocket/pull/12',
     ],
     ['x (#12)', `https://git.test/acme/rocket/commit/${sha}`, '#12', 'https://git.test/acme/rocket/pull/12'],
-    ['x (#12)', `https://gitlab.test/acme/rocket/-/commit/${sha}`, '#12', null],
+    [
+      'x (#12)',
+      `https://gitlab.test/group/acme/rocket/-/commit/${sha}`,
+      '!12',
+      'https://gitlab.test/group/acme/rocket/-/merge_requests/12',
+    ],
     ['x (#12)', `javascript:alert(1)//a/b/commit/${sha}`, '#12', null],
     ['x (#12)', null, '#12', null],
     ['x', null, 'c02f9a6', null],
@@ -149,7 +154,7 @@ describe('commits', () => {
   });
 });
 
-describe('what decides the group of a pull request', () => {
+describe('the group of a pull request is decided by', () => {
   test.each([
     ['a security label first', 'feat: x', ['Feature', 'Security'], 'Security'],
     ['then the type', 'fix: add x', ['enhancement'], 'Fixed'],

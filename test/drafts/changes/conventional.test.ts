@@ -39,7 +39,7 @@ describe('Conventional Commits', () => {
   });
 });
 
-describe('what people write instead', () => {
+describe('titles without a conventional type', () => {
   test.each([
     ['Fix: x', 'fix', null, '', 'x', null],
     ['FEAT (Engine) ! : x', 'feat', 'Engine', '!', 'x', null],

@@ -26,7 +26,7 @@ test('in a group what breaks comes first, else the order stays', () => {
   expect(texts(group?.changes ?? [])).toBe('B D a c');
 });
 
-test('what says the same becomes one', () => {
+test('changes with the same text are merged', () => {
   const [first, second] = [
     { label: '#1', url: null },
     { label: '#2', url: 'https://x.test/2' },

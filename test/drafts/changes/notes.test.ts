@@ -256,7 +256,7 @@ describe('items', () => {
   });
 });
 
-describe('who did it, and where to read on', () => {
+describe('authors and links', () => {
   test.each([
     ['x (#12)', 'X', '#12'],
     ['x (#12) by @ann (#12, @ann)', 'X', '#12 @ann'],

@@ -26,7 +26,7 @@ const told = (events: Partial<Events>) =>
     ({ text, references }) => `${text}: ${references.map(({ label }) => label).join(' ')}`,
   );
 
-describe('a pull request is told of once', () => {
+describe('a pull request is listed once', () => {
   test.each<[string, Events['pushes'][number]]>([
     [
       'a merge commit',
@@ -45,7 +45,7 @@ describe('a pull request is told of once', () => {
     ['by the subject of a merge', made('c', 'Merge pull request #12 from x/y'), null],
     ['by the number of a squash', made('c', 'one (#12)'), null],
     ['by the last of two numbers', made('c', 'one (#7) (#12)'), null],
-    ['by a commit that mends it', made('c', 'fixup! one (#12)'), null],
+    ['by a commit that fixes it up', made('c', 'fixup! one (#12)'), null],
   ])('%s, among other commits', (_, own, mergeCommitSha) => {
     const pushes = [push(1, 'd', made('b', 'two'), own, made('d', 'three'))];
     const pullRequests = [merged(2, 12, { mergeCommitSha })];
@@ -92,8 +92,8 @@ describe('merges', () => {
   });
 });
 
-describe('commits that mend others', () => {
-  test('join what they mend, wherever it stands', () => {
+describe('fixup commits', () => {
+  test('join the commit that they fix up, wherever it is', () => {
     const pushes = [
       push(1, 'b', made('a', 'fixup! feat: x', { author: 'bob' }), made('b', 'y')),
       push(2, 'c', made('c', 'feat: x', { author: 'ann' })),
@@ -107,7 +107,7 @@ describe('commits that mend others', () => {
     });
   });
 
-  test('join each other under the text of what they mend', () => {
+  test('join each other under the text of the commit that they fix up', () => {
     const pushes = [
       push(1, 'c', made('a', 'fixup! feat: x'), made('b', 'y'), made('c', 'fixup! fixup! feat: x')),
     ];
@@ -187,7 +187,7 @@ test('neither order nor repetition of the events matters', () => {
   );
 });
 
-test('nothing is dropped, and nothing is told of twice', () => {
+test('nothing is dropped, and nothing is listed twice', () => {
   fc.assert(
     fc.property(events, (given) => {
       const labels = changesOf(given).flatMap(({ references }) => references.map(({ label }) => label));

@@ -58,7 +58,7 @@ describe('the signature', () => {
   );
 
   test('comes with the headers of Forgejo, not with those that it sends for compatibility', () => {
-    const headers = forgejo.sign({ event: 'push', deliveryId: 'a-1', body, secret: 'secret' });
+    const headers = forgejo.sign({ event: 'push', deliveryId: 'a-1', body, secret: 'secret', now });
     expect(headers['x-forgejo-signature']).toBe(signature);
     expect(forgejo.readHeaders(new Headers(headers))).toEqual({
       event: 'push',
@@ -107,14 +107,14 @@ test('a release that was updated is an edit, and replaces the one before', () =>
 });
 
 test.each([
-  ['release', { action: 'deleted' }, 'Only releases that are published or edited are processed'],
-  ['release', { 'release.draft': true }, 'A draft is processed once it is published'],
-  ['pull_request', { action: 'opened' }, 'Only pull requests that are merged are processed'],
-  ['pull_request', { 'pull_request.merged': false }, 'this one was closed without it'],
-  ['push', { ref: 'refs/heads/fix/gauge' }, 'Only pushes to main, the default branch, are processed'],
-  ['push', { ref: 'refs/tags/v2.4.0' }, 'Only pushes to branches are processed'],
-  ['push', { commits: [] }, 'The push brought no commits'],
-  ['issues', {}, 'The event issues means nothing to Tidings'],
+  ['release', { action: 'deleted' }, 'Tidings processes published and edited releases'],
+  ['release', { 'release.draft': true }, 'Tidings processes a draft once it is published'],
+  ['pull_request', { action: 'opened' }, 'Tidings processes merged pull requests only'],
+  ['pull_request', { 'pull_request.merged': false }, 'this one was closed without a merge'],
+  ['push', { ref: 'refs/heads/fix/gauge' }, 'Tidings processes pushes to the default branch main'],
+  ['push', { ref: 'refs/tags/v2.4.0' }, 'Tidings processes pushes to branches only'],
+  ['push', { commits: [] }, 'The push has no commits'],
+  ['issues', {}, 'Tidings does not use the event issues'],
 ])('%s with %j is ignored', (event, changes, reason) => {
   const result = readEvent(forgejo, event, changed(sample(event), changes));
   expect(result.outcome === 'ignored' && result.reason).toContain(reason);

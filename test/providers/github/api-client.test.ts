@@ -101,7 +101,7 @@ test('no redirect and no link leads the token to another server', async () => {
     },
   });
   const origin = `http://127.0.0.1:${elsewhere.port}`;
-  const message = `The server at ${github.url} leads to another one, ${origin}, and Tidings does not send the token there. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.`;
+  const message = `The server at ${github.url} redirects to ${origin}, and Tidings does not send the token there. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.`;
   github.failNext(redirectTo(`${origin}/user/repos`));
   expect(await failureOf(api.listPlaces(), token)).toMatchObject({ kind: 'provider-failed', message });
   github.failNext(() =>

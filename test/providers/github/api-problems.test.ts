@@ -12,42 +12,42 @@ const refused: [Fault, ProblemKind, string, retryAt?: string][] = [
   [
     'answers 401',
     'bad-token',
-    `GitHub refused the token: it is unknown, revoked or expired. Make a new one at URL/settings/personal-access-tokens ${ADVICE}`,
+    `GitHub rejected the token: it is unknown, revoked or expired. Create a new one at URL/settings/personal-access-tokens ${ADVICE}`,
   ],
   [
     'answers 403 for its rate limit',
     'rate-limited',
-    'GitHub takes no more requests from this token until 2026-11-21T04:10:00Z. Try again then.',
+    'GitHub accepts no more requests from this token until 2026-11-21T04:10:00Z. Try again then.',
     '2026-11-21T04:10:00.000Z',
   ],
   [
     'answers 429 for its rate limit',
     'rate-limited',
-    'GitHub takes no more requests from this token until 2026-11-21T04:10:00Z. Try again then.',
+    'GitHub accepts no more requests from this token until 2026-11-21T04:10:00Z. Try again then.',
     '2026-11-21T04:10:00.000Z',
   ],
   [
     'answers 403 for its secondary rate limit',
     'rate-limited',
-    'GitHub takes no more requests from this token until 2026-11-21T03:49:48Z. Try again then.',
+    'GitHub accepts no more requests from this token until 2026-11-21T03:49:48Z. Try again then.',
     '2026-11-21T03:49:48.000Z',
   ],
   [
     'answers 429 without a time',
     'rate-limited',
-    'GitHub takes no more requests from this token until 2026-11-21T03:50:18Z. Try again then.',
+    'GitHub accepts no more requests from this token until 2026-11-21T03:50:18Z. Try again then.',
     '2026-11-21T03:50:18.000Z',
   ],
   [
     'answers 403 for its secondary rate limit without a time',
     'rate-limited',
-    'GitHub takes no more requests from this token until 2026-11-21T03:50:18Z. Try again then.',
+    'GitHub accepts no more requests from this token until 2026-11-21T03:50:18Z. Try again then.',
     '2026-11-21T03:50:18.000Z',
   ],
   [
     'answers 403 and asks for a wait of years',
     'rate-limited',
-    'GitHub takes no more requests from this token until 2026-11-22T03:49:18Z. Try again then.',
+    'GitHub accepts no more requests from this token until 2026-11-22T03:49:18Z. Try again then.',
     '2026-11-22T03:49:18.000Z',
   ],
   [
@@ -63,20 +63,20 @@ const refused: [Fault, ProblemKind, string, retryAt?: string][] = [
   [
     'answers 403 for the permission',
     'missing-permission',
-    'The token may not administer webhooks of acme/rocket: it needs the repository permission "Webhooks: read and write" (classic: the scope admin:repo_hook). Change it at URL/settings/personal-access-tokens.',
+    `The token can't manage the webhooks of acme/rocket: it needs the repository permission "Webhooks: read and write" (classic: the scope admin:repo_hook). Change it at URL/settings/personal-access-tokens.`,
   ],
   [
     'answers 403 for the right',
     'missing-permission',
-    'The owner of the token may not administer acme/rocket: webhooks need the role Admin there. Ask for the role, or use the token of somebody who has it.',
+    "The token's owner does not have the role Admin in acme/rocket, which webhooks need. Ask for the role, or use the token of somebody who has it.",
   ],
   [
     'answers 403 for its IP allow list',
     'refused',
-    'GitHub refused (status 403): The `acme` organization has an IP allow list enabled, and your IP address is not permitted.',
+    'GitHub rejected the request with status 403: The `acme` organization has an IP allow list enabled, and your IP address is not permitted.',
   ],
-  ['answers 410', 'refused', 'GitHub refused (status 410): This feature is gone'],
-  ['answers 451', 'refused', 'GitHub refused (status 451): Repository access blocked'],
+  ['answers 410', 'refused', 'GitHub rejected the request with status 410: This feature is gone'],
+  ['answers 451', 'refused', 'GitHub rejected the request with status 451: Repository access blocked'],
   ['answers 500', 'provider-failed', 'GitHub failed with status 500. Try again later.'],
   ['answers 502 with a page', 'provider-failed', 'GitHub failed with status 502. Try again later.'],
   [
@@ -112,7 +112,7 @@ const refused: [Fault, ProblemKind, string, retryAt?: string][] = [
   [
     'redirects without end',
     'provider-failed',
-    "The server at URL is not GitHub's API: it redirects without end. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.",
+    "The server at URL is not GitHub's API: it redirects endlessly. Check GITHUB_API_URL; for Enterprise Server it is https://HOST/api/v3.",
   ],
 ];
 const hangs: Fault[] = ['never answers', 'stops in the middle of its answer'];
@@ -187,10 +187,8 @@ test.each(methods.slice(2))('%s tells a lost permission from a missing repositor
   expect((await problemOf(call(api) ?? Promise.resolve(), token)).kind).toBe('bad-token');
 });
 
-const NEEDS =
-  'The token may not administer webhooks of acme/rocket: it needs the repository permission "Webhooks: read and write" (classic: the scope admin:repo_hook). Change it at URL/settings/personal-access-tokens.';
-const LACKS =
-  'The token may not administer webhooks of acme/rocket: it lacks the scope admin:repo_hook. Add it at URL/settings/tokens.';
+const NEEDS = `The token can't manage the webhooks of acme/rocket: it needs the repository permission "Webhooks: read and write" (classic: the scope admin:repo_hook). Change it at URL/settings/personal-access-tokens.`;
+const LACKS = `The token can't manage the webhooks of acme/rocket: it lacks the scope admin:repo_hook. Add it at URL/settings/tokens.`;
 
 const weak: [string, StoredToken, string][] = [
   ['may only read webhooks', { user: 'mona', permissions: { repository_hooks: 'read' } }, NEEDS],
@@ -235,7 +233,7 @@ test('more hooks than GitHub allows are too-many-hooks', async () => {
   }
   expect(await problemOf(world.api.createHook('acme/rocket', SETTINGS))).toMatchObject({
     kind: 'too-many-hooks',
-    message: `GitHub refused another webhook for acme/rocket: The "push" event cannot have more than 20 hooks. Delete one that you do not need at ${world.github.url}/acme/rocket/settings/hooks, then try again.`,
+    message: `GitHub rejected another webhook for acme/rocket: The "push" event cannot have more than 20 hooks. Delete one that you do not need at ${world.github.url}/acme/rocket/settings/hooks, then try again.`,
   });
 });
 
@@ -247,7 +245,7 @@ test('a URL that GitHub cannot reach is unreachable-url', async () => {
   ).toMatchObject({
     kind: 'unreachable-url',
     message:
-      "GitHub refused the webhook: url is not supported because it isn't reachable over the public Internet (localhost). Set PUBLIC_URL to an address that GitHub can reach.",
+      "GitHub rejected the webhook: url is not supported because it isn't reachable over the public Internet (localhost). Set PUBLIC_URL to an address that GitHub can reach.",
   });
 });
 
@@ -256,7 +254,7 @@ test('an archived repository is refused', async () => {
   world.repository.isArchived = true;
   expect(await problemOf(world.api.createHook('acme/rocket', SETTINGS))).toMatchObject({
     kind: 'refused',
-    message: 'GitHub refused (status 403): Repository was archived so is read-only.',
+    message: 'GitHub rejected the request with status 403: Repository was archived so is read-only.',
   });
 });
 
@@ -275,7 +273,7 @@ test.each([
   using world = startRocket();
   expect(await problemOf(world.api.getPlace(name))).toMatchObject({
     kind: 'place-not-found',
-    message: `A repository is named OWNER/NAME, such as acme/rocket, not ${name}`,
+    message: `A repository has the form OWNER/NAME, such as acme/rocket, not ${name}`,
   });
   expect((await problemOf(world.api.findHook('acme/rocket', '1/config'))).kind).toBe('hook-not-found');
   expect(world.github.requests).toEqual([]);
@@ -291,7 +289,7 @@ test('secrets that GitHub repeats are hidden', async () => {
     ),
   );
   const problem = await problemOf(api.createHook('acme/rocket', SETTINGS), token);
-  expect(problem.message).toBe('GitHub refused (status 422): no ******** of ********');
+  expect(problem.message).toBe('GitHub rejected the request with status 422: no ******** of ********');
 });
 
 test.each(hangs)('when GitHub %s, the request times out', async (fault) => {
@@ -299,7 +297,7 @@ test.each(hangs)('when GitHub %s, the request times out', async (fault) => {
   world.github.failNext(fault);
   expect(await problemOf(world.api.listPlaces(), world.token)).toMatchObject({
     kind: 'provider-failed',
-    message: 'GitHub did not answer within 0.05 s. Try again later.',
+    message: 'GitHub did not respond within 0.05 s. Try again later.',
   });
 });
 

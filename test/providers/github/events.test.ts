@@ -184,7 +184,7 @@ const matters: Case[] = [
   },
 ];
 
-describe('what matters', () => {
+describe('processed events', () => {
   test.each(matters.map((each) => [each.title, each] as const))('%s', (title, each) => {
     const { type, action, data } = each;
     const payload = changed(sample(each.event), each.changes ?? {});
@@ -207,10 +207,10 @@ describe('what matters', () => {
   });
 });
 
-describe('what does not matter', () => {
-  const onlyMain = 'Only pushes to main, the default branch, are processed; this one went to';
-  const tags = 'Only pushes to branches are processed';
-  const releases = 'Only releases that are published or edited are processed, not the action';
+describe('ignored events', () => {
+  const onlyMain = 'Tidings processes pushes to the default branch main; this one went to';
+  const tags = 'Tidings processes pushes to branches only';
+  const releases = 'Tidings processes published and edited releases, not the action';
 
   test.each<[event: string, changes: Record<string, unknown>, title: string, reason: string]>([
     ['push', { ref: 'refs/heads/fix/gauge' }, 'Push to a side branch', `${onlyMain} fix/gauge`],
@@ -221,10 +221,10 @@ describe('what does not matter', () => {
       'push',
       { 'repository.default_branch': 'trunk' },
       'Push to a side branch',
-      'Only pushes to trunk, the default branch, are processed; this one went to main',
+      'Tidings processes pushes to the default branch trunk; this one went to main',
     ],
-    ['push', { deleted: true }, 'Branch main deleted', 'The push deleted the branch and brought no commits'],
-    ['push', { commits: [] }, 'Push to main without commits', 'The push brought no commits'],
+    ['push', { deleted: true }, 'Branch main deleted', 'The push deleted the branch'],
+    ['push', { commits: [] }, 'Push to main without commits', 'The push has no commits'],
     ['push', { ref: 'refs/tags/v1.0' }, 'Tag v1.0 pushed', tags],
     ['push', { ref: 'refs/tags/v1.0', deleted: true }, 'Tag v1.0 deleted', tags],
     ['release', { action: 'created' }, 'Release v2.4.0 created', `${releases} created`],
@@ -241,67 +241,67 @@ describe('what does not matter', () => {
       'release',
       { action: 'edited', 'release.draft': true },
       'Draft release v2.4.0 edited',
-      'A draft is processed once it is published',
+      'Tidings processes a draft once it is published',
     ],
     [
       'release',
       { 'release.draft': true },
       'Draft release v2.4.0 published',
-      'A draft is processed once it is published',
+      'Tidings processes a draft once it is published',
     ],
     [
       'pull_request',
       { 'pull_request.merged': false },
       "Pull request #12 closed without a merge: Show today's value after midnight",
-      'Only pull requests that are merged are processed; this one was closed without it',
+      'Tidings processes merged pull requests only; this one was closed without a merge',
     ],
     [
       'pull_request',
       { action: 'opened', 'pull_request.merged': false },
       "Pull request #12 opened: Show today's value after midnight",
-      'Only pull requests that are merged are processed, not the action opened',
+      'Tidings processes merged pull requests only, not the action opened',
     ],
     [
       'pull_request',
       { action: 'labeled' },
       "Pull request #12 labeled: Show today's value after midnight",
-      'Only pull requests that are merged are processed, not the action labeled',
+      'Tidings processes merged pull requests only, not the action labeled',
     ],
     [
       'pull_request',
       { action: 'review_requested' },
       "Pull request #12 review requested: Show today's value after midnight",
-      'Only pull requests that are merged are processed, not the action review_requested',
+      'Tidings processes merged pull requests only, not the action review_requested',
     ],
     [
       'create',
       { ref: 'fix/gauge', ref_type: 'branch' },
       'New branch: fix/gauge',
-      'Only new tags are processed; this is a new branch',
+      'Tidings processes new tags only; this is a new branch',
     ],
     [
       'issues',
       { action: 'opened' },
       'Issue #34 opened: The fuel gauge lives in the past',
-      'Only issues that are closed are processed, not the action opened',
+      'Tidings processes closed issues, not the action opened',
     ],
     [
       'issues',
       { action: 'reopened' },
       'Issue #34 reopened: The fuel gauge lives in the past',
-      'Only issues that are closed are processed, not the action reopened',
+      'Tidings processes closed issues, not the action reopened',
     ],
     [
       'milestone',
       { action: 'opened' },
       'Milestone opened: Quieter engines',
-      'Only milestones that are closed are processed, not the action opened',
+      'Tidings processes closed milestones, not the action opened',
     ],
     [
       'star',
       { action: 'deleted', starred_at: null },
       'Star deleted by ann',
-      'Only new stars are processed, not the action deleted',
+      'Tidings processes new stars, not the action deleted',
     ],
   ])('%s %o', (event, changes, title, reason) => {
     const result = readEvent(github, event, changed(sample(event), changes));
@@ -312,7 +312,7 @@ describe('what does not matter', () => {
     expect(readEvent(github, event, { action: 1 })).toEqual({
       outcome: 'ignored',
       title: `GitHub event: ${event}`,
-      reason: `The event ${event} means nothing to Tidings`,
+      reason: `Tidings does not use the event ${event}`,
     });
   });
 });

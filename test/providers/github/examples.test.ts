@@ -56,7 +56,7 @@ test('no e-mail address gets through', () => {
   expect(kept.filter((text) => /[\w+.-]+@[\w.-]+\.\w/.test(text))).toEqual([]);
 });
 
-describe('what the examples lack', () => {
+describe('payloads that the examples lack', () => {
   test('a merged pull request', () => {
     const merged = changed(exampleOf('pull_request', 'closed'), {
       'pull_request.merged': true,

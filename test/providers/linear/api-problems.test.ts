@@ -16,9 +16,9 @@ const settings: HookSettings = {
   events: ['Issue', 'Project'],
 };
 const BAD_TOKEN =
-  'Linear refused the token: it is unknown, revoked or expired. Make a new API key at https://linear.app/settings/account/security.';
+  'Linear rejected the token: it is unknown, revoked or expired. Create a new API key at https://linear.app/settings/account/security.';
 const ADMINS_ONLY =
-  'The token may not administer webhooks: Linear lets only workspace admins do that (OAuth: the scope admin). Ask an admin for an API key.';
+  "The token can't manage webhooks: at Linear, only workspace admins can (OAuth: the scope admin). Ask an admin for an API key.";
 const tokens: [string, (server: LinearApi) => string, ProblemKind, string][] = [
   ['an unknown key', () => 'lin_api_unknown', 'bad-token', BAD_TOKEN],
   ['an unknown OAuth token', () => 'whatever', 'bad-token', BAD_TOKEN],
@@ -71,8 +71,8 @@ test('a missing scope is named', async () => {
 const LATER = 'Try again later.';
 const notLinear = (status = 200) =>
   `The server at URL is not Linear's API: it sent an unexpected response with status ${status}. Check LINEAR_API_URL.`;
-const until = `Linear takes no more requests from this token until 2026-11-21T04:10:00Z. Try again then.`;
-const forNow = 'Linear takes no more requests from this token for now. Try again in a few minutes.';
+const until = `Linear accepts no more requests from this token until 2026-11-21T04:10:00Z. Try again then.`;
+const forNow = 'Linear accepts no more requests from this token for now. Try again in a few minutes.';
 const slow: Fault[] = ['never answers', 'stops in the middle of its answer'];
 const failures: Partial<Record<Fault, [ProblemKind, string, retryAt?: Date]>> = {
   'answers 500 with an error of its own': [
@@ -102,11 +102,14 @@ const failures: Partial<Record<Fault, [ProblemKind, string, retryAt?: Date]>> = 
   'answers 429 with a page': ['rate-limited', forNow],
   'has no more room for webhooks': [
     'too-many-hooks',
-    'Linear refused another webhook: "You have reached the limit of webhooks".',
+    'Linear rejected another webhook: "You have reached the limit of webhooks".',
   ],
-  'refuses the plan': ['refused', 'Linear refused: "Your plan does not include webhooks".'],
+  'refuses the plan': ['refused', 'Linear rejected the request: "Your plan does not include webhooks".'],
   'refuses the scope as an authentication error': ['missing-permission', ADMINS_ONLY],
-  'says that nothing came of it': ['provider-failed', 'Linear refused without a reason. Try again later.'],
+  'says that nothing came of it': [
+    'provider-failed',
+    'Linear rejected the request without a reason. Try again later.',
+  ],
 };
 
 test('the tables cover every fault', () => {
@@ -163,7 +166,7 @@ test.each(slow)('when Linear %s, the request times out', async (fault) => {
   ]) {
     const problem = await problemOf(call, [world.server.adminKey, SECRET]);
     expect(problem.kind).toBe('provider-failed');
-    expect(problem.message).toBe('Linear did not answer within 0.05 s. Try again later.');
+    expect(problem.message).toBe('Linear did not respond within 0.05 s. Try again later.');
   }
 });
 
@@ -174,12 +177,12 @@ test('secrets that Linear repeats are hidden, and long reasons are cut', async (
   const problem = await problemOf(world.linear.createHook(ALL_PUBLIC_TEAMS, settings), secrets);
   expect(problem.kind).toBe('refused');
   expect(problem.message).toBe(
-    `Linear refused: "Token …: variable "$input" got invalid value {"input":{"url":"${settings.url}","secret":"…","resourceTypes":["Issue","Project"],"enabled":true,"allPublicTeams":…".`,
+    `Linear rejected the request: "Token …: variable "$input" got invalid value {"input":{"url":"${settings.url}","secret":"…","resourceTypes":["Issue","Project"],"enabled":true,"allPublicTeams":…".`,
   );
 
   const listing = await problemOf(world.linear.listPlaces(), secrets);
   expect(listing.message).toBe(
-    'Linear refused: "Token …: variable "$input" got invalid value {"first":250,"after":null}".',
+    'Linear rejected the request: "Token …: variable "$input" got invalid value {"first":250,"after":null}".',
   );
 });
 

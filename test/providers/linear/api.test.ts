@@ -128,7 +128,7 @@ test.each(['http://tidings.example/hook', 'https://localhost/hook', 'http://127.
     const problem = await problemOf(linear.createHook(ALL_PUBLIC_TEAMS, { ...settings, url }));
     expect(problem.kind).toBe('unreachable-url');
     expect(problem.message).toBe(
-      `Linear refused the webhook's URL: "url must be a publicly accessible HTTPS, non-localhost URL". Set PUBLIC_URL to a public https URL.`,
+      `Linear rejected the webhook's URL: "url must be a publicly accessible HTTPS, non-localhost URL". Set PUBLIC_URL to a public https URL.`,
     );
     expect(server.workspace.hooks).toEqual([]);
   },

@@ -98,7 +98,7 @@ describe('the whole of', () => {
 const started = { 'data.state': { id: 'x', color: '#fff', name: 'In Progress', type: 'started' } };
 const paused = { 'data.status': { id: 'x', color: '#fff', name: 'Paused', type: 'paused' } };
 
-describe('what happened', () => {
+describe('the action of an event', () => {
   test.each<[event: string, changes: Record<string, unknown>, title: string]>([
     ['Issue', { updatedFrom: { stateId: null } }, 'ENG-412 completed: Fuel gauge'],
     ['Issue', { action: 'create', updatedFrom: undefined }, 'ENG-412 completed: Fuel gauge'],
@@ -123,9 +123,9 @@ describe('what happened', () => {
   });
 });
 
-describe('what does not matter', () => {
-  const entity = 'Only the actions create, update and remove are processed, not';
-  const update = 'Only new updates are processed, not the action';
+describe('ignored events', () => {
+  const entity = 'Tidings processes the actions create, update and remove, not';
+  const update = 'Tidings processes new updates, not the action';
   test.each<[event: string, action: string, title: string, reason: string]>([
     ['Issue', 'restore', 'ENG-412 changed: Fuel gauge', `${entity} restore`],
     ['Project', 'archive', 'Project changed: Quieter engines', `${entity} archive`],
@@ -139,7 +139,7 @@ describe('what does not matter', () => {
   });
 
   test.each(['Comment', 'Cycle', 'IssueSLA', 'Release', 'Nonsense'])('the event %s', (event) => {
-    const reason = `The event ${event} means nothing to Tidings`;
+    const reason = `Tidings does not use the event ${event}`;
     expect(readEvent(linear, event, {})).toEqual({
       outcome: 'ignored',
       title: `Linear event: ${event}`,
@@ -156,7 +156,7 @@ test.each(sampleEvents('linear'))(
   },
 );
 
-describe('who it was', () => {
+describe('the actor of an event', () => {
   test.each([
     [{ id: 'x', type: 'user', name: 'Ann', email: 'ann@acme.test' }, 'Ann'],
     [{ id: 'x', type: 'user', name: 'ann@acme.test', email: 'ann@acme.test' }, 'ann'],
@@ -177,7 +177,7 @@ describe('who it was', () => {
   });
 });
 
-test('what belongs to nothing has null there', () => {
+test('an event without a parent has null there', () => {
   const loose = changed(sample('Issue'), {
     'data.team': undefined,
     'data.project': null,

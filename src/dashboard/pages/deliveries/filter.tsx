@@ -11,7 +11,7 @@ import { isId } from '../../../lib/text.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { providerOf, providers } from '../../../providers/index.ts';
 import type { MemberVisit } from '../../page.ts';
-import { FilterBar, Select } from '../../view/elements.tsx';
+import { FilterBar, SearchField, Select } from '../../view/elements.tsx';
 
 const spans = [
   { value: '1h', label: 'Last hour', ms: 3_600_000 },
@@ -80,7 +80,7 @@ export function writePosition({ createdAt, id }: LogPosition): string {
 }
 
 export function Filters({ visit, integrations }: { visit: MemberVisit; integrations: Integration[] }) {
-  const { base, url, deps } = visit;
+  const { base, url } = visit;
   const query = url.searchParams;
   const chosen = query.get('integration');
   const known = integrations.map((each) => ({ value: each.id, label: integrationName(each) }));
@@ -88,14 +88,21 @@ export function Filters({ visit, integrations }: { visit: MemberVisit; integrati
   if (isId(chosen) && integrations.every(({ id }) => id !== chosen)) {
     known.push({ value: chosen, label: `Disconnected: ${chosen}` });
   }
+  // One provider needs no choice.
+  const types = new Set(integrations.map(({ type }) => type));
+  const { delivery, ...folded } = filtersIn(query);
   const selects = [
     { name: 'integration', label: 'Integration', all: 'All integrations', options: known },
-    {
-      name: 'provider',
-      label: 'Provider',
-      all: 'All providers',
-      options: providers.map(({ id, name }) => ({ value: id, label: name })),
-    },
+    ...(types.size > 1 || query.has('provider')
+      ? [
+          {
+            name: 'provider',
+            label: 'Provider',
+            all: 'All providers',
+            options: providers.map(({ id, name }) => ({ value: id, label: name })),
+          },
+        ]
+      : []),
     {
       name: 'status',
       label: 'Status',
@@ -123,33 +130,16 @@ export function Filters({ visit, integrations }: { visit: MemberVisit; integrati
     <FilterBar
       path={`${base}/deliveries`}
       isFiltered={Object.keys(filtersIn(query)).length > 0}
-      more={
-        // The script shows it, and adds new rows while it is pressed. An older page has none.
-        query.has('before') ? null : (
-          <button
-            type="button"
-            class="button"
-            data-live={logPath(base, query)}
-            data-since={deps.clock.now().toISOString()}
-            data-script
-            aria-pressed="false"
-            hidden
-          >
-            Live
-          </button>
-        )
+      folded={Object.keys(folded).length}
+      search={
+        <SearchField
+          label="Delivery ID"
+          name="delivery"
+          value={delivery ?? ''}
+          clearTo={logPath(base, new URLSearchParams(folded))}
+        />
       }
     >
-      <div class="field grow">
-        <input
-          name="delivery"
-          type="search"
-          value={query.get('delivery') ?? ''}
-          placeholder="Delivery ID"
-          aria-label="Delivery ID"
-          maxlength={200}
-        />
-      </div>
       {selects.map(({ all, options, ...select }) => (
         <Select
           {...select}

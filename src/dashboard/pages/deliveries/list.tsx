@@ -6,12 +6,12 @@ import { type Delivery, isReplayable } from '../../../deliveries/model.ts';
 import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { isId } from '../../../lib/text.ts';
+import { scriptAsset } from '../../../look/assets.ts';
 import { listProviders } from '../../../providers/index.ts';
 import { replayDelivery } from '../../../receiver/replay.ts';
 import { listResults, type Result } from '../../../triggers/results-store.ts';
 import script from '../../client/deliveries.client.js' with { type: 'text' };
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { scriptAsset } from '../../view/assets.ts';
 import {
   type Column,
   counted,
@@ -24,7 +24,7 @@ import {
   When,
 } from '../../view/elements.tsx';
 import { Action, Hidden } from '../../view/form.tsx';
-import { SelectionBar } from '../../view/layout.tsx';
+import { PageHead, SelectionBar } from '../../view/layout.tsx';
 import { Filters, filtersIn, logPath, readFilter, readPosition, writePosition } from './filter.tsx';
 import { OutcomeCell } from './outcome.tsx';
 
@@ -147,10 +147,26 @@ async function showLog(visit: MemberVisit) {
   return view(
     'Deliveries',
     <>
-      <h1>Deliveries</h1>
-      <p class="lede">
-        Every webhook delivery and its result. Entries are kept for {retentionDaysOf[organization.plan]} days.
-      </p>
+      <PageHead
+        title="Deliveries"
+        facts={`Every webhook delivery and its result. Entries are kept for ${retentionDaysOf[organization.plan]} days.`}
+        actions={
+          // The script shows it, and adds new rows while it is pressed. An older page has none.
+          before === null ? (
+            <button
+              type="button"
+              class="button live"
+              data-live={logPath(base, query)}
+              data-since={now.toISOString()}
+              data-script
+              aria-pressed="false"
+              hidden
+            >
+              Live
+            </button>
+          ) : null
+        }
+      />
       <Filters visit={visit} integrations={rest.integrations} />
       <p role="status" class="hint" id="live-news" />
       {entries.length === 0 ? (
@@ -160,6 +176,7 @@ async function showLog(visit: MemberVisit) {
       <div id="log" hidden={entries.length === 0} data-log={logPath(base, query)}>
         <Table
           caption="Deliveries, newest first"
+          kind="log"
           rows={entries}
           columns={columns({ ...rest, base, now })}
           selection={selection}
@@ -209,7 +226,7 @@ function NoEntries(props: {
       : ['No deliveries yet.', `${base}/integrations/${first.id}#test`, 'Send test event'];
   return (
     <div id="log-empty">
-      <Empty>
+      <Empty drawing={isFiltered ? 'search' : 'deliveries'}>
         <p>{text}</p>
         <LinkButton to={to} label={label} kind={isFiltered ? undefined : 'go'} />
       </Empty>
@@ -218,7 +235,7 @@ function NoEntries(props: {
 }
 
 /** By them, the script finds the newest row, and skips those that are present. */
-const marksOf = (entry: Delivery) => ({ id: entry.id, 'data-at': writePosition(entry) });
+const marksOf = ({ id }: Delivery) => ({ id });
 
 const selection = {
   form: SELECTION,
@@ -256,7 +273,7 @@ const columns = ({ base, integrations, results, now }: Shown): Column<Delivery>[
       return entry.status === 'processed' && entry.payload.data !== null ? <OutcomeCell {...cell} /> : null;
     },
   },
-  { title: 'Source', cell: (entry) => sourceOf(entry, integrations) },
+  { title: 'Source', class: 'source', cell: (entry) => sourceOf(entry, integrations) },
   { title: 'Received', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
 ];
 

@@ -14,7 +14,7 @@ import { shippedBy } from '../../../triggers/hand-over.ts';
 import { createTrigger } from '../../../triggers/service.ts';
 import { isRefusal } from '../../../triggers/words.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { Copy, exactly, Status, ToCopy, When } from '../../view/elements.tsx';
+import { exactly, Id, Status, ToCopy, When } from '../../view/elements.tsx';
 import { Action, FormError } from '../../view/form.tsx';
 import { Columns, Facts as FactList, PageHead } from '../../view/layout.tsx';
 import { deliveriesScript, sourceOf } from './list.tsx';
@@ -41,7 +41,8 @@ export const deliveryPages: readonly Page[] = [
     const { entry, integration } = await requireDelivery(visit);
     const obstacle = whyNotReplayable(entry, integration);
     const shipped = integration && shippedBy(entry, integration.repositories);
-    if (obstacle !== null || !shipped) return showDelivery(visit, obstacle ?? 'This event makes no drafts.');
+    if (obstacle !== null || !shipped)
+      return showDelivery(visit, obstacle ?? 'This event creates no drafts.');
     const { type: event } = shipped.event;
     await createTrigger(deps, { integrationId: entry.integrationId, event, contentType: 'changelog' }).catch(
       (error) => {
@@ -65,12 +66,12 @@ async function requireDelivery({ deps, organization, params }: MemberVisit) {
     entry: await findDelivery(tx, organization.id, params.deliveryId ?? ''),
     integrations: await listIntegrations(tx, organization.id),
   }));
-  if (entry === null) throw new AppError(404, 'Delivery not found. The log may have deleted it since.');
+  if (entry === null) throw new AppError(404, 'Delivery not found. The log may have deleted it.');
   const integration = integrations.find(({ id }) => id === entry.integrationId) ?? null;
   return { entry, integration, integrations };
 }
 
-type Entry = Awaited<ReturnType<typeof requireDelivery>> & { base: string; now: Date };
+type Entry = Awaited<ReturnType<typeof requireDelivery>> & Pick<MemberVisit, 'base' | 'role'> & { now: Date };
 
 /** The entry of the path with its result. */
 async function readPage(visit: MemberVisit) {
@@ -80,7 +81,7 @@ async function readPage(visit: MemberVisit) {
   const hasResult = entry.status === 'processed' && entry.payload.data !== null;
   const result = hasResult ? await readResult(visit, entry, integration) : null;
   return {
-    props: { ...found, base: visit.base, now } satisfies Entry,
+    props: { ...found, base: visit.base, role: visit.role, now } satisfies Entry,
     isWriting: result?.results.some(isPending) === true,
     section: result && <ResultSection {...{ ...result, visit, entry, integration, now }} />,
   };
@@ -134,6 +135,7 @@ async function showDelivery(visit: MemberVisit, problem?: string) {
         }
       >
         <PayloadSection entry={entry} path={path} query={url.searchParams} />
+        {entry.headers === null ? null : <Headers headers={entry.headers} />}
         <Replay {...props} />
       </Columns>
     </>,
@@ -162,7 +164,7 @@ function Reason({ entry: { status, reason, count, payload, integrationId }, inte
       ? [integrationId, payload.data.integrationId]
       : [];
   return (
-    <div class="note">
+    <div class={`note ${status}`}>
       <strong>{reasons[status]}</strong>
       {reason ? <p class="reason">{reason}</p> : null}
       {integrations
@@ -181,31 +183,59 @@ function Reason({ entry: { status, reason, count, payload, integrationId }, inte
   );
 }
 
+function Headers({ headers }: { headers: NonNullable<Delivery['headers']> }) {
+  return (
+    <section aria-labelledby="headers">
+      <h2 id="headers">Headers</h2>
+      <dl class="facts card mono">
+        {Object.entries(headers).map(([name, value]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
 /** Explains a replay, or why it is impossible. */
-function Replay({ entry, integration }: Entry) {
+function Replay({ entry, integration, base, role }: Entry) {
   const { payload, integrationId, integrationType: type } = entry;
   const obstacle = whyNotReplayable(entry, integration);
-  const command =
-    integration !== null && payload.event !== null && sampleEvents(type).includes(payload.event)
-      ? `${tidings} send ${type} ${payload.event} --integration ${integrationId}`
-      : null;
+  const { event } = payload;
+  const hasSample = integration !== null && event !== null && sampleEvents(type).includes(event);
   return (
-    <>
+    <section aria-labelledby="replay">
+      <h2 id="replay">Replay</h2>
       <p class="hint">
         {obstacle ??
           'A replay hands the event to the triggers again. Existing drafts are updated, not duplicated.'}
       </p>
-      {command === null ? null : (
+      {hasSample ? (
         <details class="more">
-          <summary>Send a sample from a terminal</summary>
+          <summary>Send a test event</summary>
           <p class="hint">
-            Tidings does not keep the raw body, so curl cannot send this delivery again. This command signs
-            and sends a sample of the same event:
+            Tidings does not keep the raw body, so nobody can send this delivery again. It can sign and send a
+            sample of the same event.
           </p>
-          <ToCopy text={command} label="Copy command" />
+          {role === 'owner' ? (
+            <Action
+              to={`${base}/integrations/${integrationId}/test`}
+              label="Send test event"
+              fields={{ event }}
+            />
+          ) : null}
+          <p class="hint">
+            {role === 'owner' ? 'Or use a terminal:' : 'Owners can do so here. In a terminal:'}
+          </p>
+          <ToCopy
+            text={`${tidings} send ${type} ${event} --integration ${integrationId}`}
+            label="Copy command"
+          />
         </details>
-      )}
-    </>
+      ) : null}
+    </section>
   );
 }
 
@@ -215,17 +245,7 @@ function whyNotReplayable({ status, payload }: Delivery, integration: Integratio
   if (status !== 'processed') {
     return `It cannot be replayed: it is ${status}, and only processed deliveries can be. The provider can redeliver it.`;
   }
-  return payload.data === null ? 'It cannot be replayed: its event makes no drafts.' : null;
-}
-
-/** An id that the script can copy. */
-function Id({ value }: { value: string }) {
-  return (
-    <span class="id">
-      <code>{value}</code>
-      <Copy text={value} />
-    </span>
-  );
+  return payload.data === null ? 'It cannot be replayed: its event creates no drafts.' : null;
 }
 
 /** The fields of an entry beside its payload. */
@@ -235,7 +255,10 @@ function Facts({ entry, integration, base, now }: Entry) {
   const link = (path: string, name: ComponentChildren) => <a href={`${base}/${path}`}>{name}</a>;
   const facts: [name: string, value: ComponentChildren][] = [
     ['Event', [payload.event ?? 'Unknown', payload.action].filter(Boolean).join(', ')],
-    ['Delivery ID', entry.referenceId === null ? 'None' : <Id value={entry.referenceId} />],
+    [
+      'Delivery ID',
+      entry.referenceId === null ? 'None' : <Id value={entry.referenceId} name="delivery ID" />,
+    ],
     [
       'Integration',
       integration === null
@@ -253,19 +276,7 @@ function Facts({ entry, integration, base, now }: Entry) {
       sameBodyAs && link(`deliveries?delivery=${encodeURIComponent(sameBodyAs)}`, <code>{sameBodyAs}</code>),
     ],
     ['Replay of', replayOf && link(`deliveries/${replayOf}`, <code>{replayOf}</code>)],
-    [
-      'Headers',
-      entry.headers && (
-        <ul class="plain flat mono">
-          {Object.entries(entry.headers).map(([name, value]) => (
-            <li>
-              <span class="dim">{name}:</span> {value}
-            </li>
-          ))}
-        </ul>
-      ),
-    ],
-    ['Log entry', <Id value={entry.id} />],
+    ['Log entry', <Id value={entry.id} name="log entry ID" />],
   ];
   return <FactList facts={facts} />;
 }

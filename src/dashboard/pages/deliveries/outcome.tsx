@@ -40,21 +40,25 @@ export function OutcomeCell(props: {
     );
   }
   const written = results.filter(({ outcome }) => outcome === 'created');
+  const failed = results.filter(({ outcome }) => outcome === 'failed').length;
   const [first] = written;
   if (first !== undefined) {
     const isPublished = written.every(({ post }) => post?.status === 'published');
-    const text = counted(written.length, isPublished ? 'post' : 'draft');
-    const isOne = written.length === 1 && first.post !== null;
+    const ready = counted(written.length, isPublished ? 'post' : 'draft');
+    const text = failed === 0 ? ready : `${ready}, ${failed} failed`;
+    const isOne = failed === 0 && written.length === 1 && first.post !== null;
     return <a href={isOne ? `${base}/posts/${first.post?.id}` : `${base}/deliveries/${id}`}>{text}</a>;
   }
   const updated = results.find(({ outcome, post }) => outcome === 'updated' && post !== null);
-  if (updated !== undefined) {
+  if (updated !== undefined && failed === 0) {
     return (
       <a href={`${base}/posts/${updated.post?.id}`} title={`Updates ${updated.post?.title}`} class="cut">
         Updates {updated.post?.title}
       </a>
     );
   }
-  const [, text = 'No draft'] = words.find(([each]) => results.some(({ outcome }) => outcome === each)) ?? [];
+  // Nothing waits for a trigger that was deleted with its integration.
+  const settled = results.filter(({ outcome, trigger }) => outcome !== 'waiting' || trigger !== null);
+  const [, text = 'No draft'] = words.find(([each]) => settled.some(({ outcome }) => outcome === each)) ?? [];
   return <a href={`${base}/deliveries/${id}`}>{text}</a>;
 }

@@ -32,7 +32,7 @@ export function PayloadSection({ entry: { id, status, payload }, path, query }: 
   const isJson = query.get('payload') === 'json';
   return (
     <section aria-labelledby="payload">
-      <div class="bar">
+      <div class="bar section-head">
         <h2 id="payload" class="flat">
           Payload
         </h2>
@@ -56,7 +56,7 @@ export function PayloadSection({ entry: { id, status, payload }, path, query }: 
         <p class="hint">
           {status === 'processed'
             ? 'This event has no data.'
-            : 'Tidings keeps the data of processed deliveries only.'}
+            : 'Tidings keeps only the data of processed deliveries.'}
         </p>
       )}
     </section>
@@ -90,7 +90,7 @@ function Tree({ data }: { data: object }) {
   return (
     <div data-payload>
       <div class="bar" data-script hidden>
-        <div class="field grow">
+        <div class="field grow search">
           <input
             type="search"
             data-payload-search

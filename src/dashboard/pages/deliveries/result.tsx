@@ -13,6 +13,7 @@ import { describeFilters } from '../../../triggers/words.ts';
 import type { MemberVisit } from '../../page.ts';
 import { LinkButton, Status, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
+import { typeNames } from '../posts/origin.ts';
 import { eventWords } from '../triggers/list.tsx';
 
 // What became of a delivery: a row for each trigger that received it, or the reason why none did.
@@ -117,7 +118,7 @@ function ResultRow({ result, ...props }: Props & { result: Result }) {
             <>
               Trigger:{' '}
               <a href={`${visit.base}/integrations/${entry.integrationId}/triggers/${trigger.id}`}>
-                {eventWords[trigger.event]}
+                {eventWords[trigger.event]}, {describeTrigger(trigger)}
               </a>
             </>
           )}
@@ -128,13 +129,21 @@ function ResultRow({ result, ...props }: Props & { result: Result }) {
   );
 }
 
+/** Tells it from others of the same event. */
+function describeTrigger({ contentType, filters }: Trigger): string {
+  const words = typeNames[contentType];
+  return Object.keys(filters).length === 0 ? words : `${words}, ${describeFilters(filters)}`;
+}
+
 function describe(result: Result, trigger: Trigger | undefined, props: Props): Description {
   const { visit, shipped, now } = props;
   const { outcome, post, error, run } = result;
+  // Among several next steps, none is the primary one.
+  const kind = props.results.length === 1 ? 'go' : undefined;
   const path = post && `${visit.base}/posts/${post.id}`;
   const link = post && path !== null && <a href={path}>{post.title}</a>;
   const open = path && post && (
-    <LinkButton to={path} label={post.status === 'published' ? 'Open post' : 'Open draft'} kind="go" />
+    <LinkButton to={path} label={post.status === 'published' ? 'Open post' : 'Open draft'} kind={kind} />
   );
   switch (outcome) {
     case 'queued':
@@ -155,10 +164,12 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
       return {
         tag: ['ignored', 'No draft'],
         text: shipped?.isEdit
-          ? 'This event edits something that arrived before the trigger. An edit alone makes no draft.'
+          ? 'This event edits something that arrived before the trigger. An edit alone creates no draft.'
           : shipped?.event.type === 'release' && trigger?.event !== 'release'
             ? 'This trigger had no open draft for the release to close.'
-            : 'This event changed no draft.',
+            : trigger?.event === 'release' && shipped?.event.type !== 'release'
+              ? 'The release has notes, so its draft does not list this event.'
+              : 'This event changed no draft.',
       };
     case 'suggested':
       return {
@@ -166,7 +177,7 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
         text: (
           <>You edited {link ?? 'the post'}, so Tidings kept your text. The new version is a suggestion.</>
         ),
-        button: path && <LinkButton to={path} label="Review suggestion" kind="go" />,
+        button: path && <LinkButton to={path} label="Review suggestion" kind={kind} />,
       };
     case 'kept':
       return {
@@ -185,9 +196,10 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
         text: 'Tidings removed the draft: nothing was left to announce.',
       };
     case 'waiting':
+      if (trigger === undefined) return describeQueued(trigger);
       return {
         tag: ['soon', 'Waiting'],
-        text: 'Collected for the next release. The release makes the draft.',
+        text: 'Collected for the next release. The draft follows with the release.',
       };
     case 'filtered':
       return {
@@ -246,7 +258,8 @@ const exclusions: Readonly<Record<Exclusion, string>> = {
 
 function describeExclusion(trigger: Trigger, event: Event) {
   const exclusion = findExclusion(trigger, event);
-  if (exclusion === null) return 'A filter that was changed since excluded this event. Replay the delivery.';
+  if (exclusion === null)
+    return 'A filter excluded this event. The filters have changed since. Replay the delivery.';
   if (exclusion === 'default') return exclusions.default;
   return (
     <>
@@ -260,7 +273,7 @@ function describeExclusion(trigger: Trigger, event: Event) {
 function NoResult({ shipped, triggers, visit, entry, integration }: Props) {
   const found = explainNoTrigger(shipped, triggers);
   if (found.reason === 'no_event' || shipped === null) {
-    return <p class="card empty">This event makes no drafts.</p>;
+    return <p class="card empty">This event creates no drafts.</p>;
   }
   const words = eventWords[shipped.event.type];
   const path = `${visit.base}/integrations/${entry.integrationId}`;

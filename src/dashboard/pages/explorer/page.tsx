@@ -1,13 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { AppError } from '../../../lib/app-error.ts';
+import { scriptAsset } from '../../../look/assets.ts';
 import { contentTypes, postStatuses } from '../../../posts/model.ts';
 import { listPostPage, parsePost } from '../../../posts/store.ts';
 import samplesScript from '../../../reference/samples/samples.client.js' with { type: 'text' };
 import { Samples } from '../../../reference/samples/tabs.tsx';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { scriptAsset } from '../../view/assets.ts';
 import { Empty, Select } from '../../view/elements.tsx';
-import { Field, Hidden } from '../../view/form.tsx';
+import { Field, FormError, Hidden } from '../../view/form.tsx';
 import { PageHead, Segments } from '../../view/layout.tsx';
 import {
   addressOf,
@@ -44,6 +44,10 @@ async function showExplorer({ deps, organization, base, url }: MemberVisit): Pro
     error = caught;
   }
   const recent = choices.operation === 'getPost' ? await recentPosts(deps, organization.id) : [];
+  const wrong = Object.entries(error?.fields ?? {}).map(([name, text]) => ({
+    id: `field-${name}`,
+    error: text,
+  }));
   return view(
     'API explorer',
     <>
@@ -73,7 +77,9 @@ async function showExplorer({ deps, organization, base, url }: MemberVisit): Pro
           </section>
           <section aria-labelledby="response">
             <h2 id="response">Response</h2>
-            {exchange === null ? (
+            {wrong.length > 0 ? (
+              <FormError error={wrong} />
+            ) : exchange === null ? (
               <Empty>
                 <p>Press “Send request”. The response appears here.</p>
               </Empty>

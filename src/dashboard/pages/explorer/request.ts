@@ -57,9 +57,9 @@ export function requireSendable({ operation, postId, etag }: Choices): void {
   const fields: Record<string, string> = {};
   if (operation === 'getPost' && postId === '') fields.postId = 'Enter the id of a post.';
   // A path segment of dots leads to another path.
-  if (/^\.{1,2}$/.test(postId)) fields.postId = 'A URL cannot hold this id. Enter another one.';
+  if (/^\.{1,2}$/.test(postId)) fields.postId = 'A URL cannot contain this id. Enter another one.';
   if (!/^[ -~]*$/.test(etag)) {
-    fields.etag = 'A header cannot hold one of these characters. Copy the ETag of a response.';
+    fields.etag = 'A header cannot contain one of these characters. Copy the ETag of a response.';
   }
   if (Object.keys(fields).length > 0) throw new AppError(400, 'The request cannot be sent.', { fields });
 }

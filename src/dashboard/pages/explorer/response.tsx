@@ -28,7 +28,7 @@ export function Response({
         <span class={`tag ${colorOf(status)}`}>
           {status} {STATUS_CODES[status]}
         </span>
-        <span class="dim" title="The time that Tidings took, without a network">
+        <span class="dim" title="Time inside Tidings, without the network">
           {durationMs.toFixed(1)} ms
         </span>
         <span class="dim">{sizeOf(bytes)}</span>

@@ -14,6 +14,7 @@ import { ChangeFailed } from '../../../integrations/problems.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { providerOf, sampleEvents } from '../../../providers/index.ts';
+import { kindsFor } from '../../../triggers/kinds/index.ts';
 import { listRuns } from '../../../triggers/queue-store.ts';
 import { listTriggers } from '../../../triggers/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
@@ -21,6 +22,7 @@ import {
   Bars,
   counted,
   Exactly,
+  Id,
   LinkButton,
   Select,
   Status,
@@ -28,7 +30,7 @@ import {
   ToCopy,
   When,
 } from '../../view/elements.tsx';
-import { Action, Form, FormError } from '../../view/form.tsx';
+import { Action, Danger, Form, FormError } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { Imports } from '../history/list.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
@@ -110,7 +112,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
                 ['Provider', provider.name],
                 ['Connected', <Exactly at={integration.createdAt} />],
                 ['Webhooks', isHistoryOnly ? 'None' : isManaged ? 'Managed with a token' : 'Set up by hand'],
-                ['ID', <code>{id}</code>],
+                ['ID', <Id value={id} name="integration ID" />],
               ]}
             />
             {isOwner ? (
@@ -314,21 +316,16 @@ function Hooks({ integration: { type, isManaged, isHistoryOnly }, places, path, 
                   isTitleHidden: true,
                   class: 'end',
                   cell: ({ id, name }) => (
-                    <details class="danger">
-                      <summary>
-                        Remove<span class="hidden"> {name}</span>
-                      </summary>
-                      <p>
-                        Disconnects {name} for good, with its webhook and its own triggers. Posts and the log
-                        stay.
-                      </p>
-                      <Action
-                        to={`${path}/remove`}
-                        label={`Remove ${name}`}
-                        kind="bad"
-                        fields={{ place: id }}
-                      />
-                    </details>
+                    <Danger
+                      label="Remove"
+                      about={name}
+                      to={`${path}/remove`}
+                      button={`Remove ${name}`}
+                      fields={{ place: id }}
+                    >
+                      Disconnects {name} for good, with its webhook and its own triggers. Posts and the log
+                      stay.
+                    </Danger>
                   ),
                 }
               : null,
@@ -379,6 +376,7 @@ function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
 }
 
 function TestEvent({ integration: { type, enabled }, path }: PageProps) {
+  const events = sampleEvents(type);
   return (
     <section aria-labelledby="test">
       <h2 id="test">Test event</h2>
@@ -392,7 +390,9 @@ function TestEvent({ integration: { type, enabled }, path }: PageProps) {
           label="Event"
           name="event"
           id="field-test-event"
-          options={sampleEvents(type).map((each) => ({ value: each, label: each }))}
+          options={events.map((each) => ({ value: each, label: each }))}
+          // One that can become a draft.
+          value={kindsFor(type).find(({ event }) => events.includes(event))?.event}
         />
       </Form>
     </section>

@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { VNode } from 'preact';
 import { cutLine } from '../../../lib/text.ts';
+import { scriptAsset } from '../../../look/assets.ts';
 import { imagesIn } from '../../../markdown/media.ts';
 import { listFailedCopies } from '../../../media/copy-store.ts';
-import { imageTypes } from '../../../media/model.ts';
+import { imageTypes, MAX_ALT } from '../../../media/model.ts';
 import imagesScript from '../../client/images.client.js' with { type: 'text' };
 import type { MemberVisit } from '../../page.ts';
-import { scriptAsset } from '../../view/assets.ts';
 import { counted } from '../../view/elements.tsx';
 
 /** How many images of a text are looked up. */
@@ -44,8 +44,8 @@ export async function copyProblems(
 }
 
 /**
- * Uploads images into the text of the field `for`: by this button, by pasting, by dropping. Without the script it is a
- * link to the page of images.
+ * Uploads images into the text of the field `for`: by this button, by pasting, by dropping. Then it asks for their
+ * descriptions. Without the script it is a link to the page of images, which asks too.
  */
 export function InsertImage({
   visit: { base, deps },
@@ -74,6 +74,23 @@ export function InsertImage({
         Or paste or drop one into the text.
       </span>
       <ul class="image-problems" role="alert" data-images-problems />
+      <ul class="image-alts" data-images-alts />
+      <template data-images-template>
+        <li class="card">
+          <img alt="" width="56" height="56" />
+          <label class="field">
+            <span>Describe the image</span>
+            <input type="text" maxlength={MAX_ALT} autocomplete="off" />
+          </label>
+          <button type="button" class="button" data-save>
+            Save description
+          </button>
+          <button type="button" class="button" title="Skip (Esc)" data-skip>
+            Skip
+          </button>
+          <p class="hint">For people who cannot see it. Press Esc to skip.</p>
+        </li>
+      </template>
       <span class="hidden" role="status" data-images-status />
     </div>
   );

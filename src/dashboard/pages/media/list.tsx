@@ -5,9 +5,9 @@ import { fileNameOf, imageTypes } from '../../../media/model.ts';
 import { addImage } from '../../../media/service.ts';
 import { listMedia, type Media, measureMedia } from '../../../media/store.ts';
 import { data, get, type MemberVisit, type Page, redirect, upload, view } from '../../page.ts';
-import { readFileForm } from '../../upload.ts';
+import { readImageForm } from '../../upload.ts';
 import { counted, Empty, Pager, ToCopy, When } from '../../view/elements.tsx';
-import { Field, FormError } from '../../view/form.tsx';
+import { Field, Form } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
 
 const PATH = '/dashboard/:organizationId/media';
@@ -18,18 +18,17 @@ export const imageListPages: readonly Page[] = [
 
   /** For the form of this page, and for the editor's script, which asks for JSON. */
   upload(PATH, 'member', async (visit) => {
-    const isScript = visit.request.headers.get('accept')?.includes('application/json') === true;
+    const isScript = asksForJson(visit);
     try {
-      const { file, alt } = await readFileForm(visit);
+      const { file, alt } = await readImageForm(visit);
       const bytes = await file.bytes();
       const { id: organizationId } = visit.organization;
       const image = await addImage(visit.deps, { organizationId, name: file.name, alt, bytes });
-      const { markdown } = usesOf(visit, image);
-      if (isScript) return data({ id: image.id, alt: image.alt, markdown });
+      if (isScript) return data({ id: image.id, alt: image.alt, ...usesOf(visit, image) });
       return redirect(`${visit.base}/media/${image.id}`, 'Image uploaded.');
     } catch (error) {
       if (!(error instanceof AppError) || !error.isRefusal) throw error;
-      if (isScript) return data({ error: sentenceOf(error) }, error.status);
+      if (isScript) return refusal(error);
       return showImages(visit, error);
     }
   }),
@@ -40,6 +39,13 @@ export function usesOf({ deps }: Pick<MemberVisit, 'deps'>, image: Media) {
   const path = `/media/${fileNameOf(image)}`;
   return { path, markdown: imageMarkdown(image.alt, deps.publicUrl() + path) };
 }
+
+export function asksForJson({ request }: Pick<MemberVisit, 'request'>): boolean {
+  return request.headers.get('accept')?.includes('application/json') === true;
+}
+
+/** For the script, which shows the sentence. */
+export const refusal = (error: AppError) => data({ error: sentenceOf(error) }, error.status);
 
 const sentences: Readonly<Record<string, string>> = {
   not_an_image: 'The file is not a PNG, JPEG, GIF, WebP or AVIF image. Choose another one.',
@@ -67,7 +73,7 @@ async function showImages(visit: MemberVisit, error?: AppError) {
         crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
         facts={
           total.images === 0
-            ? 'Images of your posts. Everybody who has the address of an image can see it.'
+            ? 'Images of your posts. Anyone with the URL of an image can see it.'
             : `${counted(total.images, 'image')}, ${megabytesOf(total.bytes)} of ${megabytesOf(deps.media.quotaBytes)}.`
         }
       />
@@ -77,7 +83,7 @@ async function showImages(visit: MemberVisit, error?: AppError) {
         <UploadForm to={`${base}/media`} problem={error === undefined ? null : sentenceOf(error)} />
       )}
       {total.images === 0 ? (
-        <Empty>
+        <Empty drawing="images">
           <p>No images yet. Upload one here, or paste one into the text of a post.</p>
         </Empty>
       ) : (
@@ -89,8 +95,8 @@ async function showImages(visit: MemberVisit, error?: AppError) {
       )}
       {pages > 1 ? (
         <Pager
-          back={page > 1 ? { to: to(Math.min(page - 1, pages)), label: '← Newer' } : null}
-          next={page < pages ? { to: to(page + 1), label: 'Older →' } : null}
+          back={page > 1 ? { to: to(Math.min(page - 1, pages)), label: 'Newer' } : null}
+          next={page < pages ? { to: to(page + 1), label: 'Older' } : null}
         >
           {`Page ${page} of ${pages}`}
         </Pager>
@@ -102,33 +108,21 @@ async function showImages(visit: MemberVisit, error?: AppError) {
 
 function UploadForm({ to, problem }: { to: string; problem: string | null }) {
   return (
-    <form method="post" action={to} encType="multipart/form-data" class="stack upload">
-      <FormError error={problem} />
-      <div class="field">
-        <label for="field-file">Image</label>
-        <input
-          id="field-file"
-          name="file"
-          type="file"
-          accept={imageTypes.join(',')}
-          required
-          aria-describedby="field-file-hint"
-        />
-        <p class="hint" id="field-file-hint">
-          PNG, JPEG, GIF, WebP or AVIF, at most 10 MB. Tidings removes the place, the camera and other
-          metadata.
-        </p>
-      </div>
+    <Form to={to} problem={problem} button="Upload image" layout="card pad stack upload" isUpload>
+      <Field
+        label="Image"
+        name="file"
+        type="file"
+        accept={imageTypes.join(',')}
+        hint="PNG, JPEG, GIF, WebP or AVIF, at most 10 MB. Tidings removes the place, the camera and other metadata."
+      />
       <Field
         label="Description"
         name="alt"
         required={false}
-        hint="For people who cannot see the image. Without one, the file name is used."
+        hint="For people who can't see the image. If empty, Tidings uses the file name."
       />
-      <button type="submit" class="button go">
-        Upload image
-      </button>
-    </form>
+    </Form>
   );
 }
 

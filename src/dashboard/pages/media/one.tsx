@@ -4,12 +4,12 @@ import { AppError } from '../../../lib/app-error.ts';
 import { fileNameOf } from '../../../media/model.ts';
 import { getImage, removeImage, describeImage as saveDescription } from '../../../media/service.ts';
 import { listPostsWith } from '../../../media/store.ts';
-import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { formState, postForm } from '../../submission.ts';
+import { data, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { formState, submit } from '../../submission.ts';
 import { counted, ToCopy, When } from '../../view/elements.tsx';
 import { Danger, Field, Form } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
-import { describeImage, usesOf } from './list.tsx';
+import { asksForJson, describeImage, refusal, usesOf } from './list.tsx';
 
 const PATH = '/dashboard/:organizationId/media/:mediaId';
 
@@ -19,17 +19,27 @@ const MAX_POSTS = 20;
 const AltForm = Type.Object({
   alt: Type.String({
     label: 'Description',
-    hint: 'For people who cannot see the image. Posts that show it already keep theirs.',
+    hint: "For people who can't see the image. Existing posts keep their description.",
   }),
 });
 
 export const imagePages: readonly Page[] = [
   get(PATH, 'member', (visit) => showImage(visit)),
-  postForm(PATH, 'member', AltForm, showImage, async (visit, { alt }) => {
-    const image = await requireImage(visit);
-    await saveDescription(visit.deps, { organizationId: visit.organization.id, id: image.id, alt });
-    return redirect(`${visit.base}/media/${image.id}`, 'Saved.');
-  }),
+  /** For the form of this page, and for the editor's script, which asks for JSON. */
+  post(PATH, 'member', (visit) =>
+    submit(
+      visit,
+      AltForm,
+      async ({ alt }) => {
+        const { id } = await requireImage(visit);
+        await saveDescription(visit.deps, { organizationId: visit.organization.id, id, alt });
+        const image = await requireImage(visit);
+        if (asksForJson(visit)) return data({ alt: image.alt, ...usesOf(visit, image) });
+        return redirect(`${visit.base}/media/${id}`, 'Saved.');
+      },
+      (error) => (asksForJson(visit) ? refusal(error) : showImage(visit, error)),
+    ),
+  ),
   post(`${PATH}/delete`, 'member', async (visit) => {
     const { id } = await requireImage(visit);
     const { name } = await removeImage(visit.deps, visit.organization.id, id);
@@ -85,10 +95,10 @@ async function showImage(visit: MemberVisit, error?: AppError) {
         <Form to={to} problem={problem} button="Save description">
           <Field {...fields.alt} required={false} />
         </Form>
-        <Danger to={`${to}/delete`} label="Delete this image" button="Delete image">
+        <Danger to={`${to}/delete`} label="Delete image" button="Delete image">
           {posts.length === 0
-            ? 'No post uses it. Other pages that show its address lose it.'
-            : `${many(posts.length)} will show a gap in its place. This cannot be undone.`}
+            ? 'No post uses it. Other pages that show it will have a gap.'
+            : `${many(posts.length)} will show a gap in its place. You can't undo this.`}
         </Danger>
       </Columns>
     </>,

@@ -12,7 +12,7 @@ import { Conflict, requirePost } from './suggestion.tsx';
 const AutosaveForm = Type.Object({
   title: Type.String({ label: 'Title', subject: 'Title' }),
   markdown: Type.String({ label: 'Text', subject: 'Markdown' }),
-  contentType: Type.Union(ContentType.anyOf, { default: 'changelog' }),
+  contentType: Type.Optional(Type.Union(ContentType.anyOf)),
   /** The `updatedAt` of the version that the text is based on. */
   seen: Type.String(),
   /** Made by the script, so that a lost response does not make a second draft. */
@@ -28,23 +28,23 @@ export const autosavePages: readonly Page[] = [
   post('/dashboard/:organizationId/posts/~/autosave', 'member', (visit) =>
     answered(visit, async () => {
       const { deps, organization, form } = visit;
-      const { title: typed, markdown, contentType, mark } = readFields(AutosaveForm, form);
+      const values = readFields(AutosaveForm, form);
+      const { title: typed, markdown, contentType = 'changelog', mark, explicit } = values;
       if (mark === '') throw new AppError(400, 'The form is incomplete. Reload the page.');
       const title = typed.trim() === '' ? UNTITLED : typed;
       const created = await createPost(deps, organization.id, { title, markdown, contentType }, mark);
       // An earlier request with this mark may have sent an older text.
-      const edit = { title, markdown, seen: created.createdAt, isAutosave: true };
-      return editPost(deps, created.id, edit);
+      const edit = { title, markdown, contentType, seen: created.createdAt };
+      return editPost(deps, created.id, { ...edit, isAutosave: !explicit });
     }),
   ),
 
   post('/dashboard/:organizationId/posts/:postId/autosave', 'member', async (visit) => {
     const { id } = (await requirePost(visit)).post;
     return answered(visit, async () => {
-      const { title, markdown, seen, explicit } = readFields(AutosaveForm, visit.form);
+      const { title, explicit, mark: _, ...rest } = readFields(AutosaveForm, visit.form);
       const isBlank = title.trim() === '' && !explicit;
-      const edit = { markdown, seen, ...(!isBlank && { title }) };
-      return editPost(visit.deps, id, { ...edit, isAutosave: !explicit });
+      return editPost(visit.deps, id, { ...rest, ...(!isBlank && { title }), isAutosave: !explicit });
     });
   }),
 ];

@@ -26,13 +26,21 @@ const MAX_PREVIEW_LENGTH = 200_000;
 
 const title = Type.String({ label: 'Title', subject: 'Title' });
 const markdown = Type.String({ label: 'Text, in Markdown', subject: 'Markdown' });
-const contentType = Type.Union(ContentType.anyOf, { label: 'Type', default: 'changelog' });
-const NewPostForm = Type.Object({ title, markdown, contentType });
-const PreviewForm = Type.Object({ markdown, contentType });
+const contentType = Type.Union(ContentType.anyOf, { label: 'Type' });
+const NewPostForm = Type.Object({
+  title,
+  markdown,
+  contentType: Type.Union(ContentType.anyOf, { label: 'Type', default: 'changelog' }),
+});
+const PreviewForm = Type.Object({
+  markdown,
+  contentType: Type.Union(ContentType.anyOf, { default: 'changelog' }),
+});
 /** `seen`: the `updatedAt` of the post when the person opened it. */
 const EditForm = Type.Object({
   title: Type.Optional(title),
   markdown: Type.Optional(markdown),
+  contentType: Type.Optional(contentType),
   status: Type.Optional(Type.Union(PostStatus.anyOf)),
   seen: Type.Optional(Type.String()),
 });
@@ -97,18 +105,13 @@ async function showNew(visit: MemberVisit, error?: AppError) {
       <PageHead
         title="New post"
         crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
-        actions={
-          <button type="submit" form="post" class="button go">
-            Save draft
-          </button>
-        }
+        actions={<EditorBar label="Save draft" kind="go" />}
       />
       <Columns
         details={
-          <div class="card details">
-            <Select {...fields.contentType} options={typeOptions} form="post" />
+          <TypeOfPost field={fields.contentType}>
             <p class="hint">The post is a draft until you publish it.</p>
-          </div>
+          </TypeOfPost>
         }
       >
         <EditorForm
@@ -133,13 +136,14 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const { post, path } = await requirePost(visit);
   const now = deps.clock.now();
   const posted = readFields(EditForm, form);
-  const text = { title: posted.title ?? post.title, markdown: posted.markdown ?? post.markdown };
+  const { title = post.title, markdown = post.markdown, contentType = post.contentType } = posted;
+  const text = { title, markdown, contentType };
   const ofText = isOfPanel(visit) ? undefined : error;
   const { fields, problem } = formState(EditForm, text, ofText);
   const isConflict = error?.code === 'post_changed';
   const suggestion = isConflict ? null : await findSuggestion(deps, post);
-  const isStored = text.markdown === post.markdown;
-  const preview = await previewOf(deps, isStored ? post : { ...text, contentType: post.contentType });
+  const isStored = markdown === post.markdown && contentType === post.contentType;
+  const preview = await previewOf(deps, isStored ? post : text);
   const source = await findSource(visit, post);
   return view(
     post.title,
@@ -147,11 +151,12 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
       <PageHead
         title="Edit post"
         crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
-        actions={<EditorBar post={post} />}
+        actions={<EditorBar label="Save" kind={post.status === 'draft' ? '' : 'go'} />}
       />
       <Columns
         details={
           <>
+            <TypeOfPost field={fields.contentType} />
             {await publishPanel(visit, { post, path }, error)}
             <Details post={post} path={path} source={source} now={now} />
           </>
@@ -169,7 +174,6 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
           conflict={isConflict ? <Conflict post={post} path={path} typed={text} /> : null}
           seen={post.updatedAt}
         >
-          <input type="hidden" name="contentType" value={post.contentType} />
           <TextFields visit={visit} fields={fields} preview={preview} />
         </EditorForm>
       </Columns>
@@ -266,7 +270,7 @@ function TextFields({
             Preview
           </h2>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
-          <div class="card preview" id="preview" tabIndex={0}>
+          <div class="card preview" id="preview" dir="auto" tabIndex={0}>
             {preview}
           </div>
         </section>
@@ -299,13 +303,26 @@ async function previewOf(
   );
 }
 
-/** The button belongs to the form below. Enter presses it, because it comes before those of the panel. */
-function EditorBar({ post: { status, contentType } }: { post: Post }) {
+/** Part of the form `post`, and saved with the text. `data-stays`: a new post that becomes a draft keeps it in its place. */
+function TypeOfPost({ field, children }: { field: FieldState; children?: ComponentChildren }) {
+  return (
+    <div class="card pad type-of-post" data-stays>
+      <Select {...field} options={typeOptions} form="post" />
+      {children}
+    </div>
+  );
+}
+
+/**
+ * The button belongs to the form below. Enter presses it, because it comes before those of the panel. The style sheet
+ * shows the other one for LinkedIn alone.
+ */
+function EditorBar({ label, kind }: { label: string; kind: '' | 'go' }) {
   return (
     <>
-      {contentType === 'linkedin_post' ? <Copy text="plain-text" label="Copy text" /> : null}
-      <button type="submit" form="post" class={status === 'draft' ? 'button' : 'button go'}>
-        Save
+      <Copy text="plain-text" label="Copy text" />
+      <button type="submit" form="post" class={`button ${kind}`.trim()}>
+        {label}
       </button>
     </>
   );

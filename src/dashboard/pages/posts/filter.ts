@@ -4,7 +4,7 @@ import { contentTypes } from '../../../posts/model.ts';
 // The filter of the list in its address.
 
 /** The query of the address. Unknown values filter nothing. */
-export function readFilter({ searchParams }: URL): ListFilter {
+export function readFilter({ searchParams }: Pick<URL, 'searchParams'>): ListFilter {
   const page = searchParams.get('page') ?? '';
   return {
     status: listedStatuses.find((each) => each === searchParams.get('status')),

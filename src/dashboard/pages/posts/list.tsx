@@ -1,9 +1,17 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
-import { tidings } from '../../../lib/build.ts';
 import { countPosts, type ListedPost, type ListFilter, listPosts } from '../../../posts/list-store.ts';
 import { get, type Page, view } from '../../page.ts';
-import { counted, Empty, FilterBar, Pager, Select, Status, Table, When } from '../../view/elements.tsx';
+import {
+  counted,
+  Empty,
+  FilterBar,
+  Pager,
+  SearchField,
+  Select,
+  Status,
+  Table,
+  When,
+} from '../../view/elements.tsx';
 import { PageHead } from '../../view/layout.tsx';
 import { addressOf, currentOf, moreOf, readFilter } from './filter.ts';
 import { describeOrigin, typeNames, typeOptions } from './origin.ts';
@@ -39,6 +47,7 @@ export const listPages: readonly Page[] = [
           }
           more={
             <>
+              <a href={`${base}/posts/~/import`}>Import posts</a>
               <a href={`${base}/media`}>Images</a>
               <a href={`${base}/posts/~/trash`}>Trash</a>
             </>
@@ -48,7 +57,7 @@ export const listPages: readonly Page[] = [
           <PostSegments base={base} numbers={numbers} current={currentOf(filter)} more={moreOf(filter)} />
         )}
         {all === 0 ? (
-          <NoPosts base={base} organizationId={organization.id} />
+          <NoPosts base={base} />
         ) : (
           <>
             <Filters base={base} filter={filter} />
@@ -64,15 +73,15 @@ export const listPages: readonly Page[] = [
 function Filters({ base, filter }: { base: string; filter: ListFilter }) {
   const { q, status, contentType, hasSuggestion } = filter;
   return (
-    <FilterBar path={addressOf(base, { status, hasSuggestion })} isFiltered={Boolean(contentType ?? q)}>
+    <FilterBar path={addressOf(base, { status, hasSuggestion })} isFiltered={contentType !== undefined}>
       {status === undefined ? null : <input type="hidden" name="status" value={status} />}
       {hasSuggestion ? <input type="hidden" name="suggestion" value="1" /> : null}
-      <div class="field grow search">
-        <label for="field-q" class="hidden">
-          Search
-        </label>
-        <input id="field-q" name="q" type="search" value={q} placeholder="Search titles and text" />
-      </div>
+      <SearchField
+        label="Search titles and text"
+        name="q"
+        value={q}
+        clearTo={addressOf(base, { status, contentType, hasSuggestion })}
+      />
       <Select
         label="Type"
         name="contentType"
@@ -164,10 +173,8 @@ function Posts({
         ]}
       />
       <Pager
-        back={
-          page > 1 ? { to: to(Math.min(page - 1, pages)), label: isByTime ? '← Earlier' : '← Newer' } : null
-        }
-        next={page < pages ? { to: to(page + 1), label: isByTime ? 'Later →' : 'Older →' } : null}
+        back={page > 1 ? { to: to(Math.min(page - 1, pages)), label: isByTime ? 'Earlier' : 'Newer' } : null}
+        next={page < pages ? { to: to(page + 1), label: isByTime ? 'Later' : 'Older' } : null}
       >
         {isCut
           ? `More than ${counted(totalItems, 'post')} match. These are the newest.`
@@ -192,7 +199,7 @@ function Title({ post: { id, title, hasSuggestion }, base }: { post: ListedPost;
   );
 }
 
-function NoPosts({ base, organizationId }: { base: string; organizationId: string }) {
+function NoPosts({ base }: { base: string }) {
   return (
     <Empty drawing="posts">
       <p>
@@ -205,11 +212,8 @@ function NoPosts({ base, organizationId }: { base: string; organizationId: strin
         </a>
       </p>
       <p>
-        Or <a href={`${base}/posts/~/new`}>write one yourself</a>, or import your changelog on the command
-        line:
-      </p>
-      <p>
-        <code>{`${tidings} post import --organization ${organizationId} CHANGELOG.md`}</code>
+        Or <a href={`${base}/posts/~/new`}>write one yourself</a>, or{' '}
+        <a href={`${base}/posts/~/import`}>import posts</a> from a changelog or another blog.
       </p>
     </Empty>
   );

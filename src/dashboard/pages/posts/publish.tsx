@@ -7,21 +7,20 @@ import type { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { formatInZone, isTimeZone, localTime, parseInZone } from '../../../lib/time-zone.ts';
 import { invalidField } from '../../../lib/validation.ts';
-import { ContentType, type OwnedPost } from '../../../posts/model.ts';
+import { scriptAsset } from '../../../look/assets.ts';
+import type { OwnedPost } from '../../../posts/model.ts';
 import { cancelSchedule, schedulePost } from '../../../posts/schedule.ts';
 import { findSchedule, type Schedule } from '../../../posts/schedule-store.ts';
-import { changeType, datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
+import { datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
 import script from '../../client/publish.client.js' with { type: 'text' };
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { type FieldState, formState, postForm } from '../../submission.ts';
-import { scriptAsset } from '../../view/assets.ts';
-import { exactly, Select, Status } from '../../view/elements.tsx';
+import { exactly, Status } from '../../view/elements.tsx';
 import { Action, Field, FormError } from '../../view/form.tsx';
-import { typeNames, typeOptions } from './origin.ts';
 import { requirePost } from './suggestion.tsx';
 import { restorePath } from './trash.tsx';
 
-// Everything about a post but its text: when it is published, its date and type, copies, and the trash.
+// Everything about a post but its text: when it is published, its date, copies, and the trash.
 
 export const publishScript = scriptAsset('publish.js', script);
 
@@ -34,7 +33,6 @@ const DateForm = Type.Object({
   createdAt: Type.String({ label: 'Date', maxLength: 40 }),
   timeZone,
 });
-const TypeForm = Type.Object({ contentType: Type.Union(ContentType.anyOf) });
 
 const POST = '/dashboard/:organizationId/posts/:postId';
 
@@ -71,12 +69,6 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
     return redirect(path, 'The post gets its date when it is published.');
   }),
 
-  postForm(`${POST}/type`, 'member', TypeForm, show, async (visit, { contentType }) => {
-    const { post, path } = await requirePost(visit);
-    await changeType(visit.deps, post.id, contentType);
-    return redirect(path, `Changed the type to ${typeNames[contentType]}. Check the preview.`);
-  }),
-
   post(`${POST}/duplicate`, 'member', async (visit) => {
     const { post } = await requirePost(visit);
     const copy = await duplicatePost(visit.deps, post.id);
@@ -101,7 +93,7 @@ function readDate({ createdAt, timeZone }: { createdAt: string; timeZone: string
 
 /** The posted form is one of the panel. */
 export function isOfPanel({ form }: Pick<MemberVisit, 'form'>): boolean {
-  return form.has('timeZone') || (form.has('contentType') && !form.has('markdown'));
+  return form.has('timeZone');
 }
 
 /** The panel beside the text of a post. Its first buttons send the form `post`, with the text. */
@@ -136,11 +128,17 @@ export async function publishPanel(
           <div class="bar">
             <StatusButton status="published" label="Publish now" kind="go" />
           </div>
-          <SchedulePost path={path} schedule={schedule} typed={form} error={ofSchedule} />
+          <SchedulePost
+            path={path}
+            schedule={schedule}
+            now={deps.clock.now()}
+            defaultZone={visit.look.zone}
+            typed={form}
+            error={ofSchedule}
+          />
         </>
       )}
       <DatePost post={post} path={path} typed={form} error={ofDate} />
-      <TypeOfPost post={post} path={path} />
       <div class="bar">
         <Action to={`${path}/duplicate`} label="Duplicate post" />
         <Action to={`${path}/delete`} label="Delete post" kind="bad" />
@@ -197,10 +195,19 @@ interface FormOf {
   error: AppError | undefined;
 }
 
-function SchedulePost({ path, schedule, typed, error }: FormOf & { schedule: Schedule | null }) {
-  const zone = schedule?.timeZone ?? 'UTC';
+/** Offers tomorrow at nine for a post without a schedule. */
+function SchedulePost({
+  path,
+  schedule,
+  now,
+  defaultZone,
+  typed,
+  error,
+}: FormOf & { schedule: Schedule | null; now: Date; defaultZone: string }) {
+  const zone = schedule?.timeZone ?? defaultZone;
   const time = schedule && new Date(schedule.publishAt);
-  const stored = { publishAt: time ? localTime(time, zone) : '', timeZone: zone };
+  const tomorrow = localTime(new Date(now.getTime() + DAY_MS), zone).slice(0, 'YYYY-MM-DD'.length);
+  const stored = { publishAt: time ? localTime(time, zone) : `${tomorrow}T09:00`, timeZone: zone };
   const { fields, problem } = formState(ScheduleForm, error ? typed : stored, error);
   return (
     <Folded label={schedule === null ? 'Schedule…' : 'Change schedule…'} isOpen={error !== undefined}>
@@ -234,20 +241,6 @@ function DatePost({ post, path, typed, error }: FormOf & { post: OwnedPost }) {
       {status === 'draft' && isDateSet ? (
         <Action to={`${path}/date/reset`} label="Use publication date" />
       ) : null}
-    </Folded>
-  );
-}
-
-function TypeOfPost({ post: { contentType }, path }: { post: OwnedPost; path: string }) {
-  return (
-    <Folded label={`Type: ${typeNames[contentType]}`}>
-      <form method="post" action={`${path}/type`} class="stack">
-        <Select id="change-type" label="Type" name="contentType" options={typeOptions} value={contentType} />
-        <p class="hint">Tidings derives the plain text again from the Markdown.</p>
-        <button type="submit" class="button">
-          Change type
-        </button>
-      </form>
     </Folded>
   );
 }

@@ -19,7 +19,7 @@ export const selectionPages: readonly Page[] = [
     async ({ deps, organization, base, form }) => {
       const { selected, action, back } = readFields(SelectionForm, form);
       if (action === undefined) throw new AppError(400, 'Choose what to do with the selected posts.');
-      const to = addressOf(base, readFilter(new URL(back.slice(0, 1_000), 'http://localhost')));
+      const to = addressOf(base, readFilter({ searchParams: new URLSearchParams(back.slice(0, 1_000)) }));
       if (selected.length === 0) return redirect(to, 'Select posts first.');
       const result = await changePosts(deps, organization.id, selected, action);
       const undo = action === 'delete' ? restorePath(base, result.changed) : undefined;

@@ -32,7 +32,7 @@ export const suggestionPages: readonly Page[] = [
     const { post, path } = await requirePost(visit);
     const suggestion = await findSuggestion(deps, post);
     const { choice, suggestedAt, seen } = readFields(ChoiceForm, form);
-    if (suggestion === null) return redirect(path, 'The new version is gone. Nothing was changed.');
+    if (suggestion === null) return redirect(path, 'The new version no longer exists. Nothing was changed.');
     if (suggestion.suggestedAt !== suggestedAt || post.updatedAt !== seen) {
       return redirect(
         path,
@@ -42,10 +42,10 @@ export const suggestionPages: readonly Page[] = [
     if (choice === undefined) throw new AppError(400, 'Choose which version to keep.');
     if (choice === 'take') {
       await takeSuggestion(deps, post.id);
-      return redirect(path, 'The post has the new version.');
+      return redirect(path, 'The post now has the new version.');
     }
     await dismissSuggestion(deps, post.id);
-    return redirect(path, 'Your version stays, and this one is not suggested again.');
+    return redirect(path, "Your version stays. Tidings won't suggest this one again.");
   }),
 ];
 

@@ -2,10 +2,11 @@
 import toolbarLibrary from '@github/markdown-toolbar-element/dist/index.js' with { type: 'text' };
 import pasteLibrary from '@github/paste-markdown/dist/bundle.js' with { type: 'text' };
 import { h } from 'preact';
+import { scriptAsset } from '../../../look/assets.ts';
 import saving from '../../client/editor.client.js' with { type: 'text' };
 import panes from '../../client/panes.client.js' with { type: 'text' };
+import preview from '../../client/preview.client.js' with { type: 'text' };
 import writing from '../../client/writing.client.js' with { type: 'text' };
-import { scriptAsset } from '../../view/assets.ts';
 
 // Buttons that write Markdown, for the script of the editor. Without it, the toolbar stays hidden.
 
@@ -17,6 +18,7 @@ export const editorScripts = [
     '@github/paste-markdown': scriptAsset('paste-markdown.js', pasteLibrary),
   }),
   scriptAsset('panes.js', panes),
+  scriptAsset('preview.js', preview),
 ];
 
 interface Tool {

@@ -147,7 +147,7 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
                     <Danger
                       to={`${path}/erase`}
                       fields={{ id }}
-                      label="Delete…"
+                      label="Delete"
                       about={title}
                       button="Delete for good"
                     >
@@ -159,8 +159,8 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
             ]}
           />
           <Pager
-            back={page > 1 ? { to: `${path}?page=${Math.min(page - 1, pages)}`, label: '← Newer' } : null}
-            next={page < pages ? { to: `${path}?page=${page + 1}`, label: 'Older →' } : null}
+            back={page > 1 ? { to: `${path}?page=${Math.min(page - 1, pages)}`, label: 'Newer' } : null}
+            next={page < pages ? { to: `${path}?page=${page + 1}`, label: 'Older' } : null}
           >
             {counted(numbers.trash, 'post')}
           </Pager>

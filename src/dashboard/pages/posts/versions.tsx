@@ -61,7 +61,7 @@ async function showVersions(visit: MemberVisit) {
       />
       {version === null ? (
         <Empty>
-          <p>No changes yet. Tidings keeps every version of this post from its first change on.</p>
+          <p>No changes yet. Tidings keeps a version for each change of this post.</p>
           <LinkButton to={path} label="Edit post" />
         </Empty>
       ) : (

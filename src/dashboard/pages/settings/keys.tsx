@@ -242,7 +242,7 @@ function Outage({ trouble, isChange }: { trouble: AppError; isChange: boolean })
       </p>
       <p>
         {isChange
-          ? 'Tidings does not know whether your change was made. Open the list in a minute, and check before you do it again.'
+          ? "Tidings doesn't know if your change was made. Open the list in a minute and check before you repeat it."
           : 'Reload this page in a minute.'}
       </p>
     </div>

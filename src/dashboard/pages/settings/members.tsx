@@ -10,11 +10,12 @@ import { type FieldState, formState, once, postForm } from '../../submission.ts'
 import { SettingsHead } from '../../view/document.tsx';
 import { counted, Status, Table, ToCopy } from '../../view/elements.tsx';
 import { Action, Choice, Danger, Form, FormError, type Problem } from '../../view/form.tsx';
+import { PageHead } from '../../view/layout.tsx';
 
 const PATH = '/dashboard/:organizationId/settings/members';
 
 const RoleForm = Type.Object({
-  role: Type.Union(Role.anyOf, { label: 'Role', problem: 'Choose what the person may do.' }),
+  role: Type.Union(Role.anyOf, { label: 'Role', problem: 'Choose what the person can do.' }),
 });
 
 const permissions: Readonly<Record<Role, string>> = {
@@ -98,8 +99,14 @@ function showLink(visit: MemberVisit, title: string, link: string, text: string)
   return view(
     title,
     <>
-      <SettingsHead title={title} visit={visit} current="settings/members" />
-      <p class="lede">{text}</p>
+      <PageHead
+        title={title}
+        crumbs={[
+          { to: `${visit.base}/settings`, label: 'Settings' },
+          { to: `${visit.base}/settings/members`, label: 'Members' },
+        ]}
+        facts={text}
+      />
       <div class="note">
         <ToCopy text={link} label="Copy link" />
       </div>

@@ -6,9 +6,9 @@ import type { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';
 import { formState } from '../../submission.ts';
-import { SettingsHead } from '../../view/document.tsx';
 import { Select, ToCopy } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
+import { PageHead } from '../../view/layout.tsx';
 
 const expiries = [
   { value: '', label: 'Never' },
@@ -58,7 +58,7 @@ export function NewKeyForm(props: {
           <Field {...fields.date} required={false} />
         </div>
         <p class="hint">
-          The key can read the posts of this organization, including drafts, and nothing else (
+          The key can only read the posts of this organization, including drafts (
           <code>{READ_PERMISSION}</code>
           ).
         </p>
@@ -75,10 +75,14 @@ export function createdKeyPage(visit: MemberVisit, created: CreatedKey): View {
   return view(
     'API keys',
     <>
-      <SettingsHead title="Copy the key now" visit={visit} current="settings/keys" />
-      <p class="lede">
-        “{name}” is created. Tidings stores a hash of it, so this page is the only one that shows the key.
-      </p>
+      <PageHead
+        title="Copy the key now"
+        crumbs={[
+          { to: `${base}/settings`, label: 'Settings' },
+          { to: `${base}/settings/keys`, label: 'API keys' },
+        ]}
+        facts={`“${name}” is created. Tidings stores a hash of it, so only this page shows the key.`}
+      />
       {warning === undefined ? null : (
         <p class="note" role="alert">
           <strong>Check this key before you use it.</strong> {describeKeyWarning(warning)}

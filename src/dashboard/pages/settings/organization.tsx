@@ -36,7 +36,7 @@ async function showSettings(visit: MemberVisit, error?: AppError) {
   return view(
     'Settings',
     <>
-      <SettingsHead title="Settings" visit={visit} current="settings" />
+      <SettingsHead title="Organization" visit={visit} current="settings" />
       <p class="lede">
         The name and the plan of this organization. The plan sets how long Tidings keeps log entries.
       </p>
@@ -68,10 +68,10 @@ function Settings(props: { visit: MemberVisit; log: LogForecast; error: AppError
         options={Plan.anyOf.map(({ const: value }) => ({
           value,
           label: retention(value),
-          hint: forecast(props.log, retentionDaysOf[value]),
+          hint: `Holds ${forecast(props.log, retentionDaysOf[value])}.`,
         }))}
       >
-        <p class="hint">A change applies to new deliveries. Tidings keeps posts until you delete them.</p>
+        <p class="hint">A change applies to new deliveries. Posts stay until you delete them.</p>
       </Choice>
     </Form>
   );

@@ -8,19 +8,18 @@ import { MAX_LAST, type Trigger, type TriggerFilters } from '../../../triggers/m
 import type { TriggerChanges } from '../../../triggers/service.ts';
 import type { FieldState, formState } from '../../submission.ts';
 import { Select } from '../../view/elements.tsx';
-import { Field, TextArea } from '../../view/form.tsx';
+import { Field, TextArea, Toggle } from '../../view/form.tsx';
 import { typeOptions } from '../posts/origin.ts';
 import { Excerpt, placeOf } from './excerpt.tsx';
 
 // The form of a new trigger and of one that is changed.
 
 /** A filter that is a list, as one line. */
-const list = (label: string, hint: string) =>
-  Type.String({
-    label,
-    subject: label,
-    hint: `${hint} Separate with commas. Quote a value that contains a comma.`,
-  });
+const list = (label: string, hint: string, more = '') =>
+  Type.String({ label, subject: label, hint: `${hint} Separate with commas.${more}` });
+/** Of names that people choose. */
+const listOfNames = (label: string, hint: string) =>
+  list(label, hint, ' Quote a name that contains a comma.');
 
 /** The error of a template names it. */
 const template = (label: string, hint: string) =>
@@ -32,10 +31,10 @@ const template = (label: string, hint: string) =>
 
 const filters = {
   branch: list('Branches', 'Such as main, release/*. Leave empty for the default branch.'),
-  label: list('Labels', 'One match is enough. Leave empty to ignore labels.'),
+  label: listOfNames('Labels', 'One match is enough. Leave empty to ignore labels.'),
   tag: list('Tags', 'Such as v2.*. Leave empty for every tag.'),
-  team: list('Teams', "A team's key, name or id. Leave empty for every team."),
-  project: list('Projects', "A project's name or id. Leave empty for every project."),
+  team: listOfNames('Teams', "A team's key, name or id. Leave empty for every team."),
+  project: listOfNames('Projects', "A project's name or id. Leave empty for every project."),
 };
 
 export const TriggerForm = Type.Object({
@@ -136,7 +135,7 @@ export function RuleFields({
         const hintOfAll = hint.replace('the default branch', 'every branch');
         return <Field {...field} hint={isOfAll ? hintOfAll : hint} required={false} />;
       })}
-      {kind.filters.includes('prereleases') ? <Check {...fields.noPrereleases} /> : null}
+      {kind.filters.includes('prereleases') ? <OnOff {...fields.noPrereleases} /> : null}
       <h2>Template</h2>
       <Select {...fields.contentType} value={type} options={typeOptions} />
       <TemplateField field={fields.titleTemplate} rows={2} placeholder={builtIn.title} error={error} />
@@ -148,7 +147,7 @@ export function RuleFields({
           {kind.isOfBranch ? ', or a release closes it' : ''}.
         </p>
       ) : (
-        <Check {...fields.publish} />
+        <OnOff {...fields.publish} />
       )}
     </>
   );
@@ -177,11 +176,6 @@ function TemplateField({
   );
 }
 
-function Check({ name, label, value }: FieldState) {
-  return (
-    <label class="check">
-      <input type="checkbox" name={name} value="yes" checked={value !== undefined} />
-      {label}
-    </label>
-  );
+function OnOff({ name, label, value }: FieldState) {
+  return <Toggle name={name} label={label} isOn={value !== undefined} />;
 }

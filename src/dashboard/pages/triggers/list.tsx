@@ -63,9 +63,18 @@ export function TriggerList({
           caption="Triggers, oldest first"
           rows={triggers}
           columns={[
-            { title: 'Events', cell: ({ id, event }) => <a href={`${path}/${id}`}>{eventWords[event]}</a> },
+            {
+              title: 'Events',
+              class: 'title',
+              cell: ({ id, event }) => <a href={`${path}/${id}`}>{eventWords[event]}</a>,
+            },
             { title: 'Posts', cell: describePosts },
-            { title: 'Filters', class: 'dim', cell: ({ filters }) => describeFilters(filters) },
+            {
+              title: 'Filters',
+              isLabeled: true,
+              class: 'dim',
+              cell: ({ filters }) => describeFilters(filters),
+            },
             { title: 'Status', cell: ({ enabled }) => <Status status={enabled ? 'active' : 'disabled'} /> },
           ]}
         />

@@ -5,6 +5,7 @@ import { integrationName } from '../../../integrations/model.ts';
 import { getIntegration } from '../../../integrations/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
+import type { Trigger } from '../../../triggers/model.ts';
 import { listRuns, retryRuns } from '../../../triggers/queue-store.ts';
 import { changeTrigger, deleteTrigger, switchTrigger } from '../../../triggers/service.ts';
 import { findTrigger } from '../../../triggers/store.ts';
@@ -33,8 +34,12 @@ export const onePages: readonly Page[] = [
           TriggerForm,
           async (values) => {
             const { trigger, path } = await requireTrigger(visit);
+            const hadFailed = await hasFailedRuns(visit, trigger);
             await changeTrigger(visit.deps, trigger.id, ruleOf(values, kinds[trigger.event]));
-            return redirect(path, 'Trigger saved. Existing drafts change with their next event.');
+            const next = hadFailed
+              ? 'Retrying its failed runs.'
+              : 'Existing drafts change with their next event.';
+            return redirect(path, `Trigger saved. ${next}`);
           },
           (error) => showTrigger(visit, error),
         ),
@@ -51,7 +56,7 @@ export const onePages: readonly Page[] = [
       await switchTrigger(visit.deps, trigger.id, name === 'enable');
       return redirect(
         path,
-        name === 'enable' ? 'Trigger enabled.' : 'Trigger disabled. It makes no posts until you enable it.',
+        name === 'enable' ? 'Trigger enabled.' : 'Trigger disabled. It creates no posts until you enable it.',
       );
     }),
   ),
@@ -71,6 +76,11 @@ export const onePages: readonly Page[] = [
 ];
 
 export type FoundTrigger = Awaited<ReturnType<typeof requireTrigger>>;
+
+async function hasFailedRuns({ deps }: MemberVisit, { id, integrationId }: Trigger): Promise<boolean> {
+  const runs = await deps.db.read((tx) => listRuns(tx, { integrationId }));
+  return runs.some(({ triggerId, error }) => triggerId === id && error !== null);
+}
 
 /** The trigger of the path. Throws `AppError` 404, also for another organization's. */
 async function requireTrigger({ deps, organization, params, base }: MemberVisit) {
@@ -150,6 +160,7 @@ function Head({
         actions={isOwner ? <Action to={`${path}/${name}`} label={label} /> : null}
       />
       <Facts
+        isRow
         facts={[
           ['Source', repository?.fullName ?? integrationName(integration)],
           ['Filters', describeFilters(trigger.filters)],
@@ -178,8 +189,8 @@ function DangerZone({ path }: FoundTrigger) {
   return (
     <section aria-labelledby="danger">
       <h2 id="danger">Danger zone</h2>
-      <Danger label="Delete" about="this trigger" to={`${path}/delete`} button="Delete trigger">
-        This trigger makes no more posts. Its posts stay, without further updates. You can't undo this.
+      <Danger label="Delete trigger" to={`${path}/delete`} button="Delete trigger">
+        This trigger creates no more posts. Its posts stay, without further updates. You can't undo this.
       </Danger>
     </section>
   );

@@ -207,8 +207,8 @@ export async function renderRehearsal(visit: MemberVisit, { trigger, path }: Fou
     <section aria-labelledby="rehearsal">
       <h2 id="rehearsal">Rehearsal</h2>
       <p class="hint">
-        See the posts that this trigger would have made from the deliveries of the last {DAYS} days. Nothing
-        is saved.
+        See the posts that this trigger would have created from the deliveries of the last {DAYS} days.
+        Nothing is saved.
       </p>
       {url.searchParams.has('rehearse') ? (
         await renderPosts(visit, (compose) => rehearseTrigger(deps, compose, trigger.id, since))
@@ -255,10 +255,13 @@ function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
   const { title, contentType, status, subject, createdAt } = post;
   const markdown = cut(post.markdown);
   return (
-    <article class="card pad trial">
+    <article class="card pad trial" dir="auto">
       <h3 class="flat">{title}</h3>
       <p class="bar dim">
-        <Status status={status} /> {typeNames[contentType]}, {subject}, <When at={createdAt} now={now} />
+        <Status status={status} />
+        <span>
+          {typeNames[contentType]}, {subject}, <When at={createdAt} now={now} />
+        </span>
       </p>
       {contentType === 'linkedin_post' ? (
         <div class="prose plain">{cut(post.content)}</div>

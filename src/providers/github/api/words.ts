@@ -20,8 +20,8 @@ const PERMISSIONS = {
 const permissionsFor = ({ token }: Subject) => PERMISSIONS[token ?? 'for reading'];
 const mayNot = ({ place, token }: Subject) =>
   token === 'for webhooks'
-    ? `The token may not administer webhooks of ${place}`
-    : `The token may not read ${place}`;
+    ? `The token can't manage the webhooks of ${place}`
+    : `The token can't read ${place}`;
 const untilTime = (time: Date) => time.toISOString().replace('.000Z', 'Z');
 const hooksPage = ({ web, place }: Subject) => `${web}/${place}/settings/hooks`;
 
@@ -36,27 +36,27 @@ export const words = {
     `GitHub failed with status ${status}. Try again later.${web === 'https://github.com' ? ' See https://www.githubstatus.com.' : ''}`,
   rateLimited: ({ token }: Subject, retryAt: Date) =>
     token === null
-      ? `GitHub takes no more requests without a token until ${untilTime(retryAt)}. Try again then, or use a token.`
-      : `GitHub takes no more requests from this token until ${untilTime(retryAt)}. Try again then.`,
-  refused: (status: number, reason: string) => `GitHub refused (status ${status}): ${reason}`,
+      ? `GitHub accepts no more requests without a token until ${untilTime(retryAt)}. Try again then, or use a token.`
+      : `GitHub accepts no more requests from this token until ${untilTime(retryAt)}. Try again then.`,
+  refused: (status: number, reason: string) => `GitHub rejected the request with status ${status}: ${reason}`,
 
   badToken: (subject: Subject) =>
-    `GitHub refused the token: it is unknown, revoked or expired. Make a new one at ${subject.web}/settings/personal-access-tokens with ${permissionsFor(subject)}.`,
+    `GitHub rejected the token: it is unknown, revoked or expired. Create a new one at ${subject.web}/settings/personal-access-tokens with ${permissionsFor(subject)}.`,
   tokenRequired: ({ service }: Subject) =>
     `The server at ${service.address} answers no requests without a token. Use a token.`,
   ssoRequired: ({ place, web }: Subject) =>
     `${place === null ? 'An organization' : `The organization ${place.split('/')[0]}`} requires single sign-on for this token. Authorize the token for it at ${web}/settings/tokens ("Configure SSO"), then try again.`,
   noPermission: (subject: Subject) =>
     subject.place === null
-      ? `The token may not list repositories. Choose its repositories at ${subject.web}/settings/personal-access-tokens.`
+      ? `The token can't list repositories. Choose its repositories at ${subject.web}/settings/personal-access-tokens.`
       : `${mayNot(subject)}: it needs ${permissionsFor(subject)}. Change it at ${subject.web}/settings/personal-access-tokens.`,
   noScope: (subject: Subject) =>
     `${mayNot(subject)}: it lacks the scope admin:repo_hook. Add it at ${subject.web}/settings/tokens.`,
   noAdmin: ({ place }: Subject) =>
-    `The owner of the token may not administer ${place}: webhooks need the role Admin there. Ask for the role, or use the token of somebody who has it.`,
+    `The token's owner does not have the role Admin in ${place}, which webhooks need. Ask for the role, or use the token of somebody who has it.`,
 
   badName: ({ place }: Subject) =>
-    `A repository is named OWNER/NAME, such as acme/rocket, not ${String(place).slice(0, 200)}`,
+    `A repository has the form OWNER/NAME, such as acme/rocket, not ${String(place).slice(0, 200)}`,
   noPlace: ({ place, token }: Subject) =>
     token === null
       ? `GitHub has no public repository ${place}. Check the name; a private repository needs a token.`
@@ -73,7 +73,7 @@ export const words = {
   hookExists: (subject: Subject) =>
     `${subject.place} has a webhook with this URL already. Delete it at ${hooksPage(subject)}, then try again.`,
   tooManyHooks: (subject: Subject, reason: string) =>
-    `GitHub refused another webhook for ${subject.place}: ${reason}. Delete one that you do not need at ${hooksPage(subject)}, then try again.`,
+    `GitHub rejected another webhook for ${subject.place}: ${reason}. Delete one that you do not need at ${hooksPage(subject)}, then try again.`,
   unreachableUrl: (reason: string) =>
-    `GitHub refused the webhook: ${reason}. Set PUBLIC_URL to an address that GitHub can reach.`,
+    `GitHub rejected the webhook: ${reason}. Set PUBLIC_URL to an address that GitHub can reach.`,
 };

@@ -6,17 +6,17 @@ export const words = {
 
   failedStatus: (status: number) => `Linear failed with status ${status}. Try again later.`,
   failed: (reason: string) => `Linear failed: ${reason}. Try again later.`,
-  noSuccess: () => 'Linear refused without a reason. Try again later.',
+  noSuccess: () => 'Linear rejected the request without a reason. Try again later.',
   rateLimited: (retryAt: Date | null) =>
     retryAt === null
-      ? 'Linear takes no more requests from this token for now. Try again in a few minutes.'
-      : `Linear takes no more requests from this token until ${retryAt.toISOString().replace('.000Z', 'Z')}. Try again then.`,
-  refused: (reason: string) => `Linear refused: ${reason}.`,
+      ? 'Linear accepts no more requests from this token for now. Try again in a few minutes.'
+      : `Linear accepts no more requests from this token until ${retryAt.toISOString().replace('.000Z', 'Z')}. Try again then.`,
+  refused: (reason: string) => `Linear rejected the request: ${reason}.`,
 
   badToken: () =>
-    'Linear refused the token: it is unknown, revoked or expired. Make a new API key at https://linear.app/settings/account/security.',
+    'Linear rejected the token: it is unknown, revoked or expired. Create a new API key at https://linear.app/settings/account/security.',
   adminsOnly: () =>
-    'The token may not administer webhooks: Linear lets only workspace admins do that (OAuth: the scope admin). Ask an admin for an API key.',
+    "The token can't manage webhooks: at Linear, only workspace admins can (OAuth: the scope admin). Ask an admin for an API key.",
   noPermission: (reason: string) =>
     `The token lacks a permission. Linear says: ${reason}. Ask a workspace admin for an API key.`,
 
@@ -28,7 +28,7 @@ export const words = {
   noHook: () => 'The webhook no longer exists at Linear.',
   hookExists: () =>
     'Linear has a webhook with this URL there already. Delete it at https://linear.app/settings/api, or take it over.',
-  tooManyHooks: (reason: string) => `Linear refused another webhook: ${reason}.`,
+  tooManyHooks: (reason: string) => `Linear rejected another webhook: ${reason}.`,
   unreachableUrl: (reason: string) =>
-    `Linear refused the webhook's URL: ${reason}. Set PUBLIC_URL to a public https URL.`,
+    `Linear rejected the webhook's URL: ${reason}. Set PUBLIC_URL to a public https URL.`,
 };

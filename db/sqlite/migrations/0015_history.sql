@@ -64,6 +64,8 @@ CREATE TABLE `release_ranges` (
 );
 --> statement-breakpoint
 CREATE INDEX `release_ranges_due` ON `release_ranges` (`due_at`) WHERE "release_ranges"."status" = 'queued';--> statement-breakpoint
+DROP INDEX `delivery_results_unsettled`;--> statement-breakpoint
+CREATE INDEX `delivery_results_unsettled` ON `delivery_results` (`trigger_id`,`scope`) WHERE "delivery_results"."outcome" in ('queued', 'failed', 'waiting');--> statement-breakpoint
 ALTER TABLE `deliveries` ADD `is_polled` integer DEFAULT false NOT NULL;--> statement-breakpoint
 ALTER TABLE `integrations` ADD `is_polled` integer DEFAULT false NOT NULL;--> statement-breakpoint
 ALTER TABLE `trigger_events` ADD `publish` integer DEFAULT false NOT NULL;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Rendered, rendered } from '../../http/respond.ts';
+import { type Rendered, rendered } from '../http/respond.ts';
 
 // Files that pages load. Their names change with their content, so browsers keep them forever.
 
@@ -27,15 +27,30 @@ export const fontAsset = (name: string, file: string) => asset(name, 'font/woff2
 
 type Imports = Readonly<Record<string, Asset>>;
 
-/** `imports`: other files by the names under which the style sheet uses them, in quotes. */
-export const styleAsset = (name: string, css: string, imports: Imports = {}) =>
-  asset(name, 'text/css; charset=utf-8', Buffer.from(resolve(css, imports)));
+export const styleAsset = (name: string, css: string) =>
+  asset(name, 'text/css; charset=utf-8', Buffer.from(shorten(css)));
+
+/** Leaves out comments and indentation, which a browser does not need. */
+export const shorten = (css: string) => css.replaceAll(/\/\*.*?\*\/|^\s+/gms, '');
+
+/** Leaves out comments and white space alone, so that the browser runs what is in the source. */
+const minifier = new Bun.Transpiler({
+  loader: 'js',
+  minifyWhitespace: true,
+  deadCodeElimination: false,
+  trimUnusedImports: false,
+});
 
 /** `imports`: other scripts by the names under which this one imports them, in quotes. */
 export const scriptAsset = (name: string, script: string, imports: Imports = {}) =>
-  asset(name, 'text/javascript; charset=utf-8', Buffer.from(resolve(script, imports)));
+  asset(
+    name,
+    'text/javascript; charset=utf-8',
+    Buffer.from(minifier.transformSync(withAssets(script, imports))),
+  );
 
-function resolve(text: string, imports: Imports): string {
+/** `imports`: other files by the names under which the text uses them, in quotes. */
+export function withAssets(text: string, imports: Imports): string {
   return Object.entries(imports).reduce(
     (resolved, [specifier, { path }]) =>
       resolved.replaceAll(`'${specifier}'`, `'${path}'`).replaceAll(`"${specifier}"`, `"${path}"`),

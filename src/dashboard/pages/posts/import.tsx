@@ -1,0 +1,344 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { type Static, Type } from '@sinclair/typebox';
+import { AppError } from '../../../lib/app-error.ts';
+import { cutLine } from '../../../lib/text.ts';
+import { parseTime } from '../../../lib/time.ts';
+import { invalidField } from '../../../lib/validation.ts';
+import { lineOf, type SourceFile } from '../../../posts/import/files.ts';
+import { formatOf, formatOfText, type ImportFormat, importFormats } from '../../../posts/import/records.ts';
+import {
+  type ImportOptions,
+  type ImportPreview,
+  type ImportResult,
+  importFile,
+  previewImport,
+} from '../../../posts/import/service.ts';
+import { ContentType, PostStatus } from '../../../posts/model.ts';
+import { type Answer, get, type MemberVisit, type Page, redirect, upload, view } from '../../page.ts';
+import { formState, submit } from '../../submission.ts';
+import { readMultipart, tooLarge, type UploadKind } from '../../upload.ts';
+import { counted, Status, Table, When } from '../../view/elements.tsx';
+import { Field, Form, Hidden, Select, TextArea } from '../../view/form.tsx';
+import { Facts, PageHead } from '../../view/layout.tsx';
+import { typeNames, typeOptions } from './origin.ts';
+
+// Imports posts from a file or a pasted text: a preview, whose form sends the text again, and then the import.
+
+const PATH = '/dashboard/:organizationId/posts/~/import';
+
+const MAX_BYTES = 2 * 1024 * 1024;
+
+const kind: UploadKind = {
+  noun: 'file',
+  maxBytes: MAX_BYTES,
+  // Browsers send each line break of a field as two bytes.
+  bodyBytes: 2 * MAX_BYTES,
+  advice: 'Split it, or import it on the command line.',
+};
+
+const MAX_NAME = 200;
+const PASTED = 'pasted text';
+
+/** How many posts the preview lists. */
+const MAX_LISTED = 10;
+
+const ImportForm = Type.Object({
+  file: Type.Optional(
+    Type.String({
+      label: 'File',
+      problem: 'Choose a file, or paste its text.',
+      hint: 'A changelog or a post in Markdown, a JSON array, or JSON Lines. At most 2 MB.',
+    }),
+  ),
+  text: Type.String({ label: 'Or paste the text' }),
+  /** The name of the file that `text` comes from. */
+  name: Type.String(),
+  status: Type.Union(PostStatus.anyOf, {
+    label: 'Status',
+    hint: 'For new posts that do not have one.',
+    problem: 'Choose a status.',
+  }),
+  contentType: Type.Union(ContentType.anyOf, {
+    label: 'Type',
+    hint: 'For new posts that do not have one.',
+    problem: 'Choose a type.',
+  }),
+  format: Type.Optional(
+    Type.Union(
+      importFormats.map((each) => Type.Literal(each)),
+      { label: 'Format' },
+    ),
+  ),
+  date: Type.String({
+    label: 'Date',
+    inputType: 'date',
+    hint: 'For posts that do not have one, such as versions of a changelog.',
+  }),
+  source: Type.String({
+    label: 'Source',
+    maxLength: MAX_NAME,
+    hint: 'Importing the same source again updates its posts. Default: the name of the file.',
+  }),
+  confirmed: Type.Boolean(),
+});
+
+const formatNames: Readonly<Record<ImportFormat, string>> = {
+  json: 'JSON array',
+  jsonl: 'JSON Lines',
+  markdown: 'One post in Markdown',
+  changelog: 'Changelog',
+};
+
+const statusOptions = [
+  { value: 'published', label: 'Published' },
+  { value: 'draft', label: 'Draft' },
+];
+
+export const importPages: readonly Page[] = [
+  get(PATH, 'member', async (visit) => showForm(visit)),
+
+  upload(PATH, 'member', async (visit) => {
+    let filled = visit;
+    try {
+      filled = { ...visit, form: await readForm(visit) };
+    } catch (error) {
+      if (!(error instanceof AppError) || !error.isRefusal) throw error;
+      return showForm(visit, error);
+    }
+    return submit(
+      filled,
+      ImportForm,
+      (values) => handle(filled, values),
+      (error) => showForm(filled, error),
+    );
+  }),
+];
+
+/** The fields of the form. A file that was chosen replaces the text. */
+async function readForm(visit: MemberVisit): Promise<URLSearchParams> {
+  const form = await readMultipart(visit, kind);
+  const fields = new URLSearchParams();
+  for (const [name, value] of form) if (typeof value === 'string') fields.append(name, value);
+  const file = form.get('file');
+  if (file instanceof File && file.size > 0) {
+    if (file.size > MAX_BYTES) throw tooLarge(kind);
+    fields.set('text', readText(await file.bytes()));
+    fields.set('name', file.name);
+  }
+  return fields;
+}
+
+function readText(bytes: Uint8Array): string {
+  const refusal = new AppError(400, 'The file is not UTF-8 text. Save it as UTF-8, then choose it again.');
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw refusal;
+  }
+  // The preview's form cannot send it.
+  if (text.includes('\0')) throw refusal;
+  return text.replaceAll(/\r\n?/g, '\n');
+}
+
+async function handle(visit: MemberVisit, values: Static<typeof ImportForm>): Promise<Answer> {
+  const { deps, base, organization, request } = visit;
+  const { text, status, contentType, confirmed } = values;
+  if (text.trim() === '') throw invalidField('file', 'is missing');
+  if (Buffer.byteLength(text) > MAX_BYTES) return showForm(visit, tooLarge(kind));
+  const date = values.date === '' ? undefined : parseTime(values.date)?.toISOString();
+  if (values.date !== '' && date === undefined)
+    throw invalidField('date', 'must be a day, such as 2026-01-31');
+  const file: SourceFile = { name: cutLine(values.name, MAX_NAME) || PASTED, text };
+  const options = {
+    organizationId: organization.id,
+    status,
+    contentType,
+    date,
+    format: values.format ?? formatOf(file) ?? formatOfText(text),
+    source: values.source.trim() || file.name,
+  };
+  if (!confirmed) {
+    const preview = await previewImport(deps, file, options);
+    return preview.problems.length > 0
+      ? showForm(visit, preview.problems[0], preview.problems)
+      : showPreview(visit, { file, options, preview });
+  }
+  // A large import pauses between its pieces.
+  deps.extendTimeout?.(request);
+  return redirect(`${base}/posts`, describeResult(await importFile(deps, file, options)));
+}
+
+function showForm(visit: MemberVisit, error?: AppError, problems: readonly AppError[] = []) {
+  const { base, form } = visit;
+  const { fields, problem } = formState(ImportForm, form, error);
+  const inText = problems.map((each) => ({ id: 'field-text', error: describeProblem(each) }));
+  const hasMore = ['format', 'date', 'source'].some((name) => form.get(name));
+  const needsMore = problems.some(({ code }) => code === 'undated_version' || code === 'no_posts');
+  return view(
+    'Import posts',
+    <>
+      <PageHead
+        title="Import posts"
+        crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
+        facts="From a changelog, another blog, or an export. You see a preview first."
+      />
+      <Form
+        to={`${base}/posts/~/import`}
+        problem={inText.length > 0 ? inText : problem}
+        button="Preview import"
+        busy="Reading…"
+        isUpload
+      >
+        <Hidden values={[['name', form.get('name') ?? '']]} />
+        <Field
+          {...fields.file}
+          type="file"
+          accept=".md,.markdown,.mdx,.json,.jsonl,.ndjson,.txt"
+          required={false}
+        />
+        <TextArea
+          {...fields.text}
+          error={
+            inText.length > 0 ? 'Correct the text here, or choose the corrected file.' : fields.text.error
+          }
+          more={{ class: 'mono', rows: 8, spellcheck: false }}
+        />
+        <div class="field-pair">
+          <Select {...fields.status} options={statusOptions} />
+          <Select {...fields.contentType} options={typeOptions} />
+        </div>
+        <details class="more" open={hasMore || needsMore || error?.fields.date !== undefined}>
+          <summary>More options</summary>
+          <div class="stack">
+            <Select
+              {...fields.format}
+              all="Detect from the name and the text"
+              options={importFormats.map((value) => ({ value, label: formatNames[value] }))}
+            />
+            <Field {...fields.date} required={false} />
+            <Field {...fields.source} required={false} />
+          </div>
+        </details>
+      </Form>
+    </>,
+    { section: 'posts', error },
+  );
+}
+
+function describeProblem(error: AppError): string {
+  if (error.code === 'no_posts') return 'There are no posts in this text. Another format may fit better.';
+  const problem = String(error.details.problem);
+  // Such as "is not valid JSON", beside "title must not be empty".
+  const separator = /^(is|must) /.test(problem) ? '' : ':';
+  const advice = error.code === 'undated_version' ? ', or choose a date below' : '';
+  return `Line ${lineOf(error)}${separator} ${problem}${advice}.`;
+}
+
+interface Previewed {
+  file: SourceFile;
+  options: ImportOptions & { format: ImportFormat };
+  preview: ImportPreview;
+}
+
+function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) {
+  const { base, form } = visit;
+  const { posts, published, reassignedIds, skipped } = preview;
+  const [created, updated, unchanged] = (['created', 'updated', 'unchanged'] as const).map(
+    (change) => posts.filter((post) => post.change === change).length,
+  ) as [number, number, number];
+  const written = created + updated;
+  const path = `${base}/posts/~/import`;
+  // The preview detected the format and the name.
+  const sent = new Map([...form, ['name', file.name], ['format', options.format]] as const);
+  return view(
+    'Preview of the import',
+    <>
+      <PageHead
+        title="Preview of the import"
+        crumbs={[
+          { to: `${base}/posts`, label: 'Posts' },
+          { to: path, label: 'Import posts' },
+        ]}
+        facts={
+          written === 0
+            ? 'All of these posts exist already, with the same text. There is nothing to import.'
+            : 'Nothing is imported yet.'
+        }
+      />
+      <Facts
+        facts={[
+          ['File', `${file.name} (${formatNames[options.format]})`],
+          ['New', counted(created, 'post')],
+          ['Updated', updated === 0 ? null : `${counted(updated, 'post')} that exist already`],
+          ['Unchanged', unchanged === 0 ? null : counted(unchanged, 'post')],
+          ['Public', published === 0 ? null : `The API will return ${counted(published, 'post')} at once.`],
+          ['Skipped', skipped.length === 0 ? null : skipped.join(', ')],
+          [
+            'New IDs',
+            reassignedIds === 0
+              ? null
+              : `${counted(reassignedIds, 'post')}, because another organization uses the ID in the file.`,
+          ],
+        ]}
+      />
+      {written === 0 ? null : (
+        <div class="bar import-confirm">
+          <Form
+            to={path}
+            problem={null}
+            button={`Import ${counted(written, 'post')}`}
+            busy="Importing…"
+            layout="inline"
+            isUpload
+          >
+            <Hidden values={[...sent, ['confirmed', 'on']]} />
+          </Form>
+          <a href={path}>Choose another file</a>
+        </div>
+      )}
+      <PreviewedPosts posts={posts} now={visit.deps.clock.now()} />
+    </>,
+    { section: 'posts' },
+  );
+}
+
+const changeNames = { created: 'New', updated: 'Updated', unchanged: 'Unchanged' } as const;
+
+function PreviewedPosts({ posts, now }: Pick<ImportPreview, 'posts'> & { now: Date }) {
+  return (
+    <>
+      <Table
+        caption="Posts of the file"
+        kind="posts"
+        rows={posts.slice(0, MAX_LISTED)}
+        columns={[
+          {
+            title: 'Title',
+            class: 'title',
+            cell: ({ title }) => (
+              <span class="ellipsis" title={title}>
+                {title}
+              </span>
+            ),
+          },
+          { title: 'Change', class: 'short', cell: ({ change }) => changeNames[change] },
+          { title: 'Status', class: 'short', cell: ({ status }) => <Status status={status} /> },
+          { title: 'Type', class: 'short dim', cell: ({ contentType }) => typeNames[contentType] },
+          { title: 'Date', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
+        ]}
+      />
+      {posts.length > MAX_LISTED ? (
+        <p class="hint">And {counted(posts.length - MAX_LISTED, 'more post')}.</p>
+      ) : null}
+    </>
+  );
+}
+
+function describeResult({ created, updated, unchanged }: ImportResult): string {
+  const parts = [
+    `Imported ${counted(created + updated, 'post')}: ${created} new, ${updated} updated.`,
+    unchanged > 0 && `${counted(unchanged, 'post')} did not change.`,
+  ];
+  return parts.filter(Boolean).join(' ');
+}

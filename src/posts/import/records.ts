@@ -1,0 +1,117 @@
+import { basename, dirname, resolve } from 'node:path';
+import { AppError } from '../../lib/app-error.ts';
+import { derivedId } from '../../lib/text.ts';
+import { toPlainText } from '../../markdown/plain-text.ts';
+import { checkRecord, type ImportedFields } from '../fields.ts';
+import { isChangelogName, parseChangelog } from './changelog.ts';
+import {
+  FRONT_MATTER,
+  importError,
+  lineOf,
+  MAX_PROBLEMS,
+  parseJson,
+  parseJsonLines,
+  parseMarkdown,
+  type SourceFile,
+} from './files.ts';
+
+// The records of a file, checked.
+
+const parsers = {
+  json: parseJson,
+  jsonl: parseJsonLines,
+  markdown: parseMarkdown,
+  changelog: parseChangelog,
+};
+export type ImportFormat = keyof typeof parsers;
+export const importFormats = Object.keys(parsers) as ImportFormat[];
+
+export interface ReadOptions {
+  organizationId: string;
+  /** `createdAt` of the newest record without one; each record below it is a millisecond older. */
+  date?: string | undefined;
+  /** Absent: follows from the file's name and beginning. */
+  format?: ImportFormat | undefined;
+  /** Part of the ids of records without an id. Absent: the file's folder and name. */
+  source?: string | undefined;
+}
+
+export interface CheckedRecord {
+  id: string;
+  /** The record's name in the file. */
+  name: string;
+  lineOf: (field: string) => number;
+  fields: ImportedFields & { content: string };
+}
+
+/** Returns the first problems as well, in the order of the file. Throws `AppError` 400 `unknown_format`. */
+export function readRecords(file: SourceFile, options: ReadOptions) {
+  const format = options.format ?? formatOf(file);
+  if (format === null) throw new AppError(400, `${file.name}: unknown format`, { code: 'unknown_format' });
+  const { records: raw, skipped, problems } = parse(file, format);
+  const source = options.source ?? sourceOf(file.name);
+  const records: CheckedRecord[] = [];
+  for (const [index, { fields, key, lineOf }] of raw.entries()) {
+    if (problems.length >= MAX_PROBLEMS) break;
+    const createdAt = fields.createdAt ?? defaultDate(format, options.date, index);
+    if (createdAt === undefined && format === 'changelog') {
+      const what = `createdAt is missing: version ${fields.title} has no date. Write it as "## [${fields.title}] - 2026-01-31"`;
+      problems.push(importError(file, lineOf('createdAt'), what, 'undated_version'));
+      continue;
+    }
+    const checked = checkRecord(createdAt === undefined ? fields : { ...fields, createdAt });
+    if ('problem' in checked) {
+      const { field, message } = checked.problem;
+      problems.push(importError(file, lineOf(field), `${field} ${message}`));
+      continue;
+    }
+    const { id, ...record } = checked.record;
+    const content = record.content ?? toPlainText(record.markdown ?? '');
+    records.push({
+      id: id ?? derivedId('post', options.organizationId, source, format, key),
+      name: id ?? key,
+      lineOf,
+      fields: { ...record, content },
+    });
+  }
+  return { records, skipped, problems: problems.toSorted((one, other) => lineOf(one) - lineOf(other)) };
+}
+
+function parse(file: SourceFile, format: ImportFormat) {
+  try {
+    const { problems = [], ...parsed } = parsers[format](file);
+    if (parsed.records.length + problems.length === 0) {
+      problems.push(importError(file, 1, `has no posts when read as ${format}`, 'no_posts'));
+    }
+    return { ...parsed, problems };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { records: [], skipped: [], problems: [error] };
+  }
+}
+
+function defaultDate(format: ImportFormat, date: string | undefined, index: number): string | undefined {
+  if (date === undefined) return undefined;
+  return new Date(Date.parse(date) - (format === 'changelog' ? index : 0)).toISOString();
+}
+
+/** The format that follows from the name; null for other names. */
+export function formatOf({ name, text }: SourceFile): ImportFormat | null {
+  if (/\.(jsonl|ndjson)$/i.test(name)) return 'jsonl';
+  if (/\.json$/i.test(name)) return 'json';
+  if (!/\.(md|markdown|mdx)$/i.test(name)) return null;
+  return isChangelogName(name) && !FRONT_MATTER.test(text) ? 'changelog' : 'markdown';
+}
+
+/** The format of a text without a name. */
+export function formatOfText(text: string): ImportFormat {
+  if (/^\s*\[\s*[{\]]/.test(text)) return 'json';
+  if (/^\s*\{/.test(text)) return 'jsonl';
+  const isChangelog = !FRONT_MATTER.test(text) && parseChangelog({ name: '', text }).records.length > 0;
+  return isChangelog ? 'changelog' : 'markdown';
+}
+
+function sourceOf(path: string): string {
+  const full = resolve(path);
+  return `${basename(dirname(full))}/${basename(full)}`;
+}
