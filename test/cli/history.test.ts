@@ -98,7 +98,7 @@ test.each([
   [['--since', 'yesterday'], 2, 'It must be an ISO 8601 time'],
   [['--provider', 'linear'], 2, 'Allowed choices are'],
   [['--content-type', 'poem'], 2, 'Allowed choices are'],
-  [['--token', 'github_pat_none'], 1, 'GitHub refused the token'],
+  [['--token', 'github_pat_none'], 1, 'GitHub rejected the token'],
 ])('%j is refused', async (words, code, message) => {
   const { exitCode, stderr } = await run(...words);
   expect(exitCode).toBe(code);

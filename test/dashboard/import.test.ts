@@ -54,13 +54,13 @@ describe('the form', () => {
 
   test.each([
     [{ repository: '' }, 'Enter a repository, such as acme/rocket.'],
-    [{ repository: 'rocket' }, 'A repository is named OWNER/NAME'],
+    [{ repository: 'rocket' }, 'A repository has the form OWNER/NAME'],
     [{ repository: 'acme/nope' }, 'GitHub has no public repository acme/nope.'],
     [
       { repository: 'https://git.example.com/acme/rocket' },
       'Must be OWNER/NAME or the URL of a repository at',
     ],
-    [{ token: 'github_pat_none' }, 'GitHub refused the token'],
+    [{ token: 'github_pat_none' }, 'GitHub rejected the token'],
     [{ token: 'a b' }, 'The token must be 1 to'],
   ] as [changes: { repository?: string; token?: string }, message: string][])(
     'shows what is wrong, and what was typed: %j',

@@ -67,10 +67,10 @@ describe('the first history of a repository', () => {
       { repository: 'acme/nothing' },
       'GitHub has no public repository acme/nothing.',
     ],
-    ['a name of another form', { repository: 'rocket' }, 'A repository is named OWNER/NAME'],
+    ['a name of another form', { repository: 'rocket' }, 'A repository has the form OWNER/NAME'],
     ['an unknown organization', { organizationId: 'org_x' }, 'org_x'],
     ['a token that is none', { token: 'a b' }, 'The token must be'],
-    ['a token that GitHub does not know', { token: 'github_pat_none' }, 'GitHub refused the token'],
+    ['a token that GitHub does not know', { token: 'github_pat_none' }, 'GitHub rejected the token'],
     ['no release', { releases: 0 }, 'releases'],
     ['too many releases', { releases: 10_001 }, 'releases'],
   ])('leaves nothing for %s', async (_, changes, message) => {
