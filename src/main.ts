@@ -275,7 +275,8 @@ async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
   if (pause === null) return;
   const integrations = await db.read((tx) => listIntegrations(tx));
   const asked = integrations.filter(
-    ({ type, isManaged }) => isManaged && providerOf(type).api?.listsDeliveries === true,
+    ({ type, isManaged, isPolled }) =>
+      isManaged && !isPolled && providerOf(type).api?.listsDeliveries === true,
   );
   if (asked.length === 0) return;
   log.warn(

@@ -63,6 +63,7 @@ const rooms = [
   'triggers',
   'receiver',
   'history',
+  'polling',
   'users',
   'operate',
   'look',

@@ -9,6 +9,8 @@ import type { Services } from '../main.ts';
 import { copyDueImages } from '../operate/jobs.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';
 import type { IntegrationType } from '../providers/index.ts';
+import { countQueuedRanges, nextRangeDueAt } from '../triggers/range-store.ts';
+import { readRanges } from '../triggers/ranges.ts';
 import { runTriggers } from '../triggers/run.ts';
 import { answering } from './command.ts';
 import { type CliContext, readToken, sinceWhen, timeOrSpan, whole } from './context.ts';
@@ -109,6 +111,7 @@ async function importReleases(
     const before = await countPosts();
     progress.show('Reading releases');
     const history = await readAll(services, started, abort.signal, progress);
+    if (!abort.signal.aborted) await readCommits(services, history, abort.signal, progress);
     if (!abort.signal.aborted) await writePosts(services, history, progress, countPosts, abort.signal);
     if (abort.signal.aborted) throw new AppError(409, 'Stopped. Run the same command to continue.');
     const posts = (await countPosts()) - before;
@@ -146,6 +149,25 @@ function show(progress: Progress, { cursor, found, releases, problem }: History)
   const phase = cursor === null || cursor.phase === 'releases' ? '' : ', reading their pull requests';
   const words = `Reading releases: ${found} found${phase}${problem === null ? '' : `. ${problem} Waiting`}`;
   progress.show(words, releases === null ? undefined : { done: found, of: releases });
+}
+
+/** Reads the commits of releases without notes, as far as the provider answers now. The server reads the rest later. */
+async function readCommits(
+  services: Services,
+  source: Pick<History, 'integrationId' | 'repositoryId'>,
+  signal: AbortSignal,
+  progress: Progress,
+): Promise<void> {
+  const { db, clock } = services;
+  for (;;) {
+    const left = await db.read((tx) => countQueuedRanges(tx, source));
+    if (left > 0) progress.show(`Reading the commits of ${count(left, 'release')}`);
+    await readRanges(services, { signal, repositoryId: source.repositoryId });
+    const dueAt = await db.read((tx) => nextRangeDueAt(tx, source));
+    const waitMs = dueAt === null ? Number.POSITIVE_INFINITY : dueAt - clock.now().getTime();
+    if (waitMs > MAX_WAIT_MS || signal.aborted) return;
+    await Bun.sleep(Math.max(waitMs, LOOK_MS));
+  }
 }
 
 /** Writes the posts with the copies of their images, so that they exist when the command ends. */

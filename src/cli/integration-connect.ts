@@ -1,9 +1,13 @@
 import type { Command } from 'commander';
 import { connectIntegration, connectWithToken, listPlaces } from '../integrations/connect.ts';
 import type { ConnectedPlace } from '../integrations/model.ts';
+import { describePollInterval, isPollable } from '../integrations/poll-interval.ts';
+import { listSharing } from '../integrations/poll-store.ts';
+import { getIntegration } from '../integrations/store.ts';
 import { describeLocalAddress } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
+import { connectPolled } from '../polling/connect.ts';
 import type { Place } from '../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -21,6 +25,7 @@ interface ConnectOptions {
   token?: string;
   manual?: true;
   list?: true;
+  poll?: true;
 }
 
 export function addConnectCommands(group: Command, context: CliContext): void {
@@ -51,6 +56,10 @@ export function addConnectCommands(group: Command, context: CliContext): void {
         ),
       );
     const line = lineOf(provider);
+    if (provider.reader !== null) {
+      command.option('--poll', 'Read events through the API. Needs no webhook and no public URL');
+      examples(command, `${line} --poll`);
+    }
     if (api === null) {
       examples(command, line);
       continue;
@@ -80,6 +89,12 @@ function requireOptions(provider: Provider, options: ConnectOptions, command: Co
   if (options.manual && options.token !== undefined) {
     command.error('error: --manual and --token cannot be combined');
   }
+  if (options.poll && (options.manual || options.list)) {
+    command.error(`error: --poll and --${options.manual ? 'manual' : 'list'} cannot be combined`);
+  }
+  if (options.poll && namesOf(options).length === 0) {
+    command.error("error: required option '--repository <owner/name...>' not specified");
+  }
   if (options.token !== undefined) return;
   if (options.list) command.error('error: --list needs --token');
   if (wantsList(provider, options)) {
@@ -101,6 +116,7 @@ async function run(
   options: ConnectOptions,
 ): Promise<Result> {
   const { id: type } = provider;
+  if (options.poll) return connectByPolling(services, provider, options);
   if (options.token === undefined) return connectByHand(services, provider, options);
   const token = await readToken(options.token);
   if (wantsList(provider, options)) {
@@ -117,6 +133,33 @@ async function run(
     // For one place the same keys as when it is connected by hand.
     json: { integrationId, repositoryId, webhookUrl, places },
     text: [describePlaces({ places }), fields({ Integration: integrationId }), next],
+  };
+}
+
+async function connectByPolling(
+  services: Services,
+  { id: type }: Provider<IntegrationType>,
+  options: ConnectOptions,
+): Promise<Result> {
+  const token = options.token === undefined ? undefined : await readToken(options.token);
+  const repositories = namesOf(options);
+  const connected = await connectPolled(services, {
+    ...{ type, organizationId: options.organization, repositories, token },
+  });
+  const { integrationId, repositoryId, places } = connected;
+  const interval = await services.db.read(async (tx) => {
+    const integration = await getIntegration(tx, integrationId);
+    return describePollInterval(integration, (await listSharing(tx, integration)).length);
+  });
+  const [first] = places;
+  return {
+    json: { integrationId, repositoryId, isPolled: true, places },
+    text: [
+      fields({ Integration: integrationId, Polled: places.map(({ place }) => place).join(', ') }),
+      `${interval} The server polls while it runs.`,
+      `Polling starts with the present. For older releases: ${tidings} history ${first?.place} --organization ${options.organization}`,
+      nextOf(type, integrationId),
+    ],
   };
 }
 
@@ -167,7 +210,8 @@ ${tidings} trigger create --integration ${integrationId} --event ${event} --cont
 /** Warns of a webhook URL that the provider cannot reach. */
 function warnOfAddress(type: IntegrationType, webhookUrl: string): string[] {
   const warning = describeLocalAddress(type, webhookUrl);
-  return warning === null ? [] : [warning];
+  if (warning === null) return [];
+  return [isPollable(type) ? `${warning} Or connect with --poll, which needs no public URL.` : warning];
 }
 
 /** The results of connecting places, or of setting their webhooks again. */

@@ -17,6 +17,7 @@ import { integrationListPages } from './pages/integrations/list.tsx';
 import { missedPages } from './pages/integrations/missed.tsx';
 import { integrationPages } from './pages/integrations/one.tsx';
 import { placePages } from './pages/integrations/places.tsx';
+import { pollingPages } from './pages/integrations/polling.tsx';
 import { tokenPages } from './pages/integrations/token.tsx';
 import { jumpPages } from './pages/jump.tsx';
 import { linkPages } from './pages/links.tsx';
@@ -63,6 +64,7 @@ export const pages: readonly Page[] = [
   ...integrationPages,
   ...changePages,
   ...tokenPages,
+  ...pollingPages,
   ...placePages,
   ...checkPages,
   ...missedPages,

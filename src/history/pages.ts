@@ -9,11 +9,13 @@ import type { PageOf, ReadDelivery } from '../providers/reader.ts';
 import { imageOwner, queueImages } from '../triggers/images.ts';
 import { kinds } from '../triggers/kinds/index.ts';
 import { listArrivals, recordArrival, recordMatch } from '../triggers/queue-store.ts';
+import { queueRange } from '../triggers/range-store.ts';
 import {
   type Cursor,
   cursorOf,
   earliest,
   findWaiting,
+  queueRangesOfRolling,
   queueRuns,
   type Reading,
   recordAll,
@@ -74,6 +76,7 @@ async function readReleases(deps: Deps, reading: Reading, history: History, curs
       await recordArrival(tx, { ...arrival, isMatch, draftOnly: !publish, publish });
     }
     const news = [...added, ...recorded.flatMap(({ event, isNews }) => (isNews ? event : []))];
+    await queueRangesOfRolling(tx, reading, news, now);
     const oldest = earliest([cursor.oldest, ...news.map(({ occurredAt }) => occurredAt)]);
     const read = { found: history.found + chosen.length, read: history.read + chosen.length };
     const pages = Number(cursor.pages) + 1;
@@ -100,7 +103,7 @@ async function readReleases(deps: Deps, reading: Reading, history: History, curs
 
 /** Pull requests make no posts of their own here. Releases that waited for them do, at the end. */
 async function readRequests(deps: Deps, reading: Reading, history: History, cursor: Cursor): Promise<void> {
-  const { reader, remote, repository, trigger } = reading;
+  const { reader, remote, integration, repository, trigger } = reading;
   const page = await requirePage(reader.listMerged(remote, { cursor: cursor.page }));
   const events = eventsOf(deps, reading, history, page.items);
   const { after } = cursor;
@@ -122,6 +125,8 @@ async function readRequests(deps: Deps, reading: Reading, history: History, curs
     const waiting = await findWaiting(tx, reading);
     for (const { type, key } of waiting?.events ?? []) {
       await recordMatch(tx, { triggerId: trigger.id, repositoryId: repository.id, type, key });
+      // All releases are known by now, so that each is compared with the one before it.
+      await queueRange(tx, { integrationId: integration.id, repositoryId: repository.id, tag: key }, now);
     }
     const times = waiting?.events.map(({ occurredAt }) => occurredAt) ?? [];
     await queueRuns(tx, deps, reading, history, earliest([oldest, ...times]));

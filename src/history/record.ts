@@ -4,10 +4,13 @@ import type { Arrival, Event } from '../events/model.ts';
 import { findEvent, listReleases, recordEvent } from '../events/store.ts';
 import type { Integration, Repository } from '../integrations/store.ts';
 import type { RemoteRepository, RepositoryReader } from '../providers/reader.ts';
-import { branchScope, fitsOne, matchesRelease } from '../triggers/kinds/branch.ts';
+import { branchScope, matchesRelease } from '../triggers/kinds/branch.ts';
 import { kinds } from '../triggers/kinds/index.ts';
+import { fitsOne } from '../triggers/kinds/patterns.ts';
 import type { Trigger } from '../triggers/model.ts';
 import { forgetArrival, listArrivals, listEnabledTriggers, queueRun } from '../triggers/queue-store.ts';
+import { queueRange } from '../triggers/range-store.ts';
+import { listTriggers } from '../triggers/store.ts';
 import type { History } from './store.ts';
 
 // The parts of a transaction that records a page of a history, or its end.
@@ -89,6 +92,25 @@ export async function findWaiting(
 const isWaiting = ({ isMatch, draftOnly, publish }: Arrived) => !isMatch && (draftOnly || publish);
 
 type Arrived = Arrival & { isMatch: boolean };
+
+/** The ranges of releases that close rolling drafts, which hold nothing older than their trigger. */
+export async function queueRangesOfRolling(
+  tx: WriteTx,
+  { integration, repository }: Reading,
+  events: readonly Event[],
+  now: Date,
+): Promise<void> {
+  const triggers = await listTriggers(tx, { integrationId: integration.id });
+  const rolling = triggers.filter(
+    ({ enabled, event }) => enabled && kinds[event].isOfBranch && kinds[event].isRolling,
+  );
+  const since = earliest(rolling.map(({ createdAt }) => createdAt));
+  if (since === null) return;
+  const source = { integrationId: integration.id, repositoryId: repository.id };
+  for (const { type, key, occurredAt } of events) {
+    if (type === 'release' && occurredAt >= since) await queueRange(tx, { ...source, tag: key }, now);
+  }
+}
 
 /** The runs of every trigger on each branch with releases, since the oldest event that was new. */
 export async function queueRuns(

@@ -20,7 +20,7 @@ import {
 import { requireToken, sealToken, setToken } from './token.ts';
 
 /** The maximum for one request: each place takes two writes, and providers limit writes by the minute. */
-const MAX_AT_ONCE = 30;
+export const MAX_AT_ONCE = 30;
 
 export interface ConnectRequest {
   type: IntegrationType;
@@ -119,7 +119,7 @@ async function findPlaces(
   return [...distinct.values()];
 }
 
-function requireCount(count: number, max: number): void {
+export function requireCount(count: number, max: number): void {
   if (count <= max) return;
   throw new IntegrationProblem({ code: 'too_many_places', max, count });
 }
@@ -238,7 +238,7 @@ async function requireNew(tx: WriteTx, type: IntegrationType, organizationId: st
   }
 }
 
-function newIntegration(deps: ManualNeeds, id: string, type: IntegrationType, organizationId: string) {
+export function newIntegration(deps: ManualNeeds, id: string, type: IntegrationType, organizationId: string) {
   const { secret, sealed } = newSecret(deps, id);
   const createdAt = deps.clock.now().toISOString();
   return { row: { id, organizationId, type, enabled: true, secret: sealed, createdAt }, secret };

@@ -7,6 +7,8 @@ import { providerOf } from '../providers/index.ts';
 import { getWithHooks, type Hook, listEnabledTriggers } from './hook-store.ts';
 import { eventsFor, urlOf } from './hooks.ts';
 import { type ComparedDelivery, compareDeliveries } from './missed.ts';
+import { describePollInterval } from './poll-interval.ts';
+import { listPolls, listSharing } from './poll-store.ts';
 import { isProblem } from './problems.ts';
 import type { Integration } from './store.ts';
 import { findApi } from './token.ts';
@@ -46,6 +48,12 @@ const meanings = {
   only_pings: ['missed', 'ok'],
   partly_compared: ['missed', 'warning'],
   not_compared: ['missed', 'warning'],
+  polled: ['polling', 'ok'],
+  poll_waits: ['polling', 'warning', 'run_server'],
+  poll_paused: ['polling', 'warning'],
+  poll_failed: ['polling', 'failed'],
+  poll_overdue: ['polling', 'failed', 'run_server'],
+  webhook_awaited: ['polling', 'warning'],
 } as const satisfies Record<FindingCode['code'], readonly [name: string, status: Status, fix?: string]>;
 
 type Meaning = (typeof meanings)[FindingCode['code']];
@@ -87,16 +95,18 @@ export async function diagnose(deps: Needs, integrationId: string) {
     const { entries } = await listLogPage(tx, organizationId, { integrationId }, { limit: LOG_ENTRIES });
     return { integration, hooks, triggers: await listEnabledTriggers(tx, integrationId), entries };
   });
-  const { integration, entries } = known;
-  const { type, enabled } = integration;
-  const api = await findApi(deps, integration);
+  const { integration, hooks, entries } = known;
+  const { type, enabled, isPolled } = integration;
+  // While it changes to a webhook or back, a polled one has webhooks too.
+  const receives = !isPolled || hooks.length > 0;
+  const api = receives ? await findApi(deps, integration) : null;
   const findings = [
     found({ code: enabled ? 'enabled' : 'disabled' }),
-    await checkReach(deps, integration),
-    ...(await checkHooks(deps, api, known)),
-    checkSecret(entries),
+    ...(await checkPolling(deps, integration)),
+    ...(receives ? [await checkReach(deps, integration), ...(await checkHooks(deps, api, known))] : []),
+    ...(isPolled ? [] : [checkSecret(entries)]),
     ...checkRepository(entries),
-    ...(await checkMissed(deps, api, integration)),
+    ...(isPolled ? [] : await checkMissed(deps, api, integration)),
   ];
   return { integrationId, type, ok: findings.every(({ status }) => status !== 'failed'), findings };
 }
@@ -151,6 +161,31 @@ export function isLocal(url: string): boolean {
   const family = isIP(host);
   if (family === 0) return /^localhost$|\.(localhost|local|internal)$/.test(host);
   return privateAddresses.check(host, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** A round that is late by more than this, in milliseconds, will not come. */
+const LATE_MS = 300_000;
+
+/** The last round of each repository. A polled integration alone has any. */
+async function checkPolling({ db, clock }: Needs, integration: Integration): Promise<Finding[]> {
+  if (!integration.isPolled) return [];
+  const { polls, sharing } = await db.read(async (tx) => ({
+    polls: await listPolls(tx, integration.id),
+    sharing: await listSharing(tx, integration),
+  }));
+  const interval = describePollInterval(integration, sharing.length);
+  return polls.flatMap(({ fullName: place, polledAt: at, problem, attempts, dueAt, cursor }) => {
+    const isLate = integration.enabled && clock.now().getTime() - dueAt > LATE_MS;
+    const since = cursor?.webhookSince ?? null;
+    return [
+      problem !== null && attempts === 0 && found({ code: 'poll_paused', problem, place }),
+      problem !== null && attempts > 0 && found({ code: 'poll_failed', problem, place }),
+      problem === null && at === null && found({ code: 'poll_waits', interval, place }),
+      problem === null && at !== null && isLate && found({ code: 'poll_overdue', at, place }),
+      problem === null && at !== null && !isLate && found({ code: 'polled', at, interval, place }),
+      since !== null && found({ code: 'webhook_awaited', since, place }),
+    ].filter((finding) => finding !== false);
+  });
 }
 
 interface Known {
@@ -220,8 +255,8 @@ function compareHook(remote: RemoteHook, hook: Hook, url: string, needed: readon
 }
 
 /** True if the sender proved to have the secret. Entries of older versions have no headers. */
-function isVerified({ headers, status }: Delivery): boolean {
-  return headers !== null || isTaken(status);
+function isVerified({ headers, status, isPolled }: Delivery): boolean {
+  return !isPolled && (headers !== null || isTaken(status));
 }
 
 /** Checks that the newest delivery was signed with the right secret. */

@@ -73,7 +73,7 @@ async function addByHand(deps: Deps, integration: Integration, name: string): Pr
 }
 
 /** Throws unless the integration lacks the repository, under any name, and has `count` places at most. */
-function requireAddable(
+export function requireAddable(
   integration: Integration,
   count: number,
   place: Pick<Place, 'id' | 'providerId'>,

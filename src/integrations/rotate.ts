@@ -79,7 +79,7 @@ export async function rotateSecret(
     const previousSecretUntil = clock.now().toISOString();
     await db.write((tx) => updateIntegration(tx, id, { previousSecretUntil }, sealed));
   }
-  return { secret, isSetAtProvider: true };
+  return { secret, isSetAtProvider: hooks.length > 0 };
 }
 
 /**

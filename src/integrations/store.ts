@@ -21,8 +21,9 @@ type NewIntegration = typeof integrations.$inferInsert;
 type NewRepository = typeof repositories.$inferInsert;
 
 /**
- * A connected provider, without its secrets. `isManaged`: Tidings manages its webhooks at the provider. `isHistoryOnly`:
- * somebody imported releases, and no webhook has delivered anything.
+ * A connected provider, without its secrets. `isManaged`: Tidings manages its webhooks at the provider. `isPolled`: Tidings
+ * reads its events; while it changes to webhooks or back, it has both. `isHistoryOnly`: somebody imported releases, and
+ * nothing tells of new ones.
  */
 export type Integration = Awaited<ReturnType<typeof select>>[number];
 
@@ -86,7 +87,17 @@ async function select(tx: ReadTx, filter: SQL | undefined) {
     );
   const rows = await tx
     .select({
-      integration: { id, organizationId, type, enabled, hasToken, isManaged, isHistoryOnly, createdAt },
+      integration: {
+        id,
+        organizationId,
+        type,
+        enabled,
+        hasToken,
+        isManaged,
+        isPolled,
+        isHistoryOnly,
+        createdAt,
+      },
       repository,
     })
     .from(integrations)

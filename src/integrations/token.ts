@@ -37,23 +37,29 @@ export function sealToken({ secrets }: Pick<Deps, 'secrets'>, integrationId: str
 
 /** The provider's API with the integration's token; null if it has none, or none that can be decrypted. */
 export async function findApi(
-  { db, secrets, openProviderApi }: ApiNeeds,
-  { id, type }: HookWork['integration'],
+  deps: ApiNeeds,
+  integration: HookWork['integration'],
 ): Promise<ProviderApi | null> {
+  const token = await findToken(deps, integration);
+  return token === null ? null : deps.openProviderApi(integration.type, token);
+}
+
+/** The integration's token; null if it has none, or none that can be decrypted. */
+export async function findToken(
+  { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
+  { id }: Pick<Integration, 'id'>,
+): Promise<string | null> {
   const sealed = (await db.read((tx) => findSealedIntegration(tx, id)))?.token ?? null;
-  const token = sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(id)));
-  return token === null ? null : openProviderApi(type, token);
+  return sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(id)));
 }
 
 /** A reader with the integration's token, or without one. */
 export async function openReaderOf(
-  { db, secrets, openReader }: Pick<Deps, 'db' | 'secrets' | 'openReader'>,
-  { id, type }: HookWork['integration'],
+  deps: Pick<Deps, 'db' | 'secrets' | 'openReader'>,
+  integration: HookWork['integration'],
   signal?: AbortSignal,
 ): Promise<RepositoryReader> {
-  const sealed = (await db.read((tx) => findSealedIntegration(tx, id)))?.token ?? null;
-  const token = sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(id)));
-  return openReader(type, token, signal);
+  return deps.openReader(integration.type, await findToken(deps, integration), signal);
 }
 
 /**

@@ -10,9 +10,12 @@ import { syncHooks } from '../integrations/sync.ts';
 import { imageAccess } from '../integrations/token.ts';
 import { type CopyOptions, copyImages } from '../media/copies.ts';
 import { sweepFiles } from '../media/service.ts';
+import { pollDue } from '../polling/poll.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { publishDuePosts } from '../posts/schedule.ts';
 import { deleteExpiredTrash } from '../posts/trash-store.ts';
+import { deleteOrphanedRanges } from '../triggers/range-store.ts';
+import { readRanges } from '../triggers/ranges.ts';
 import { createTriggerWorker, type TriggerDeps } from '../triggers/run.ts';
 import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
@@ -59,9 +62,11 @@ export function leaderJobs(deps: Deps): Job[] {
       run: (signal) => publishDuePosts(deps, { signal, runningSince }),
     },
     { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
+    { name: 'poll', every: 1_000, run: (signal) => pollDue(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
     mediaAddressJob(deps),
     { name: 'copy-images', every: 500, run: (signal) => copyDueImages(deps, signal) },
+    { name: 'read-ranges', every: 500, run: (signal) => readRanges(deps, { signal }) },
     { name: 'sweep-images', every: '17 * * * *', run: (signal) => sweepFiles(deps, signal) },
     {
       name: 'sweep',
@@ -162,6 +167,7 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
     deleteExpiredThrottles,
     deleteExpiredFormMarks,
     deleteExpiredTrash,
+    deleteOrphanedRanges,
   ];
   for (const deleteExpired of others) await drainWith(deleteExpired);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };

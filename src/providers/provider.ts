@@ -277,7 +277,7 @@ export interface Signing {
   sign(delivered: {
     event: string;
     deliveryId: string;
-    body: string;
+    body: string | Uint8Array;
     secret: string;
     now: Date;
   }): Record<string, string>;

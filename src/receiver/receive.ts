@@ -1,9 +1,11 @@
 import type { Static } from '@sinclair/typebox';
 import type { WriteTx } from '../../db/engine.ts';
 import { retentionDaysOf } from '../audit/model.ts';
-import { DUPLICATE_REASON, type WebhookReceived } from '../deliveries/model.ts';
+import { DUPLICATE_REASON, POLLED_ID, POLLED_REASON, type WebhookReceived } from '../deliveries/model.ts';
 import { claimDelivery, findAddress, insertClaimed, insertDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
+import type { Event } from '../events/model.ts';
+import { isNews } from '../events/store.ts';
 import { UploadError } from '../http/request.ts';
 import type { Repository, RepositoryIdentity } from '../integrations/model.ts';
 import { acceptedSecrets, learnRepository } from '../integrations/store.ts';
@@ -123,14 +125,12 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     const now = performance.now();
     entry.durationMs = Math.round(now - startedAt);
     const giveUpMs = Math.max((upload.endedAt ?? now) + DELIVERY_WAIT_MS - now, 0);
-    const outcome = await record(address, entry, headers, result, learned, giveUpMs);
+    const { outcome, reason } = await record(address, entry, headers, result, learned, giveUpMs);
     if (learned === null) keep(address);
     else kept.delete(address.key);
     metrics.deliveries(provider.id, outcome).value++;
     metrics.failedDeliveries.inARow = 0;
-    if (outcome === 'duplicate') {
-      return { received: true, message: `Duplicate delivery: ${DUPLICATE_REASON}` };
-    }
+    if (outcome === 'duplicate') return { received: true, message: `Duplicate delivery: ${reason}` };
     return responseTo(result, { event: headers.event, delivery: headers.deliveryId }, named);
   }
 
@@ -171,28 +171,35 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
       if (claim.state === 'duplicate') {
         const title = claim.title ?? name;
         await insertDelivery(tx, { ...entry, status: 'duplicate', title, reason: DUPLICATE_REASON }, now);
-        return 'duplicate';
+        return { outcome: 'duplicate', reason: DUPLICATE_REASON } as const;
       }
       if (repository !== null && learned !== null) await learnRepository(tx, repository.id, learned);
       if (action !== null && event !== null && known !== null)
         await handOver(tx, { integrationId, repositoryId, action, images }, entry, event, known, now);
-      const status = result.outcome === 'ignored' ? 'ignored' : 'processed';
       const logged = {
         ...entry,
-        status,
+        ...statusOf(result, event, known?.previous ?? null),
         title: result.title,
-        reason: result.outcome === 'ignored' ? result.reason : null,
         // A test delivery, which some providers send as one of their events, is found by this name.
         payload: { event: result.outcome === 'ping' ? 'ping' : name, action, data },
-      } as const;
+      };
       await insertClaimed(tx, logged, now);
-      return status;
+      return { outcome: logged.status, reason: logged.reason };
     };
     // The versions of one event keep their order. What is learned of a repository may concern all of its deliveries.
     const subject = event === null ? deliveryId : `${repositoryId ?? ''} ${event.type} ${event.key}`;
     const key = learned === null ? `delivery ${integrationId} ${subject}` : undefined;
     return deps.db.write(work, { key, giveUpMs });
   }
+}
+
+/** `previous`: the stored version of the event. */
+function statusOf(result: EventResult, event: Event | null, previous: Event | null) {
+  if (result.outcome === 'ignored') return { status: 'ignored', reason: result.reason } as const;
+  const isPolled = previous?.deliveryId.startsWith(POLLED_ID) === true;
+  return isPolled && event !== null && !isNews(event, previous)
+    ? ({ status: 'duplicate', reason: POLLED_REASON } as const)
+    : ({ status: 'processed', reason: null } as const);
 }
 
 /** The body of a delivery, read at the first call. */

@@ -1,10 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
-import { diagnose } from '../../src/integrations/doctor.ts';
-import { compareDeliveries, redeliverMissed } from '../../src/integrations/missed.ts';
-import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { getIntegration } from '../../src/integrations/store.ts';
-import { signingToken } from '../../src/providers/gitlab/signing.ts';
 import { providerApis, providerOf, samplePayload } from '../../src/providers/index.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
@@ -49,20 +44,6 @@ describe('connected with a token', () => {
   const makeTrigger = (integrationId: string, event: string) =>
     createTrigger(app.deps, { integrationId, event, contentType: 'changelog' });
 
-  test('the webhook exists, signs, and its test arrived as a ping', async () => {
-    const connected = await start();
-    expect(connected.places).toMatchObject([{ place: PLACE, hasPinged: true }]);
-    expect(project.hooks).toMatchObject([
-      { token: null, signingToken: expect.stringMatching(/^whsec_/), alertStatus: 'executable' },
-    ]);
-    expect(await logOf(app)).toMatchObject([
-      { status: 'processed', title: 'Test push: the webhook is configured', payload: { event: 'ping' } },
-    ]);
-    const { findings } = await diagnose(app.deps, connected.integrationId);
-    expect(findings.filter(({ status }) => status === 'failed')).toEqual([]);
-    expect(findings.map(({ code }) => code)).toContain('ping_arrived');
-  });
-
   test('a release, a push and a merge become drafts', async () => {
     const { integrationId } = await start();
     const { world } = gitlab;
@@ -101,28 +82,6 @@ describe('connected with a token', () => {
     ).toBe(true);
   });
 
-  test('a rotated secret signs at once, and the old one works for a day', async () => {
-    const { integrationId } = await start();
-    const [hook] = project.hooks;
-    const old = hook?.signingToken ?? '';
-    const { secret } = await rotateSecret(app.deps, integrationId);
-    expect(hook?.signingToken).toBe(signingToken(secret));
-    const send = async () =>
-      (
-        await gitlab.emit(
-          project,
-          'push_events',
-          'Push Hook',
-          pushHook(gitlab.world, project, 'b', [commitOf(2)]),
-        )
-      )[0]?.status;
-    expect(await send()).toBe('200');
-    if (hook) hook.signingToken = old;
-    expect(await send()).toBe('200');
-    app.clock.advance(DAY_MS + MINUTE_MS);
-    expect(await send()).toBe('401');
-  });
-
   test('an older GitLab sends the secret, and its deliveries arrive too', async () => {
     const connected = await start({ canSign: false });
     expect(connected.places).toMatchObject([{ hasPinged: true }]);
@@ -135,42 +94,6 @@ describe('connected with a token', () => {
       releaseHook(gitlab.world, project, releaseOf(1), 'create'),
     );
     expect(attempt?.status).toBe('401');
-  });
-
-  test('a delivery that nobody answered is found and sent again', async () => {
-    const { integrationId } = await start();
-    app.clock.advance(MINUTE_MS);
-    const [hook] = project.hooks;
-    const url = hook?.url ?? '';
-    if (hook) hook.url = 'http://127.0.0.1:1/';
-    await gitlab.emit(
-      project,
-      'releases_events',
-      'Release Hook',
-      releaseHook(gitlab.world, project, releaseOf(1), 'create'),
-    );
-    if (hook) hook.url = url;
-    const { missed } = await compareDeliveries(app.deps, integrationId);
-    expect(missed).toMatchObject([
-      { event: 'release', action: 'create', fate: 'never-arrived', place: PLACE },
-    ]);
-    expect(await redeliverMissed(app.deps, integrationId, 'all')).toMatchObject([{ problem: null }]);
-    expect((await compareDeliveries(app.deps, integrationId)).missed).toEqual([]);
-    expect((await logOf(app))[0]).toMatchObject({ title: 'Release v1.1.0 published', status: 'processed' });
-  });
-
-  test('a repository that was renamed stays connected under its new name', async () => {
-    const { integrationId } = await start();
-    project.formerPaths.push(PLACE);
-    project.path = 'acme/rocket-2';
-    await gitlab.emit(
-      project,
-      'releases_events',
-      'Release Hook',
-      releaseHook(gitlab.world, project, releaseOf(1), 'create'),
-    );
-    const { repositories } = await app.db.read((tx) => getIntegration(tx, integrationId));
-    expect(repositories).toMatchObject([{ fullName: 'acme/rocket-2', providerId: project.id }]);
   });
 });
 
@@ -221,14 +144,10 @@ describe('connected by hand', () => {
     expect(log[0]?.headers).toMatchObject({ 'x-gitlab-event': 'Release Hook' });
   });
 
-  test('a delivery that comes again is processed once', async () => {
+  test('the signature covers the id, so nobody can deliver again under another one', async () => {
     const body = bodyOf();
     const headers = signed(body);
     expect((await request(headers, body)).status).toBe(200);
-    expect(await (await request(headers, body)).json()).toMatchObject({
-      message: expect.stringMatching(/^Duplicate/),
-    });
-    // Another id would need another signature.
     const replayed = { ...headers, 'webhook-id': 'another', 'idempotency-key': 'another' };
     expect((await request(replayed, body)).status).toBe(401);
   });
@@ -261,20 +180,6 @@ describe('connected by hand', () => {
   test('a secret that was pasted with a space is explained', async () => {
     expect((await request(plain({ 'x-gitlab-token': `"${connected.secret}"` }), bodyOf())).status).toBe(401);
     expect((await logOf(app))[0]?.reason).toContain('quotation marks around it');
-  });
-
-  test('another project is refused', async () => {
-    expect((await request(plain(), bodyOf('acme/tools/other'))).status).toBe(403);
-  });
-
-  test('another event is ignored', async () => {
-    const response = await request(
-      plain({ 'x-gitlab-event': 'Pipeline Hook' }),
-      '{"object_kind":"pipeline"}',
-    );
-    expect(await response.json()).toMatchObject({
-      message: 'Ignored: Tidings does not use the event pipeline',
-    });
   });
 
   test('a name that no project has is refused, and nothing is stored', async () => {

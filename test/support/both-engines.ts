@@ -18,6 +18,7 @@ const NEUTRAL = [
   'integrations',
   'keys',
   'media',
+  'polling',
   'posts',
   'receiver',
   'triggers',

@@ -1,6 +1,7 @@
 import { readHistory } from '../../src/history/read.ts';
 import { type HistoryRequest, startHistory } from '../../src/history/service.ts';
 import { findHistory, type History } from '../../src/history/store.ts';
+import { readRanges } from '../../src/triggers/ranges.ts';
 import { postsOf, runAll } from './drafts.ts';
 import { type Happening, projectOf } from './github-api/project.ts';
 import { type ProviderApp, startProviderApp } from './provider-app.ts';
@@ -38,6 +39,7 @@ export async function importAll(app: TestApp, changes: Partial<HistoryRequest> =
 
 export async function goOn(app: TestApp, id: string): Promise<History> {
   await readHistory(app.deps, id);
+  await readRanges(app.deps);
   await runAll(app);
   const history = await app.db.read((tx) => findHistory(tx, id));
   if (history === null) throw new Error('the history is gone');

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
-import { fitsOne, matchesRelease } from '../../src/triggers/kinds/branch.ts';
+import { matchesRelease } from '../../src/triggers/kinds/branch.ts';
 import { isOneOf } from '../../src/triggers/kinds/kind.ts';
+import { fitsOne } from '../../src/triggers/kinds/patterns.ts';
 
 test.each([
   ['main', 'main', true],

@@ -139,7 +139,19 @@ export function gitlabReader(
         },
       );
       if (listed === null) throw new ProviderProblem('refused', words.noCommits(repository.fullName, range));
-      return { commits: commits.reverse().map(rangeCommitOf), isCut: listed.isCut };
+      // What the base has and the head lacks: nothing, when the head contains it.
+      const beyond =
+        base === null
+          ? []
+          : commitsOf(
+              (
+                await askOf(repository, '/repository/commits', {
+                  query: { ref_name: `${head}..${base}`, per_page: 1 },
+                })
+              )?.json,
+            );
+      const isAncestor = beyond.length === 0;
+      return { commits: commits.reverse().map(rangeCommitOf), isCut: listed.isCut, isAncestor };
     },
 
     pushOf(repository, before, commits) {

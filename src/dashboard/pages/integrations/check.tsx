@@ -48,6 +48,7 @@ const names: Readonly<Record<Finding['name'], string>> = {
   secret: 'Secret',
   repository: 'Repository',
   missed: 'Missed deliveries',
+  polling: 'Polling',
 };
 
 const marks = {

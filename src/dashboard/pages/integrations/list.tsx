@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import { isLocal } from '../../../integrations/doctor.ts';
 import { integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
@@ -14,6 +15,7 @@ import { LocalAddressNote } from './local-address.tsx';
 import { Overview, readOverview } from './one.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
 import { RepositoryForm } from './places.tsx';
+import { PollPart } from './polling-state.tsx';
 import { tokenField, tokenProblem } from './token.tsx';
 import { problemOf } from './words.ts';
 
@@ -27,7 +29,7 @@ const MAX_CARDS = 50;
 /** The failure of a form that connects a provider. */
 export type ConnectFailure = { type: IntegrationType } & (
   | { field: 'repository'; error: AppError }
-  | { field: 'token'; error: unknown }
+  | { field: 'token' | 'poll'; error: unknown }
 );
 
 /** The integrations, and forms to connect more. */
@@ -106,7 +108,7 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
 /** The ways to connect a provider: with a token, or by hand. */
 function ConnectCard({
   visit,
-  provider: { id: type, name, api, hasRepositories, words },
+  provider,
   failure,
   isMain,
 }: {
@@ -115,12 +117,16 @@ function ConnectCard({
   failure: ConnectFailure | undefined;
   isMain: boolean;
 }) {
+  const { id: type, name, api, hasRepositories, words } = provider;
   const path = `${visit.base}/integrations/${type}`;
   const error = failure?.field === 'repository' ? failure.error : null;
   const { fields, problem } = formState(RepositoryForm, error === null ? {} : visit.form, error, {
     repository: `field-repository-${type}`,
   });
   const tokenError = failure?.field === 'token' ? problemOf(failure.error, type) : null;
+  const pollError = failure?.field === 'poll' ? problemOf(failure.error, type) : null;
+  const isLocalServer = isLocal(visit.deps.publicUrl());
+  const polling = <PollPart visit={visit} provider={provider} error={pollError} />;
   const byHand = (
     <Form to={path} problem={problem} button={`Connect ${name}`} kind="" isOnce>
       {hasRepositories ? (
@@ -135,6 +141,7 @@ function ConnectCard({
       <h2 id={`connect-${type}`} class="flat">
         Connect {name}
       </h2>
+      {isLocalServer ? polling : null}
       {api === null ? (
         byHand
       ) : (
@@ -155,6 +162,7 @@ function ConnectCard({
           </details>
         </>
       )}
+      {isLocalServer ? null : polling}
     </section>
   );
 }

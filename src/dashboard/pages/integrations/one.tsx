@@ -36,6 +36,7 @@ import { Imports } from '../history/list.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
+import { PollingSection, readPolling } from './polling-state.tsx';
 import { problemOf } from './words.ts';
 
 export const PATH = '/dashboard/:organizationId/integrations/:integrationId';
@@ -77,9 +78,10 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
       overview: await readOverview(tx, integration, now),
     };
   });
-  const { id, type, enabled, isManaged, isHistoryOnly } = integration;
+  const { id, type, enabled, hasToken, isManaged, isPolled, isHistoryOnly } = integration;
   const provider = providerOf(type);
-  const pause = isManaged ? (await findPauses(deps, [integration])).get(id) : undefined;
+  const polling = isPolled ? await readPolling(deps, integration) : null;
+  const pause = isManaged && !isPolled ? (await findPauses(deps, [integration])).get(id) : undefined;
   const isOwner = role === 'owner';
   const path = `${base}/integrations/${id}`;
   const message = failure && problemOf(failure.error, type);
@@ -100,7 +102,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
         }
       />
       {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
-      {isHistoryOnly ? null : <LocalAddressNote url={deps.publicUrl()} type={type} />}
+      {isPolled || isHistoryOnly ? null : <LocalAddressNote url={deps.publicUrl()} type={type} />}
       <div class="card pad">
         <Overview {...overview} visit={visit} />
       </div>
@@ -111,7 +113,13 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
               facts={[
                 ['Provider', provider.name],
                 ['Connected', <Exactly at={integration.createdAt} />],
-                ['Webhooks', isHistoryOnly ? 'None' : isManaged ? 'Managed with a token' : 'Set up by hand'],
+                ['Events', isPolled ? 'Polled' : isHistoryOnly ? 'Not connected' : 'Delivered by webhooks'],
+                isPolled
+                  ? ['Token', hasToken ? 'Stored' : 'None']
+                  : [
+                      'Webhooks',
+                      isHistoryOnly ? 'None' : isManaged ? 'Managed with a token' : 'Set up by hand',
+                    ],
                 ['ID', <Id value={id} name="integration ID" />],
               ]}
             />
@@ -143,22 +151,25 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
         }
       >
         <Runs runs={runs} triggers={triggers} path={path} now={now} />
-        <section aria-labelledby="hooks">
-          <h2 id="hooks">Webhooks</h2>
-          <FormError error={errorOf('hooks')} />
-          {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' ? (
-            <div class="bar">
-              <Action
-                to={`${path}/remove`}
-                label={`Remove ${placeName(integration, hooks, form.get('place'))} anyway`}
-                kind="bad"
-                fields={{ place: form.get('place') ?? '', force: 'yes' }}
-              />
-              <span class="dim">Its webhook stays at {provider.name} until you delete it there.</span>
-            </div>
-          ) : null}
-          <Hooks {...props} />
-        </section>
+        {polling && <PollingSection {...props} {...polling} error={errorOf('hooks')} />}
+        {isPolled && hooks.length === 0 ? null : (
+          <section aria-labelledby="hooks">
+            <h2 id="hooks">Webhooks</h2>
+            <FormError error={polling ? undefined : errorOf('hooks')} />
+            {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' ? (
+              <div class="bar">
+                <Action
+                  to={`${path}/remove`}
+                  label={`Remove ${placeName(integration, hooks, form.get('place'))} anyway`}
+                  kind="bad"
+                  fields={{ place: form.get('place') ?? '', force: 'yes' }}
+                />
+                <span class="dim">Its webhook stays at {provider.name} until you delete it there.</span>
+              </div>
+            ) : null}
+            <Hooks {...props} />
+          </section>
+        )}
         <TriggerList integration={integration} triggers={triggers} base={base} isOwner={isOwner} />
         {provider.reader === null ? null : (
           <Imports integration={integration} histories={histories} base={base} now={now} isOwner={isOwner} />
@@ -177,14 +188,14 @@ export const readOverview = async (tx: ReadTx, integration: Integration, now: Da
 
 /** The picture of recent deliveries, and the webhook URLs. */
 export function Overview({
-  integration: { id, type, organizationId, repositories, isManaged, isHistoryOnly },
+  integration: { id, type, organizationId, repositories, isManaged, isPolled, isHistoryOnly },
   days,
   last,
   visit: { deps, base },
 }: Awaited<ReturnType<typeof readOverview>> & { visit: MemberVisit }) {
   const words = describeDays(days);
   // With a token, nobody needs to paste them. A long list is folded too.
-  const isOpen = !isManaged && !isHistoryOnly && repositories.length <= 3;
+  const isOpen = !isManaged && !isPolled && !isHistoryOnly && repositories.length <= 3;
   const urls = (repositories.length === 0 ? [undefined] : repositories).map((repository) => (
     <>
       {repositories.length > 1 ? <p class="label">Webhook URL of {repository?.fullName}</p> : null}
@@ -203,6 +214,8 @@ export function Overview({
         {last === null ? (
           isHistoryOnly ? (
             'Not connected: only past releases were imported.'
+          ) : isPolled ? (
+            'Waiting for the first event.'
           ) : (
             'Waiting for the first delivery.'
           )
@@ -267,8 +280,9 @@ export function placeName(integration: Integration, hooks: readonly Hook[], plac
 }
 
 /** The webhooks at the provider, and what an owner can do about them. */
-function Hooks({ integration: { type, isManaged, isHistoryOnly }, places, path, now, isOwner }: PageProps) {
-  const { name, api, hasRepositories, words } = providerOf(type);
+function Hooks({ integration, places, path, now, isOwner }: PageProps) {
+  const { type, isManaged, isPolled, isHistoryOnly } = integration;
+  const { name, api, reader, hasRepositories, words } = providerOf(type);
   const canRemove = isOwner && places.length > 1;
   const links = [
     { page: 'check', label: 'Check integration', isShown: true },
@@ -279,12 +293,13 @@ function Hooks({ integration: { type, isManaged, isHistoryOnly }, places, path, 
       label: isManaged ? 'Replace token' : 'Add token',
       isShown: api !== null && !isHistoryOnly,
     },
+    { page: 'polling', label: 'Use polling', isShown: reader !== null && !isPolled },
   ];
   return (
     <>
       <p class="hint">
         {isHistoryOnly
-          ? `Tidings has imported past releases. To get drafts of new ones, connect a webhook with a ${name} token, or set it up by hand with the webhook URL above and a new secret.`
+          ? `Tidings has imported past releases. To get drafts of new ones, connect a webhook with a ${name} token, or set it up by hand with the webhook URL above and a new secret.${reader === null ? '' : ` Where ${name} cannot reach Tidings, use polling.`}`
           : isManaged
             ? `Tidings manages these webhooks with a ${name} token.`
             : `These webhooks were set up by hand.${api === null ? '' : ' With a token, Tidings manages them.'}`}
