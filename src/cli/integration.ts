@@ -205,11 +205,11 @@ function describeList(listed: Awaited<ReturnType<typeof listWithPlaces>>): Text 
   }
   return table(
     ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],
-    listed.map(({ id, type, enabled, organizationId, hasToken, isPolled, names }) => [
+    listed.map(({ id, type, enabled, organizationId, isManaged, isHistoryOnly, isPolled, names }) => [
       id,
       type,
       status(enabled ? 'enabled' : 'disabled'),
-      isPolled ? 'polling' : hasToken ? 'managed' : 'by hand',
+      isPolled ? 'polling' : isManaged ? 'managed' : isHistoryOnly ? 'none' : 'by hand',
       organizationId,
       names.join(', ') || '–',
     ]),

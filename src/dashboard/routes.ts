@@ -8,6 +8,8 @@ import { accountPages } from './pages/account.tsx';
 import { deliveryLogPages } from './pages/deliveries/list.tsx';
 import { deliveryPages } from './pages/deliveries/one.tsx';
 import { explorerPages } from './pages/explorer/page.tsx';
+import { historyPages } from './pages/history/one.tsx';
+import { historyStartPages } from './pages/history/start.tsx';
 import { changePages } from './pages/integrations/changes.tsx';
 import { checkPages } from './pages/integrations/check.tsx';
 import { connectPages } from './pages/integrations/connect.tsx';
@@ -56,6 +58,8 @@ export const pages: readonly Page[] = [
   ...deliveryLogPages,
   ...deliveryPages,
   ...integrationListPages,
+  ...historyStartPages,
+  ...historyPages,
   ...connectPages,
   ...integrationPages,
   ...changePages,

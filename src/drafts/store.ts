@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, inArray, like, lt, min, or, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gte, inArray, like, lt, min, or, sql } from 'drizzle-orm';
 import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { events, integrations } from '../../db/schema/integrations.ts';
 import { posts } from '../../db/schema/posts.ts';
@@ -31,12 +31,40 @@ export async function findDraftOfRepository(
   return (await tx.select().from(drafts).where(and(isSame, isOfRepository)).get()) ?? null;
 }
 
-/** Inserts the draft, or replaces its state. */
 /** How many posts a trigger has made, deleted ones included. */
 export function countDrafts(tx: ReadTx, triggerId: string): Promise<number> {
   return tx.$count(drafts, eq(drafts.triggerId, triggerId));
 }
 
+/** The posts that a trigger has made of a repository, newest first, and how many there are. */
+export async function listPostsOfTrigger(
+  tx: ReadTx,
+  { triggerId, repositoryId }: { triggerId: string; repositoryId: string },
+  { status, limit }: { status?: Post['status']; limit: number },
+): Promise<{ posts: Pick<Post, 'id' | 'title' | 'status' | 'createdAt'>[]; totalItems: number }> {
+  const isOfRepository = and(gte(drafts.scope, `${repositoryId} `), lt(drafts.scope, `${repositoryId}!`));
+  const hasStatus = status === undefined ? undefined : eq(posts.status, status);
+  const isWanted = and(eq(drafts.triggerId, triggerId), isOfRepository, hasStatus);
+  const { id, title, createdAt } = posts;
+  const isOfDraft = eq(posts.id, drafts.postId);
+  const listed = await tx
+    .select({ id, title, status: posts.status, createdAt })
+    .from(drafts)
+    .innerJoin(posts, isOfDraft)
+    .where(isWanted)
+    .orderBy(desc(createdAt), desc(id))
+    .limit(limit)
+    .all();
+  const counted = await tx
+    .select({ totalItems: count() })
+    .from(drafts)
+    .innerJoin(posts, isOfDraft)
+    .where(isWanted)
+    .get();
+  return { posts: listed, totalItems: counted?.totalItems ?? 0 };
+}
+
+/** Inserts the draft, or replaces its state. */
 export async function saveDraft(tx: WriteTx, row: DraftRow): Promise<void> {
   const { triggerId, scope, subject, ...state } = row;
   await tx

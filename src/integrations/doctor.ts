@@ -29,6 +29,7 @@ const meanings = {
   no_connection: ['reachability', 'failed', 'start_server'],
   manual_hook: ['hook', 'warning'],
   token_missing: ['hook', 'warning', 'set_token'],
+  history_only: ['hook', 'warning', 'set_token'],
   hook_not_created: ['hook', 'failed', 'repair'],
   hook_deleted: ['hook', 'failed', 'repair'],
   hook_correct: ['hook', 'ok'],
@@ -194,7 +195,8 @@ interface Known {
 }
 
 async function checkHooks(deps: Needs, api: ProviderApi | null, known: Known): Promise<Finding[]> {
-  const { type } = known.integration;
+  const { type, isHistoryOnly } = known.integration;
+  if (isHistoryOnly) return [found({ code: 'history_only' })];
   if (api === null)
     return [found({ code: providerOf(type).api === null ? 'manual_hook' : 'token_missing', type })];
   const findings: Finding[] = [];

@@ -1,6 +1,13 @@
 import { and, asc, desc, eq, getTableColumns, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
-import { hooks, integrations, repositories } from '../../db/schema/integrations.ts';
+import {
+  deliveries,
+  events,
+  histories,
+  hooks,
+  integrations,
+  repositories,
+} from '../../db/schema/integrations.ts';
 import type { findAddress } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
@@ -14,8 +21,9 @@ type NewIntegration = typeof integrations.$inferInsert;
 type NewRepository = typeof repositories.$inferInsert;
 
 /**
- * A connected provider, without its secrets. `hasToken`: Tidings manages its webhooks at the provider, if it has any.
- * `isPolled`: Tidings reads its events; while it changes to webhooks or back, it has both.
+ * A connected provider, without its secrets. `isManaged`: Tidings manages its webhooks at the provider. `isPolled`: Tidings
+ * reads its events; while it changes to webhooks or back, it has both. `isHistoryOnly`: somebody imported releases, and
+ * nothing tells of new ones.
  */
 export type Integration = Awaited<ReturnType<typeof select>>[number];
 
@@ -67,8 +75,31 @@ async function select(tx: ReadTx, filter: SQL | undefined) {
   const { id, organizationId, type, enabled, token, isPolled, createdAt } = integrations;
   const { integrationId: _, createdAt: __, ...repository } = getTableColumns(repositories);
   const hasToken = sql<boolean>`${token} is not null`.mapWith(Boolean);
+  const hasHooks = sql`exists (select 1 from ${hooks} where ${hooks.integrationId} = ${id})`;
+  const hasHistory = sql`exists (select 1 from ${histories} where ${histories.integrationId} = ${id})`;
+  const hasEntries = sql`exists (select 1 from ${deliveries} where ${deliveries.integrationId} = ${id})`;
+  // Entries of the log expire.
+  const hasReceived = sql`exists (select 1 from ${events} where ${events.integrationId} = ${id} and substr(${events.deliveryId}, 1, 4) <> 'his_')`;
+  const isManaged = sql<boolean>`${hasHooks}`.mapWith(Boolean);
+  const isHistoryOnly =
+    sql<boolean>`(${hasHistory} and not ${hasHooks} and ${isPolled} = ${false} and not ${hasEntries} and not ${hasReceived})`.mapWith(
+      Boolean,
+    );
   const rows = await tx
-    .select({ integration: { id, organizationId, type, enabled, hasToken, isPolled, createdAt }, repository })
+    .select({
+      integration: {
+        id,
+        organizationId,
+        type,
+        enabled,
+        hasToken,
+        isManaged,
+        isPolled,
+        isHistoryOnly,
+        createdAt,
+      },
+      repository,
+    })
     .from(integrations)
     .leftJoin(repositories, eq(repositories.integrationId, id))
     .where(filter)

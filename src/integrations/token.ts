@@ -113,7 +113,7 @@ export async function setToken(deps: Deps, id: string, text: string): Promise<Co
     known.length > 0
       ? []
       : targets.map(({ place, repositoryId }) => newHook(id, place, repositoryId, startedAt));
-  const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
+  const verb = integration.isManaged ? 'replaced the provider token of' : 'set a provider token for';
   const hooks = await db.write(async (tx) => {
     await updateIntegration(tx, id, { token: sealToken(deps, id, token) });
     await insertHooks(tx, added, startedAt.toISOString());

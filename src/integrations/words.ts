@@ -64,6 +64,7 @@ const findings = {
   no_connection: '{url} cannot be reached from here: nothing answers ({systemCode})',
   manual_hook: 'The webhook was set up by hand: Tidings cannot check webhooks at {type}',
   token_missing: 'The webhook was set up by hand: without a token, Tidings cannot check it at {type}',
+  history_only: 'No webhook exists: only past releases were imported',
   hook_not_created: 'The webhook does not exist yet',
   hook_deleted: 'Somebody deleted the webhook {hookId} at the provider',
   hook_correct: 'The webhook {hookId} is active and delivers {events}',

@@ -44,8 +44,7 @@ export function processJobs(
   return [
     // Each process collects the uses that it saw.
     { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
-    // Each run is taken by one process.
-    // Each history is read by one process.
+    // One process reads a history at a time, and another takes a run of a trigger.
     { name: 'read-histories', every: 1_000, run: (signal) => readDueHistories(deps, signal) },
     { name: 'run-triggers', every: 250, run: createTriggerWorker(deps, compose) },
     { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
@@ -53,7 +52,7 @@ export function processJobs(
 }
 
 /** The jobs of the leader. The leader makes the scheduled backups too. */
-export function leaderJobs(deps: Deps, { plainHosts }: { plainHosts?: ReadonlySet<string> } = {}): Job[] {
+export function leaderJobs(deps: Deps): Job[] {
   const { clock, log } = deps;
   const runningSince = clock.now();
   return [
@@ -66,15 +65,7 @@ export function leaderJobs(deps: Deps, { plainHosts }: { plainHosts?: ReadonlySe
     { name: 'poll', every: 1_000, run: (signal) => pollDue(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
     mediaAddressJob(deps),
-    {
-      name: 'copy-images',
-      every: 500,
-      run: (signal) => {
-        const accessOf: CopyOptions['accessOf'] = ({ integrationId, url }) =>
-          imageAccess(deps, integrationId, url);
-        return copyImages(deps, { accessOf, ...(plainHosts && { plainHosts }) }, signal);
-      },
-    },
+    { name: 'copy-images', every: 500, run: (signal) => copyDueImages(deps, signal) },
     { name: 'read-ranges', every: 500, run: (signal) => readRanges(deps, { signal }) },
     { name: 'sweep-images', every: '17 * * * *', run: (signal) => sweepFiles(deps, signal) },
     {
@@ -86,6 +77,13 @@ export function leaderJobs(deps: Deps, { plainHosts }: { plainHosts?: ReadonlySe
       },
     },
   ];
+}
+
+/** With the token of an integration for images at its provider. Returns how many it tried. */
+export function copyDueImages(deps: Deps, signal?: AbortSignal): Promise<number> {
+  const { plainHosts } = deps;
+  const accessOf: CopyOptions['accessOf'] = ({ integrationId, url }) => imageAccess(deps, integrationId, url);
+  return copyImages(deps, { accessOf, ...(plainHosts && { plainHosts }) }, signal);
 }
 
 export type RunningJobs = ReturnType<typeof startJobs>;

@@ -13,6 +13,7 @@ const NEUTRAL = [
   'deliveries',
   'drafts',
   'events',
+  'history',
   'http',
   'integrations',
   'keys',

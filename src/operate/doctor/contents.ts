@@ -129,7 +129,7 @@ export const contentChecks = {
   providers: inDatabase(async ({ db, secrets, clock, fetch, isOffline, config }) => {
     const { publicUrl: set, port, providerApis: addresses } = config;
     const kept = (await db.read((tx) => listIntegrations(tx))).filter(
-      ({ hasToken, isPolled, enabled }) => hasToken && !isPolled && enabled,
+      ({ isManaged, isPolled, enabled }) => isManaged && !isPolled && enabled,
     );
     if (kept.length === 0 || isOffline || secrets === null) return null;
     if (addresses === null) return unchecked(PROVIDER_SETTINGS);

@@ -7,6 +7,7 @@ import {
   MAX_COUNTED_PER_DAY,
 } from '../../../deliveries/count-store.ts';
 import { deliveryStatuses } from '../../../deliveries/model.ts';
+import { listHistories } from '../../../history/store.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
 import { type Hook, type Integration, integrationName, webhookUrl } from '../../../integrations/model.ts';
 import { ChangeFailed } from '../../../integrations/problems.ts';
@@ -31,6 +32,7 @@ import {
 } from '../../view/elements.tsx';
 import { Action, Danger, Form, FormError } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
+import { Imports } from '../history/list.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
@@ -63,22 +65,23 @@ export interface Failure {
 export async function showIntegration(visit: MemberVisit, failure?: Failure): Promise<View> {
   const { deps, base, form, role } = visit;
   const now = deps.clock.now();
-  const { integration, hooks, triggers, runs, overview } = await deps.db.read(async (tx) => {
+  const { integration, hooks, triggers, runs, histories, overview } = await deps.db.read(async (tx) => {
     const integration = await getIntegration(tx, visit);
     const owner = { integrationId: integration.id };
     return {
       integration,
       // Only a token makes hooks.
-      hooks: integration.hasToken ? await listHooks(tx, integration.id) : [],
+      hooks: integration.isManaged ? await listHooks(tx, integration.id) : [],
       triggers: await listTriggers(tx, owner),
       runs: await listRuns(tx, owner),
+      histories: await listHistories(tx, visit.organization.id, { ...owner, limit: 5 }),
       overview: await readOverview(tx, integration, now),
     };
   });
-  const { id, type, enabled, hasToken, isPolled } = integration;
+  const { id, type, enabled, hasToken, isManaged, isPolled, isHistoryOnly } = integration;
   const provider = providerOf(type);
   const polling = isPolled ? await readPolling(deps, integration) : null;
-  const pause = hasToken ? (await findPauses(deps, [integration])).get(id) : undefined;
+  const pause = isManaged && !isPolled ? (await findPauses(deps, [integration])).get(id) : undefined;
   const isOwner = role === 'owner';
   const path = `${base}/integrations/${id}`;
   const message = failure && problemOf(failure.error, type);
@@ -99,7 +102,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
         }
       />
       {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
-      {isPolled ? null : <LocalAddressNote url={deps.publicUrl()} type={type} />}
+      {isPolled || isHistoryOnly ? null : <LocalAddressNote url={deps.publicUrl()} type={type} />}
       <div class="card pad">
         <Overview {...overview} visit={visit} />
       </div>
@@ -110,10 +113,13 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
               facts={[
                 ['Provider', provider.name],
                 ['Connected', <Exactly at={integration.createdAt} />],
-                ['Events', isPolled ? 'Polled' : 'Delivered by webhooks'],
+                ['Events', isPolled ? 'Polled' : isHistoryOnly ? 'Not connected' : 'Delivered by webhooks'],
                 isPolled
                   ? ['Token', hasToken ? 'Stored' : 'None']
-                  : ['Webhooks', hasToken ? 'Managed with a token' : 'Set up by hand'],
+                  : [
+                      'Webhooks',
+                      isHistoryOnly ? 'None' : isManaged ? 'Managed with a token' : 'Set up by hand',
+                    ],
                 ['ID', <Id value={id} name="integration ID" />],
               ]}
             />
@@ -165,6 +171,9 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
           </section>
         )}
         <TriggerList integration={integration} triggers={triggers} base={base} isOwner={isOwner} />
+        {provider.reader === null ? null : (
+          <Imports integration={integration} histories={histories} base={base} now={now} isOwner={isOwner} />
+        )}
       </Columns>
     </>,
     { section: 'integrations', ...(failure && { status: 400 }) },
@@ -179,14 +188,14 @@ export const readOverview = async (tx: ReadTx, integration: Integration, now: Da
 
 /** The picture of recent deliveries, and the webhook URLs. */
 export function Overview({
-  integration: { id, type, organizationId, repositories, hasToken, isPolled },
+  integration: { id, type, organizationId, repositories, isManaged, isPolled, isHistoryOnly },
   days,
   last,
   visit: { deps, base },
 }: Awaited<ReturnType<typeof readOverview>> & { visit: MemberVisit }) {
   const words = describeDays(days);
   // With a token, nobody needs to paste them. A long list is folded too.
-  const isOpen = !hasToken && !isPolled && repositories.length <= 3;
+  const isOpen = !isManaged && !isPolled && !isHistoryOnly && repositories.length <= 3;
   const urls = (repositories.length === 0 ? [undefined] : repositories).map((repository) => (
     <>
       {repositories.length > 1 ? <p class="label">Webhook URL of {repository?.fullName}</p> : null}
@@ -203,7 +212,9 @@ export function Overview({
       <p class="hint">
         {words}.{' '}
         {last === null ? (
-          isPolled ? (
+          isHistoryOnly ? (
+            'Not connected: only past releases were imported.'
+          ) : isPolled ? (
             'Waiting for the first event.'
           ) : (
             'Waiting for the first delivery.'
@@ -255,10 +266,10 @@ interface PageProps {
 
 /** The repositories or teams. `hook`: null when a person set the webhook up. */
 function placesOf(
-  { hasToken, repositories }: Integration,
+  { isManaged, repositories }: Integration,
   hooks: readonly Hook[],
 ): { id: string; name: string; hook: Hook | null }[] {
-  return hasToken
+  return isManaged
     ? hooks.map((hook) => ({ id: hook.placeId, name: hook.placeName, hook }))
     : repositories.map(({ id, fullName }) => ({ id, name: fullName, hook: null }));
 }
@@ -269,22 +280,29 @@ export function placeName(integration: Integration, hooks: readonly Hook[], plac
 }
 
 /** The webhooks at the provider, and what an owner can do about them. */
-function Hooks({ integration: { type, hasToken, isPolled }, places, path, now, isOwner }: PageProps) {
+function Hooks({ integration, places, path, now, isOwner }: PageProps) {
+  const { type, isManaged, isPolled, isHistoryOnly } = integration;
   const { name, api, reader, hasRepositories, words } = providerOf(type);
   const canRemove = isOwner && places.length > 1;
   const links = [
     { page: 'check', label: 'Check integration', isShown: true },
-    { page: 'add', label: `Add ${words.place.one}`, isShown: hasToken || hasRepositories },
-    { page: 'missed', label: 'Missed deliveries', isShown: hasToken && api?.listsDeliveries },
-    { page: 'token', label: hasToken ? 'Replace token' : 'Add token', isShown: api !== null },
+    { page: 'add', label: `Add ${words.place.one}`, isShown: isManaged || hasRepositories },
+    { page: 'missed', label: 'Missed deliveries', isShown: isManaged && api?.listsDeliveries },
+    {
+      page: 'token',
+      label: isManaged ? 'Replace token' : 'Add token',
+      isShown: api !== null && !isHistoryOnly,
+    },
     { page: 'polling', label: 'Use polling', isShown: reader !== null && !isPolled },
   ];
   return (
     <>
       <p class="hint">
-        {hasToken
-          ? `Tidings manages these webhooks with a ${name} token.`
-          : `These webhooks were set up by hand.${api === null ? '' : ' With a token, Tidings manages them.'}`}
+        {isHistoryOnly
+          ? `Tidings has imported past releases. To get drafts of new ones, connect a webhook with a ${name} token, or set it up by hand with the webhook URL above and a new secret.${reader === null ? '' : ` Where ${name} cannot reach Tidings, use polling.`}`
+          : isManaged
+            ? `Tidings manages these webhooks with a ${name} token.`
+            : `These webhooks were set up by hand.${api === null ? '' : ' With a token, Tidings manages them.'}`}
       </p>
       {places.length === 0 ? null : (
         <Table
@@ -292,12 +310,20 @@ function Hooks({ integration: { type, hasToken, isPolled }, places, path, now, i
           rows={places}
           columns={[
             { title: 'Where', cell: ({ name }) => name },
-            { title: 'Webhook', cell: ({ hook }) => <HookState hook={hook} now={now} /> },
+            {
+              title: 'Webhook',
+              cell: ({ hook }) =>
+                isHistoryOnly ? <span class="dim">None yet</span> : <HookState hook={hook} now={now} />,
+            },
             {
               title: 'Delivers',
               class: 'dim mono',
               cell: ({ hook }) =>
-                hook === null ? `As set at ${name}` : hook.events.join(', ') || 'Nothing yet',
+                isHistoryOnly
+                  ? '–'
+                  : hook === null
+                    ? `As set at ${name}`
+                    : hook.events.join(', ') || 'Nothing yet',
             },
             canRemove
               ? {
@@ -323,7 +349,10 @@ function Hooks({ integration: { type, hasToken, isPolled }, places, path, now, i
       )}
       {isOwner ? (
         <div class="bar">
-          {hasToken ? (
+          {isHistoryOnly && api !== null ? (
+            <LinkButton to={`${path}/token`} label="Connect webhook" kind="go" />
+          ) : null}
+          {isManaged ? (
             <Action to={`${path}/repair`} label="Repair webhooks" busy="Repairing…" isOnce />
           ) : null}
           {links.map(({ page, label, isShown }) =>
@@ -387,20 +416,20 @@ function TestEvent({ integration: { type, enabled }, path }: PageProps) {
 
 type DangerProps = PageProps & { error: string | undefined };
 
-function RotateSecret({ integration: { type, hasToken }, path, error }: DangerProps) {
+function RotateSecret({ integration: { type, isManaged }, path, error }: DangerProps) {
   const provider = providerOf(type).name;
   return (
     <details class="danger" open={error !== undefined}>
       <summary>Rotate secret</summary>
       <FormError error={error} />
       <p>
-        {hasToken ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old
-        secret works for another 24 hours{hasToken ? '' : `: set the new one at ${provider} before then`}.
+        {isManaged ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old
+        secret works for another 24 hours{isManaged ? '' : `: set the new one at ${provider} before then`}.
       </p>
       <Action to={`${path}/secret`} label="Create new secret" kind="bad" busy="Creating secret…" isOnce />
       <p>
         If the secret leaked, replace it at once.{' '}
-        {hasToken
+        {isManaged
           ? 'Tidings then rejects deliveries that were signed with the old one.'
           : `Tidings then rejects deliveries until you set the new one at ${provider}.`}
       </p>
@@ -426,7 +455,7 @@ function Disconnect({ integration, path, error }: DangerProps) {
       <FormError error={error} />
       <p>
         Removes {name} for good, with its triggers and their queued runs.{' '}
-        {integration.hasToken
+        {integration.isManaged
           ? `Tidings deletes its webhooks at ${provider}.`
           : `Tidings then rejects deliveries from ${provider}.`}{' '}
         Posts and the log stay.

@@ -52,7 +52,7 @@ function describeAdded(type: IntegrationType, { place, hasPinged }: AddedPlace):
 
 async function showForm(visit: IntegrationVisit, error?: unknown) {
   const { deps, form, organization, integration, path } = visit;
-  const { type, hasToken, isPolled } = integration;
+  const { type, isManaged, isPolled } = integration;
   const { hasRepositories, words } = providerOf(type);
   const { places, isCut, problem } = await listChoices(visit);
   const connected = await deps.db.read((tx) => findConnected(tx, organization.id, type));
@@ -69,7 +69,7 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
       <p class="lede">
         {isPolled
           ? 'Tidings polls it from now on.'
-          : hasToken
+          : isManaged
             ? 'Tidings creates its webhook with the stored token.'
             : 'Set up its webhook by hand, with its own URL and the secret of this integration.'}
       </p>
@@ -101,7 +101,7 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
 async function listChoices({ deps, integration }: IntegrationVisit) {
   const none = { places: [], isCut: true, problem: null };
   // A token for polling may see places that it cannot administer.
-  if (!integration.hasToken || integration.isPolled) return none;
+  if (!integration.isManaged || integration.isPolled) return none;
   try {
     const api = await requireApi(deps, integration);
     return { ...(await api.listPlaces()), problem: null };

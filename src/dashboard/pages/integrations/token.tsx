@@ -33,15 +33,16 @@ export const tokenPages: readonly Page[] = [
 ];
 
 function showForm(visit: IntegrationVisit, error?: string) {
-  const { type, hasToken, isPolled } = visit.integration;
+  const { type, hasToken, isManaged, isPolled } = visit.integration;
+  const hasOwn = isPolled ? hasToken : isManaged;
   const provider = providerNames[type];
-  const title = hasToken ? 'Replace token' : 'Add token';
+  const title = hasOwn ? 'Replace token' : 'Add token';
   return subpage(
     visit,
     { title, isRefused: error !== undefined },
     <>
       <p class="lede">
-        {hasToken
+        {hasOwn
           ? 'Tidings checks the permissions of the new token first. If one is missing, the current token stays.'
           : isPolled
             ? `Tidings then polls ${provider} at least once a minute, also private ${providerOf(type).words.place.many}.`
