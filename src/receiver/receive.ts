@@ -197,7 +197,10 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
 function statusOf(result: EventResult, event: Event | null, previous: Event | null) {
   if (result.outcome === 'ignored') return { status: 'ignored', reason: result.reason } as const;
   const isPolled = previous?.deliveryId.startsWith(POLLED_ID) === true;
-  return isPolled && event !== null && !isNews(event, previous)
+  // A webhook names the files of a push, and polling does not: that alone makes it no other push.
+  const isSame =
+    event !== null && previous !== null && (event.type !== 'release' || !isNews(event, previous));
+  return isPolled && isSame
     ? ({ status: 'duplicate', reason: POLLED_REASON } as const)
     : ({ status: 'processed', reason: null } as const);
 }

@@ -49,8 +49,8 @@ export function inPaths(patterns: readonly string[] | undefined, { pushes, pullR
       const push = bySha.get(mergeCommitSha ?? '');
       const commits = push?.data.commits ?? [];
       const own = commits.filter(({ sha }) => sha === mergeCommitSha || push?.data.after === mergeCommitSha);
-      const told = own.filter(({ paths }) => paths !== undefined);
-      return told.length === 0 || told.some((commit) => touches(patterns, commit));
+      const withPaths = own.filter(({ paths }) => paths !== undefined);
+      return withPaths.length === 0 || withPaths.some((commit) => touches(patterns, commit));
     }),
     pushes: withCommits(pushes, (commit) => touches(patterns, commit)),
   };
