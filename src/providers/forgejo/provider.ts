@@ -50,19 +50,21 @@ export const forgejo: Provider<'forgejo'> = {
     imagePlace,
     authorization,
     words: {
-      label: 'Forgejo or Gitea token',
+      label: 'Forgejo token',
       option: 'Token with which Tidings creates and manages the webhooks; - reads it from standard input',
       list: 'List the repositories that the token can administer, and connect nothing',
       help: 'The token has the scopes write:repository and read:user, and belongs to somebody who administers the repositories. Without --repository, --token lists the repositories that the token can administer. The server is codeberg.org unless you set FORGEJO_API_URL to https://HOST/api/v1; Gitea works too.',
       hint(baseUrl) {
-        const page = `${webOf(baseUrl ?? PUBLIC_API)}/user/settings/applications`;
+        const web = webOf(baseUrl ?? PUBLIC_API);
+        const isPublic = web === webOf(PUBLIC_API);
         return [
-          { text: 'An access token', href: page },
-          ' with the scopes ',
+          { text: 'An access token', href: `${web}/user/settings/applications` },
+          ` of ${new URL(web).host} with the scopes `,
           { code: 'write:repository' },
           ' and ',
           { code: 'read:user' },
           ', of somebody who administers the repositories. It is kept encrypted.',
+          ...(isPublic ? [' For another Forgejo or Gitea, set ', { code: 'FORGEJO_API_URL' }, '.'] : []),
         ];
       },
       noPermission: (place) =>
