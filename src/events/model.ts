@@ -91,7 +91,7 @@ export interface Commit {
   url: string | null;
   /** The issues that its message names; absent for none. */
   identifiers?: string[];
-  /** The files that it changes, or of very many the folders, with a slash at the end. Absent where nobody told. */
+  /** The files that it changes, or of very many the folders, with a slash at the end. Absent where they are unknown. */
   paths?: string[];
 }
 

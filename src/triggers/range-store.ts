@@ -94,6 +94,12 @@ export async function updateRange(
   return (await updated.all()).length > 0;
 }
 
+export async function findRange(tx: ReadTx, key: RangeKey): Promise<RangeHead | null> {
+  const { tag, previousTag, status, dueAt, attempts, problem, createdAt } = releaseRanges;
+  const head = { tag, previousTag, status, dueAt, attempts, problem, createdAt };
+  return (await tx.select(head).from(releaseRanges).where(isRange(key)).get()) ?? null;
+}
+
 /** All of a repository, those that were queued last at the end. */
 export async function listRanges(tx: ReadTx, source: RangeSource): Promise<RangeHead[]> {
   const { tag, previousTag, status, dueAt, attempts, problem, createdAt } = releaseRanges;

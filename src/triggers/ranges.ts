@@ -43,7 +43,7 @@ const BATCH = 10;
 /** How many earlier releases to compare with. */
 const MAX_TRIED = 8;
 
-/** How many pages of releases to read for those that no delivery told of. */
+/** How many pages of releases to read, for those that were never delivered. */
 const MAX_RELEASE_PAGES = 5;
 
 /** The folders of filters that a provider is asked about for one repository. */
@@ -102,7 +102,7 @@ interface Place extends RangeSource {
   integration: Integration;
   reader: RepositoryReader;
   remote: RemoteRepository;
-  /** The releases that deliveries told of, and those that the provider lists. */
+  /** The releases that were delivered, and those that the provider lists. */
   releases: Map<string, ReleasePoint>;
   /** Reads one more page of them; false after the last. */
   readMore: () => Promise<boolean>;

@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import { editPost } from '../../src/posts/service.ts';
 import { readRanges } from '../../src/triggers/ranges.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
+import { signedIn } from '../support/dashboard.ts';
 import { valuesOf } from '../support/database.ts';
 import { compose, postsOf, runAll } from '../support/drafts.ts';
 import { type ProjectApp, startProject } from '../support/project-app.ts';
@@ -228,6 +229,10 @@ describe('when the provider cannot tell', () => {
       sql`select status, problem from release_ranges`,
     );
     expect([status, problem]).toEqual(['unknown', expect.stringContaining('acme/rocket')]);
+    const [post] = await postsOf(hidden.app);
+    const visit = await signedIn(hidden.app, { organizationId: 'org_a' });
+    const page = await (await visit(`/dashboard/org_a/posts/${post?.id}`)).text();
+    expect(page).toContain('By time, because GitHub could not be asked. ');
     // A replay or an edit asks again.
     await hidden.happen({ edit: 'v1', name: 'One' });
     expect(await valuesOf(hidden.app.db, sql`select status from release_ranges`)).toEqual([['queued']]);

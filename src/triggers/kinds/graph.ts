@@ -31,7 +31,7 @@ export async function graphChanges(
     pushes: pushesOf(commits, release),
     pullRequests: [
       ...pullRequests.filter(({ data }) => shas.has(data.mergeCommitSha ?? '')),
-      // Nobody told the commit of some.
+      // The commit of some is unknown.
       ...unnamed
         .filter((event) => event.type === 'pull_request')
         .filter((each) => each.data.mergeCommitSha === null),

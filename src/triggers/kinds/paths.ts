@@ -24,12 +24,12 @@ function fitsPath(patterns: readonly string[], path: string): boolean {
   const isFolder = path === '' || path.endsWith('/');
   return patterns.some((pattern) => {
     if (fitsOne([pattern], path) || path.startsWith(`${pattern.replace(/\/$/, '')}/`)) return true;
-    // Of a folder nobody told which file it is.
+    // It may be any file of the folder.
     return isFolder && (startOf(pattern).startsWith(path) || path.startsWith(startOf(pattern)));
   });
 }
 
-/** True without a filter, and for a commit whose files nobody told: a change too many is seen, a missing one is not. */
+/** True without a filter, and for unknown files: an extra change is easier to notice than a missing one. */
 export function touches(patterns: readonly string[] | undefined, { paths }: Pick<Commit, 'paths'>): boolean {
   if (patterns === undefined || paths === undefined) return true;
   return paths.some((path) => fitsPath(patterns, path));
@@ -49,8 +49,8 @@ export function inPaths(patterns: readonly string[] | undefined, { pushes, pullR
       const push = bySha.get(mergeCommitSha ?? '');
       const commits = push?.data.commits ?? [];
       const own = commits.filter(({ sha }) => sha === mergeCommitSha || push?.data.after === mergeCommitSha);
-      const withPaths = own.filter(({ paths }) => paths !== undefined);
-      return withPaths.length === 0 || withPaths.some((commit) => touches(patterns, commit));
+      const known = own.filter(({ paths }) => paths !== undefined);
+      return known.length === 0 || known.some((commit) => touches(patterns, commit));
     }),
     pushes: withCommits(pushes, (commit) => touches(patterns, commit)),
   };

@@ -5,6 +5,7 @@ import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../../posts/model.ts';
 import { createPost, editPost, plainTextFor } from '../../../posts/service.ts';
+import { findRangeProblem } from '../../../triggers/range-origin.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { type FieldState, formState, readFields, submit } from '../../submission.ts';
 import { Copy, Select, When } from '../../view/elements.tsx';
@@ -145,6 +146,7 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const isStored = markdown === post.markdown && contentType === post.contentType;
   const preview = await previewOf(deps, isStored ? post : text);
   const source = await findSource(visit, post);
+  const rangeProblem = await deps.db.read((tx) => findRangeProblem(tx, post.id));
   return view(
     post.title,
     <div class="post-page">
@@ -158,7 +160,7 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
           <>
             <TypeOfPost field={fields.contentType} />
             {await publishPanel(visit, { post, path }, error)}
-            <Details post={post} path={path} source={source} now={now} />
+            <Details post={post} path={path} source={source} rangeProblem={rangeProblem} now={now} />
           </>
         }
       >
@@ -337,7 +339,13 @@ async function findSource({ deps, organization, base }: MemberVisit, post: Post)
   return source && `${base}/deliveries/${source.id}`;
 }
 
-function Details({ post, path, source, now }: Shown & { source: string | undefined; now: Date }) {
+function Details({
+  post,
+  path,
+  source,
+  rangeProblem,
+  now,
+}: Shown & { source: string | undefined; rangeProblem: string | null; now: Date }) {
   const { url, author } = originOf(post);
   const words = describeOrigin(post);
   const link = url && (
@@ -350,6 +358,7 @@ function Details({ post, path, source, now }: Shown & { source: string | undefin
       facts={[
         ['Source', link ?? words ?? 'Written or imported by hand'],
         ['Author', author],
+        ['Changes', rangeProblem],
         ['Delivery', source && <a href={source}>Open delivery</a>],
         ['Changed', post.updatedAt === post.createdAt ? null : <When at={post.updatedAt} now={now} />],
         ['Versions', <a href={`${path}/versions`}>Version history</a>],
