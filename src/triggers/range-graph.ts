@@ -123,7 +123,8 @@ function mainLineOf(graph: readonly ReadCommit[]): string[] {
 }
 
 function isOneStep(one: ReadCommit, next: ReadCommit): boolean {
-  if ([one, next].some(({ parents }) => parents?.length !== 1)) return false;
+  // A merge is a step of its own.
+  if ([one, next].some(({ parents }) => parents === undefined || parents.length > 1)) return false;
   const [a, b] = [one, next].map(({ committedAt }) => Date.parse(committedAt ?? ''));
   return a !== undefined && b !== undefined && Math.abs(b - a) <= SAME_TIME_MS;
 }

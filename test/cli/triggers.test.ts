@@ -227,12 +227,12 @@ Status  disabled
     [
       'a filter that says nothing about the event',
       all('release', '--label', 'bug'),
-      'The filter label does not apply to release. Choose from: branch, prereleases, tag.',
+      'The filter label does not apply to release. Choose from: branch, path, prereleases, tag.',
     ],
     [
       'a filter of another provider',
       all('push', '--team', 'ENG'),
-      'The filter team does not apply to push. Choose from: branch, prereleases, tag.',
+      'The filter team does not apply to push. Choose from: branch, path, prereleases, tag.',
     ],
     ['a filter without words', all('push', '--branch', ' '), '--branch must not be empty'],
     [
@@ -478,7 +478,7 @@ describe('trigger change', () => {
     const change = ['trigger', 'change', id];
     await changesNothing(async () => {
       expect(await fails(1, ...change, '--label', 'bug')).toBe(
-        'The filter label does not apply to push. Choose from: branch, prereleases, tag.\n',
+        'The filter label does not apply to push. Choose from: branch, path, prereleases, tag.\n',
       );
       expect(await fails(1, ...change, '--publish')).toContain("can't be published at once");
       expect(await fails(1, ...change, '--title', '{{')).toBe(

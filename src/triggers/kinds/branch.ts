@@ -94,10 +94,14 @@ function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | '
       const { filters, scope, events, drafts } = input;
       const branch = branchOf(scope);
       const { windows, changes } = await readArrived(input, input.since);
+      const { after } = windows;
+      // A push outside of the paths did not arrive, but tells the files of the pull request that made it.
+      const known = filters.path === undefined ? [] : await events.list(['push'], { branch, after });
+      const pushed = known.filter((event) => event.type === 'push');
       const planned = windows.skipped.map(emptyDraft);
       for (const window of windows.planned) {
         const { subject, previousTag } = window;
-        const arrived = inPaths(filters.path, changesIn(changes, window));
+        const arrived = inPaths(filters.path, changesIn(changes, window), pushed);
         const pushes = content.includes('push')
           ? withCommits(arrived.pushes, (commit, each) => !isClosed(commit, each, drafts)).filter(
               ({ data }) => !data.commits.every(isBranchMerge),

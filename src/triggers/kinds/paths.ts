@@ -40,17 +40,24 @@ interface Changes {
   pullRequests: Shipped<'pull_request'>[];
 }
 
-/** The changes in the filtered files. A pull request changes what its commits change. */
-export function inPaths(patterns: readonly string[] | undefined, { pushes, pullRequests }: Changes): Changes {
+/**
+ * The changes in the filtered files. A pull request changes the files of its commits, which may be in any of the `known`
+ * pushes.
+ */
+export function inPaths(
+  patterns: readonly string[] | undefined,
+  { pushes, pullRequests }: Changes,
+  known: readonly Shipped<'push'>[] = pushes,
+): Changes {
   if (patterns === undefined) return { pushes, pullRequests };
-  const bySha = new Map(pushes.flatMap((push) => push.data.commits.map((each) => [each.sha, push] as const)));
+  const bySha = new Map(known.flatMap((push) => push.data.commits.map((each) => [each.sha, push] as const)));
   return {
     pullRequests: pullRequests.filter(({ data: { mergeCommitSha } }) => {
       const push = bySha.get(mergeCommitSha ?? '');
       const commits = push?.data.commits ?? [];
       const own = commits.filter(({ sha }) => sha === mergeCommitSha || push?.data.after === mergeCommitSha);
-      const known = own.filter(({ paths }) => paths !== undefined);
-      return known.length === 0 || known.some((commit) => touches(patterns, commit));
+      const named = own.filter(({ paths }) => paths !== undefined);
+      return named.length === 0 || named.some((commit) => touches(patterns, commit));
     }),
     pushes: withCommits(pushes, (commit) => touches(patterns, commit)),
   };
