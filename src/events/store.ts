@@ -43,9 +43,17 @@ export function replaces(event: Event, known: Event): boolean {
   return event.type === 'release' || (one.length === other.length ? one > other : one.length > other.length);
 }
 
-/** Whether `event` says more than what is known. Another delivery of the same does not. */
+/** Whether `event` says more than what is known, files aside. Another delivery of the same does not. */
 export function isNews(event: Event, known: Event): boolean {
-  return !Bun.deepEquals({ ...event, deliveryId: known.deliveryId }, known) && replaces(event, known);
+  const same = { ...withoutFiles(event), deliveryId: known.deliveryId };
+  return !Bun.deepEquals(same, withoutFiles(known)) && replaces(event, known);
+}
+
+/** An API lists commits without their files, which a webhook names. */
+function withoutFiles(event: Event): Event {
+  if (event.type !== 'push') return event;
+  const commits = event.data.commits.map(({ paths: _, ...commit }) => commit);
+  return { ...event, data: { ...event.data, commits } };
 }
 
 /** Reads the events of one source for a trigger: a repository, or a workspace of an issue tracker. */

@@ -55,6 +55,9 @@ export const ALL_PUBLIC_TEAMS = 'all-public-teams';
 /** The desired state of a hook. `events` are the provider's names (`push`, `Issue`), sorted, never empty. */
 export type HookSettings = { url: string; secret: string; events: readonly string[] };
 
+/** `hasSecret`: the hook has this secret already, and nobody can have changed it. */
+export type HookChange = HookSettings & { hasSecret?: boolean };
+
 /** A hook as the provider reports it. */
 export interface RemoteHook {
   id: string;
@@ -102,8 +105,11 @@ export interface ProviderApi {
   findHook(placeId: string, hookId: string): Promise<RemoteHook | null>;
   /** `hook-exists` when the provider has one with this URL already. */
   createHook(placeId: string, settings: HookSettings): Promise<RemoteHook>;
-  /** Sets everything and enables it. `hook-not-found` when it no longer exists. */
-  changeHook(placeId: string, hookId: string, settings: HookSettings): Promise<void>;
+  /**
+   * Sets everything and enables it. `hook-not-found` when it no longer exists. Resolves to the id of a new hook that has
+   * replaced it, where the provider cannot change a secret.
+   */
+  changeHook(placeId: string, hookId: string, settings: HookChange): Promise<string | undefined>;
   /** Also succeeds when it no longer exists. */
   deleteHook(placeId: string, hookId: string): Promise<void>;
   /** Requests a ping. Absent where the provider has none. */

@@ -31,7 +31,7 @@ import {
   postponeRun,
 } from './queue-store.ts';
 import { type RangeHead, rangeReader } from './range-store.ts';
-import { failResults, settleRest, settleResults, settleWaiting } from './results-store.ts';
+import { failResults, listWaiting, settleRest, settleResults, settleWaiting } from './results-store.ts';
 import { findTrigger } from './store.ts';
 
 // A run makes the drafts of one scope: read the events, plan the drafts, compose each, write it. A process holds a lease
@@ -288,9 +288,11 @@ async function settleRun(
   await settleRest(tx, run, kinds[trigger.event], closedKeys, now);
   const { integrationId } = trigger;
   const source = { integrationId, repositoryId: repositoryOf(run.scope), branch: branchOf(run.scope) };
+  const waiting = written.some(({ draft }) => draft.window !== null) ? await listWaiting(tx, run) : [];
+  if (waiting.length === 0) return;
   for (const { draft, outcome, ...result } of written) {
     if (draft.window === null || outcome === 'closed') continue;
-    await settleWaiting(tx, run, { ...source, ...draft.window }, { outcome, ...result }, now);
+    await settleWaiting(tx, run, { ...source, ...draft.window }, { outcome, ...result }, waiting, now);
   }
 }
 

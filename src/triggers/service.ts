@@ -8,10 +8,9 @@ import { type Integration, placeName, providerNames } from '../integrations/mode
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { invalidField, requireValid } from '../lib/validation.ts';
-import { branchScope, matchesRelease } from './kinds/branch.ts';
+import { branchScope, fitsOne, matchesRelease } from './kinds/branch.ts';
 import { kinds, kindsFor } from './kinds/index.ts';
 import type { TriggerKind } from './kinds/kind.ts';
-import { fitsOne } from './kinds/patterns.ts';
 import { MAX_LAST, type Trigger, TriggerFilters } from './model.ts';
 import { forgetUnmatched, queueRun, recordArrival, retryRuns } from './queue-store.ts';
 import { queueRange, requeueRanges } from './range-store.ts';
@@ -91,7 +90,8 @@ async function requestReleases(
     await recordArrival(tx, { ...event, isMatch: true, draftOnly: true, publish: false });
     const source = { integrationId, repositoryId: release.repositoryId };
     const stored = await findEvent(tx, source, event);
-    if (stored?.type === 'release' && stored.data.notes === null) await queueRange(tx, { ...source, tag }, now);
+    if (stored?.type === 'release' && stored.data.notes === null)
+      await queueRange(tx, { ...source, tag }, now);
     const scope = branchScope(release.repositoryId, branch);
     await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
     const past = { integrationId, referenceId: deliveryId };

@@ -103,6 +103,9 @@ test('the receiver tells its headers, bodies and statuses', () => {
     'X-Forgejo-Event',
     'X-Forgejo-Delivery',
     'X-Forgejo-Signature',
+    'X-Gitea-Event',
+    'X-Gitea-Delivery',
+    'X-Gitea-Signature',
   ]);
   expect(providerIds(receiver)).toEqual(providers.map(({ id }) => id));
 });

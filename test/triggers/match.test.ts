@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
-import { matchesRelease } from '../../src/triggers/kinds/branch.ts';
+import { fitsOne, matchesRelease } from '../../src/triggers/kinds/branch.ts';
 import { isOneOf } from '../../src/triggers/kinds/kind.ts';
-import { fitsOne } from '../../src/triggers/kinds/patterns.ts';
 
 test.each([
   ['main', 'main', true],

@@ -178,7 +178,10 @@ describe('a rolling draft', () => {
     const [post] = await postsOf(world.app);
     await editPost(world.app.deps, post?.id ?? '', { status: 'published' });
     // A poll brings both pushes as one, and one more.
-    const [{ payload } = { payload: { commits: [] } }] = world.project.happen({ push: ['feat: four'], at: at(2) });
+    const [{ payload } = { payload: { commits: [] } }] = world.project.happen({
+      push: ['feat: four'],
+      at: at(2),
+    });
     const commits = [...first, ...second].flatMap((each) => each.payload.commits as object[]);
     await world.deliver([
       {
@@ -189,7 +192,10 @@ describe('a rolling draft', () => {
       },
     ]);
     await world.run();
-    const posts = (await postsOf(world.app)).map(({ status, markdown }) => [status, markdown.match(/^- \w+/gm)]);
+    const posts = (await postsOf(world.app)).map(({ status, markdown }) => [
+      status,
+      markdown.match(/^- \w+/gm),
+    ]);
     expect(Object.fromEntries(posts)).toEqual({
       draft: ['- Four'],
       published: ['- One', '- Two', '- Three'],
@@ -242,10 +248,7 @@ describe('when the provider cannot tell', () => {
     await world.trigger({});
     await world.happen({ push: ['feat: begin'], at: at(0) });
     const sha = world.project.repository.code.branches.get('main') ?? '';
-    await world.happen(
-      { push: ['feat: not in it'], at: at(1) },
-      { release: 'v1', target: sha, at: at(2) },
-    );
+    await world.happen({ push: ['feat: not in it'], at: at(1) }, { release: 'v1', target: sha, at: at(2) });
     world.api.limits.anonymous = 0;
     await world.run();
     expect(await world.changes()).toEqual({ v1: ['Begin', 'Not in it'] });

@@ -71,6 +71,28 @@ export function gitlabReader(
     };
   }
 
+  /** Newest first. */
+  async function listRange(
+    repository: RemoteRepository,
+    range: string,
+    { path, limit = COMMITS_PER_PAGE * MAX_COMMIT_PAGES }: { path?: string; limit?: number } = {},
+  ): Promise<{ commits: Commit[]; isCut: boolean }> {
+    const commits: Commit[] = [];
+    const perPage = Math.min(limit, COMMITS_PER_PAGE);
+    const query = { ref_name: range, per_page: perPage, ...(path !== undefined && { path }) };
+    const listed = await readPages(
+      (page) => askOf(repository, '/repository/commits', { query: { ...query, page } }),
+      Math.ceil(limit / perPage),
+      (json) => {
+        const page = commitsOf(json);
+        commits.push(...page);
+        return page.length > 0;
+      },
+    );
+    if (listed === null) throw new ProviderProblem('refused', words.noCommits(repository.fullName, range));
+    return { commits: commits.slice(0, limit), isCut: listed.isCut };
+  }
+
   const missing = ({ fullName }: RemoteRepository) =>
     new ProviderProblem('place-not-found', words.noPlace(about(fullName)));
 
@@ -126,20 +148,15 @@ export function gitlabReader(
 
     /** By a range of the list of commits: a comparison would come with all changed lines. */
     async listCommits(repository, base, head) {
-      const range = base === null ? head : `${base}..${head}`;
-      const commits: Commit[] = [];
-      const query = { ref_name: range, per_page: COMMITS_PER_PAGE };
-      const listed = await readPages(
-        (page) => askOf(repository, '/repository/commits', { query: { ...query, page } }),
-        MAX_COMMIT_PAGES,
-        (json) => {
-          const page = commitsOf(json);
-          commits.push(...page);
-          return page.length > 0;
-        },
-      );
-      if (listed === null) throw new ProviderProblem('refused', words.noCommits(repository.fullName, range));
-      return { commits: commits.reverse().map(rangeCommitOf), isCut: listed.isCut };
+      const { commits, isCut } = await listRange(repository, base === null ? head : `${base}..${head}`);
+      const missed = base === null ? null : await listRange(repository, `${head}..${base}`, { limit: 1 });
+      const isAncestor = missed === null || missed.commits.length === 0;
+      return { commits: commits.reverse().map(rangeCommitOf), isCut, isAncestor };
+    },
+
+    async listTouching(repository, head, path, limit) {
+      const { commits } = await listRange(repository, head, { path, limit });
+      return commits.map(({ id }) => id);
     },
 
     pushOf(repository, before, commits) {
@@ -169,13 +186,15 @@ export function gitlabReader(
 
 const etagOf = ({ headers }: ApiResponse) => headers.get('etag')?.slice(0, 200) ?? null;
 
-function rangeCommitOf({ id, message, title, author_name, web_url, committed_date }: Commit): RangeCommit {
+function rangeCommitOf(commit: Commit): RangeCommit {
+  const { id, message, title, author_name, web_url, committed_date, parent_ids } = commit;
   return {
     sha: id,
     message: message ?? title ?? '',
     author: author_name ?? null,
     url: web_url ?? null,
     committedAt: isoTime(committed_date),
+    ...(parent_ids && { parents: parent_ids }),
   };
 }
 

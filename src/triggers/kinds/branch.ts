@@ -10,6 +10,8 @@ import { fitsOne } from './patterns.ts';
 import { isOfTracker, planTrackerRelease, trackerScopeOf } from './tracker-release.ts';
 import { type ListedRelease, readWindows, type Window, type Windows } from './windows.ts';
 
+export { fitsOne };
+
 // Kinds for code hosts. Releases divide the history of a branch into windows (`windows.ts`): each change belongs to the
 // window of one release, or to the open window after the last one.
 

@@ -321,6 +321,7 @@ describe('commits of a range', () => {
         author: 'Zoë',
         url: `https://github.com/acme/rocket/commit/${world.repository.code.branches.get('main')}`,
         committedAt: day(7),
+        parents: [world.repository.code.tags.get('v1.0.0') ?? ''],
       },
     ]);
     const [, second] = (await world.reader.listCommits(world.rocket, null, 'v1.0.0')).commits;

@@ -159,6 +159,10 @@ test('the commits between two tags come oldest first', async () => {
   });
   expect(isCut).toBe(false);
   expect((await reader.listCommits(repository, null, 'v1')).commits).toHaveLength(2);
+  const isAncestor = async (base: string, head: string) =>
+    (await reader.listCommits(repository, base, head)).isAncestor;
+  expect(await isAncestor('v1', 'v2')).toBe(true);
+  expect(await isAncestor('v2', 'v1')).toBe(false);
   expect(await problemOf(reader.listCommits(repository, 'gone', 'v2'))).toMatchObject({
     kind: 'refused',
     message: 'GitLab cannot compare gone..v2 in acme/tools/rocket: one of them no longer exists.',

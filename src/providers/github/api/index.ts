@@ -99,8 +99,9 @@ export function githubApi(
       return hookOf(placeId, response.data);
     },
 
-    changeHook: (placeId, hookId, settings) =>
-      requireHook('PATCH', about(placeId, settings.secret), hookId, '', bodyOf(settings)),
+    async changeHook(placeId, hookId, settings) {
+      await requireHook('PATCH', about(placeId, settings.secret), hookId, '', bodyOf(settings));
+    },
 
     async deleteHook(placeId, hookId) {
       await askHook('DELETE', about(placeId), hookId);

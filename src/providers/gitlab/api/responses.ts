@@ -106,6 +106,7 @@ const Commit = Type.Object({
   author_name: Maybe(Type.String()),
   committed_date: Maybe(Type.String()),
   web_url: Maybe(Type.String()),
+  parent_ids: Maybe(Type.Array(Type.String())),
 });
 export type Commit = Static<typeof Commit>;
 
