@@ -10,5 +10,6 @@ export function recordSwitch(
   integration: Integration,
   to: 'polling' | 'webhooks',
 ): Promise<number> {
-  return recordChange(tx, deps, integration, 'integration.switched', `switched to ${to}`);
+  const did = to === 'polling' ? 'started polling for' : 'replaced polling by webhooks for';
+  return recordChange(tx, deps, integration, 'integration.switched', did);
 }

@@ -86,7 +86,7 @@ export async function connectPolled(
     const dueAt = clock.now().getTime() + pollEveryMs({ type, hasToken: token !== null }, sharing.length);
     for (const { poll } of all) await updatePoll(tx, poll.repositoryId, { dueAt });
     const target = { ...row, repositories };
-    await recordChange(tx, deps, target, 'integration.connected', 'connected, by polling,');
+    await recordChange(tx, deps, target, 'integration.connected', 'connected');
   });
   return { integrationId, repositoryId: first.repositoryId, places };
 }

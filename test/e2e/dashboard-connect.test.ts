@@ -28,12 +28,12 @@ test('a long list is filtered, and a button that waits for GitHub says so', asyn
       sessionStorage.setItem('busy', document.querySelector('[data-busy]:disabled')?.textContent ?? 'none');
     new MutationObserver(write).observe(document.body, { subtree: true, attributes: true });
   });
-  await page.getByRole('button', { name: 'Choose repositories' }).click();
+  await page.getByRole('button', { name: 'Choose repositories' }).first().click();
   await page.getByText('GitHub failed with status 500').first().waitFor();
   expect(await page.evaluate(() => sessionStorage.getItem('busy'))).toBe('Loading repositories…');
 
   await page.getByLabel('GitHub token').fill(provider.token);
-  await page.getByRole('button', { name: 'Choose repositories' }).click();
+  await page.getByRole('button', { name: 'Choose repositories' }).first().click();
   const filter = page.getByLabel('Filter');
   await filter.fill('ACME gro');
   const shown = page.locator('#places li:visible');

@@ -11,6 +11,7 @@ import { postsOf, runAll } from '../support/drafts.ts';
 import { projectOf } from '../support/github-api/project.ts';
 import { READER, startPolling } from '../support/polling.ts';
 import { connectRocket, startProviderApp } from '../support/provider-app.ts';
+import { allRows } from '../support/rows.ts';
 
 type World = Awaited<ReturnType<typeof startPolling>>;
 
@@ -51,6 +52,10 @@ describe('from polling to a webhook', () => {
       'polled processed: Release v1.0.0 published',
       'sent processed: Release v1.2.0 published',
     ]);
+    const audit = (await allRows(app.db)).audit_events ?? [];
+    expect(audit.map(({ summary }) => summary)).toContain(
+      'replaced polling by webhooks for the GitHub integration acme/rocket',
+    );
     await world.poll();
     await expect(pollNow(app.deps, integrationId)).rejects.toMatchObject({ status: 409 });
   });

@@ -32,6 +32,7 @@ export function startProviders(): Providers {
   for (const name of names) github.addRepository(`acme/${name}`, { rights: { ann: 'admin' } });
   github.addRepository(`acme/${'endless-'.repeat(12)}x`, { rights: { ann: 'admin' } });
   github.addRepository('partners/shared-parts', { rights: { ann: 'read' } });
+  github.addRepository('acme/open', { isPrivate: false, rights: { ann: 'admin' } });
   const linear = startLinearApi();
   return {
     github,
@@ -77,7 +78,7 @@ export async function* openProviderPages(
   yield 'connected';
 
   const integration = page.url();
-  for (const name of ['check', 'token', 'add', 'missed']) {
+  for (const name of ['check', 'token', 'add', 'missed', 'polling']) {
     await page.goto(`${integration}/${name}`);
     yield name;
   }
@@ -127,6 +128,27 @@ export async function* openProviderPages(
   await press('Connect teams');
   await page.getByText('Connected: Engineering (ENG), Vault (VLT).').waitFor();
   yield 'teams-connected';
+
+  await page.goto(`${base}/integrations`);
+  await page.getByLabel('Repositories').first().fill('acme/nowhere');
+  await press('Poll repositories');
+  await page.getByText('no public repository acme/nowhere').first().waitFor();
+  yield 'poll-refused';
+  await page.getByLabel('Repositories').first().fill('acme/open');
+  await press('Poll repositories');
+  await page.getByText('Connected by polling: acme/open.').waitFor();
+  yield 'polled';
+  const polled = page.url();
+  await press('Poll now');
+  await page.getByText('Nothing new.').waitFor();
+  await page.goto(`${polled}/webhook`);
+  yield 'use-webhook';
+  await press('Set up by hand');
+  await heading('Set up the webhook');
+  yield 'webhook-by-hand';
+  await page.goto(polled);
+  await page.getByText('A webhook takes over.').waitFor();
+  yield 'taking-over';
 
   const db = openDatabase(join(dataDir, 'tidings.db'));
   // A run that begins later than all that was looked at: what lies between is the pause.
