@@ -9,6 +9,7 @@ import type { Services } from '../main.ts';
 import { copyDueImages } from '../operate/jobs.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';
 import type { IntegrationType } from '../providers/index.ts';
+import { listRuns } from '../triggers/queue-store.ts';
 import { countQueuedRanges, nextRangeDueAt } from '../triggers/range-store.ts';
 import { readRanges } from '../triggers/ranges.ts';
 import { runTriggers } from '../triggers/run.ts';
@@ -173,13 +174,11 @@ async function readCommits(
 /** Writes the posts with the copies of their images, so that they exist when the command ends. */
 async function writePosts(
   services: Services,
-  { found }: History,
+  { found, integrationId, triggerId }: History,
   progress: Progress,
   countPosts: () => Promise<number>,
   signal: AbortSignal,
 ): Promise<void> {
-  progress.show('Copying images');
-  await copyDueImages(services, signal);
   const before = await countPosts();
   let written = before;
   let isCounting = false;
@@ -197,7 +196,19 @@ async function writePosts(
         isCounting = false;
       });
   };
-  await withComposer((compose) => runTriggers(services, compose, signal, onStep));
+  const giveUpAt = performance.now() + MAX_WAIT_MS;
+  await withComposer(async (compose) => {
+    for (;;) {
+      progress.show('Copying images');
+      await copyDueImages(services, signal);
+      await runTriggers(services, compose, signal, onStep);
+      // A run waits while an image is tried again, and beside a server that does it.
+      const runs = await services.db.read((tx) => listRuns(tx, { integrationId, status: 'queued' }));
+      const isLeft = runs.some((run) => run.triggerId === triggerId && run.error === null);
+      if (!isLeft || signal.aborted || performance.now() > giveUpAt) return;
+      await Bun.sleep(LOOK_MS);
+    }
+  });
 }
 
 /** Why a history did not end, and what to do. */

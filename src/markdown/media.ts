@@ -58,6 +58,8 @@ export function replaceAddress(text: string, from: string, to: string): string {
   const spellings = new Set([from, from.replaceAll('&', '&amp;')]);
   let current = text;
   for (const spelling of spellings) {
+    // Most texts name none of many addresses.
+    if (!current.includes(spelling)) continue;
     const whole = new RegExp(`${RegExp.escape(spelling)}(?=[\\s)>"'\\]]|$)`, 'g');
     current = current.replaceAll(whole, () => to);
   }

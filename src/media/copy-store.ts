@@ -70,12 +70,12 @@ export async function updateCopy(
 /** The copies of these images, each with the type of the stored one. */
 export async function findCopies(tx: ReadTx, integrationId: string, urls: readonly string[]) {
   if (urls.length === 0) return [];
-  const { url, status, createdAt, mediaId } = mediaCopies;
+  const { url, status, attempts, createdAt, mediaId } = mediaCopies;
   return tx
-    .select({ url, status, createdAt, mediaId, type: media.type })
+    .select({ url, status, attempts, createdAt, mediaId, type: media.type })
     .from(mediaCopies)
     .leftJoin(media, eq(media.id, mediaId))
-    .where(and(eq(mediaCopies.integrationId, integrationId), inArray(url, [...urls])))
+    .where(and(eq(mediaCopies.integrationId, integrationId), inArray(url, dialectOf(tx).listed(urls))))
     .all();
 }
 

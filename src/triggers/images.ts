@@ -17,6 +17,9 @@ const MAX_IMAGES = 20;
 /** How long a draft waits for the copies of its images, in milliseconds. */
 const WAIT_MS = 60_000;
 
+/** The same while nobody has tried yet, because the images of many events come first. */
+const QUEUE_MS = 15 * 60_000;
+
 /** The Markdown of an event; null when it has none. */
 function notesOf(event: Event): string | null {
   if (event.type === 'release') return event.data.notes;
@@ -67,7 +70,7 @@ export async function queueImages(
   await queueCopies(tx, { integrationId, organizationId }, imagesOf(event, placeOf), now);
 }
 
-/** The copies of the drafts' images by address. Null while some are still being made, for a minute at most. */
+/** The copies of the drafts' images by address. Null while some are still being made. */
 export async function readCopies(
   tx: ReadTx,
   { integrationId, placeOf }: { integrationId: string; placeOf: PlaceOf },
@@ -78,8 +81,9 @@ export async function readCopies(
   const urls = new Set(events.flatMap((event) => imagesOf(event, placeOf)));
   const copies = await findCopies(tx, integrationId, [...urls]);
   // A copy that was queued later than now dates from a clock set ahead.
-  const isPending = ({ status, createdAt }: (typeof copies)[number]) =>
-    status === 'queued' && Math.abs(now.getTime() - Date.parse(createdAt)) < WAIT_MS;
+  const isPending = ({ status, attempts, createdAt }: (typeof copies)[number]) =>
+    status === 'queued' &&
+    Math.abs(now.getTime() - Date.parse(createdAt)) < (attempts === 0 ? QUEUE_MS : WAIT_MS);
   if (copies.some(isPending)) return null;
   return new Map(
     copies.flatMap(({ url, mediaId: id, type }) =>

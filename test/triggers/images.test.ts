@@ -76,12 +76,24 @@ test('a draft shows copies of the images, under our own addresses', async () => 
   expect(await textOf()).toBe(text);
 });
 
-test('a draft waits for a minute at most, and then links to the original', async () => {
+test('a draft waits for a minute after a failure at most, and then links to the original', async () => {
+  host.answers.set('/photo.png', [() => new Response('later', { status: 503 })]);
   await release(`![A](${host.at('/photo.png')})`);
+  await copy();
   app.clock.advance(59_000);
   await runAll(app);
   expect(await postsOf(app)).toEqual([]);
   app.clock.advance(2_000);
+  await runAll(app);
+  expect(await textOf()).toContain(host.at('/photo.png'));
+});
+
+test('a draft waits longer for an image whose turn has not come', async () => {
+  await release(`![A](${host.at('/photo.png')})`);
+  app.clock.advance(14 * 60_000);
+  await runAll(app);
+  expect(await postsOf(app)).toEqual([]);
+  app.clock.advance(61_000);
   await runAll(app);
   expect(await textOf()).toContain(host.at('/photo.png'));
 });
