@@ -1,4 +1,5 @@
 import { AppError } from '../lib/app-error.ts';
+import type { Credential, Installation } from './app.ts';
 import type { IntegrationType } from './index.ts';
 import type { Phrase } from './provider.ts';
 
@@ -114,14 +115,16 @@ export interface ProviderApi {
     hookId: string,
     since: Date,
   ): Promise<{ attempts: RemoteAttempt[]; isCut: boolean }>;
+  /** The installation of an App; null while there is none. Absent for a token. */
+  findInstallation?(): Promise<Installation | null>;
   /** Requests a redelivery. */
   redeliver?(placeId: string, hookId: string, attemptId: string): Promise<void>;
 }
 
-/** Opens a provider's API for a token, without a request. `signal` aborts requests, as if nobody answered. */
+/** Opens a provider's API for a token or an App, without a request. `signal` aborts requests, as if nobody answered. */
 export type OpenProviderApi = (
   type: IntegrationType,
-  token: string,
+  credential: Credential,
   signal?: AbortSignal,
 ) => Promise<ProviderApi>;
 

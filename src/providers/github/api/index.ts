@@ -21,7 +21,7 @@ export function githubApi(
   baseUrl: string,
   token: string,
   options: GithubOptions = {},
-): Required<Omit<ProviderApi, 'findHookAnywhere'>> {
+): Required<Omit<ProviderApi, 'findHookAnywhere' | 'findInstallation'>> {
   const { octokit, about, ask, askBelow, askHook, getRepository, readPages } = openClient(
     baseUrl,
     token,
