@@ -8,6 +8,8 @@ import { accountPages } from './pages/account.tsx';
 import { deliveryLogPages } from './pages/deliveries/list.tsx';
 import { deliveryPages } from './pages/deliveries/one.tsx';
 import { explorerPages } from './pages/explorer/page.tsx';
+import { appPages } from './pages/integrations/app.tsx';
+import { newAppPages } from './pages/integrations/app-new.tsx';
 import { changePages } from './pages/integrations/changes.tsx';
 import { checkPages } from './pages/integrations/check.tsx';
 import { connectPages } from './pages/integrations/connect.tsx';
@@ -56,9 +58,11 @@ export const pages: readonly Page[] = [
   ...deliveryPages,
   ...integrationListPages,
   ...connectPages,
+  ...newAppPages,
   ...integrationPages,
   ...changePages,
   ...tokenPages,
+  ...appPages,
   ...placePages,
   ...checkPages,
   ...missedPages,

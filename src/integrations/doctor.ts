@@ -45,6 +45,10 @@ const meanings = {
   only_pings: ['missed', 'ok'],
   partly_compared: ['missed', 'warning'],
   not_compared: ['missed', 'warning'],
+  app_installed: ['installation', 'ok'],
+  app_not_installed: ['installation', 'failed', 'install_app'],
+  app_suspended: ['installation', 'failed', 'unsuspend_app'],
+  app_unknown: ['installation', 'failed'],
 } as const satisfies Record<FindingCode['code'], readonly [name: string, status: Status, fix?: string]>;
 
 type Meaning = (typeof meanings)[FindingCode['code']];
@@ -92,6 +96,7 @@ export async function diagnose(deps: Needs, integrationId: string) {
   const findings = [
     found({ code: enabled ? 'enabled' : 'disabled' }),
     await checkReach(deps, integration),
+    ...(await checkInstallation(api)),
     ...(await checkHooks(deps, api, known)),
     checkSecret(entries),
     ...checkRepository(entries),
@@ -156,6 +161,21 @@ interface Known {
   integration: Integration;
   hooks: Hook[];
   triggers: Awaited<ReturnType<typeof listEnabledTriggers>>;
+}
+
+/** Only an App is installed. */
+async function checkInstallation(api: ProviderApi | null): Promise<Finding[]> {
+  if (api?.findInstallation === undefined) return [];
+  const { type } = api;
+  try {
+    const installation = await api.findInstallation();
+    if (installation === null) return [found({ code: 'app_not_installed', type })];
+    const { suspendedAt: at } = installation;
+    return [found(at === null ? { code: 'app_installed', type } : { code: 'app_suspended', type, at })];
+  } catch (error) {
+    if (!isProblem(error)) throw error;
+    return [found({ code: 'app_unknown', problem: error })];
+  }
 }
 
 async function checkHooks(deps: Needs, api: ProviderApi | null, known: Known): Promise<Finding[]> {

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, getTableColumns, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
-import { hooks, integrations, repositories } from '../../db/schema/integrations.ts';
+import { apps, hooks, integrations, repositories } from '../../db/schema/integrations.ts';
 import type { findAddress } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
@@ -13,7 +13,10 @@ import { IntegrationProblem } from './problems.ts';
 type NewIntegration = typeof integrations.$inferInsert;
 type NewRepository = typeof repositories.$inferInsert;
 
-/** A connected provider, without its secrets. `hasToken`: Tidings manages its webhooks at the provider. */
+/**
+ * A connected provider, without its secrets. `hasToken`: Tidings manages its webhooks at the provider, with a token or as
+ * the `app`.
+ */
 export type Integration = Awaited<ReturnType<typeof select>>[number];
 
 /** `fullName`: `owner/name`. `providerId` survives renames; null until the provider or a verified delivery names it. */
@@ -63,10 +66,16 @@ export async function getIntegration(tx: ReadTx, id: string): Promise<Integratio
 async function select(tx: ReadTx, filter: SQL | undefined) {
   const { id, organizationId, type, enabled, token, createdAt } = integrations;
   const { integrationId: _, createdAt: __, ...repository } = getTableColumns(repositories);
-  const hasToken = sql<boolean>`${token} is not null`.mapWith(Boolean);
+  const hasToken =
+    sql<boolean>`case when ${token} is not null or ${apps.integrationId} is not null then 1 else 0 end`.mapWith(
+      Boolean,
+    );
+  const { appId, slug, url, installationId, suspendedAt } = apps;
+  const app = { appId, slug, url, installationId, suspendedAt };
   const rows = await tx
-    .select({ integration: { id, organizationId, type, enabled, hasToken, createdAt }, repository })
+    .select({ integration: { id, organizationId, type, enabled, hasToken, createdAt }, app, repository })
     .from(integrations)
+    .leftJoin(apps, eq(apps.integrationId, id))
     .leftJoin(repositories, eq(repositories.integrationId, id))
     .where(filter)
     .orderBy(asc(createdAt), asc(id), asc(repositories.fullName))
@@ -76,6 +85,7 @@ async function select(tx: ReadTx, filter: SQL | undefined) {
       if (first === undefined) return [];
       return {
         ...first.integration,
+        app: first.app,
         repositories: [first, ...others].flatMap(({ repository }) => repository ?? []),
       };
     },
@@ -174,9 +184,18 @@ const SECRET_BYTES = 32;
 const contextOf = (integrationId: string) => `webhook secret of ${integrationId}`;
 
 /** A new webhook secret, and its encrypted form for the database. */
-export function newSecret({ secrets }: Pick<Deps, 'secrets'>, integrationId: string) {
+export function newSecret(deps: Pick<Deps, 'secrets'>, integrationId: string) {
   const secret = randomToken(SECRET_BYTES);
-  return { secret, sealed: secrets.seal(secret, contextOf(integrationId)) };
+  return { secret, sealed: sealSecret(deps, integrationId, secret) };
+}
+
+/** The encrypted form of a webhook secret. */
+export function sealSecret(
+  { secrets }: Pick<Deps, 'secrets'>,
+  integrationId: string,
+  secret: string,
+): Buffer {
+  return secrets.seal(secret, contextOf(integrationId));
 }
 
 /** The current secret. Throws `IntegrationProblem` `integration_not_found`, and `WrongSecretKey`. */

@@ -29,7 +29,7 @@ export interface AppSupport {
   ): { result: EventResult; change: InstallationChange | null } | null;
 }
 
-export interface AppOptions {
+interface AppOptions {
   signal?: AbortSignal | undefined;
 }
 

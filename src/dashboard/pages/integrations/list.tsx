@@ -7,7 +7,7 @@ import { type IntegrationType, listProviders, providers } from '../../../provide
 import type { Provider } from '../../../providers/provider.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { formState } from '../../submission.ts';
-import { Status } from '../../view/elements.tsx';
+import { LinkButton, Status } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
 import { LocalAddressNote } from './local-address.tsx';
@@ -106,7 +106,7 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
 /** The ways to connect a provider: with a token, or by hand. */
 function ConnectCard({
   visit,
-  provider: { id: type, name, api, hasRepositories, words },
+  provider: { id: type, name, api, app, hasRepositories, words },
   failure,
   isMain,
 }: {
@@ -149,6 +149,14 @@ function ConnectCard({
           >
             {tokenField(visit, type, tokenError)}
           </Form>
+          {app === undefined ? null : (
+            <div class="more">
+              <p class="hint">
+                For a team: a {app.name} belongs to no person, and you choose its repositories at {name}.
+              </p>
+              <LinkButton to={`${visit.base}/integrations/${app.path}/new`} label={`Create ${app.name}`} />
+            </div>
+          )}
           <details class="more" open={failure?.field === 'repository'}>
             <summary>Connect without a token</summary>
             {byHand}

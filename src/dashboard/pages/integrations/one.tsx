@@ -32,6 +32,8 @@ import {
 import { Action, Danger, Form, FormError } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
+import { AppNote, AppSection, appPagesOf, External } from './app.tsx';
+import { HookState } from './hook-state.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
 import { problemOf } from './words.ts';
@@ -82,6 +84,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
   const message = failure && problemOf(failure.error, type);
   const errorOf = (about: Failure['about']) => (failure?.about === about ? message : undefined);
   const name = integrationName(integration);
+  const pages = appPagesOf(visit, integration);
   const props: PageProps = { integration, places: placesOf(integration, hooks), path, now, isOwner };
   return view(
     name,
@@ -98,6 +101,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
       />
       {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
       <LocalAddressNote url={deps.publicUrl()} type={type} />
+      {pages && <AppNote integration={integration} pages={pages} isOwner={isOwner} />}
       <div class="card pad">
         <Overview {...overview} visit={visit} />
       </div>
@@ -108,7 +112,9 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
               facts={[
                 ['Provider', provider.name],
                 ['Connected', <Exactly at={integration.createdAt} />],
-                ['Webhooks', hasToken ? 'Managed with a token' : 'Set up by hand'],
+                pages === null
+                  ? ['Webhooks', hasToken ? 'Managed with a token' : 'Set up by hand']
+                  : [provider.app?.name ?? '', <External to={pages.settings}>Open settings</External>],
                 ['ID', <Id value={id} name="integration ID" />],
               ]}
             />
@@ -130,7 +136,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
                     </span>
                   </div>
                   <RotateSecret {...props} error={errorOf('secret')} />
-                  <Disconnect {...props} error={errorOf('disconnect')} />
+                  <Disconnect {...props} error={errorOf('disconnect')} deleteAt={pages?.danger} />
                 </section>
               </>
             ) : (
@@ -141,7 +147,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
       >
         <Runs runs={runs} triggers={triggers} path={path} now={now} />
         <section aria-labelledby="hooks">
-          <h2 id="hooks">Webhooks</h2>
+          <h2 id="hooks">{pages === null ? 'Webhooks' : 'Repositories'}</h2>
           <FormError error={errorOf('hooks')} />
           {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' ? (
             <div class="bar">
@@ -154,7 +160,11 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
               <span class="dim">Its webhook stays at {provider.name} until you delete it there.</span>
             </div>
           ) : null}
-          <Hooks {...props} />
+          {pages === null ? (
+            <Hooks {...props} />
+          ) : (
+            <AppSection {...props} pages={pages} hook={hooks[0] ?? null} />
+          )}
         </section>
         <TriggerList integration={integration} triggers={triggers} base={base} isOwner={isOwner} />
       </Columns>
@@ -171,18 +181,20 @@ export const readOverview = async (tx: ReadTx, integration: Integration, now: Da
 
 /** The picture of recent deliveries, and the webhook URLs. */
 export function Overview({
-  integration: { id, type, organizationId, repositories, hasToken },
+  integration,
   days,
   last,
   visit: { deps, base },
 }: Awaited<ReturnType<typeof readOverview>> & { visit: MemberVisit }) {
+  const { id, repositories, hasToken, app } = integration;
   const words = describeDays(days);
   // With a token, nobody needs to paste them. A long list is folded too.
   const isOpen = !hasToken && repositories.length <= 3;
-  const urls = (repositories.length === 0 ? [undefined] : repositories).map((repository) => (
+  const own = repositories.length === 0 || app !== null ? [undefined] : repositories;
+  const urls = own.map((repository) => (
     <>
-      {repositories.length > 1 ? <p class="label">Webhook URL of {repository?.fullName}</p> : null}
-      <ToCopy text={webhookUrl(deps.publicUrl(), type, organizationId, id, repository?.id)} />
+      {own.length > 1 ? <p class="label">Webhook URL of {repository?.fullName}</p> : null}
+      <ToCopy text={webhookUrl(deps.publicUrl(), integration, repository?.id)} />
     </>
   ));
   return (
@@ -322,32 +334,6 @@ function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: 
   );
 }
 
-function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
-  if (hook === null) return <span class="dim">Set up by hand</span>;
-  const { problem, remoteId, hasPresentSecret, retryAt } = hook;
-  if (problem !== null) {
-    const isAhead = retryAt !== null && retryAt > now.getTime();
-    return (
-      <>
-        <span class="tag failed">Problem</span>
-        <div class="reason">{problem}</div>
-        <div class="dim">
-          Next retry {isAhead ? <When at={new Date(retryAt).toISOString()} now={now} /> : 'in a moment'}.
-        </div>
-      </>
-    );
-  }
-  if (remoteId !== null && hasPresentSecret) return <span class="tag active">OK</span>;
-  return (
-    <>
-      <span class="tag soon">Waiting</span>
-      <div class="dim">
-        {remoteId === null ? 'Tidings has not created it yet.' : 'It does not have the current secret yet.'}
-      </div>
-    </>
-  );
-}
-
 function TestEvent({ integration: { type, enabled }, path }: PageProps) {
   const events = sampleEvents(type);
   return (
@@ -403,7 +389,7 @@ function RotateSecret({ integration: { type, hasToken }, path, error }: DangerPr
   );
 }
 
-function Disconnect({ integration, path, error }: DangerProps) {
+function Disconnect({ integration, path, error, deleteAt }: DangerProps & { deleteAt: string | undefined }) {
   const provider = providerOf(integration.type).name;
   const name = integrationName(integration);
   const to = `${path}/disconnect`;
@@ -413,11 +399,19 @@ function Disconnect({ integration, path, error }: DangerProps) {
       <FormError error={error} />
       <p>
         Removes {name} for good, with its triggers and their queued runs.{' '}
-        {integration.hasToken
-          ? `Tidings deletes its webhooks at ${provider}.`
-          : `Tidings then rejects deliveries from ${provider}.`}{' '}
+        {deleteAt !== undefined
+          ? `Tidings uninstalls the App at ${provider}.`
+          : integration.hasToken
+            ? `Tidings deletes its webhooks at ${provider}.`
+            : `Tidings then rejects deliveries from ${provider}.`}{' '}
         Posts and the log stay.
       </p>
+      {deleteAt === undefined ? null : (
+        <p>
+          Only you can delete the App itself: <External to={deleteAt}>open its advanced settings</External>{' '}
+          afterwards.
+        </p>
+      )}
       <Action to={to} label={`Disconnect ${name}`} kind="bad" busy="Disconnecting…" />
       {error === undefined ? null : (
         <>
