@@ -4,6 +4,7 @@ import type { ConnectedPlace } from '../integrations/model.ts';
 import { describeLocalAddress } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
+import { getOrganization } from '../organizations/store.ts';
 import type { Place } from '../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -21,6 +22,7 @@ interface ConnectOptions {
   token?: string;
   manual?: true;
   list?: true;
+  app?: true;
 }
 
 export function addConnectCommands(group: Command, context: CliContext): void {
@@ -59,6 +61,9 @@ export function addConnectCommands(group: Command, context: CliContext): void {
       .option('--token <token>', api.words.option)
       .option('--manual', 'Print a URL and a secret to paste, without using a token')
       .option('--list', api.words.list);
+    if (provider.app !== undefined) {
+      command.option('--app', `Print the page of the dashboard that creates a ${provider.app.name}`);
+    }
     if (api.words.help !== '') note(command, api.words.help);
     examples(
       command,
@@ -80,7 +85,10 @@ function requireOptions(provider: Provider, options: ConnectOptions, command: Co
   if (options.manual && options.token !== undefined) {
     command.error('error: --manual and --token cannot be combined');
   }
-  if (options.token !== undefined) return;
+  if (options.app && (options.manual || options.token !== undefined || namesOf(options).length > 0)) {
+    command.error('error: --app cannot be combined with --token, --manual and --repository');
+  }
+  if (options.token !== undefined || options.app) return;
   if (options.list) command.error('error: --list needs --token');
   if (wantsList(provider, options)) {
     command.error("error: required option '--repository <owner/name...>' not specified");
@@ -99,6 +107,7 @@ async function run(
   options: ConnectOptions,
 ): Promise<Result> {
   const { id: type } = provider;
+  if (options.app) return createApp(services, provider, options);
   if (options.token === undefined) return connectByHand(services, provider, options);
   const token = await readToken(options.token);
   if (wantsList(provider, options)) {
@@ -115,6 +124,20 @@ async function run(
     // For one place the same keys as when it is connected by hand.
     json: { integrationId, repositoryId, webhookUrl, places },
     text: [describePlaces({ places }), fields({ Integration: integrationId }), next],
+  };
+}
+
+/** The provider's page needs a browser, and the dashboard knows who the owner is. */
+async function createApp(
+  { db, publicUrl }: Services,
+  { app }: Provider<IntegrationType>,
+  { organization }: ConnectOptions,
+): Promise<Result> {
+  await db.read((tx) => getOrganization(tx, organization));
+  const dashboardUrl = `${publicUrl()}/dashboard/${organization}/integrations/${app?.path}/new`;
+  return {
+    json: { dashboardUrl },
+    text: ['Open this page as an owner of the organization, while the server runs:', dashboardUrl],
   };
 }
 

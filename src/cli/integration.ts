@@ -185,11 +185,11 @@ function describeList(listed: Awaited<ReturnType<typeof listWithPlaces>>): Text 
   }
   return table(
     ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],
-    listed.map(({ id, type, enabled, organizationId, hasToken, names }) => [
+    listed.map(({ id, type, enabled, organizationId, hasToken, app, names }) => [
       id,
       type,
       status(enabled ? 'enabled' : 'disabled'),
-      hasToken ? 'managed' : 'by hand',
+      app !== null ? `App ${app.slug}` : hasToken ? 'managed' : 'by hand',
       organizationId,
       names.join(', ') || '–',
     ]),

@@ -193,12 +193,15 @@ const firstOf = ([first, ...others]: readonly string[]) =>
 export async function replaceAppKey(deps: Deps, id: string, pem: string): Promise<void> {
   const { db } = deps;
   const integration = await db.read((tx) => getIntegration(tx, id));
+  const { app } = requireApps(deps, integration.type);
+  const privateKey = pem.trim();
+  if (!app.isPrivateKey(privateKey)) throw new IntegrationProblem({ code: 'invalid_key' });
   const known = await db.read((tx) => findSealedApp(tx, id));
   if (known === null) throw new IntegrationProblem({ code: 'no_apps', type: integration.type });
-  const api = await deps.openProviderApi(integration.type, { ...known, privateKey: pem.trim() });
+  const api = await deps.openProviderApi(integration.type, { ...known, privateKey });
   await api.findHook(APP_HOOK, APP_HOOK);
   await db.write(async (tx) => {
-    await updateApp(tx, id, { privateKey: sealAppKey(deps, id, pem.trim()) });
+    await updateApp(tx, id, { privateKey: sealAppKey(deps, id, privateKey) });
     await recordChange(tx, deps, integration, 'token.set', 'replaced the App key of');
   });
 }

@@ -29,6 +29,7 @@ const problems = {
   disconnected_meanwhile: '{place} was disconnected in the meantime, so Tidings deleted its webhook.',
   no_delivery_list: '{type} does not list its deliveries.',
   no_apps: 'This is not an App at {type}.',
+  invalid_key: 'This is not a private key. Paste the whole file, from BEGIN to END.',
   app_without_token: 'This integration is an App, which needs no token.',
   app_places: 'The installation of the App has the repositories. Change them at {url}',
 } as const;

@@ -12,6 +12,8 @@ export interface AppSupport {
   readonly path: string;
   /** The form that creates an App, for the person's browser to send to the provider. Throws `AppError` 400. */
   registration(baseUrl: string | undefined, request: AppRequest): AppForm;
+  /** True for the content of a key file. */
+  isPrivateKey(text: string): boolean;
   /** The pages at the provider. */
   pages(baseUrl: string | undefined, app: { slug: string; url: string }): AppPages;
   /** Exchanges the code that the provider sent the browser back with. Throws `ProviderProblem`. */

@@ -57,14 +57,15 @@ async function showForm(
       />
       <FormError error={refused ?? problem} />
       <p class="lede">
-        An App belongs to an account at {provider}, not to a person. It reads the repositories that you choose
-        there, with tokens that end after an hour, and one webhook serves them all.
+        An App needs no person's token. It reads the repositories that you choose at {provider}, with tokens
+        that expire after an hour, and one webhook serves them all.
       </p>
       <LocalAddressNote url={deps.publicUrl()} type={type} pollFor={organization.id} />
       <ol>
         <li>
           {provider} shows the name of the App
-          {owner === null || form === null ? '' : ` of ${owner}`}. Change it if you like, then create the App.
+          {owner === null || form === null ? '' : `, which ${owner} will own`}. Change it if you like, then
+          create the App.
         </li>
         <li>{provider} brings you back here. Install the App, and choose its repositories.</li>
       </ol>
@@ -80,15 +81,13 @@ async function showForm(
         <summary>Create it in an organization</summary>
         <form method="get" action={to} class="stack">
           <Field {...fields.owner} />
-          <button type="submit" class="button">
-            Use organization
-          </button>
+          <div class="bar">
+            <button type="submit" class="button">
+              Use organization
+            </button>
+            {owner === null ? null : <a href={to}>Use your own account</a>}
+          </div>
         </form>
-        {owner === null ? null : (
-          <p>
-            <a href={to}>Use your own account</a>
-          </p>
-        )}
       </details>
     </>,
     {

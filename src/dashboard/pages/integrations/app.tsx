@@ -55,7 +55,7 @@ const namesOf = (names: readonly string[]) =>
   names.length > MAX_NAMED ? counted(names.length, 'repository', 'repositories') : names.join(', ');
 
 const KeyForm = Type.Object({
-  key: Type.String({ label: 'Private key', problem: 'Paste the whole file, from BEGIN to END.' }),
+  key: Type.String({ label: 'Private key' }),
 });
 
 async function showKeyForm(visit: IntegrationVisit, error?: unknown) {
@@ -161,8 +161,8 @@ export function AppSection({
   return (
     <>
       <p class="hint">
-        One webhook serves all repositories of the installation. Tidings signs in with tokens that end after
-        an hour.
+        One webhook serves all repositories of the installation. Tidings signs in with tokens that expire
+        after an hour.
       </p>
       <p>
         Webhook: <HookState hook={hook} now={now} />

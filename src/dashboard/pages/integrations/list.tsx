@@ -150,9 +150,9 @@ function ConnectCard({
             {tokenField(visit, type, tokenError)}
           </Form>
           {app === undefined ? null : (
-            <div class="more">
+            <div class="more stack">
               <p class="hint">
-                For a team: a {app.name} belongs to no person, and you choose its repositories at {name}.
+                For a team: a {app.name} needs no person's token, and you choose its repositories at {name}.
               </p>
               <LinkButton to={`${visit.base}/integrations/${app.path}/new`} label={`Create ${app.name}`} />
             </div>

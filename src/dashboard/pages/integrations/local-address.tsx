@@ -2,6 +2,7 @@
 import { describeLocalAddress } from '../../../integrations/words.ts';
 import { tidings } from '../../../lib/build.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
+import { ToCopy } from '../../view/elements.tsx';
 
 /**
  * Warns of webhook URLs that a provider cannot reach. Without a `type`, it names all providers. `pollFor`: the
@@ -21,12 +22,13 @@ export function LocalAddressNote({
     <div class="note">
       <p>{text}</p>
       {type === null || pollFor === undefined ? null : (
-        <p>
-          Without one, Tidings can ask {providerOf(type).name} for news instead:{' '}
-          <code>
-            {tidings} integration connect {type} --organization {pollFor} --repository OWNER/NAME --poll
-          </code>
-        </p>
+        <>
+          <p>Without one, Tidings can ask {providerOf(type).name} for new events instead:</p>
+          <ToCopy
+            text={`${tidings} integration connect ${type} --organization ${pollFor} --repository OWNER/NAME --poll`}
+            label="Copy command"
+          />
+        </>
       )}
     </div>
   );

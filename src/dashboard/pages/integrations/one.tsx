@@ -408,8 +408,7 @@ function Disconnect({ integration, path, error, deleteAt }: DangerProps & { dele
       </p>
       {deleteAt === undefined ? null : (
         <p>
-          Only you can delete the App itself: <External to={deleteAt}>open its advanced settings</External>{' '}
-          afterwards.
+          Then delete the App itself in <External to={deleteAt}>its advanced settings</External>.
         </p>
       )}
       <Action to={to} label={`Disconnect ${name}`} kind="bad" busy="Disconnecting…" />

@@ -8,8 +8,12 @@ const LIFETIME_SECONDS = 540;
 /** GitHub's clock may be that far behind. */
 const DRIFT_SECONDS = 60;
 
+/** A key of 4,096 bits has 3,300 characters. */
+const MAX_LENGTH = 20_000;
+
 /** The key in a PEM file, with PKCS #1 as GitHub makes it or PKCS #8; null for anything else. */
 export function parsePrivateKey(pem: string): KeyObject | null {
+  if (pem.length > MAX_LENGTH) return null;
   try {
     const key = createPrivateKey(pem);
     return key.asymmetricKeyType === 'rsa' ? key : null;
