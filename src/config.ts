@@ -135,6 +135,20 @@ export const settings = {
     expected: 'an http or https URL, such as https://github.example.com/api/v3',
     help: "GitHub's API; for Enterprise Server, https://HOST/api/v3",
   },
+  GITLAB_API_URL: {
+    flag: '--gitlab-api-url <url>',
+    schema: HttpUrl,
+    default: 'https://gitlab.com/api/v4',
+    expected: 'an http or https URL, such as https://gitlab.example.com/api/v4',
+    help: "GitLab's API; for a self-managed GitLab, https://HOST/api/v4",
+  },
+  FORGEJO_API_URL: {
+    flag: '--forgejo-api-url <url>',
+    schema: HttpUrl,
+    default: 'https://codeberg.org/api/v1',
+    expected: 'an http or https URL, such as https://forgejo.example.com/api/v1',
+    help: 'API of Forgejo or Gitea, https://HOST/api/v1',
+  },
   LINEAR_API_URL: {
     flag: '--linear-api-url <url>',
     schema: HttpUrl,
@@ -257,7 +271,12 @@ type ServiceUrlName = 'UNKEY_BASE_URL' | (typeof PROVIDER_URLS)[number] | `${S3P
 type S3Prefix = 'BACKUP_S3' | 'MEDIA_S3';
 
 /** The settings of the providers' APIs. */
-export const PROVIDER_URLS = ['GITHUB_API_URL', 'LINEAR_API_URL'] as const;
+export const PROVIDER_URLS = [
+  'GITHUB_API_URL',
+  'GITLAB_API_URL',
+  'FORGEJO_API_URL',
+  'LINEAR_API_URL',
+] as const;
 
 /** Errors about these never repeat the value. */
 const secretSettings: ReadonlySet<SettingName> = new Set([
@@ -409,6 +428,8 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     unkey: rootless.length > 0 ? null : rootKey === undefined ? undefined : usable({ rootKey, ...unkey }),
     providerApis: usable({
       github: readServiceUrl('GITHUB_API_URL'),
+      gitlab: readServiceUrl('GITLAB_API_URL'),
+      forgejo: readServiceUrl('FORGEJO_API_URL'),
       linear: readServiceUrl('LINEAR_API_URL'),
     }),
     /** Hosts that may be asked over plain http. */

@@ -36,6 +36,8 @@ export interface Deps {
   readonly fetch: (request: Request) => Response | Promise<Response>;
   /** The configured APIs, by provider. Absent: the public ones. */
   readonly providerUrls?: Readonly<Record<string, string>>;
+  /** Hosts that may be asked for images over plain http. */
+  readonly plainHosts?: ReadonlySet<string>;
   /** Opens a provider's API with a token. */
   readonly openProviderApi: OpenProviderApi;
   /** Opens a reader of a provider's repositories, with a token or without. */

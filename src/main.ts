@@ -84,6 +84,7 @@ export async function openServices(
     keys,
     fetch: (request) => fetchWithoutRedirects(request),
     providerUrls: config.providerApis,
+    plainHosts: config.plainHosts,
     openProviderApi: providerApis(config.providerApis),
     openReader: repositoryReaders(config.providerApis),
     publicUrl: () => publicUrl,
@@ -236,7 +237,7 @@ export async function startServer(services: Services, config: Config) {
     await beginRun(services, uptime);
     jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime), services);
     leadership = startLeader(services, (db) => [
-      ...leaderJobs({ ...services, publicUrl, db }, config),
+      ...leaderJobs({ ...services, publicUrl, db }),
       ...backupJobs(config, services),
     ]);
   } catch (error) {
@@ -274,7 +275,8 @@ async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
   if (pause === null) return;
   const integrations = await db.read((tx) => listIntegrations(tx));
   const asked = integrations.filter(
-    ({ type, hasToken }) => hasToken && providerOf(type).api?.listsDeliveries === true,
+    ({ type, isManaged, isPolled }) =>
+      isManaged && !isPolled && providerOf(type).api?.listsDeliveries === true,
   );
   if (asked.length === 0) return;
   log.warn(

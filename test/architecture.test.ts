@@ -63,6 +63,7 @@ const rooms = [
   'triggers',
   'receiver',
   'history',
+  'polling',
   'users',
   'operate',
   'look',
@@ -133,7 +134,7 @@ test('only stores know tables and Drizzle', () => {
 
 test('only data names a provider outside of src/providers', () => {
   // Not counting packages of GitHub.
-  const namesProvider = (text: string) => /(?<!'@)github|linear|forgejo/i.test(text);
+  const namesProvider = (text: string) => /(?<!'@)github|gitlab|linear|forgejo/i.test(text);
   expect(
     modules
       .filter(({ path, text }) => !path.startsWith('src/providers/') && namesProvider(text))

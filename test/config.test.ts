@@ -6,7 +6,12 @@ test('defaults, with nothing set', () => {
     host: '127.0.0.1',
     port: 3000,
     dataDir: './data',
-    providerApis: { github: 'https://api.github.com', linear: 'https://api.linear.app/graphql' },
+    providerApis: {
+      github: 'https://api.github.com',
+      gitlab: 'https://gitlab.com/api/v4',
+      forgejo: 'https://codeberg.org/api/v1',
+      linear: 'https://api.linear.app/graphql',
+    },
     media: { quotaMb: 1024 },
     plainHosts: new Set(['']),
     organizationCreation: 'owners',
@@ -30,6 +35,8 @@ test('everything from the environment', () => {
         UNKEY_BASE_URL: 'http://localhost:9',
         UNKEY_TIMEOUT_MS: '50',
         GITHUB_API_URL: 'https://github.example.com/api/v3/',
+        GITLAB_API_URL: 'https://gitlab.example.com/api/v4/',
+        FORGEJO_API_URL: 'https://forgejo.example.com/api/v1/',
         LINEAR_API_URL: 'http://localhost:8/graphql',
         BACKUP_DIR: 's3://backups/team',
         BACKUP_SCHEDULE: '*/30 * * * *',
@@ -52,7 +59,12 @@ test('everything from the environment', () => {
     dataDir: '/data',
     secretKey: 'q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s=',
     unkey: { rootKey: 'unkey_root', apiId: 'api_1', baseUrl: 'http://localhost:9', timeoutMs: 50 },
-    providerApis: { github: 'https://github.example.com/api/v3', linear: 'http://localhost:8/graphql' },
+    providerApis: {
+      github: 'https://github.example.com/api/v3',
+      gitlab: 'https://gitlab.example.com/api/v4',
+      forgejo: 'https://forgejo.example.com/api/v1',
+      linear: 'http://localhost:8/graphql',
+    },
     backups: { dir: 's3://backups/team', schedule: '*/30 * * * *', keep: 3 },
     s3: {
       settings: 'BACKUP_S3',
@@ -156,6 +168,8 @@ describe('a wrong value is refused by the name of its variable', () => {
     ['UNKEY_TIMEOUT_MS', '0', 'UNKEY_TIMEOUT_MS must be a number of milliseconds from 1 to 60000, not "0"'],
     ['UNKEY_BASE_URL', 'https://x.test/v2', 'UNKEY_BASE_URL must be an http or https URL without a path'],
     ['GITHUB_API_URL', 'github.example.com', 'GITHUB_API_URL must be an http or https URL'],
+    ['GITLAB_API_URL', 'gitlab.example.com', 'GITLAB_API_URL must be an http or https URL'],
+    ['FORGEJO_API_URL', 'forgejo.example.com', 'FORGEJO_API_URL must be an http or https URL'],
     ['ALLOW_HTTP', 'http://minio', 'ALLOW_HTTP must be host names without ports, separated by commas'],
     ['ALLOW_HTTP', 'minio:9000', 'ALLOW_HTTP must be'],
     ['ALLOW_HTTP', '*', 'ALLOW_HTTP must be'],
@@ -235,6 +249,8 @@ describe('a setting that cannot be used has no value, not its default', () => {
     [{ UNKEY_TIMEOUT_MS: 'x' }, { unkey: null }],
     [{ UNKEY_ROOT_KEY: '', UNKEY_API_ID: 'api_1' }, { unkey: null }],
     [{ GITHUB_API_URL: 'example.com' }, { providerApis: null }],
+    [{ GITLAB_API_URL: 'example.com' }, { providerApis: null }],
+    [{ FORGEJO_API_URL: 'example.com' }, { providerApis: null }],
     [{ LINEAR_API_URL: 'example.com' }, { providerApis: null }],
     [{ BACKUP_DIR: 's3:' }, { backups: null }],
     [{ BACKUP_SCHEDULE: 'daily' }, { backups: null }],
@@ -255,7 +271,14 @@ describe('a setting that cannot be used has no value, not its default', () => {
 });
 
 describe('plain http to another machine', () => {
-  const services = ['UNKEY_BASE_URL', 'GITHUB_API_URL', 'LINEAR_API_URL', 'BACKUP_S3_ENDPOINT'];
+  const services = [
+    'UNKEY_BASE_URL',
+    'GITHUB_API_URL',
+    'GITLAB_API_URL',
+    'FORGEJO_API_URL',
+    'LINEAR_API_URL',
+    'BACKUP_S3_ENDPOINT',
+  ];
   const problemOf = (environment: Record<string, string>) =>
     examineConfig({}, { UNKEY_ROOT_KEY: 'k', ...environment }).problems;
   const refusal = (name: string, host: string) =>
@@ -294,7 +317,7 @@ describe('plain http to another machine', () => {
       ]);
     }
     for (const host of ['internal', 'a.minio', 'minio.example.com', '[fd00::2]']) {
-      expect(problemOf({ ...environment(host), ALLOW_HTTP })).toHaveLength(4);
+      expect(problemOf({ ...environment(host), ALLOW_HTTP })).toHaveLength(6);
     }
     expect(readConfig({ ALLOW_HTTP: 'minio' }, { GITHUB_API_URL: 'http://minio' }).providerApis.github).toBe(
       'http://minio',

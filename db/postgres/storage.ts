@@ -39,6 +39,9 @@ const CHECK_LEASE =
 /** How often work runs again after a deadlock or on a connection that had ended. */
 const MAX_RETRIES = 2;
 
+/** How long it waits before that: so long the first time, and twice as long the second, in milliseconds. */
+const RETRY_WAIT_MS = 20;
+
 const NESTED = 'a body of read or write waits for something other than a store';
 
 /** A connection, and Drizzle over it. */
@@ -158,6 +161,8 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
         session.work = null;
         pool.release(session);
       }
+      // After a deadlock, the other one has to take the row before this work does so again.
+      await Bun.sleep(RETRY_WAIT_MS * (1 + retries));
     }
   }
 

@@ -12,7 +12,7 @@ import {
 import { organizations, partOf } from './organizations.ts';
 
 /** The ids of the providers. */
-const PROVIDER_IDS = ['github', 'linear', 'forgejo'] as const;
+const PROVIDER_IDS = ['github', 'gitlab', 'linear', 'forgejo'] as const;
 
 export const EVENT_TYPES = ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'] as const;
 
@@ -22,6 +22,12 @@ interface RangeCommit {
   breaking: string | null;
   author: string | null;
   url: string | null;
+  identifiers?: string[];
+  paths?: string[];
+  /** When it was committed. ISO 8601. */
+  at: string | null;
+  /** The commit of the main line that brought it; absent for one of the main line. */
+  broughtBy?: string;
 }
 
 /** A connected provider. Secrets are encrypted under the key of the data folder, never in the clear. */

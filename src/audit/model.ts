@@ -22,6 +22,7 @@ export const auditGroups = {
     'integration.disabled',
     'integration.place_added',
     'integration.place_removed',
+    'integration.switched',
     'secret.rotated',
     'token.set',
   ],

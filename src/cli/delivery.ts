@@ -18,6 +18,7 @@ interface Filters {
   event?: string;
   delivery?: string;
   since?: string;
+  via?: 'webhook' | 'polling';
 }
 
 export function addDeliveryCommands(program: Command, context: CliContext): void {
@@ -35,6 +36,7 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
     .addOption(new Option('--status <status>', 'Only this status').choices(deliveryStatuses))
     .addOption(ofEvent)
     .option('--delivery <id>', "Only this delivery id, the provider's")
+    .addOption(new Option('--via <way>', 'Only what arrived this way').choices(['webhook', 'polling']))
     .addOption(sinceThen)
     .addOption(limitTo('Entries per page'))
     .addOption(pageNumber)
@@ -113,12 +115,13 @@ async function replay(services: Services, ids: readonly string[], options: Filte
 
 /** Newest first. Throws `AppError` 404 when there is no such organization. */
 function findDeliveries({ db, clock }: Services, options: Filters & { limit: number; page: number }) {
-  const { organization, integration, status, event, delivery, since, limit, page } = options;
+  const { organization, integration, status, event, delivery, since, via, limit, page } = options;
   const filter = {
     integrationId: integration,
     status,
     event,
     anyId: delivery,
+    isPolled: via === undefined ? undefined : via === 'polling',
     since: since === undefined ? undefined : sinceWhen(since, clock.now()),
   };
   return db.read(async (tx) => {
@@ -132,8 +135,9 @@ function deliveryTable(entries: readonly Delivery[]) {
 }
 
 function row(entry: Delivery): Cell[] {
-  const { createdAt, statusCode, payload, count, reason, replayOf, id } = entry;
-  const times = replayOf !== null ? ' (replay)' : count > 1 ? ` (${count} times)` : '';
+  const { createdAt, statusCode, payload, count, reason, replayOf, isPolled, id } = entry;
+  const times =
+    replayOf !== null ? ' (replay)' : isPolled ? ' (polled)' : count > 1 ? ` (${count} times)` : '';
   const why = entry.status === 'ignored' || entry.status === 'failed' ? `: ${reason}` : '';
   const state = status(entry.status, statusCode < 400 ? entry.status : `${entry.status} ${statusCode}`);
   return [clockTime(createdAt), state, payload.event ?? '–', `${entry.title}${times}${why}`, id];
@@ -143,7 +147,12 @@ function describeDelivery(entry: Delivery): Text {
   const description = fields({
     Delivery: entry.id,
     Title: entry.title,
-    Status: status(entry.status, `${entry.status}, answered ${entry.statusCode} in ${entry.durationMs} ms`),
+    Status: status(
+      entry.status,
+      entry.isPolled
+        ? `${entry.status}, polled`
+        : `${entry.status}, answered ${entry.statusCode} in ${entry.durationMs} ms`,
+    ),
     ...(entry.reason === null ? {} : { Reason: entry.reason }),
     ...(entry.replayOf === null ? {} : { 'Replay of': entry.replayOf }),
     ...(entry.count > 1 ? { Arrivals: String(entry.count) } : {}),

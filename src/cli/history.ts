@@ -1,19 +1,22 @@
 import { type Command, Option } from 'commander';
 import { countDrafts } from '../drafts/store.ts';
 import { readHistory } from '../history/read.ts';
-import { type HistoryRequest, MAX_RELEASES, providerOfRepository, startHistory } from '../history/service.ts';
+import { MAX_RELEASES, providerOfRepository, readableProviders, startHistory } from '../history/service.ts';
 import { findHistory, type History } from '../history/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
 import type { Services } from '../main.ts';
+import { copyDueImages } from '../operate/jobs.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';
-import { type IntegrationType, providers } from '../providers/index.ts';
+import type { IntegrationType } from '../providers/index.ts';
+import { countQueuedRanges, nextRangeDueAt } from '../triggers/range-store.ts';
+import { readRanges } from '../triggers/ranges.ts';
 import { runTriggers } from '../triggers/run.ts';
 import { answering } from './command.ts';
 import { type CliContext, readToken, sinceWhen, timeOrSpan, whole } from './context.ts';
 import { examples, note } from './help.ts';
 import { fields, type Text } from './output.ts';
-import type { Terminal } from './terminal.ts';
+import { type Progress, progressOf } from './progress.ts';
 import { withComposer } from './trigger-runs.ts';
 
 interface HistoryOptions {
@@ -32,7 +35,7 @@ const MAX_WAIT_MS = 90_000;
 /** How often a command looks at a history that the server reads, in milliseconds. */
 const LOOK_MS = 250;
 
-const ids = providers.filter(({ reader }) => reader !== null).map(({ id }) => id);
+const ids = readableProviders.map(({ id }) => id);
 
 export function addHistoryCommand(program: Command, context: CliContext): void {
   const command = program
@@ -49,9 +52,7 @@ export function addHistoryCommand(program: Command, context: CliContext): void {
       new Option(
         '--since <time>',
         'Only releases since this time: ISO 8601, or a span back from now such as 90d, 1y',
-      )
-        .argParser(timeOrSpan)
-        .conflicts('releases'),
+      ).argParser(timeOrSpan),
     )
     .addOption(
       new Option('--releases <number>', 'Only so many of the newest releases').argParser(
@@ -60,26 +61,22 @@ export function addHistoryCommand(program: Command, context: CliContext): void {
     )
     .option('--publish', 'Publish the posts, each with the date of its release')
     .option('--token <token>', 'Token that can read the repository; - reads it from standard input')
-    .addOption(new Option('--provider <id>', 'Where OWNER/NAME is (default: github)').choices(ids))
+    .addOption(new Option('--provider <id>', `Where OWNER/NAME is (default: ${ids[0]})`).choices(ids))
     .action(
       answering(context)(
         (services, repository: string, options: HistoryOptions) =>
-          run(services, context.terminal, repository, options),
-        describe,
-        ({ history, drafts }) => ({
-          id: history.id,
-          integrationId: history.integrationId,
-          repositoryId: history.repositoryId,
-          triggerId: history.triggerId,
-          status: history.status,
-          releases: history.found,
-          posts: drafts,
+          importReleases(services, progressOf(context.terminal), repository, options),
+        (result, _, options) => describe(result, options),
+        ({ history: { id, integrationId, repositoryId, triggerId, status, found }, posts }) => ({
+          ...{ id, integrationId, repositoryId, triggerId, status },
+          releases: found,
+          posts,
         }),
       ),
     );
   note(
     command,
-    'A public repository needs no token. Running the command again reads what is new, and makes nothing twice. A command that was stopped goes on where it was.',
+    'A public repository needs no token. Running the command again reads what is new, and makes nothing twice. After Ctrl-C, the same command continues.',
   );
   const line = 'history acme/rocket --organization acme';
   examples(command, line, `${line} --releases 20`, `${line} --since 1y --publish`);
@@ -88,96 +85,137 @@ export function addHistoryCommand(program: Command, context: CliContext): void {
 interface Result {
   history: History;
   /** How many posts it made. */
-  drafts: number;
+  posts: number;
   url: string;
 }
 
-async function run(
+async function importReleases(
   services: Services,
-  terminal: Terminal,
+  progress: Progress,
   repository: string,
   options: HistoryOptions,
 ): Promise<Result> {
   const { organization: organizationId, contentType, since, releases, publish = false, token } = options;
-  const request: HistoryRequest = {
-    type: options.provider ?? providerOfRepository(services, repository),
-    organizationId,
-    repository,
-    contentType,
-    releases,
-    publish,
-    since: since === undefined ? undefined : sinceWhen(since, services.clock.now()),
-    token: token === undefined ? undefined : await readToken(token),
-  };
   const abort = new AbortController();
   const stop = () => abort.abort();
   process.once('SIGINT', stop);
-  const progress = progressOf(terminal);
   try {
-    const started = await startHistory(services, request);
-    const before = await services.db.read((tx) => countDrafts(tx, started.triggerId));
+    const started = await startHistory(services, {
+      type: options.provider ?? providerOfRepository(services, repository),
+      ...{ organizationId, repository, contentType, releases, publish },
+      since: since === undefined ? undefined : sinceWhen(since, services.clock.now()),
+      token: token === undefined ? undefined : await readToken(token),
+    });
+    const { triggerId } = started;
+    const countPosts = () => services.db.read((tx) => countDrafts(tx, triggerId));
+    const before = await countPosts();
+    progress.show('Reading releases');
     const history = await readAll(services, started, abort.signal, progress);
-    if (abort.signal.aborted) throw new AppError(409, 'Stopped. Run the same command to go on.');
-    progress('Writing the posts');
-    await withComposer((compose) => runTriggers(services, compose, abort.signal));
-    const after = await services.db.read((tx) => countDrafts(tx, started.triggerId));
-    return { history, drafts: after - before, url: services.publicUrl() };
+    if (!abort.signal.aborted) await readCommits(services, history, abort.signal, progress);
+    if (!abort.signal.aborted) await writePosts(services, history, progress, countPosts, abort.signal);
+    if (abort.signal.aborted) throw new AppError(409, 'Stopped. Run the same command to continue.');
+    const posts = (await countPosts()) - before;
+    progress.clear();
+    if (history.status === 'done') return { history, posts, url: services.publicUrl() };
+    const made = posts === 0 ? '' : ` ${count(posts, 'post')} ${posts === 1 ? 'is' : 'are'} written already.`;
+    throw new AppError(409, `${whyNot(history)}${made}`, { code: 'history_unfinished' });
   } finally {
     process.off('SIGINT', stop);
-    progress(null);
+    progress.clear();
   }
 }
 
-/** Reads until the history ends. Throws `AppError` 409 with the reason when it cannot go on now. */
+/** Reads until the history ends, has to wait for long, or is aborted. */
 async function readAll(
   services: Services,
   { id }: History,
   signal: AbortSignal,
-  progress: (line: string | null) => void,
+  progress: Progress,
 ): Promise<History> {
-  const show = ({ found, cursor }: History) =>
-    progress(
-      cursor?.phase === 'requests'
-        ? `${count(found, 'release')} found. Reading pull requests`
-        : `${count(found, 'release')} found`,
-    );
-  progress('Reading releases');
   for (;;) {
-    await readHistory(services, id, { signal, onPage: show });
+    await readHistory(services, id, { signal, onPage: (history) => show(progress, history) });
     const history = await services.db.read((tx) => findHistory(tx, id));
-    if (history === null) throw new AppError(409, 'The history was deleted meanwhile.');
-    if (history.status !== 'queued' || signal.aborted) {
-      if (history.status === 'failed') throw new AppError(409, history.problem ?? 'The history failed.');
-      return history;
-    }
-    show(history);
+    if (history === null) throw new AppError(409, 'The integration was disconnected meanwhile.');
+    if (history.status !== 'queued' || signal.aborted) return history;
+    show(progress, history);
     const waitMs = history.dueAt - services.clock.now().getTime();
-    if (waitMs > MAX_WAIT_MS) {
-      throw new AppError(
-        409,
-        `${history.problem} A running server goes on by itself at ${new Date(history.dueAt).toISOString()}; without one, run the same command then.`,
-      );
-    }
+    if (history.problem !== null && waitMs > MAX_WAIT_MS) return history;
+    // Without a problem, the server reads it.
+    await Bun.sleep(history.problem === null ? LOOK_MS : Math.min(Math.max(waitMs, LOOK_MS), LOOK_MS * 4));
+  }
+}
+
+function show(progress: Progress, { cursor, found, releases, problem }: History): void {
+  const phase = cursor === null || cursor.phase === 'releases' ? '' : ', reading their pull requests';
+  const words = `Reading releases: ${found} found${phase}${problem === null ? '' : `. ${problem} Waiting`}`;
+  progress.show(words, releases === null ? undefined : { done: found, of: releases });
+}
+
+/** Reads the commits of releases without notes, as far as the provider answers now. The server reads the rest later. */
+async function readCommits(
+  services: Services,
+  source: Pick<History, 'integrationId' | 'repositoryId'>,
+  signal: AbortSignal,
+  progress: Progress,
+): Promise<void> {
+  const { db, clock } = services;
+  for (;;) {
+    const left = await db.read((tx) => countQueuedRanges(tx, source));
+    if (left > 0) progress.show(`Reading the commits of ${count(left, 'release')}`);
+    await readRanges(services, { signal, repositoryId: source.repositoryId });
+    const dueAt = await db.read((tx) => nextRangeDueAt(tx, source));
+    const waitMs = dueAt === null ? Number.POSITIVE_INFINITY : dueAt - clock.now().getTime();
+    if (waitMs > MAX_WAIT_MS || signal.aborted) return;
     await Bun.sleep(Math.max(waitMs, LOOK_MS));
   }
 }
 
-/** Shows one changing line on a terminal; null removes it. */
-function progressOf(terminal: Terminal): (line: string | null) => void {
-  if (!terminal.isInteractive) return () => undefined;
-  return (line) => terminal.writeError(`\r\u001b[K${line === null ? '' : `${line}…`}`);
+/** Writes the posts with the copies of their images, so that they exist when the command ends. */
+async function writePosts(
+  services: Services,
+  { found }: History,
+  progress: Progress,
+  countPosts: () => Promise<number>,
+  signal: AbortSignal,
+): Promise<void> {
+  progress.show('Copying images');
+  await copyDueImages(services, signal);
+  const before = await countPosts();
+  let written = before;
+  let isCounting = false;
+  // Counting takes a query, and each post is a step.
+  const onStep = () => {
+    progress.show(`Writing posts: ${written - before}`, { done: written - before, of: found });
+    if (isCounting || !progress.isShown) return;
+    isCounting = true;
+    void countPosts()
+      .then((counted) => {
+        written = counted;
+      })
+      .catch(() => undefined)
+      .finally(() => {
+        isCounting = false;
+      });
+  };
+  await withComposer((compose) => runTriggers(services, compose, signal, onStep));
 }
 
-function describe({ history, drafts, url }: Result, _repository: string, { publish }: HistoryOptions): Text {
-  const { found } = history;
-  if (found === 0) return 'The repository has no releases that match. Nothing was made.';
+/** Why a history did not end, and what to do. */
+function whyNot({ status, problem, dueAt }: History): string {
+  if (status === 'stopped') return 'Somebody stopped this import.';
+  if (status === 'failed') return problem ?? 'The import failed.';
+  const time = new Date(dueAt).toISOString().replace(/\.\d+Z$/, 'Z');
+  return `${problem} A running server continues at ${time}. Without a server, run the same command then. A token raises the limit.`;
+}
+
+function describe({ history, posts, url }: Result, { publish, organization }: HistoryOptions): Text {
+  const { found, integrationId, triggerId } = history;
+  if (found === 0) return 'The repository has no releases that match. No drafts were written.';
+  const what = publish ? 'post' : 'draft';
   const made =
-    drafts === 0
-      ? `No new posts: all of the ${count(found, 'release')} were known.`
-      : `${count(drafts, publish ? 'post' : 'draft')} from ${count(found, 'release')}.`;
-  return [
-    made,
-    fields({ Integration: history.integrationId, Trigger: history.triggerId }),
-    publish ? '' : `Edit and publish them at ${url}/posts`,
-  ];
+    posts === 0
+      ? `No new ${what}s. All ${count(found, 'release')} have posts already.`
+      : `${count(posts, what)} written from ${count(found, 'release')}: ${url}/dashboard/${organization}/posts${publish ? '' : '?status=draft'}`;
+  const next = publish || posts === 0 ? '' : `To publish them: select them there, or run "post publish".`;
+  return [made, next, fields({ Integration: integrationId, Trigger: triggerId })];
 }

@@ -1,10 +1,14 @@
 import type { Command } from 'commander';
 import { connectIntegration, connectWithToken, listPlaces } from '../integrations/connect.ts';
 import type { ConnectedPlace } from '../integrations/model.ts';
+import { describePollInterval, isPollable } from '../integrations/poll-interval.ts';
+import { listSharing } from '../integrations/poll-store.ts';
+import { getIntegration } from '../integrations/store.ts';
 import { describeLocalAddress } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
+import { connectPolled } from '../polling/connect.ts';
 import type { Place } from '../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -23,6 +27,7 @@ interface ConnectOptions {
   manual?: true;
   list?: true;
   app?: true;
+  poll?: true;
 }
 
 export function addConnectCommands(group: Command, context: CliContext): void {
@@ -39,9 +44,9 @@ export function addConnectCommands(group: Command, context: CliContext): void {
       .description(`Connect ${words.covers}`)
       .requiredOption('--organization <id>', 'Organization')
       .option(
-        `--${one} <${pattern.toLowerCase()}...>`,
+        `--${hasRepositories ? 'repository' : one} <${pattern.toLowerCase()}...>`,
         hasRepositories
-          ? `${many}, as ${pattern} or URL`.replace(/^r/, 'R')
+          ? `${many}, as ${pattern} or URL`.replace(/^./, (first) => first.toUpperCase())
           : `Only these ${many} (default: all public ${many})`,
       )
       .hook('preAction', (given) => requireOptions(provider, given.opts(), given))
@@ -53,8 +58,12 @@ export function addConnectCommands(group: Command, context: CliContext): void {
         ),
       );
     const line = lineOf(provider);
+    const polled = provider.reader === null ? [] : [`${line} --poll`];
+    if (provider.reader !== null) {
+      command.option('--poll', 'Read events through the API. Needs no webhook and no public URL');
+    }
     if (api === null) {
-      examples(command, line);
+      examples(command, line, ...polled);
       continue;
     }
     command
@@ -68,6 +77,7 @@ export function addConnectCommands(group: Command, context: CliContext): void {
     examples(
       command,
       line,
+      ...polled,
       `${line} --token TOKEN`,
       `integration connect ${id} --organization acme --token TOKEN --list`,
     );
@@ -85,13 +95,24 @@ function requireOptions(provider: Provider, options: ConnectOptions, command: Co
   if (options.manual && options.token !== undefined) {
     command.error('error: --manual and --token cannot be combined');
   }
-  if (options.app && (options.manual || options.token !== undefined || namesOf(options).length > 0)) {
-    command.error('error: --app cannot be combined with --token, --manual and --repository');
+  if (
+    options.app &&
+    (options.manual || options.poll || options.token !== undefined || namesOf(options).length > 0)
+  ) {
+    command.error('error: --app cannot be combined with --token, --manual, --poll and --repository');
+  }
+  if (options.poll && (options.manual || options.list)) {
+    command.error(`error: --poll and --${options.manual ? 'manual' : 'list'} cannot be combined`);
+  }
+  if (options.poll && namesOf(options).length === 0) {
+    command.error("error: required option '--repository <owner/name...>' not specified");
   }
   if (options.token !== undefined || options.app) return;
   if (options.list) command.error('error: --list needs --token');
   if (wantsList(provider, options)) {
-    command.error("error: required option '--repository <owner/name...>' not specified");
+    command.error(
+      `error: required option '--repository <${words.place.pattern.toLowerCase()}...>' not specified`,
+    );
   }
   if (!hasRepositories && namesOf(options).length > 0) {
     const { one, many } = words.place;
@@ -108,6 +129,7 @@ async function run(
 ): Promise<Result> {
   const { id: type } = provider;
   if (options.app) return createApp(services, provider, options);
+  if (options.poll) return connectByPolling(services, provider, options);
   if (options.token === undefined) return connectByHand(services, provider, options);
   const token = await readToken(options.token);
   if (wantsList(provider, options)) {
@@ -138,6 +160,33 @@ async function createApp(
   return {
     json: { dashboardUrl },
     text: ['Open this page as an owner of the organization, while the server runs:', dashboardUrl],
+  };
+}
+
+async function connectByPolling(
+  services: Services,
+  { id: type }: Provider<IntegrationType>,
+  options: ConnectOptions,
+): Promise<Result> {
+  const token = options.token === undefined ? undefined : await readToken(options.token);
+  const repositories = namesOf(options);
+  const connected = await connectPolled(services, {
+    ...{ type, organizationId: options.organization, repositories, token },
+  });
+  const { integrationId, repositoryId, places } = connected;
+  const interval = await services.db.read(async (tx) => {
+    const integration = await getIntegration(tx, integrationId);
+    return describePollInterval(integration, (await listSharing(tx, integration)).length);
+  });
+  const [first] = places;
+  return {
+    json: { integrationId, repositoryId, isPolled: true, places },
+    text: [
+      fields({ Integration: integrationId, Polled: places.map(({ place }) => place).join(', ') }),
+      `${interval} The server polls while it runs.`,
+      `Polling starts with the present. For older releases: ${tidings} history ${first?.place} --organization ${options.organization}`,
+      nextOf(type, integrationId),
+    ],
   };
 }
 
@@ -188,7 +237,8 @@ ${tidings} trigger create --integration ${integrationId} --event ${event} --cont
 /** Warns of a webhook URL that the provider cannot reach. */
 function warnOfAddress(type: IntegrationType, webhookUrl: string): string[] {
   const warning = describeLocalAddress(type, webhookUrl);
-  return warning === null ? [] : [warning];
+  if (warning === null) return [];
+  return [isPollable(type) ? `${warning} Or connect with --poll, which needs no public URL.` : warning];
 }
 
 /** The results of connecting places, or of setting their webhooks again. */

@@ -10,12 +10,15 @@ import { describeOldSecret } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
+import { addPolledPlace } from '../polling/connect.ts';
+import { setPollToken } from '../polling/switch.ts';
 import { listProviders, providerOf, providers } from '../providers/index.ts';
 import { aboutOne, answering, ofOrganization } from './command.ts';
 import { type CliContext, readToken } from './context.ts';
 import { examples } from './help.ts';
 import { addConnectCommands, describePlaces, ONCE } from './integration-connect.ts';
 import { addDoctorCommands } from './integration-doctor.ts';
+import { addPollingCommands } from './integration-polling.ts';
 import { fields, status, type Text, table } from './output.ts';
 
 export function addIntegrationCommands(program: Command, context: CliContext): void {
@@ -83,15 +86,19 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
       answer(
         async (services, integrationId: string, name: string) => ({
           integrationId,
-          ...(await addPlace(services, integrationId, name)),
+          ...((await isPolled(services, integrationId))
+            ? await addPolledPlace(services, integrationId, name)
+            : await addPlace(services, integrationId, name)),
         }),
         ({ integrationId, ...added }) =>
-          added.hookId === undefined
-            ? [
-                fields({ 'Webhook URL': added.webhookUrl }),
-                `Set up the webhook with this URL and the secret of the integration. For a new secret: ${tidings} integration rotate-secret ${integrationId}`,
-              ]
-            : describePlaces({ places: [added] }),
+          !('webhookUrl' in added)
+            ? `${added.place} is polled from now on.`
+            : added.hookId === undefined
+              ? [
+                  fields({ 'Webhook URL': added.webhookUrl }),
+                  `Set up the webhook with this URL and the secret of the integration. For a new secret: ${tidings} integration rotate-secret ${integrationId}`,
+                ]
+              : describePlaces({ places: [added] }),
       ),
     );
   examples(add, 'integration add int_… acme/engine');
@@ -111,15 +118,24 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
     );
   examples(remove, 'integration remove int_… acme/engine');
 
-  const token = command('set-token', 'Set or replace the token with which Tidings manages the webhooks')
+  const token = command(
+    'set-token',
+    'Set or replace the token with which Tidings manages the webhooks, or polls',
+  )
     .requiredOption('--token <token>', 'Token; - reads it from standard input')
     .action(
       answer(
-        async (services, integrationId: string, { token }: { token: string }) => ({
-          integrationId,
-          places: await setToken(services, integrationId, await readToken(token)),
-        }),
-        describePlaces,
+        async (services, integrationId: string, { token }: { token: string }) => {
+          if (!(await isPolled(services, integrationId))) {
+            return { integrationId, places: await setToken(services, integrationId, await readToken(token)) };
+          }
+          await setPollToken(services, integrationId, await readToken(token));
+          return { integrationId, isPolled: true, places: [] };
+        },
+        (result) =>
+          'isPolled' in result
+            ? 'The token is stored. Tidings polls with it from now on.'
+            : describePlaces(result),
       ),
     );
   examples(
@@ -139,6 +155,7 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
   );
   examples(repair, 'integration repair int_…');
 
+  addPollingCommands(group, context);
   addDoctorCommands(group, context);
 
   const disconnect = command(
@@ -165,6 +182,9 @@ const [first] = providers;
 const PLACE = 'OWNER/NAME or URL of a repository, or the key of a team';
 const FORCE = 'Continue even if the provider does not delete the webhook';
 
+const isPolled = async ({ db }: Services, id: string) =>
+  (await db.read((tx) => getIntegration(tx, id))).isPolled;
+
 /** With the names of its repositories or, where Tidings manages a webhook, of its teams. */
 function listWithPlaces({ db }: Services, { organization }: { organization?: string }) {
   return db.read(async (tx) => {
@@ -185,11 +205,19 @@ function describeList(listed: Awaited<ReturnType<typeof listWithPlaces>>): Text 
   }
   return table(
     ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],
-    listed.map(({ id, type, enabled, organizationId, hasToken, app, names }) => [
+    listed.map(({ id, type, enabled, organizationId, isManaged, isHistoryOnly, isPolled, app, names }) => [
       id,
       type,
       status(enabled ? 'enabled' : 'disabled'),
-      app !== null ? `App ${app.slug}` : hasToken ? 'managed' : 'by hand',
+      isPolled
+        ? 'polling'
+        : app !== null
+          ? `App ${app.slug}`
+          : isManaged
+            ? 'managed'
+            : isHistoryOnly
+              ? 'none'
+              : 'by hand',
       organizationId,
       names.join(', ') || '–',
     ]),

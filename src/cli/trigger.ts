@@ -190,6 +190,7 @@ const filterHelp = {
     'Only these branches; * matches anything (default: the default branch; for releases, every branch)',
   ],
   label: ['<name...>', 'Only with one of these labels'],
+  path: ['<pattern...>', 'Only changes of these files, such as packages/api/**; * matches anything'],
   tag: ['<pattern...>', 'Only releases with these tags; * matches anything'],
   team: ['<name...>', 'Only these teams, by key, name or id'],
   project: ['<name...>', 'Only these projects, by name or id'],

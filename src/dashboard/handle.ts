@@ -199,13 +199,20 @@ function writeNotice({ done = '', undo }: Redirect): string {
   return undo === undefined ? text : `${text}\n${undo}`;
 }
 
-/** Over plain http, others can set cookies: "Undo" must not become the button of any other form. */
-const UNDO = /^\/dashboard\/[\w-]+\/posts\/~\/trash\/restore\?ids=[\w-]+(?:\.[\w-]+)*$/;
+/**
+ * What "Undo" may do. Over plain http, others can set cookies, and it must not become the button of any other form; each
+ * of these can be taken back.
+ */
+const UNDO = [
+  /^\/dashboard\/[\w-]+\/posts\/~\/trash\/restore\?ids=[\w-]+(?:\.[\w-]+)*$/,
+  /^\/dashboard\/[\w-]+\/posts\/[\w-]+\/versions\/[\w-]+\/restore$/,
+  /^\/dashboard\/[\w-]+\/posts\/[\w-]+\/schedule\/cancel$/,
+];
 
 function readNotice(cookie: string | null): Notice | null {
   if (cookie === null || cookie === '') return null;
   const [text = '', undo = ''] = cookie.split('\n');
-  return { text, undo: UNDO.test(undo) ? undo : null };
+  return { text, undo: UNDO.some((path) => path.test(undo)) ? undo : null };
 }
 
 /** Browsers take a `__Host-` cookie from this host over https alone, never from a subdomain or over http. */

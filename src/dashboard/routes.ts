@@ -8,6 +8,8 @@ import { accountPages } from './pages/account.tsx';
 import { deliveryLogPages } from './pages/deliveries/list.tsx';
 import { deliveryPages } from './pages/deliveries/one.tsx';
 import { explorerPages } from './pages/explorer/page.tsx';
+import { historyPages } from './pages/history/one.tsx';
+import { historyStartPages } from './pages/history/start.tsx';
 import { appPages } from './pages/integrations/app.tsx';
 import { newAppPages } from './pages/integrations/app-new.tsx';
 import { changePages } from './pages/integrations/changes.tsx';
@@ -17,6 +19,7 @@ import { integrationListPages } from './pages/integrations/list.tsx';
 import { missedPages } from './pages/integrations/missed.tsx';
 import { integrationPages } from './pages/integrations/one.tsx';
 import { placePages } from './pages/integrations/places.tsx';
+import { pollingPages } from './pages/integrations/polling.tsx';
 import { tokenPages } from './pages/integrations/token.tsx';
 import { jumpPages } from './pages/jump.tsx';
 import { linkPages } from './pages/links.tsx';
@@ -57,12 +60,15 @@ export const pages: readonly Page[] = [
   ...deliveryLogPages,
   ...deliveryPages,
   ...integrationListPages,
+  ...historyStartPages,
+  ...historyPages,
   ...connectPages,
   ...newAppPages,
   ...integrationPages,
   ...changePages,
   ...tokenPages,
   ...appPages,
+  ...pollingPages,
   ...placePages,
   ...checkPages,
   ...missedPages,

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { prepared, type ReadTx } from '../../db/engine.ts';
 import { deliveries } from '../../db/schema/integrations.ts';
@@ -21,6 +21,8 @@ export interface LogFilter {
   anyId?: string | undefined;
   since?: Date | undefined;
   result?: ResultFilter | undefined;
+  /** True: what polling read; false: what webhooks delivered. */
+  isPolled?: boolean | undefined;
 }
 
 /** What became of a delivery, for any of the triggers. `none`: no trigger received it. */
@@ -108,6 +110,7 @@ function logFilters(organization: string, { integrationId: integration, anyId, s
   const others = and(
     is(integrationType, rest.integrationType),
     is(deliveries.event, rest.event),
+    rest.isPolled === undefined ? undefined : eq(deliveries.isPolled, rest.isPolled),
     rest.result && hasResult(rest.result),
   );
   if (anyId !== undefined) {
@@ -183,6 +186,31 @@ export async function findPing(
   const [ping] = await listEntries(tx, isPing, 1);
   return ping ?? null;
 }
+
+/** The newest delivery of a provider about a repository since `since`; test deliveries of Tidings are none. */
+export async function findWebhookDelivery(
+  tx: ReadTx,
+  integrationId: string,
+  repositoryId: string,
+  since: string,
+): Promise<LogPosition | null> {
+  const isTakenSince = and(
+    eq(deliveries.integrationId, integrationId),
+    gte(deliveries.createdAt, since),
+    eq(deliveries.repositoryId, repositoryId),
+    eq(deliveries.statusCode, 200),
+    eq(deliveries.isPolled, false),
+    isNull(deliveries.replayOf),
+  );
+  const entries = await listEntries(tx, isTakenSince, MAX_TESTS);
+  return entries.find(({ headers }) => headers !== null && !isOwnTest(headers)) ?? null;
+}
+
+/** How many test deliveries in a row to look behind. */
+const MAX_TESTS = 50;
+
+/** The sender that Tidings names itself. */
+const isOwnTest = (headers: Record<string, string>) => headers['user-agent']?.endsWith('/tidings') === true;
 
 /** By the provider's delivery id: the newest entry of a delivery that was taken, else the newest. */
 export async function listLogged(

@@ -11,6 +11,12 @@ export const DEDUP_WINDOW_MS = DAY_MS;
 /** Why a duplicate is not processed again. */
 export const DUPLICATE_REASON = 'The same delivery id was accepted less than 24 hours ago';
 
+/** The delivery ids of what polling read begin with it. */
+export const POLLED_ID = 'poll-';
+
+/** Why a delivery changes nothing that polling read before it. */
+export const POLLED_REASON = 'Tidings polled this event before the webhook delivered it';
+
 export type DeliveryStatus = Delivery['status'];
 export const deliveryStatuses = ['processed', 'ignored', 'duplicate', 'rejected', 'failed'] as const;
 

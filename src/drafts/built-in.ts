@@ -54,7 +54,7 @@ const changelog: Record<EventType, Templates> = {
 const linkedinPost: Record<EventType, Templates> = {
   release: {
     title: '{{ release.name }}',
-    body: `{% if release.isNamed %}{{ release.name | md }}{% else %}{{ repository.name }} {{ release.tag | md }} is out{% endif %}
+    body: `{% if release.isNamed %}{{ release.name | md }}{% else %}{% if repository %}{{ repository.name }} {% endif %}{{ release.tag | md }} is out{% endif %}
 
 {{ summary | md }}
 

@@ -40,6 +40,7 @@ export function sampleMaterial(event: EventType): Material {
     pushes: isOfBranch ? [sampleOf('push')] : [],
     pullRequests: isOfBranch ? [sampleOf('pull_request')] : [],
     issues: issue === null ? [] : [issue],
+    linked: [],
     project: event === 'project' ? sampleOf('project') : null,
     update: event === 'project_update' ? sampleOf('project_update') : null,
     team: issue?.data.team ?? null,

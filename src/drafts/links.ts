@@ -7,14 +7,15 @@ export type Addresses = ReadonlyMap<string, string>;
 
 const ADDRESS = /https?:\/\/[^\s<>()[\]"'`]{1,500}/g;
 
-const NUMBERED = /\/(?:pull|pulls|issues|merge_requests|discussions)\/(\d{1,9})(?:[/?#]|$)/;
+const NUMBERED = /\/(pull|pulls|issues|merge_requests|discussions)\/(\d{1,9})(?:[/?#]|$)/;
 const COMMIT = /\/commit\/([0-9a-f]{7})[0-9a-f]{0,33}(?:[/?#]|$)/;
 const ISSUE = /^https:\/\/linear\.app\/[^/]+\/issue\/([A-Z][A-Z0-9]{0,9}-\d{1,9})(?:[/?#]|$)/;
 
-/** The label of the page of a pull request, an issue or a commit; null for other pages. */
+/** The label of the page of a pull request, an issue or a commit; null for other pages. GitLab writes `!12`. */
 export function labelOfAddress(url: string): string | null {
-  const number = NUMBERED.exec(url)?.[1];
-  return number === undefined ? ((COMMIT.exec(url) ?? ISSUE.exec(url))?.[1] ?? null) : `#${number}`;
+  const [, kind, number] = NUMBERED.exec(url) ?? [];
+  if (number === undefined) return (COMMIT.exec(url) ?? ISSUE.exec(url))?.[1] ?? null;
+  return kind === 'merge_requests' ? `!${number}` : `#${number}`;
 }
 
 /** The pages that a text links to. Of several with one label the first. */
@@ -28,15 +29,25 @@ export function addressesIn(text: string): Addresses {
   return addresses;
 }
 
+/** GitLab has groups in groups, and `/-/` before the pages of a project. */
+const PAGE =
+  /^(https?:\/\/[^/]+\/(?:[^/]+\/[^/]+(?=\/(?:releases|pull|compare|commit)\/)|[^?#]{1,500}?(?=\/-\/)))\//;
+
 /** The repository's page on its code host, derived from the addresses of its commits, releases and pull requests. */
-export function repositoryUrl({ release, pushes, pullRequests }: Material): string | null {
-  const urls = [
+export function repositoryUrl(material: Material): string | null {
+  return (
+    urlsOf(material)
+      .map((url) => PAGE.exec(url ?? '')?.[1])
+      .find((url) => url !== undefined) ?? null
+  );
+}
+
+function urlsOf({ release, pushes, pullRequests }: Material): (string | null | undefined)[] {
+  return [
     release?.data.url,
     ...pullRequests.map(({ data }) => data.url),
     ...pushes.flatMap(({ data }) => [data.compareUrl, ...data.commits.map(({ url }) => url)]),
   ];
-  const page = /^(https?:\/\/[^/]+\/[^/]+\/[^/]+)\/(?:releases|pull|compare|commit)\//;
-  return urls.map((url) => page.exec(url ?? '')?.[1]).find((url) => url !== undefined) ?? null;
 }
 
 /** A comparison with the last release; null when no release is known. */
@@ -46,7 +57,8 @@ export function compareUrl(material: Material): string | null {
   const head = release?.data.tag ?? branch;
   if (repository === null || previousTag === null || head === null) return null;
   const [from, to] = [previousTag, head].map((name) => name.split('/').map(encodeURIComponent).join('/'));
-  return `${repository}/compare/${from}...${to}`;
+  const isGitlab = urlsOf(material).some((url) => url?.startsWith(`${repository}/-/`));
+  return `${repository}${isGitlab ? '/-' : ''}/compare/${from}...${to}`;
 }
 
 /** The version in a tag: `2.4.0` for `v2.4.0` and `@acme/rocket@2.4.0`; the tag itself when it has none. */

@@ -18,6 +18,8 @@ export interface Material {
   pushes: Shipped<'push'>[];
   pullRequests: Shipped<'pull_request'>[];
   issues: Shipped<'issue'>[];
+  /** The completed issues that its commits and pull requests name. */
+  linked: Shipped<'issue'>[];
   project: Shipped<'project'> | null;
   update: Shipped<'project_update'> | null;
   /** The team or project of a rolling draft. */

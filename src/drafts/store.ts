@@ -1,9 +1,9 @@
-import { and, desc, eq, gte, inArray, like, lt, min, or, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gte, inArray, like, lt, min, or, sql } from 'drizzle-orm';
 import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
-import { events } from '../../db/schema/integrations.ts';
+import { events, integrations } from '../../db/schema/integrations.ts';
 import { posts } from '../../db/schema/posts.ts';
 import { drafts, triggers } from '../../db/schema/triggers.ts';
-import type { EventSource, EventType } from '../events/model.ts';
+import { type EventSource, type EventType, eventTypes } from '../events/model.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { Post } from '../posts/model.ts';
 
@@ -31,12 +31,40 @@ export async function findDraftOfRepository(
   return (await tx.select().from(drafts).where(and(isSame, isOfRepository)).get()) ?? null;
 }
 
-/** Inserts the draft, or replaces its state. */
 /** How many posts a trigger has made, deleted ones included. */
 export function countDrafts(tx: ReadTx, triggerId: string): Promise<number> {
   return tx.$count(drafts, eq(drafts.triggerId, triggerId));
 }
 
+/** The posts that a trigger has made of a repository, newest first, and how many there are. */
+export async function listPostsOfTrigger(
+  tx: ReadTx,
+  { triggerId, repositoryId }: { triggerId: string; repositoryId: string },
+  { status, limit }: { status?: Post['status']; limit: number },
+): Promise<{ posts: Pick<Post, 'id' | 'title' | 'status' | 'createdAt'>[]; totalItems: number }> {
+  const isOfRepository = and(gte(drafts.scope, `${repositoryId} `), lt(drafts.scope, `${repositoryId}!`));
+  const hasStatus = status === undefined ? undefined : eq(posts.status, status);
+  const isWanted = and(eq(drafts.triggerId, triggerId), isOfRepository, hasStatus);
+  const { id, title, createdAt } = posts;
+  const isOfDraft = eq(posts.id, drafts.postId);
+  const listed = await tx
+    .select({ id, title, status: posts.status, createdAt })
+    .from(drafts)
+    .innerJoin(posts, isOfDraft)
+    .where(isWanted)
+    .orderBy(desc(createdAt), desc(id))
+    .limit(limit)
+    .all();
+  const counted = await tx
+    .select({ totalItems: count() })
+    .from(drafts)
+    .innerJoin(posts, isOfDraft)
+    .where(isWanted)
+    .get();
+  return { posts: listed, totalItems: counted?.totalItems ?? 0 };
+}
+
+/** Inserts the draft, or replaces its state. */
 export async function saveDraft(tx: WriteTx, row: DraftRow): Promise<void> {
   const { triggerId, scope, subject, ...state } = row;
   await tx
@@ -113,6 +141,35 @@ export async function listPostsOfDelivery(
     .all();
 }
 
+/** The drafts of an integration's organization that name an issue, in the order of triggers and scopes. */
+export async function listDraftsNaming(
+  tx: ReadTx,
+  integrationId: string,
+  identifiers: readonly string[],
+): Promise<Pick<DraftRow, 'triggerId' | 'scope' | 'until'>[]> {
+  const own = tx
+    .select({ id: integrations.organizationId })
+    .from(integrations)
+    .where(eq(integrations.id, integrationId));
+  const newest = tx
+    .select({ triggerId: drafts.triggerId, scope: drafts.scope, until: drafts.until, keys: drafts.eventKeys })
+    .from(drafts)
+    .innerJoin(triggers, eq(triggers.id, drafts.triggerId))
+    .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
+    .where(and(inArray(integrations.organizationId, own), eq(triggers.enabled, true)))
+    .orderBy(desc(drafts.until))
+    .limit(MAX_SEARCHED)
+    .as('newest');
+  const { contains } = dialectOf(tx);
+  const named = identifiers.map((each) => contains(newest.keys, JSON.stringify(`identifier ${each}`)));
+  return tx
+    .select({ triggerId: newest.triggerId, scope: newest.scope, until: newest.until })
+    .from(newest)
+    .where(or(...named))
+    .orderBy(newest.triggerId, newest.scope)
+    .all();
+}
+
 /** The subject that a rolling draft takes when a person publishes or deletes it. */
 export function closedSubject(postId: string): string {
   return `${CLOSED}${postId}`;
@@ -172,7 +229,9 @@ export async function readScope(
         eq(events.integrationId, source.integrationId),
         eq(events.repositoryId, source.repositoryId ?? ''),
       );
-      const byType = Map.groupBy(keys.map(parseEventKey), ({ type }) => type);
+      // Drafts also name commits and identifiers.
+      const named = keys.map(parseEventKey).filter(({ type }) => eventTypes.includes(type));
+      const byType = Map.groupBy(named, ({ type }) => type);
       // One statement for each type: SQLite would read all events of the source for an OR of them.
       const found = byType.entries().map(([type, ofType]) => {
         const hasKey = inArray(events.key, dialectOf(tx).listed(ofType.map(({ key }) => key)));

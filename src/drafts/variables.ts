@@ -1,8 +1,9 @@
 import { cutGraphemes, toPlainText } from '../markdown/plain-text.ts';
 import { safeMarkdown } from '../markdown/safe.ts';
 import { type Change, groupChanges, highlights, withoutRepetitions } from './changes/groups.ts';
+import { changeOfIssue } from './changes/issues.ts';
 import { changesOfNotes } from './changes/notes.ts';
-import { changeOfIssue, changesOf } from './changes/reached.ts';
+import { changesOf } from './changes/reached.ts';
 import { changeLine, compareUrl, repositoryUrl, versionOf } from './links.ts';
 import type { Material, Shipped } from './model.ts';
 
@@ -42,8 +43,11 @@ export function variablesOf(material: Material): Record<string, unknown> {
 }
 
 /** The changes that arrived or, without any, those that the release notes list. A release that closes a draft keeps its changes. */
-function allChanges({ pushes, pullRequests, issues }: Material, notes: string | null): Change[] {
-  const arrived = [...changesOf({ pushes, pullRequests }), ...issues.map(({ data }) => changeOfIssue(data))];
+function allChanges({ pushes, pullRequests, issues, linked }: Material, notes: string | null): Change[] {
+  const arrived = [
+    ...changesOf({ pushes, pullRequests, linked }),
+    ...issues.map(({ data }) => changeOfIssue(data)),
+  ];
   return arrived.length > 0 || notes === null ? arrived : changesOfNotes(notes);
 }
 
@@ -67,7 +71,9 @@ function safe(markdown: string | null | undefined): string | null {
 function repositoryOf(material: Material) {
   const { repository } = material;
   if (repository === null) return null;
-  const [owner = '', name = ''] = repository.split('/');
+  // An owner may be a group in another: `group/subgroup/name`.
+  const slash = repository.lastIndexOf('/');
+  const [owner, name] = [repository.slice(0, slash), repository.slice(slash + 1)];
   return { fullName: repository, owner, name, url: repositoryUrl(material) };
 }
 

@@ -138,7 +138,9 @@ async function takeOverOpen(
 ): Promise<DraftRow | null> {
   if (closes === null || text === null) return null;
   const open = await findDraft(tx, { ...name, subject: closes });
-  if (open === null || !open.eventKeys.some((key) => eventKeys.includes(key))) return null;
+  // Two drafts may name the same issue.
+  const own = new Set(eventKeys.filter((key) => !key.startsWith('identifier ')));
+  if (open === null || !open.eventKeys.some((key) => own.has(key))) return null;
   if ((await readPost(tx, open.postId))?.status !== 'draft') return null;
   await renameDraft(tx, open, { subject: name.subject });
   return { ...open, subject: name.subject };

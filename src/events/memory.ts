@@ -26,11 +26,9 @@ export function eventsInMemory(
             (!arrived || arrivalOf(type, key) !== null),
         );
     },
-    async listReleases(branch) {
-      return events.flatMap((event) =>
-        event.type === 'release' && event.branch === branch
-          ? [{ tag: event.key, isPrerelease: event.data.isPrerelease, occurredAt: event.occurredAt }]
-          : [],
+    async listReleases() {
+      return events.flatMap(({ type, key: tag, branch, occurredAt, data }) =>
+        type === 'release' ? [{ tag, branch, isPrerelease: data.isPrerelease, occurredAt }] : [],
       );
     },
     async find(type, key) {

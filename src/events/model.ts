@@ -28,6 +28,8 @@ export interface EventData {
     isDefaultBranch: boolean | null;
     mergeCommitSha: string | null;
     url: string | null;
+    /** The issues that its branch, its title and its description name; absent for none. */
+    identifiers?: string[];
   };
   release: {
     tag: string;
@@ -38,6 +40,11 @@ export interface EventData {
     isPrerelease: boolean;
     author: string | null;
     url: string | null;
+    /** At an issue tracker: the name of its pipeline, and its issues. */
+    pipeline?: string | null;
+    issues?: { id: string; identifier: string; title: string; url: string | null }[];
+    /** Notes that were written for the release with this id; they are no release of their own. */
+    noteOf?: string;
   };
   issue: {
     id: string;
@@ -82,6 +89,10 @@ export interface Commit {
   /** A login, or else a name. */
   author: string | null;
   url: string | null;
+  /** The issues that its message names; absent for none. */
+  identifiers?: string[];
+  /** The files that it changes, or of very many the folders, with a slash at the end. Absent where nobody told. */
+  paths?: string[];
 }
 
 export type EventType = keyof EventData;
@@ -141,8 +152,10 @@ export interface EventReader {
     types: readonly EventType[],
     span: { branch?: string; after?: string | undefined; until?: string | undefined; arrived?: boolean },
   ): Promise<Event[]>;
-  /** All of a branch, oldest first: the boundaries in its history. */
-  listReleases(branch: string): Promise<{ tag: string; isPrerelease: boolean; occurredAt: string }[]>;
+  /** All of every branch, oldest first: the boundaries in the history. */
+  listReleases(): Promise<
+    { tag: string; branch: string | null; isPrerelease: boolean; occurredAt: string }[]
+  >;
   find(type: EventType, key: string): Promise<Event | null>;
   /** Null for an event that the trigger may not make a post of. */
   arrivalOf(type: EventType, key: string): Promise<Arrival | null>;

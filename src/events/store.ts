@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, exists, getTableColumns, gt, inArray, lte, sql } from 'drizzle-orm';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
-import { events } from '../../db/schema/integrations.ts';
+import { events, integrations } from '../../db/schema/integrations.ts';
 import { triggerEvents } from '../../db/schema/triggers.ts';
 import type { Event, EventReader, EventSource } from './model.ts';
 
@@ -43,6 +43,19 @@ export function replaces(event: Event, known: Event): boolean {
   return event.type === 'release' || (one.length === other.length ? one > other : one.length > other.length);
 }
 
+/** Whether `event` says more than what is known, files aside. Another delivery of the same does not. */
+export function isNews(event: Event, known: Event): boolean {
+  const same = { ...withoutFiles(event), deliveryId: known.deliveryId };
+  return !Bun.deepEquals(same, withoutFiles(known)) && replaces(event, known);
+}
+
+/** An API lists commits without their files, which a webhook names. */
+function withoutFiles(event: Event): Event {
+  if (event.type !== 'push') return event;
+  const commits = event.data.commits.map(({ paths: _, ...commit }) => commit);
+  return { ...event, data: { ...event.data, commits } };
+}
+
 /** Reads the events of one source for a trigger: a repository, or a workspace of an issue tracker. */
 export function eventReader(tx: ReadTx, source: EventSource & { triggerId: string }): EventReader {
   const { integrationId, repositoryId } = idsOf(source);
@@ -82,11 +95,12 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
       return rows.map(toEvent).reverse();
     },
 
-    async listReleases(branch) {
+    async listReleases() {
+      const { key: tag, branch, occurredAt, isPrerelease } = events;
       const rows = await tx
-        .select({ tag: events.key, occurredAt: events.occurredAt, isPrerelease: events.isPrerelease })
+        .select({ tag, branch, occurredAt, isPrerelease })
         .from(events)
-        .where(and(isOfSource, eq(events.type, 'release'), eq(events.branch, branch)))
+        .where(and(isOfSource, eq(events.type, 'release')))
         .orderBy(asc(events.occurredAt), asc(events.key))
         .all();
       return rows.map((row) => ({ ...row, isPrerelease: row.isPrerelease === true }));
@@ -118,6 +132,36 @@ export async function listReleases(tx: ReadTx, integrationId: string, repository
     .orderBy(desc(occurredAt), desc(key))
     .all();
   return rows.map((row) => ({ ...row, branch: row.branch ?? '', isPrerelease: row.isPrerelease === true }));
+}
+
+/** How many issues of an organization are looked at: the newest. */
+const MAX_ISSUES = 10_000;
+
+/** The completed issues of an organization's trackers with these identifiers, by identifier. */
+export async function findIssues(
+  tx: ReadTx,
+  organizationId: string,
+  identifiers: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Extract<Event, { type: 'issue' }>>> {
+  if (identifiers.size === 0) return new Map();
+  const { integrationId, repositoryId, key, data, occurredAt } = events;
+  const newest = await tx
+    .select({ integrationId, repositoryId, key, text: sql<string>`${data}` })
+    .from(events)
+    .innerJoin(integrations, eq(integrations.id, integrationId))
+    .where(and(eq(integrations.organizationId, organizationId), eq(events.type, 'issue')))
+    .orderBy(desc(occurredAt), desc(key))
+    .limit(MAX_ISSUES)
+    .all();
+  const found = new Map<string, Extract<Event, { type: 'issue' }>>();
+  for (const { text, ...id } of newest) {
+    // Parses only the rows that may be meant.
+    const named = /"identifier":"([A-Z][A-Z0-9]*-\d+)"/.exec(text)?.[1] ?? '';
+    if (!identifiers.has(named) || found.has(named)) continue;
+    const event = await findEvent(tx, id, { type: 'issue', key: id.key });
+    if (event?.type === 'issue' && event.data.isCompleted) found.set(event.data.identifier, event);
+  }
+  return found;
 }
 
 function idsOf({ integrationId, repositoryId }: EventSource) {

@@ -1,39 +1,28 @@
-import { type Database, type Lease, type Storage, type WriteTx, withLease } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
-import type { Event } from '../events/model.ts';
-import { findEvent, recordEvent } from '../events/store.ts';
-import { getIntegration, type Integration, learnRepository, type Repository } from '../integrations/store.ts';
+import { getIntegration, type Integration } from '../integrations/store.ts';
 import { openReaderOf } from '../integrations/token.ts';
 import { ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
-import { eventOf, parseEvent } from '../providers/provider.ts';
-import type { PageOf, ReadDelivery, RemoteRepository, RepositoryReader } from '../providers/reader.ts';
-import { imageOwner, queueImages } from '../triggers/images.ts';
-import { kinds } from '../triggers/kinds/index.ts';
-import type { Trigger } from '../triggers/model.ts';
-import { listArrivals, queueRun, recordArrival, recordMatch } from '../triggers/queue-store.ts';
+import type { RepositoryReader, RequestBudget } from '../providers/reader.ts';
 import { findTrigger } from '../triggers/store.ts';
-import { findHistory, type History, listDueHistories, updateHistory } from './store.ts';
+import { readPage } from './pages.ts';
+import { type Reading, settle } from './record.ts';
+import { claimHistory, findHistory, type History, listDueHistories, updateHistory } from './store.ts';
 
-// Reads the releases of a repository, newest first, then, for releases without notes, the pull requests that they
-// consist of. Each page and the place to go on are one transaction, so that reading can end and go on anywhere.
+// Reads the releases of a repository, newest first. Where some have no notes, it then reads the pull requests that they
+// consist of. Reading pauses and goes on, in any process, until it ends.
 
-export type HistoryDeps = Deps & { db: Storage & Pick<Database, 'lease'> };
+/** Longer than a request may take, in milliseconds: how long other processes leave a history alone. */
+const CLAIM_MS = 60_000;
 
-/** How long reading waits after the provider failed, in milliseconds; the last one repeats. */
+/** How long to wait after the provider failed, in milliseconds; the last one repeats. */
 const BACK_OFF_MS = [2_000, 10_000, 60_000, 600_000];
 
-/** After so many failures in a row a history has failed. */
+/** A history has failed after so many failures in a row. */
 const MAX_ATTEMPTS = 20;
 
-/** The wait after a refusal that does not say how long, in milliseconds. */
-const LIMIT_WAIT_MS = 60_000;
-
-/** How many pages of pull requests to read: 10,000 of them. */
-const MAX_REQUEST_PAGES = 100;
-
-/** Reads the histories that are due, one after the other. Other processes read others meanwhile. */
-export async function readDueHistories(deps: HistoryDeps, signal?: AbortSignal): Promise<void> {
+/** Reads the histories that are due, one after the other. */
+export async function readDueHistories(deps: Deps, signal?: AbortSignal): Promise<void> {
   const due = await deps.db.read((tx) => listDueHistories(tx, deps.clock.now(), 10));
   for (const { id } of due) {
     if (signal?.aborted) return;
@@ -46,199 +35,107 @@ export async function readDueHistories(deps: HistoryDeps, signal?: AbortSignal):
  * `onPage` is called after each page.
  */
 export async function readHistory(
-  deps: HistoryDeps,
+  deps: Deps,
   id: string,
   { signal, onPage }: { signal?: AbortSignal | undefined; onPage?: (history: History) => void } = {},
 ): Promise<void> {
-  const lease: Lease | null = await deps.db.lease([`history ${id}`]);
-  if (lease === null) return;
-  const held: Deps = { ...deps, db: withLease(deps.db, lease) };
+  const { db, clock } = deps;
+  const claim = () => {
+    const now = clock.now();
+    return db.write((tx) => claimHistory(tx, id, now, now.getTime() + CLAIM_MS));
+  };
+  let history = await claim();
+  let reader: RepositoryReader | null = null;
+  let reading: Reading | null = null;
   try {
-    const reading = await open(held, id, signal);
-    while (reading !== null && signal?.aborted !== true) {
-      const history = await held.db.read((tx) => findHistory(tx, id));
-      if (history?.status !== 'queued') break;
-      await (history.cursor?.phase === 'requests' ? readRequests : readReleases)(held, reading, history);
-      const after = await held.db.read((tx) => findHistory(tx, id));
-      if (after !== null) onPage?.(after);
+    while (history !== null && !signal?.aborted) {
+      if (reading === null) {
+        const parts = await findParts(deps, history);
+        if (parts === null) return;
+        reader = await openReaderOf(deps, parts.integration, signal);
+        reading = { ...parts, reader, remote: await findRemote(reader, parts.repository) };
+      }
+      await readPage(deps, reading, history);
+      history = await db.read((tx) => findHistory(tx, id));
+      if (history !== null) onPage?.(history);
+      history = await claim();
     }
   } catch (error) {
-    if (!(error instanceof ProviderProblem) || signal?.aborted) throw error;
-    await wait(held, id, error);
-  } finally {
-    await lease.release();
+    if (!(error instanceof ProviderProblem)) throw error;
+    if (!signal?.aborted && history !== null) await pause(deps, history, error, reader);
+  }
+  // Stopped: another process may go on at once.
+  if (signal?.aborted && history !== null) {
+    await db.write((tx) => updateHistory(tx, id, { dueAt: clock.now().getTime() }));
   }
 }
 
-/** What reading needs, read once. */
-interface Reading {
-  reader: RepositoryReader;
-  remote: RemoteRepository;
-  integration: Integration;
-  repository: Repository;
-  trigger: Trigger;
-}
-
-/** Null for a history that has ended, or whose repository or trigger is gone. */
-async function open(deps: Deps, id: string, signal: AbortSignal | undefined): Promise<Reading | null> {
-  const found = await deps.db.read(async (tx) => {
-    const history = await findHistory(tx, id);
-    if (history?.status !== 'queued') return null;
-    const integration = await getIntegration(tx, history.integrationId);
-    const repository = integration.repositories.find((each) => each.id === history.repositoryId);
-    const trigger = await findTrigger(tx, history.triggerId);
-    return { integration, repository, trigger };
-  });
-  if (found === null) return null;
-  const { integration, repository, trigger } = found;
+/** Null when the trigger of the history was deleted: the history has failed. */
+async function findParts(deps: Deps, history: History): Promise<Omit<Reading, 'reader' | 'remote'> | null> {
+  const { integration, trigger } = await deps.db.read(async (tx) => ({
+    integration: await getIntegration(tx, history.integrationId),
+    trigger: await findTrigger(tx, history.triggerId),
+  }));
+  const repository = integration.repositories.find((each) => each.id === history.repositoryId);
   if (repository === undefined || trigger === null) {
-    await end(deps, id, 'failed', 'The trigger of this history was deleted. Read the history again.');
+    await end(deps, history, 'The trigger of this import was deleted. Start the import again.');
     return null;
   }
-  const reader = await openReaderOf(deps, integration, signal);
-  const remote = await reader.getRepository(repository.fullName);
-  return { reader, remote, integration, repository, trigger };
+  return { integration, repository, trigger };
 }
 
-async function readReleases(deps: Deps, reading: Reading, history: History): Promise<void> {
-  const { reader, remote, integration, repository, trigger } = reading;
-  const page = await requirePage(reader.listReleases(remote, { cursor: history.cursor?.page ?? null }));
-  const events = eventsOf(deps, reading, history, page.items);
-  const recent = events.filter(({ occurredAt }) => history.since === null || occurredAt >= history.since);
-  const wanted = recent.filter((event) => kinds.release.matches(trigger.filters, event));
-  const chosen = wanted.slice(0, (history.releases ?? Number.POSITIVE_INFINITY) - history.found);
-  const isLast =
-    page.next === null ||
-    (events.length > 0 && recent.length === 0) ||
-    history.found + chosen.length === history.releases;
-  const now = deps.clock.now();
-  const images = imageOwner(deps, { ...integration, integrationType: integration.type });
-  await deps.db.write(async (tx) => {
-    const identity = { providerId: remote.providerId, fullName: remote.fullName };
-    if (repository.providerId === null) await learnRepository(tx, repository.id, identity);
-    const source = { integrationId: integration.id, repositoryId: repository.id };
-    const arrived = await listArrivals(tx, trigger.id, repository.id);
-    let waits = history.cursor?.waits ?? null;
-    // Also those that make no post: they divide the history of a branch.
-    for (const event of events) {
-      const newest = await recordEvent(tx, source, event, await findEvent(tx, source, event));
-      if (!chosen.includes(event) || newest.type !== 'release') continue;
-      const isWaiting = newest.data.notes === null;
-      if (isWaiting) waits = 'yes';
-      if (images !== null) await queueImages(tx, images, integration.id, newest, now);
-      if (arrived.get(`release ${event.key}`)?.isMatch === true) continue;
-      const arrival = { triggerId: trigger.id, repositoryId: repository.id, type: 'release' } as const;
-      const { publish } = history;
-      const wish = { isMatch: !isWaiting, draftOnly: !publish, publish };
-      await recordArrival(tx, { ...arrival, key: event.key, ...wish });
-    }
-    await queueRuns(tx, trigger, repository.id, chosen, history, now);
-    const found = history.found + chosen.length;
-    const progress = { found, read: history.read + events.length, problem: null, attempts: 0 };
-    if (!isLast) {
-      await updateHistory(tx, history.id, {
-        ...progress,
-        cursor: { phase: 'releases', page: page.next, waits },
-      });
-    } else if (waits !== null) {
-      await updateHistory(tx, history.id, {
-        ...progress,
-        cursor: { phase: 'requests', page: null, pages: '0' },
-      });
-    } else {
-      await updateHistory(tx, history.id, { ...progress, status: 'done', endedAt: now.toISOString() });
-    }
-  });
+async function findRemote(reader: RepositoryReader, { fullName, providerId }: Reading['repository']) {
+  const remote = await reader.getRepository(fullName);
+  if (providerId === null || providerId === remote.providerId) return remote;
+  throw new ProviderProblem(
+    'refused',
+    `${fullName} is another repository now. Disconnect it, then connect it again.`,
+  );
 }
 
-/** Pull requests are recorded as what they are; only the releases that waited for them make posts. */
-async function readRequests(deps: Deps, reading: Reading, history: History): Promise<void> {
-  const { reader, remote, integration, repository, trigger } = reading;
-  const { cursor } = history;
-  const page = await requirePage(reader.listMerged(remote, { cursor: cursor?.page ?? null }));
-  const events = eventsOf(deps, reading, history, page.items);
-  const pages = Number(cursor?.pages ?? 0) + 1;
-  const now = deps.clock.now();
-  await deps.db.write(async (tx) => {
-    const source = { integrationId: integration.id, repositoryId: repository.id };
-    for (const event of events) await recordEvent(tx, source, event, await findEvent(tx, source, event));
-    const isBefore = page.oldest !== null && history.since !== null && page.oldest < history.since;
-    if (page.next !== null && !isBefore && pages < MAX_REQUEST_PAGES) {
-      const next = { phase: 'requests', page: page.next, pages: String(pages) };
-      await updateHistory(tx, history.id, { cursor: next, problem: null, attempts: 0 });
-      return;
-    }
-    const waiting: Event[] = [];
-    for (const { type, key, isMatch } of (await listArrivals(tx, trigger.id, repository.id)).values()) {
-      const event = type === 'release' && !isMatch ? await findEvent(tx, source, { type, key }) : null;
-      if (event === null || !kinds.release.matches(trigger.filters, event)) continue;
-      waiting.push(event);
-      await recordMatch(tx, { triggerId: trigger.id, repositoryId: repository.id, type, key });
-    }
-    await queueRuns(tx, trigger, repository.id, waiting, history, now);
-    await updateHistory(tx, history.id, { status: 'done', problem: null, endedAt: now.toISOString() });
-  });
-}
-
-/** Nothing is asked with an entity tag, so there is always an answer. */
-async function requirePage<Item>(asked: Promise<PageOf<Item> | null>): Promise<PageOf<Item>> {
-  const page = await asked;
-  if (page === null) throw new ProviderProblem('provider-failed', 'The provider sent no list');
-  return page;
-}
-
-function eventsOf(
+/** Records why reading waits and until when, or why it failed. Posts of what was read need not wait. */
+async function pause(
   deps: Deps,
-  { integration, remote }: Reading,
   history: History,
-  deliveries: readonly ReadDelivery[],
-): Event[] {
-  const provider = providerOf(integration.type);
-  const source = { repository: remote.fullName, deliveryId: history.id };
-  return deliveries.flatMap(({ event: name, payload }) => {
-    const result = parseEvent(provider, name, payload);
-    if (result.outcome !== 'processed') return [];
-    const { action, data } = result.processed;
-    const receivedAt = deps.clock.now().toISOString();
-    return eventOf(provider, { ...source, event: name, action, data, receivedAt }) ?? [];
-  });
-}
-
-/** One run for each branch, since its earliest release. */
-async function queueRuns(
-  tx: WriteTx,
-  { id: triggerId, filters }: Trigger,
-  repositoryId: string,
-  events: readonly Event[],
-  history: History,
-  now: Date,
+  problem: ProviderProblem,
+  reader: RepositoryReader | null,
 ): Promise<void> {
-  const scopes = Map.groupBy(events, (event) => kinds.release.scopeOf(filters, event, repositoryId));
-  for (const [scope, group] of [...scopes].sort(([one], [other]) => ((one ?? '') < (other ?? '') ? -1 : 1))) {
-    const since = group.map(({ occurredAt }) => occurredAt).sort()[0];
-    if (scope === null || since === undefined) continue;
-    await queueRun(tx, { triggerId, scope, since, deliveryId: history.id }, now);
-  }
-}
-
-/** Says why reading waits or failed, and until when. */
-async function wait(deps: Deps, id: string, problem: ProviderProblem): Promise<void> {
-  const now = deps.clock.now().getTime();
   const { kind, message, retryAt } = problem;
-  if (kind === 'rate-limited') {
-    const dueAt = Math.max(retryAt?.getTime() ?? now + LIMIT_WAIT_MS, now + 1_000);
-    await deps.db.write((tx) => updateHistory(tx, id, { problem: message, dueAt }));
-    return;
-  }
-  const attempts = ((await deps.db.read((tx) => findHistory(tx, id)))?.attempts ?? 0) + 1;
-  if (kind !== 'provider-failed' || attempts >= MAX_ATTEMPTS) return end(deps, id, 'failed', message);
-  const dueAt = now + (BACK_OFF_MS[Math.min(attempts, BACK_OFF_MS.length) - 1] ?? 0);
-  await deps.db.write((tx) => updateHistory(tx, id, { problem: message, dueAt, attempts }));
+  const now = deps.clock.now().getTime();
+  const attempts = kind === 'rate-limited' ? history.attempts : history.attempts + 1;
+  const isOver = kind !== 'rate-limited' && (kind !== 'provider-failed' || attempts >= MAX_ATTEMPTS);
+  if (isOver) return end(deps, history, message);
+  const waitMs = BACK_OFF_MS[Math.min(attempts, BACK_OFF_MS.length) - 1] ?? CLAIM_MS;
+  const dueAt = Math.max(retryAt?.getTime() ?? now + waitMs, now + 1_000);
+  await deps.db.write(async (tx) => {
+    const integration = await getIntegration(tx, history.integrationId);
+    const sentence = describePause(problem, integration, reader?.budget ?? null);
+    if (await updateHistory(tx, history.id, { problem: sentence, dueAt, attempts })) {
+      await settle(tx, deps, integration, history);
+    }
+  });
 }
 
-function end(deps: Deps, id: string, status: 'failed' | 'done', problem: string | null): Promise<void> {
-  const endedAt = deps.clock.now().toISOString();
-  return deps.db.write(async (tx) => {
-    await updateHistory(tx, id, { status, problem, endedAt });
+/** Ends a history that failed. */
+async function end(deps: Deps, history: History, problem: string): Promise<void> {
+  await deps.db.write(async (tx) => {
+    const endedAt = deps.clock.now().toISOString();
+    if (await updateHistory(tx, history.id, { status: 'failed', problem, endedAt })) {
+      await settle(tx, deps, await getIntegration(tx, history.integrationId), history, { isOver: true });
+    }
   });
+}
+
+/** Why reading waits. Whoever shows it adds until when. */
+function describePause(
+  { kind, message }: ProviderProblem,
+  { type, hasToken }: Integration,
+  budget: RequestBudget | null,
+): string {
+  if (kind !== 'rate-limited') return message;
+  const { name, reader } = providerOf(type);
+  const perHour = budget?.limit ?? reader?.anonymousPerHour ?? null;
+  if (budget?.remaining !== 0 || perHour === null) return `${name} asks Tidings to slow down.`;
+  const limit = `${name} allows ${perHour.toLocaleString('en')} requests an hour`;
+  return hasToken ? `${limit} with this token.` : `${limit} without a token.`;
 }

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, lte } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, lte, or } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { histories, integrations } from '../../db/schema/integrations.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -15,12 +15,30 @@ export async function insertHistory(tx: WriteTx, history: History): Promise<void
   await tx.insert(histories).values(history).run();
 }
 
-/** Changes a history that is not ended. False when it is, or was deleted. */
+/** Changes a history that has not ended. False when it has, or was deleted. */
 export async function updateHistory(tx: WriteTx, id: string, changes: HistoryChanges): Promise<boolean> {
   const isOpen = and(eq(histories.id, id), eq(histories.status, 'queued'));
   const changed = await tx.update(histories).set(changes).where(isOpen).returning({ id: histories.id }).all();
   return changed.length > 0;
 }
+
+/** Takes a history that may go on now: until `dueAt`, other processes leave it alone. Null when it may not. */
+export async function claimHistory(
+  tx: WriteTx,
+  id: string,
+  now: Date,
+  dueAt: number,
+): Promise<History | null> {
+  const isFree = and(eq(histories.id, id), eq(histories.status, 'queued'), isDue(now));
+  const [claimed] = await tx.update(histories).set({ dueAt }).where(isFree).returning().all();
+  return claimed ?? null;
+}
+
+/** No history waits longer: a later time dates from a clock set ahead. */
+const MAX_WAIT_MS = 25 * 3_600_000;
+
+const isDue = (now: Date) =>
+  or(lte(histories.dueAt, now.getTime()), gt(histories.dueAt, now.getTime() + MAX_WAIT_MS));
 
 /** Those of an organization, newest first; of all its integrations, or of one. */
 export async function listHistories(
@@ -63,20 +81,20 @@ export async function findHistory(tx: ReadTx, id: string): Promise<History | nul
 
 /** Those that may go on now, the oldest first. */
 export async function listDueHistories(tx: ReadTx, now: Date, limit: number): Promise<History[]> {
-  const isDue = and(eq(histories.status, 'queued'), lte(histories.dueAt, now.getTime()));
-  return tx.select().from(histories).where(isDue).orderBy(asc(histories.createdAt)).limit(limit).all();
+  const isOpen = and(eq(histories.status, 'queued'), isDue(now));
+  return tx.select().from(histories).where(isOpen).orderBy(asc(histories.createdAt)).limit(limit).all();
 }
 
-/** The unfinished history of a repository for a trigger; null for none. */
-export async function findOpenHistory(
+/** The unfinished histories of a repository for a trigger. */
+export async function listOpenHistories(
   tx: ReadTx,
   repositoryId: string,
   triggerId: string,
-): Promise<History | null> {
+): Promise<History[]> {
   const isOpen = and(
     eq(histories.repositoryId, repositoryId),
     eq(histories.triggerId, triggerId),
     eq(histories.status, 'queued'),
   );
-  return (await tx.select().from(histories).where(isOpen).get()) ?? null;
+  return tx.select().from(histories).where(isOpen).orderBy(asc(histories.createdAt)).all();
 }

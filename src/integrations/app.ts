@@ -3,7 +3,7 @@ import { SERVER } from '../audit/model.ts';
 import type { AuditContext } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { APP_HOOK, type InstallationChange, type InstalledRepository } from '../providers/app.ts';
+import { APP_HOOK, type InstallationChange, type InstalledRepository, isAppApi } from '../providers/app.ts';
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { addInstalled, findSealedApp, insertApp, removeInstalled, updateApp } from './app-store.ts';
 import { insertHooks } from './hook-store.ts';
@@ -87,8 +87,7 @@ export interface Installed {
 export async function syncInstallation(deps: Deps, id: string): Promise<Installed> {
   const integration = await deps.db.read((tx) => getIntegration(tx, id));
   const api = await requireApi(deps, integration);
-  if (api.findInstallation === undefined)
-    throw new IntegrationProblem({ code: 'no_apps', type: integration.type });
+  if (!isAppApi(api)) throw new IntegrationProblem({ code: 'no_apps', type: integration.type });
   const found = await api.findInstallation();
   const { id: installationId = null, suspendedAt = null } = found ?? {};
   await deps.db.write((tx) => updateApp(tx, id, { installationId, suspendedAt }));

@@ -1,12 +1,11 @@
-import type { WriteTx } from '../../db/engine.ts';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
-import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from '../providers/api.ts';
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { insertHooks } from './hook-store.ts';
 import { getAdministrable, makeOrUndo, newHook, urlOf } from './hooks.ts';
-import { type ConnectedPlace, MAX_PLACES, placeName, RepositoryName, recordChange } from './model.ts';
+import { type ConnectedPlace, MAX_PLACES, placeName, recordChange, requireRepositoryName } from './model.ts';
 import { IntegrationProblem } from './problems.ts';
 import {
   deleteIntegration,
@@ -18,10 +17,10 @@ import {
   requireUnconnected,
   updateIntegration,
 } from './store.ts';
-import { requireToken, sealToken } from './token.ts';
+import { requireToken, sealToken, setToken } from './token.ts';
 
 /** The maximum for one request: each place takes two writes, and providers limit writes by the minute. */
-const MAX_AT_ONCE = 30;
+export const MAX_AT_ONCE = 30;
 
 export interface ConnectRequest {
   type: IntegrationType;
@@ -42,7 +41,8 @@ export async function listPlaces(
 }
 
 /**
- * Creates an integration and its hooks at the provider, and pings each: all or nothing. Throws `ProviderProblem`;
+ * Creates an integration and its hooks at the provider, and pings each: all or nothing. An integration whose history was
+ * imported gets the token and the hooks instead. Throws `ProviderProblem`;
  * `ChangeFailed` once a hook may exist; `AppError` 400, 404 and 409.
  */
 export async function connectWithToken(
@@ -55,6 +55,13 @@ export async function connectWithToken(
   await db.read((tx) => getOrganization(tx, organizationId));
   const api = await deps.openProviderApi(type, token);
   const places = await findPlaces(deps, api, request);
+  const [place, ...others] = places;
+  const imported =
+    place !== undefined && others.length === 0
+      ? await db.read((tx) => findHistoryOnly(tx, type, organizationId, place.name))
+      : null;
+  if (imported !== null)
+    return { integrationId: imported.id, places: await setToken(deps, imported.id, token) };
   await db.read((tx) => requireUnconnected(tx, organizationId, places));
   await requireOtherWorkspace(deps, api, organizationId, places);
 
@@ -112,7 +119,7 @@ async function findPlaces(
   return [...distinct.values()];
 }
 
-function requireCount(count: number, max: number): void {
+export function requireCount(count: number, max: number): void {
   if (count <= max) return;
   throw new IntegrationProblem({ code: 'too_many_places', max, count });
 }
@@ -152,35 +159,86 @@ export async function connectIntegration(
   type: IntegrationType,
   organizationId: string,
   given: string | readonly string[] = [],
+  /** Refuses a repository that the organization has connected. */
+  { isOnly = false } = {},
 ) {
   const names = [given].flat().map((text) => placeName(deps, type, text));
   const distinct = [...new Map(names.map((name) => [name.toLowerCase(), name])).values()];
-  for (const repository of distinct) requireValid(RepositoryName, { repository });
+  for (const repository of distinct) requireRepositoryName(type, repository);
   requireCount(distinct.length, MAX_PLACES);
+  const [only, ...others] = distinct;
+  if (only !== undefined && others.length === 0 && !isOnly) {
+    const taken = await takeOverByHand(deps, type, organizationId, only);
+    if (taken !== null) return taken;
+  }
   const integrationId = deps.ids.newId('int');
   const { row, secret } = newIntegration(deps, integrationId, type, organizationId);
   const repositories = distinct.map((id) => newRepository(deps, integrationId, { id }));
   await deps.db.write(async (tx) => {
     await getOrganization(tx, organizationId);
+    if (isOnly) await requireNew(tx, type, organizationId, distinct);
     await insertIntegration(tx, row, repositories);
     await recordChange(tx, deps, { ...row, repositories }, 'integration.connected', 'connected');
   });
+  return describeManual(deps, row, repositories, secret);
+}
+
+function describeManual(
+  deps: ManualNeeds,
+  integration: Pick<Integration, 'id' | 'type' | 'organizationId'>,
+  repositories: readonly { id: string; fullName: string }[],
+  secret: string,
+) {
   const urls = repositories.map(({ id, fullName }) => ({
     repository: fullName,
     repositoryId: id,
-    webhookUrl: urlOf(deps, row, { repositoryId: id }),
+    webhookUrl: urlOf(deps, integration, { repositoryId: id }),
   }));
   const [first] = urls;
   return {
-    integrationId,
+    integrationId: integration.id,
     ...(first !== undefined && { repositoryId: first.repositoryId }),
-    webhookUrl: urlOf(deps, row, { repositoryId: first?.repositoryId ?? null }),
+    webhookUrl: urlOf(deps, integration, { repositoryId: first?.repositoryId ?? null }),
     secret,
     repositories: urls,
   };
 }
 
-function newIntegration(deps: ManualNeeds, id: string, type: IntegrationType, organizationId: string) {
+/** The integration of a repository whose releases were imported, and that no webhook tells about yet. */
+async function findHistoryOnly(tx: ReadTx, type: IntegrationType, organizationId: string, name: string) {
+  const all = await listIntegrations(tx, organizationId);
+  const isIt = ({ fullName }: { fullName: string }) => fullName.toLowerCase() === name.toLowerCase();
+  return all.find((each) => each.isHistoryOnly && each.type === type && each.repositories.some(isIt)) ?? null;
+}
+
+/** Nobody has seen the secret of such an integration, so that it gets a new one. */
+async function takeOverByHand(
+  deps: ManualNeeds,
+  type: IntegrationType,
+  organizationId: string,
+  name: string,
+): Promise<ReturnType<typeof describeManual> | null> {
+  return deps.db.write(async (tx) => {
+    const imported = await findHistoryOnly(tx, type, organizationId, name);
+    if (imported === null) return null;
+    const { secret, sealed } = newSecret(deps, imported.id);
+    await updateIntegration(tx, imported.id, { secret: sealed });
+    await recordChange(tx, deps, imported, 'integration.connected', 'connected');
+    return describeManual(deps, imported, imported.repositories, secret);
+  });
+}
+
+/** Throws `IntegrationProblem` `place_connected`. */
+async function requireNew(tx: WriteTx, type: IntegrationType, organizationId: string, names: string[]) {
+  const wanted = new Set(names.map((name) => name.toLowerCase()));
+  for (const { id: integrationId, type: other, repositories } of await listIntegrations(tx, organizationId)) {
+    const same = repositories.find(({ fullName }) => wanted.has(fullName.toLowerCase()));
+    if (other !== type || same === undefined) continue;
+    throw new IntegrationProblem({ code: 'place_connected', place: same.fullName, integrationId });
+  }
+}
+
+export function newIntegration(deps: ManualNeeds, id: string, type: IntegrationType, organizationId: string) {
   const { secret, sealed } = newSecret(deps, id);
   const createdAt = deps.clock.now().toISOString();
   return { row: { id, organizationId, type, enabled: true, secret: sealed, createdAt }, secret };

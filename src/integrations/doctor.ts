@@ -3,10 +3,13 @@ import { findPing, listLogPage } from '../deliveries/log-store.ts';
 import { type Delivery, isTaken } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import type { ProviderApi, RemoteHook } from '../providers/api.ts';
+import { isAppApi } from '../providers/app.ts';
 import { providerOf } from '../providers/index.ts';
 import { getWithHooks, type Hook, listEnabledTriggers } from './hook-store.ts';
 import { eventsFor, urlOf } from './hooks.ts';
 import { type ComparedDelivery, compareDeliveries } from './missed.ts';
+import { describePollInterval } from './poll-interval.ts';
+import { listPolls, listSharing } from './poll-store.ts';
 import { isProblem } from './problems.ts';
 import type { Integration } from './store.ts';
 import { findApi } from './token.ts';
@@ -27,6 +30,7 @@ const meanings = {
   no_connection: ['reachability', 'failed', 'start_server'],
   manual_hook: ['hook', 'warning'],
   token_missing: ['hook', 'warning', 'set_token'],
+  history_only: ['hook', 'warning', 'set_token'],
   hook_not_created: ['hook', 'failed', 'repair'],
   hook_deleted: ['hook', 'failed', 'repair'],
   hook_correct: ['hook', 'ok'],
@@ -49,6 +53,12 @@ const meanings = {
   app_not_installed: ['installation', 'failed', 'install_app'],
   app_suspended: ['installation', 'failed', 'unsuspend_app'],
   app_unknown: ['installation', 'failed'],
+  polled: ['polling', 'ok'],
+  poll_waits: ['polling', 'warning', 'run_server'],
+  poll_paused: ['polling', 'warning'],
+  poll_failed: ['polling', 'failed'],
+  poll_overdue: ['polling', 'failed', 'run_server'],
+  webhook_awaited: ['polling', 'warning'],
 } as const satisfies Record<FindingCode['code'], readonly [name: string, status: Status, fix?: string]>;
 
 type Meaning = (typeof meanings)[FindingCode['code']];
@@ -90,17 +100,20 @@ export async function diagnose(deps: Needs, integrationId: string) {
     const { entries } = await listLogPage(tx, organizationId, { integrationId }, { limit: LOG_ENTRIES });
     return { integration, hooks, triggers: await listEnabledTriggers(tx, integrationId), entries };
   });
-  const { integration, entries } = known;
-  const { type, enabled } = integration;
-  const api = await findApi(deps, integration);
+  const { integration, hooks, entries } = known;
+  const { type, enabled, isPolled } = integration;
+  // While it changes to a webhook or back, a polled one has webhooks too.
+  const receives = !isPolled || hooks.length > 0;
+  const api = receives ? await findApi(deps, integration) : null;
   const findings = [
     found({ code: enabled ? 'enabled' : 'disabled' }),
-    await checkReach(deps, integration),
+    ...(await checkPolling(deps, integration)),
+    ...(receives ? [await checkReach(deps, integration)] : []),
     ...(await checkInstallation(api)),
-    ...(await checkHooks(deps, api, known)),
-    checkSecret(entries),
+    ...(receives ? await checkHooks(deps, api, known) : []),
+    ...(isPolled ? [] : [checkSecret(entries)]),
     ...checkRepository(entries),
-    ...(await checkMissed(deps, api, integration)),
+    ...(isPolled ? [] : await checkMissed(deps, api, integration)),
   ];
   return { integrationId, type, ok: findings.every(({ status }) => status !== 'failed'), findings };
 }
@@ -157,6 +170,31 @@ export function isLocal(url: string): boolean {
   return privateAddresses.check(host, family === 6 ? 'ipv6' : 'ipv4');
 }
 
+/** A round that is late by more than this, in milliseconds, will not come. */
+const LATE_MS = 300_000;
+
+/** The last round of each repository. A polled integration alone has any. */
+async function checkPolling({ db, clock }: Needs, integration: Integration): Promise<Finding[]> {
+  if (!integration.isPolled) return [];
+  const { polls, sharing } = await db.read(async (tx) => ({
+    polls: await listPolls(tx, integration.id),
+    sharing: await listSharing(tx, integration),
+  }));
+  const interval = describePollInterval(integration, sharing.length);
+  return polls.flatMap(({ fullName: place, polledAt: at, problem, attempts, dueAt, cursor }) => {
+    const isLate = integration.enabled && clock.now().getTime() - dueAt > LATE_MS;
+    const since = cursor?.webhookSince ?? null;
+    return [
+      problem !== null && attempts === 0 && found({ code: 'poll_paused', problem, place }),
+      problem !== null && attempts > 0 && found({ code: 'poll_failed', problem, place }),
+      problem === null && at === null && found({ code: 'poll_waits', interval, place }),
+      problem === null && at !== null && isLate && found({ code: 'poll_overdue', at, place }),
+      problem === null && at !== null && !isLate && found({ code: 'polled', at, interval, place }),
+      since !== null && found({ code: 'webhook_awaited', since, place }),
+    ].filter((finding) => finding !== false);
+  });
+}
+
 interface Known {
   integration: Integration;
   hooks: Hook[];
@@ -165,7 +203,7 @@ interface Known {
 
 /** Only an App is installed. */
 async function checkInstallation(api: ProviderApi | null): Promise<Finding[]> {
-  if (api?.findInstallation === undefined) return [];
+  if (api === null || !isAppApi(api)) return [];
   const { type } = api;
   try {
     const installation = await api.findInstallation();
@@ -179,7 +217,8 @@ async function checkInstallation(api: ProviderApi | null): Promise<Finding[]> {
 }
 
 async function checkHooks(deps: Needs, api: ProviderApi | null, known: Known): Promise<Finding[]> {
-  const { type } = known.integration;
+  const { type, isHistoryOnly } = known.integration;
+  if (isHistoryOnly) return [found({ code: 'history_only' })];
   if (api === null)
     return [found({ code: providerOf(type).api === null ? 'manual_hook' : 'token_missing', type })];
   const findings: Finding[] = [];
@@ -238,8 +277,8 @@ function compareHook(remote: RemoteHook, hook: Hook, url: string, needed: readon
 }
 
 /** True if the sender proved to have the secret. Entries of older versions have no headers. */
-function isVerified({ headers, status }: Delivery): boolean {
-  return headers !== null || isTaken(status);
+function isVerified({ headers, status, isPolled }: Delivery): boolean {
+  return !isPolled && (headers !== null || isTaken(status));
 }
 
 /** Checks that the newest delivery was signed with the right secret. */

@@ -2,7 +2,7 @@ import type { WriteTx } from '../../db/engine.ts';
 import { withdrawAudit } from '../audit/store.ts';
 import { findPing } from '../deliveries/log-store.ts';
 import type { Deps } from '../deps.ts';
-import { type HookSettings, type Place, type ProviderApi, ProviderProblem } from '../providers/api.ts';
+import { type HookChange, type Place, type ProviderApi, ProviderProblem } from '../providers/api.ts';
 import { hookEventsFor, providerOf } from '../providers/index.ts';
 import {
   type Hook,
@@ -78,19 +78,22 @@ export function eventsFor(
 
 /**
  * Brings the provider's hook to the desired state: creates a missing one, takes over one with its URL, changes an
- * existing one. Throws `ProviderProblem`; the database has the provider's state by then. Throws `IntegrationProblem` if
- * the place was disconnected meanwhile; then no hook is left there.
+ * existing one. `keepsSecret`: trusts the record that the provider has the current secret. Throws `ProviderProblem`; the
+ * database has the provider's state by then. Throws `IntegrationProblem` if the place was disconnected meanwhile; then no
+ * hook is left there.
  */
-export async function makeHook(work: HookWork, hook: Hook): Promise<Hook> {
+export async function makeHook(work: HookWork, hook: Hook, { keepsSecret = false } = {}): Promise<Hook> {
   const { db, api, integration } = work;
-  const { stored, triggers } = await db.read(async (tx) => ({
+  const { stored, triggers, known } = await db.read(async (tx) => ({
     stored: await getSealedIntegration(tx, integration.id),
     triggers: await listEnabledTriggers(tx, integration.id),
+    known: (await listHooks(tx, integration.id)).find(({ placeId }) => placeId === hook.placeId),
   }));
-  const desired: HookSettings = {
+  const desired: HookChange = {
     url: urlOf(work, integration, hook),
     secret: openSecret(work, stored),
     events: eventsFor(integration.type, hook, triggers),
+    hasSecret: keepsSecret && known?.hasPresentSecret === true,
   };
   const remoteId = await putHook(api, hook, desired);
   const set = { remoteId, events: desired.events, secret: stored.secret };
@@ -101,12 +104,11 @@ export async function makeHook(work: HookWork, hook: Hook): Promise<Hook> {
 }
 
 /** Returns the provider's id of the hook. */
-async function putHook(api: ProviderApi, { placeId, remoteId }: Hook, desired: HookSettings) {
+async function putHook(api: ProviderApi, { placeId, remoteId }: Hook, desired: HookChange) {
   const known = remoteId ?? (await findByUrl(api, placeId, desired.url));
   if (known !== null) {
     try {
-      await api.changeHook(placeId, known, desired);
-      return known;
+      return (await api.changeHook(placeId, known, desired)) ?? known;
     } catch (error) {
       // Somebody deleted it at the provider: create it again.
       if (!isProblem(error, 'hook-not-found')) throw error;
@@ -117,8 +119,7 @@ async function putHook(api: ProviderApi, { placeId, remoteId }: Hook, desired: H
   } catch (error) {
     const existing = isProblem(error, 'hook-exists') ? await findByUrl(api, placeId, desired.url) : null;
     if (existing === null) throw error;
-    await api.changeHook(placeId, existing, desired);
-    return existing;
+    return (await api.changeHook(placeId, existing, desired)) ?? existing;
   }
 }
 

@@ -1,8 +1,8 @@
-import { Type } from '@sinclair/typebox';
 import type { WriteTx } from '../../db/engine.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditContext, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
+import { invalidField } from '../lib/validation.ts';
 import { type IntegrationType, providerOf, providers } from '../providers/index.ts';
 import type { Integration } from './store.ts';
 
@@ -15,12 +15,12 @@ export const providerNames = Object.fromEntries(providers.map(({ id, name }) => 
   Record<IntegrationType, string>
 >;
 
-export const RepositoryName = Type.Object({
-  repository: Type.String({
-    pattern: '^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$',
-    errorMessage: 'must be OWNER/NAME, such as acme/rocket',
-  }),
-});
+/** Throws `AppError` 400 unless it is the full name of a repository. */
+export function requireRepositoryName(type: IntegrationType, name: string): void {
+  const { isRepositoryName, words } = providerOf(type);
+  if (isRepositoryName(name)) return;
+  throw invalidField('repository', `must be ${words.place.pattern}, such as acme/rocket`);
+}
 
 /** The name of a place that a person typed, or pasted as a URL. Throws `AppError` 400. */
 export function placeName(

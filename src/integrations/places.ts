@@ -1,6 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
-import { requireValid } from '../lib/validation.ts';
 import type { Place } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import { newPlace, newRepository } from './connect.ts';
@@ -11,8 +10,8 @@ import {
   type Integration,
   MAX_PLACES,
   placeName,
-  RepositoryName,
   recordChange,
+  requireRepositoryName,
 } from './model.ts';
 import { IntegrationProblem } from './problems.ts';
 import { deleteIntegration, deleteRepository, insertRepository, requireUnconnected } from './store.ts';
@@ -63,7 +62,7 @@ async function addByHand(deps: Deps, integration: Integration, name: string): Pr
   if (!hasRepositories) {
     throw new IntegrationProblem({ code: 'manual_places', type, places: [words.place.many] });
   }
-  requireValid(RepositoryName, { repository: name });
+  requireRepositoryName(type, name);
   requireAddable(integration, repositories.length, { id: name });
   const repository = newRepository(deps, integration.id, { id: name });
   await deps.db.write(async (tx) => {
@@ -83,7 +82,7 @@ function requireChangeable({ providerUrls }: Pick<Deps, 'providerUrls'>, { type,
 }
 
 /** Throws unless the integration lacks the repository, under any name, and has `count` places at most. */
-function requireAddable(
+export function requireAddable(
   integration: Integration,
   count: number,
   place: Pick<Place, 'id' | 'providerId'>,

@@ -1,7 +1,14 @@
 import { withdrawAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { getWithHooks, isBeingRotated, markSecretChanged, restoreHook, updateHook } from './hook-store.ts';
+import {
+  getWithHooks,
+  type Hook,
+  isBeingRotated,
+  markSecretChanged,
+  restoreHook,
+  updateHook,
+} from './hook-store.ts';
 import { HANDS_OFF_MS, makeAndPing, makeHook } from './hooks.ts';
 import { type ConnectedPlace, recordChange } from './model.ts';
 import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
@@ -45,20 +52,17 @@ export async function rotateSecret(
   if (api === null) return { secret, isSetAtProvider: false };
 
   const work = { ...deps, api, integration };
-  let changedCount = 0;
+  const changed: Hook[] = [];
   try {
-    for (const hook of hooks) {
-      await makeHook(work, hook);
-      changedCount++;
-    }
+    for (const hook of hooks) changed.push(await makeHook(work, hook));
   } catch (error) {
     // Without a clear response the hook may have the new secret nevertheless, so the receiver must accept it.
     const isRefused = isProblem(error) && error.kind !== 'provider-failed';
-    const isUnused = changedCount === 0 && isRefused;
+    const isUnused = changed.length === 0 && isRefused;
     await db.write(async (tx) => {
       // The hooks that were changed do not have the current secret, even if this process ends here.
       await markSecretChanged(tx, id, clock.now().getTime() + HANDS_OFF_MS);
-      for (const [index, hook] of hooks.slice(changedCount).entries()) {
+      for (const [index, hook] of hooks.slice(changed.length).entries()) {
         const hasPresentSecret = hook.hasPresentSecret && (index > 0 || isRefused);
         await restoreHook(tx, { ...hook, hasPresentSecret });
       }
@@ -66,7 +70,7 @@ export async function rotateSecret(
       await updateIntegration(tx, id, isUnused ? before : { ...before, ...previous });
       await withdrawAudit(tx, deps, auditId);
     });
-    for (const hook of hooks.slice(0, changedCount)) {
+    for (const hook of changed) {
       await makeHook(work, hook).catch(async (failure: unknown) => {
         deps.log.warn({ err: failure, placeId: hook.placeId }, 'the old secret could not be set back yet');
         // The job tries again.
@@ -79,7 +83,7 @@ export async function rotateSecret(
     const previousSecretUntil = clock.now().toISOString();
     await db.write((tx) => updateIntegration(tx, id, { previousSecretUntil }, sealed));
   }
-  return { secret, isSetAtProvider: true };
+  return { secret, isSetAtProvider: hooks.length > 0 };
 }
 
 /**

@@ -1,6 +1,14 @@
 import { and, asc, desc, eq, getTableColumns, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
-import { apps, hooks, integrations, repositories } from '../../db/schema/integrations.ts';
+import {
+  apps,
+  deliveries,
+  events,
+  histories,
+  hooks,
+  integrations,
+  repositories,
+} from '../../db/schema/integrations.ts';
 import type { findAddress } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
@@ -14,8 +22,9 @@ type NewIntegration = typeof integrations.$inferInsert;
 type NewRepository = typeof repositories.$inferInsert;
 
 /**
- * A connected provider, without its secrets. `hasToken`: Tidings manages its webhooks at the provider, with a token or as
- * the `app`.
+ * A connected provider, without its secrets. `hasToken`: it has a token, or is the `app`. `isManaged`: Tidings manages its
+ * webhooks at the provider. `isPolled`: Tidings reads its events; while it changes to webhooks or back, it has both.
+ * `isHistoryOnly`: somebody imported releases, and nothing tells of new ones.
  */
 export type Integration = Awaited<ReturnType<typeof select>>[number];
 
@@ -64,16 +73,37 @@ export async function getIntegration(tx: ReadTx, id: string): Promise<Integratio
 }
 
 async function select(tx: ReadTx, filter: SQL | undefined) {
-  const { id, organizationId, type, enabled, token, createdAt } = integrations;
+  const { id, organizationId, type, enabled, token, isPolled, createdAt } = integrations;
   const { integrationId: _, createdAt: __, ...repository } = getTableColumns(repositories);
-  const hasToken =
-    sql<boolean>`case when ${token} is not null or ${apps.integrationId} is not null then 1 else 0 end`.mapWith(
-      Boolean,
-    );
+  const hasToken = sql<boolean>`(${token} is not null or ${apps.integrationId} is not null)`.mapWith(Boolean);
   const { appId, slug, url, installationId, suspendedAt } = apps;
   const app = { appId, slug, url, installationId, suspendedAt };
+  const hasHooks = sql`exists (select 1 from ${hooks} where ${hooks.integrationId} = ${id})`;
+  const hasHistory = sql`exists (select 1 from ${histories} where ${histories.integrationId} = ${id})`;
+  const hasEntries = sql`exists (select 1 from ${deliveries} where ${deliveries.integrationId} = ${id})`;
+  // Entries of the log expire.
+  const hasReceived = sql`exists (select 1 from ${events} where ${events.integrationId} = ${id} and substr(${events.deliveryId}, 1, 4) <> 'his_')`;
+  const isManaged = sql<boolean>`${hasHooks}`.mapWith(Boolean);
+  const isHistoryOnly =
+    sql<boolean>`(${hasHistory} and not ${hasHooks} and ${isPolled} = ${false} and not ${hasEntries} and not ${hasReceived})`.mapWith(
+      Boolean,
+    );
   const rows = await tx
-    .select({ integration: { id, organizationId, type, enabled, hasToken, createdAt }, app, repository })
+    .select({
+      integration: {
+        id,
+        organizationId,
+        type,
+        enabled,
+        hasToken,
+        isManaged,
+        isPolled,
+        isHistoryOnly,
+        createdAt,
+      },
+      app,
+      repository,
+    })
     .from(integrations)
     .leftJoin(apps, eq(apps.integrationId, id))
     .leftJoin(repositories, eq(repositories.integrationId, id))

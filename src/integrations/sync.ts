@@ -62,7 +62,8 @@ async function listOutdated({ db, clock }: Deps) {
 async function trySync(deps: Deps, hook: Hook): Promise<unknown> {
   try {
     const integration = await deps.db.read((tx) => getIntegration(tx, hook.integrationId));
-    await makeHook({ ...deps, api: await requireApi(deps, integration), integration }, hook);
+    const work = { ...deps, api: await requireApi(deps, integration), integration };
+    await makeHook(work, hook, { keepsSecret: true });
     return null;
   } catch (error) {
     return error;

@@ -59,6 +59,15 @@ async function findCredential(
   return token === null ? null : openOrNull(() => secrets.open(token, contextOf(id)));
 }
 
+/** The integration's token; null if it has none, or none that can be decrypted. */
+export async function findToken(
+  deps: Pick<Deps, 'db' | 'secrets'>,
+  { id }: Pick<Integration, 'id'>,
+): Promise<string | null> {
+  const credential = await findCredential(deps, id);
+  return typeof credential === 'string' ? credential : null;
+}
+
 /** The provider's API for the integration; null if it has no token and no App, or none that can be decrypted. */
 export async function findApi(
   deps: ApiNeeds,
@@ -93,7 +102,7 @@ export async function imageAccess(
   address: string,
 ): Promise<(url: URL) => Record<string, string>> {
   const { type, repositories } = await deps.db.read((tx) => getIntegration(tx, integrationId));
-  const token = await findToken(deps, integrationId, type);
+  const token = await findDownloadToken(deps, integrationId, type);
   const { api } = providerOf(type);
   const url = URL.parse(address);
   if (token === null || api === null || url === null) return () => ({});
@@ -105,7 +114,7 @@ export async function imageAccess(
 }
 
 /** A token for downloads. An App makes one, and an image without it may still be public. */
-async function findToken(
+async function findDownloadToken(
   deps: Pick<Deps, 'db' | 'secrets' | 'providerUrls'>,
   integrationId: string,
   type: IntegrationType,
@@ -149,7 +158,7 @@ export async function setToken(deps: Deps, id: string, text: string): Promise<Co
     known.length > 0
       ? []
       : targets.map(({ place, repositoryId }) => newHook(id, place, repositoryId, startedAt));
-  const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
+  const verb = integration.isManaged ? 'replaced the provider token of' : 'set a provider token for';
   const hooks = await db.write(async (tx) => {
     await updateIntegration(tx, id, { token: sealToken(deps, id, token) });
     await insertHooks(tx, added, startedAt.toISOString());

@@ -68,6 +68,7 @@ const findings = {
   no_connection: '{url} cannot be reached from here: nothing answers ({systemCode})',
   manual_hook: 'The webhook was set up by hand: Tidings cannot check webhooks at {type}',
   token_missing: 'The webhook was set up by hand: without a token, Tidings cannot check it at {type}',
+  history_only: 'No webhook exists: only past releases were imported',
   hook_not_created: 'The webhook does not exist yet',
   hook_deleted: 'Somebody deleted the webhook {hookId} at the provider',
   hook_correct: 'The webhook {hookId} is active and delivers {events}',
@@ -92,6 +93,12 @@ const findings = {
   app_not_installed: 'Nobody has installed the App at {type}, so it sends nothing',
   app_suspended: 'Somebody suspended the App at {type}, at {at}: it sends nothing',
   app_unknown: 'The installation is unknown: {problem}',
+  polled: 'The last round, at {at}, read everything. {interval}',
+  poll_waits: 'The first round has not run yet. {interval}',
+  poll_paused: 'Polling pauses: {problem}',
+  poll_failed: 'The last round failed: {problem}',
+  poll_overdue: 'No round has run since {at}',
+  webhook_awaited: 'A webhook takes over from polling: Tidings waits for its first delivery since {since}',
 } as const;
 
 type NamesIn<Sentence extends string> = Sentence extends `${string}{${infer Name}}${infer Rest}`
@@ -167,7 +174,7 @@ export type Outcome =
   | { code: 'not_removed'; mayBeGone: boolean }
   /** The job creates the hooks at `deleted` again, and the one at `mayBeGone` if it is gone. */
   | { code: 'not_disconnected'; deleted: readonly string[]; mayBeGone: string | null }
-  | { code: 'not_rotated' | 'token_stored' };
+  | { code: 'not_rotated' | 'token_stored' | 'old_hook_left' };
 
 const RESTORES = 'If the webhook is gone at the provider, Tidings restores it within a minute.';
 
@@ -191,6 +198,8 @@ export function describeOutcome(outcome: Outcome): string {
     }
     case 'not_rotated':
       return 'The secret was not rotated.';
+    case 'old_hook_left':
+      return 'Polling goes on. Tidings deletes the webhook after the next round.';
     case 'token_stored':
       return 'The token is stored, and Tidings keeps trying to set the webhooks.';
   }
@@ -217,6 +226,7 @@ export function describeOldSecret(type: IntegrationType, endsNow: boolean, isSet
 
 /** Fixes that need neither a command nor a button. */
 export const fixes: Readonly<Record<string, string>> = {
+  run_server: 'Start the server: it polls only while it runs',
   start_server:
     'Start the server, and set PUBLIC_URL to its public address. If this machine cannot reach its own public address, rely on the last ping',
   set_public_url:

@@ -164,7 +164,9 @@ export function openBucket(
     async read(key: string, range?: ByteRange) {
       const response = await request('GET', key, { range });
       const bytes = Number(response.headers.get('content-length') ?? 0);
-      return { bytes, body: chunksOf(response, stallMs) };
+      // For a body of which nothing was read. Later it is locked, and its own cleanup cancels it.
+      const cancel = () => void response.body?.cancel().catch(() => undefined);
+      return { bytes, body: chunksOf(response, stallMs), cancel };
     },
     /** Uploads the file at `path`, in parts when it is large. */
     async write(key: string, path: string): Promise<void> {

@@ -61,7 +61,7 @@ function folderStore(folder: string): FileStore {
     async read(name, range) {
       const stream = createReadStream(join(folder, name), range && { start: range.first, end: range.last });
       await once(stream, 'open');
-      return stream;
+      return closable(stream, () => stream.destroy());
     },
     remove: (name) => rm(join(folder, name), { force: true }),
     async list() {
@@ -70,6 +70,26 @@ function folderStore(folder: string): FileStore {
         names.map(async (name) => ({ name, stats: await stat(join(folder, name)).catch(nullIfMissing) })),
       );
       return files.flatMap(({ name, stats }) => (stats?.isFile() ? { name, modifiedAt: stats.mtime } : []));
+    },
+  };
+}
+
+/**
+ * Closes what the chunks come from also when nobody reads one, as for a client that left meanwhile: an iterator that has
+ * not begun ends without its cleanup.
+ */
+function closable(chunks: AsyncIterable<Uint8Array>, close: () => void): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = chunks[Symbol.asyncIterator]();
+      return {
+        next: () => iterator.next(),
+        async return() {
+          close();
+          await iterator.return?.();
+          return { done: true, value: undefined };
+        },
+      };
     },
   };
 }
@@ -93,7 +113,10 @@ function bucketStore(place: string, access: S3Access | undefined): FileStore {
     isBucket: true,
     write: (file, bytes) => bucket.writeBytes(prefix + file, new Uint8Array(bytes)),
     size: (file) => reader.size(prefix + file),
-    read: async (file, range) => (await reader.read(prefix + file, range)).body,
+    async read(file, range) {
+      const { body, cancel } = await reader.read(prefix + file, range);
+      return closable(body, cancel);
+    },
     remove: (file) => bucket.remove(prefix + file),
     async list() {
       const entries = await bucket.list(prefix);

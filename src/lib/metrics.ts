@@ -155,6 +155,11 @@ export function createMetrics(providerIds: readonly string[] = []) {
     for (const outcome of ['processed', 'ignored', 'duplicate', 'rejected', 'failed'])
       deliveries(provider, outcome);
   }
+  const polls = registry.counter(
+    'tidings_polls_total',
+    'Rounds of polling a repository: with news, unchanged, or failed.',
+    ['provider', 'outcome'],
+  );
   const failedDeliveries = { inARow: 0, lastAtMs: 0 };
   registry.gauge(
     'tidings_deliveries_failed_in_a_row',
@@ -185,6 +190,7 @@ export function createMetrics(providerIds: readonly string[] = []) {
       BOUNDS,
     ),
     deliveries,
+    polls,
     /** `lastAtMs` by `performance.now()`. */
     failedDeliveries,
     verifications: countsOf(verifications, ['valid', 'invalid', 'forbidden', 'limited', 'unavailable']),

@@ -10,9 +10,12 @@ import { syncHooks } from '../integrations/sync.ts';
 import { imageAccess } from '../integrations/token.ts';
 import { type CopyOptions, copyImages } from '../media/copies.ts';
 import { sweepFiles } from '../media/service.ts';
+import { pollDue } from '../polling/poll.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { publishDuePosts } from '../posts/schedule.ts';
 import { deleteExpiredTrash } from '../posts/trash-store.ts';
+import { deleteOrphanedRanges } from '../triggers/range-store.ts';
+import { readRanges } from '../triggers/ranges.ts';
 import { createTriggerWorker, type TriggerDeps } from '../triggers/run.ts';
 import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
@@ -41,8 +44,7 @@ export function processJobs(
   return [
     // Each process collects the uses that it saw.
     { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
-    // Each run is taken by one process.
-    // Each history is read by one process.
+    // One process reads a history at a time, and another takes a run of a trigger.
     { name: 'read-histories', every: 1_000, run: (signal) => readDueHistories(deps, signal) },
     { name: 'run-triggers', every: 250, run: createTriggerWorker(deps, compose) },
     { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
@@ -50,7 +52,7 @@ export function processJobs(
 }
 
 /** The jobs of the leader. The leader makes the scheduled backups too. */
-export function leaderJobs(deps: Deps, { plainHosts }: { plainHosts?: ReadonlySet<string> } = {}): Job[] {
+export function leaderJobs(deps: Deps): Job[] {
   const { clock, log } = deps;
   const runningSince = clock.now();
   return [
@@ -60,17 +62,11 @@ export function leaderJobs(deps: Deps, { plainHosts }: { plainHosts?: ReadonlySe
       run: (signal) => publishDuePosts(deps, { signal, runningSince }),
     },
     { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
+    { name: 'poll', every: 1_000, run: (signal) => pollDue(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
     mediaAddressJob(deps),
-    {
-      name: 'copy-images',
-      every: 500,
-      run: (signal) => {
-        const accessOf: CopyOptions['accessOf'] = ({ integrationId, url }) =>
-          imageAccess(deps, integrationId, url);
-        return copyImages(deps, { accessOf, ...(plainHosts && { plainHosts }) }, signal);
-      },
-    },
+    { name: 'copy-images', every: 500, run: (signal) => copyDueImages(deps, signal) },
+    { name: 'read-ranges', every: 500, run: (signal) => readRanges(deps, { signal }) },
     { name: 'sweep-images', every: '17 * * * *', run: (signal) => sweepFiles(deps, signal) },
     {
       name: 'sweep',
@@ -81,6 +77,13 @@ export function leaderJobs(deps: Deps, { plainHosts }: { plainHosts?: ReadonlySe
       },
     },
   ];
+}
+
+/** With the token of an integration for images at its provider. Returns how many it tried. */
+export function copyDueImages(deps: Deps, signal?: AbortSignal): Promise<number> {
+  const { plainHosts } = deps;
+  const accessOf: CopyOptions['accessOf'] = ({ integrationId, url }) => imageAccess(deps, integrationId, url);
+  return copyImages(deps, { accessOf, ...(plainHosts && { plainHosts }) }, signal);
 }
 
 export type RunningJobs = ReturnType<typeof startJobs>;
@@ -164,6 +167,7 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
     deleteExpiredThrottles,
     deleteExpiredFormMarks,
     deleteExpiredTrash,
+    deleteOrphanedRanges,
   ];
   for (const deleteExpired of others) await drainWith(deleteExpired);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };

@@ -3,6 +3,7 @@ import type { Database } from '../../db/engine.ts';
 import { countLiveClaims } from '../deliveries/count-store.ts';
 import type { Deps } from '../deps.ts';
 import { countProblems } from '../integrations/hook-store.ts';
+import { countPolls } from '../integrations/poll-store.ts';
 import { version } from '../lib/build.ts';
 import { samplesBy } from '../lib/metrics.ts';
 import { measureQueue } from '../triggers/queue-store.ts';
@@ -38,6 +39,11 @@ export function addDatabaseGauges({ db, clock, metrics }: Pick<Deps, 'db' | 'clo
     'tidings_webhooks_out_of_line',
     `Webhooks that differ from their desired state because the provider refused a request. ${OF_DATABASE}`,
     () => db.read(countProblems),
+  );
+  registry.gauge(
+    'tidings_polled_repositories',
+    `Repositories that are polled, by the outcome of the last round. ${OF_DATABASE}`,
+    async () => samplesBy('status', await db.read(countPolls)),
   );
 }
 

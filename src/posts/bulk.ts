@@ -7,7 +7,7 @@ import { settleStagedPost } from './write-store.ts';
 export const bulkActions = ['publish', 'unpublish', 'delete'] as const;
 export type BulkAction = (typeof bulkActions)[number];
 
-const MAX_POSTS = 100;
+export const MAX_POSTS = 100;
 
 export interface BulkResult {
   /** The ids of the posts that changed. */

@@ -59,7 +59,7 @@ function findOtherProblem({ title, markdown, content, sourceMetadata }: Imported
     // SQLite's text functions and PostgreSQL end a text there.
     if (text?.includes('\0')) return { field, message: 'must not contain the character U+0000' };
   }
-  if (JSON.stringify(sourceMetadata ?? null).length > MAX_METADATA) {
+  if (isLong(sourceMetadata) || JSON.stringify(sourceMetadata ?? null).length > MAX_METADATA) {
     return { field: 'sourceMetadata', message: `must have at most ${MAX_METADATA} characters as JSON` };
   }
   if (depthOf(sourceMetadata) > MAX_METADATA_DEPTH) {
@@ -70,6 +70,25 @@ function findOtherProblem({ title, markdown, content, sourceMetadata }: Imported
 
 function badTime(text: unknown): string {
   return `must be an ISO 8601 date or a time with its offset, such as 2026-01-31 or 2026-01-31T09:30:00Z, not ${JSON.stringify(text)}`;
+}
+
+/**
+ * True if the value takes more than `MAX_METADATA` characters as JSON even without quotes and brackets. Looks at no more of
+ * it: aliases of YAML can repeat a part billions of times, or put a value into itself.
+ */
+function isLong(value: unknown): boolean {
+  let length = 0;
+  const rest = [value];
+  while (rest.length > 0 && length <= MAX_METADATA) {
+    const each = rest.pop();
+    length += typeof each === 'string' ? each.length : 1;
+    if (typeof each !== 'object' || each === null) continue;
+    for (const [key, part] of Object.entries(each)) {
+      if (!Array.isArray(each)) length += key.length;
+      rest.push(part);
+    }
+  }
+  return length > MAX_METADATA;
 }
 
 function depthOf(value: unknown): number {

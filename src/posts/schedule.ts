@@ -9,6 +9,7 @@ import type { Post } from './model.ts';
 import { listDuePosts, type Schedule, saveSchedule, takeSchedule } from './schedule-store.ts';
 import { END_OF_DATES, isPublished, recordPost, withStatus } from './service.ts';
 import { getPost, readPost } from './store.ts';
+import { keepVersion } from './version-store.ts';
 import { settleStagedPost, writePost } from './write-store.ts';
 
 // Drafts that are published at a time of the wall clock.
@@ -121,6 +122,7 @@ async function publishDuePost(
   if (post?.organizationId !== schedule.organizationId || post.status === 'published') return false;
   const scheduledFor = new Date(schedule.publishAt).toISOString();
   await writePost(tx, { ...withStatus(post, 'published', scheduledFor), updatedAt: now.toISOString() });
+  await keepVersion(tx, postId);
   const scheduler = { ...deps, actor: { ...deps.actor, name: schedule.actorName } };
   await recordPost(tx, scheduler, 'post.published', post, { more: lateness(schedule, now, runningSince) });
   return true;

@@ -1,5 +1,5 @@
 import { AppError } from '../lib/app-error.ts';
-import type { Credential, Installation } from './app.ts';
+import type { Credential } from './app.ts';
 import type { IntegrationType } from './index.ts';
 import type { Phrase } from './provider.ts';
 
@@ -56,6 +56,9 @@ export const ALL_PUBLIC_TEAMS = 'all-public-teams';
 /** The desired state of a hook. `events` are the provider's names (`push`, `Issue`), sorted, never empty. */
 export type HookSettings = { url: string; secret: string; events: readonly string[] };
 
+/** `hasSecret`: the hook has this secret already, and nobody can have changed it. */
+export type HookChange = HookSettings & { hasSecret?: boolean };
+
 /** A hook as the provider reports it. */
 export interface RemoteHook {
   id: string;
@@ -103,8 +106,11 @@ export interface ProviderApi {
   findHook(placeId: string, hookId: string): Promise<RemoteHook | null>;
   /** `hook-exists` when the provider has one with this URL already. */
   createHook(placeId: string, settings: HookSettings): Promise<RemoteHook>;
-  /** Sets everything and enables it. `hook-not-found` when it no longer exists. */
-  changeHook(placeId: string, hookId: string, settings: HookSettings): Promise<void>;
+  /**
+   * Sets everything and enables it. `hook-not-found` when it no longer exists. Resolves to the id of a new hook that has
+   * replaced it, where the provider cannot change a secret.
+   */
+  changeHook(placeId: string, hookId: string, settings: HookChange): Promise<string | undefined>;
   /** Also succeeds when it no longer exists. */
   deleteHook(placeId: string, hookId: string): Promise<void>;
   /** Requests a ping. Absent where the provider has none. */
@@ -115,8 +121,6 @@ export interface ProviderApi {
     hookId: string,
     since: Date,
   ): Promise<{ attempts: RemoteAttempt[]; isCut: boolean }>;
-  /** The installation of an App; null while there is none. Absent for a token. */
-  findInstallation?(): Promise<Installation | null>;
   /** Requests a redelivery. */
   redeliver?(placeId: string, hookId: string, attemptId: string): Promise<void>;
 }

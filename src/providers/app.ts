@@ -101,7 +101,12 @@ export interface InstalledRepository {
 }
 
 /** The API on behalf of an App. Its only hook is that of the App, which every place shares. */
-export type AppApi = ProviderApi & Required<Pick<ProviderApi, 'findInstallation'>>;
+export interface AppApi extends ProviderApi {
+  /** Null while it is not installed. */
+  findInstallation(): Promise<Installation | null>;
+}
+
+export const isAppApi = (api: ProviderApi): api is AppApi => 'findInstallation' in api;
 
 export type InstallationChange = { installationId: number } & (
   | { kind: 'installed'; repositories: InstalledRepository[] }

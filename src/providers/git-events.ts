@@ -1,6 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
+import type { Commit } from '../events/model.ts';
 import { count, cutLine } from '../lib/text.ts';
 import { breakingNote, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
+import { identifiersIn } from './identifiers.ts';
+import { boundedPaths, pathCountFor } from './paths.ts';
 import {
   Action,
   defineEvent,
@@ -114,6 +117,8 @@ function branchOfRelease({ targetBranch, defaultBranch }: ReturnType<typeof rele
 
 const Person = maybe(Type.Object({ name: Maybe.Text, login: Maybe.Text, username: Maybe.Text }), 'a person');
 
+const MaybeFiles = maybe(Type.Array(Type.String()), 'a list of files');
+
 const Push = Type.Object({
   ref: Type.String(),
   // The commit that the branch was at; 40 zeros for a new branch.
@@ -133,6 +138,9 @@ const Push = Type.Object({
       author: Person,
       url: Maybe.Text,
       timestamp: Maybe.Text,
+      added: MaybeFiles,
+      modified: MaybeFiles,
+      removed: MaybeFiles,
     }),
   ),
   total_commits: Maybe.Number,
@@ -154,15 +162,26 @@ function pushData({ commits, repository, ...push }: Static<typeof Push>) {
     isForced: push.forced === true,
     pushedAt: timeOf(repository.pushed_at),
     pusher: read.person(push.pusher?.name ?? push.pusher?.login),
-    commits: oldestFirst.map(({ id, message, author, url, timestamp }) => ({
+    commits: oldestFirst.map(({ id, message, author, url, timestamp, ...files }) => ({
       id: read.text(id),
       message: messageOf(message, maxLength),
       author: read.person(author?.name),
       authorLogin: read.person(author?.username),
       url: read.url(url),
       timestamp: read.line(timestamp),
+      ...pathsOf(files, pathCountFor(commits.length)),
     })),
   };
+}
+
+/** None for a commit that was read through an API, where commits come without their files. */
+function pathsOf(
+  files: Partial<Record<'added' | 'modified' | 'removed', Maybe<string[]>>>,
+  limit: number,
+): { paths?: string[] } {
+  const { added, modified, removed } = files;
+  if (!added && !modified && !removed) return {};
+  return { paths: boundedPaths([...(added ?? []), ...(modified ?? []), ...(removed ?? [])], limit) };
 }
 
 function timeOf(value: Maybe<string | number>): string | null {
@@ -213,17 +232,27 @@ const push = defineEvent(
       data: {
         after,
         compareUrl,
-        commits: commits.map(({ id, message, author, authorLogin, url }) => ({
-          sha: id,
-          subject: cutLine(subjectOf(message), MAX_SUBJECT_LENGTH),
-          breaking: breakingNote(message),
-          author: authorLogin ?? author,
-          url,
+        commits: commits.map(({ id, message, author, authorLogin, url, paths }) => ({
+          ...commitOf({ sha: id, message, author: authorLogin ?? author, url }),
+          ...(paths !== undefined && { paths }),
         })),
       },
     };
   },
 );
+
+/** A commit as drafts know it. */
+function commitOf({
+  sha,
+  message,
+  author,
+  url,
+}: Pick<Commit, 'sha' | 'author' | 'url'> & { message: string }): Commit {
+  const subject = cutLine(subjectOf(message), MAX_SUBJECT_LENGTH);
+  const identifiers = identifiersIn({ title: subject, text: message });
+  const names = identifiers.length > 0 && { identifiers };
+  return { sha, subject, breaking: breakingNote(message), author, url, ...names };
+}
 
 const Branch = maybe(Type.Object({ ref: Maybe.Text }), 'a branch');
 
@@ -295,9 +324,23 @@ const pullRequest = defineEvent(
       isDefaultBranch: baseBranch === null || defaultBranch === null ? null : baseBranch === defaultBranch,
       mergeCommitSha: pull.mergeCommitSha,
       url: pull.url,
+      ...namesOf(pull),
     },
   }),
 );
+
+function namesOf({
+  headBranch,
+  title,
+  body,
+}: {
+  headBranch: Maybe<string>;
+  title: string;
+  body: string | null;
+}) {
+  const identifiers = identifiersIn({ branch: headBranch ?? null, title, text: body });
+  return identifiers.length > 0 && { identifiers };
+}
 
 export const gitEvents = { push, release, pull_request: pullRequest };
 
@@ -312,6 +355,8 @@ export const codeHost = {
     pull_request: ['pull_request', 'release'],
   },
   exampleEvent: 'release',
+  isRepositoryName: (name) =>
+    /^(?!\.{1,2}\/)[A-Za-z0-9_.-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9_.-]{1,100}$/.test(name),
 
   /** A hook with the content type "form" sends the JSON in one field. */
   readPayload(body, contentType) {

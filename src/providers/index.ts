@@ -3,11 +3,12 @@ import { AppError } from '../lib/app-error.ts';
 import type { OpenProviderApi } from './api.ts';
 import { forgejo } from './forgejo/provider.ts';
 import { github } from './github/provider.ts';
+import { gitlab } from './gitlab/provider.ts';
 import { linear } from './linear/provider.ts';
 import { eventOf, type Payload, type ProcessedDelivery, type Provider } from './provider.ts';
 import type { OpenReader } from './reader.ts';
 
-const list = [github, linear, forgejo] as const;
+const list = [github, gitlab, linear, forgejo] as const;
 
 /** Every provider. Another one is a folder beside these and an entry in the list. */
 export const providers: readonly Provider<IntegrationType>[] = list;
@@ -21,7 +22,7 @@ export function providerOf(type: IntegrationType): Provider<IntegrationType> {
   return provider;
 }
 
-/** All names in a sentence, such as "GitHub, Linear, and Forgejo". */
+/** All names in a sentence, such as "GitHub, GitLab, Linear, and Forgejo". */
 export function listProviders(
   conjunction: 'and' | 'or',
   some: readonly Pick<Provider, 'name'>[] = providers,

@@ -3,7 +3,7 @@ import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import type { Event, EventFacts, EventSource, EventType } from '../events/model.ts';
 import { cutBytes, cutLine, cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
-import { parseTime } from '../lib/time.ts';
+import { DAY_MS, parseTime } from '../lib/time.ts';
 import { findProblem } from '../lib/validation.ts';
 import type { ApiSupport } from './api.ts';
 import type { AppSupport } from './app.ts';
@@ -14,7 +14,7 @@ import type { ReaderSupport } from './reader.ts';
 
 export type Payload = Record<string, unknown>;
 
-export interface Provider<Id extends string = string> extends ReturnType<typeof signedBy> {
+export interface Provider<Id extends string = string> extends Signing {
   /** As it stands in webhook paths. */
   readonly id: Id;
   /** As people write it. */
@@ -25,6 +25,8 @@ export interface Provider<Id extends string = string> extends ReturnType<typeof 
   readonly sendsForms: boolean;
   /** True when it delivers to https URLs only. */
   readonly requiresHttps: boolean;
+  /** True for the full name of a repository, such as `owner/name`. */
+  isRepositoryName(name: string): boolean;
   /**
    * The name of a repository or a team that a person typed or pasted. Turns the URL of a repository into `owner/name`.
    * `apiUrl`: the configured API; undefined is the public one. Throws `AppError` 400 for a URL of something else.
@@ -249,7 +251,10 @@ export function versionOf(updatedAt: Maybe<string>, rank = 0): string {
 }
 
 /** The headers of a delivery, read before anything is verified. */
-export type DeliveryHeaders = Record<'event' | 'deliveryId' | 'signature', string>;
+export interface DeliveryHeaders extends Record<'event' | 'deliveryId' | 'signature', string> {
+  /** When it was signed, if the signature covers the time. The receiver refuses an old one. */
+  signedAt?: Date;
+}
 
 /** The names of a provider's headers, as its documentation writes them. */
 interface HeaderNames {
@@ -260,19 +265,42 @@ interface HeaderNames {
   prefix: '' | 'sha256=';
 }
 
+/** How a provider proves that a delivery comes from it. */
+export interface Signing {
+  readonly headerNames: HeaderNames;
+  /** Describes the headers for the API reference, where they are others than these three. */
+  readonly headerDocs?: Readonly<Record<string, string>>;
+  /** The headers that the log keeps, in lower case. Never the signature. */
+  readonly loggedHeaders: readonly string[];
+  /** The headers, or the name of the first one that is missing or malformed. */
+  readHeaders(headers: Headers): DeliveryHeaders | { missing: string };
+  /** Compares in constant time. Never true for an empty secret. */
+  isSigned(body: Uint8Array, signature: string, secret: string): boolean;
+  /** The headers of a signed delivery. `now`: for a provider that signs the time. */
+  sign(delivered: {
+    event: string;
+    deliveryId: string;
+    body: string | Uint8Array;
+    secret: string;
+    now: Date;
+  }): Record<string, string>;
+}
+
 /**
- * How providers sign a delivery: three headers, the last with the HMAC-SHA-256 of the raw body. `otherHeaders`: further
- * headers that the log keeps.
+ * How most providers sign a delivery: three headers, the last with the HMAC-SHA-256 of the raw body. `otherHeaders`:
+ * further headers that the log keeps.
  */
-export function signedBy(headerNames: HeaderNames, userAgent: string, otherHeaders: readonly string[]) {
+export function signedBy(
+  headerNames: HeaderNames,
+  userAgent: string,
+  otherHeaders: readonly string[],
+): Signing {
   const { event: eventName, delivery, signature: signatureName, prefix } = headerNames;
   return {
     headerNames,
-    /** The headers that the log keeps, in lower case. Never the signature. */
     loggedHeaders: [eventName, delivery, ...otherHeaders].map((name) => name.toLowerCase()),
 
-    /** The headers, or the name of the first one that is missing or malformed. */
-    readHeaders(headers: Headers): DeliveryHeaders | { missing: string } {
+    readHeaders(headers) {
       const event = tokenHeader(headers, eventName);
       if (event === null) return { missing: eventName };
       const deliveryId = tokenHeader(headers, delivery);
@@ -281,15 +309,13 @@ export function signedBy(headerNames: HeaderNames, userAgent: string, otherHeade
       return signature ? { event, deliveryId, signature } : { missing: signatureName };
     },
 
-    /** Compares in constant time. Never true for an empty secret. */
-    isSigned(body: Uint8Array, signature: string, secret: string): boolean {
+    isSigned(body, signature, secret) {
       const hex = signature.slice(prefix.length);
       if (secret === '' || !signature.startsWith(prefix) || !/^[0-9a-f]{64}$/.test(hex)) return false;
       return timingSafeEqual(Buffer.from(hex, 'latin1'), Buffer.from(hmacSha256(secret, body), 'latin1'));
     },
 
-    /** The headers of a signed delivery. */
-    sign(delivered: { event: string; deliveryId: string; body: string; secret: string }) {
+    sign(delivered) {
       return {
         'user-agent': userAgent,
         [eventName.toLowerCase()]: delivered.event,
@@ -300,11 +326,21 @@ export function signedBy(headerNames: HeaderNames, userAgent: string, otherHeade
   };
 }
 
+/** The clock of a provider may be ahead by this much, in milliseconds. */
+const MAX_AHEAD_MS = 60_000;
+
+/** Refuses what was signed a day ago: delivery ids are remembered for as long as this. `what`: "webhookTimestamp". */
+export function requireFresh(what: string, signedAt: number, now: Date): void {
+  const ageMs = now.getTime() - signedAt;
+  if (ageMs < -MAX_AHEAD_MS) throw new MalformedPayload(`${what} is more than a minute ahead`);
+  if (ageMs > DAY_MS) throw new MalformedPayload(`${what} is more than a day old`);
+}
+
 /** Limits delivery ids and event names: both go into the database and the log. */
 const TOKEN = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$/;
 
 /** The value of a header that must be a plain token; null when it is absent, doubled or malformed. */
-function tokenHeader(headers: Headers, name: string): string | null {
+export function tokenHeader(headers: Headers, name: string): string | null {
   const value = headers.get(name);
   return value !== null && TOKEN.test(value) ? value : null;
 }

@@ -59,6 +59,17 @@ export interface RangeCommit {
   url: string | null;
   /** When it was committed. ISO 8601. */
   committedAt: string | null;
+  /** The commits before it, that of its own branch first. Absent where the provider does not say. */
+  parents?: readonly string[];
+}
+
+/** The commits between two points of the graph. */
+export interface CommitRange {
+  /** Oldest first. Of too many the newest; `isCut` then. */
+  commits: RangeCommit[];
+  isCut: boolean;
+  /** `head` contains `base`; true without a base. */
+  isAncestor: boolean;
 }
 
 /** What the provider said about its limits with the last answer. Null: it did not say. */
@@ -90,14 +101,15 @@ export interface RepositoryReader {
     etag?: string | null,
   ): Promise<{ sha: string; etag: string | null } | null>;
   /**
-   * The commits that `head` has and `base` lacks, oldest first; without `base` the whole history of `head`. Both are
-   * tags, branches or commits. Of too many the newest; `isCut` then.
+   * The commits that `head` has and `base` lacks; without `base` the whole history of `head`. Both are tags, branches or
+   * commits. Throws `refused` when one of them does not exist.
    */
-  listCommits(
-    repository: RemoteRepository,
-    base: string | null,
-    head: string,
-  ): Promise<{ commits: RangeCommit[]; isCut: boolean }>;
+  listCommits(repository: RemoteRepository, base: string | null, head: string): Promise<CommitRange>;
+  /**
+   * The commits of `head`'s history that change a file or a folder, the newest `limit` at most, newest first. Absent where
+   * the provider cannot tell.
+   */
+  listTouching?(repository: RemoteRepository, head: string, path: string, limit: number): Promise<string[]>;
   /** A push of these commits to the default branch, as the provider would deliver it. */
   pushOf(repository: RemoteRepository, before: string, commits: readonly RangeCommit[]): ReadDelivery;
   /**

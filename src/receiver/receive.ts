@@ -1,13 +1,14 @@
 import type { Static } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import type { WriteTx } from '../../db/engine.ts';
 import { retentionDaysOf } from '../audit/model.ts';
-import { DUPLICATE_REASON, type WebhookReceived } from '../deliveries/model.ts';
+import { DUPLICATE_REASON, POLLED_ID, POLLED_REASON, type WebhookReceived } from '../deliveries/model.ts';
 import { claimDelivery, findAddress, insertClaimed, insertDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
+import type { Event } from '../events/model.ts';
+import { isNews } from '../events/store.ts';
 import { UploadError } from '../http/request.ts';
 import { applyChange } from '../integrations/app.ts';
-import { type Repository, type RepositoryIdentity, RepositoryName } from '../integrations/model.ts';
+import type { Repository, RepositoryIdentity } from '../integrations/model.ts';
 import { acceptedSecrets, learnRepository } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { cutLine, isId } from '../lib/text.ts';
@@ -17,6 +18,7 @@ import {
   eventOf,
   MalformedPayload,
   type Provider,
+  requireFresh,
   SAMPLE_REPOSITORY_ID,
 } from '../providers/provider.ts';
 import { handOver, readHandOver } from '../triggers/hand-over.ts';
@@ -115,6 +117,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     }
     entry.headers = keptHeaders(provider, arrival.headers);
     entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
+    if (headers.signedAt) requireFresh('the signed time', headers.signedAt.getTime(), clock.now());
     const payload = provider.readPayload(body, arrival.headers.get('content-type'), clock.now());
     const named = provider.repositoryOf(payload);
     const read = await readEvent(deps, address, headers.event, payload);
@@ -126,14 +129,18 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     const now = performance.now();
     entry.durationMs = Math.round(now - startedAt);
     const giveUpMs = Math.max((upload.endedAt ?? now) + DELIVERY_WAIT_MS - now, 0);
-    const outcome = await record(read.address, entry, headers, { result, change, learned }, giveUpMs);
+    const { outcome, reason } = await record(
+      read.address,
+      entry,
+      headers,
+      { result, change, learned },
+      giveUpMs,
+    );
     if (learned === null && change === null) keep(address);
     else kept.delete(address.key);
     metrics.deliveries(provider.id, outcome).value++;
     metrics.failedDeliveries.inARow = 0;
-    if (outcome === 'duplicate') {
-      return { received: true, message: `Duplicate delivery: ${DUPLICATE_REASON}` };
-    }
+    if (outcome === 'duplicate') return { received: true, message: `Duplicate delivery: ${reason}` };
     return responseTo(result, { event: headers.event, delivery: headers.deliveryId }, named);
   }
 
@@ -177,22 +184,21 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
       if (claim.state === 'duplicate') {
         const title = claim.title ?? name;
         await insertDelivery(tx, { ...entry, status: 'duplicate', title, reason: DUPLICATE_REASON }, now);
-        return 'duplicate';
+        return { outcome: 'duplicate', reason: DUPLICATE_REASON } as const;
       }
       if (repository !== null && learned !== null) await learnRepository(tx, repository.id, learned);
       if (change !== null) await applyChange(tx, deps, row.integration, change);
       if (action !== null && event !== null && known !== null)
         await handOver(tx, { integrationId, repositoryId, action, images }, entry, event, known, now);
-      const status = result.outcome === 'ignored' ? 'ignored' : 'processed';
       const logged = {
         ...entry,
-        status,
+        ...statusOf(result, event, known?.previous ?? null),
         title: result.title,
-        reason: result.outcome === 'ignored' ? result.reason : null,
-        payload: { event: name, action, data },
-      } as const;
+        // A test delivery, which some providers send as one of their events, is found by this name.
+        payload: { event: result.outcome === 'ping' ? 'ping' : name, action, data },
+      };
       await insertClaimed(tx, logged, now);
-      return status;
+      return { outcome: logged.status, reason: logged.reason };
     };
     // The versions of one event keep their order. What is learned of a repository may concern all of its deliveries.
     const subject = event === null ? deliveryId : `${repositoryId ?? ''} ${event.type} ${event.key}`;
@@ -200,6 +206,18 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     const key = isAlone ? undefined : `delivery ${integrationId} ${subject}`;
     return deps.db.write(work, { key, giveUpMs });
   }
+}
+
+/** `previous`: the stored version of the event. */
+function statusOf(result: EventResult, event: Event | null, previous: Event | null) {
+  if (result.outcome === 'ignored') return { status: 'ignored', reason: result.reason } as const;
+  const isPolled = previous?.deliveryId.startsWith(POLLED_ID) === true;
+  // A webhook names the files of a push, and polling does not: that alone makes it no other push.
+  const isSame =
+    event !== null && previous !== null && (event.type !== 'release' || !isNews(event, previous));
+  return isPolled && isSame
+    ? ({ status: 'duplicate', reason: POLLED_REASON } as const)
+    : ({ status: 'processed', reason: null } as const);
 }
 
 /** The body of a delivery, read at the first call. */
@@ -296,8 +314,7 @@ function requireSameRepository(
       : id === connected.providerId;
   if (!isSame) throw new Refusal(refusals.otherRepository(provider, connected, named));
   if (!isUnknown && fullName === connected.fullName) return null;
-  const isUsable =
-    Number.isSafeInteger(id) && id > 0 && Value.Check(RepositoryName, { repository: fullName });
+  const isUsable = Number.isSafeInteger(id) && id > 0 && provider.isRepositoryName(fullName);
   return isUsable ? { providerId: id, fullName } : null;
 }
 

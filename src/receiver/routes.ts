@@ -24,7 +24,14 @@ const path = {
   integrationId: Id('Integration id.', 'int_7hB2mQx9RkPz4TnVw6LcGy'),
 };
 
-function headersOf({ name, headerNames, exampleEvent }: Provider) {
+function headersOf({ name, headerNames, headerDocs, exampleEvent }: Provider) {
+  if (headerDocs !== undefined) {
+    const documented = Object.entries(headerDocs).map(([header, description]) => [
+      header,
+      Type.Optional(Type.String({ description })),
+    ]);
+    return Type.Object(Object.fromEntries(documented));
+  }
   const { event, delivery, signature, prefix } = headerNames;
   const hex = prefix === '' ? 'the HMAC-SHA-256' : `\`${prefix}\` and the HMAC-SHA-256`;
   return Type.Object({

@@ -27,7 +27,7 @@ export type SentDelivery = Awaited<ReturnType<typeof sendDelivery>>;
  * there is no such integration, and 502 `service_unreachable`.
  */
 export async function sendDelivery(
-  deps: Pick<Deps, 'db' | 'secrets' | 'fetch'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'secrets' | 'fetch'>,
   { integrationId, repositoryId, event, deliveryId, body, hasBadSignature = false, baseUrl }: TestDelivery,
 ) {
   const integration = await deps.db.read((tx) => getIntegration(tx, integrationId));
@@ -35,7 +35,7 @@ export async function sendDelivery(
   const url = webhookUrl(baseUrl, integration, repositoryId ?? repositories[0]?.id);
   const secret = hasBadSignature ? 'not the secret' : await revealSecret(deps, integrationId);
   const headers = {
-    ...providerOf(type).sign({ event, deliveryId, body, secret }),
+    ...providerOf(type).sign({ event, deliveryId, body, secret, now: deps.clock.now() }),
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),
   };

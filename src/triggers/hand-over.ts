@@ -10,7 +10,9 @@ import { type ImageOwner, queueImages } from './images.ts';
 import { branchScope } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
+import { queueNaming } from './linked-issues.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
+import { queueRange } from './range-store.ts';
 import { insertResult, type ResultEntry } from './results-store.ts';
 
 /** The rows that `handOver` needs, in one round trip. */
@@ -70,7 +72,15 @@ export async function handOver(
     }
   }
   const { images, integrationId } = delivery;
+  await queueNaming(tx, integrationId, [newest, ...versions], now);
   if (isUsed && images !== null) await queueImages(tx, images, integrationId, newest, now);
+  if (newest.type !== 'release' || newest.branch === null || repositoryId === null) return;
+  const { notes } = newest.data;
+  const needsRange = triggers.some(({ event }) => {
+    const { isOfBranch, isRolling } = kinds[event];
+    return isOfBranch && (isRolling || notes === null);
+  });
+  if (needsRange) await queueRange(tx, { integrationId, repositoryId, tag: newest.key }, now);
 }
 
 const isScope = (scope: string | null): scope is string => scope !== null;

@@ -19,6 +19,8 @@ export const TriggerFilters = Type.Object(
     /** Patterns with `*`. Absent: the default branch. */
     branch: Type.Optional(Values('branches')),
     label: Type.Optional(Values('labels')),
+    /** Patterns with `*` of the files that a change is in. */
+    path: Type.Optional(Values('paths')),
     /** Absent: true. */
     prereleases: Type.Optional(Type.Boolean()),
     /** Patterns with `*`. */

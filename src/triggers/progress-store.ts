@@ -1,6 +1,6 @@
-import { and, eq, exists, gt, type SQL, sql } from 'drizzle-orm';
+import { and, eq, exists, gt, not, or, type SQL, sql } from 'drizzle-orm';
 import { prepared, type ReadTx } from '../../db/engine.ts';
-import { deliveries, integrations } from '../../db/schema/integrations.ts';
+import { deliveries, histories, hooks, integrations } from '../../db/schema/integrations.ts';
 import { organizations } from '../../db/schema/organizations.ts';
 import { postCounts } from '../../db/schema/posts.ts';
 import { triggers } from '../../db/schema/triggers.ts';
@@ -26,13 +26,25 @@ const statements = prepared((db) => {
     .from(triggers)
     .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
     .where(eq(integrations.organizationId, id));
+  // An import of past releases alone connects nothing.
+  const isConnected = or(
+    eq(integrations.isPolled, true),
+    not(exists(db.select(one).from(histories).where(eq(histories.integrationId, integrations.id)))),
+    exists(db.select(one).from(hooks).where(eq(hooks.integrationId, integrations.id))),
+    exists(db.select(one).from(deliveries).where(eq(deliveries.integrationId, integrations.id))),
+  );
   const { organizationId, count, status } = postCounts;
   const hasPosts = and(eq(organizationId, id), gt(count, 0));
   return {
     progress: db
       .select({
         connected: asNumber(
-          exists(db.select(one).from(integrations).where(eq(integrations.organizationId, id))),
+          exists(
+            db
+              .select(one)
+              .from(integrations)
+              .where(and(eq(integrations.organizationId, id), isConnected)),
+          ),
         ),
         delivered: asNumber(exists(db.select(one).from(deliveries).where(eq(deliveries.organizationId, id)))),
         triggered: asNumber(exists(ofTriggers)),

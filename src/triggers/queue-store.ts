@@ -59,6 +59,16 @@ export async function forgetUnmatched(tx: WriteTx, triggerId: string): Promise<v
   await tx.delete(triggerEvents).where(isUnmatched).run();
 }
 
+/** Forgets one event, as if it had never arrived. */
+export async function forgetArrival(tx: WriteTx, { repositoryId, ...event }: ArrivalKey): Promise<void> {
+  const { triggerId, type, key } = triggerEvents;
+  const isOfTrigger = and(eq(triggerId, event.triggerId), eq(triggerEvents.repositoryId, repositoryId ?? ''));
+  await tx
+    .delete(triggerEvents)
+    .where(and(isOfTrigger, eq(type, event.type), eq(key, event.key)))
+    .run();
+}
+
 /** Queues a run. A run that is queued already looks once more. */
 export async function queueRun(
   tx: WriteTx,

@@ -14,8 +14,10 @@ import type { Post } from '../posts/model.ts';
 import { shippedBy } from './hand-over.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf, type PlannedDraft } from './kinds/kind.ts';
+import { withIssues } from './linked-issues.ts';
 import type { Trigger } from './model.ts';
 import { listArrivals } from './queue-store.ts';
+import { rangeReader, readCommits } from './range-store.ts';
 import { recipeOf } from './run.ts';
 import { getTrigger } from './store.ts';
 import { type NoPostReason, refusal } from './words.ts';
@@ -56,14 +58,24 @@ export async function rehearseTrigger(
     const arrived = new Set(shipped.map(({ event: { type, key } }) => `${type} ${key}`));
     const reader = eventsInMemory(events, (type, key) => (arrived.has(`${type} ${key}`) ? ARRIVED : null));
     const drafts = { closedKeys: new Set<string>(), since: undefined, oldestEvent: async () => null };
+    const ranges = await rangesOf({ db }, trigger.integrationId, repositoryId);
     for (const scope of [...scopes].sort()) {
       if (scope === null) continue;
-      const plan = await kinds[type].plan({ filters, scope, since: '', events: reader, drafts });
+      const plan = await kinds[type].plan({ filters, scope, since: '', events: reader, drafts, ranges });
       planned.push(...plan.map((draft) => ({ ...draft, scope })));
     }
   }
-  const posts = await composePosts(compose, trigger, planned);
+  const { organizationId } = trigger;
+  const drafts = await db.read((tx) => withIssues(tx, organizationId, planned));
+  const posts = await composePosts(compose, trigger, drafts);
   return posts.sort(({ createdAt: one }, { createdAt: other }) => (one < other ? -1 : one > other ? 1 : 0));
+}
+
+/** Reads outside of a transaction, because a rehearsal takes long. */
+async function rangesOf({ db }: Needs, integrationId: string, repositoryId: string | null) {
+  const { heads } = await db.read((tx) => rangeReader(tx, { integrationId, repositoryId }));
+  const source = { integrationId, repositoryId: repositoryId ?? '' };
+  return { heads, read: (tags: readonly string[]) => db.read((tx) => readCommits(tx, source, tags)) };
 }
 
 /** The posts of one delivery. Changes nothing. Throws `AppError` 404, 409 `no_post`, and `TemplateError`. */
@@ -126,7 +138,9 @@ async function planDelivery(tx: ReadTx, trigger: Trigger, delivery: Delivery): P
     return other?.isMatch === true ? other : null;
   });
   const drafts = await readScope(tx, source, { triggerId, scope });
-  const plan = await kind.plan({ filters, scope, since: event.occurredAt, events, drafts });
+  const ranges = await rangeReader(tx, source);
+  const planned = await kind.plan({ filters, scope, since: event.occurredAt, events, drafts, ranges });
+  const plan = await withIssues(tx, trigger.organizationId, planned);
   const keys = keysOf(event);
   const changed = plan.filter(({ eventKeys }) => keys.some((each) => eventKeys.includes(each)));
   return changed.map((draft) => ({ ...draft, scope }));

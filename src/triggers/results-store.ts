@@ -112,8 +112,19 @@ export async function settleRest(
     .run();
 }
 
+/** The log entries whose results wait in a scope. Reads the whole table, which has no index for them. */
+export async function listWaiting(tx: ReadTx, { triggerId, scope }: Scope): Promise<string[]> {
+  const { deliveryId } = deliveryResults;
+  const rows = await tx
+    .select({ deliveryId })
+    .from(deliveryResults)
+    .where(and(isWaiting(triggerId), eq(deliveryResults.scope, scope)))
+    .all();
+  return rows.map((row) => row.deliveryId);
+}
+
 /**
- * Settles the results of the events in a window, which waited for its draft. Those that the draft names get its outcome;
+ * Settles the results of the events in a window, which waited for its draft. `waiting`: those of `listWaiting`. Those that the draft names get its outcome;
  * a release with notes names none.
  */
 export async function settleWaiting(
@@ -121,6 +132,7 @@ export async function settleWaiting(
   { triggerId, scope }: Scope,
   window: EventSource & { branch: string; after: string | undefined; until: string },
   draft: { eventKeys: readonly string[]; outcome: Outcome; postId: string | null },
+  waiting: readonly string[],
   now: Date,
 ): Promise<void> {
   const { integrationId, repositoryId, branch, after, until } = window;
@@ -145,7 +157,14 @@ export async function settleWaiting(
       postId: sql`case when ${isInDraft} then ${draft.postId} end`,
       updatedAt: now.toISOString(),
     })
-    .where(and(isWaiting(triggerId), eq(deliveryResults.scope, scope), inArray(eventKey, inWindow)))
+    .where(
+      and(
+        inArray(deliveryResults.deliveryId, dialectOf(tx).listed(waiting)),
+        isWaiting(triggerId),
+        eq(deliveryResults.scope, scope),
+        inArray(eventKey, inWindow),
+      ),
+    )
     .run();
 }
 

@@ -18,7 +18,8 @@ import { imagePlaceAt } from '../providers/index.ts';
 import { readCopies, withCopies } from './images.ts';
 import { branchOf, repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
-import { keysOf, OPEN, type PlannedDraft } from './kinds/kind.ts';
+import { keysOf, OPEN, type PlannedDraft, type TriggerKind } from './kinds/kind.ts';
+import { withIssues } from './linked-issues.ts';
 import { backOffMs, type Trigger } from './model.ts';
 import {
   type DueRun,
@@ -29,7 +30,8 @@ import {
   listDueRuns,
   postponeRun,
 } from './queue-store.ts';
-import { failResults, settleRest, settleResults, settleWaiting } from './results-store.ts';
+import { type RangeHead, rangeReader } from './range-store.ts';
+import { failResults, listWaiting, settleRest, settleResults, settleWaiting } from './results-store.ts';
 import { findTrigger } from './store.ts';
 
 // A run makes the drafts of one scope: read the events, plan the drafts, compose each, write it. A process holds a lease
@@ -44,8 +46,11 @@ const MAX_ERROR_LENGTH = 500;
 /** How long a run waits after the system failed, such as a full disk or a locked database, in milliseconds. */
 const SYSTEM_WAIT_MS = 10_000;
 
-/** How often a run looks for the copies of its images, in milliseconds. */
-const COPY_WAIT_MS = 500;
+/** How often a run looks for the copies of its images, and the commits of its releases, in milliseconds. */
+const LOOK_MS = 500;
+
+/** How long a draft waits for the commits of its release, in milliseconds. */
+const RANGE_WAIT_MS = 60_000;
 
 /** How many due runs to choose from: other processes may be at work on the first ones. */
 const MAX_CANDIDATES = 20;
@@ -210,7 +215,7 @@ async function* doRun(
   const { db, clock, log } = deps;
   const write = <Result>(work: (tx: WriteTx) => Promise<Result>) => db.write(work, { key: keyOf(run) });
   const failures: unknown[] = [];
-  let last: Awaited<ReturnType<typeof planRun>> = null;
+  let last: Plan | null = null;
   let written: Written[] = [];
   try {
     let isClosed = true;
@@ -218,13 +223,13 @@ async function* doRun(
       isClosed = false;
       const planned = await db.read((tx) => planRun(tx, deps, run, clock.now()));
       if (planned === null) break;
+      if (planned === 'wait') {
+        const dueAt = new Date(clock.now().getTime() + LOOK_MS);
+        return await write((tx) => holdRun(tx, run, dueAt));
+      }
       last = planned;
       written = [];
       const { trigger, drafts, copies } = planned;
-      if (copies === null) {
-        const dueAt = new Date(clock.now().getTime() + COPY_WAIT_MS);
-        return await write((tx) => holdRun(tx, run, dueAt));
-      }
       for (const draft of drafts) {
         if (signal?.aborted === true) return;
         try {
@@ -276,16 +281,18 @@ async function* doRun(
 async function settleRun(
   tx: WriteTx,
   run: DueRun,
-  { trigger, closedKeys }: NonNullable<Awaited<ReturnType<typeof planRun>>>,
+  { trigger, closedKeys }: Plan,
   written: readonly Written[],
   now: Date,
 ): Promise<void> {
   await settleRest(tx, run, kinds[trigger.event], closedKeys, now);
   const { integrationId } = trigger;
   const source = { integrationId, repositoryId: repositoryOf(run.scope), branch: branchOf(run.scope) };
+  const waiting = written.some(({ draft }) => draft.window !== null) ? await listWaiting(tx, run) : [];
+  if (waiting.length === 0) return;
   for (const { draft, outcome, ...result } of written) {
     if (draft.window === null || outcome === 'closed') continue;
-    await settleWaiting(tx, run, { ...source, ...draft.window }, { outcome, ...result }, now);
+    await settleWaiting(tx, run, { ...source, ...draft.window }, { outcome, ...result }, waiting, now);
   }
 }
 
@@ -294,7 +301,7 @@ function endsRun(error: unknown): boolean {
   return isSystemFailure(error) || error instanceof LeaseLost;
 }
 
-/** Null when the trigger was deleted. */
+/** Null when the trigger was deleted; `wait` while its images, or the commits of its releases, are being read. */
 async function planRun(tx: ReadTx, deps: Needs, { triggerId, scope, since }: DueRun, now: Date) {
   const trigger = await findTrigger(tx, triggerId);
   if (trigger === null) return null;
@@ -303,11 +310,33 @@ async function planRun(tx: ReadTx, deps: Needs, { triggerId, scope, since }: Due
   const repositoryId = kind.isOfBranch ? repositoryOf(scope) : null;
   const events = eventReader(tx, { integrationId, repositoryId, triggerId });
   const known = await readScope(tx, { integrationId, repositoryId }, { triggerId, scope });
-  const drafts = await kind.plan({ filters, scope, since, events, drafts: known });
+  const ranges = await rangeReader(tx, { integrationId, repositoryId });
+  const planned = await kind.plan({ filters, scope, since, events, drafts: known, ranges });
+  if (waitsForRange(kind, planned, ranges.heads.values(), now)) return 'wait';
+  const drafts = await withIssues(tx, trigger.organizationId, planned);
   const placeOf = imagePlaceAt(trigger.integrationType, deps);
   const copies = await readCopies(tx, { integrationId, placeOf }, drafts, now);
+  if (copies === null) return 'wait';
   return { trigger, drafts, closedKeys: known.closedKeys, copies };
 }
+
+/** Until the provider was asked once. If it cannot answer now, the draft is made by time, and again when it can. */
+function waitsForRange(
+  { isRolling }: TriggerKind,
+  drafts: readonly PlannedDraft[],
+  ranges: Iterable<RangeHead>,
+  now: Date,
+): boolean {
+  const needsRange = isRolling || drafts.some(({ material }) => material?.release?.data.notes === null);
+  // A range that was queued later than now dates from a clock set ahead.
+  const isNew = ({ createdAt }: RangeHead) => Math.abs(now.getTime() - Date.parse(createdAt)) < RANGE_WAIT_MS;
+  return (
+    needsRange &&
+    [...ranges].some((range) => range.status === 'queued' && range.problem === null && isNew(range))
+  );
+}
+
+type Plan = Exclude<Awaited<ReturnType<typeof planRun>>, null | 'wait'>;
 
 interface Written {
   draft: PlannedDraft;
@@ -347,7 +376,12 @@ async function writePlanned(
   });
   const { postId } = written;
   // A release without notes consists of changes that it has no keys of.
-  const changes = [...(material?.pushes ?? []), ...(material?.pullRequests ?? [])].flatMap(keysOf);
+  const commits = (material?.pushes ?? []).flatMap(({ data }) => data.commits);
+  const changes = [
+    ...[...(material?.pushes ?? []), ...(material?.pullRequests ?? [])].flatMap(keysOf),
+    // A push may have ended with any of them.
+    ...commits.map(({ sha }) => `push ${sha}`),
+  ];
   const keys = [...written.eventKeys, ...changes];
   if (outcome !== 'closed') {
     await settleResults(tx, { triggerId, scope }, keys, { outcome, postId }, deps.clock.now());

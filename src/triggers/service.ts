@@ -3,7 +3,7 @@ import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { type CheckTemplates, checkTemplates } from '../drafts/check.ts';
-import { listReleases } from '../events/store.ts';
+import { findEvent, listReleases } from '../events/store.ts';
 import { type Integration, placeName, providerNames } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -13,6 +13,7 @@ import { kinds, kindsFor } from './kinds/index.ts';
 import type { TriggerKind } from './kinds/kind.ts';
 import { MAX_LAST, type Trigger, TriggerFilters } from './model.ts';
 import { forgetUnmatched, queueRun, recordArrival, retryRuns } from './queue-store.ts';
+import { queueRange, requeueRanges } from './range-store.ts';
 import { endWaiting, queuePastResult } from './results-store.ts';
 import * as store from './store.ts';
 import { refusal } from './words.ts';
@@ -65,6 +66,7 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
       throw refusal(409, 'trigger_exists', { id: (await store.findTriggerIdByRule(tx, rule)) ?? '' });
     }
     if (last > 0) await requestReleases(tx, integration, trigger, last, now);
+    await askForPaths(tx, integration, trigger, now);
     const created = await store.getTrigger(tx, trigger.id);
     await record(tx, deps, 'trigger.created', created);
     return created;
@@ -86,11 +88,27 @@ async function requestReleases(
     const { tag, branch, occurredAt: since, deliveryId } = release;
     const event = { triggerId, repositoryId: release.repositoryId, type: 'release', key: tag } as const;
     await recordArrival(tx, { ...event, isMatch: true, draftOnly: true, publish: false });
+    const source = { integrationId, repositoryId: release.repositoryId };
+    const stored = await findEvent(tx, source, event);
+    if (stored?.type === 'release' && stored.data.notes === null)
+      await queueRange(tx, { ...source, tag }, now);
     const scope = branchScope(release.repositoryId, branch);
     await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
     const past = { integrationId, referenceId: deliveryId };
     await queuePastResult(tx, past, { triggerId, scope, eventKey: `release ${tag}` }, now);
   }
+}
+
+/** The commits of releases came without the folders that a new filter names. */
+async function askForPaths(
+  tx: WriteTx,
+  { id, repositories }: Integration,
+  { repositoryId, filters }: store.StoredTrigger,
+  now: Date,
+): Promise<void> {
+  if (filters.path === undefined) return;
+  const repositoryIds = repositoryId === null ? repositories.map((each) => each.id) : [repositoryId];
+  await requeueRanges(tx, id, repositoryIds, MAX_LAST, now);
 }
 
 /** Throws as `createTrigger` does. Retries failed runs at once, because the change may have fixed them. */
@@ -106,6 +124,9 @@ export async function changeTrigger(deps: Needs, id: string, changes: TriggerCha
     const otherId = await store.findTriggerIdByRule(tx, rule, id);
     if (otherId !== null) throw refusal(409, 'trigger_exists', { id: otherId });
     if (!Bun.deepEquals(before.filters, filters)) await forgetUnmatched(tx, id);
+    if (!Bun.deepEquals(before.filters.path, filters.path)) {
+      await askForPaths(tx, await getIntegration(tx, next.integrationId), next, now);
+    }
     const updatedAt = now.toISOString();
     const fields = { filters, contentType, titleTemplate, bodyTemplate, publish };
     await store.updateTrigger(tx, id, { ...fields, updatedAt, rule });

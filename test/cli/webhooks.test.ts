@@ -289,7 +289,7 @@ describe('send and delivery', () => {
     expect(await fails(1, 'send', 'linear', 'Issue', '--integration', id)).toContain(
       'is for GitHub, not Linear.',
     );
-    expect(await fails(2, 'send', 'gitlab', 'push')).toContain("unknown command 'gitlab'");
+    expect(await fails(2, 'send', 'bitbucket', 'push')).toContain("unknown command 'bitbucket'");
     expect(await fails(1, 'delivery', 'show', 'none')).toContain('Delivery none not found');
     expect(await fails(1, 'delivery', 'list', '--organization', 'nobody')).toContain(
       'Organization nobody not found',

@@ -91,12 +91,21 @@ test('the receiver tells its headers, bodies and statuses', () => {
     'X-GitHub-Event',
     'X-GitHub-Delivery',
     'X-Hub-Signature-256',
+    'X-Gitlab-Event',
+    'Idempotency-Key',
+    'webhook-signature',
+    'webhook-id',
+    'webhook-timestamp',
+    'X-Gitlab-Token',
     'Linear-Event',
     'Linear-Delivery',
     'Linear-Signature',
     'X-Forgejo-Event',
     'X-Forgejo-Delivery',
     'X-Forgejo-Signature',
+    'X-Gitea-Event',
+    'X-Gitea-Delivery',
+    'X-Gitea-Signature',
   ]);
   expect(providerIds(receiver)).toEqual(providers.map(({ id }) => id));
 });

@@ -8,12 +8,16 @@ import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { revealSecret } from '../../src/integrations/store.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
 import { imageAccess, openReaderOf } from '../../src/integrations/token.ts';
+import { systemClock } from '../../src/lib/time.ts';
+import { pollNow } from '../../src/polling/poll.ts';
+import { usePolling, useWebhook } from '../../src/polling/switch.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { sendDelivery } from '../../src/receiver/send.ts';
 import { connectGithub, logOf } from '../support/deliveries.ts';
 import { createTriggerFor, postsOf, runAll } from '../support/drafts.ts';
+import { projectOf } from '../support/github-api/project.ts';
 import type { StoredRepository } from '../support/github-api/state.ts';
 import {
   type AppWorld,
@@ -113,12 +117,12 @@ describe('one webhook for all repositories', () => {
   test('test deliveries and replays work as for other webhooks', async () => {
     const { app, rocket } = world;
     const { id } = await installedApp(world, rocket);
-    const { db, secrets } = app.deps;
+    const { db, secrets, clock } = app.deps;
     const body = JSON.stringify(
       samplePayload('github', 'release', { repository: rocket.name, now: new Date() }),
     );
     const sent = await sendDelivery(
-      { db, secrets, fetch },
+      { db, secrets, clock, fetch },
       { integrationId: id, event: 'release', deliveryId: 'd-1', body, baseUrl: app.deps.publicUrl() },
     );
     expect(sent).toMatchObject({
@@ -285,6 +289,33 @@ describe('instead of a token', () => {
         .map(({ status }) => status)
         .sort(),
     ).toEqual(['processed', 'rejected']);
+  });
+
+  test('polling reads with the App, and its webhook takes over again', async () => {
+    const { app, github, rocket } = world;
+    const { id } = await installedApp(world, rocket);
+    await createTriggerFor(app, { integrationId: id } as never, 'release');
+    const project = projectOf(rocket, systemClock);
+    project.happen({ push: ['Begin'] });
+    expect(await usePolling(app.deps, id)).toEqual({ places: ['acme/rocket'], byHand: [] });
+    project.happen({ release: 'v1.0.0', notes: 'Polled' });
+    expect((await pollNow(app.deps, id)).map(({ news }) => news)).toEqual([1]);
+    const tokens = github.requests.map(({ authorization }) => authorization ?? '');
+    expect(tokens.at(-1)).toStartWith('Bearer ghs_');
+
+    const [place] = await useWebhook(app.deps, id);
+    expect(place).toMatchObject({ webhookUrl: expect.stringContaining('/github-app/org_a/') });
+    app.clock.advance(1_000);
+    for (const { event, payload } of project.happen({ release: 'v1.1.0', notes: 'Delivered' })) {
+      await github.emit(rocket, event, payload);
+    }
+    await pollNow(app.deps, id);
+    expect(await integrationOf(world, id)).toMatchObject({ isPolled: false, app: {} });
+    await runAll(app);
+    expect((await postsOf(app)).map(({ markdown }) => markdown.trim()).sort()).toEqual([
+      'Delivered',
+      'Polled',
+    ]);
   });
 
   test('a rotation sets the new secret at GitHub, and the old one works for a day', async () => {

@@ -29,7 +29,7 @@ const count = async (table: string) => (await allRows(world.db))[table]?.length;
 const connect = (places: string[] = [], token = world.linear.adminKey) =>
   connectWithToken(world.deps, { type: 'linear', organizationId: 'org_a', token, places });
 
-const ALL_TYPES = ['InitiativeUpdate', 'Issue', 'Project', 'ProjectUpdate'];
+const ALL_TYPES = ['InitiativeUpdate', 'Issue', 'Project', 'ProjectUpdate', 'Release', 'ReleaseNote'];
 
 /** An issue of a team is completed. Resolves to what the webhooks answered. */
 async function complete(key: string): Promise<number[]> {
@@ -193,7 +193,10 @@ test('the doctor finds changes at Linear, which does not list its deliveries', a
     hookId: hook.id,
     differences: [
       { code: 'inactive' },
-      { code: 'missing_events', events: ['InitiativeUpdate', 'Project', 'ProjectUpdate'] },
+      {
+        code: 'missing_events',
+        events: ['InitiativeUpdate', 'Project', 'ProjectUpdate', 'Release', 'ReleaseNote'],
+      },
     ],
   });
   expect(await rejection(findMissed(world.deps, integrationId))).toMatchObject({ code: 'no_delivery_list' });

@@ -1,10 +1,11 @@
 import { afterEach, expect, test } from 'bun:test';
-import { readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { addImage } from '../../src/media/service.ts';
 import { imageFixture, type TestMedia, testMedia } from '../support/media.ts';
 import type { S3Fault } from '../support/s3-server.ts';
 import { appWithOrganization } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 // Images while their storage fails.
 
@@ -64,4 +65,23 @@ test('a folder that cannot be read: 503; an unknown image: 404', async () => {
   symlinkSync(name, join(folder, name));
   const response = await app.request(path);
   expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
+});
+
+test('a client that leaves before the first byte keeps no file open', async () => {
+  await withImage('folder');
+  const { files } = media.place;
+  const [name = ''] = readdirSync(files.place);
+  const open = async () =>
+    readdirSync('/proc/self/fd').filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).endsWith(name);
+      } catch {
+        return false;
+      }
+    }).length;
+  const read = await Promise.all(Array.from({ length: 20 }, () => files.read(name)));
+  expect(await open()).toBe(20);
+  // The server does this with the body of a response that nobody takes.
+  for (const chunks of read) await chunks[Symbol.asyncIterator]().return?.();
+  await until(open, (count) => count === 0, 20_000);
 });

@@ -189,6 +189,15 @@ tags: [a, b]
   });
 });
 
+/** Ten thousand times the same half a million characters. */
+const repeated = `---
+title: a
+b0: &b0 ${'x'.repeat(500_000)}
+b1: &b1 [${'*b0, '.repeat(100)}]
+b2: [${'*b1, '.repeat(100)}]
+---
+x`;
+
 describe('a bad record names file, line and field, and nothing of the file is written', () => {
   const good = '{"id": "good", "title": "Good", "content": "x"}';
   const bad = (fields: string) => `[\n  ${good},\n  {\n    "title": "Bad",\n    ${fields}\n  }\n]`;
@@ -280,6 +289,26 @@ describe('a bad record names file, line and field, and nothing of the file is wr
       'p.json:5: content must not contain the character U+0000',
     ],
     ['the same id twice', 'p.json', `[${good},\n${good}]`, 'p.json:2: is the same post as line 1: good'],
+    ['metadata that repeats a part, as YAML allows', 'a.md', repeated, 'a.md:1: sourceMetadata must have'],
+    [
+      'metadata that contains itself, as YAML allows',
+      'a.md',
+      '---\ntitle: a\nb: &b [*b]\n---\nx',
+      'a.md:1: sourceMetadata must have at most 16384 characters as JSON',
+    ],
+    ['JSON that nests too deeply', 'p.json', '['.repeat(100_000), 'p.json:1: nests too deeply'],
+    [
+      'a heading of the whole file',
+      'a.md',
+      `# a${' '.repeat(1_000_000)}b`,
+      'a.md:1: title must have at most 500 characters',
+    ],
+    [
+      'a version that is as long as the file',
+      'CHANGELOG.md',
+      `## 1.0.0 ${'# '.repeat(500_000)}x`,
+      'CHANGELOG.md:1: has no posts when read as changelog',
+    ],
     ['no object', 'p.json', `[${good},\n5]`, 'p.json:2: must be a post, as a JSON object'],
     ['no array', 'p.json', '{}', 'p.json:1: must be a JSON array of posts'],
     ['broken JSON', 'p.json', `[${good},\n{"title": }]`, 'p.json:2: is not valid JSON: ValueExpected'],

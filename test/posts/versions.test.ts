@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { takeSuggestion } from '../../src/drafts/suggestions.ts';
 import { importFile } from '../../src/posts/import/service.ts';
+import { publishDuePosts, schedulePost } from '../../src/posts/schedule.ts';
 import { createPost, deletePost, editPost, removePost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
 import {
@@ -212,6 +213,17 @@ describe('autosaves', () => {
     await editPost(as('ann'), 'p', { status: 'draft' });
     await autosave('ann', 'after');
     expect(await texts()).toEqual(['after', 'typed again', 'typed more', 'saved', 'one']);
+  });
+
+  test('do not replace a version that was published as scheduled', async () => {
+    await autosave('ann', 'public');
+    const publishAt = new Date(app.clock.now().getTime() + 60_000).toISOString();
+    await schedulePost(as('ann'), 'p', { publishAt, timeZone: 'UTC' });
+    app.clock.advance(60_000);
+    expect(await publishDuePosts(app.deps, { runningSince: app.clock.now() })).toBe(1);
+    await editPost(as('ann'), 'p', { status: 'draft' });
+    await autosave('ann', 'after');
+    expect((await versionsOf('p')).map(({ markdown }) => markdown)).toEqual(['after', 'public', 'one']);
   });
 
   test('of a new post share its first version, until the person saves it', async () => {

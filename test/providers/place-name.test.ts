@@ -42,12 +42,22 @@ describe('a repository is named by its URL too', () => {
   });
 
   test.each([
-    'https://codeberg.org/acme/rocket',
-    'https://git.acme.test:3000/acme/rocket/src/branch/main',
-    'codeberg.org/acme/rocket',
-    'git@codeberg.org:acme/rocket.git',
-  ])('%p of Forgejo, which runs anywhere', (text) => {
-    expect(atForgejo(text, undefined)).toBe('acme/rocket');
+    ['https://codeberg.org/acme/rocket', undefined],
+    ['codeberg.org/acme/rocket', undefined],
+    ['git@codeberg.org:acme/rocket.git', undefined],
+    ['https://git.acme.test:3000/acme/rocket/src/branch/main', 'https://git.acme.test:3000/api/v1'],
+    ['https://acme.test/git/acme/rocket/releases', 'https://acme.test/git/api/v1'],
+    ['acme.test/git/acme/rocket', 'https://acme.test/git/api/v1'],
+    ['git@acme.test:acme/rocket.git', 'https://acme.test/git/api/v1'],
+    ['acme/rocket', 'https://acme.test/git/api/v1'],
+  ])('%p of Forgejo at %p', (text, apiUrl) => {
+    expect(atForgejo(text, apiUrl)).toBe('acme/rocket');
+  });
+
+  test('a URL of another Forgejo is refused with what to do', () => {
+    expect(() => atForgejo('https://git.acme.test/acme/rocket', undefined)).toThrow(
+      'must be OWNER/NAME or the URL of a repository at codeberg.org; for another server, set FORGEJO_API_URL',
+    );
   });
 });
 

@@ -165,18 +165,3 @@ describe('a handler that throws', () => {
     ]);
   });
 });
-
-test('a body that comes again under another id is taken and marked', async () => {
-  await deliver(connected, 'first');
-  app.clock.advance(1000);
-  await deliver(connected, 'second');
-  app.clock.advance(1000);
-  await deliver(connected, 'third', { zen: 'Another.' });
-  expect(
-    (await logOf(app)).map(({ referenceId, status, sameBodyAs }) => ({ referenceId, status, sameBodyAs })),
-  ).toEqual([
-    { referenceId: 'third', status: 'processed', sameBodyAs: null },
-    { referenceId: 'second', status: 'processed', sameBodyAs: 'first' },
-    { referenceId: 'first', status: 'processed', sameBodyAs: null },
-  ]);
-});

@@ -76,13 +76,6 @@ describe('before the id is known, the name decides:', () => {
     expect(await repositories()).toEqual(['acme/rocket null']);
   });
 
-  test('a sample is taken and teaches nothing', async () => {
-    const integration = await app.db.read((tx) => getIntegration(tx, connected.integrationId));
-    const sample = sampleFor(integration, 'release', { now: app.clock.now() }) ?? {};
-    expect((await send(sample)).status).toBe(200);
-    expect(await repositories()).toEqual(['acme/rocket null']);
-  });
-
   test('a payload that names no repository is taken as before', async () => {
     expect((await send({ zen: 'Keep it logically awesome.', hook_id: 1 }, 'ping')).status).toBe(200);
     expect(await repositories()).toEqual(['acme/rocket null']);

@@ -5,6 +5,7 @@ import type { Connected } from '../../src/integrations/model.ts';
 import { contentTypes, type Post } from '../../src/posts/model.ts';
 import { listPostPage, parsePost } from '../../src/posts/store.ts';
 import { samplePayload } from '../../src/providers/index.ts';
+import { readRanges } from '../../src/triggers/ranges.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
 import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
 import { githubRequest, logOf } from './deliveries.ts';
@@ -15,7 +16,8 @@ import type { TestApp } from './test-app.ts';
 export const compose: Compose = async (recipe, material) => composeDraft(recipe, material);
 
 /** Does all that the triggers have to do now. Returns how many runs that were. */
-export function runAll(app: TestApp): Promise<number> {
+export async function runAll(app: TestApp): Promise<number> {
+  await readRanges(app.deps);
   return runTriggers(app.deps, compose);
 }
 

@@ -23,7 +23,7 @@ export async function startProviderApp(
     ...options,
     organizations: ['org_a', 'org_b'],
     openProviderApi: (type, token) => providerApis({ github: github.url, linear: linear.url })(type, token),
-    openReader: (type, token) => repositoryReaders({ github: github.url })(type, token),
+    openReader: (type, token, signal) => repositoryReaders({ github: github.url })(type, token, signal),
     publicUrl: () => started.publicUrl,
   });
   const github = startGithubApi({ clock: app.clock });

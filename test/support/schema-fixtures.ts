@@ -65,10 +65,13 @@ function insert(sqlite: Sqlite, table: string, sql: string, row: number): string
     .all();
   const values = columns.map((column) => {
     const parent = parents.find(({ from }) => from === column.name);
-    return parent === undefined ? valueFor(table, column, sql, row) : `'${parent.table} ${row}'`;
+    return parent === undefined ? valueFor(table, column, sql, row) : `'${keyOf(parent.table, row)}'`;
   });
   return `INSERT INTO "${table}" (${columns.map(({ name }) => `"${name}"`).join(', ')}) VALUES (${values.join(', ')})`;
 }
+
+/** The id of an image is part of the name of its file. */
+const keyOf = (table: string, row: number) => (table === 'media' ? `img_${row}` : `${table} ${row}`);
 
 /** The first row has everything; the second has nothing where nothing may be. */
 function valueFor(table: string, { name, type, notnull, pk }: Column, sql: string, row: number): string {
@@ -81,7 +84,7 @@ function valueFor(table: string, { name, type, notnull, pk }: Column, sql: strin
   if (name.endsWith('_at')) return `'2026-11-2${row}T12:00:00.000Z'`;
   if (name in json) return `'${json[name]}'`;
   if (name === 'source_metadata' || name === 'headers') return `'{"a":"b"}'`;
-  if (pk > 0) return `'${table} ${row}'`;
+  if (pk > 0) return `'${keyOf(table, row)}'`;
   return `'It''s the ${name} of ${table}, Ümläut 🚀 ${row}'`;
 }
 

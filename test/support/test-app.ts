@@ -14,7 +14,7 @@ import type { Organization, OrganizationCreation } from '../../src/organizations
 import { createOrganization } from '../../src/organizations/service.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { savePosts } from '../../src/posts/service.ts';
-import type { OpenProviderApi } from '../../src/providers/api.ts';
+import { type OpenProviderApi, ProviderProblem } from '../../src/providers/api.ts';
 import { providers } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { OpenReader } from '../../src/providers/reader.ts';
@@ -91,7 +91,8 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
       overrides.openProviderApi ??
       (() => Promise.reject(new Error('this test has no stand-in for a provider'))),
     openReader:
-      overrides.openReader ?? (() => Promise.reject(new Error('this test has no stand-in for a provider'))),
+      overrides.openReader ??
+      (() => Promise.reject(new ProviderProblem('place-not-found', 'This test has no stand-in'))),
     publicUrl: overrides.publicUrl ?? (() => PUBLIC_URL),
     ...(overrides.providerUrls === undefined ? {} : { providerUrls: overrides.providerUrls }),
     media: overrides.media ?? { files: null, whyOff: 'This test has no place for images', quotaBytes: 0 },

@@ -6,13 +6,14 @@ import { sweep } from '../../src/operate/jobs.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { retryRuns } from '../../src/triggers/queue-store.ts';
-import { listResults } from '../../src/triggers/results-store.ts';
+import { listResults, settleWaiting } from '../../src/triggers/results-store.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
 import { deleteTrigger, type NewTrigger } from '../../src/triggers/service.ts';
 import { signedIn } from '../support/dashboard.ts';
-import { execute, valuesOf } from '../support/database.ts';
+import { execute, testSqlite, valuesOf } from '../support/database.ts';
 import { appWithGithub, logOf } from '../support/deliveries.ts';
 import { createTriggerFor, deliverSample, postsOf, runAll } from '../support/drafts.ts';
+import { plansOf } from '../support/plans.ts';
 import type { TestApp } from '../support/test-app.ts';
 
 // The result of a delivery for each trigger that received its event.
@@ -322,4 +323,16 @@ test('results are deleted with their log entry', async () => {
   await sweep(app.deps, new Date(expiry));
   expect(await count()).toBe(0);
   expect(await logOf(app)).toEqual([]);
+});
+
+testSqlite('a run over many releases reads the results of its own deliveries alone', async () => {
+  const window = { integrationId: 'i', repositoryId: 'r', branch: 'main', after: undefined, until: '2026' };
+  const draft = { eventKeys: [], outcome: 'created', postId: null } as const;
+  const plans = await plansOf((db) =>
+    db.write((tx) =>
+      settleWaiting(tx, { triggerId: 't', scope: 'r main' }, window, draft, ['log'], new Date()),
+    ),
+  );
+  expect(plans.join()).toContain('SEARCH delivery_results USING');
+  expect(plans.join()).not.toContain('SCAN delivery_results');
 });

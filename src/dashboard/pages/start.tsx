@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import { listDeliveries } from '../../deliveries/log-store.ts';
+import { listHistories } from '../../history/store.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import type { ApiKey } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';
@@ -10,6 +11,7 @@ import { get, type MemberVisit, type Page, view } from '../page.ts';
 import { LinkButton, ToCopy } from '../view/elements.tsx';
 import { Icon } from '../view/icon.tsx';
 import { PageHead } from '../view/layout.tsx';
+import { ImportReleases } from './history/start.tsx';
 
 /** The way from a new account to a published post and a first API call. */
 export const startPages: readonly Page[] = [
@@ -26,7 +28,7 @@ export const startPages: readonly Page[] = [
           facts={
             isComplete
               ? 'You have finished every step. This page stays here for reference.'
-              : 'From a webhook to a published post and your first API call.'
+              : 'From your first draft to a published post and your first API call.'
           }
         />
         <ol class="card steps">
@@ -48,7 +50,7 @@ export const startPages: readonly Page[] = [
 
 /** A step that is done is one line. `owners`: the organization whose owners a member has to ask. */
 function StepItem({
-  step: { title, isDone, todo, command, button, isForMembers, done },
+  step: { title, isDone, todo, command, form, button, isForMembers, done },
   number,
   isNext,
   base,
@@ -86,6 +88,7 @@ function StepItem({
         ) : null}
         <p>{todo}</p>
         {command === undefined ? null : <ToCopy text={command} />}
+        {owners === null ? form : null}
         {button === undefined ? null : owners === null || isForMembers ? (
           <p>
             <LinkButton to={`${base}/${button[0]}`} label={button[1]} kind={isNext ? 'go' : undefined} />
@@ -93,6 +96,9 @@ function StepItem({
         ) : (
           <p class="dim">Ask an owner of {owners}.</p>
         )}
+        {form !== undefined && button === undefined && owners !== null ? (
+          <p class="dim">Ask an owner of {owners}.</p>
+        ) : null}
       </div>
     </li>
   );
@@ -105,20 +111,28 @@ interface Step {
   todo: string;
   command?: string;
   /** For owners. */
+  form?: ComponentChildren;
+  /** For owners. */
   button?: readonly [path: string, label: string] | undefined;
   /** Members can do it too. */
   isForMembers?: boolean;
   done: ComponentChildren;
 }
 
-async function readSteps({ base, deps, organization: { id } }: MemberVisit): Promise<Step[]> {
+async function readSteps(visit: MemberVisit): Promise<Step[]> {
+  const {
+    base,
+    deps,
+    organization: { id },
+  } = visit;
   const keys = await deps.keys.listKeys(id).catch((error: unknown): ApiKey[] | null => {
     if (!(error instanceof AppError)) throw error;
     // The other steps do not depend on the keys.
     deps.log.warn({ err: error }, 'the keys could not be listed');
     return null;
   });
-  const { progress, integration, delivery } = await deps.db.read(async (tx) => ({
+  const { progress, history, integration, delivery } = await deps.db.read(async (tx) => ({
+    history: (await listHistories(tx, id, { limit: 1 }))[0],
     progress: await findProgress(tx, id),
     integration: (await listIntegrations(tx, id))[0],
     delivery: (await listDeliveries(tx, id, { status: 'processed' }, { limit: 1 }))[0],
@@ -127,6 +141,20 @@ async function readSteps({ base, deps, organization: { id } }: MemberVisit): Pro
   const { isConnected, hasDelivery, hasTrigger, hasPost, hasPublished } = progress;
   const page = integration === undefined ? 'integrations' : `integrations/${integration.id}`;
   return [
+    {
+      title: 'Import your release history',
+      isDone: hasPost || history?.status === 'done',
+      todo:
+        history === undefined
+          ? 'Each past release becomes a draft with its own date. A public repository needs no token and no webhook.'
+          : 'The last import has not finished.',
+      form: history?.status === 'queued' ? undefined : <ImportReleases visit={visit} />,
+      button: history === undefined ? undefined : [`import/${history.id}`, 'Open import'],
+      done:
+        history === undefined
+          ? link('import', 'Import releases')
+          : link(`import/${history.id}`, 'View the import'),
+    },
     {
       title: `Connect ${listProviders('or')}`,
       isDone: isConnected,

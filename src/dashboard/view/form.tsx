@@ -77,6 +77,7 @@ export function Danger({
   label,
   about,
   isMild = false,
+  isButton = false,
   button,
   children,
   ...action
@@ -84,13 +85,15 @@ export function Danger({
   label: string;
   about?: string | null;
   isMild?: boolean;
+  /** Looks like a button beside others. */
+  isButton?: boolean;
   button: string;
   children: ComponentChildren;
 }) {
   return (
     // The script shows it as a dialog.
     <details class={isMild ? 'danger mild' : 'danger'} data-confirm={button}>
-      <summary>
+      <summary class={isButton ? 'button' : undefined}>
         {label}
         {about ? <span class="hidden"> {about}</span> : null}
       </summary>

@@ -159,7 +159,7 @@ function markOf(word: string, addresses: Addresses): Mark | null {
 }
 
 function labelOf(name: string, word: string, addresses: Addresses): string | null {
-  if (/^#\d{1,9}$/.test(name)) return name;
+  if (/^[#!]\d{1,9}$/.test(name)) return name;
   if (/^https?:/.test(name)) return labelOfAddress(name);
   if (/^[A-Z][A-Z0-9]{0,9}-\d{1,9}$/.test(name)) return addresses.has(name) ? name : null;
   const sha = /^[0-9a-f]{5,40}$/.test(name) ? name.slice(0, 7) : null;

@@ -1,6 +1,8 @@
 import type { Commit, Event, EventData, EventType } from '../../events/model.ts';
+import { labelOfAddress } from '../links.ts';
 import type { Shipped } from '../model.ts';
 import { type Change, joinChanges, type Reference } from './groups.ts';
+import { joinIssues } from './issues.ts';
 import { changeOfTitle, FIXUP, parseTitle } from './titles.ts';
 
 /** An event as far as this needs it. */
@@ -8,9 +10,15 @@ type Reached<Type extends EventType> = Pick<Shipped<Type>, 'occurredAt' | 'key' 
 
 type Timed = Pick<Event, 'occurredAt' | 'key'>;
 
-interface Entry extends Timed {
+/** A commit or a pull request on the way to a change. */
+export interface Entry extends Timed {
   change: Change;
   isFixup: boolean;
+  /** The issues that it names. */
+  identifiers: readonly string[];
+  /** Its change with another title. */
+  withTitle(title: string): Change;
+  title: string;
 }
 
 /** Such a commit brings nothing of its own: the commits that it merges count. */
@@ -27,15 +35,42 @@ const REQUEST_MERGE = /^Merge pull request #\d+ /;
 export function changesOf(events: {
   pushes: Reached<'push'>[];
   pullRequests: Reached<'pull_request'>[];
+  /** The completed issues that they name. */
+  linked?: Shipped<'issue'>[];
 }): Change[] {
   const pullRequests = inOrder(events.pullRequests);
   // The last of several events about one counts.
   const requests = [...new Map(pullRequests.map((each) => [each.data.number, each])).values()];
-  const ofRequests = requests.map(({ occurredAt, key, data }) => {
-    return { occurredAt, key, change: changeOfPullRequest(data), isFixup: false };
+  const pushes = inOrder(events.pushes);
+  const named = identifiersOfRequests(pushes, pullRequests);
+  const ofRequests = requests.map(({ occurredAt, key, data }): Entry => {
+    const { number, title, identifiers = [] } = data;
+    return {
+      ...{ occurredAt, key, title, isFixup: false },
+      change: changeOfPullRequest(data),
+      identifiers: [...new Set([...identifiers, ...(named.get(number) ?? [])])],
+      withTitle: (other) => changeOfPullRequest({ ...data, title: other }),
+    };
   });
-  const ofCommits = commitsOf(inOrder(events.pushes), pullRequests);
-  return withFixups([...ofRequests, ...ofCommits].sort(byTime));
+  const ofCommits = commitsOf(pushes, pullRequests);
+  return joinIssues(withFixups([...ofRequests, ...ofCommits].sort(byTime)), events.linked ?? []);
+}
+
+/** The issues that the commits of pull requests name, by number. */
+function identifiersOfRequests(
+  pushes: Reached<'push'>[],
+  pullRequests: Reached<'pull_request'>[],
+): ReadonlyMap<number, string[]> {
+  const merges = new Map(pullRequests.map(({ data }) => [data.mergeCommitSha, data.number]));
+  const named = new Map<number, string[]>();
+  for (const { data } of pushes) {
+    const own = new Set(commitsOfRequest(data, merges));
+    for (const { sha, subject, identifiers = [] } of data.commits) {
+      const number = own.has(sha) ? merges.get(data.after) : (merges.get(sha) ?? numberOfCommit(subject));
+      if (number != null) named.set(number, [...(named.get(number) ?? []), ...identifiers]);
+    }
+  }
+  return named;
 }
 
 /** The commits that are no part of a known pull request. */
@@ -50,7 +85,12 @@ function commitsOf(pushes: Reached<'push'>[], pullRequests: Reached<'pull_reques
       const isOwn = number === null ? !BRANCH_MERGE.test(subject) : !numbers.has(number);
       if (seen.has(sha) || merges.has(sha) || !isOwn) return [];
       seen.add(sha);
-      return { occurredAt, key, change: changeOfCommit(commit), isFixup: FIXUP.test(subject) };
+      return {
+        ...{ occurredAt, key, title: subject, isFixup: FIXUP.test(subject) },
+        change: changeOfCommit(commit),
+        identifiers: commit.identifiers ?? [],
+        withTitle: (other) => changeOfCommit({ ...commit, subject: other }),
+      };
     }),
   );
 }
@@ -78,7 +118,7 @@ export function isBranchMerge({ subject }: Commit): boolean {
 }
 
 /** Joins each mending commit to what it mends, or to the first other one that mends the same. */
-function withFixups(entries: Entry[]): Change[] {
+function withFixups(entries: Entry[]): Entry[] {
   const textOf = ({ change }: Entry) => JSON.stringify([change.scope, change.text]);
   const targets = new Map<string, { entry: Entry; fixups: Change[] }>();
   for (const entry of [
@@ -91,8 +131,8 @@ function withFixups(entries: Entry[]): Change[] {
   }
   return entries.flatMap((entry) => {
     const target = targets.get(textOf(entry));
-    if (target?.entry === entry) return joinChanges(entry.change, target.fixups);
-    return entry.isFixup ? [] : entry.change;
+    if (target?.entry === entry) return { ...entry, change: joinChanges(entry.change, target.fixups) };
+    return entry.isFixup ? [] : entry;
   });
 }
 
@@ -111,7 +151,7 @@ function compare(a: string, b: string): number {
 
 const MERGED = /^Merge pull request #(\d{1,9})(?: from ([^\s:]{1,300})(?:: (.*\S))?)?/;
 
-const COMMIT_ADDRESS = /^(https?:\/\/[^/?#]+\/[^/?#]+\/[^/?#]+)\/commit\/[0-9a-f]+$/i;
+const COMMIT_ADDRESS = /^(https?:\/\/[^/?#]+\/[^/?#]+\/[^?#]{1,500}?)(\/-)?\/commit\/[0-9a-f]+$/i;
 
 /** The number of the pull request that a commit brought to the branch, as far as its subject tells. */
 function numberOfCommit(subject: string): number | null {
@@ -129,23 +169,15 @@ export function changeOfCommit(commit: Commit): Change {
 
 export function changeOfPullRequest(request: EventData['pull_request']): Change {
   const { number, url } = request;
-  return changeOfTitle({ ...request, reference: { label: `#${number}`, url } });
-}
-
-/** An issue's title tells of the problem, so its labels come first. */
-export function changeOfIssue(issue: EventData['issue']): Change {
-  const { identifier, url } = issue;
-  return changeOfTitle({
-    ...issue,
-    breaking: null,
-    reference: { label: identifier, url },
-    labelsFirst: true,
-  });
+  const label = labelOfAddress(url ?? '') ?? `#${number}`;
+  return changeOfTitle({ ...request, reference: { label, url } });
 }
 
 function referenceOf({ sha, subject, url }: Commit): Reference {
   const number = numberOfCommit(subject);
   if (number === null) return { label: sha.slice(0, 7), url };
-  const repository = COMMIT_ADDRESS.exec(url ?? '')?.[1];
-  return { label: `#${number}`, url: repository === undefined ? null : `${repository}/pull/${number}` };
+  const [, repository, dash] = COMMIT_ADDRESS.exec(url ?? '') ?? [];
+  if (repository === undefined) return { label: `#${number}`, url: null };
+  if (dash === undefined) return { label: `#${number}`, url: `${repository}/pull/${number}` };
+  return { label: `!${number}`, url: `${repository}/-/merge_requests/${number}` };
 }

@@ -4,6 +4,7 @@ import type { ReadTx } from '../../../db/engine.ts';
 import { listDeliveries } from '../../deliveries/log-store.ts';
 import { diagnose } from '../../integrations/doctor.ts';
 import type { Integration } from '../../integrations/model.ts';
+import { countPolls } from '../../integrations/poll-store.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import { describeFinding } from '../../integrations/words.ts';
 import { countKeys } from '../../keys/store.ts';
@@ -112,11 +113,23 @@ export const contentChecks = {
     );
   }),
 
+  polling: inDatabase(async ({ db }) => {
+    const { ok: good, failing } = await db.read(countPolls);
+    if (good + failing === 0) return null;
+    const polled = counted(good + failing, 'repository is', 'repositories are');
+    return failing === 0
+      ? ok(`${polled} polled without problems`)
+      : warning(
+          `${polled} polled; the last round of ${failing} failed or pauses`,
+          `Run "${tidings} integration list" and "${tidings} integration doctor ID" for the reasons`,
+        );
+  }),
+
   /** Runs `integration doctor` for integrations whose webhooks Tidings manages. */
   providers: inDatabase(async ({ db, secrets, clock, fetch, isOffline, config }) => {
     const { publicUrl: set, port, providerApis: addresses } = config;
     const kept = (await db.read((tx) => listIntegrations(tx))).filter(
-      ({ hasToken, enabled }) => hasToken && enabled,
+      ({ isManaged, isPolled, enabled }) => isManaged && !isPolled && enabled,
     );
     if (kept.length === 0 || isOffline || secrets === null) return null;
     if (addresses === null) return unchecked(PROVIDER_SETTINGS);
@@ -199,9 +212,11 @@ export const contentChecks = {
 /** The problem with an integration's latest deliveries; null without one. */
 async function findTrouble(
   tx: ReadTx,
-  { id, type, organizationId, createdAt }: Integration,
+  { id, type, organizationId, createdAt, isPolled }: Integration,
   now: Date,
 ): Promise<string | null> {
+  // A quiet repository is no trouble.
+  if (isPolled) return null;
   const last = await listDeliveries(tx, organizationId, { integrationId: id }, { limit: IN_A_ROW });
   const [newest] = last;
   if (newest === undefined) {

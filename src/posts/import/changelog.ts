@@ -12,6 +12,9 @@ const ISO_DATE = /(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})/;
 const WORDED_DATE =
   /\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (?:\d{1,2}(?:st|nd|rd|th)?,? )?\d{4}\b/i;
 
+/** A longer heading is no version; the patterns would take minutes for a line of the whole file. */
+const MAX_HEADING = 500;
+
 /** CHANGELOG.md, HISTORY.md, CHANGES.md, RELEASES.md, and the like. */
 export function isChangelogName(name: string): boolean {
   return /^(changelog|change-?log|changes|history|releases?|release-notes)\b/i.test(basename(name));
@@ -36,7 +39,7 @@ export function parseChangelog({ text }: SourceFile): ParsedFile {
       ? Math.max(from, text.lastIndexOf('\n', text.lastIndexOf('\n', to - 1) - 1) + 1)
       : from;
     const [line = ''] = isHeading ? text.slice(start, to).split('\n', 1) : [];
-    const heading = line.trim().replaceAll(/^#+\s+|[\s#]+$/g, '');
+    const heading = (line.length > MAX_HEADING ? '' : line).trim().replaceAll(/^#+\s+|[\s#]+$/g, '');
     const [, version = '', rest = ''] = VERSION.exec(heading) ?? [];
     const isUnreleased = UNRELEASED.test(heading);
     const isVersion = !isUnreleased && version !== '' && isHeadingTail(rest);

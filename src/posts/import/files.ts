@@ -113,7 +113,14 @@ export function parseMarkdown(file: SourceFile): ParsedFile {
   const [matter = '', yaml = ''] = FRONT_MATTER.exec(file.text) ?? [];
   const given = readYaml(file, yaml);
   const body = file.text.slice(matter.length).trim();
-  const [heading = '', title] = 'title' in given ? [] : (/^#[ \t]+(.+?)[ \t]*#*(?:\n|$)/.exec(body) ?? []);
+  const [heading = ''] = 'title' in given ? [] : (/^#[ \t][^\n]*/.exec(body) ?? []);
+  // Match only from the start of a run: many of them inside a long line would take quadratic time.
+  const title =
+    heading
+      .slice(1)
+      .trim()
+      .replace(/(?<!#)#+$/, '')
+      .trim() || undefined;
 
   const fields: Record<string, unknown> = { title, markdown: body.slice(heading.length).trim() };
   const metadata: Record<string, unknown> = {};

@@ -34,6 +34,8 @@ export interface ReadOptions {
   format?: ImportFormat | undefined;
   /** Part of the ids of records without an id. Absent: the file's folder and name. */
   source?: string | undefined;
+  /** Absent: no limit. */
+  maxPosts?: number;
 }
 
 export interface CheckedRecord {
@@ -49,6 +51,11 @@ export function readRecords(file: SourceFile, options: ReadOptions) {
   const format = options.format ?? formatOf(file);
   if (format === null) throw new AppError(400, `${file.name}: unknown format`, { code: 'unknown_format' });
   const { records: raw, skipped, problems } = parse(file, format);
+  const { maxPosts = Number.POSITIVE_INFINITY } = options;
+  if (raw.length > maxPosts) {
+    const what = `has ${raw.length} posts, more than the limit of ${maxPosts}`;
+    return { records: [], skipped, problems: [importError(file, 1, what, 'too_many_posts')] };
+  }
   const source = options.source ?? sourceOf(file.name);
   const records: CheckedRecord[] = [];
   for (const [index, { fields, key, lineOf }] of raw.entries()) {
@@ -85,8 +92,10 @@ function parse(file: SourceFile, format: ImportFormat) {
     }
     return { ...parsed, problems };
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    return { records: [], skipped: [], problems: [error] };
+    // The stack was too small for a value in a value in a value.
+    const problem = error instanceof RangeError ? importError(file, 1, 'nests too deeply') : error;
+    if (!(problem instanceof AppError)) throw error;
+    return { records: [], skipped: [], problems: [problem] };
   }
 }
 
@@ -103,11 +112,15 @@ export function formatOf({ name, text }: SourceFile): ImportFormat | null {
   return isChangelogName(name) && !FRONT_MATTER.test(text) ? 'changelog' : 'markdown';
 }
 
+/** A changelog has its first version here. To parse a long text only for its format takes seconds. */
+const BEGINNING = 64 * 1024;
+
 /** The format of a text without a name. */
 export function formatOfText(text: string): ImportFormat {
   if (/^\s*\[\s*[{\]]/.test(text)) return 'json';
   if (/^\s*\{/.test(text)) return 'jsonl';
-  const isChangelog = !FRONT_MATTER.test(text) && parseChangelog({ name: '', text }).records.length > 0;
+  const beginning = { name: '', text: text.slice(0, BEGINNING) };
+  const isChangelog = !FRONT_MATTER.test(text) && parseChangelog(beginning).records.length > 0;
   return isChangelog ? 'changelog' : 'markdown';
 }
 

@@ -1,18 +1,9 @@
 import { codeHost, gitEvents } from '../git-events.ts';
-import { type EventHandler, type Provider, parseJsonObject, signedBy } from '../provider.ts';
+import type { EventHandler, Provider } from '../provider.ts';
 import { repositoryName } from '../repository-url.ts';
 import { samples } from './samples.ts';
-
-const signing = signedBy(
-  {
-    event: 'X-Forgejo-Event',
-    delivery: 'X-Forgejo-Delivery',
-    signature: 'X-Forgejo-Signature',
-    prefix: '',
-  },
-  'Go-http-client/1.1',
-  ['X-Forgejo-Event-Type'],
-);
+import { readPayload, signing } from './signing.ts';
+import { authorization, imagePlace, isRepositoryName, PUBLIC_API, webOf } from './site.ts';
 
 /** The button "Test delivery" sends a push that moves nothing: it counts as a ping. */
 const push: EventHandler = {
@@ -25,43 +16,78 @@ const push: EventHandler = {
   },
 };
 
-/** Forgejo: forgejo.org/docs/latest/user/webhooks. Its payloads follow GitHub's. */
+/** Forgejo and Gitea: forgejo.org/docs/latest/user/webhooks. Their payloads follow GitHub's. */
 export const forgejo: Provider<'forgejo'> = {
   id: 'forgejo',
   name: 'Forgejo',
-  // Tidings does not know where it runs.
-  placeName: (text) => repositoryName(text, null),
-  api: null,
-  reader: null,
-  ...signing,
-  // Forgejo signs the payload, also when it sends the payload in a form.
-  isSigned: (body, signature, secret) => signing.isSigned(payloadOf(body), signature, secret),
   ...codeHost,
-  // As `isSigned` reads it: the signature doesn't cover the content type.
-  readPayload: (body) => parseJsonObject(payloadOf(body)),
+  isRepositoryName,
+
+  placeName(text, apiUrl = PUBLIC_API) {
+    const site = new URL(`${webOf(apiUrl)}/`);
+    const url = URL.parse(/^https?:/i.test(text.trim()) ? text.trim() : `https://${text.trim()}`);
+    // The site may be below a path of its host.
+    const isBelow =
+      site.pathname !== '/' && url?.host === site.host && url.pathname.startsWith(site.pathname);
+    const given = isBelow ? `${site.origin}/${url.pathname.slice(site.pathname.length)}` : text;
+    return repositoryName(given, site.hostname, { advice: '; for another server, set FORGEJO_API_URL' });
+  },
+
+  reader: {
+    async open(baseUrl, token, options) {
+      const { forgejoReader } = await import('./reader.ts');
+      return forgejoReader(baseUrl, token, options);
+    },
+    anonymousPerHour: null,
+  },
+  api: {
+    async open(baseUrl, token, options) {
+      const { forgejoApi } = await import('./api/index.ts');
+      return forgejoApi(baseUrl, token, options);
+    },
+    listsDeliveries: false,
+    allPlaces: null,
+    imagePlace,
+    authorization,
+    words: {
+      label: 'Forgejo token',
+      option: 'Token with which Tidings creates and manages the webhooks; - reads it from standard input',
+      list: 'List the repositories that the token can administer, and connect nothing',
+      help: 'The token has the scopes write:repository and read:user, and belongs to somebody who administers the repositories. Without --repository, --token lists the repositories that the token can administer. The server is codeberg.org unless you set FORGEJO_API_URL to https://HOST/api/v1; Gitea works too.',
+      hint(baseUrl) {
+        const web = webOf(baseUrl ?? PUBLIC_API);
+        const isPublic = web === webOf(PUBLIC_API);
+        return [
+          { text: 'An access token', href: `${web}/user/settings/applications` },
+          ` of ${new URL(web).host} with the scopes `,
+          { code: 'write:repository' },
+          ' and ',
+          { code: 'read:user' },
+          ', of somebody who administers the repositories. It is kept encrypted.',
+          ...(isPublic ? [' For another Forgejo or Gitea, set ', { code: 'FORGEJO_API_URL' }, '.'] : []),
+        ];
+      },
+      noPermission: (place) =>
+        `The token's owner does not administer ${place}. Use the token of somebody who does`,
+    },
+  },
+  ...signing,
+  readPayload,
   events: { ...gitEvents, push },
   samples,
 
   words: {
     place: { one: 'repository', many: 'repositories', pattern: 'OWNER/NAME' },
-    covers: 'repositories on Forgejo',
+    covers: 'repositories on Forgejo or Gitea',
     steps: (repository) => [
-      [`Open the settings of ${repository}, Webhooks, Add webhook, Forgejo.`],
+      [`Open the settings of ${repository}, Webhooks, Add webhook, Forgejo (or Gitea).`],
       ['Paste the URL and the secret.'],
       ['Keep the method POST and the content type ', { code: 'application/json' }, '.'],
       ['Choose custom events: Push, Modification of pull requests, and Releases.'],
     ],
     shortSteps: (repository) =>
-      `At ${repository ?? 'each repository'}, open Settings, Webhooks, Add webhook, Forgejo. Paste ${repository === null ? 'its' : 'the'} URL and the secret. Keep the content type application/json. Choose Push, Modification of pull requests, and Releases.`,
+      `At ${repository ?? 'each repository'}, open Settings, Webhooks, Add webhook, Forgejo (or Gitea). Paste ${repository === null ? 'its' : 'the'} URL and the secret. Keep the content type application/json. Choose Push, Modification of pull requests, and Releases.`,
     redelivery:
-      'Forgejo does not retry by itself. Its webhook page lists recent deliveries and can replay each.',
+      'Forgejo and Gitea do not retry, and their APIs do not list deliveries. The webhook page of the repository lists recent ones and can replay each.',
   },
 };
-
-const FORM = Buffer.from('payload=');
-
-/** The JSON of a body, which may be the only field of a form. */
-function payloadOf(body: Uint8Array): Uint8Array {
-  if (!FORM.equals(body.subarray(0, FORM.length))) return body;
-  return Buffer.from(new URLSearchParams(Buffer.from(body).toString()).get('payload') ?? '');
-}

@@ -269,10 +269,140 @@ function defineUpdate(kind: 'project' | 'initiative', type: string, what: string
   );
 }
 
+const Pipeline = maybe(Named, 'an id and a name');
+
+const NamedIssue = Type.Object({ id: Id, identifier: Type.String(), title: Type.String(), url: Maybe.Text });
+
+const Release = payloadOf('Release', {
+  id: Id,
+  name: Type.String(),
+  description: Maybe.Text,
+  // Null, or unique in its pipeline.
+  version: Maybe.Text,
+  pipeline: Pipeline,
+  // The type is planned, started, completed or canceled.
+  stage: maybe(Type.Object({ type: Type.String(), name: Maybe.Text }), 'a stage with a type'),
+  issues: maybe(Type.Array(NamedIssue), 'a list of issues'),
+  completedAt: Maybe.Text,
+  updatedAt: Maybe.Text,
+  trashed: Maybe.Boolean,
+  url: Maybe.Text,
+});
+
+/** A release may have many issues; the log keeps as many as a person would read. */
+const MAX_ISSUES = 500;
+
+function releaseData({ data, url }: Static<typeof Release>) {
+  return {
+    id: read.text(data.id),
+    name: read.text(data.name),
+    version: read.line(data.version),
+    description: read.body(data.description),
+    pipeline: namedOf(data.pipeline),
+    stage: data.stage ? { name: read.line(data.stage.name), type: read.text(data.stage.type) } : null,
+    issues: (data.issues ?? []).slice(0, MAX_ISSUES).map((issue) => ({
+      id: read.text(issue.id),
+      identifier: read.text(issue.identifier),
+      title: read.text(issue.title),
+      url: read.url(issue.url),
+    })),
+    completedAt: read.line(data.completedAt),
+    updatedAt: read.line(data.updatedAt),
+    url: read.url(data.url) ?? read.url(url),
+  };
+}
+
+/** A release is published when it moves into a completed stage; what changes after that edits it. */
+const release = defineEvent(
+  Release,
+  (payload) => {
+    const { action, updatedFrom, data } = payload;
+    const titled = (happened: string) => `Release ${happened}: ${data.name}`;
+    const isCompleted = data.stage?.type === 'completed' && data.trashed !== true;
+    if (action === 'remove') return ignored(titled('removed'), 'A removed release keeps its post');
+    if (!isCompleted) return ignored(titled('changed'), 'A release is processed once it is completed');
+    const completes = action === 'create' || Object.hasOwn(updatedFrom ?? {}, 'stageId');
+    return completes
+      ? processed(titled('completed'), 'release', 'published', releaseData(payload))
+      : processed(titled('edited'), 'release', 'edited', releaseData(payload));
+  },
+  (data: ReturnType<typeof releaseData>, action) => ({
+    type: 'release',
+    key: data.id,
+    branch: null,
+    times: [data.completedAt],
+    version: versionOf(data.updatedAt, action === 'edited' ? 1 : 0),
+    data: {
+      tag: data.version ?? data.name,
+      name: cutLine(data.name, MAX_TITLE_LENGTH),
+      // Beside its issues a description says what is planned.
+      notes: data.issues.length === 0 ? data.description : null,
+      isPrerelease: false,
+      author: null,
+      url: data.url,
+      pipeline: data.pipeline?.name ?? null,
+      issues: data.issues.map((issue) => ({ ...issue, title: cutLine(issue.title, MAX_TITLE_LENGTH) })),
+    },
+  }),
+);
+
+const ReleaseNote = payloadOf('ReleaseNote', {
+  id: Id,
+  title: Maybe.Text,
+  content: Maybe.Text,
+  // The newest of the releases that it covers.
+  lastReleaseId: Maybe.Text,
+  updatedAt: Maybe.Text,
+  url: Maybe.Text,
+});
+
+function releaseNoteData({ data, url }: Static<typeof ReleaseNote>) {
+  return {
+    id: read.text(data.id),
+    title: read.line(data.title),
+    content: read.body(data.content),
+    releaseId: read.line(data.lastReleaseId),
+    updatedAt: read.line(data.updatedAt),
+    url: read.url(data.url) ?? read.url(url),
+  };
+}
+
+/** The notes of a release edit it, before or after it is completed. */
+const releaseNote = defineEvent(
+  ReleaseNote,
+  (payload) => {
+    const { action, data } = payload;
+    const title = `Release notes ${HAPPENED.get(action) ?? 'changed'}: ${data.title ?? 'Untitled'}`;
+    if (action !== 'create' && action !== 'update') {
+      return ignored(title, `Only new and edited notes are processed, not the action ${action}`);
+    }
+    if (!data.lastReleaseId) return ignored(title, 'The notes belong to no release');
+    return processed(title, 'release', 'edited', releaseNoteData(payload));
+  },
+  (data: ReturnType<typeof releaseNoteData>) => ({
+    type: 'release',
+    key: `note ${data.releaseId}`,
+    branch: null,
+    times: [data.updatedAt],
+    version: versionOf(data.updatedAt),
+    data: {
+      tag: '',
+      name: data.title,
+      notes: data.content,
+      isPrerelease: false,
+      author: null,
+      url: data.url,
+      noteOf: data.releaseId ?? '',
+    },
+  }),
+);
+
 /** Linear's events, by `Linear-Event`. */
 export const events: Readonly<Record<string, EventHandler>> = {
   Issue: issue,
   Project: project,
+  Release: release,
+  ReleaseNote: releaseNote,
   ProjectUpdate: defineUpdate('project', 'ProjectUpdate', 'Project update'),
   InitiativeUpdate: defineUpdate('initiative', 'InitiativeUpdate', 'Initiative update'),
 };

@@ -1,13 +1,7 @@
-import { DAY_MS } from '../../lib/time.ts';
 import { ALL_PUBLIC_TEAMS, ATTACHMENTS } from '../api.ts';
-import { MalformedPayload, type Provider, parseJsonObject, signedBy } from '../provider.ts';
+import { MalformedPayload, type Provider, parseJsonObject, requireFresh, signedBy } from '../provider.ts';
 import { events } from './events.ts';
 import { samples } from './samples.ts';
-
-const MAX_AHEAD_MS = 60_000;
-
-/** Linear retries after 1 minute, 1 hour and 6 hours; delivery ids are remembered for as long as this. */
-const MAX_AGE_MS = DAY_MS;
 
 /** Linear: linear.app/developers/webhooks. */
 export const linear: Provider<'linear'> = {
@@ -52,15 +46,16 @@ export const linear: Provider<'linear'> = {
     // The header Linear-Timestamp is not signed; this field is.
     const { webhookTimestamp } = payload;
     if (typeof webhookTimestamp !== 'number') throw new MalformedPayload('webhookTimestamp must be a number');
-    const ageMs = now.getTime() - webhookTimestamp;
-    if (ageMs < -MAX_AHEAD_MS) throw new MalformedPayload('webhookTimestamp is more than a minute ahead');
-    if (ageMs > MAX_AGE_MS) throw new MalformedPayload('webhookTimestamp is more than a day old');
+    // Linear retries after 1 minute, 1 hour and 6 hours.
+    requireFresh('webhookTimestamp', webhookTimestamp, now);
     return payload;
   },
   repositoryOf: () => null,
+  isRepositoryName: () => false,
 
   events,
   triggerEvents: {
+    release: ['Release', 'ReleaseNote'],
     issue: ['Issue'],
     project: ['Project'],
     project_update: ['InitiativeUpdate', 'ProjectUpdate'],
@@ -74,10 +69,10 @@ export const linear: Provider<'linear'> = {
     steps: () => [
       ['Open Settings, API, New webhook.'],
       ['Paste the URL and the secret.'],
-      ['Choose Issues, Projects and Project updates.'],
+      ['Choose Issues, Projects, Project updates and Releases.'],
     ],
     shortSteps: () =>
-      'At Linear, open Settings, API, New webhook. Paste the URL and the secret. Choose Issues, Projects and Project updates.',
+      'At Linear, open Settings, API, New webhook. Paste the URL and the secret. Choose Issues, Projects, Project updates and Releases.',
     redelivery: 'Linear has no list of its deliveries. It retries a failed one by itself, for up to 7 hours.',
   },
 };

@@ -153,8 +153,84 @@ export function initiativeUpdate({ now }: SampleContext) {
   return { ...envelope('InitiativeUpdate', 'create', now), url, data };
 }
 
+const PIPELINE = {
+  id: sampleId(40),
+  name: 'Rocket',
+  slugId: '7c40b1e2a9d3',
+  type: 'scheduled',
+  url: 'https://linear.app/acme/releases/rocket-7c40b1e2a9d3',
+};
+
+const RELEASE_ID = sampleId(41);
+const RELEASE_URL = `${PIPELINE.url}/2-4-0`;
+
+/** A release that was just completed. */
+export const release = ({ now }: SampleContext) => ({
+  ...envelope('Release', 'update', now),
+  url: RELEASE_URL,
+  data: {
+    id: RELEASE_ID,
+    createdAt: minutesBefore(now, 20_000),
+    updatedAt: now.toISOString(),
+    completedAt: now.toISOString(),
+    startedAt: minutesBefore(now, 9_000),
+    name: 'Rocket 2.4.0',
+    version: '2.4.0',
+    description: 'Quieter engines',
+    slugId: '2c7f90e5b1d8',
+    url: RELEASE_URL,
+    pipelineId: PIPELINE.id,
+    pipeline: PIPELINE,
+    stageId: sampleId(42),
+    stage: { id: sampleId(42), color: '#5e6ad2', name: 'Released', position: 3, type: 'completed' },
+    creatorId: ANN.id,
+    issues: [
+      {
+        id: sampleId(10),
+        identifier: 'ENG-412',
+        title: 'Fuel gauge',
+        teamId: TEAM.id,
+        team: TEAM,
+        url: ISSUE_URL,
+      },
+      {
+        id: sampleId(14),
+        identifier: 'ENG-398',
+        title: 'Quiet mode between 22:00 and 06:00',
+        teamId: TEAM.id,
+        team: TEAM,
+        url: 'https://linear.app/acme/issue/ENG-398/quiet-mode',
+      },
+    ],
+  },
+  updatedFrom: { updatedAt: minutesBefore(now, 300), completedAt: null, stageId: sampleId(43) },
+});
+
+/** Notes that were just written for that release. */
+export const releaseNote = ({ now }: SampleContext) => ({
+  ...envelope('ReleaseNote', 'create', now),
+  url: `${RELEASE_URL}/notes`,
+  data: {
+    id: sampleId(44),
+    createdAt: now.toISOString(),
+    updatedAt: now.toISOString(),
+    title: 'Quieter engines',
+    content:
+      '## New\n\n- Engines start **40 % softer** at night\n- The fuel gauge shows the value of today\n',
+    slugId: '90e5b1d82c7f',
+    url: `${RELEASE_URL}/notes`,
+    creatorId: ANN.id,
+    pipelineId: PIPELINE.id,
+    pipeline: PIPELINE,
+    releaseIds: [RELEASE_ID],
+    lastReleaseId: RELEASE_ID,
+  },
+});
+
 export const samples: Samples = {
   Issue: issue,
+  Release: release,
+  ReleaseNote: releaseNote,
   Project: project,
   ProjectUpdate: projectUpdate,
   InitiativeUpdate: initiativeUpdate,

@@ -1,44 +1,57 @@
 import { isBranchMerge } from '../../drafts/changes/reached.ts';
-import type { Shipped } from '../../drafts/model.ts';
-import type { Event, EventReader, EventType } from '../../events/model.ts';
+import type { Material, Shipped } from '../../drafts/model.ts';
+import type { ScopeDrafts } from '../../drafts/store.ts';
+import type { Commit, Event, EventReader, EventType } from '../../events/model.ts';
 import type { TriggerFilters } from '../model.ts';
-import {
-  draftOf,
-  emptyDraft,
-  isInClosedDraft,
-  isOneOf,
-  OPEN,
-  type PlanInput,
-  type TriggerKind,
-} from './kind.ts';
+import { graphChanges } from './graph.ts';
+import { draftOf, emptyDraft, isInClosedDraft, isOneOf, type PlanInput, type TriggerKind } from './kind.ts';
+import { inPaths, touches, withCommits } from './paths.ts';
+import { fitsOne } from './patterns.ts';
+import { isOfTracker, planTrackerRelease, trackerScopeOf } from './tracker-release.ts';
+import { type ListedRelease, readWindows, type Window, type Windows } from './windows.ts';
 
-// Kinds for code hosts. Releases divide the history of a branch into windows: each change belongs to the window of the
-// next release, or to the open window after the last one.
+export { fitsOne };
+
+// Kinds for code hosts. Releases divide the history of a branch into windows (`windows.ts`): each change belongs to the
+// window of one release, or to the open window after the last one.
 
 /** A release is a draft of its own: its notes or, without notes, the changes since the release before it. */
 export const release: TriggerKind = {
   event: 'release',
   action: 'published',
   content: ['release'],
-  filters: ['branch', 'prereleases', 'tag'],
+  filters: ['branch', 'path', 'prereleases', 'tag'],
   isRolling: false,
   isOfBranch: true,
 
   // A push that arrives after the release it belongs to changes that release's draft.
-  scopeOf: scopeOfBranch(['push', 'pull_request']),
+  scopeOf: (filters, event, repositoryId) =>
+    trackerScopeOf(event) ?? scopeOfBranch(['push', 'pull_request'])(filters, event, repositoryId),
 
-  matches: (filters, event) => event.type === 'release' && matchesBranch(filters, event),
+  matches: (filters, event) =>
+    event.type === 'release' &&
+    (event.branch === null ? matchesTracker(filters, event) : matchesBranch(filters, event)),
 
-  async plan({ filters, scope, since, events }) {
+  async plan({ filters, scope, since, events, ranges }) {
+    if (repositoryOf(scope) === null) {
+      return planTrackerRelease(events, scope, (event) => matchesTracker(filters, event));
+    }
     const branch = branchOf(scope);
-    const { windows, skipped } = await windowsSince(events, branch, filters, since);
-    const drafts = skipped.map(emptyDraft);
-    for (const window of windows) {
+    const divides = (each: ListedRelease) => isDivider(filters, each);
+    const windows = await readWindows({ branch, since, events, ranges, divides });
+    const drafts = windows.skipped.map(emptyDraft);
+    let timed: ReturnType<typeof partition> | undefined;
+    for (const window of windows.planned) {
       const { subject, tag, previousTag, after, until } = window;
       const event = await findRelease(events, tag);
       const arrival = event && (await events.arrivalOf('release', event.key));
       if (event === null || arrival === null || until === undefined) continue;
-      const changes = event.data.notes === null ? await changesIn(events, branch, window, false) : {};
+      let changes: Partial<Material> = {};
+      if (event.data.notes === null) {
+        if (window.commits === null) timed ??= partition(windows, await listChanges(events, branch, windows));
+        const all = (await graphChanges(events, window, event)) ?? changesIn(timed, window);
+        changes = inPaths(filters.path, all);
+      }
       const { repository } = event;
       const material = { repository, branch, release: event, previousTag, ...changes };
       drafts.push({ ...draftOf(subject, [event], material), ...arrival, window: { after, until } });
@@ -52,7 +65,7 @@ export const push: TriggerKind = {
   ...rolling(['push', 'pull_request']),
   event: 'push',
   action: 'pushed',
-  filters: ['branch', 'prereleases', 'tag'],
+  filters: ['branch', 'path', 'prereleases', 'tag'],
 };
 
 /** The pull requests that are merged into a branch, in one draft until a release closes it. */
@@ -74,25 +87,27 @@ function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | '
     matches: (filters, event) =>
       content.includes(event.type) &&
       matchesBranch(filters, event) &&
+      (event.type !== 'push' || event.data.commits.some((commit) => touches(filters.path, commit))) &&
       (event.type !== 'pull_request' || isOneOf(filters.label, ...event.data.labels)),
 
     async plan(input) {
       const { filters, scope, events, drafts } = input;
       const branch = branchOf(scope);
-      const { windows, skipped } = await windowsOfDrafts(input, input.since);
-      const planned = skipped.map(emptyDraft);
-      for (const window of windows) {
+      const { windows, changes } = await readArrived(input, input.since);
+      const planned = windows.skipped.map(emptyDraft);
+      for (const window of windows.planned) {
         const { subject, previousTag } = window;
-        const arrived = await changesIn(events, branch, window, true);
-        const isFree = (event: Event) => !isInClosedDraft(event, drafts);
+        const arrived = inPaths(filters.path, changesIn(changes, window));
         const pushes = content.includes('push')
-          ? arrived.pushes.filter((each) => isFree(each) && !each.data.commits.every(isBranchMerge))
+          ? withCommits(arrived.pushes, (commit, each) => !isClosed(commit, each, drafts)).filter(
+              ({ data }) => !data.commits.every(isBranchMerge),
+            )
           : [];
         const pullRequests = arrived.pullRequests.filter(
-          (each) => isFree(each) && isOneOf(filters.label, ...each.data.labels),
+          (each) => !isInClosedDraft(each, drafts) && isOneOf(filters.label, ...each.data.labels),
         );
-        const changes = [...pushes, ...pullRequests];
-        const [first] = changes;
+        const changed = [...pushes, ...pullRequests];
+        const [first] = changed;
         if (first === undefined) {
           planned.push(emptyDraft(subject));
           continue;
@@ -101,13 +116,23 @@ function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | '
         const isDefaultBranch =
           pushes.length > 0 || pullRequests.some(({ data }) => data.isDefaultBranch !== false);
         const closedBy = await findRelease(events, window.tag);
-        const closed = closedBy === null ? changes : [...changes, closedBy];
+        const closed = closedBy === null ? changed : [...changed, closedBy];
         const where = { repository, branch, isDefaultBranch, previousTag };
         planned.push(draftOf(subject, closed, { ...where, release: closedBy, pushes, pullRequests }));
       }
       return planned;
     },
   };
+}
+
+/**
+ * A rolling draft that a person closed has the commit, whatever push brings it. Drafts of older versions, and pull
+ * requests, name the last commit of a push alone.
+ */
+function isClosed({ sha }: Commit, { data }: Shipped<'push'>, { closedKeys }: ScopeDrafts): boolean {
+  if (closedKeys.has(`commit ${sha}`) || closedKeys.has(`push ${sha}`)) return true;
+  const isPart = data.commits.some((each) => closedKeys.has(`commit ${each.sha}`));
+  return closedKeys.has(`push ${data.after}`) && !isPart;
 }
 
 /** The branch that an event reached, when it is a release or one of the `changes` and its branch passes the filters. */
@@ -124,8 +149,9 @@ export function branchScope(repositoryId: string | null, branch: string): string
   return `${repositoryId} ${branch}`;
 }
 
-export function repositoryOf(scope: string): string {
-  return scope.slice(0, scope.indexOf(' '));
+/** The repository of a branch; null for a release of an issue tracker. */
+export function repositoryOf(scope: string): string | null {
+  return isOfTracker(scope) ? null : scope.slice(0, scope.indexOf(' '));
 }
 
 export function branchOf(scope: string): string {
@@ -140,6 +166,12 @@ function matchesBranch(filters: TriggerFilters, event: Event): boolean {
   return event.type !== 'pull_request' || event.data.isDefaultBranch !== false;
 }
 
+/** A tracker has pipelines where a code host has branches. */
+function matchesTracker(filters: TriggerFilters, { data }: Shipped<'release'>): boolean {
+  if (data.noteOf !== undefined) return true;
+  return matchesRelease(filters, data) && fitsOne(filters.branch, data.pipeline ?? '');
+}
+
 /** Applies the filters of releases: tags and pre-releases. */
 export function matchesRelease(
   { prereleases, tag: patterns }: TriggerFilters,
@@ -148,78 +180,71 @@ export function matchesRelease(
   return (prereleases !== false || !isPrerelease) && fitsOne(patterns, tag);
 }
 
-/** In a pattern `*` matches anything. Without patterns, true. */
-export function fitsOne(patterns: readonly string[] | undefined, text: string): boolean {
-  return patterns === undefined || patterns.some((pattern) => fits(pattern, text));
-}
-
-/** Takes time in proportion to the text: looks for each part once, from the end of the one before. */
-function fits(pattern: string, text: string): boolean {
-  const [first = '', ...parts] = pattern.split('*');
-  const last = parts.pop();
-  if (last === undefined) return text === first;
-  const end = text.length - last.length;
-  if (end < first.length || !text.startsWith(first) || !text.endsWith(last)) return false;
-  const middle = text.slice(0, end);
-  let from = first.length;
-  for (const part of parts) {
-    const at = middle.indexOf(part, from);
-    if (at === -1) return false;
-    from = at + part.length;
-  }
-  return true;
-}
-
-/** The time on a branch between two releases that match the filters. */
-interface Window {
-  /** Of its draft. */
-  subject: string;
-  /** The release before it; null at the start of the known history. */
-  previousTag: string | null;
-  after: string | undefined;
-  /** The release that closes it; null for the open window. */
-  tag: string | null;
-  until: string | undefined;
-}
-
-/** The windows that may have events since then: oldest first, the open one last. */
-async function windowsSince(events: EventReader, branch: string, filters: TriggerFilters, since: string) {
-  const windows: Window[] = [];
-  /** The subjects of releases that do not match the filters, and divide nothing. */
-  const skipped: string[] = [];
-  let previousTag: string | null = null;
-  let after: string | undefined;
-  for (const each of await events.listReleases(branch)) {
-    const { tag, occurredAt: until } = each;
-    const subject = `release ${tag}`;
-    const isMatch = matchesRelease(filters, each);
-    if (until >= since && isMatch) windows.push({ subject, previousTag, after, tag, until });
-    if (until >= since && !isMatch) skipped.push(subject);
-    if (isMatch) [previousTag, after] = [tag, until];
-  }
-  windows.push({ subject: OPEN, previousTag, after, tag: null, until: undefined });
-  return { windows, skipped };
+/** The release begins a window: what comes before it belongs to it, and not to the next one. */
+export function isDivider(filters: TriggerFilters, each: Omit<ListedRelease, 'occurredAt'>): boolean {
+  return matchesRelease(filters, each) && fitsOne(filters.branch, each.branch ?? '');
 }
 
 /**
- * The windows since then, and earlier ones while their drafts hold older events. A release that arrived while the
- * trigger was disabled may split such a draft: plan both parts, so that no event is lost.
+ * The windows since then with the changes that arrived, and earlier ones while their drafts hold older events, or while
+ * a change belongs to them. A release that arrived while the trigger was disabled may split such a draft: plan both
+ * parts, so that no event is lost.
  */
-async function windowsOfDrafts(input: PlanInput, since: string): ReturnType<typeof windowsSince> {
-  const { filters, scope, events, drafts } = input;
-  const result = await windowsSince(events, branchOf(scope), filters, since);
-  const subjects = [...result.skipped, ...result.windows.map(({ subject }) => subject)];
-  const oldest = await drafts.oldestEvent(subjects);
-  return oldest === null || oldest >= since ? result : windowsOfDrafts(input, oldest);
+async function readArrived(
+  input: PlanInput,
+  since: string,
+): Promise<{ windows: Windows; changes: ReturnType<typeof partition> }> {
+  const { filters, scope, events, drafts, ranges } = input;
+  const branch = branchOf(scope);
+  // Commits of a release of another branch reach this one too, in the window of this branch.
+  const divides = (each: ListedRelease) => each.branch === branch && isDivider(filters, each);
+  const windows = await readWindows({ branch, since, events, ranges, divides });
+  const subjects = [...windows.skipped, ...windows.planned.map(({ subject }) => subject)];
+  const changes = partition(windows, await listChanges(events, branch, windows, true));
+  const touched = [...changes].flatMap(([{ until }, of]) =>
+    [...of.pushes, ...of.pullRequests].some(({ occurredAt }) => occurredAt >= since) ? (until ?? []) : [],
+  );
+  const oldest = [(await drafts.oldestEvent(subjects)) ?? since, ...touched].sort()[0] ?? since;
+  return oldest >= since ? { windows, changes } : readArrived(input, oldest);
 }
 
-/** The changes of a window, oldest first; with `arrived` only those that arrived while the trigger was enabled. */
-async function changesIn(events: EventReader, branch: string, { after, until }: Window, arrived: boolean) {
-  const changes = await events.list(['push', 'pull_request'], { branch, after, until, arrived });
-  return {
-    pushes: changes.filter((event) => event.type === 'push'),
-    pullRequests: changes.filter((event) => event.type === 'pull_request'),
+/** The changes of the windows to plan, and more; with `arrived` only those that arrived while the trigger was enabled. */
+function listChanges(events: EventReader, branch: string, { after }: Windows, arrived = false) {
+  return events.list(['push', 'pull_request'], { branch, after, arrived });
+}
+
+interface Changes {
+  pushes: Shipped<'push'>[];
+  pullRequests: Shipped<'pull_request'>[];
+}
+
+/** The changes of each window, oldest first. A push may bring commits of several. */
+function partition(windows: Windows, changes: readonly Event[]): Map<Window, Changes> {
+  const place = windows.placing(changes);
+  const parts = new Map<Window, Changes>();
+  const partOf = (window: Window) => {
+    const part = parts.get(window) ?? { pushes: [], pullRequests: [] };
+    parts.set(window, part);
+    return part;
   };
+  for (const change of changes) {
+    if (change.type === 'pull_request') {
+      const window = place(change, change.data.mergeCommitSha);
+      if (window !== null) partOf(window).pullRequests.push(change);
+    }
+    if (change.type !== 'push') continue;
+    const byWindow = Map.groupBy(change.data.commits, ({ sha }) => place(change, sha));
+    for (const [window, commits] of byWindow) {
+      if (window === null) continue;
+      const isWhole = commits.length === change.data.commits.length;
+      partOf(window).pushes.push(isWhole ? change : { ...change, data: { ...change.data, commits } });
+    }
+  }
+  return parts;
+}
+
+function changesIn(parts: ReadonlyMap<Window, Changes> | undefined, window: Window): Changes {
+  return parts?.get(window) ?? { pushes: [], pullRequests: [] };
 }
 
 async function findRelease(events: EventReader, tag: string | null): Promise<Shipped<'release'> | null> {

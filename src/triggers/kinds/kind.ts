@@ -2,6 +2,9 @@ import type { Material } from '../../drafts/model.ts';
 import type { ScopeDrafts } from '../../drafts/store.ts';
 import type { Event, EventReader, EventType } from '../../events/model.ts';
 import type { TriggerFilters } from '../model.ts';
+import type { RangeReader } from './windows.ts';
+
+export { OPEN } from './subject.ts';
 
 /** How one type of event becomes drafts: the drafts that an event affects, and their material. */
 export interface TriggerKind {
@@ -13,7 +16,7 @@ export interface TriggerKind {
   filters: readonly (keyof TriggerFilters)[];
   /** Its draft collects events until a person or a release closes it. */
   isRolling: boolean;
-  /** Its scopes are branches of repositories (`branchScope`). */
+  /** Its scopes are branches of repositories (`branchScope`); at a tracker, releases have scopes of their own. */
   isOfBranch: boolean;
   /** The scope whose drafts an event affects; null when it affects none. */
   scopeOf(filters: TriggerFilters, event: Event, repositoryId: string | null): string | null;
@@ -30,6 +33,8 @@ export interface PlanInput {
   since: string;
   events: EventReader;
   drafts: ScopeDrafts;
+  /** The commits of the releases of the repository. */
+  ranges: RangeReader;
 }
 
 export interface PlannedDraft {
@@ -49,12 +54,17 @@ export interface PlannedDraft {
   window: { after: string | undefined; until: string } | null;
 }
 
-/** The subject of the rolling draft that collects new events. */
-export const OPEN = 'open';
-
-/** The keys that mark an event as used by a draft. A merged pull request is also the push that it made. */
+/**
+ * The keys that mark an event as used by a draft. A merged pull request is also the push that it made. Another push may
+ * bring the same commits, so a push of several names each.
+ */
 export function keysOf(event: Event): string[] {
   const own = `${event.type} ${event.key}`;
+  if (event.type === 'push') {
+    const { after, commits } = event.data;
+    const isPlain = commits.length === 1 && commits[0]?.sha === after;
+    return isPlain ? [own] : [own, ...commits.map(({ sha }) => `commit ${sha}`)];
+  }
   return event.type === 'pull_request' && event.data.mergeCommitSha !== null
     ? [own, `push ${event.data.mergeCommitSha}`]
     : [own];
@@ -74,6 +84,7 @@ const emptyMaterial: Material = {
   pushes: [],
   pullRequests: [],
   issues: [],
+  linked: [],
   project: null,
   update: null,
   team: null,

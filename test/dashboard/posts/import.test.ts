@@ -103,7 +103,7 @@ describe('a file', () => {
     expect(again.html).toContain('There is nothing to import.');
     expect(again.html).not.toContain('Import 2 posts');
     const changed = await send({}, fileOf(changelog.replace('Two', 'Three').replace('1.0.0', '0.9.0')));
-    expect(changed.html).toContain('1 post that exist already');
+    expect(changed.html).toContain('1 post that exists already');
     expect(changed.html).toContain('Import 2 posts');
   });
 
@@ -144,6 +144,12 @@ describe('a file', () => {
     ['other than text', fileOf(new Uint8Array([0xff, 0xfe, 0])), 400, 'The file is not UTF-8 text.'],
     ['with U+0000', fileOf('a\0b'), 400, 'The file is not UTF-8 text.'],
     ['without posts', fileOf('# Nothing here'), 400, 'There are no posts in this text.'],
+    [
+      'with more posts than fit',
+      fileOf('{"title":"a","markdown":"b"}\n'.repeat(5001), 'a.jsonl'),
+      400,
+      'more than 5,000 posts',
+    ],
     ['that is large', fileOf('x'.repeat(2 * 1024 * 1024 + 1)), 413, 'The file is larger than 2 MB. Split it'],
     ['that is huge', fileOf('x'.repeat(9 * 1024 * 1024)), 413, 'The file is larger than 2 MB. Split it'],
   ] as const)('%s is refused', async (_, file, status, words) => {
@@ -177,6 +183,12 @@ describe('a pasted text', () => {
     expect(other.html).toContain('1.0.0');
     await send(other.sent);
     expect(await postsOf(app)).toHaveLength(2);
+  });
+
+  test('replaces no other pasted post', async () => {
+    for (const text of ['# One\n\nfirst', '# Two\n\nsecond']) await send((await send({ text })).sent);
+    expect((await postsOf(app)).map(({ title }) => title).sort()).toEqual(['One', 'Two']);
+    expect((await send({ text: '# One\n\nfirst' })).html).toContain('There is nothing to import.');
   });
 
   test('never becomes markup', async () => {

@@ -184,6 +184,9 @@ describe('several posts', () => {
 
   test.each([
     [`${ALL}/~/trash/restore?ids=d.p`, true],
+    [`${ALL}/d/versions/ver_1/restore`, true],
+    [`${ALL}/d/schedule/cancel`, true],
+    [`${ALL}/d/delete`, false],
     [`${ALL}/~/trash/empty`, false],
     [`${ALL}/~/trash/restore?ids=d&other=1`, false],
     [`${ALL}/~/trash/restore?ids=../../empty`, false],

@@ -378,7 +378,7 @@ describe('a server', () => {
       expect(error).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
       expect(isSystemFailure(error)).toBe(true);
       expect(await hasty.health()).toBe('UNREACHABLE');
-      await expect(openPostgres(url)).rejects.toThrow('Check that the server runs');
+      await expect(openPostgres(url)).rejects.toThrow('Check that the server is running');
       await server.restart();
       await until(
         () => insert('after', hasty).catch(() => null),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { changeOfCommit, changeOfIssue, changeOfPullRequest } from '../../../src/drafts/changes/reached.ts';
+import { changeOfIssue } from '../../../src/drafts/changes/issues.ts';
+import { changeOfCommit, changeOfPullRequest } from '../../../src/drafts/changes/reached.ts';
 import { commit, issue, pullRequest } from './samples.ts';
 
 const sha = 'c02f9a6de1f0c3b2a19e8d7c6b5a4f3e2d1c0b9a';
@@ -107,7 +108,12 @@ describe('commits', () => {
       'https://github.com/acme/rocket/pull/12',
     ],
     ['x (#12)', `https://git.test/acme/rocket/commit/${sha}`, '#12', 'https://git.test/acme/rocket/pull/12'],
-    ['x (#12)', `https://gitlab.test/acme/rocket/-/commit/${sha}`, '#12', null],
+    [
+      'x (#12)',
+      `https://gitlab.test/group/acme/rocket/-/commit/${sha}`,
+      '!12',
+      'https://gitlab.test/group/acme/rocket/-/merge_requests/12',
+    ],
     ['x (#12)', `javascript:alert(1)//a/b/commit/${sha}`, '#12', null],
     ['x (#12)', null, '#12', null],
     ['x', null, 'c02f9a6', null],

@@ -57,8 +57,8 @@ describe('the signature', () => {
     },
   );
 
-  test('comes with the headers of Forgejo, not with those that it sends for compatibility', () => {
-    const headers = forgejo.sign({ event: 'push', deliveryId: 'a-1', body, secret: 'secret' });
+  test('comes with the headers of Forgejo or Gitea, not with others that both send for compatibility', () => {
+    const headers = forgejo.sign({ event: 'push', deliveryId: 'a-1', body, secret: 'secret', now });
     expect(headers['x-forgejo-signature']).toBe(signature);
     expect(forgejo.readHeaders(new Headers(headers))).toEqual({
       event: 'push',
@@ -68,7 +68,21 @@ describe('the signature', () => {
     expect(
       forgejo.readHeaders(new Headers({ 'x-github-event': 'push', 'x-hub-signature-256': 'sha256=x' })),
     ).toEqual({ missing: 'X-Forgejo-Event' });
-    expect(forgejo.loggedHeaders).not.toContain('x-forgejo-signature');
+    const ofGitea = { 'x-gitea-event': 'push', 'x-gitea-delivery': 'b-1', 'x-gitea-signature': signature };
+    expect(forgejo.readHeaders(new Headers(ofGitea))).toEqual({
+      event: 'push',
+      deliveryId: 'b-1',
+      signature,
+    });
+    // Forgejo sends both sets: its own decides, and must be whole.
+    expect(forgejo.readHeaders(new Headers({ ...ofGitea, ...headers }))).toMatchObject({ deliveryId: 'a-1' });
+    expect(forgejo.readHeaders(new Headers({ ...ofGitea, 'x-forgejo-event': 'push' }))).toEqual({
+      missing: 'X-Forgejo-Delivery',
+    });
+    expect(forgejo.readHeaders(new Headers({ 'x-gitea-event': 'push' }))).toEqual({
+      missing: 'X-Gitea-Delivery',
+    });
+    expect(forgejo.loggedHeaders.filter((name) => name.includes('signature'))).toEqual([]);
   });
 });
 

@@ -1,5 +1,14 @@
 import { test } from 'bun:test';
-import type { PayloadCommit, PullRequest, Release, Repository, User } from 'forgejo-js';
+import type {
+  CreateHookOption,
+  EditHookOption,
+  PayloadCommit,
+  PullRequest,
+  Release,
+  Repository,
+  User,
+} from 'forgejo-js';
+import { hookBody, newHookBody } from '../../../src/providers/forgejo/api/index.ts';
 import { pullRequest, push, release } from '../../../src/providers/forgejo/samples.ts';
 
 /** The keys of a sample that Forgejo's type does not have. */
@@ -24,5 +33,17 @@ test("the compiler holds the samples against the types of Forgejo's API", () => 
     | Unknown<(typeof pushed.commits)[number], PayloadCommit>
     | Unknown<typeof merged.pull_request, PullRequest>
   )[] = [];
+  unknown satisfies never[];
+});
+
+test('the compiler holds the bodies of requests against them, too', () => {
+  const settings = { url: 'https://tidings.example/', secret: 'secret', events: ['push'] };
+  const changed = hookBody(settings);
+  const created = newHookBody('forgejo', settings);
+
+  changed satisfies EditHookOption;
+  created satisfies CreateHookOption;
+
+  const unknown: (Unknown<typeof changed, EditHookOption> | Unknown<typeof created, CreateHookOption>)[] = [];
   unknown satisfies never[];
 });

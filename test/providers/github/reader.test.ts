@@ -321,6 +321,7 @@ describe('commits of a range', () => {
         author: 'Zoë',
         url: `https://github.com/acme/rocket/commit/${world.repository.code.branches.get('main')}`,
         committedAt: day(7),
+        parents: [world.repository.code.tags.get('v1.0.0') ?? ''],
       },
     ]);
     const [, second] = (await world.reader.listCommits(world.rocket, null, 'v1.0.0')).commits;
@@ -388,7 +389,7 @@ describe('access', () => {
     });
     expect(await problemOf(releasesOf(world.reader, world.rocket), world.token ?? '')).toMatchObject({
       kind: 'missing-permission',
-      message: `The token may not read acme/rocket: it needs the repository permissions "Contents: read" and "Pull requests: read" (classic: the scope repo). Change it at ${new URL(world.api.url).origin}/settings/personal-access-tokens.`,
+      message: `The token can't read acme/rocket: it needs the repository permissions "Contents: read" and "Pull requests: read" (classic: the scope repo). Change it at ${new URL(world.api.url).origin}/settings/personal-access-tokens.`,
     });
   });
 
@@ -448,7 +449,7 @@ describe('limits', () => {
     expect(await problemOf(releasesOf(reader, rocket))).toMatchObject({
       kind: 'rate-limited',
       message:
-        'GitHub takes no more requests without a token until 2026-11-21T04:49:18Z. Try again then, or use a token.',
+        'GitHub accepts no more requests without a token until 2026-11-21T04:49:18Z. Try again then, or use a token.',
       retryAt: new Date('2026-11-21T04:49:18.000Z'),
     });
     clock.advance(3_600_000);
@@ -542,7 +543,7 @@ describe('failures', () => {
       const { kind, message } = await problemOf(call(world.reader, world.rocket));
       expect({ kind, message }).toEqual({
         kind: 'provider-failed',
-        message: 'GitHub did not answer within 0.05 s. Try again later.',
+        message: 'GitHub did not respond within 0.05 s. Try again later.',
       });
     }
   });

@@ -138,7 +138,7 @@ describe('ignored events', () => {
     expect(result).toEqual({ outcome: 'ignored', title, reason });
   });
 
-  test.each(['Comment', 'Cycle', 'IssueSLA', 'Release', 'Nonsense'])('the event %s', (event) => {
+  test.each(['Comment', 'Cycle', 'IssueSLA', 'Attachment', 'Nonsense'])('the event %s', (event) => {
     const reason = `Tidings does not use the event ${event}`;
     expect(readEvent(linear, event, {})).toEqual({
       outcome: 'ignored',

@@ -1,4 +1,5 @@
 import { test } from 'bun:test';
+import type { LinearDocument } from '@linear/sdk';
 import type {
   EntityWebhookPayloadWithInitiativeUpdateData,
   EntityWebhookPayloadWithIssueData,
@@ -6,7 +7,14 @@ import type {
   EntityWebhookPayloadWithProjectUpdateData,
 } from '@linear/sdk/webhooks';
 
-import { initiativeUpdate, issue, project, projectUpdate } from '../../../src/providers/linear/samples.ts';
+import {
+  initiativeUpdate,
+  issue,
+  project,
+  projectUpdate,
+  release,
+  releaseNote,
+} from '../../../src/providers/linear/samples.ts';
 
 /** A type as it is once it went through JSON. */
 type Json<Value> = Value extends Date
@@ -20,5 +28,8 @@ test("the compiler holds the samples against the types of Linear's SDK", () => {
   issue(context) satisfies Json<EntityWebhookPayloadWithIssueData>;
   project(context) satisfies Json<EntityWebhookPayloadWithProjectData>;
   projectUpdate(context) satisfies Json<EntityWebhookPayloadWithProjectUpdateData>;
+  // The SDK has no type of these two as a whole.
+  release(context).data satisfies LinearDocument.ReleaseWebhookPayload;
+  releaseNote(context).data satisfies LinearDocument.ReleaseNoteWebhookPayload;
   initiativeUpdate(context) satisfies Json<EntityWebhookPayloadWithInitiativeUpdateData>;
 });

@@ -62,6 +62,11 @@ function eventIn({ event, payload }: Omit<ReadDelivery, 'payload'> & { payload: 
   });
 }
 
-/** The events of deliveries, without those that are ignored. */
+/** The events of deliveries, without those that are ignored, and without files, which no list of commits has. */
 export const eventsIn = (deliveries: readonly ReadDelivery[]): Event[] =>
-  deliveries.flatMap((delivery) => eventIn(delivery) ?? []);
+  deliveries.flatMap((delivery) => {
+    const event = eventIn(delivery);
+    if (event?.type !== 'push') return event ?? [];
+    const commits = event.data.commits.map(({ paths: _, ...commit }) => commit);
+    return { ...event, data: { ...event.data, commits } };
+  });

@@ -20,6 +20,12 @@ const spans = [
   { value: '30d', label: 'Last 30 days', ms: 30 * DAY_MS },
 ];
 
+/** How entries reach the log. */
+const ways = [
+  { value: 'webhook', label: 'Webhook', isPolled: false },
+  { value: 'polling', label: 'Polled', isPolled: true },
+];
+
 /** Ignores invalid values. */
 export function readFilter(query: URLSearchParams, now: Date): LogFilter {
   const text = (name: string) => query.get(name)?.trim() || undefined;
@@ -32,11 +38,12 @@ export function readFilter(query: URLSearchParams, now: Date): LogFilter {
     event: text('event'),
     result: resultFilters.find((each) => each === query.get('result')),
     anyId: text('delivery'),
+    isPolled: ways.find(({ value }) => value === query.get('via'))?.isPolled,
     since: span && new Date(now.getTime() - span.ms),
   };
 }
 
-const names = ['integration', 'provider', 'status', 'result', 'event', 'since', 'delivery'];
+const names = ['integration', 'provider', 'status', 'result', 'event', 'via', 'since', 'delivery'];
 
 const resultNames: Readonly<Record<ResultFilter, string>> = {
   draft: 'Draft',
@@ -124,6 +131,7 @@ export function Filters({ visit, integrations }: { visit: MemberVisit; integrati
       all: 'All results',
       options: resultFilters.map((value) => ({ value, label: resultNames[value] })),
     },
+    { name: 'via', label: 'Arrival', all: 'All arrivals', options: ways },
     { name: 'since', label: 'Since', all: 'Any time', options: spans },
   ];
   return (

@@ -253,12 +253,14 @@ const columns = ({ base, integrations, results, now }: Shown): Column<Delivery>[
   {
     title: 'Event',
     fullText: ({ title }) => title,
-    cell: ({ id, title, count, payload, replayOf, durationMs }) => (
+    cell: ({ id, title, count, payload, replayOf, isPolled, durationMs }) => (
       <>
         <a href={`${base}/deliveries/${id}`}>{title || 'Untitled'}</a>
         {count > 1 ? ` (${count.toLocaleString('en')} times)` : ''}
         <div class="dim mono">
-          {[payload.event, replayOf && 'replay', `${durationMs} ms`].filter(Boolean).join(' · ')}
+          {[payload.event, replayOf && 'replay', isPolled ? 'polled' : `${durationMs} ms`]
+            .filter(Boolean)
+            .join(' · ')}
         </div>
       </>
     ),

@@ -103,7 +103,7 @@ async function showDelivery(visit: MemberVisit, problem?: string) {
       <PageHead
         title={title || 'Untitled'}
         crumbs={[{ to: `${base}/deliveries`, label: 'Deliveries' }]}
-        status={<Status status={status} more={` · ${statusCode}`} />}
+        status={<Status status={status} more={entry.isPolled ? ' · polled' : ` · ${statusCode}`} />}
         facts={
           <>
             {payload.event ?? 'A delivery'} from {sourceOf(entry, integrations)},{' '}
@@ -269,7 +269,8 @@ function Facts({ entry, integration, base, now }: Entry) {
         : link(`integrations/${integrationId}`, integrationName(integration)),
     ],
     ['Received', exactly(new Date(createdAt))],
-    ['Response time', `${entry.durationMs} ms`],
+    ['Arrival', entry.isPolled ? 'Polled' : 'Webhook'],
+    ['Response time', entry.isPolled ? null : `${entry.durationMs} ms`],
     ['Kept until', <When at={keptUntil} now={now} />],
     [
       'Same body as',

@@ -250,6 +250,7 @@ const exclusions: Readonly<Record<Exclusion, string>> = {
   default: 'Only the default branch and completed work become drafts.',
   branch: 'The branch does not match.',
   label: 'No label matches.',
+  path: 'It changes no file in one of the paths.',
   prereleases: 'It is a pre-release.',
   tag: 'The tag does not match.',
   team: 'The team does not match.',

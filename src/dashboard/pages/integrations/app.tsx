@@ -142,7 +142,7 @@ const MAX_LISTED = 100;
 
 /** The repositories of the installation, and the App's webhook. */
 export function AppSection({
-  integration: { type, app, repositories },
+  integration: { type, app, repositories, isPolled },
   pages,
   hook,
   path,
@@ -190,6 +190,9 @@ export function AppSection({
           <LinkButton to={`${path}/check`} label="Check integration" />
           <LinkButton to={`${path}/missed`} label="Missed deliveries" />
           <LinkButton to={`${path}/key`} label="Replace key" />
+          {isPolled || repositories.length === 0 ? null : (
+            <LinkButton to={`${path}/polling`} label="Use polling" />
+          )}
           <Action to={`${path}/repair`} label="Repair webhook" busy="Repairing…" isOnce />
         </div>
       ) : null}

@@ -73,14 +73,14 @@ export const changePages: readonly Page[] = [
 
 /** Sends a signed delivery to this service, the way a provider does. */
 async function sendTest({ deps, organization, base, form, integration }: IntegrationVisit) {
-  const { db, secrets, self } = deps;
+  const { db, clock, secrets, self } = deps;
   const event = form.get('event') ?? '';
-  const sample = sampleFor(integration, event, { now: deps.clock.now() });
+  const sample = sampleFor(integration, event, { now: clock.now() });
   if (sample === null) throw new AppError(400, 'This event has no sample. Choose an event from the list.');
   const deliveryId = deps.ids.newUuid();
   const body = JSON.stringify(sample);
   const { status } = await sendDelivery(
-    { db, secrets, fetch: self },
+    { db, clock, secrets, fetch: self },
     { integrationId: integration.id, event, deliveryId, body, baseUrl: 'http://localhost' },
   );
   const entry = await db.read((tx) => findDelivery(tx, organization.id, deliveryId));

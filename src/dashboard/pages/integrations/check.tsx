@@ -49,6 +49,7 @@ const names: Readonly<Record<Finding['name'], string>> = {
   repository: 'Repository',
   missed: 'Missed deliveries',
   installation: 'Installation',
+  polling: 'Polling',
 };
 
 const marks = {

@@ -13,7 +13,8 @@ import { PageHead } from '../../view/layout.tsx';
 import { showIntegrations } from './list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findConnected, Places, RepositoryForm } from './places.tsx';
-import { Phrases, TOKEN_FIELD } from './token.tsx';
+import { Phrases } from './token.tsx';
+import { TOKEN_FIELD } from './token-field.ts';
 import { describeConnected, problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations';

@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import { isLocal } from '../../../integrations/doctor.ts';
 import { integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
@@ -14,6 +15,7 @@ import { LocalAddressNote } from './local-address.tsx';
 import { Overview, readOverview } from './one.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
 import { RepositoryForm } from './places.tsx';
+import { PollPart } from './polling-state.tsx';
 import { tokenField, tokenProblem } from './token.tsx';
 import { problemOf } from './words.ts';
 
@@ -27,7 +29,7 @@ const MAX_CARDS = 50;
 /** The failure of a form that connects a provider. */
 export type ConnectFailure = { type: IntegrationType } & (
   | { field: 'repository'; error: AppError }
-  | { field: 'token'; error: unknown }
+  | { field: 'token' | 'poll'; error: unknown }
 );
 
 /** The integrations, and forms to connect more. */
@@ -106,7 +108,7 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
 /** The ways to connect a provider: with a token, or by hand. */
 function ConnectCard({
   visit,
-  provider: { id: type, name, api, app, hasRepositories, words },
+  provider,
   failure,
   isMain,
 }: {
@@ -115,12 +117,18 @@ function ConnectCard({
   failure: ConnectFailure | undefined;
   isMain: boolean;
 }) {
+  const { id: type, name, api, app, hasRepositories, words } = provider;
   const path = `${visit.base}/integrations/${type}`;
   const error = failure?.field === 'repository' ? failure.error : null;
   const { fields, problem } = formState(RepositoryForm, error === null ? {} : visit.form, error, {
     repository: `field-repository-${type}`,
   });
   const tokenError = failure?.field === 'token' ? problemOf(failure.error, type) : null;
+  const pollError = failure?.field === 'poll' ? problemOf(failure.error, type) : null;
+  const isSuggested = provider.reader !== null && isLocal(visit.deps.publicUrl());
+  const polling = (
+    <PollPart visit={visit} provider={provider} error={pollError} isMain={isMain && isSuggested} />
+  );
   const byHand = (
     <Form to={path} problem={problem} button={`Connect ${name}`} kind="" isOnce>
       {hasRepositories ? (
@@ -130,37 +138,52 @@ function ConnectCard({
       )}
     </Form>
   );
+  const webhook =
+    api === null ? (
+      byHand
+    ) : (
+      <>
+        <Form
+          to={`${path}/choose`}
+          problem={tokenProblem(type, tokenError)}
+          button={`Choose ${words.place.many}`}
+          kind={isMain && !isSuggested ? 'go' : ''}
+          busy={`Loading ${words.place.many}…`}
+          isOnce
+        >
+          {tokenField(visit, type, tokenError)}
+        </Form>
+        {app === undefined ? null : (
+          <div class="more stack">
+            <p class="hint">
+              For a team: a {app.name} needs no person's token, and you choose its repositories at {name}.
+            </p>
+            <LinkButton to={`${visit.base}/integrations/${app.path}/new`} label={`Create ${app.name}`} />
+          </div>
+        )}
+        <details class="more" open={failure?.field === 'repository'}>
+          <summary>Connect without a token</summary>
+          {byHand}
+        </details>
+      </>
+    );
   return (
     <section class="card pad" aria-labelledby={`connect-${type}`}>
       <h2 id={`connect-${type}`} class="flat">
         Connect {name}
       </h2>
-      {api === null ? (
-        byHand
+      {isSuggested ? (
+        <>
+          {polling}
+          <details class="more" open>
+            <summary>Webhook (needs a public URL)</summary>
+            {webhook}
+          </details>
+        </>
       ) : (
         <>
-          <Form
-            to={`${path}/choose`}
-            problem={tokenProblem(type, tokenError)}
-            button={`Choose ${words.place.many}`}
-            kind={isMain ? 'go' : ''}
-            busy={`Loading ${words.place.many}…`}
-            isOnce
-          >
-            {tokenField(visit, type, tokenError)}
-          </Form>
-          {app === undefined ? null : (
-            <div class="more stack">
-              <p class="hint">
-                For a team: a {app.name} needs no person's token, and you choose its repositories at {name}.
-              </p>
-              <LinkButton to={`${visit.base}/integrations/${app.path}/new`} label={`Create ${app.name}`} />
-            </div>
-          )}
-          <details class="more" open={failure?.field === 'repository'}>
-            <summary>Connect without a token</summary>
-            {byHand}
-          </details>
+          {webhook}
+          {polling}
         </>
       )}
     </section>

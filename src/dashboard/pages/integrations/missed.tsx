@@ -32,10 +32,10 @@ async function showMissed(visit: IntegrationVisit, error?: string) {
 
 async function renderMissed(visit: IntegrationVisit, error: string | undefined) {
   const { integration, path, deps } = visit;
-  const { id, type, hasToken } = integration;
+  const { id, type, isManaged } = integration;
   const { name, api, words } = providerOf(type);
   if (api?.listsDeliveries !== true) return <p class="lede">{words.redelivery}</p>;
-  if (!hasToken) {
+  if (!isManaged) {
     return (
       <>
         <p class="lede">

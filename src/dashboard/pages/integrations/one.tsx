@@ -7,6 +7,7 @@ import {
   MAX_COUNTED_PER_DAY,
 } from '../../../deliveries/count-store.ts';
 import { deliveryStatuses } from '../../../deliveries/model.ts';
+import { listHistories } from '../../../history/store.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
 import { type Hook, type Integration, integrationName, webhookUrl } from '../../../integrations/model.ts';
 import { ChangeFailed } from '../../../integrations/problems.ts';
@@ -31,11 +32,13 @@ import {
 } from '../../view/elements.tsx';
 import { Action, Danger, Form, FormError } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
+import { Imports } from '../history/list.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
 import { AppNote, AppSection, appPagesOf, External } from './app.tsx';
 import { HookState } from './hook-state.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
+import { PollingSection, readPolling } from './polling-state.tsx';
 import { problemOf } from './words.ts';
 
 export const PATH = '/dashboard/:organizationId/integrations/:integrationId';
@@ -64,21 +67,23 @@ export interface Failure {
 export async function showIntegration(visit: MemberVisit, failure?: Failure): Promise<View> {
   const { deps, base, form, role } = visit;
   const now = deps.clock.now();
-  const { integration, hooks, triggers, runs, overview } = await deps.db.read(async (tx) => {
+  const { integration, hooks, triggers, runs, histories, overview } = await deps.db.read(async (tx) => {
     const integration = await getIntegration(tx, visit);
     const owner = { integrationId: integration.id };
     return {
       integration,
       // Only a token makes hooks.
-      hooks: integration.hasToken ? await listHooks(tx, integration.id) : [],
+      hooks: integration.isManaged ? await listHooks(tx, integration.id) : [],
       triggers: await listTriggers(tx, owner),
       runs: await listRuns(tx, owner),
+      histories: await listHistories(tx, visit.organization.id, { ...owner, limit: 5 }),
       overview: await readOverview(tx, integration, now),
     };
   });
-  const { id, type, enabled, hasToken } = integration;
+  const { id, type, enabled, hasToken, isManaged, isPolled, isHistoryOnly } = integration;
   const provider = providerOf(type);
-  const pause = hasToken ? (await findPauses(deps, [integration])).get(id) : undefined;
+  const polling = isPolled ? await readPolling(deps, integration) : null;
+  const pause = isManaged && !isPolled ? (await findPauses(deps, [integration])).get(id) : undefined;
   const isOwner = role === 'owner';
   const path = `${base}/integrations/${id}`;
   const message = failure && problemOf(failure.error, type);
@@ -100,7 +105,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
         }
       />
       {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
-      <LocalAddressNote url={deps.publicUrl()} type={type} />
+      {isPolled || isHistoryOnly ? null : <LocalAddressNote url={deps.publicUrl()} type={type} />}
       {pages && <AppNote integration={integration} pages={pages} isOwner={isOwner} />}
       <div class="card pad">
         <Overview {...overview} visit={visit} />
@@ -112,9 +117,15 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
               facts={[
                 ['Provider', provider.name],
                 ['Connected', <Exactly at={integration.createdAt} />],
-                pages === null
-                  ? ['Webhooks', hasToken ? 'Managed with a token' : 'Set up by hand']
-                  : [provider.app?.name ?? '', <External to={pages.settings}>Open settings</External>],
+                ['Events', isPolled ? 'Polled' : isHistoryOnly ? 'Not connected' : 'Delivered by webhooks'],
+                pages !== null
+                  ? [provider.app?.name ?? '', <External to={pages.settings}>Open settings</External>]
+                  : isPolled
+                    ? ['Token', hasToken ? 'Stored' : 'None']
+                    : [
+                        'Webhooks',
+                        isHistoryOnly ? 'None' : isManaged ? 'Managed with a token' : 'Set up by hand',
+                      ],
                 ['ID', <Id value={id} name="integration ID" />],
               ]}
             />
@@ -146,27 +157,33 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
         }
       >
         <Runs runs={runs} triggers={triggers} path={path} now={now} />
-        <section aria-labelledby="hooks">
-          <h2 id="hooks">{pages === null ? 'Webhooks' : 'Repositories'}</h2>
-          <FormError error={errorOf('hooks')} />
-          {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' ? (
-            <div class="bar">
-              <Action
-                to={`${path}/remove`}
-                label={`Remove ${placeName(integration, hooks, form.get('place'))} anyway`}
-                kind="bad"
-                fields={{ place: form.get('place') ?? '', force: 'yes' }}
-              />
-              <span class="dim">Its webhook stays at {provider.name} until you delete it there.</span>
-            </div>
-          ) : null}
-          {pages === null ? (
-            <Hooks {...props} />
-          ) : (
-            <AppSection {...props} pages={pages} hook={hooks[0] ?? null} />
-          )}
-        </section>
+        {polling && <PollingSection {...props} {...polling} error={errorOf('hooks')} />}
+        {isPolled && hooks.length === 0 ? null : (
+          <section aria-labelledby="hooks">
+            <h2 id="hooks">{pages === null ? 'Webhooks' : 'Repositories'}</h2>
+            <FormError error={polling ? undefined : errorOf('hooks')} />
+            {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' ? (
+              <div class="bar">
+                <Action
+                  to={`${path}/remove`}
+                  label={`Remove ${placeName(integration, hooks, form.get('place'))} anyway`}
+                  kind="bad"
+                  fields={{ place: form.get('place') ?? '', force: 'yes' }}
+                />
+                <span class="dim">Its webhook stays at {provider.name} until you delete it there.</span>
+              </div>
+            ) : null}
+            {pages === null ? (
+              <Hooks {...props} />
+            ) : (
+              <AppSection {...props} pages={pages} hook={hooks[0] ?? null} />
+            )}
+          </section>
+        )}
         <TriggerList integration={integration} triggers={triggers} base={base} isOwner={isOwner} />
+        {provider.reader === null ? null : (
+          <Imports integration={integration} histories={histories} base={base} now={now} isOwner={isOwner} />
+        )}
       </Columns>
     </>,
     { section: 'integrations', ...(failure && { status: 400 }) },
@@ -186,10 +203,10 @@ export function Overview({
   last,
   visit: { deps, base },
 }: Awaited<ReturnType<typeof readOverview>> & { visit: MemberVisit }) {
-  const { id, repositories, hasToken, app } = integration;
+  const { id, repositories, isManaged, isPolled, isHistoryOnly, app } = integration;
   const words = describeDays(days);
   // With a token, nobody needs to paste them. A long list is folded too.
-  const isOpen = !hasToken && repositories.length <= 3;
+  const isOpen = !isManaged && !isPolled && !isHistoryOnly && repositories.length <= 3;
   const own = repositories.length === 0 || app !== null ? [undefined] : repositories;
   const urls = own.map((repository) => (
     <>
@@ -207,7 +224,13 @@ export function Overview({
       <p class="hint">
         {words}.{' '}
         {last === null ? (
-          'Waiting for the first delivery.'
+          isHistoryOnly ? (
+            'Not connected: only past releases were imported.'
+          ) : isPolled ? (
+            'Waiting for the first event.'
+          ) : (
+            'Waiting for the first delivery.'
+          )
         ) : (
           <>
             Last delivery <When at={last} now={deps.clock.now()} />.{' '}
@@ -255,10 +278,10 @@ interface PageProps {
 
 /** The repositories or teams. `hook`: null when a person set the webhook up. */
 function placesOf(
-  { hasToken, repositories }: Integration,
+  { isManaged, repositories }: Integration,
   hooks: readonly Hook[],
 ): { id: string; name: string; hook: Hook | null }[] {
-  return hasToken
+  return isManaged
     ? hooks.map((hook) => ({ id: hook.placeId, name: hook.placeName, hook }))
     : repositories.map(({ id, fullName }) => ({ id, name: fullName, hook: null }));
 }
@@ -269,21 +292,29 @@ export function placeName(integration: Integration, hooks: readonly Hook[], plac
 }
 
 /** The webhooks at the provider, and what an owner can do about them. */
-function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: PageProps) {
-  const { name, api, hasRepositories, words } = providerOf(type);
+function Hooks({ integration, places, path, now, isOwner }: PageProps) {
+  const { type, isManaged, isPolled, isHistoryOnly } = integration;
+  const { name, api, reader, hasRepositories, words } = providerOf(type);
   const canRemove = isOwner && places.length > 1;
   const links = [
     { page: 'check', label: 'Check integration', isShown: true },
-    { page: 'add', label: `Add ${words.place.one}`, isShown: hasToken || hasRepositories },
-    { page: 'missed', label: 'Missed deliveries', isShown: hasToken && api?.listsDeliveries },
-    { page: 'token', label: hasToken ? 'Replace token' : 'Add token', isShown: api !== null },
+    { page: 'add', label: `Add ${words.place.one}`, isShown: isManaged || hasRepositories },
+    { page: 'missed', label: 'Missed deliveries', isShown: isManaged && api?.listsDeliveries },
+    {
+      page: 'token',
+      label: isManaged ? 'Replace token' : 'Add token',
+      isShown: api !== null && !isHistoryOnly,
+    },
+    { page: 'polling', label: 'Use polling', isShown: reader !== null && !isPolled },
   ];
   return (
     <>
       <p class="hint">
-        {hasToken
-          ? `Tidings manages these webhooks with a ${name} token.`
-          : `These webhooks were set up by hand.${api === null ? '' : ' With a token, Tidings manages them.'}`}
+        {isHistoryOnly
+          ? `Tidings has imported past releases. To get drafts of new ones, connect a webhook with a ${name} token, or set it up by hand with the webhook URL above and a new secret.${reader === null ? '' : ` Where ${name} cannot reach Tidings, use polling.`}`
+          : isManaged
+            ? `Tidings manages these webhooks with a ${name} token.`
+            : `These webhooks were set up by hand.${api === null ? '' : ' With a token, Tidings manages them.'}`}
       </p>
       {places.length === 0 ? null : (
         <Table
@@ -291,12 +322,20 @@ function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: 
           rows={places}
           columns={[
             { title: 'Where', cell: ({ name }) => name },
-            { title: 'Webhook', cell: ({ hook }) => <HookState hook={hook} now={now} /> },
+            {
+              title: 'Webhook',
+              cell: ({ hook }) =>
+                isHistoryOnly ? <span class="dim">None yet</span> : <HookState hook={hook} now={now} />,
+            },
             {
               title: 'Delivers',
               class: 'dim mono',
               cell: ({ hook }) =>
-                hook === null ? `As set at ${name}` : hook.events.join(', ') || 'Nothing yet',
+                isHistoryOnly
+                  ? '–'
+                  : hook === null
+                    ? `As set at ${name}`
+                    : hook.events.join(', ') || 'Nothing yet',
             },
             canRemove
               ? {
@@ -322,7 +361,10 @@ function Hooks({ integration: { type, hasToken }, places, path, now, isOwner }: 
       )}
       {isOwner ? (
         <div class="bar">
-          {hasToken ? (
+          {isHistoryOnly && api !== null ? (
+            <LinkButton to={`${path}/token`} label="Connect webhook" kind="go" />
+          ) : null}
+          {isManaged ? (
             <Action to={`${path}/repair`} label="Repair webhooks" busy="Repairing…" isOnce />
           ) : null}
           {links.map(({ page, label, isShown }) =>
@@ -360,20 +402,20 @@ function TestEvent({ integration: { type, enabled }, path }: PageProps) {
 
 type DangerProps = PageProps & { error: string | undefined };
 
-function RotateSecret({ integration: { type, hasToken }, path, error }: DangerProps) {
+function RotateSecret({ integration: { type, isManaged }, path, error }: DangerProps) {
   const provider = providerOf(type).name;
   return (
     <details class="danger" open={error !== undefined}>
       <summary>Rotate secret</summary>
       <FormError error={error} />
       <p>
-        {hasToken ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old
-        secret works for another 24 hours{hasToken ? '' : `: set the new one at ${provider} before then`}.
+        {isManaged ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old
+        secret works for another 24 hours{isManaged ? '' : `: set the new one at ${provider} before then`}.
       </p>
       <Action to={`${path}/secret`} label="Create new secret" kind="bad" busy="Creating secret…" isOnce />
       <p>
         If the secret leaked, replace it at once.{' '}
-        {hasToken
+        {isManaged
           ? 'Tidings then rejects deliveries that were signed with the old one.'
           : `Tidings then rejects deliveries until you set the new one at ${provider}.`}
       </p>
@@ -401,7 +443,7 @@ function Disconnect({ integration, path, error, deleteAt }: DangerProps & { dele
         Removes {name} for good, with its triggers and their queued runs.{' '}
         {deleteAt !== undefined
           ? `Tidings uninstalls the App at ${provider}.`
-          : integration.hasToken
+          : integration.isManaged
             ? `Tidings deletes its webhooks at ${provider}.`
             : `Tidings then rejects deliveries from ${provider}.`}{' '}
         Posts and the log stay.

@@ -15,7 +15,7 @@ export async function findPauses(
 ): Promise<Map<string, Pause>> {
   const pauses = new Map<string, Pause>();
   const compared = integrations.filter(
-    ({ type, hasToken }) => hasToken && providerOf(type).api?.listsDeliveries,
+    ({ type, isManaged, isPolled }) => isManaged && !isPolled && providerOf(type).api?.listsDeliveries,
   );
   if (compared.length === 0) return pauses;
   // Providers list no older deliveries.

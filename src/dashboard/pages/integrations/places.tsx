@@ -7,6 +7,7 @@ import { type AddedPlace, addPlace } from '../../../integrations/places.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { requireApi } from '../../../integrations/token.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { addPolledPlace } from '../../../polling/connect.ts';
 import type { Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import { type MemberVisit, type Page, redirect } from '../../page.ts';
@@ -29,10 +30,14 @@ export const placePages: readonly Page[] = [
   integrationPage('add', (visit) => showForm(visit)),
   integrationForm(
     'add',
-    async ({ deps, form, integration: { id, type }, path }) => {
+    async ({ deps, form, integration: { id, type, isPolled }, path }) => {
       // A typed name is for a repository that the list lacks.
       const name = form.get('repository')?.trim() || form.get('place');
       if (!name) throw new AppError(400, `Choose a ${providerOf(type).words.place.one}. Nothing was added.`);
+      if (isPolled) {
+        const { place } = await addPolledPlace(deps, id, name);
+        return redirect(path, `Added ${place}. Tidings polls it from now on.`);
+      }
       return redirect(path, describeAdded(type, await addPlace(deps, id, name)));
     },
     showForm,
@@ -47,7 +52,7 @@ function describeAdded(type: IntegrationType, { place, hasPinged }: AddedPlace):
 
 async function showForm(visit: IntegrationVisit, error?: unknown) {
   const { deps, form, organization, integration, path } = visit;
-  const { type, hasToken } = integration;
+  const { type, isManaged, isPolled } = integration;
   const { hasRepositories, words } = providerOf(type);
   const { places, isCut, problem } = await listChoices(visit);
   const connected = await deps.db.read((tx) => findConnected(tx, organization.id, type));
@@ -62,9 +67,11 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
     { title: `Add ${words.place.one}`, isRefused: error !== undefined },
     <>
       <p class="lede">
-        {hasToken
-          ? 'Tidings creates its webhook with the stored token.'
-          : 'Set up its webhook by hand, with its own URL and the secret of this integration.'}
+        {isPolled
+          ? 'Tidings polls it from now on.'
+          : isManaged
+            ? 'Tidings creates its webhook with the stored token.'
+            : 'Set up its webhook by hand, with its own URL and the secret of this integration.'}
       </p>
       <Form
         to={`${path}/add`}
@@ -93,7 +100,8 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
 /** The places that the integration's token can see. Without a list, a person types a name. */
 async function listChoices({ deps, integration }: IntegrationVisit) {
   const none = { places: [], isCut: true, problem: null };
-  if (!integration.hasToken) return none;
+  // A token for polling may see places that it cannot administer.
+  if (!integration.isManaged || integration.isPolled) return none;
   try {
     const api = await requireApi(deps, integration);
     return { ...(await api.listPlaces()), problem: null };

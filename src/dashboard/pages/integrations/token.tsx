@@ -2,12 +2,14 @@
 import { providerNames } from '../../../integrations/model.ts';
 import { ChangeFailed } from '../../../integrations/problems.ts';
 import { setToken } from '../../../integrations/token.ts';
+import { setPollToken } from '../../../polling/switch.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import type { Phrase } from '../../../providers/provider.ts';
 import { type MemberVisit, type Page, redirect } from '../../page.ts';
 import { Field, Form, type Problem } from '../../view/form.tsx';
 import { showIntegration } from './one.tsx';
 import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
+import { TOKEN_FIELD } from './token-field.ts';
 import { describeConnected, problemOf } from './words.ts';
 
 /** The form for an integration's first token, or for a new one. */
@@ -15,7 +17,11 @@ export const tokenPages: readonly Page[] = [
   integrationPage('token', async (visit) => showForm(visit)),
   integrationForm(
     'token',
-    async ({ deps, form, integration: { id, type }, path }) => {
+    async ({ deps, form, integration: { id, type, isPolled }, path }) => {
+      if (isPolled) {
+        await setPollToken(deps, id, form.get(TOKEN_FIELD) ?? '');
+        return redirect(path, 'The token is stored. Tidings polls with it from now on.');
+      }
       const places = await setToken(deps, id, form.get(TOKEN_FIELD) ?? '');
       return redirect(path, describeConnected(type, places, 'Managed by Tidings'));
     },
@@ -27,17 +33,20 @@ export const tokenPages: readonly Page[] = [
 ];
 
 function showForm(visit: IntegrationVisit, error?: string) {
-  const { type, hasToken } = visit.integration;
+  const { type, hasToken, isManaged, isPolled } = visit.integration;
+  const hasOwn = isPolled ? hasToken : isManaged;
   const provider = providerNames[type];
-  const title = hasToken ? 'Replace token' : 'Add token';
+  const title = hasOwn ? 'Replace token' : 'Add token';
   return subpage(
     visit,
     { title, isRefused: error !== undefined },
     <>
       <p class="lede">
-        {hasToken
+        {hasOwn
           ? 'Tidings checks the permissions of the new token first. If one is missing, the current token stays.'
-          : `Tidings then manages the webhooks at ${provider}. It takes over existing ones and creates missing ones.`}
+          : isPolled
+            ? `Tidings then polls ${provider} at least once a minute, also private ${providerOf(type).words.place.many}.`
+            : `Tidings then manages the webhooks at ${provider}. It takes over existing ones and creates missing ones.`}
       </p>
       <Form
         to={`${visit.path}/token`}
@@ -51,9 +60,6 @@ function showForm(visit: IntegrationVisit, error?: string) {
     </>,
   );
 }
-
-/** The field's name. No page shows its value again. */
-export const TOKEN_FIELD = 'apiToken';
 
 const tokenId = (type: IntegrationType) => `field-token-${type}`;
 

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type Static, Type } from '@sinclair/typebox';
 import { AppError } from '../../../lib/app-error.ts';
-import { cutLine } from '../../../lib/text.ts';
+import { cutLine, derivedId } from '../../../lib/text.ts';
 import { parseTime } from '../../../lib/time.ts';
 import { invalidField } from '../../../lib/validation.ts';
 import { lineOf, type SourceFile } from '../../../posts/import/files.ts';
@@ -35,6 +35,9 @@ const kind: UploadKind = {
   bodyBytes: 2 * MAX_BYTES,
   advice: 'Split it, or import it on the command line.',
 };
+
+/** Their text is read at once, while all other requests wait. */
+const MAX_POSTS = 5_000;
 
 const MAX_NAME = 200;
 const PASTED = 'pasted text';
@@ -150,13 +153,15 @@ async function handle(visit: MemberVisit, values: Static<typeof ImportForm>): Pr
   if (values.date !== '' && date === undefined)
     throw invalidField('date', 'must be a day, such as 2026-01-31');
   const file: SourceFile = { name: cutLine(values.name, MAX_NAME) || PASTED, text };
+  const format = values.format ?? formatOf(file) ?? formatOfText(text);
   const options = {
     organizationId: organization.id,
     status,
     contentType,
     date,
-    format: values.format ?? formatOf(file) ?? formatOfText(text),
-    source: values.source.trim() || file.name,
+    format,
+    source: values.source.trim() || sourceOf(file, format),
+    maxPosts: MAX_POSTS,
   };
   if (!confirmed) {
     const preview = await previewImport(deps, file, options);
@@ -167,6 +172,13 @@ async function handle(visit: MemberVisit, values: Static<typeof ImportForm>): Pr
   // A large import pauses between its pieces.
   deps.extendTimeout?.(request);
   return redirect(`${base}/posts`, describeResult(await importFile(deps, file, options)));
+}
+
+/** Pasted posts have no name to tell them apart, and the next one must not replace the one before. */
+function sourceOf({ name, text }: SourceFile, format: ImportFormat): string {
+  return name === PASTED && format === 'markdown'
+    ? derivedId('pasted', text.replaceAll(/\s+/g, ' ').trim())
+    : name;
 }
 
 function showForm(visit: MemberVisit, error?: AppError, problems: readonly AppError[] = []) {
@@ -228,6 +240,8 @@ function showForm(visit: MemberVisit, error?: AppError, problems: readonly AppEr
 
 function describeProblem(error: AppError): string {
   if (error.code === 'no_posts') return 'There are no posts in this text. Another format may fit better.';
+  if (error.code === 'too_many_posts')
+    return `There are more than ${MAX_POSTS.toLocaleString('en')} posts in this text. Split it, or import it on the command line.`;
   const problem = String(error.details.problem);
   // Such as "is not valid JSON", beside "title must not be empty".
   const separator = /^(is|must) /.test(problem) ? '' : ':';
@@ -270,7 +284,12 @@ function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) 
         facts={[
           ['File', `${file.name} (${formatNames[options.format]})`],
           ['New', counted(created, 'post')],
-          ['Updated', updated === 0 ? null : `${counted(updated, 'post')} that exist already`],
+          [
+            'Updated',
+            updated === 0
+              ? null
+              : `${counted(updated, 'post')} that ${updated === 1 ? 'exists' : 'exist'} already`,
+          ],
           ['Unchanged', unchanged === 0 ? null : counted(unchanged, 'post')],
           ['Public', published === 0 ? null : `The API will return ${counted(published, 'post')} at once.`],
           ['Skipped', skipped.length === 0 ? null : skipped.join(', ')],

@@ -31,6 +31,7 @@ const template = (label: string, hint: string) =>
 
 const filters = {
   branch: list('Branches', 'Such as main, release/*. Leave empty for the default branch.'),
+  path: list('Paths', 'Such as packages/api/**. Leave empty for every file.'),
   label: listOfNames('Labels', 'One match is enough. Leave empty to ignore labels.'),
   tag: list('Tags', 'Such as v2.*. Leave empty for every tag.'),
   team: listOfNames('Teams', "A team's key, name or id. Leave empty for every team."),

@@ -19,7 +19,9 @@ export function commitReader({
   octokit,
   about,
   askPart,
-}: ReturnType<typeof openClient>): Required<Pick<RepositoryReader, 'listCommits' | 'listPushes' | 'pushOf'>> {
+}: ReturnType<typeof openClient>): Required<
+  Pick<RepositoryReader, 'listCommits' | 'listTouching' | 'listPushes' | 'pushOf'>
+> {
   async function get(context: Context, route: string, parameters: object) {
     return octokit.request(`GET /repos/{owner}/{repo}${route}`, {
       ...repositoryPath(context),
@@ -33,7 +35,7 @@ export function commitReader({
       comparisonOf(
         (await get(context, '/compare/{basehead}', { basehead: `${base}...${head}`, ...paging })).data,
       );
-    const { commits: newest, total } = await getPart({});
+    const { commits: newest, total, isAncestor } = await getPart({});
     const older: Commit[] = [];
     const end = total - newest.length;
     const start = Math.max(0, total - MAX_COMMITS);
@@ -43,7 +45,7 @@ export function commitReader({
     }
     // The last of these pages repeats some of the newest.
     const commits = [...new Map([...older, ...newest].map((each) => [each.sha, each])).values()];
-    return { commits: commits.slice(-MAX_COMMITS), isCut: start > 0 };
+    return { commits: commits.slice(-MAX_COMMITS), isCut: start > 0, isAncestor };
   }
 
   async function wholeHistory(context: Context, head: string) {
@@ -54,7 +56,7 @@ export function commitReader({
       newestFirst.push(...commitsOf(data));
       isCut = headers.link?.includes('rel="next"') ?? false;
     }
-    return { commits: newestFirst.reverse(), isCut };
+    return { commits: newestFirst.reverse(), isCut, isAncestor: true };
   }
 
   async function readRange(context: Context, base: string | null, head: string) {
@@ -79,8 +81,23 @@ export function commitReader({
     pushOf,
 
     async listCommits(repository, base, head) {
-      const { commits, isCut } = await readRange(about(repository.fullName), base, head);
-      return { commits: commits.map(toRangeCommit), isCut };
+      const range = await readRange(about(repository.fullName), base, head);
+      return { ...range, commits: range.commits.map(toRangeCommit) };
+    },
+
+    async listTouching(repository, head, path, limit) {
+      const context = about(repository.fullName);
+      if (!REF.test(head)) throw new ProviderProblem('refused', words.badRef(head));
+      const shas: string[] = [];
+      let hasMore = true;
+      for (let page = 1; hasMore && shas.length < limit; page++) {
+        const query = { sha: head, path, per_page: PER_PAGE, page };
+        const response = await askPart(context, () => get(context, '/commits', query));
+        if (response === undefined) throw new ProviderProblem('refused', words.noRange(context, null, head));
+        shas.push(...commitsOf(response.data).map(({ sha }) => sha));
+        hasMore = response.headers.link?.includes('rel="next"') ?? false;
+      }
+      return shas.slice(0, limit);
     },
 
     async listPushes(repository, before, after) {
@@ -151,12 +168,13 @@ function stepsBetween(newestFirst: readonly Activity[], before: string, after: s
   return [];
 }
 
-function toRangeCommit({ sha, html_url, commit, author }: Commit): RangeCommit {
+function toRangeCommit({ sha, html_url, commit, author, parents }: Commit): RangeCommit {
   return {
     sha,
     message: commit.message,
     author: author?.login ?? commit.author?.name ?? null,
     url: html_url,
     committedAt: commit.committer?.date ?? null,
+    parents: parents.map((parent) => parent.sha),
   };
 }

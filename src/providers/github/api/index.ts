@@ -21,7 +21,7 @@ export function githubApi(
   baseUrl: string,
   token: string,
   options: GithubOptions = {},
-): Required<Omit<ProviderApi, 'findHookAnywhere' | 'findInstallation'>> {
+): Required<Omit<ProviderApi, 'findHookAnywhere'>> {
   const { octokit, about, ask, askBelow, askHook, getRepository, readPages } = openClient(
     baseUrl,
     token,
@@ -99,8 +99,9 @@ export function githubApi(
       return hookOf(placeId, response.data);
     },
 
-    changeHook: (placeId, hookId, settings) =>
-      requireHook('PATCH', about(placeId, settings.secret), hookId, '', bodyOf(settings)),
+    async changeHook(placeId, hookId, settings) {
+      await requireHook('PATCH', about(placeId, settings.secret), hookId, '', bodyOf(settings));
+    },
 
     async deleteHook(placeId, hookId) {
       await askHook('DELETE', about(placeId), hookId);

@@ -68,6 +68,7 @@ const Commit = Type.Object({
 });
 const Comparison = Type.Object({
   total_commits: Type.Integer({ minimum: 0 }),
+  behind_by: Type.Integer({ minimum: 0 }),
   commits: Type.Array(Commit),
 });
 
@@ -87,9 +88,9 @@ export const pullsOf = (data: unknown) => checked(Type.Array(Pull), data, 'pull 
 export const headOf = (data: unknown) => checked(Ref, data, 'a branch').object.sha;
 export const commitsOf = (data: unknown) => checked(Type.Array(Commit), data, 'commits');
 export const activityOf = (data: unknown) => checked(Type.Array(Activity), data, 'activity');
-export function comparisonOf(data: unknown): { commits: Commit[]; total: number } {
-  const { commits, total_commits } = checked(Comparison, data, 'a comparison');
-  return { commits, total: total_commits };
+export function comparisonOf(data: unknown): { commits: Commit[]; total: number; isAncestor: boolean } {
+  const { commits, total_commits, behind_by } = checked(Comparison, data, 'a comparison');
+  return { commits, total: total_commits, isAncestor: behind_by === 0 };
 }
 
 export const repositoryOf = (data: unknown) => checked(Repository, data, 'a repository');

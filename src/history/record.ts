@@ -1,0 +1,161 @@
+import type { WriteTx } from '../../db/engine.ts';
+import type { Deps } from '../deps.ts';
+import type { Arrival, Event } from '../events/model.ts';
+import { findEvent, listReleases, recordEvent } from '../events/store.ts';
+import type { Integration, Repository } from '../integrations/store.ts';
+import type { RemoteRepository, RepositoryReader } from '../providers/reader.ts';
+import { branchScope, matchesRelease } from '../triggers/kinds/branch.ts';
+import { kinds } from '../triggers/kinds/index.ts';
+import { fitsOne } from '../triggers/kinds/patterns.ts';
+import type { Trigger } from '../triggers/model.ts';
+import { forgetArrival, listArrivals, listEnabledTriggers, queueRun } from '../triggers/queue-store.ts';
+import { queueRange } from '../triggers/range-store.ts';
+import { listTriggers } from '../triggers/store.ts';
+import type { History } from './store.ts';
+
+// The parts of a transaction that records a page of a history, or its end.
+
+/** What reading needs, read once. */
+export interface Reading {
+  reader: RepositoryReader;
+  remote: RemoteRepository;
+  integration: Integration;
+  repository: Repository;
+  trigger: Trigger;
+}
+
+/** Where reading goes on. All values are texts or null. */
+export type Cursor = {
+  /** `changed`: pull requests that changed while reading moved to the first page, so read that again. */
+  phase: 'releases' | 'requests' | 'changed';
+  /** `next` of the page before. */
+  page: string | null;
+  /** How many pages of this phase are read. */
+  pages: string;
+  /** The time of the oldest event that was new, for the runs to queue. Null: none. */
+  oldest: string | null;
+  /** The time after which pull requests can be part of a release without notes; null: all. */
+  after: string | null;
+  /** When this phase began. */
+  startedAt: string;
+};
+
+/** Null at the start. */
+export const cursorOf = ({ cursor }: History) => cursor as Cursor | null;
+
+/** The first of these times; null without any. */
+export const earliest = (times: readonly (string | null)[]) =>
+  times.filter((time) => time !== null).sort()[0] ?? null;
+
+/** `isNews`: the stored version differs from the one before. */
+export async function recordAll(
+  tx: WriteTx,
+  { integration, repository }: Reading,
+  events: readonly Event[],
+): Promise<{ event: Event; isNews: boolean }[]> {
+  const source = { integrationId: integration.id, repositoryId: repository.id };
+  const recorded = [];
+  for (const event of events) {
+    const previous = await findEvent(tx, source, event);
+    const newest = await recordEvent(tx, source, event, previous);
+    recorded.push({ event: newest, isNews: newest !== previous });
+  }
+  return recorded;
+}
+
+/**
+ * The releases without notes that wait for their pull requests, and the time after which those were merged: when the
+ * release before the oldest was made, by branch. Null when none waits.
+ */
+export async function findWaiting(
+  tx: WriteTx,
+  { integration, repository, trigger }: Reading,
+): Promise<{ events: Event[]; after: string | null } | null> {
+  const source = { integrationId: integration.id, repositoryId: repository.id };
+  const events: Event[] = [];
+  for (const arrival of (await listArrivals(tx, trigger.id, repository.id)).values()) {
+    const event = isWaiting(arrival) ? await findEvent(tx, source, arrival) : null;
+    if (event !== null && kinds.release.matches(trigger.filters, event)) events.push(event);
+  }
+  if (events.length === 0) return null;
+  const releases = (await listReleases(tx, integration.id, [repository.id])).filter((release) =>
+    matchesRelease(trigger.filters, release),
+  );
+  const starts = [...Map.groupBy(events, ({ branch }) => branch)].map(([branch, group]) => {
+    const oldest = earliest(group.map(({ occurredAt }) => occurredAt)) ?? '';
+    return releases.find((each) => each.branch === branch && each.occurredAt < oldest)?.occurredAt ?? null;
+  });
+  return { events, after: starts.includes(null) ? null : earliest(starts) };
+}
+
+/** A person asked for a post of the release. No delivery of a webhook is recorded so. */
+const isWaiting = ({ isMatch, draftOnly, publish }: Arrived) => !isMatch && (draftOnly || publish);
+
+type Arrived = Arrival & { isMatch: boolean };
+
+/** The ranges of releases that close rolling drafts, which hold nothing older than their trigger. */
+export async function queueRangesOfRolling(
+  tx: WriteTx,
+  { integration, repository }: Reading,
+  events: readonly Event[],
+  now: Date,
+): Promise<void> {
+  const triggers = await listTriggers(tx, { integrationId: integration.id });
+  const rolling = triggers.filter(
+    ({ enabled, event }) => enabled && kinds[event].isOfBranch && kinds[event].isRolling,
+  );
+  const since = earliest(rolling.map(({ createdAt }) => createdAt));
+  if (since === null) return;
+  const source = { integrationId: integration.id, repositoryId: repository.id };
+  for (const { type, key, occurredAt } of events) {
+    if (type === 'release' && occurredAt >= since) await queueRange(tx, { ...source, tag: key }, now);
+  }
+}
+
+/** The runs of every trigger on each branch with releases, since the oldest event that was new. */
+export async function queueRuns(
+  tx: WriteTx,
+  { clock }: Pick<Deps, 'clock'>,
+  { integration, repository }: Pick<Reading, 'integration' | 'repository'>,
+  { id: deliveryId }: History,
+  since: string | null,
+): Promise<void> {
+  if (since === null) return;
+  const releases = await listReleases(tx, integration.id, [repository.id]);
+  const branches = [...new Set(releases.map(({ branch }) => branch))].sort();
+  for (const { id: triggerId, event, filters } of await listEnabledTriggers(
+    tx,
+    integration.id,
+    repository.id,
+  )) {
+    if (!kinds[event].isOfBranch) continue;
+    for (const branch of branches.filter((each) => fitsOne(filters.branch, each))) {
+      await queueRun(
+        tx,
+        { triggerId, scope: branchScope(repository.id, branch), since, deliveryId },
+        clock.now(),
+      );
+    }
+  }
+}
+
+/**
+ * When a history does not go on now: the runs for what it has read so far. `isOver`: never, so nothing waits for its
+ * pull requests any longer.
+ */
+export async function settle(
+  tx: WriteTx,
+  deps: Pick<Deps, 'clock'>,
+  integration: Integration,
+  history: History,
+  { isOver = false } = {},
+): Promise<void> {
+  const { triggerId, repositoryId } = history;
+  const repository = integration.repositories.find(({ id }) => id === repositoryId);
+  if (repository === undefined) return;
+  if (isOver) {
+    const waiting = [...(await listArrivals(tx, triggerId, repositoryId)).values()].filter(isWaiting);
+    for (const { type, key } of waiting) await forgetArrival(tx, { triggerId, repositoryId, type, key });
+  }
+  await queueRuns(tx, deps, { integration, repository }, history, cursorOf(history)?.oldest ?? null);
+}

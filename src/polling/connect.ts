@@ -1,0 +1,134 @@
+import type { Deps } from '../deps.ts';
+import { MAX_AT_ONCE, newIntegration, newRepository, requireCount } from '../integrations/connect.ts';
+import { type IntegrationType, placeName, recordChange } from '../integrations/model.ts';
+import { requireAddable } from '../integrations/places.ts';
+import { pollEveryMs } from '../integrations/poll-interval.ts';
+import { insertPoll, listSharing, type Poll, updatePoll } from '../integrations/poll-store.ts';
+import { IntegrationProblem } from '../integrations/problems.ts';
+import {
+  getIntegration,
+  insertIntegration,
+  insertRepository,
+  requireUnconnected,
+} from '../integrations/store.ts';
+import { openReaderOf, requireToken, sealToken } from '../integrations/token.ts';
+import { getOrganization } from '../organizations/store.ts';
+import { providerOf } from '../providers/index.ts';
+import type { RemoteRepository, RepositoryReader } from '../providers/reader.ts';
+import { type Switching, writeCursor } from './cursor.ts';
+import { requirePolled } from './poll.ts';
+import { readRound } from './round.ts';
+
+export interface PollRequest {
+  type: IntegrationType;
+  organizationId: string;
+  /** Names or URLs. */
+  repositories: readonly string[];
+  /** For repositories that are not public, and to be polled more often. */
+  token?: string | undefined;
+}
+
+/** A repository that is polled from now on. */
+export interface PolledPlace {
+  place: string;
+  repositoryId: string;
+}
+
+const NO_SWITCH: Switching = { webhookSince: null, hasOldHook: false };
+
+/**
+ * Creates an integration whose repositories are polled. The first round is part of it: it shows that they can be read,
+ * and takes the present as the start. All or nothing. Throws `ProviderProblem`; `AppError` 400, 404 and 409.
+ */
+export async function connectPolled(
+  deps: Deps,
+  { type, organizationId, repositories: given, ...request }: PollRequest,
+): Promise<{ integrationId: string; repositoryId: string; places: PolledPlace[] }> {
+  const { db, clock, ids, openReader } = deps;
+  const token = request.token === undefined ? null : requireToken(request.token);
+  await db.read((tx) => getOrganization(tx, organizationId));
+  const reader = await openReader(type, token);
+  const names = given.map((text) => placeName(deps, type, text));
+  if (names.length === 0) {
+    const { one: place, pattern } = providerOf(type).words.place;
+    throw new IntegrationProblem({ code: 'no_places', place, pattern });
+  }
+  requireCount(names.length, MAX_AT_ONCE);
+  const integrationId = ids.newId('int');
+  const row = {
+    ...newIntegration(deps, integrationId, type, organizationId).row,
+    token: token === null ? null : sealToken(deps, integrationId, token),
+    isPolled: true,
+  };
+  const started = new Map<number, Awaited<ReturnType<typeof start>>>();
+  for (const name of names) {
+    const remote = await reader.getRepository(name);
+    if (started.has(remote.providerId)) continue;
+    await db.read((tx) => requireUnconnected(tx, organizationId, [{ id: remote.fullName }]));
+    const repository = newRepository(deps, integrationId, { id: remote.fullName, ...remote });
+    started.set(remote.providerId, await start(deps, reader, repository));
+  }
+  const all = [...started.values()];
+  const places = all.map(({ repository: { id, fullName } }) => ({ place: fullName, repositoryId: id }));
+  const [first] = places;
+  if (first === undefined) throw new Error('no repository was read');
+  await db.write(async (tx) => {
+    // Again: another request may have connected one since.
+    await requireUnconnected(
+      tx,
+      organizationId,
+      places.map(({ place }) => ({ id: place })),
+    );
+    const repositories = all.map(({ repository }) => repository);
+    await insertIntegration(tx, row, repositories);
+    for (const { poll } of all) await insertPoll(tx, poll);
+    const sharing = await listSharing(tx, { id: integrationId, type, hasToken: token !== null });
+    const dueAt = clock.now().getTime() + pollEveryMs({ type, hasToken: token !== null }, sharing.length);
+    for (const { poll } of all) await updatePoll(tx, poll.repositoryId, { dueAt });
+    const target = { ...row, repositories };
+    await recordChange(tx, deps, target, 'integration.connected', 'connected, by polling,');
+  });
+  return { integrationId, repositoryId: first.repositoryId, places };
+}
+
+/** The first round. */
+export async function start(
+  { clock, log }: Deps,
+  reader: RepositoryReader,
+  repository: ReturnType<typeof newRepository>,
+  switching = NO_SWITCH,
+): Promise<{ repository: ReturnType<typeof newRepository>; remote: RemoteRepository; poll: Poll }> {
+  const now = clock.now();
+  const { remote, seen } = await readRound({ reader, log, now }, repository, null);
+  const { id: repositoryId, integrationId } = repository;
+  const poll: Poll = {
+    repositoryId,
+    integrationId,
+    cursor: writeCursor(seen, switching, reader.budget),
+    dueAt: now.getTime(),
+    polledAt: now.toISOString(),
+    problem: null,
+    attempts: 0,
+  };
+  return { repository, remote, poll };
+}
+
+/** Adds a repository to a polled integration. Throws as `connectPolled` does. */
+export async function addPolledPlace(deps: Deps, integrationId: string, text: string): Promise<PolledPlace> {
+  const { db } = deps;
+  const integration = await db.read((tx) => getIntegration(tx, integrationId));
+  requirePolled(integration);
+  const reader = await openReaderOf(deps, integration);
+  const remote = await reader.getRepository(placeName(deps, integration.type, text));
+  const { fullName, providerId } = remote;
+  requireAddable(integration, integration.repositories.length, { id: fullName, providerId });
+  const repository = newRepository(deps, integrationId, { id: fullName, providerId });
+  const { poll } = await start(deps, reader, repository);
+  await db.write(async (tx) => {
+    await requireUnconnected(tx, integration.organizationId, [{ id: fullName }]);
+    await insertRepository(tx, repository);
+    await insertPoll(tx, poll);
+    await recordChange(tx, deps, integration, 'integration.place_added', `added ${fullName} to`);
+  });
+  return { place: fullName, repositoryId: repository.id };
+}

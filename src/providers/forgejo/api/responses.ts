@@ -1,0 +1,94 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { type Place, ProviderProblem, type RemoteHook } from '../../api.ts';
+import { isRepositoryName } from '../site.ts';
+import { words } from './words.ts';
+
+// The parts of Forgejo's responses that Tidings reads. Every function throws `ProviderProblem` for another shape.
+
+const Id = Type.Integer({ minimum: 1 });
+const Text = Type.String();
+const Maybe = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
+const SHA = Type.String({ pattern: '^[0-9a-f]{40}([0-9a-f]{24})?$' });
+
+const Repository = Type.Object({
+  id: Id,
+  full_name: Text,
+  default_branch: Text,
+  private: Type.Boolean(),
+  archived: Maybe(Type.Boolean()),
+  permissions: Maybe(Type.Object({ admin: Type.Boolean() })),
+});
+export type Repository = Static<typeof Repository>;
+
+const Hook = Type.Object({
+  id: Id,
+  active: Type.Boolean(),
+  events: Maybe(Type.Array(Text)),
+  config: Type.Object({ url: Maybe(Text), content_type: Maybe(Text) }),
+});
+
+/** Each passes whole into a payload, which is checked as one from a webhook is. */
+const Release = Type.Object({ draft: Type.Boolean(), created_at: Text });
+const Pull = Type.Object({ number: Type.Integer(), merged: Type.Boolean(), updated_at: Text });
+
+const Branch = Type.Object({ commit: Type.Object({ id: SHA }) });
+const Commit = Type.Object({
+  sha: SHA,
+  html_url: Text,
+  commit: Type.Object({
+    message: Text,
+    author: Maybe(Type.Object({ name: Maybe(Text), date: Maybe(Text) })),
+  }),
+  /** Null when Forgejo knows nobody with the address of the author. */
+  author: Maybe(Type.Object({ login: Maybe(Text) })),
+  parents: Maybe(Type.Array(Type.Object({ sha: SHA }))),
+});
+export type Commit = Static<typeof Commit>;
+
+export const releasesOf = (data: unknown) => checked(Type.Array(Release), data, 'releases');
+export const pullsOf = (data: unknown) => checked(Type.Array(Pull), data, 'pull requests');
+export const headOf = (data: unknown): string => checked(Branch, data, 'a branch').commit.id;
+export const commitsOf = (data: unknown): Commit[] => checked(Type.Array(Commit), data, 'commits');
+
+export function repositoryOf(data: unknown): Repository {
+  const repository = checked(Repository, data, 'a repository');
+  // The name becomes part of routes, and is shown.
+  if (isRepositoryName(repository.full_name)) return repository;
+  throw new ProviderProblem('provider-failed', words.otherShape('a repository'));
+}
+
+export const repositoriesOf = (data: unknown): Repository[] => list(data, 'repositories').map(repositoryOf);
+export const hookOf = (placeId: string, data: unknown): RemoteHook =>
+  toHook(placeId, checked(Hook, data, 'a webhook'));
+export const hooksOf = (placeId: string, data: unknown): RemoteHook[] =>
+  list(data, 'webhooks').map((each) => hookOf(placeId, each));
+
+const list = (data: unknown, expected: string) => checked(Type.Array(Type.Unknown()), data, expected);
+
+function checked<T extends TSchema>(schema: T, data: unknown, expected: string): Static<T> {
+  if (Value.Check(schema, data)) return data;
+  throw new ProviderProblem('provider-failed', words.otherShape(expected));
+}
+
+/** An archived repository is read-only. */
+export const toPlace = ({ id, full_name: name, archived, permissions }: Repository): Place => ({
+  id: name,
+  name,
+  providerId: id,
+  canAdminister: permissions?.admin === true && archived !== true,
+});
+
+/** Forgejo says neither whether a hook has a secret, nor how its last delivery went. */
+function toHook(placeId: string, { id, active, events, config }: Static<typeof Hook>): RemoteHook {
+  return {
+    id: String(id),
+    placeId,
+    url: config.url ?? '',
+    events: (events ?? []).toSorted(),
+    isActive: active,
+    isJson: config.content_type === 'json',
+    hasSecret: null,
+    lastResponse: null,
+  };
+}

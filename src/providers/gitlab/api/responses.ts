@@ -1,0 +1,192 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { ProviderProblem, type RemoteAttempt, type RemoteHook } from '../../api.ts';
+import { isTestPush } from '../events.ts';
+import { eventNamed } from '../signing.ts';
+import { isProjectName } from '../site.ts';
+import { words } from './words.ts';
+
+// The parts of GitLab's responses that Tidings reads. Every function throws `ProviderProblem` for another shape.
+
+const Id = Type.Integer({ minimum: 1 });
+const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const Maybe = <T extends TSchema>(schema: T) => Type.Optional(Nullable(schema));
+
+const Project = Type.Object({
+  id: Id,
+  path_with_namespace: Type.String(),
+  default_branch: Maybe(Type.String()),
+  visibility: Maybe(Type.String()),
+});
+export type Project = Static<typeof Project>;
+
+/** The flag of each event that Tidings can subscribe to, and then those of all others. */
+export const EVENT_FLAGS = {
+  merge_request: 'merge_requests_events',
+  push: 'push_events',
+  release: 'releases_events',
+} as const;
+export const OTHER_FLAGS = [
+  'tag_push_events',
+  'issues_events',
+  'confidential_issues_events',
+  'note_events',
+  'confidential_note_events',
+  'job_events',
+  'pipeline_events',
+  'wiki_page_events',
+  'deployment_events',
+  'feature_flag_events',
+  'resource_access_token_events',
+] as const;
+
+const Hook = Type.Object({
+  id: Id,
+  url: Type.String(),
+  push_events: Maybe(Type.Boolean()),
+  merge_requests_events: Maybe(Type.Boolean()),
+  releases_events: Maybe(Type.Boolean()),
+  /** `executable`, `temporarily_disabled`, or `disabled` after too many failures. */
+  alert_status: Maybe(Type.String()),
+  /** Both since GitLab 19.0. */
+  token_present: Maybe(Type.Boolean()),
+  signing_token_present: Maybe(Type.Boolean()),
+});
+export type Hook = Static<typeof Hook>;
+
+const Attempt = Type.Object({
+  id: Id,
+  trigger: Maybe(Type.String()),
+  request_headers: Maybe(Type.Record(Type.String(), Type.Unknown())),
+  request_data: Maybe(Type.Record(Type.String(), Type.Unknown())),
+  response_headers: Maybe(Type.Record(Type.String(), Type.Unknown())),
+  /** `200`, or words such as `internal error`. */
+  response_status: Maybe(Type.String()),
+});
+
+const Person = Type.Object({ id: Type.Integer(), username: Type.String() });
+
+const Release = Type.Object({
+  /** Absent for a release whose tag the token may not see. */
+  tag_name: Maybe(Type.String()),
+  name: Maybe(Type.String()),
+  description: Maybe(Type.String()),
+  created_at: Maybe(Type.String()),
+  released_at: Maybe(Type.String()),
+  upcoming_release: Maybe(Type.Boolean()),
+  _links: Maybe(Type.Object({ self: Maybe(Type.String()) })),
+});
+export type Release = Static<typeof Release>;
+
+const MergeRequest = Type.Object({
+  iid: Id,
+  title: Type.String(),
+  description: Maybe(Type.String()),
+  author: Maybe(Person),
+  merge_user: Maybe(Person),
+  /** Of GitLab before 14.7. */
+  merged_by: Maybe(Person),
+  assignees: Maybe(Type.Array(Person)),
+  reviewers: Maybe(Type.Array(Person)),
+  labels: Maybe(Type.Array(Type.String())),
+  source_branch: Maybe(Type.String()),
+  target_branch: Maybe(Type.String()),
+  updated_at: Type.String(),
+  merged_at: Maybe(Type.String()),
+  merge_commit_sha: Maybe(Type.String()),
+  sha: Maybe(Type.String()),
+  web_url: Maybe(Type.String()),
+});
+export type MergeRequest = Static<typeof MergeRequest>;
+
+const Commit = Type.Object({
+  id: Type.String({ pattern: '^[0-9a-f]{40,64}$' }),
+  message: Maybe(Type.String()),
+  title: Maybe(Type.String()),
+  author_name: Maybe(Type.String()),
+  committed_date: Maybe(Type.String()),
+  web_url: Maybe(Type.String()),
+  parent_ids: Maybe(Type.Array(Type.String())),
+});
+export type Commit = Static<typeof Commit>;
+
+const Branch = Type.Object({ commit: Type.Object({ id: Commit.properties.id }) });
+
+export function projectOf(data: unknown): Project {
+  const project = checked(Project, data, 'a project');
+  // The name becomes part of routes, and is shown.
+  if (isProjectName(project.path_with_namespace)) return project;
+  throw new ProviderProblem('provider-failed', words.otherShape('a project'));
+}
+
+export const projectsOf = (data: unknown): Project[] => list(data, 'projects').map(projectOf);
+export const hookOf = (data: unknown): Hook => checked(Hook, data, 'a webhook');
+export const hooksOf = (data: unknown): Hook[] => list(data, 'webhooks').map(hookOf);
+export const releasesOf = (data: unknown) => checked(Type.Array(Release), data, 'releases');
+export const mergeRequestsOf = (data: unknown) => checked(Type.Array(MergeRequest), data, 'merge requests');
+export const commitsOf = (data: unknown) => checked(Type.Array(Commit), data, 'commits');
+export const headOf = (data: unknown): string => checked(Branch, data, 'a branch').commit.id;
+
+const list = (data: unknown, expected: string) => checked(Type.Array(Type.Unknown()), data, expected);
+
+function checked<T extends TSchema>(schema: T, data: unknown, expected: string): Static<T> {
+  if (Value.Check(schema, data)) return data;
+  throw new ProviderProblem('provider-failed', words.otherShape(expected));
+}
+
+export function toHook(placeId: string, hook: Hook): RemoteHook {
+  const { token_present: token, signing_token_present: signing } = hook;
+  const events = Object.entries(EVENT_FLAGS).filter(([, flag]) => hook[flag] === true);
+  return {
+    id: String(hook.id),
+    placeId,
+    url: hook.url,
+    events: events.map(([event]) => event),
+    isActive: (hook.alert_status ?? 'executable') === 'executable',
+    isJson: null,
+    hasSecret: token == null && signing == null ? null : token === true || signing === true,
+    lastResponse: null,
+  };
+}
+
+/**
+ * A page of attempts, newest first. GitLab says when an attempt was made only by the headers of the request or of the
+ * response; the time of any other is that of the next newer one, `newerAt`.
+ */
+export function attemptsOf(data: unknown, newerAt: string): RemoteAttempt[] {
+  let at = newerAt;
+  return checked(Type.Array(Attempt), data, 'deliveries').map((attempt) => {
+    const sent = lowerCased(attempt.request_headers);
+    const answered = lowerCased(attempt.response_headers);
+    at = timeOf(Number(sent['webhook-timestamp']) * 1000) ?? timeOf(Date.parse(answered.date ?? '')) ?? at;
+    const payload = attempt.request_data ?? {};
+    const status = attempt.response_status ?? '';
+    const isAnswered = /^\d{3}$/.test(status);
+    return {
+      id: String(attempt.id),
+      deliveryId: sent['idempotency-key'] ?? sent['x-gitlab-webhook-uuid'] ?? `attempt-${attempt.id}`,
+      deliveredAt: at,
+      event: isTestPush(payload)
+        ? 'ping'
+        : (eventNamed(sent['x-gitlab-event'] ?? null) ?? attempt.trigger ?? 'unknown').slice(0, 100),
+      action: actionOf(payload),
+      statusCode: isAnswered ? Number(status) : null,
+      status: (isAnswered ? `HTTP ${status}` : status || 'no response').slice(0, 300),
+    };
+  });
+}
+
+function actionOf({ action, object_attributes: attributes }: Record<string, unknown>): string | null {
+  const inner = { ...(attributes as { action?: unknown } | null) }.action;
+  const found = [action, inner].find((each) => typeof each === 'string') as string | undefined;
+  return found?.slice(0, 100) ?? null;
+}
+
+const lowerCased = (headers: Record<string, unknown> | null | undefined): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), String(value).slice(0, 200)]),
+  );
+
+function timeOf(ms: number): string | null {
+  return ms > 0 && ms < 8.64e15 ? new Date(ms).toISOString() : null;
+}

@@ -1,0 +1,41 @@
+// The issues of a tracker that a commit or a pull request names, such as ENG-412. Which of them exist only the tracker
+// knows: a branch `fix-12` looks the same.
+
+/** Of one commit or pull request. */
+const MAX_IDENTIFIERS = 20;
+
+/** How much of a description to search, in characters. */
+const MAX_TEXT_LENGTH = 50_000;
+
+const IDENTIFIER = /(?<![A-Za-z0-9-])[A-Za-z][A-Za-z0-9]{0,9}-\d{1,6}(?![A-Za-z0-9])/g;
+const CAPITALS = /(?<![A-Za-z0-9-])[A-Z][A-Z0-9]{0,9}-\d{1,6}(?![A-Za-z0-9])/g;
+
+/** The words with which Linear, GitHub and GitLab link an issue, and the issues that follow. */
+const LINKED =
+  /\b(?:close[sd]?|closing|fix(?:e[sd])?|fixing|resolve[sd]?|resolving|complete[sd]?|completing|implement(?:s|ed)?|implementing|refs?|references|part of|related to|relates to|contributes to|towards?):?\s{1,5}((?:(?:https?:\/\/\S{1,300}|#?[A-Za-z0-9-]{1,20})(?:\s{0,3}(?:,|&|\band\b)\s{0,3})?){1,20})/gi;
+
+/** An issue's page. Linear writes it into the description of a pull request. */
+const PAGE = /\bhttps:\/\/linear\.app\/[^/\s]{1,100}\/issue\/([A-Z][A-Z0-9]{0,9}-\d{1,6})\b/g;
+
+/**
+ * In capitals, each once: those in the name of the branch, then those of the title, then those that the text links. A
+ * text that only mentions an issue does not link it.
+ */
+export function identifiersIn(named: {
+  branch?: string | null;
+  title: string;
+  text?: string | null;
+}): string[] {
+  const text = (named.text ?? '').slice(0, MAX_TEXT_LENGTH);
+  const found = [
+    ...matchesOf(IDENTIFIER, (named.branch ?? '').replaceAll(/[/_.]/g, ' ')),
+    ...matchesOf(CAPITALS, named.title.slice(0, 1_000)),
+    ...Array.from(text.matchAll(LINKED), ([, list = '']) => matchesOf(IDENTIFIER, withoutPages(list))).flat(),
+    ...Array.from(text.matchAll(PAGE), ([, identifier = '']) => identifier),
+  ];
+  return [...new Set(found.map((each) => each.toUpperCase()))].slice(0, MAX_IDENTIFIERS);
+}
+
+const matchesOf = (pattern: RegExp, text: string) => Array.from(text.matchAll(pattern), ([match]) => match);
+
+const withoutPages = (text: string) => text.replaceAll(/https?:\/\/\S+/g, ' ');

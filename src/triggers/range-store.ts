@@ -1,0 +1,174 @@
+import { and, asc, eq, gt, inArray, lte, notExists, or, sql } from 'drizzle-orm';
+import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { integrations, releaseRanges } from '../../db/schema/integrations.ts';
+
+// The commits of releases, by the commit graph of the provider.
+
+type Row = typeof releaseRanges.$inferSelect;
+export type RangeCommit = NonNullable<Row['commits']>[number];
+
+/** The repository of a release. */
+export type RangeSource = Pick<Row, 'integrationId' | 'repositoryId'>;
+export type RangeKey = RangeSource & Pick<Row, 'tag'>;
+
+/** A range without its commits. */
+export type RangeHead = Omit<Row, 'commits' | 'integrationId' | 'repositoryId'>;
+
+const isOf = ({ integrationId, repositoryId }: RangeSource) =>
+  and(eq(releaseRanges.integrationId, integrationId), eq(releaseRanges.repositoryId, repositoryId));
+const isRange = (key: RangeKey) => and(isOf(key), eq(releaseRanges.tag, key.tag));
+
+/** Queues the range of a release. One that is known stays; one that the provider could not tell gets another try. */
+export async function queueRange(tx: WriteTx, key: RangeKey, now: Date): Promise<void> {
+  const fresh = {
+    status: 'queued',
+    dueAt: now.getTime(),
+    attempts: 0,
+    problem: null,
+    createdAt: now.toISOString(),
+  } as const;
+  await tx
+    .insert(releaseRanges)
+    .values({ ...key, ...fresh, previousTag: null, commits: null })
+    .onConflictDoUpdate({
+      target: [releaseRanges.integrationId, releaseRanges.repositoryId, releaseRanges.tag],
+      set: fresh,
+      setWhere: eq(releaseRanges.status, 'unknown'),
+    })
+    .run();
+}
+
+/** Asks again for the newest ranges of some repositories, because a filter needs more of them. */
+export async function requeueRanges(
+  tx: WriteTx,
+  integrationId: string,
+  repositoryIds: readonly string[],
+  limit: number,
+  now: Date,
+): Promise<void> {
+  for (const repositoryId of repositoryIds) {
+    const source = { integrationId, repositoryId };
+    const heads = await listRanges(tx, source);
+    const newest = heads.slice(-limit).map(({ tag }) => tag);
+    if (newest.length === 0) continue;
+    const fresh = { status: 'queued', dueAt: now.getTime(), attempts: 0, problem: null } as const;
+    await tx
+      .update(releaseRanges)
+      .set({ ...fresh, createdAt: now.toISOString() })
+      .where(and(isOf(source), inArray(releaseRanges.tag, dialectOf(tx).listed(newest))))
+      .run();
+  }
+}
+
+/**
+ * The next ranges to ask for, those that wait longest first; of one repository, or of all. One that waits longer than
+ * `maxWaitMs` dates from a clock set ahead.
+ */
+export async function listDueRanges(
+  tx: ReadTx,
+  now: Date,
+  { limit, maxWaitMs, repositoryId }: { limit: number; maxWaitMs: number; repositoryId?: string | undefined },
+): Promise<Row[]> {
+  const isDue = or(
+    lte(releaseRanges.dueAt, now.getTime()),
+    gt(releaseRanges.dueAt, now.getTime() + maxWaitMs),
+  );
+  const isWanted = repositoryId === undefined ? undefined : eq(releaseRanges.repositoryId, repositoryId);
+  return tx
+    .select()
+    .from(releaseRanges)
+    .where(and(eq(releaseRanges.status, 'queued'), isDue, isWanted))
+    .orderBy(asc(releaseRanges.dueAt), asc(releaseRanges.tag))
+    .limit(limit)
+    .all();
+}
+
+/** False when it is no longer queued. */
+export async function updateRange(
+  tx: WriteTx,
+  key: RangeKey,
+  changes: Partial<Pick<Row, 'status' | 'previousTag' | 'commits' | 'dueAt' | 'attempts' | 'problem'>>,
+): Promise<boolean> {
+  const isQueued = and(isRange(key), eq(releaseRanges.status, 'queued'));
+  const updated = tx.update(releaseRanges).set(changes).where(isQueued).returning({ tag: releaseRanges.tag });
+  return (await updated.all()).length > 0;
+}
+
+/** All of a repository, those that were queued last at the end. */
+export async function listRanges(tx: ReadTx, source: RangeSource): Promise<RangeHead[]> {
+  const { tag, previousTag, status, dueAt, attempts, problem, createdAt } = releaseRanges;
+  return tx
+    .select({ tag, previousTag, status, dueAt, attempts, problem, createdAt })
+    .from(releaseRanges)
+    .where(isOf(source))
+    .orderBy(asc(createdAt), asc(tag))
+    .all();
+}
+
+/** How many ranges of a repository the provider has still to be asked for. */
+export async function countQueuedRanges(tx: ReadTx, source: RangeSource): Promise<number> {
+  return tx.$count(releaseRanges, and(isOf(source), eq(releaseRanges.status, 'queued')));
+}
+
+/** When the next range of a repository is due, in milliseconds since 1970; null for none. */
+export async function nextRangeDueAt(tx: ReadTx, source: RangeSource): Promise<number | null> {
+  const row = await tx
+    .select({ dueAt: sql<number | null>`min(${releaseRanges.dueAt})` })
+    .from(releaseRanges)
+    .where(and(isOf(source), eq(releaseRanges.status, 'queued')))
+    .get();
+  return row?.dueAt ?? null;
+}
+
+/** The commits of the ranges that are known, by tag. */
+export async function readCommits(
+  tx: ReadTx,
+  source: RangeSource,
+  tags: readonly string[],
+): Promise<ReadonlyMap<string, RangeCommit[]>> {
+  if (tags.length === 0) return new Map();
+  const { tag, commits, status } = releaseRanges;
+  const rows = await tx
+    .select({ tag, commits })
+    .from(releaseRanges)
+    .where(and(isOf(source), eq(status, 'known'), inArray(tag, dialectOf(tx).listed(tags))))
+    .all();
+  return new Map(rows.flatMap((row) => (row.commits === null ? [] : [[row.tag, row.commits] as const])));
+}
+
+export async function deleteRanges(tx: WriteTx, keys: readonly RangeKey[]): Promise<void> {
+  for (const key of keys) await tx.delete(releaseRanges).where(isRange(key)).run();
+}
+
+/** Deletes ranges of integrations that are gone. */
+export async function deleteOrphanedRanges(tx: WriteTx, _asOf: Date, limit: number): Promise<number> {
+  const { integrationId, repositoryId, tag } = releaseRanges;
+  const isOwner = eq(integrations.id, integrationId);
+  const orphans = await tx
+    .select({ integrationId, repositoryId, tag })
+    .from(releaseRanges)
+    .where(notExists(tx.select({ id: integrations.id }).from(integrations).where(isOwner)))
+    .limit(limit)
+    .all();
+  await deleteRanges(tx, orphans);
+  return orphans.length;
+}
+
+/** The ranges of a place; none outside a repository. */
+export async function rangeReader(
+  tx: ReadTx,
+  { integrationId, repositoryId }: { integrationId: string; repositoryId: string | null },
+): Promise<{
+  heads: ReadonlyMap<string, RangeHead>;
+  read(tags: readonly string[]): ReturnType<typeof readCommits>;
+}> {
+  if (repositoryId === null) return noRanges;
+  const source = { integrationId, repositoryId };
+  const heads = new Map((await listRanges(tx, source)).map((head) => [head.tag, head]));
+  return { heads, read: (tags) => readCommits(tx, source, tags) };
+}
+
+const noRanges = {
+  heads: new Map<string, RangeHead>(),
+  read: async (): ReturnType<typeof readCommits> => new Map(),
+};

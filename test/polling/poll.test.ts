@@ -1,0 +1,84 @@
+import { expect, test } from 'bun:test';
+import { findPoll } from '../../src/integrations/poll-store.ts';
+import { postsOf, runAll } from '../support/drafts.ts';
+import { READER, START, startPolling } from '../support/polling.ts';
+
+test('a release, a merge and a push become drafts, each logged as polled', async () => {
+  await using world = await startPolling({ token: READER });
+  const { app, project } = world;
+  project.happen({ by: 'ben', push: ['feat: quiet mode'] });
+  app.clock.advance(1_000);
+  project.happen({ merge: 12, title: 'fix: a leak' });
+  app.clock.advance(1_000);
+  project.happen({ release: 'v1.0.0', name: 'One', notes: '- Quiet mode' });
+  await world.poll();
+  expect(await world.log()).toEqual([
+    'polled processed: 1 commit pushed to main',
+    'polled processed: Pull request #12 merged: fix: a leak',
+    'polled processed: 1 commit pushed to main',
+    'polled processed: Release v1.0.0 published',
+  ]);
+  await runAll(app);
+  const posts = await postsOf(app);
+  expect(posts.map(({ title, markdown }) => [title, markdown.trim()])).toContainEqual([
+    'One',
+    '- Quiet mode',
+  ]);
+
+  await world.poll();
+  await world.poll();
+  expect(await world.log()).toHaveLength(4);
+  await runAll(app);
+  expect(await postsOf(app)).toEqual(posts);
+});
+
+test('the first round takes the present as the start', async () => {
+  await using world = await startPolling({
+    past: [
+      ...START,
+      { at: '2026-11-02T08:00:00Z', merge: 3, title: 'fix: old' },
+      { at: '2026-11-03T08:00:00Z', release: 'v0.9.0', notes: 'Old' },
+    ],
+  });
+  for (let round = 0; round < 3; round++) await world.poll(300_000);
+  expect(await world.log()).toEqual([]);
+  const poll = await world.app.db.read((tx) => findPoll(tx, world.repositoryId));
+  expect(poll).toMatchObject({ problem: null, attempts: 0, polledAt: '2026-11-20T12:15:00.000Z' });
+});
+
+test('an edit of a release arrives as an edit; that of an older one makes no draft', async () => {
+  await using world = await startPolling({
+    past: [...START, { at: '2026-11-02T08:00:00Z', release: 'v0.9.0', notes: 'Old' }],
+    token: READER,
+    events: ['release'],
+  });
+  const { project, app } = world;
+  project.happen({ release: 'v1.0.0', notes: 'New' });
+  await world.poll();
+  project.happen({ edit: 'v1.0.0', notes: 'Newer' });
+  project.happen({ edit: 'v0.9.0', notes: 'Better' });
+  await world.poll();
+  expect(await world.log()).toEqual([
+    'polled processed: Release v1.0.0 published',
+    expect.stringContaining('edited'),
+    expect.stringContaining('edited'),
+  ]);
+  await runAll(app);
+  expect((await postsOf(app)).map(({ markdown }) => markdown.trim())).toEqual(['Newer']);
+});
+
+test('a release whose edit alone was delivered is still drafted', async () => {
+  await using world = await startPolling({ token: READER, events: ['release'] });
+  const { project, app } = world;
+  project.happen({ release: 'v1.0.0', notes: 'New' });
+  await world.deliver(project.happen({ edit: 'v1.0.0', notes: 'Newer' }));
+  await runAll(app);
+  expect(await postsOf(app)).toEqual([]);
+  await world.poll();
+  await runAll(app);
+  expect((await postsOf(app)).map(({ markdown }) => markdown.trim())).toEqual(['Newer']);
+  expect(await world.log()).toEqual([
+    'sent processed: Release v1.0.0 edited',
+    'polled processed: Release v1.0.0 published',
+  ]);
+});

@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'bun:test';
+import { diagnose } from '../../src/integrations/doctor.ts';
+import { listHooks } from '../../src/integrations/hook-store.ts';
+import { listPolls } from '../../src/integrations/poll-store.ts';
+import { getIntegration } from '../../src/integrations/store.ts';
+import { pollDue, pollNow } from '../../src/polling/poll.ts';
+import { setPollToken, useManualWebhook, usePolling, useWebhook } from '../../src/polling/switch.ts';
+import { sendDelivery } from '../../src/receiver/send.ts';
+import { logOf } from '../support/deliveries.ts';
+import { postsOf, runAll } from '../support/drafts.ts';
+import { projectOf } from '../support/github-api/project.ts';
+import { READER, startPolling } from '../support/polling.ts';
+import { connectRocket, startProviderApp } from '../support/provider-app.ts';
+
+type World = Awaited<ReturnType<typeof startPolling>>;
+
+const stateOf = ({ app, integrationId }: Pick<World, 'app' | 'integrationId'>) =>
+  app.db.read(async (tx) => {
+    const { isPolled, hasToken } = await getIntegration(tx, integrationId);
+    const polls = (await listPolls(tx, integrationId)).length;
+    return { isPolled, hasToken, polls, hooks: (await listHooks(tx, integrationId)).length };
+  });
+
+describe('from polling to a webhook', () => {
+  test('no event falls between them, and none is drafted twice', async () => {
+    await using world = await startPolling({ token: READER, events: ['release'] });
+    const { app, project, github, integrationId } = world;
+    // Published before the webhook exists, and after the last round.
+    project.happen({ release: 'v1.0.0', notes: 'Before' });
+    app.clock.advance(1_000);
+    const [place] = await useWebhook(app.deps, integrationId);
+    expect(place).toMatchObject({ place: 'acme/rocket', hasPinged: true });
+    await github.settled();
+    expect(await stateOf(world)).toEqual({ isPolled: true, hasToken: true, polls: 1, hooks: 1 });
+    // Both bring this one.
+    app.clock.advance(1_000);
+    await project.send(project.happen({ release: 'v1.1.0', notes: 'Both' }));
+    await world.poll();
+    expect(await stateOf(world)).toEqual({ isPolled: false, hasToken: true, polls: 0, hooks: 1 });
+    app.clock.advance(1_000);
+    await project.send(project.happen({ release: 'v1.2.0', notes: 'After' }));
+    await runAll(app);
+    expect((await postsOf(app)).map(({ markdown }) => markdown.trim()).sort()).toEqual([
+      'After',
+      'Before',
+      'Both',
+    ]);
+    const log = await world.log();
+    expect(log.filter((line) => line.includes('processed: Release'))).toEqual([
+      'sent processed: Release v1.1.0 published',
+      'polled processed: Release v1.0.0 published',
+      'sent processed: Release v1.2.0 published',
+    ]);
+    await world.poll();
+    await expect(pollNow(app.deps, integrationId)).rejects.toMatchObject({ status: 409 });
+  });
+
+  test('polling goes on until a delivery of the provider has arrived', async () => {
+    await using world = await startPolling({ token: READER });
+    const { app, integrationId, project } = world;
+    const { urls, secret } = await useManualWebhook(app.deps, integrationId);
+    expect(urls).toEqual([{ repository: 'acme/rocket', webhookUrl: expect.stringContaining(integrationId) }]);
+    expect(secret).toMatch(/^\w{20,}/);
+    const { findings } = await diagnose(app.deps, integrationId);
+    expect(findings.map(({ code }) => code)).toContain('webhook_awaited');
+    // A test event of Tidings proves nothing about the provider.
+    const body = JSON.stringify({ zen: 'Keep it simple.' });
+    await sendDelivery(
+      { ...app.deps, fetch: (request) => app.fetch(request) },
+      { integrationId, event: 'ping', deliveryId: 'test-1', body, baseUrl: 'http://localhost' },
+    );
+    for (let round = 0; round < 3; round++) await world.poll();
+    expect(await stateOf(world)).toMatchObject({ isPolled: true, polls: 1 });
+    await world.deliver(project.happen({ push: ['feat: a'] }));
+    await world.poll();
+    expect(await stateOf(world)).toMatchObject({ isPolled: false, polls: 0 });
+  });
+
+  test('a token that may not administer webhooks changes nothing', async () => {
+    await using world = await startPolling();
+    const { app, github, integrationId } = world;
+    const weak = github.addToken({ user: 'mona', permissions: { contents: 'read', pull_requests: 'read' } });
+    await expect(useWebhook(app.deps, integrationId, { token: weak })).rejects.toThrow();
+    await expect(useWebhook(app.deps, integrationId)).rejects.toMatchObject({ status: 400 });
+    expect(await stateOf(world)).toEqual({ isPolled: true, hasToken: false, polls: 1, hooks: 0 });
+    const { findings } = await diagnose(app.deps, integrationId);
+    expect(findings.map(({ code }) => code)).not.toContain('webhook_awaited');
+  });
+
+  test('a change of mind keeps polling, and deletes the webhook', async () => {
+    await using world = await startPolling({ token: READER });
+    const { app, github, repository, integrationId } = world;
+    world.provider.goAway();
+    await useWebhook(app.deps, integrationId).catch(() => undefined);
+    expect(repository.hooks).toHaveLength(1);
+    await usePolling(app.deps, integrationId);
+    await world.poll();
+    await github.settled();
+    expect(repository.hooks).toEqual([]);
+    expect(await stateOf(world)).toEqual({ isPolled: true, hasToken: true, polls: 1, hooks: 0 });
+    world.provider.comeBack();
+  });
+});
+
+describe('from a webhook to polling', () => {
+  test('the webhook stays for a round, and is then deleted', async () => {
+    await using provider = await startProviderApp();
+    const { app, github } = provider;
+    const { repository, integrationId, token } = await connectRocket(provider);
+    const stored = github.tokens.get(token);
+    Object.assign(stored ?? {}, { permissions: READER.permissions });
+    const project = projectOf(repository, app.clock, [{ push: ['chore: start'] }]);
+    expect(await usePolling(app.deps, integrationId)).toEqual({ places: ['acme/rocket'], byHand: [] });
+    expect(repository.hooks).toHaveLength(1);
+    app.clock.advance(1_000);
+    await project.send(project.happen({ push: ['feat: both'] }));
+    app.clock.advance(60_000);
+    await pollDue(app.deps);
+    expect(repository.hooks).toEqual([]);
+    project.happen({ push: ['feat: polled'] });
+    app.clock.advance(60_000);
+    await pollDue(app.deps);
+    expect(await stateOf({ app, integrationId })).toEqual({
+      isPolled: true,
+      hasToken: true,
+      polls: 1,
+      hooks: 0,
+    });
+    const pushes = (await logOf(app)).filter(({ payload }) => payload.event === 'push');
+    expect(pushes.map(({ isPolled, status }) => [isPolled, status])).toEqual([
+      [true, 'processed'],
+      [false, 'processed'],
+    ]);
+  });
+
+  test('a repository that the token cannot read keeps its webhook', async () => {
+    await using provider = await startProviderApp();
+    const { app } = provider;
+    const { repository, integrationId } = await connectRocket(provider);
+    await expect(usePolling(app.deps, integrationId)).rejects.toThrow('Contents: read');
+    expect(repository.hooks).toHaveLength(1);
+    expect(await stateOf({ app, integrationId })).toEqual({
+      isPolled: false,
+      hasToken: true,
+      polls: 0,
+      hooks: 1,
+    });
+  });
+});
+
+test('a webhook that delivers what was polled is a duplicate in the log', async () => {
+  await using world = await startPolling({ token: READER });
+  const deliveries = world.project.happen({ push: ['feat: a'] });
+  await world.poll();
+  await world.deliver(deliveries);
+  expect(await world.log()).toEqual([
+    'polled processed: 1 commit pushed to main',
+    'sent duplicate: 1 commit pushed to main',
+  ]);
+});
+
+test('a token of a polled integration is checked, makes it faster, and creates no webhook', async () => {
+  await using world = await startPolling();
+  const { app, github, repository, integrationId } = world;
+  repository.isPrivate = true;
+  const blind = github.addToken({ user: 'ann', permissions: { repository_hooks: 'write' } });
+  await expect(setPollToken(app.deps, integrationId, blind)).rejects.toThrow('Contents: read');
+  await setPollToken(app.deps, integrationId, github.addToken(READER));
+  await world.poll();
+  expect(repository.hooks).toEqual([]);
+  const [poll] = await app.db.read((tx) => listPolls(tx, integrationId));
+  expect((poll?.dueAt ?? 0) - app.clock.now().getTime()).toBeLessThanOrEqual(60_000);
+});

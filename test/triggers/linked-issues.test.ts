@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { getSuggestion } from '../../src/drafts/suggestions.ts';
+import type { Connected } from '../../src/integrations/model.ts';
+import { editPost } from '../../src/posts/service.ts';
+import { issue } from '../../src/providers/linear/samples.ts';
+import { connectLinear, linearRequest } from '../support/deliveries.ts';
+import { postsOf } from '../support/drafts.ts';
+import type { Happening } from '../support/github-api/project.ts';
+import { changed } from '../support/payloads.ts';
+import { type ProjectApp, startProject } from '../support/project-app.ts';
+import { rounds } from '../support/rounds.ts';
+
+// Issues of a tracker beside the code of the same organization.
+
+let world: ProjectApp;
+
+beforeEach(async () => {
+  world = await startProject();
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+const at = (minutes: number) =>
+  `${new Date(Date.parse('2026-11-20T08:00:00Z') + minutes * 60_000).toISOString().slice(0, 19)}Z`;
+
+const HISTORY: Happening[] = [
+  { push: ['chore: begin'], at: at(0) },
+  { release: 'v1', notes: 'The first.', at: at(1) },
+  { merge: 12, title: 'Quiet backend', body: 'Part of ENG-412', at: at(2) },
+  { merge: 13, title: 'Quiet buttons', body: 'Fixes ENG-412', at: at(3) },
+  { release: 'v2', at: at(4) },
+];
+
+/** ENG-412 is completed, or moved to another state. */
+async function complete(
+  { app }: ProjectApp,
+  connected: Connected,
+  { identifier = 'ENG-412', state = 'completed', minute = 50 } = {},
+): Promise<void> {
+  const payload = changed(issue({ repository: '', now: app.clock.now() }), {
+    'data.id': `id of ${identifier}`,
+    'data.identifier': identifier,
+    'data.title': 'Quiet mode',
+    'data.state.type': state,
+    'data.completedAt': at(minute),
+    'data.updatedAt': at(minute),
+  });
+  const [path, init] = linearRequest(connected, payload);
+  expect((await app.request(path, init)).status).toBe(200);
+}
+
+test('a release draft joins an issue, whether it was completed before or after', async () => {
+  await world.trigger({ filters: { tag: ['v2'] } });
+  const linear = await connectLinear(world.app, 'org_a');
+  await world.happen(...HISTORY);
+  await world.run();
+  expect((await world.changes()).v2).toEqual(['Begin', 'Quiet backend', 'Quiet buttons']);
+  await complete(world, linear);
+  await world.run();
+  const [post] = await postsOf(world.app);
+  expect(post?.markdown).toContain(
+    '- Quiet mode ([#12](https://github.com/acme/rocket/pull/12), [#13](https://github.com/acme/rocket/pull/13), [ENG-412](https://linear.app/acme/issue/ENG-412/fuel-gauge))',
+  );
+  expect((await world.changes()).v2).toEqual(['Quiet mode', 'Begin']);
+  // The draft says so no longer once the issue is open again.
+  await complete(world, linear, { state: 'started', minute: 55 });
+  await world.run();
+  expect((await world.changes()).v2).toEqual(['Begin', 'Quiet backend', 'Quiet buttons']);
+});
+
+test('a post that a person published gets a suggestion', async () => {
+  await world.trigger({ filters: { tag: ['v2'] } });
+  const linear = await connectLinear(world.app, 'org_a');
+  await world.happen(...HISTORY);
+  await world.run();
+  const [post] = await postsOf(world.app);
+  await editPost(world.app.deps, post?.id ?? '', { status: 'published' });
+  await complete(world, linear);
+  await world.run();
+  expect((await world.changes()).v2).toEqual(['Begin', 'Quiet backend', 'Quiet buttons']);
+  expect((await getSuggestion(world.app.deps, post?.id ?? '')).markdown).toContain('- Quiet mode (');
+});
+
+test('an issue of another organization, or with another identifier, changes nothing', async () => {
+  await world.trigger({ filters: { tag: ['v2'] } });
+  const [own, other] = [await connectLinear(world.app, 'org_a'), await connectLinear(world.app, 'org_b')];
+  await world.happen(...HISTORY);
+  await world.run();
+  const before = await postsOf(world.app);
+  await complete(world, other);
+  await complete(world, own, { identifier: 'ENG-41' });
+  await world.run();
+  expect(await postsOf(world.app)).toEqual(before);
+});
+
+test('the order in which commits, pull requests, releases and issues arrive never matters', async () => {
+  const textsOf = async (order: readonly number[], runs: readonly boolean[]) => {
+    await using own = await startProject();
+    for (const event of ['release', 'push', 'pull_request']) await own.trigger({ event });
+    const linear = await connectLinear(own.app, 'org_a');
+    const steps = [
+      ...HISTORY.map((happening) => {
+        const deliveries = own.project.happen(happening);
+        return () => own.deliver(deliveries);
+      }),
+      () => complete(own, linear),
+    ];
+    for (const [index, step] of order.entries()) {
+      await steps[step]?.();
+      if (runs[index]) await own.run();
+    }
+    await own.run();
+    return (await postsOf(own.app)).map(({ title, markdown }) => [title, markdown]).sort();
+  };
+  const all = [...HISTORY.keys(), HISTORY.length];
+  const expected = await textsOf(all, []);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.shuffledSubarray(all, { minLength: all.length }),
+      fc.array(fc.boolean(), { minLength: all.length, maxLength: all.length }),
+      async (order, runs) => expect(await textsOf(order, runs)).toEqual(expected),
+    ),
+    { numRuns: rounds(10, 200) },
+  );
+}, 600_000);

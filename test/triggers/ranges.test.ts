@@ -1,0 +1,275 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
+import { editPost } from '../../src/posts/service.ts';
+import { readRanges } from '../../src/triggers/ranges.ts';
+import { runTriggers } from '../../src/triggers/run.ts';
+import { valuesOf } from '../support/database.ts';
+import { compose, postsOf, runAll } from '../support/drafts.ts';
+import { type ProjectApp, startProject } from '../support/project-app.ts';
+
+// Which commits belong to a release: the graph at the provider says it, and the time where it cannot be asked.
+
+let world: ProjectApp;
+
+beforeEach(async () => {
+  world = await startProject();
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+const at = (minutes: number) =>
+  new Date(Date.parse('2026-11-20T08:00:00Z') + minutes * 60_000).toISOString().replace('.000Z', 'Z');
+const ranges = () =>
+  valuesOf(world.app.db, sql`select tag, previous_tag, status, problem from release_ranges order by tag`);
+
+describe('a release without notes', () => {
+  test('has the commits that its tag has and the release before it lacks', async () => {
+    await world.trigger({});
+    await world.happen(
+      { push: ['feat: begin'], at: at(0) },
+      { release: 'v1.0.0', at: at(1) },
+      { push: ['feat: quiet mode'], at: at(2) },
+      { merge: 1, title: 'fix: the gauge', at: at(3) },
+      { release: 'v1.1.0', at: at(4) },
+    );
+    await world.run();
+    expect(await world.changes()).toEqual({ 'v1.0.0': ['Begin'], 'v1.1.0': ['Quiet mode', 'The gauge'] });
+    expect(await ranges()).toEqual([
+      ['v1.0.0', null, 'known', null],
+      ['v1.1.0', 'v1.0.0', 'known', null],
+    ]);
+  });
+
+  test('of a maintenance branch has nothing of the newer version', async () => {
+    await world.trigger({});
+    await world.happen(
+      { push: ['feat: begin'], at: at(0) },
+      { release: 'v1.9.4', at: at(1) },
+      { push: ['fix: old things'], branch: '1.x', at: at(2) },
+      { push: ['feat!: everything new'], at: at(3) },
+      { release: 'v2.0.0', at: at(4) },
+      { push: ['fix: more old things'], branch: '1.x', at: at(5) },
+    );
+    // The tag was put on a branch that the release does not name.
+    const sha = world.project.repository.code.branches.get('1.x') ?? '';
+    await world.happen({ release: 'v1.9.5', target: sha, at: at(6) });
+    await world.happen({ push: ['feat: even newer'], at: at(7) }, { release: 'v2.1.0', at: at(8) });
+    await world.run();
+    expect(await world.changes()).toEqual({
+      'v1.9.4': ['Begin'],
+      'v2.0.0': ['**Breaking:** Everything new'],
+      'v1.9.5': ['Old things', 'More old things'],
+      'v2.1.0': ['Even newer'],
+    });
+    const [, fixed] = (await postsOf(world.app)).map(({ markdown }) => markdown);
+    expect(fixed).toContain('/compare/v1.9.4...v1.9.5)');
+  });
+
+  test('has a commit that was made before the release before it, and pushed after it', async () => {
+    await world.trigger({});
+    const first = world.project.happen({ push: ['feat: begin'], at: at(0) });
+    const early = world.project.happen({ release: 'v1.0.0', at: at(10) });
+    const late = world.project.happen({ push: ['feat: made early'], at: at(5) });
+    const next = world.project.happen({ release: 'v1.1.0', at: at(20) });
+    await world.deliver([...next, ...late, ...early, ...first]);
+    await world.run();
+    expect(await world.changes()).toEqual({ 'v1.0.0': ['Begin'], 'v1.1.0': ['Made early'] });
+  });
+
+  test('on an older commit leaves the newer ones to the next', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: one'], at: at(0) });
+    const sha = world.project.repository.code.branches.get('main') ?? '';
+    await world.happen(
+      { push: ['feat: two'], at: at(1) },
+      { release: 'v1', target: sha, at: at(2) },
+      { release: 'v2', at: at(3) },
+    );
+    await world.run();
+    expect(await world.changes()).toEqual({ v1: ['One'], v2: ['Two'] });
+  });
+
+  test('needs no push to have arrived', async () => {
+    await world.trigger({});
+    world.project.happen({ push: ['feat: begin'], at: at(0) });
+    world.project.happen({ release: 'v1.0.0', notes: 'All of it.', at: at(1) });
+    world.project.happen({ push: ['feat: quiet mode', 'fix: the gauge'], at: at(2) });
+    await world.happen({ release: 'v1.1.0', at: at(3) });
+    await world.run();
+    expect(await world.changes()).toEqual({ 'v1.1.0': ['Quiet mode', 'The gauge'] });
+  });
+
+  test.each(['squash', 'merge', 'rebase'] as const)(
+    'has a pull request once that was merged by %s, whatever arrived first',
+    async (how) => {
+      await world.trigger({});
+      const past = [
+        { push: ['feat: begin'], at: at(0) },
+        { release: 'v1', at: at(1) },
+        { merge: 7, title: 'feat: quiet mode', commits: ['soften', 'test the night'], how, at: at(2) },
+        { release: 'v2', at: at(3) },
+      ].map(world.project.happen);
+      await world.deliver(past.flat().toReversed());
+      await world.run();
+      expect(await world.changes()).toEqual({ v1: ['Begin'], v2: ['Quiet mode'] });
+    },
+  );
+
+  test('after a pre-release that the trigger leaves out has its commits too', async () => {
+    await world.trigger({ filters: { prereleases: false } });
+    await world.happen(
+      { push: ['feat: begin'], at: at(0) },
+      { release: 'v1.0.0', at: at(1) },
+      { push: ['feat: for the candidate'], at: at(2) },
+      { release: 'v1.1.0-rc.1', isPrerelease: true, notes: 'Try it.', at: at(3) },
+      { push: ['fix: the candidate'], at: at(4) },
+      { release: 'v1.1.0', at: at(5) },
+    );
+    await world.run();
+    expect((await world.changes())['v1.1.0']).toEqual(['For the candidate', 'The candidate']);
+    expect((await ranges()).map(([tag]) => tag)).toEqual(['v1.0.0', 'v1.1.0', 'v1.1.0-rc.1']);
+  });
+
+  test('of one package begins at the last release of that package', async () => {
+    await world.trigger({ filters: { tag: ['api@*'], path: ['packages/api/**'] } });
+    const commit = (message: string, ...paths: string[]) => ({ message, paths });
+    await world.happen(
+      { push: [commit('feat: begin', 'packages/api/a.ts')], at: at(0) },
+      { release: 'api@1.0.0', at: at(1) },
+      { push: [commit('feat: api one', 'packages/api/a.ts')], at: at(2) },
+      { push: [commit('feat: web one', 'packages/web/a.ts')], at: at(3) },
+      { release: 'web@7.0.0', at: at(4) },
+      { push: [commit('feat: api two', 'packages/api/b.ts', 'README.md')], at: at(5) },
+      { release: 'api@1.1.0', at: at(6) },
+    );
+    await world.run();
+    expect((await world.changes())['api@1.1.0']).toEqual(['Api one', 'Api two']);
+  });
+});
+
+describe('a rolling draft', () => {
+  test('is closed with the commits of the release, not with those of its time', async () => {
+    await world.trigger({ event: 'push' });
+    await world.happen({ push: ['feat: one'], at: at(0) });
+    const sha = world.project.repository.code.branches.get('main') ?? '';
+    await world.happen(
+      { push: ['feat: two'], at: at(1) },
+      { release: 'v1', target: sha, notes: 'One.', at: at(2) },
+    );
+    await world.run();
+    expect(await world.changes()).toEqual({ v1: ['One'], 'Unreleased: acme/rocket': ['Two'] });
+  });
+
+  test('is parted within a push', async () => {
+    await world.trigger({ event: 'push' });
+    await world.happen({ push: ['feat: one', 'feat: two', 'feat: three'], at: at(0) });
+    const { code } = world.project.repository;
+    const [, two] = code.commits.keys();
+    await world.happen({ release: 'v1', target: two ?? '', notes: 'One and two.', at: at(2) });
+    await world.run();
+    expect(await world.changes()).toEqual({ v1: ['One', 'Two'], 'Unreleased: acme/rocket': ['Three'] });
+  });
+
+  test('repeats no commit of a published one, whatever push brings it', async () => {
+    await world.trigger({ event: 'push' });
+    const first = world.project.happen({ push: ['feat: one', 'feat: two'], at: at(0) });
+    const second = world.project.happen({ push: ['feat: three'], at: at(1) });
+    await world.deliver([...first, ...second]);
+    await world.run();
+    const [post] = await postsOf(world.app);
+    await editPost(world.app.deps, post?.id ?? '', { status: 'published' });
+    // A poll brings both pushes as one, and one more.
+    const [{ payload } = { payload: { commits: [] } }] = world.project.happen({
+      push: ['feat: four'],
+      at: at(2),
+    });
+    const commits = [...first, ...second].flatMap((each) => each.payload.commits as object[]);
+    await world.deliver([
+      {
+        event: 'push',
+        guid: crypto.randomUUID(),
+        isRedelivery: false,
+        payload: { ...payload, commits: [...commits, ...(payload.commits as object[])] },
+      },
+    ]);
+    await world.run();
+    const posts = (await postsOf(world.app)).map(({ status, markdown }) => [
+      status,
+      markdown.match(/^- \w+/gm),
+    ]);
+    expect(Object.fromEntries(posts)).toEqual({
+      draft: ['- Four'],
+      published: ['- One', '- Two', '- Three'],
+    });
+  });
+
+  test('forgets a commit that a forced push has dropped, once a release comes without it', async () => {
+    await world.trigger({ event: 'push' });
+    await world.happen(
+      { push: ['feat: begin'], at: at(0) },
+      { push: ['feat: dropped'], at: at(1) },
+      { push: ['feat: kept'], drop: 1, at: at(2) },
+      { release: 'v1', at: at(3) },
+      { push: ['feat: next'], at: at(4) },
+    );
+    await world.run();
+    expect(await world.changes()).toEqual({ v1: ['Begin', 'Kept'], 'Unreleased: acme/rocket': ['Next'] });
+  });
+});
+
+describe('when the provider cannot tell', () => {
+  test('a private repository without a token stays by time, and waits for nothing', async () => {
+    await using hidden = await startProject({ isPrivate: true });
+    await hidden.trigger({});
+    await hidden.happen({ push: ['feat: begin'], at: at(0) }, { release: 'v1', at: at(1) });
+    await hidden.run();
+    expect(await hidden.changes()).toEqual({ v1: ['Begin'] });
+    const [[status, problem] = []] = await valuesOf(
+      hidden.app.db,
+      sql`select status, problem from release_ranges`,
+    );
+    expect([status, problem]).toEqual(['unknown', expect.stringContaining('acme/rocket')]);
+    // A replay or an edit asks again.
+    await hidden.happen({ edit: 'v1', name: 'One' });
+    expect(await valuesOf(hidden.app.db, sql`select status from release_ranges`)).toEqual([['queued']]);
+  });
+
+  test('a run waits until it was asked once, for a minute at most', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) }, { release: 'v1', at: at(1) });
+    world.app.clock.advance(59_000);
+    await runTriggers(world.app.deps, compose);
+    expect(await postsOf(world.app)).toEqual([]);
+    world.app.clock.advance(2_000);
+    await runTriggers(world.app.deps, compose);
+    expect(await world.changes()).toEqual({ v1: ['Begin'] });
+  });
+
+  test('a limit delays the graph, not the draft, which is written again when the commits come', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) });
+    const sha = world.project.repository.code.branches.get('main') ?? '';
+    await world.happen({ push: ['feat: not in it'], at: at(1) }, { release: 'v1', target: sha, at: at(2) });
+    world.api.limits.anonymous = 0;
+    await world.run();
+    expect(await world.changes()).toEqual({ v1: ['Begin', 'Not in it'] });
+    expect(await ranges()).toEqual([['v1', null, 'queued', expect.stringContaining('no more requests')]]);
+    world.api.limits.anonymous = 60;
+    world.app.clock.advance(3_600_000);
+    await world.run();
+    expect(await world.changes()).toEqual({ v1: ['Begin'] });
+  });
+
+  test('a server that fails is asked a few times more', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) }, { release: 'v1', at: at(1) });
+    world.api.failNext('answers 502 with a page', { times: 20 });
+    for (const waitMs of [0, 2_000, 10_000, 60_000, 600_000, 3_600_000]) {
+      world.app.clock.advance(waitMs);
+      expect(await readRanges(world.app.deps)).toBe(1);
+    }
+    expect(await readRanges(world.app.deps)).toBe(0);
+    expect(await ranges()).toEqual([['v1', null, 'unknown', expect.any(String)]]);
+    await runAll(world.app);
+    expect(await world.changes()).toEqual({ v1: ['Begin'] });
+  });
+});
