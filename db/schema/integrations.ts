@@ -186,19 +186,21 @@ export const releaseRanges = sqliteTable(
 );
 
 /** The GitHub App of an integration. Its webhook serves all repositories of the installation. */
-export const githubApps = sqliteTable('github_apps', {
+export const apps = sqliteTable('github_apps', {
   integrationId: text('integration_id')
     .primaryKey()
     .references(() => integrations.id, { onDelete: 'cascade' }),
   appId: integer('app_id').notNull(),
   /** As it stands in the URL of its page. */
   slug: text().notNull(),
-  /** The page of the App. */
+  /** The page of its settings. */
   url: text().notNull(),
   /** Encrypted. */
   privateKey: blob('private_key', { mode: 'buffer' }).notNull(),
   /** Null until somebody installed it. */
   installationId: integer('installation_id'),
+  /** Set while somebody suspended the installation. */
+  suspendedAt: text('suspended_at'),
   createdAt: text('created_at').notNull(),
 });
 

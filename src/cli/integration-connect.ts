@@ -7,6 +7,7 @@ import { getIntegration } from '../integrations/store.ts';
 import { describeLocalAddress } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
+import { getOrganization } from '../organizations/store.ts';
 import { connectPolled } from '../polling/connect.ts';
 import type { Place } from '../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../providers/index.ts';
@@ -25,6 +26,7 @@ interface ConnectOptions {
   token?: string;
   manual?: true;
   list?: true;
+  app?: true;
   poll?: true;
 }
 
@@ -68,6 +70,9 @@ export function addConnectCommands(group: Command, context: CliContext): void {
       .option('--token <token>', api.words.option)
       .option('--manual', 'Print a URL and a secret to paste, without using a token')
       .option('--list', api.words.list);
+    if (provider.app !== undefined) {
+      command.option('--app', `Print the page of the dashboard that creates a ${provider.app.name}`);
+    }
     if (api.words.help !== '') note(command, api.words.help);
     examples(
       command,
@@ -90,13 +95,19 @@ function requireOptions(provider: Provider, options: ConnectOptions, command: Co
   if (options.manual && options.token !== undefined) {
     command.error('error: --manual and --token cannot be combined');
   }
+  if (
+    options.app &&
+    (options.manual || options.poll || options.token !== undefined || namesOf(options).length > 0)
+  ) {
+    command.error('error: --app cannot be combined with --token, --manual, --poll and --repository');
+  }
   if (options.poll && (options.manual || options.list)) {
     command.error(`error: --poll and --${options.manual ? 'manual' : 'list'} cannot be combined`);
   }
   if (options.poll && namesOf(options).length === 0) {
     command.error("error: required option '--repository <owner/name...>' not specified");
   }
-  if (options.token !== undefined) return;
+  if (options.token !== undefined || options.app) return;
   if (options.list) command.error('error: --list needs --token');
   if (wantsList(provider, options)) {
     command.error(
@@ -117,6 +128,7 @@ async function run(
   options: ConnectOptions,
 ): Promise<Result> {
   const { id: type } = provider;
+  if (options.app) return createApp(services, provider, options);
   if (options.poll) return connectByPolling(services, provider, options);
   if (options.token === undefined) return connectByHand(services, provider, options);
   const token = await readToken(options.token);
@@ -134,6 +146,20 @@ async function run(
     // For one place the same keys as when it is connected by hand.
     json: { integrationId, repositoryId, webhookUrl, places },
     text: [describePlaces({ places }), fields({ Integration: integrationId }), next],
+  };
+}
+
+/** The provider's page needs a browser, and the dashboard knows who the owner is. */
+async function createApp(
+  { db, publicUrl }: Services,
+  { app }: Provider<IntegrationType>,
+  { organization }: ConnectOptions,
+): Promise<Result> {
+  await db.read((tx) => getOrganization(tx, organization));
+  const dashboardUrl = `${publicUrl()}/dashboard/${organization}/integrations/${app?.path}/new`;
+  return {
+    json: { dashboardUrl },
+    text: ['Open this page as an owner of the organization, while the server runs:', dashboardUrl],
   };
 }
 

@@ -205,11 +205,19 @@ function describeList(listed: Awaited<ReturnType<typeof listWithPlaces>>): Text 
   }
   return table(
     ['ID', 'TYPE', 'STATUS', 'WEBHOOK', 'ORGANIZATION', 'REPOSITORIES, TEAMS'],
-    listed.map(({ id, type, enabled, organizationId, isManaged, isHistoryOnly, isPolled, names }) => [
+    listed.map(({ id, type, enabled, organizationId, isManaged, isHistoryOnly, isPolled, app, names }) => [
       id,
       type,
       status(enabled ? 'enabled' : 'disabled'),
-      isPolled ? 'polling' : isManaged ? 'managed' : isHistoryOnly ? 'none' : 'by hand',
+      isPolled
+        ? 'polling'
+        : app !== null
+          ? `App ${app.slug}`
+          : isManaged
+            ? 'managed'
+            : isHistoryOnly
+              ? 'none'
+              : 'by hand',
       organizationId,
       names.join(', ') || '–',
     ]),

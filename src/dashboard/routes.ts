@@ -10,6 +10,8 @@ import { deliveryPages } from './pages/deliveries/one.tsx';
 import { explorerPages } from './pages/explorer/page.tsx';
 import { historyPages } from './pages/history/one.tsx';
 import { historyStartPages } from './pages/history/start.tsx';
+import { appPages } from './pages/integrations/app.tsx';
+import { newAppPages } from './pages/integrations/app-new.tsx';
 import { changePages } from './pages/integrations/changes.tsx';
 import { checkPages } from './pages/integrations/check.tsx';
 import { connectPages } from './pages/integrations/connect.tsx';
@@ -61,9 +63,11 @@ export const pages: readonly Page[] = [
   ...historyStartPages,
   ...historyPages,
   ...connectPages,
+  ...newAppPages,
   ...integrationPages,
   ...changePages,
   ...tokenPages,
+  ...appPages,
   ...pollingPages,
   ...placePages,
   ...checkPages,

@@ -1,6 +1,12 @@
 import { and, eq, getTableColumns, isNotNull, lte, ne, or, sql } from 'drizzle-orm';
 import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
-import { deliveries, deliveryClaims, integrations, repositories } from '../../db/schema/integrations.ts';
+import {
+  apps,
+  deliveries,
+  deliveryClaims,
+  integrations,
+  repositories,
+} from '../../db/schema/integrations.ts';
 import { organizations } from '../../db/schema/organizations.ts';
 import { deliveryResults } from '../../db/schema/triggers.ts';
 import { DAY_MS } from '../lib/time.ts';
@@ -100,6 +106,8 @@ const statements = prepared((db) => {
           previousSecret: integrations.previousSecret,
           previousSecretUntil: integrations.previousSecretUntil,
           plan: organizations.plan,
+          /** Null without an App. */
+          appId: apps.appId,
         },
         repository: {
           id: repositories.id,
@@ -110,6 +118,7 @@ const statements = prepared((db) => {
       })
       .from(integrations)
       .innerJoin(organizations, eq(organizations.id, integrations.organizationId))
+      .leftJoin(apps, eq(apps.integrationId, integrations.id))
       .leftJoin(repositories, eq(repositories.id, sql.placeholder('repositoryId')))
       .where(eq(integrations.id, integrationId))
       .prepare(),

@@ -3,6 +3,7 @@ import { findPing, listLogPage } from '../deliveries/log-store.ts';
 import { type Delivery, isTaken } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import type { ProviderApi, RemoteHook } from '../providers/api.ts';
+import { isAppApi } from '../providers/app.ts';
 import { providerOf } from '../providers/index.ts';
 import { getWithHooks, type Hook, listEnabledTriggers } from './hook-store.ts';
 import { eventsFor, urlOf } from './hooks.ts';
@@ -48,6 +49,10 @@ const meanings = {
   only_pings: ['missed', 'ok'],
   partly_compared: ['missed', 'warning'],
   not_compared: ['missed', 'warning'],
+  app_installed: ['installation', 'ok'],
+  app_not_installed: ['installation', 'failed', 'install_app'],
+  app_suspended: ['installation', 'failed', 'unsuspend_app'],
+  app_unknown: ['installation', 'failed'],
   polled: ['polling', 'ok'],
   poll_waits: ['polling', 'warning', 'run_server'],
   poll_paused: ['polling', 'warning'],
@@ -103,7 +108,9 @@ export async function diagnose(deps: Needs, integrationId: string) {
   const findings = [
     found({ code: enabled ? 'enabled' : 'disabled' }),
     ...(await checkPolling(deps, integration)),
-    ...(receives ? [await checkReach(deps, integration), ...(await checkHooks(deps, api, known))] : []),
+    ...(receives ? [await checkReach(deps, integration)] : []),
+    ...(await checkInstallation(api)),
+    ...(receives ? await checkHooks(deps, api, known) : []),
     ...(isPolled ? [] : [checkSecret(entries)]),
     ...checkRepository(entries),
     ...(isPolled ? [] : await checkMissed(deps, api, integration)),
@@ -192,6 +199,21 @@ interface Known {
   integration: Integration;
   hooks: Hook[];
   triggers: Awaited<ReturnType<typeof listEnabledTriggers>>;
+}
+
+/** Only an App is installed. */
+async function checkInstallation(api: ProviderApi | null): Promise<Finding[]> {
+  if (api === null || !isAppApi(api)) return [];
+  const { type } = api;
+  try {
+    const installation = await api.findInstallation();
+    if (installation === null) return [found({ code: 'app_not_installed', type })];
+    const { suspendedAt: at } = installation;
+    return [found(at === null ? { code: 'app_installed', type } : { code: 'app_suspended', type, at })];
+  } catch (error) {
+    if (!isProblem(error)) throw error;
+    return [found({ code: 'app_unknown', problem: error })];
+  }
 }
 
 async function checkHooks(deps: Needs, api: ProviderApi | null, known: Known): Promise<Finding[]> {

@@ -1,6 +1,6 @@
 import { and, asc, count, eq, getTableColumns, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
-import { hooks, integrations } from '../../db/schema/integrations.ts';
+import { apps, hooks, integrations } from '../../db/schema/integrations.ts';
 import { triggers } from '../../db/schema/triggers.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { getIntegration } from './store.ts';
@@ -46,7 +46,7 @@ export async function getWithHooks(tx: ReadTx, id: string) {
 /** The longest wait before a retry, in milliseconds. A longer one was computed by a clock that was ahead. */
 export const MAX_WAIT_MS = DAY_MS;
 
-/** Hooks of integrations with a token that may be tried now, those with the fewest attempts first; `key`: only this. */
+/** Hooks of integrations with a token or an App that may be tried now, those with the fewest attempts first; `key`: only this. */
 export async function listDueHooks(tx: ReadTx, now: Date, key?: HookKey) {
   const { retryAt } = hooks;
   const isDue = or(isNull(retryAt), lte(retryAt, now.getTime()), gt(retryAt, now.getTime() + MAX_WAIT_MS));
@@ -54,7 +54,8 @@ export async function listDueHooks(tx: ReadTx, now: Date, key?: HookKey) {
     .select({ ...columns, type: integrations.type })
     .from(hooks)
     .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
-    .where(and(isNotNull(integrations.token), isDue, key && isHook(key)))
+    .leftJoin(apps, eq(apps.integrationId, hooks.integrationId))
+    .where(and(or(isNotNull(integrations.token), isNotNull(apps.integrationId)), isDue, key && isHook(key)))
     .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId))
     .all();
 }

@@ -20,7 +20,7 @@ import { describeResponse, type Outcome } from './words.ts';
 /** For work on the hooks of one integration at its provider. */
 export interface HookWork extends Deps {
   api: ProviderApi;
-  integration: Pick<Integration, 'id' | 'type' | 'organizationId'>;
+  integration: Pick<Integration, 'id' | 'type' | 'organizationId'> & { app?: Integration['app'] };
 }
 
 /** A manual change pauses the background job for the hook that long, in milliseconds. */
@@ -56,10 +56,10 @@ export async function getAdministrable(api: ProviderApi, name: string): Promise<
 
 export function urlOf(
   { publicUrl }: Pick<Deps, 'publicUrl'>,
-  { id, type, organizationId }: HookWork['integration'],
+  integration: HookWork['integration'],
   { repositoryId }: Pick<Hook, 'repositoryId'>,
 ): string {
-  return webhookUrl(publicUrl(), type, organizationId, id, repositoryId);
+  return webhookUrl(publicUrl(), integration, repositoryId);
 }
 
 /**

@@ -34,6 +34,9 @@ export function placeName(
 /** The maximum number of repositories or teams of an integration. */
 export const MAX_PLACES = 100;
 
+/** The same for the installation of an App, where a person may choose all. */
+export const MAX_APP_REPOSITORIES = 1_000;
+
 /** An integration that was connected by hand. The secret is returned only here. */
 export interface Connected {
   integrationId: string;
@@ -53,7 +56,13 @@ export interface ConnectedPlace {
 }
 
 /** The names of its repositories; the provider's without any. */
-export function integrationName({ type, repositories }: Pick<Integration, 'type' | 'repositories'>): string {
+export function integrationName({
+  type,
+  repositories,
+  app,
+}: Pick<Integration, 'type' | 'repositories' | 'app'>): string {
+  // An App may have a thousand, and its name stays when they change.
+  if (app !== null) return app.slug;
   return repositories.map(({ fullName }) => fullName).join(', ') || providerNames[type];
 }
 
@@ -75,14 +84,14 @@ export function recordChange(
   return recordAudit(tx, deps, { organizationId, action, target: { type: 'integration', id }, summary });
 }
 
-/** The path `/api/webhooks/…` that deliveries are sent to, below `publicUrl`. */
+/** The path `/api/webhooks/…` that deliveries are sent to, below `publicUrl`. An App has one for all repositories. */
 export function webhookUrl(
   publicUrl: string,
-  type: IntegrationType,
-  organizationId: string,
-  integrationId: string,
+  { id, type, organizationId, app }: Pick<Integration, 'id' | 'type' | 'organizationId'> & { app?: unknown },
   repositoryId?: string | null,
 ): string {
-  const repository = repositoryId == null ? '' : `/${repositoryId}`;
-  return `${publicUrl}/api/webhooks/${type}/${organizationId}/${integrationId}${repository}`;
+  const isApp = app != null;
+  const repository = repositoryId == null || isApp ? '' : `/${repositoryId}`;
+  const provider = isApp ? providerOf(type).app?.path : type;
+  return `${publicUrl}/api/webhooks/${provider}/${organizationId}/${id}${repository}`;
 }

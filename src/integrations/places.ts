@@ -29,6 +29,7 @@ export type AddedPlace = Omit<ConnectedPlace, 'hookId' | 'hasPinged'> & Partial<
 export async function addPlace(deps: Deps, integrationId: string, text: string): Promise<AddedPlace> {
   const { db, clock } = deps;
   const { integration, hooks } = await db.read((tx) => getWithHooks(tx, integrationId));
+  requireChangeable(deps, integration);
   const name = placeName(deps, integration.type, text);
   const api = await findApi(deps, integration);
   if (api === null) return addByHand(deps, integration, name);
@@ -72,6 +73,14 @@ async function addByHand(deps: Deps, integration: Integration, name: string): Pr
   return { place: name, repositoryId, webhookUrl: urlOf(deps, integration, { repositoryId }) };
 }
 
+/** Throws for an App, whose repositories a person chooses at the provider. */
+function requireChangeable({ providerUrls }: Pick<Deps, 'providerUrls'>, { type, app }: Integration): void {
+  const support = providerOf(type).app;
+  if (app === null || support === undefined) return;
+  const url = support.pages(providerUrls?.[type], app).install;
+  throw new IntegrationProblem({ code: 'app_places', url });
+}
+
 /** Throws unless the integration lacks the repository, under any name, and has `count` places at most. */
 export function requireAddable(
   integration: Integration,
@@ -101,6 +110,7 @@ export async function removePlace(
   { force = false }: { force?: boolean } = {},
 ): Promise<{ isLeft: boolean }> {
   const { integration, hooks } = await deps.db.read((tx) => getWithHooks(tx, integrationId));
+  requireChangeable(deps, integration);
   const { repository, hook } = findPlace(integration, hooks, placeName(deps, integration.type, name));
   const place = repository?.fullName ?? hook?.placeName;
   const isLast = Math.max(hooks.length, integration.repositories.length) === 1;

@@ -1,6 +1,6 @@
 import { and, asc, count, eq, inArray, isNull, lt, lte, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
-import { integrations, polls, repositories } from '../../db/schema/integrations.ts';
+import { apps, integrations, polls, repositories } from '../../db/schema/integrations.ts';
 import type { Integration } from './store.ts';
 
 // The progress of polling: a row for each repository of a polled integration.
@@ -63,11 +63,17 @@ export async function listSharing(
 ): Promise<string[]> {
   const isSharing = hasToken
     ? eq(integrations.id, id)
-    : and(eq(integrations.type, type), isNull(integrations.token), eq(integrations.enabled, true));
+    : and(
+        eq(integrations.type, type),
+        isNull(integrations.token),
+        isNull(apps.integrationId),
+        eq(integrations.enabled, true),
+      );
   const rows = await tx
     .select({ id: polls.repositoryId })
     .from(polls)
     .innerJoin(integrations, eq(integrations.id, polls.integrationId))
+    .leftJoin(apps, eq(apps.integrationId, integrations.id))
     .where(isSharing)
     .all();
   return rows.map((row) => row.id);

@@ -2,7 +2,7 @@ import { AppError } from '../lib/app-error.ts';
 import { type ProblemKind, ProviderProblem } from '../providers/api.ts';
 import { describeOutcome, describeProblem, type Outcome, type Problem } from './words.ts';
 
-const BAD_REQUESTS: readonly string[] = ['invalid_token', 'no_places', 'too_many_places'];
+const BAD_REQUESTS: readonly string[] = ['invalid_token', 'invalid_key', 'no_places', 'too_many_places'];
 const NOT_FOUND: readonly string[] = ['integration_not_found', 'unknown_place', 'delivery_not_missed'];
 
 /** A refused change: 404, 400, or 409. `problem` has the data that the command line and the dashboard advise by. */

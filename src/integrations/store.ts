@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, getTableColumns, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import {
+  apps,
   deliveries,
   events,
   histories,
@@ -21,9 +22,9 @@ type NewIntegration = typeof integrations.$inferInsert;
 type NewRepository = typeof repositories.$inferInsert;
 
 /**
- * A connected provider, without its secrets. `isManaged`: Tidings manages its webhooks at the provider. `isPolled`: Tidings
- * reads its events; while it changes to webhooks or back, it has both. `isHistoryOnly`: somebody imported releases, and
- * nothing tells of new ones.
+ * A connected provider, without its secrets. `hasToken`: it has a token, or is the `app`. `isManaged`: Tidings manages its
+ * webhooks at the provider. `isPolled`: Tidings reads its events; while it changes to webhooks or back, it has both.
+ * `isHistoryOnly`: somebody imported releases, and nothing tells of new ones.
  */
 export type Integration = Awaited<ReturnType<typeof select>>[number];
 
@@ -74,7 +75,9 @@ export async function getIntegration(tx: ReadTx, id: string): Promise<Integratio
 async function select(tx: ReadTx, filter: SQL | undefined) {
   const { id, organizationId, type, enabled, token, isPolled, createdAt } = integrations;
   const { integrationId: _, createdAt: __, ...repository } = getTableColumns(repositories);
-  const hasToken = sql<boolean>`${token} is not null`.mapWith(Boolean);
+  const hasToken = sql<boolean>`(${token} is not null or ${apps.integrationId} is not null)`.mapWith(Boolean);
+  const { appId, slug, url, installationId, suspendedAt } = apps;
+  const app = { appId, slug, url, installationId, suspendedAt };
   const hasHooks = sql`exists (select 1 from ${hooks} where ${hooks.integrationId} = ${id})`;
   const hasHistory = sql`exists (select 1 from ${histories} where ${histories.integrationId} = ${id})`;
   const hasEntries = sql`exists (select 1 from ${deliveries} where ${deliveries.integrationId} = ${id})`;
@@ -98,9 +101,11 @@ async function select(tx: ReadTx, filter: SQL | undefined) {
         isHistoryOnly,
         createdAt,
       },
+      app,
       repository,
     })
     .from(integrations)
+    .leftJoin(apps, eq(apps.integrationId, id))
     .leftJoin(repositories, eq(repositories.integrationId, id))
     .where(filter)
     .orderBy(asc(createdAt), asc(id), asc(repositories.fullName))
@@ -110,6 +115,7 @@ async function select(tx: ReadTx, filter: SQL | undefined) {
       if (first === undefined) return [];
       return {
         ...first.integration,
+        app: first.app,
         repositories: [first, ...others].flatMap(({ repository }) => repository ?? []),
       };
     },
@@ -208,9 +214,18 @@ const SECRET_BYTES = 32;
 const contextOf = (integrationId: string) => `webhook secret of ${integrationId}`;
 
 /** A new webhook secret, and its encrypted form for the database. */
-export function newSecret({ secrets }: Pick<Deps, 'secrets'>, integrationId: string) {
+export function newSecret(deps: Pick<Deps, 'secrets'>, integrationId: string) {
   const secret = randomToken(SECRET_BYTES);
-  return { secret, sealed: secrets.seal(secret, contextOf(integrationId)) };
+  return { secret, sealed: sealSecret(deps, integrationId, secret) };
+}
+
+/** The encrypted form of a webhook secret. */
+export function sealSecret(
+  { secrets }: Pick<Deps, 'secrets'>,
+  integrationId: string,
+  secret: string,
+): Buffer {
+  return secrets.seal(secret, contextOf(integrationId));
 }
 
 /** The current secret. Throws `IntegrationProblem` `integration_not_found`, and `WrongSecretKey`. */

@@ -6,12 +6,14 @@ import {
   type Place,
   type ProviderApi,
 } from '../providers/api.ts';
-import { imagePlaceAt, providerOf } from '../providers/index.ts';
+import type { Credential } from '../providers/app.ts';
+import { type IntegrationType, imagePlaceAt, providerOf } from '../providers/index.ts';
 import type { RepositoryReader } from '../providers/reader.ts';
+import { findSealedApp } from './app-store.ts';
 import { getWithHooks, type Hook, insertHooks, listHooks, updateHook } from './hook-store.ts';
 import { getAdministrable, type HookWork, makeAndPing, newHook, urlOf } from './hooks.ts';
 import { type ConnectedPlace, type Integration, recordChange } from './model.ts';
-import { changeFailed, IntegrationProblem } from './problems.ts';
+import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
 import {
   findSealedIntegration,
   getIntegration,
@@ -35,31 +37,58 @@ export function sealToken({ secrets }: Pick<Deps, 'secrets'>, integrationId: str
   return secrets.seal(token, contextOf(integrationId));
 }
 
-/** The provider's API with the integration's token; null if it has none, or none that can be decrypted. */
-export async function findApi(
-  deps: ApiNeeds,
-  integration: HookWork['integration'],
-): Promise<ProviderApi | null> {
-  const token = await findToken(deps, integration);
-  return token === null ? null : deps.openProviderApi(integration.type, token);
+const appContextOf = (integrationId: string) => `App key of ${integrationId}`;
+
+export function sealAppKey({ secrets }: Pick<Deps, 'secrets'>, integrationId: string, key: string): Buffer {
+  return secrets.seal(key, appContextOf(integrationId));
+}
+
+/** The integration's token, or its App; null if it has neither, or none that can be decrypted. */
+async function findCredential(
+  { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
+  id: string,
+): Promise<Credential | null> {
+  const { token, app } = await db.read(async (tx) => ({
+    token: (await findSealedIntegration(tx, id))?.token ?? null,
+    app: await findSealedApp(tx, id),
+  }));
+  if (app !== null) {
+    const privateKey = openOrNull(() => secrets.open(app.privateKey, appContextOf(id)));
+    return privateKey === null ? null : { ...app, privateKey };
+  }
+  return token === null ? null : openOrNull(() => secrets.open(token, contextOf(id)));
 }
 
 /** The integration's token; null if it has none, or none that can be decrypted. */
 export async function findToken(
-  { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
+  deps: Pick<Deps, 'db' | 'secrets'>,
   { id }: Pick<Integration, 'id'>,
 ): Promise<string | null> {
-  const sealed = (await db.read((tx) => findSealedIntegration(tx, id)))?.token ?? null;
-  return sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(id)));
+  const credential = await findCredential(deps, id);
+  return typeof credential === 'string' ? credential : null;
 }
 
-/** A reader with the integration's token, or without one. */
+/** The provider's API for the integration; null if it has no token and no App, or none that can be decrypted. */
+export async function findApi(
+  deps: ApiNeeds,
+  { id, type }: HookWork['integration'],
+): Promise<ProviderApi | null> {
+  const credential = await findCredential(deps, id);
+  return credential === null ? null : deps.openProviderApi(type, credential);
+}
+
+/** A reader with the integration's token or App, or without one. An App that nobody installed reads as nobody. */
 export async function openReaderOf(
   deps: Pick<Deps, 'db' | 'secrets' | 'openReader'>,
-  integration: HookWork['integration'],
+  { id, type }: HookWork['integration'],
   signal?: AbortSignal,
 ): Promise<RepositoryReader> {
-  return deps.openReader(integration.type, await findToken(deps, integration), signal);
+  return deps.openReader(type, installedOnly(await findCredential(deps, id)), signal);
+}
+
+function installedOnly(credential: Credential | null): Credential | null {
+  const isApp = credential !== null && typeof credential !== 'string';
+  return isApp && credential.installationId === null ? null : credential;
 }
 
 /**
@@ -72,12 +101,8 @@ export async function imageAccess(
   integrationId: string,
   address: string,
 ): Promise<(url: URL) => Record<string, string>> {
-  const { db, secrets } = deps;
-  const { type, repositories, sealed } = await db.read(async (tx) => ({
-    ...(await getIntegration(tx, integrationId)),
-    sealed: (await findSealedIntegration(tx, integrationId))?.token ?? null,
-  }));
-  const token = sealed === null ? null : openOrNull(() => secrets.open(sealed, contextOf(integrationId)));
+  const { type, repositories } = await deps.db.read((tx) => getIntegration(tx, integrationId));
+  const token = await findDownloadToken(deps, integrationId, type);
   const { api } = providerOf(type);
   const url = URL.parse(address);
   if (token === null || api === null || url === null) return () => ({});
@@ -86,6 +111,25 @@ export async function imageAccess(
   const isOwn =
     place === ATTACHMENTS || repositories.some(({ fullName }) => fullName.toLowerCase() === place);
   return (hop) => (isOwn && placeOf(hop) === place ? { authorization: api.authorization(token) } : {});
+}
+
+/** A token for downloads. An App makes one, and an image without it may still be public. */
+async function findDownloadToken(
+  deps: Pick<Deps, 'db' | 'secrets' | 'providerUrls'>,
+  integrationId: string,
+  type: IntegrationType,
+): Promise<string | null> {
+  const credential = installedOnly(await findCredential(deps, integrationId));
+  if (credential === null || typeof credential === 'string') return credential;
+  const { app } = providerOf(type);
+  const url = deps.providerUrls?.[type];
+  if (app === undefined || url === undefined) return null;
+  try {
+    return await app.token(url, credential);
+  } catch (error) {
+    if (isProblem(error)) return null;
+    throw error;
+  }
 }
 
 /** Throws `IntegrationProblem` `no_token`. */
@@ -106,6 +150,7 @@ export async function setToken(deps: Deps, id: string, text: string): Promise<Co
   const { db, clock } = deps;
   const token = requireToken(text);
   const { integration, hooks: known } = await db.read((tx) => getWithHooks(tx, id));
+  if (integration.app !== null) throw new IntegrationProblem({ code: 'app_without_token' });
   const api = await deps.openProviderApi(integration.type, token);
   const startedAt = clock.now();
   const targets = await findTargets(deps, api, integration, known);

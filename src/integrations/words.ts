@@ -28,6 +28,10 @@ const problems = {
     'Another change of the webhooks of {integrationId} is in progress, or was interrupted. Wait two minutes, then try again.',
   disconnected_meanwhile: '{place} was disconnected in the meantime, so Tidings deleted its webhook.',
   no_delivery_list: '{type} does not list its deliveries.',
+  no_apps: 'This is not an App at {type}.',
+  invalid_key: 'This is not a private key. Paste the whole file, from BEGIN to END.',
+  app_without_token: 'This integration is an App, which needs no token.',
+  app_places: 'The installation of the App has the repositories. Change them at {url}',
 } as const;
 
 /** Reasons why the log does not have a delivery as taken. */
@@ -85,6 +89,10 @@ const findings = {
   only_pings: '{type} has delivered only pings since {since}',
   partly_compared: 'Missing deliveries of {places} are unknown',
   not_compared: 'Missing deliveries are unknown: {problem}',
+  app_installed: 'The App is installed at {type}',
+  app_not_installed: 'Nobody has installed the App at {type}, so it sends nothing',
+  app_suspended: 'Somebody suspended the App at {type}, at {at}: it sends nothing',
+  app_unknown: 'The installation is unknown: {problem}',
   polled: 'The last round, at {at}, read everything. {interval}',
   poll_waits: 'The first round has not run yet. {interval}',
   poll_paused: 'Polling pauses: {problem}',
@@ -223,6 +231,8 @@ export const fixes: Readonly<Record<string, string>> = {
     'Start the server, and set PUBLIC_URL to its public address. If this machine cannot reach its own public address, rely on the last ping',
   set_public_url:
     'Set PUBLIC_URL to an address that providers can reach, or use a tunnel during development (docs/webhooks.md)',
+  install_app: "Install the App from the integration's page in the dashboard",
+  unsuspend_app: 'Unsuspend the App at the provider, in the settings of the account',
   use_https: 'Put a proxy with TLS in front of it, and set PUBLIC_URL to its https address',
 };
 

@@ -4,11 +4,12 @@ import { urlOf } from '../integrations/hooks.ts';
 import { type ConnectedPlace, recordChange } from '../integrations/model.ts';
 import { pollEveryMs } from '../integrations/poll-interval.ts';
 import { deletePoll, insertPoll, listPolls, type Poll, updatePoll } from '../integrations/poll-store.ts';
-import { ChangeFailed } from '../integrations/problems.ts';
+import { ChangeFailed, IntegrationProblem } from '../integrations/problems.ts';
 import { rotateSecret } from '../integrations/rotate.ts';
 import { getIntegration, type Integration, updateIntegration } from '../integrations/store.ts';
 import { findToken, openReaderOf, requireToken, sealToken, setToken } from '../integrations/token.ts';
 import { AppError } from '../lib/app-error.ts';
+import { APP_HOOK } from '../providers/app.ts';
 import type { RepositoryReader } from '../providers/reader.ts';
 import { recordSwitch } from './audit.ts';
 import { start } from './connect.ts';
@@ -34,6 +35,12 @@ export async function useWebhook(
   { token: given }: { token?: string | undefined } = {},
 ): Promise<ConnectedPlace[]> {
   const integration = await requirePolledIntegration(deps, id);
+  if (integration.app !== null) {
+    // Its webhook exists as long as the App.
+    await mark(deps, id);
+    const webhookUrl = urlOf(deps, integration, { repositoryId: null });
+    return [{ place: integration.app.slug, webhookUrl, hookId: APP_HOOK, hasPinged: null }];
+  }
   const token = given === undefined ? await findToken(deps, integration) : requireToken(given);
   if (token === null) {
     throw new AppError(400, 'A token is needed to create the webhook. Without one, set it up by hand.', {
@@ -136,6 +143,7 @@ async function stay({ db }: Deps, { id, repositories, hasToken }: Integration) {
 export async function setPollToken(deps: Deps, id: string, text: string): Promise<void> {
   const { db, clock } = deps;
   const integration = await requirePolledIntegration(deps, id);
+  if (integration.app !== null) throw new IntegrationProblem({ code: 'app_without_token' });
   const token = requireToken(text);
   await requireReadable(await deps.openReader(integration.type, token), integration);
   await db.write(async (tx) => {

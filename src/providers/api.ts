@@ -1,4 +1,5 @@
 import { AppError } from '../lib/app-error.ts';
+import type { Credential } from './app.ts';
 import type { IntegrationType } from './index.ts';
 import type { Phrase } from './provider.ts';
 
@@ -124,10 +125,10 @@ export interface ProviderApi {
   redeliver?(placeId: string, hookId: string, attemptId: string): Promise<void>;
 }
 
-/** Opens a provider's API for a token, without a request. `signal` aborts requests, as if nobody answered. */
+/** Opens a provider's API for a token or an App, without a request. `signal` aborts requests, as if nobody answered. */
 export type OpenProviderApi = (
   type: IntegrationType,
-  token: string,
+  credential: Credential,
   signal?: AbortSignal,
 ) => Promise<ProviderApi>;
 

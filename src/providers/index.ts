@@ -48,20 +48,28 @@ export function toEvent(delivery: ProcessedDelivery): Event | null {
 
 /** The providers' APIs at these base URLs. Opening one that a provider does not have throws `AppError` 400. */
 export function providerApis(urls: Readonly<Record<string, string>>): OpenProviderApi {
-  return async (type, token, signal) => {
-    const { api, name } = providerOf(type);
+  return async (type, credential, signal) => {
+    const { api, app, name } = providerOf(type);
     const url = urls[type];
-    if (api !== null && url !== undefined) return await api.open(url, token, { signal });
+    if (typeof credential !== 'string') {
+      if (app !== undefined && url !== undefined) return await app.open(url, credential, { signal });
+      throw new AppError(400, `${name} has no Apps`);
+    }
+    if (api !== null && url !== undefined) return await api.open(url, credential, { signal });
     throw new AppError(400, `${name} takes no token: set up its webhooks by hand`);
   };
 }
 
 /** Readers of the providers at these base URLs. */
 export function repositoryReaders(urls: Readonly<Record<string, string>>): OpenReader {
-  return async (type, token, signal) => {
-    const { reader, name } = providerOf(type);
+  return async (type, credential, signal) => {
+    const { reader, app, name } = providerOf(type);
     const url = urls[type];
-    if (reader !== null && url !== undefined) return await reader.open(url, token, { signal });
+    if (credential !== null && typeof credential !== 'string') {
+      if (app !== undefined && url !== undefined) return await app.openReader(url, credential, { signal });
+      throw new AppError(400, `${name} has no Apps`);
+    }
+    if (reader !== null && url !== undefined) return await reader.open(url, credential, { signal });
     throw new AppError(400, `Tidings cannot read repositories of ${name}`);
   };
 }

@@ -6,6 +6,7 @@ import { cutBytes, cutLine, cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
 import { DAY_MS, parseTime } from '../lib/time.ts';
 import { findProblem } from '../lib/validation.ts';
 import type { ApiSupport } from './api.ts';
+import type { AppSupport } from './app.ts';
 import type { IntegrationType } from './index.ts';
 import type { ReaderSupport } from './reader.ts';
 
@@ -35,6 +36,8 @@ export interface Provider<Id extends string = string> extends Signing {
   readonly api: ApiSupport | null;
   /** How its repositories are read, for history and polling; null: they cannot be. */
   readonly reader: ReaderSupport | null;
+  /** How an App stands in for a token; absent: it has none. */
+  readonly app?: AppSupport;
   /** The events that it sends and Tidings knows, by the provider's name. All others are ignored. */
   readonly events: Readonly<Record<string, EventHandler>>;
   /** The events that triggers can listen to, each with the provider's events that its drafts are made of. */

@@ -1,3 +1,4 @@
+import type { Credential } from './app.ts';
 import type { IntegrationType } from './index.ts';
 import type { Payload } from './provider.ts';
 
@@ -125,6 +126,6 @@ export interface RepositoryReader {
 /** Opens a reader without a request. Throws `AppError` 400 for a provider that has none. */
 export type OpenReader = (
   type: IntegrationType,
-  token: string | null,
+  credential: Credential | null,
   signal?: AbortSignal,
 ) => Promise<RepositoryReader>;

@@ -7,6 +7,7 @@ import type { Deps } from '../deps.ts';
 import type { Event } from '../events/model.ts';
 import { isNews } from '../events/store.ts';
 import { UploadError } from '../http/request.ts';
+import { applyChange } from '../integrations/app.ts';
 import type { Repository, RepositoryIdentity } from '../integrations/model.ts';
 import { acceptedSecrets, learnRepository } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -17,12 +18,12 @@ import {
   eventOf,
   MalformedPayload,
   type Provider,
-  parseEvent,
   requireFresh,
   SAMPLE_REPOSITORY_ID,
 } from '../providers/provider.ts';
 import { handOver, readHandOver } from '../triggers/hand-over.ts';
 import { imageOwner } from '../triggers/images.ts';
+import { type ReadEvent, readEvent } from './read-event.ts';
 import { type OpenEntry, Refusal, recordFailure, refusals } from './refusals.ts';
 import { createSignatureDoctor } from './signature-doctor.ts';
 
@@ -97,7 +98,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     upload: Upload,
     startedAt: number,
   ): Promise<Received> {
-    const { provider, row, repository } = address;
+    const { provider, row } = address;
     const { integration } = row;
     if (arrival.isTooLarge) throw new Refusal(refusals.too_large);
     if (!integration.enabled) throw new Refusal(refusals.disabled);
@@ -118,15 +119,24 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
     if (headers.signedAt) requireFresh('the signed time', headers.signedAt.getTime(), clock.now());
     const payload = provider.readPayload(body, arrival.headers.get('content-type'), clock.now());
-    const result = parseEvent(provider, headers.event, payload);
     const named = provider.repositoryOf(payload);
+    const read = await readEvent(deps, address, headers.event, payload);
+    const { result, change } = read;
+    const { repository } = read.address;
+    entry.repositoryId = read.address.repositoryId;
     const learned = requireSameRepository(provider, repository, named);
 
     const now = performance.now();
     entry.durationMs = Math.round(now - startedAt);
     const giveUpMs = Math.max((upload.endedAt ?? now) + DELIVERY_WAIT_MS - now, 0);
-    const { outcome, reason } = await record(address, entry, headers, result, learned, giveUpMs);
-    if (learned === null) keep(address);
+    const { outcome, reason } = await record(
+      read.address,
+      entry,
+      headers,
+      { result, change, learned },
+      giveUpMs,
+    );
+    if (learned === null && change === null) keep(address);
     else kept.delete(address.key);
     metrics.deliveries(provider.id, outcome).value++;
     metrics.failedDeliveries.inARow = 0;
@@ -148,8 +158,11 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     { provider, row, repository, named: repositoryNamed }: Address,
     entry: OpenEntry,
     { event: name, deliveryId }: DeliveryHeaders,
-    result: EventResult,
-    learned: RepositoryIdentity | null,
+    {
+      result,
+      change,
+      learned,
+    }: Pick<ReadEvent, 'result' | 'change'> & { learned: RepositoryIdentity | null },
     giveUpMs: number,
   ) {
     const now = clock.now();
@@ -174,6 +187,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
         return { outcome: 'duplicate', reason: DUPLICATE_REASON } as const;
       }
       if (repository !== null && learned !== null) await learnRepository(tx, repository.id, learned);
+      if (change !== null) await applyChange(tx, deps, row.integration, change);
       if (action !== null && event !== null && known !== null)
         await handOver(tx, { integrationId, repositoryId, action, images }, entry, event, known, now);
       const logged = {
@@ -188,7 +202,8 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     };
     // The versions of one event keep their order. What is learned of a repository may concern all of its deliveries.
     const subject = event === null ? deliveryId : `${repositoryId ?? ''} ${event.type} ${event.key}`;
-    const key = learned === null ? `delivery ${integrationId} ${subject}` : undefined;
+    const isAlone = learned !== null || change !== null;
+    const key = isAlone ? undefined : `delivery ${integrationId} ${subject}`;
     return deps.db.write(work, { key, giveUpMs });
   }
 }
@@ -225,7 +240,7 @@ function readOnce({ readBody }: Arrival): Upload {
   return upload;
 }
 
-type Address = Awaited<ReturnType<typeof requireAddress>>;
+export type Address = Awaited<ReturnType<typeof requireAddress>>;
 
 /** Rows of `findAddress` by integration and repository. */
 type KeptAddresses = Map<string, NonNullable<Awaited<ReturnType<typeof findAddress>>>>;
@@ -237,7 +252,8 @@ async function requireAddress(
   kept: KeptAddresses,
   { path, isTooLarge }: Arrival,
 ) {
-  const provider = providers.find(({ id }) => id === path.provider);
+  const isApp = providers.some(({ app }) => app?.path === path.provider);
+  const provider = providers.find(({ id, app }) => (isApp ? app?.path : id) === path.provider);
   const { organizationId, integrationId } = path;
   // A provider without repositories takes "-" or nothing as the last segment.
   const segment =
@@ -248,7 +264,8 @@ async function requireAddress(
     provider === undefined ||
     !isId(organizationId) ||
     !isId(integrationId) ||
-    (segment === undefined ? provider.hasRepositories : !isId(segment))
+    // An App's payloads name the repository.
+    (segment === undefined ? provider.hasRepositories && !isApp : isApp || !isId(segment))
   ) {
     throw refuse(400, 'Invalid webhook parameters');
   }
@@ -257,11 +274,13 @@ async function requireAddress(
   const key = `${integrationId} ${named ?? ''}`;
   const present = kept.get(key);
   const row = present ?? (await db.read((tx) => findAddress(tx, integrationId, named), { single: true }));
-  if (row?.integration.organizationId !== organizationId || row.integration.type !== provider.id) {
-    throw refuse(404, 'Integration not found');
-  }
+  const isFound =
+    row?.integration.organizationId === organizationId &&
+    row.integration.type === provider.id &&
+    (!isApp || row.integration.appId !== null);
+  if (row === null || !isFound) throw refuse(404, 'Integration not found');
   const { repository } = row;
-  return { key, row, isKept: present !== undefined, provider, named, repository, repositoryId };
+  return { key, row, isKept: present !== undefined, isApp, provider, named, repository, repositoryId };
 }
 
 /** 404 for a repository that is not connected, 403 for one of another integration. */

@@ -64,7 +64,9 @@ export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], bud
   const limits = { maxBytes: MAX_BODY_BYTES, timeoutMs: UNVERIFIED_UPLOAD_MS, budget };
   const receive = createReceiver(deps, providers);
   const trackers = providers.filter(({ hasRepositories }) => !hasRepositories);
-  const trackerHeaders = Type.Composite(trackers.map(headersOf));
+  const withApps = providers.filter(({ app }) => app !== undefined);
+  const withoutRepository = [...trackers, ...withApps];
+  const appPaths = withApps.flatMap(({ app }) => app?.path ?? []);
   const formSenders = providers.filter(({ sendsForms }) => sendsForms);
 
   async function respond(request: Request, path: Arrival['path']): Promise<Response> {
@@ -110,8 +112,12 @@ export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], bud
           ...documentation,
           operationId: 'receiveWebhookWithoutRepository',
           summary: 'Receive a delivery without a repository',
-          params: Type.Object({ provider: ProviderId(...trackers.map(({ id }) => id)), ...path }),
-          headers: trackers.length === 1 ? Type.Required(trackerHeaders) : trackerHeaders,
+          description: `${documentation.description} The payloads of an App name the repository.`,
+          params: Type.Object({
+            provider: ProviderId(...trackers.map(({ id }) => id), ...appPaths),
+            ...path,
+          }),
+          headers: Type.Composite(withoutRepository.map(headersOf)),
           body: { 'application/json': payload },
           example: { received: true, message: 'Ignored: Tidings does not use the event Comment' },
           responses: {

@@ -31,8 +31,8 @@ export async function sendDelivery(
   { integrationId, repositoryId, event, deliveryId, body, hasBadSignature = false, baseUrl }: TestDelivery,
 ) {
   const integration = await deps.db.read((tx) => getIntegration(tx, integrationId));
-  const { type, organizationId, repositories } = integration;
-  const url = webhookUrl(baseUrl, type, organizationId, integrationId, repositoryId ?? repositories[0]?.id);
+  const { type, repositories } = integration;
+  const url = webhookUrl(baseUrl, integration, repositoryId ?? repositories[0]?.id);
   const secret = hasBadSignature ? 'not the secret' : await revealSecret(deps, integrationId);
   const headers = {
     ...providerOf(type).sign({ event, deliveryId, body, secret, now: deps.clock.now() }),

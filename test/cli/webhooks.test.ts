@@ -98,6 +98,18 @@ describe('integration', () => {
     expect((await run('integration', 'list')).stdout).toMatch(/ github +enabled +by hand +acme +a\/b/);
   });
 
+  test('connect --app prints the page that creates an App', async () => {
+    const words = ['integration', 'connect', 'github', '--organization'];
+    const dashboardUrl = 'https://tidings.example.com/dashboard/acme/integrations/github-app/new';
+    expect(await json(...words, 'acme', '--app')).toEqual({ dashboardUrl });
+    expect((await run(...words, 'acme', '--app')).stdout).toContain(dashboardUrl);
+    expect(await fails(1, ...words, 'nobody', '--app')).toContain('nobody');
+    for (const more of [['--token', 'x'], ['--manual'], ['--repository', 'acme/rocket']]) {
+      expect(await fails(2, ...words, 'acme', '--app', ...more)).toContain('--app cannot be combined');
+    }
+    expect(await json('integration', 'list')).toEqual([]);
+  });
+
   test('disable, enable, rotate, disconnect', async () => {
     const { integrationId: id, secret } = await connect();
     expect(await json('integration', 'disable', id)).toMatchObject({ id, enabled: false });

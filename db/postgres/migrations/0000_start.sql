@@ -379,6 +379,7 @@ CREATE TABLE github_apps (
   url text COLLATE "C" NOT NULL,
   private_key bytea NOT NULL,
   installation_id bigint,
+  suspended_at text COLLATE "C",
   created_at text COLLATE "C" NOT NULL
 );
 

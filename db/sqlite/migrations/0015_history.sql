@@ -5,6 +5,7 @@ CREATE TABLE `github_apps` (
 	`url` text NOT NULL,
 	`private_key` blob NOT NULL,
 	`installation_id` integer,
+	`suspended_at` text,
 	`created_at` text NOT NULL,
 	FOREIGN KEY (`integration_id`) REFERENCES `integrations`(`id`) ON UPDATE no action ON DELETE cascade
 );

@@ -1,6 +1,7 @@
 import { codeHost } from '../git-events.ts';
 import { type Phrase, type Provider, signedBy } from '../provider.ts';
 import { repositoryName } from '../repository-url.ts';
+import { githubApps } from './app/support.ts';
 import { events } from './events.ts';
 import { imagePlace } from './images.ts';
 import { samples } from './samples.ts';
@@ -67,6 +68,7 @@ export const github: Provider<'github'> = {
     ],
   ),
   ...codeHost,
+  app: githubApps,
   events,
   samples,
 

@@ -36,6 +36,7 @@ export function tokenOf(
 
 export function canSee(token: StoredToken, repository: StoredRepository): boolean {
   if (!repository.isPrivate) return true;
+  if (token.installation !== undefined) return token.installation.repositoryIds.includes(repository.id);
   const isChosen = token.repositories?.includes(repository.name) ?? true;
   const hasScope = token.scopes === undefined || token.scopes.includes('repo');
   return isChosen && hasScope && repository.rights[token.user] !== undefined;

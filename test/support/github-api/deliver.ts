@@ -1,5 +1,6 @@
 import type { Clock } from '../../../src/lib/time.ts';
 import { hmacSha256 } from '../../../src/providers/provider.ts';
+import type { StoredApp } from './apps.ts';
 import type { StoredAttempt, StoredHook, StoredRepository } from './state.ts';
 
 /** GitHub's timeout for a delivery. */
@@ -15,15 +16,18 @@ export interface Delivery {
   isRedelivery: boolean;
 }
 
+/** A repository, or an App. */
+type Target = StoredRepository | Pick<StoredApp, 'id'>;
+
 /** Sends a delivery over HTTP, signed as GitHub does, and records the attempt. */
 export async function deliver(
-  repository: StoredRepository,
+  target: Target,
   hook: StoredHook,
   delivery: Delivery,
   clock: Clock,
 ): Promise<StoredAttempt> {
   const startedAt = performance.now();
-  const { statusCode, status } = await send(repository, hook, delivery);
+  const { statusCode, status } = await send(target, hook, delivery);
   const attempt = attemptOf(delivery, {
     status,
     statusCode,
@@ -43,7 +47,7 @@ export function attemptOf({ event, payload, guid, isRedelivery }: Delivery, outc
 }
 
 async function send(
-  repository: StoredRepository,
+  target: Target,
   { id, config }: StoredHook,
   { event, payload, guid }: Delivery,
 ): Promise<{ status: string; statusCode: number }> {
@@ -57,8 +61,8 @@ async function send(
     'x-github-delivery': guid,
     'x-github-event': event,
     'x-github-hook-id': String(id),
-    'x-github-hook-installation-target-id': String(repository.id),
-    'x-github-hook-installation-target-type': 'repository',
+    'x-github-hook-installation-target-id': String(target.id),
+    'x-github-hook-installation-target-type': 'code' in target ? 'repository' : 'integration',
   };
   if (config.secret !== undefined)
     headers['x-hub-signature-256'] = `sha256=${hmacSha256(config.secret, body)}`;

@@ -22,6 +22,16 @@ const ROUTES = [
   'POST /repos/{owner}/{repo}/hooks/{hook_id}/pings',
   'GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries',
   'POST /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}/attempts',
+  'POST /app-manifests/{code}/conversions',
+  'GET /app',
+  'GET /app/installations',
+  'DELETE /app/installations/{installation_id}',
+  'POST /app/installations/{installation_id}/access_tokens',
+  'GET /installation/repositories',
+  'GET /app/hook/config',
+  'PATCH /app/hook/config',
+  'GET /app/hook/deliveries',
+  'POST /app/hook/deliveries/{delivery_id}/attempts',
 ];
 const ENTERPRISE = ['3.17', '3.18', '3.19'];
 /** The schemas of refusals that a route's description does not list. */
@@ -69,6 +79,10 @@ function nullable({ nullable: isNullable, ...schema }: Node): Node {
   if (isNullable !== true) return schema;
   return { anyOf: [schema, { type: 'null' }] };
 }
+
+// The list has its own copy of an installation, whose account would have to be a person and an enterprise at once.
+const installations = at(description, 'paths', '/app/installations', 'get', 'responses', '200', 'content');
+at(installations, 'application/json', 'schema').items = { $ref: '#/components/schemas/installation' };
 
 function operationOf(document: Node, route: string): Node | null {
   const [method = '', path = ''] = route.split(' ');

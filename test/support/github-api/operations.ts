@@ -1,4 +1,5 @@
 import { type Access, canSee, type Reading, requireHooks, wantsSso } from './access.ts';
+import { installationOperations } from './apps.ts';
 import { codeOperations } from './code-operations.ts';
 import type { Delivery } from './deliver.ts';
 import { changeConfig, changeHook, type HookBody, makeHook } from './hooks.ts';
@@ -88,6 +89,7 @@ export const operations: Record<string, Operation> = {
     },
   },
   ...codeOperations,
+  ...installationOperations,
   'GET /repos/{owner}/{repo}': {
     access: null,
     reads: 'metadata',

@@ -1,5 +1,19 @@
 import { type Clock, systemClock } from '../../../src/lib/time.ts';
 import { accessHeaders, isKnown, requireReading, tokenOf } from './access.ts';
+import { appPage } from './app-pages.ts';
+import {
+  appOf,
+  appOperations,
+  CONVERSION,
+  convert,
+  dropEnded,
+  emitToApps,
+  install,
+  noApps,
+  type StoredApp,
+  suspend,
+  uninstall,
+} from './apps.ts';
 import { noCode } from './code.ts';
 import { type ApiRequest, decoded, requestViolations, responseViolations, routeOf } from './contract.ts';
 import { deliver } from './deliver.ts';
@@ -31,6 +45,12 @@ export interface GithubApi extends Disposable {
     about?: Partial<Omit<StoredRepository, 'name' | 'id' | 'hooks' | 'code'>>,
   ): StoredRepository;
   rename(repository: StoredRepository, name: string): void;
+  /** The Apps that people created from a manifest. */
+  readonly apps: readonly StoredApp[];
+  /** What people do about an App at GitHub, with the deliveries about it. */
+  installApp(app: StoredApp, repositories: readonly StoredRepository[]): void;
+  suspendApp(app: StoredApp, isSuspended?: boolean): void;
+  uninstallApp(app: StoredApp): void;
   /** Adds a classic token when it has `scopes`, else a fine-grained one. Returns its value. */
   addToken(token: StoredToken): string;
   /** Delivers an event to each active hook that listens to it. Resolves when every delivery was sent. */
@@ -61,8 +81,8 @@ export function startGithubApi(options: GithubApiOptions = {}): GithubApi {
   const plan = planFaults();
 
   async function respond(request: Request): Promise<Response> {
-    const image = images.respond(request);
-    if (image !== null) return image;
+    const other = images.respond(request) ?? (await appPage(world, request.clone() as Request));
+    if (other !== null) return other;
     const url = new URL(request.url);
     const received = {
       method: request.method,
@@ -99,7 +119,16 @@ export function startGithubApi(options: GithubApiOptions = {}): GithubApi {
   const limits: Limits = { anonymous: 60, token: 5000, perMinute: Number.POSITIVE_INFINITY };
   const budget = countRequests(limits, clock);
   const tokens = new Map<string, StoredToken>();
-  const world: World = { url, clock, allowLocal, budget, tokens, repositories: [], pending: new Set() };
+  const world: World = {
+    url,
+    clock,
+    allowLocal,
+    budget,
+    tokens,
+    repositories: [],
+    apps: noApps(),
+    pending: new Set(),
+  };
   const images = serveImages(clock, (authorization) => isKnown(authorization, tokens));
 
   return {
@@ -109,6 +138,7 @@ export function startGithubApi(options: GithubApiOptions = {}): GithubApi {
     limits,
     tokens,
     repositories: world.repositories,
+    apps: world.apps.list,
     failNext: plan.add,
     addImage: (bytes, about = {}) =>
       new URL(images.add({ bytes, type: 'image/png', isPrivate: false, ...about }), url).href,
@@ -136,6 +166,8 @@ function respondTo(world: World, request: Received): Result {
   const { method, path, url, body, authorization } = request;
   const route = routeOf(method, path);
   const operation = operations[route?.route ?? ''];
+  const asApp = appOperations[route?.route ?? ''];
+  dropEnded(world);
   let token: StoredToken | null = null;
   const headers = () => ({
     ...VERSION,
@@ -143,6 +175,15 @@ function respondTo(world: World, request: Received): Result {
     ...accessHeaders(token, operation?.access ?? null, operation?.reads),
   });
   try {
+    if (route?.route === CONVERSION) {
+      return { ...convert(world, route.params.code ?? ''), headers: headers() };
+    }
+    if (route !== null && asApp !== undefined) {
+      world.budget.take(authorization);
+      const app = appOf(authorization, world);
+      const result = asApp({ world, app, url, params: route.params, body });
+      return { ...result, headers: { ...headers(), ...result.headers } };
+    }
     const caller = tokenOf(authorization, world.tokens, operation?.reads !== undefined);
     token = caller;
     world.budget.take(authorization);
@@ -177,8 +218,14 @@ const VERSION = {
 /** Changes at GitHub that do not come through its API. */
 function outsideActions(
   world: World,
-): Pick<GithubApi, 'addRepository' | 'rename' | 'addToken' | 'emit' | 'settled'> {
+): Pick<
+  GithubApi,
+  'addRepository' | 'rename' | 'addToken' | 'emit' | 'settled' | 'installApp' | 'suspendApp' | 'uninstallApp'
+> {
   return {
+    installApp: (app, repositories) => install(world, app, repositories),
+    suspendApp: (app, isSuspended = true) => suspend(world, app, isSuspended),
+    uninstallApp: (app) => uninstall(world, app),
     addRepository(name, about = {}) {
       const id = 1_296_269 + world.repositories.length;
       const usual = { formerNames: [], isPrivate: true, isArchived: false, wantsSso: false, rights: {} };
@@ -203,7 +250,10 @@ function outsideActions(
       const hooks = repository.hooks.filter(
         ({ isActive, events }) => isActive && (events.includes(event) || events.includes('*')),
       );
-      return Promise.all(hooks.map((hook) => deliver(repository, hook, delivery, world.clock)));
+      return Promise.all([
+        ...hooks.map((hook) => deliver(repository, hook, delivery, world.clock)),
+        ...emitToApps(world, repository, delivery),
+      ]);
     },
     async settled() {
       while (world.pending.size > 0) await Promise.all(world.pending);

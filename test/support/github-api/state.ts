@@ -1,3 +1,4 @@
+import type { StoredInstallation } from './apps.ts';
 import type { StoredCode } from './code.ts';
 
 /** A person's right in a repository. */
@@ -65,6 +66,10 @@ export interface StoredToken {
   repositories?: readonly string[];
   /** True for a classic token that is authorized for single sign-on. */
   hasSso?: boolean;
+  /** Of an App's token. */
+  installation?: StoredInstallation;
+  /** When an App's token ends, in milliseconds since 1970. */
+  expiresAt?: number;
 }
 
 export interface RecordedRequest {

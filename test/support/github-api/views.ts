@@ -54,7 +54,7 @@ export function hookView(api: string, repository: StoredRepository, hook: Stored
   };
 }
 
-export function attemptView(repository: StoredRepository, attempt: StoredAttempt): object {
+export function attemptView(repository: Pick<StoredRepository, 'id'>, attempt: StoredAttempt): object {
   return {
     // JavaScript's numbers would round it.
     id: JSON.rawJSON(String(attempt.id)),

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../src/lib/time.ts';
 import { canSee, wantsSso } from './access.ts';
+import type { Apps } from './apps.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import type { countRequests } from './limits.ts';
 import { refusals } from './refusal.ts';
@@ -15,6 +16,7 @@ export interface World {
   readonly budget: ReturnType<typeof countRequests>;
   readonly tokens: Map<string, StoredToken>;
   readonly repositories: StoredRepository[];
+  readonly apps: Apps;
   /** Deliveries on their way. */
   readonly pending: Set<Promise<unknown>>;
 }
@@ -46,12 +48,10 @@ export function describedPath(world: World, path: string): string {
 /** Delivers after the response to the request that caused it. */
 export function deliverSoon(
   world: World,
-  repository: StoredRepository,
+  target: Parameters<typeof deliver>[0],
   hook: StoredHook,
   delivery: Delivery,
 ): void {
-  const sending = deliver(repository, hook, delivery, world.clock).finally(() =>
-    world.pending.delete(sending),
-  );
+  const sending = deliver(target, hook, delivery, world.clock).finally(() => world.pending.delete(sending));
   world.pending.add(sending);
 }

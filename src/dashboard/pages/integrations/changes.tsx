@@ -7,7 +7,7 @@ import { disconnectIntegration, removePlace } from '../../../integrations/places
 import { repairHooks, rotateSecret } from '../../../integrations/rotate.ts';
 import { describeOldSecret } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { sampleFor } from '../../../providers/index.ts';
+import { providerOf, sampleFor } from '../../../providers/index.ts';
 import { sendDelivery } from '../../../receiver/send.ts';
 import { type Page, redirect } from '../../page.ts';
 import { LinkButton, ToCopy } from '../../view/elements.tsx';
@@ -58,7 +58,14 @@ export const changePages: readonly Page[] = [
       const force = form.get('force') === 'yes';
       const { left } = await disconnectIntegration(deps, integration.id, { force });
       const rest = left.length === 0 ? '' : ` A webhook remains at ${left.join(', ')}. Delete it there.`;
-      return redirect(`${base}/integrations`, `${integrationName(integration)} is disconnected.${rest}`);
+      const { app, type } = integration;
+      const support = providerOf(type).app;
+      const page = app === null ? undefined : support?.pages(deps.providerUrls?.[type], app).danger;
+      const own = page === undefined ? '' : ` Delete the App at ${page}`;
+      return redirect(
+        `${base}/integrations`,
+        `${integrationName(integration)} is disconnected.${rest}${own}`,
+      );
     },
     showAt('disconnect'),
   ),

@@ -48,6 +48,7 @@ const names: Readonly<Record<Finding['name'], string>> = {
   secret: 'Secret',
   repository: 'Repository',
   missed: 'Missed deliveries',
+  installation: 'Installation',
   polling: 'Polling',
 };
 
@@ -66,6 +67,7 @@ function FindingRow({
 }) {
   const { name, status, place, fix } = finding;
   const { tag, word } = marks[status];
+  const credential = integration.app === null ? 'replace_token' : 'replace_key';
   return (
     <li>
       <span class="mark-of">
@@ -78,10 +80,7 @@ function FindingRow({
             ? problemOf(finding.problem, integration.type)
             : sentence(describeFinding(finding, exactTime))}
         </p>
-        <Fix
-          fix={fix ?? (name === 'hook' && status === 'failed' ? 'replace_token' : undefined)}
-          path={path}
-        />
+        <Fix fix={fix ?? (name === 'hook' && status === 'failed' ? credential : undefined)} path={path} />
       </div>
     </li>
   );
@@ -94,6 +93,8 @@ const buttons: Readonly<Record<string, { to: string; label: string; busy?: strin
   rotate_secret: { to: '/secret', label: 'Create new secret', busy: 'Creating secret…' },
   set_token: { to: '/token', label: 'Add token' },
   replace_token: { to: '/token', label: 'Replace token' },
+  replace_key: { to: '/key', label: 'Replace key' },
+  install_app: { to: '', label: 'Open integration' },
   redeliver: { to: '/missed', label: 'View missed deliveries' },
   send_test: { to: '#test', label: 'Send test event' },
 };

@@ -8,7 +8,7 @@ import { type IntegrationType, listProviders, providers } from '../../../provide
 import type { Provider } from '../../../providers/provider.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { formState } from '../../submission.ts';
-import { Status } from '../../view/elements.tsx';
+import { LinkButton, Status } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
 import { LocalAddressNote } from './local-address.tsx';
@@ -117,7 +117,7 @@ function ConnectCard({
   failure: ConnectFailure | undefined;
   isMain: boolean;
 }) {
-  const { id: type, name, api, hasRepositories, words } = provider;
+  const { id: type, name, api, app, hasRepositories, words } = provider;
   const path = `${visit.base}/integrations/${type}`;
   const error = failure?.field === 'repository' ? failure.error : null;
   const { fields, problem } = formState(RepositoryForm, error === null ? {} : visit.form, error, {
@@ -153,6 +153,14 @@ function ConnectCard({
         >
           {tokenField(visit, type, tokenError)}
         </Form>
+        {app === undefined ? null : (
+          <div class="more stack">
+            <p class="hint">
+              For a team: a {app.name} needs no person's token, and you choose its repositories at {name}.
+            </p>
+            <LinkButton to={`${visit.base}/integrations/${app.path}/new`} label={`Create ${app.name}`} />
+          </div>
+        )}
         <details class="more" open={failure?.field === 'repository'}>
           <summary>Connect without a token</summary>
           {byHand}

@@ -34,6 +34,8 @@ import { Action, Danger, Form, FormError } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { Imports } from '../history/list.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
+import { AppNote, AppSection, appPagesOf, External } from './app.tsx';
+import { HookState } from './hook-state.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
 import { PollingSection, readPolling } from './polling-state.tsx';
@@ -87,6 +89,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
   const message = failure && problemOf(failure.error, type);
   const errorOf = (about: Failure['about']) => (failure?.about === about ? message : undefined);
   const name = integrationName(integration);
+  const pages = appPagesOf(visit, integration);
   const props: PageProps = { integration, places: placesOf(integration, hooks), path, now, isOwner };
   return view(
     name,
@@ -103,6 +106,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
       />
       {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
       {isPolled || isHistoryOnly ? null : <LocalAddressNote url={deps.publicUrl()} type={type} />}
+      {pages && <AppNote integration={integration} pages={pages} isOwner={isOwner} />}
       <div class="card pad">
         <Overview {...overview} visit={visit} />
       </div>
@@ -114,12 +118,14 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
                 ['Provider', provider.name],
                 ['Connected', <Exactly at={integration.createdAt} />],
                 ['Events', isPolled ? 'Polled' : isHistoryOnly ? 'Not connected' : 'Delivered by webhooks'],
-                isPolled
-                  ? ['Token', hasToken ? 'Stored' : 'None']
-                  : [
-                      'Webhooks',
-                      isHistoryOnly ? 'None' : isManaged ? 'Managed with a token' : 'Set up by hand',
-                    ],
+                pages !== null
+                  ? [provider.app?.name ?? '', <External to={pages.settings}>Open settings</External>]
+                  : isPolled
+                    ? ['Token', hasToken ? 'Stored' : 'None']
+                    : [
+                        'Webhooks',
+                        isHistoryOnly ? 'None' : isManaged ? 'Managed with a token' : 'Set up by hand',
+                      ],
                 ['ID', <Id value={id} name="integration ID" />],
               ]}
             />
@@ -141,7 +147,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
                     </span>
                   </div>
                   <RotateSecret {...props} error={errorOf('secret')} />
-                  <Disconnect {...props} error={errorOf('disconnect')} />
+                  <Disconnect {...props} error={errorOf('disconnect')} deleteAt={pages?.danger} />
                 </section>
               </>
             ) : (
@@ -154,7 +160,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
         {polling && <PollingSection {...props} {...polling} error={errorOf('hooks')} />}
         {isPolled && hooks.length === 0 ? null : (
           <section aria-labelledby="hooks">
-            <h2 id="hooks">Webhooks</h2>
+            <h2 id="hooks">{pages === null ? 'Webhooks' : 'Repositories'}</h2>
             <FormError error={polling ? undefined : errorOf('hooks')} />
             {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' ? (
               <div class="bar">
@@ -167,7 +173,11 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
                 <span class="dim">Its webhook stays at {provider.name} until you delete it there.</span>
               </div>
             ) : null}
-            <Hooks {...props} />
+            {pages === null ? (
+              <Hooks {...props} />
+            ) : (
+              <AppSection {...props} pages={pages} hook={hooks[0] ?? null} />
+            )}
           </section>
         )}
         <TriggerList integration={integration} triggers={triggers} base={base} isOwner={isOwner} />
@@ -188,18 +198,20 @@ export const readOverview = async (tx: ReadTx, integration: Integration, now: Da
 
 /** The picture of recent deliveries, and the webhook URLs. */
 export function Overview({
-  integration: { id, type, organizationId, repositories, isManaged, isPolled, isHistoryOnly },
+  integration,
   days,
   last,
   visit: { deps, base },
 }: Awaited<ReturnType<typeof readOverview>> & { visit: MemberVisit }) {
+  const { id, repositories, isManaged, isPolled, isHistoryOnly, app } = integration;
   const words = describeDays(days);
   // With a token, nobody needs to paste them. A long list is folded too.
   const isOpen = !isManaged && !isPolled && !isHistoryOnly && repositories.length <= 3;
-  const urls = (repositories.length === 0 ? [undefined] : repositories).map((repository) => (
+  const own = repositories.length === 0 || app !== null ? [undefined] : repositories;
+  const urls = own.map((repository) => (
     <>
-      {repositories.length > 1 ? <p class="label">Webhook URL of {repository?.fullName}</p> : null}
-      <ToCopy text={webhookUrl(deps.publicUrl(), type, organizationId, id, repository?.id)} />
+      {own.length > 1 ? <p class="label">Webhook URL of {repository?.fullName}</p> : null}
+      <ToCopy text={webhookUrl(deps.publicUrl(), integration, repository?.id)} />
     </>
   ));
   return (
@@ -364,32 +376,6 @@ function Hooks({ integration, places, path, now, isOwner }: PageProps) {
   );
 }
 
-function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
-  if (hook === null) return <span class="dim">Set up by hand</span>;
-  const { problem, remoteId, hasPresentSecret, retryAt } = hook;
-  if (problem !== null) {
-    const isAhead = retryAt !== null && retryAt > now.getTime();
-    return (
-      <>
-        <span class="tag failed">Problem</span>
-        <div class="reason">{problem}</div>
-        <div class="dim">
-          Next retry {isAhead ? <When at={new Date(retryAt).toISOString()} now={now} /> : 'in a moment'}.
-        </div>
-      </>
-    );
-  }
-  if (remoteId !== null && hasPresentSecret) return <span class="tag active">OK</span>;
-  return (
-    <>
-      <span class="tag soon">Waiting</span>
-      <div class="dim">
-        {remoteId === null ? 'Tidings has not created it yet.' : 'It does not have the current secret yet.'}
-      </div>
-    </>
-  );
-}
-
 function TestEvent({ integration: { type, enabled }, path }: PageProps) {
   const events = sampleEvents(type);
   return (
@@ -445,7 +431,7 @@ function RotateSecret({ integration: { type, isManaged }, path, error }: DangerP
   );
 }
 
-function Disconnect({ integration, path, error }: DangerProps) {
+function Disconnect({ integration, path, error, deleteAt }: DangerProps & { deleteAt: string | undefined }) {
   const provider = providerOf(integration.type).name;
   const name = integrationName(integration);
   const to = `${path}/disconnect`;
@@ -455,11 +441,18 @@ function Disconnect({ integration, path, error }: DangerProps) {
       <FormError error={error} />
       <p>
         Removes {name} for good, with its triggers and their queued runs.{' '}
-        {integration.isManaged
-          ? `Tidings deletes its webhooks at ${provider}.`
-          : `Tidings then rejects deliveries from ${provider}.`}{' '}
+        {deleteAt !== undefined
+          ? `Tidings uninstalls the App at ${provider}.`
+          : integration.isManaged
+            ? `Tidings deletes its webhooks at ${provider}.`
+            : `Tidings then rejects deliveries from ${provider}.`}{' '}
         Posts and the log stay.
       </p>
+      {deleteAt === undefined ? null : (
+        <p>
+          Then delete the App itself in <External to={deleteAt}>its advanced settings</External>.
+        </p>
+      )}
       <Action to={to} label={`Disconnect ${name}`} kind="bad" busy="Disconnecting…" />
       {error === undefined ? null : (
         <>

@@ -118,7 +118,11 @@ function showWebhookForm(visit: IntegrationVisit, error?: string) {
         and once more, so no event is lost or drafted twice.
       </p>
       <LocalAddressNote url={deps.publicUrl()} type={integration.type} />
-      {api === null ? null : (
+      {integration.app !== null ? (
+        <div class="bar">
+          <Action to={`${path}/webhook`} label="Use webhook of the App" kind="go" isOnce />
+        </div>
+      ) : api === null ? null : (
         <Form
           to={`${path}/webhook`}
           problem={error === undefined ? null : [{ id, error }]}
@@ -141,17 +145,22 @@ function showWebhookForm(visit: IntegrationVisit, error?: string) {
           />
         </Form>
       )}
-      <h2>Without a token</h2>
-      <p class="hint">Tidings shows a URL and a new secret, and you create the webhook at {name}.</p>
-      <div class="bar">
-        <Action to={`${path}/webhook-by-hand`} label="Set up by hand" isOnce />
-      </div>
+      {integration.app !== null ? null : (
+        <>
+          <h2>Without a token</h2>
+          <p class="hint">Tidings shows a URL and a new secret, and you create the webhook at {name}.</p>
+          <div class="bar">
+            <Action to={`${path}/webhook-by-hand`} label="Set up by hand" isOnce />
+          </div>
+        </>
+      )}
     </>,
   );
 }
 
-async function toPolling({ deps, integration: { id }, path }: IntegrationVisit) {
-  const { byHand } = await usePolling(deps, id);
+async function toPolling({ deps, integration, path }: IntegrationVisit) {
+  const { byHand } = await usePolling(deps, integration.id);
+  if (integration.app !== null) return redirect(path, 'Polling. The App stays installed.');
   return redirect(
     path,
     byHand.length === 0

@@ -28,8 +28,21 @@ async function withIntegration(visit: MemberVisit): Promise<IntegrationVisit> {
   return { ...visit, integration, path: `${visit.base}/integrations/${integration.id}` };
 }
 
-export function integrationPage(name: string, show: (visit: IntegrationVisit) => Promise<View>): Page {
-  return get(`${PATH}/${name}`, 'owner', async (visit) => show(await withIntegration(visit)));
+/** `failed` responds to a failure, which passes without it. */
+export function integrationPage(
+  name: string,
+  show: (visit: IntegrationVisit) => Promise<Answer>,
+  failed?: (visit: IntegrationVisit, error: unknown) => Promise<Answer>,
+): Page {
+  return get(`${PATH}/${name}`, 'owner', async (member) => {
+    const visit = await withIntegration(member);
+    try {
+      return await show(visit);
+    } catch (error) {
+      if (failed === undefined) throw error;
+      return failed(visit, error);
+    }
+  });
 }
 
 /** A form whose work is done once. `failed` responds to a failure, which passes without it. */

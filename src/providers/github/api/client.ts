@@ -18,6 +18,8 @@ export interface GithubOptions {
   signal?: AbortSignal | undefined;
   /** Gets the headers of each response, also of refusals. */
   onHeaders?: (headers: Headers) => void;
+  /** Called when GitHub rejects the token. */
+  onBadToken?: () => void;
 }
 
 interface Page {
@@ -34,12 +36,22 @@ const HOOK = '/repos/{owner}/{repo}/hooks/{hook_id}';
 
 const Client = Octokit.plugin(paginateRest);
 
+/** A token, or a function that makes one for each request; null: requests have none. */
+export type Token = string | (() => Promise<string>) | null;
+
 /** Octokit for one token, or for nobody, with every failure turned into a `ProviderProblem`. Never retries. */
 export function openClient(
   baseUrl: string,
-  token: string | null,
-  purpose: 'for webhooks' | 'for reading',
-  { clock = systemClock, requestMs = 10_000, listingMs = 30_000, signal, onHeaders }: GithubOptions,
+  token: Token,
+  purpose: NonNullable<Context['token']>,
+  {
+    clock = systemClock,
+    requestMs = 10_000,
+    listingMs = 30_000,
+    signal,
+    onHeaders,
+    onBadToken,
+  }: GithubOptions,
 ) {
   const service = serviceAt(
     baseUrl,
@@ -53,13 +65,19 @@ export function openClient(
   const request = apiFetch(service, { timeoutMs: requestMs, signal, maxRedirects: 3 });
   const octokit = new Client({
     baseUrl,
-    ...(token !== null && { auth: token }),
+    ...(typeof token === 'string' && { auth: token }),
     userAgent: 'tidings',
     log,
     request: { fetch: jsonFetch(service, request, onHeaders), log },
   });
-  octokit.hook.before('request', ({ headers }) => {
+  octokit.hook.before('request', async ({ headers }) => {
     headers['x-github-api-version'] = '2022-11-28';
+    if (typeof token === 'function') headers.authorization = `Bearer ${await token()}`;
+  });
+
+  octokit.hook.error('request', (error) => {
+    if ('status' in error && error.status === 401) onBadToken?.();
+    throw error;
   });
 
   /** `secret` is that of the webhook in the request. */
@@ -68,7 +86,7 @@ export function openClient(
     service,
     web: webOf(baseUrl),
     token: token === null ? null : purpose,
-    secrets: [token ?? '', secret],
+    secrets: [typeof token === 'string' ? token : '', secret],
     clock,
   });
 
@@ -182,6 +200,8 @@ function jsonFetch(
       throw notTheApi(service, `it sent ${type} with status ${status}, not JSON`);
     }
     const isNull = status === 204 || status === 205 || status === 304;
-    return new Response(isNull ? null : text, { status, headers });
+    const response = new Response(isNull ? null : text, { status, headers });
+    // The plugin for pages parses it.
+    return Object.defineProperty(response, 'url', { value: url });
   };
 }

@@ -1,6 +1,6 @@
 import { ProviderProblem } from '../../api.ts';
 import type { PageOf, PageRequest, ReadDelivery, RepositoryReader, RequestBudget } from '../../reader.ts';
-import { type GithubOptions, openClient, repositoryPath } from './client.ts';
+import { type GithubOptions, openClient, repositoryPath, type Token } from './client.ts';
 import { commitReader } from './commits.ts';
 import { type Context, refusalOf } from './problems.ts';
 import { repositoryIn } from './pushes.ts';
@@ -19,13 +19,9 @@ const MAX_ETAG_LENGTH = 200;
  * Reads repositories through GitHub's REST API on behalf of a token, or of nobody. `baseUrl` as for `githubApi`. Never
  * retries, and no error holds the token.
  */
-export function githubReader(
-  baseUrl: string,
-  token: string | null,
-  options: GithubOptions = {},
-): RepositoryReader {
+export function githubReader(baseUrl: string, token: Token, options: GithubOptions = {}): RepositoryReader {
   let budget: RequestBudget = { limit: null, remaining: null, resetAt: null, pollMs: null };
-  const client = openClient(baseUrl, token, 'for reading', {
+  const client = openClient(baseUrl, token, typeof token === 'function' ? 'of an App' : 'for reading', {
     requestMs: READ_MS,
     ...options,
     onHeaders(headers) {

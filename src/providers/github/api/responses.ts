@@ -100,7 +100,7 @@ export const hooksOf = (placeId: string, data: unknown) =>
   checked(Type.Array(Hook), data, 'webhooks').map((hook) => toHook(placeId, hook));
 export const attemptsOf = (data: unknown) => checked(Type.Array(Attempt), data, 'deliveries').map(toAttempt);
 
-function checked<T extends TSchema>(schema: T, data: unknown, expected: string): Static<T> {
+export function checked<T extends TSchema>(schema: T, data: unknown, expected: string): Static<T> {
   if (Value.Check(schema, data)) return data;
   throw new ProviderProblem('provider-failed', words.otherShape(expected));
 }

@@ -1,0 +1,127 @@
+import { and, eq, inArray, isNull, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { apps, integrations, repositories } from '../../db/schema/integrations.ts';
+import type { Ids } from '../lib/text.ts';
+import type { InstalledRepository } from '../providers/app.ts';
+import { MAX_APP_REPOSITORIES } from './model.ts';
+
+type App = typeof apps.$inferSelect;
+
+export async function insertApp(tx: WriteTx, app: App): Promise<void> {
+  await tx.insert(apps).values(app).run();
+}
+
+/** With its encrypted key; null for an integration without an App. */
+export async function findSealedApp(tx: ReadTx, integrationId: string): Promise<App | null> {
+  return (await tx.select().from(apps).where(eq(apps.integrationId, integrationId)).get()) ?? null;
+}
+
+/** Does nothing if it is gone. With `installationId`: only while it has that one, or none. */
+export async function updateApp(
+  tx: WriteTx,
+  integrationId: string,
+  changes: Partial<Omit<App, 'integrationId' | 'createdAt'>>,
+  installationId?: number,
+): Promise<void> {
+  const isSame =
+    installationId === undefined
+      ? undefined
+      : or(isNull(apps.installationId), eq(apps.installationId, installationId));
+  await tx
+    .update(apps)
+    .set(changes)
+    .where(and(eq(apps.integrationId, integrationId), isSame))
+    .run();
+}
+
+/** The id of the repository that the provider knows by this id. */
+export async function findRepositoryId(tx: ReadTx, integrationId: string, providerId: number) {
+  return findId(tx, integrationId, eq(repositories.providerId, providerId));
+}
+
+/** The same by `owner/name`, for samples. */
+export async function findRepositoryIdByName(tx: ReadTx, integrationId: string, fullName: string) {
+  return findId(tx, integrationId, eq(sql`lower(${repositories.fullName})`, fullName.toLowerCase()));
+}
+
+async function findId(tx: ReadTx, integrationId: string, filter: SQL): Promise<string | null> {
+  const row = await tx
+    .select({ id: repositories.id })
+    .from(repositories)
+    .where(and(eq(repositories.integrationId, integrationId), filter))
+    .get();
+  return row?.id ?? null;
+}
+
+/** Ids of one statement. PostgreSQL takes 65,535 values, SQLite 32,766. */
+const MAX_AT_ONCE = 500;
+
+/**
+ * Adds repositories that the integration lacks, and updates the names of the others. Skips those that another
+ * integration of the organization has: both would draft everything. Returns the names that were added and skipped.
+ */
+export async function addInstalled(
+  tx: WriteTx,
+  { id, organizationId }: { id: string; organizationId: string },
+  installed: readonly InstalledRepository[],
+  { ids, now }: { ids: Ids; now: Date },
+): Promise<{ added: string[]; skipped: string[] }> {
+  const known = await tx
+    .select({ providerId: repositories.providerId, fullName: repositories.fullName })
+    .from(repositories)
+    .where(eq(repositories.integrationId, id))
+    .all();
+  const taken = await takenNames(tx, { id, organizationId });
+  const names = new Map(known.map(({ providerId, fullName }) => [providerId, fullName]));
+  const skipped = installed.filter(({ fullName }) => taken.has(fullName.toLowerCase()));
+  const added = installed
+    .filter((each) => !names.has(each.providerId) && !skipped.includes(each))
+    .slice(0, Math.max(0, MAX_APP_REPOSITORIES - known.length));
+  const createdAt = now.toISOString();
+  for (let at = 0; at < added.length; at += MAX_AT_ONCE) {
+    const rows = added
+      .slice(at, at + MAX_AT_ONCE)
+      .map((each) => ({ id: ids.newId('repo'), integrationId: id, ...each, createdAt }));
+    await tx.insert(repositories).values(rows).onConflictDoNothing().run();
+  }
+  for (const { providerId, fullName } of installed) {
+    const name = names.get(providerId);
+    if (name === undefined || name === fullName) continue;
+    const isSame = and(eq(repositories.integrationId, id), eq(repositories.providerId, providerId));
+    await tx.update(repositories).set({ fullName }).where(isSame).run();
+  }
+  return { added: added.map(nameOf), skipped: skipped.map(nameOf) };
+}
+
+const nameOf = ({ fullName }: { fullName: string }) => fullName;
+
+/** The repositories of the organization's other integrations, in lower case. */
+async function takenNames(
+  tx: ReadTx,
+  { id, organizationId }: { id: string; organizationId: string },
+): Promise<Set<string>> {
+  const rows = await tx
+    .select({ name: sql<string>`lower(${repositories.fullName})` })
+    .from(repositories)
+    .innerJoin(integrations, eq(integrations.id, repositories.integrationId))
+    .where(and(eq(integrations.organizationId, organizationId), ne(integrations.id, id)))
+    .all();
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** Deletes repositories with their triggers. `providerIds`: these, or with `isKept` all but these. Returns their names. */
+export async function removeInstalled(
+  tx: WriteTx,
+  integrationId: string,
+  providerIds: readonly number[],
+  { isKept = false }: { isKept?: boolean } = {},
+): Promise<string[]> {
+  const { providerId } = repositories;
+  const isChosen = isKept ? notInArray(providerId, [...providerIds]) : inArray(providerId, [...providerIds]);
+  const deleted = await tx
+    .delete(repositories)
+    .where(and(eq(repositories.integrationId, integrationId), isChosen))
+    .returning({ fullName: repositories.fullName })
+    .all();
+  return deleted.map(nameOf);
+}

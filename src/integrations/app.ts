@@ -1,0 +1,206 @@
+import type { WriteTx } from '../../db/engine.ts';
+import { SERVER } from '../audit/model.ts';
+import type { AuditContext } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
+import { getOrganization } from '../organizations/store.ts';
+import { APP_HOOK, type InstallationChange, type InstalledRepository, isAppApi } from '../providers/app.ts';
+import { type IntegrationType, providerOf } from '../providers/index.ts';
+import { addInstalled, findSealedApp, insertApp, removeInstalled, updateApp } from './app-store.ts';
+import { insertHooks } from './hook-store.ts';
+import { recordChange } from './model.ts';
+import { IntegrationProblem } from './problems.ts';
+import { getIntegration, type Integration, insertIntegration, sealSecret } from './store.ts';
+import { requireApi, sealAppKey } from './token.ts';
+
+// Integrations that are Apps at their provider. The provider chooses the App's webhook secret, and a person chooses the
+// repositories where the App is installed.
+
+/** How the provider's Apps work, and the URL of its API. Throws `IntegrationProblem` `no_apps`. */
+export function requireApps({ providerUrls }: Pick<Deps, 'providerUrls'>, type: IntegrationType) {
+  const { app } = providerOf(type);
+  const url = providerUrls?.[type];
+  if (app === undefined || url === undefined) throw new IntegrationProblem({ code: 'no_apps', type });
+  return { app, url };
+}
+
+/**
+ * Exchanges the code of a new App, and connects it as an integration with this id, which the App's webhook names. Throws
+ * `ProviderProblem`, `IntegrationProblem`, and `AppError` 404 for an unknown organization.
+ */
+export async function connectApp(
+  deps: Deps,
+  request: { type: IntegrationType; organizationId: string; integrationId: string; code: string },
+): Promise<void> {
+  const { db, clock, log } = deps;
+  const { type, organizationId, integrationId: id } = request;
+  const { app: support, url } = requireApps(deps, type);
+  await db.read((tx) => getOrganization(tx, organizationId));
+  const { privateKey, webhookSecret, ...app } = await support.create(url, request.code, {});
+  const createdAt = clock.now().toISOString();
+  const secret = sealSecret(deps, id, webhookSecret);
+  const row = { id, organizationId, type, enabled: true, secret, createdAt };
+  const hook = {
+    integrationId: id,
+    placeId: APP_HOOK,
+    placeName: app.slug,
+    repositoryId: null,
+    remoteId: APP_HOOK,
+    // Those of the manifest. The job compares them with what the triggers need.
+    events: [],
+    hasPresentSecret: true,
+    problem: null,
+    retryAt: null,
+    attempts: 0,
+  };
+  try {
+    await db.write(async (tx) => {
+      await insertIntegration(tx, row, []);
+      const sealed = sealAppKey(deps, id, privateKey);
+      const rest = { installationId: null, suspendedAt: null, createdAt };
+      await insertApp(tx, { ...app, integrationId: id, privateKey: sealed, ...rest });
+      await insertHooks(tx, [hook], createdAt);
+      await recordChange(tx, deps, { ...row, repositories: [] }, 'integration.connected', 'connected');
+    });
+  } catch (error) {
+    log.error(
+      { err: error, app: app.url },
+      'an App was created at the provider, and its key is lost: delete it there',
+    );
+    throw error;
+  }
+}
+
+/** What the installation has, after its state was read at the provider. */
+export interface Installed {
+  isInstalled: boolean;
+  isSuspended: boolean;
+  added: string[];
+  removed: string[];
+  /** Other integrations of the organization have these. */
+  skipped: string[];
+}
+
+/**
+ * Reads the installation at the provider, with its repositories. Deletes the repositories that it no longer has, with
+ * their triggers. Throws `ProviderProblem`, and `IntegrationProblem`.
+ */
+export async function syncInstallation(deps: Deps, id: string): Promise<Installed> {
+  const integration = await deps.db.read((tx) => getIntegration(tx, id));
+  const api = await requireApi(deps, integration);
+  if (!isAppApi(api)) throw new IntegrationProblem({ code: 'no_apps', type: integration.type });
+  const found = await api.findInstallation();
+  const { id: installationId = null, suspendedAt = null } = found ?? {};
+  await deps.db.write((tx) => updateApp(tx, id, { installationId, suspendedAt }));
+  const none = {
+    isInstalled: found !== null,
+    isSuspended: suspendedAt !== null,
+    added: [],
+    removed: [],
+    skipped: [],
+  };
+  // A suspended App may not read, and its repositories come back with it.
+  if (found === null || suspendedAt !== null) return none;
+  const { places, isCut } = await (await requireApi(deps, integration)).listPlaces();
+  const installed = places.flatMap(({ providerId, name }) =>
+    providerId === undefined ? [] : [{ providerId, fullName: name }],
+  );
+  const changed = await deps.db.write(async (tx) => {
+    const removed = isCut
+      ? []
+      : await removeInstalled(
+          tx,
+          id,
+          installed.map(({ providerId }) => providerId),
+          { isKept: true },
+        );
+    const { added, skipped } = await addInstalled(tx, integration, installed, {
+      ids: deps.ids,
+      now: deps.clock.now(),
+    });
+    await recordRepositories(tx, deps, integration, added, removed);
+    return { added, removed, skipped };
+  });
+  return { ...none, ...changed };
+}
+
+type ChangeNeeds = Pick<Deps, 'ids' | 'clock' | 'log'>;
+
+/** Applies what a verified delivery says about the installation. */
+export async function applyChange(
+  tx: WriteTx,
+  deps: ChangeNeeds,
+  integration: Pick<Integration, 'id' | 'organizationId' | 'type'>,
+  change: InstallationChange,
+): Promise<void> {
+  const { id } = integration;
+  const { installationId } = change;
+  const now = deps.clock.now();
+  switch (change.kind) {
+    case 'installed':
+      await updateApp(tx, id, { installationId, suspendedAt: null });
+      return addAndRemove(tx, deps, integration, change.repositories, []);
+    case 'uninstalled':
+      // The repositories stay, with their triggers, for when it is installed again.
+      return updateApp(tx, id, { installationId: null, suspendedAt: null }, installationId);
+    case 'suspended':
+      return updateApp(tx, id, { suspendedAt: change.at ?? now.toISOString() }, installationId);
+    case 'unsuspended':
+      return updateApp(tx, id, { suspendedAt: null }, installationId);
+    case 'repositories':
+      return addAndRemove(tx, deps, integration, change.added, change.removed);
+  }
+}
+
+async function addAndRemove(
+  tx: WriteTx,
+  deps: ChangeNeeds,
+  integration: Pick<Integration, 'id' | 'organizationId' | 'type'>,
+  installed: readonly InstalledRepository[],
+  gone: readonly InstalledRepository[],
+): Promise<void> {
+  const now = deps.clock.now();
+  const removed = await removeInstalled(
+    tx,
+    integration.id,
+    gone.map(({ providerId }) => providerId),
+  );
+  const { added } = await addInstalled(tx, integration, installed, { ids: deps.ids, now });
+  // A delivery of the provider makes the change, not a person here.
+  await recordRepositories(tx, { ...deps, actor: SERVER }, integration, added, removed);
+}
+
+async function recordRepositories(
+  tx: WriteTx,
+  deps: AuditContext,
+  integration: Pick<Integration, 'id' | 'organizationId' | 'type'>,
+  added: readonly string[],
+  removed: readonly string[],
+): Promise<void> {
+  const about = { ...integration, repositories: [] };
+  if (added.length > 0) {
+    await recordChange(tx, deps, about, 'integration.place_added', `added ${firstOf(added)} to`);
+  }
+  if (removed.length > 0) {
+    await recordChange(tx, deps, about, 'integration.place_removed', `removed ${firstOf(removed)} from`);
+  }
+}
+
+const firstOf = ([first, ...others]: readonly string[]) =>
+  others.length === 0 ? first : `${first} and ${others.length} more`;
+
+/** Replaces the App's private key, after a check that the provider knows it. Throws `ProviderProblem`, `IntegrationProblem`. */
+export async function replaceAppKey(deps: Deps, id: string, pem: string): Promise<void> {
+  const { db } = deps;
+  const integration = await db.read((tx) => getIntegration(tx, id));
+  const { app } = requireApps(deps, integration.type);
+  const privateKey = pem.trim();
+  if (!app.isPrivateKey(privateKey)) throw new IntegrationProblem({ code: 'invalid_key' });
+  const known = await db.read((tx) => findSealedApp(tx, id));
+  if (known === null) throw new IntegrationProblem({ code: 'no_apps', type: integration.type });
+  const api = await deps.openProviderApi(integration.type, { ...known, privateKey });
+  await api.findHook(APP_HOOK, APP_HOOK);
+  await db.write(async (tx) => {
+    await updateApp(tx, id, { privateKey: sealAppKey(deps, id, privateKey) });
+    await recordChange(tx, deps, integration, 'token.set', 'replaced the App key of');
+  });
+}

@@ -1,0 +1,152 @@
+import { systemClock } from '../../../lib/time.ts';
+import { type Place, ProviderProblem, type RemoteHook } from '../../api.ts';
+import { APP_HOOK, type AppApi, type AppCredential, type NewApp } from '../../app.ts';
+import type { RepositoryReader } from '../../reader.ts';
+import { type GithubOptions, openClient } from '../api/client.ts';
+import { problemOf, refusalOf } from '../api/problems.ts';
+import { githubReader } from '../api/reader.ts';
+import { attemptsOf, toPlace } from '../api/responses.ts';
+import { words } from '../api/words.ts';
+import { appOf, configOf, createdOf, installationsOf, installedOf } from './responses.ts';
+import { forgetToken, installationToken, openAsApp } from './tokens.ts';
+
+/** A thousand repositories. */
+const MAX_PLACE_PAGES = 10;
+
+const MAX_ATTEMPT_PAGES = 20;
+
+/** Throws `ProviderProblem` `refused` for a code that GitHub does not know, or not any more. */
+export async function createApp(baseUrl: string, code: string, options: GithubOptions): Promise<NewApp> {
+  const { octokit, about } = openClient(baseUrl, null, 'of an App', options);
+  const badCode = () => new ProviderProblem('refused', words.badCode);
+  if (!/^[\w-]{1,200}$/.test(code)) throw badCode();
+  try {
+    const { data } = await octokit.request('POST /app-manifests/{code}/conversions', { code });
+    return createdOf(baseUrl, data);
+  } catch (error) {
+    if ([404, 422].includes(refusalOf(error, [code])?.status ?? 0)) throw badCode();
+    throw problemOf(error, { ...about(null), secrets: [code] });
+  }
+}
+
+/** GitHub's REST API on behalf of an App. `baseUrl` as for `githubApi`. No error holds the key or a token. */
+export function githubAppApi(
+  baseUrl: string,
+  app: AppCredential,
+  options: GithubOptions = {},
+): AppApi & Required<Pick<AppApi, 'listAttempts' | 'redeliver'>> {
+  const clock = options.clock ?? systemClock;
+  const { octokit, find, readPages } = openAsApp(baseUrl, app, { ...options, clock });
+  const openInstallation = () => {
+    const [token, more] = asInstallation(baseUrl, app, options);
+    return openClient(baseUrl, token, 'of an App', more);
+  };
+
+  /** As `find`, but GitHub must have it. */
+  async function request<T>(work: () => Promise<T>): Promise<T> {
+    const response = await find(work);
+    if (response === null) throw new ProviderProblem('hook-not-found', words.isGone(app.slug));
+    return response;
+  }
+
+  async function getHook(): Promise<RemoteHook> {
+    const config = configOf((await request(() => octokit.request('GET /app/hook/config'))).data);
+    const { events } = appOf((await request(() => octokit.request('GET /app'))).data);
+    return {
+      id: APP_HOOK,
+      placeId: APP_HOOK,
+      url: config.url ?? '',
+      events: events.toSorted(),
+      // GitHub's API says neither.
+      isActive: true,
+      lastResponse: null,
+      isJson: config.content_type === 'json',
+      hasSecret: (config.secret ?? '') !== '',
+    };
+  }
+
+  const notByHand = () => new ProviderProblem('refused', 'A GitHub App has one webhook.');
+
+  return {
+    type: 'github',
+
+    async findInstallation() {
+      const response = await request(() => octokit.request('GET /app/installations', { per_page: 10 }));
+      // A private App is installed on the account that owns it, once.
+      return installationsOf(response.data)[0] ?? null;
+    },
+
+    async listPlaces() {
+      const { ask, about, readPages } = openInstallation();
+      const places = new Map<string, Place>();
+      const { isCut } = await ask(about(null), () =>
+        readPages('GET /installation/repositories', {}, MAX_PLACE_PAGES, ({ data }) => {
+          for (const place of installedOf(data)) places.set(place.id, place);
+          return true;
+        }),
+      );
+      return { places: [...places.values()], isCut };
+    },
+
+    async getPlace(name) {
+      const { getRepository, about } = openInstallation();
+      return { ...toPlace(await getRepository(about(name.trim()))), canAdminister: true };
+    },
+
+    listHooks: async () => [await getHook()],
+    findHook: () => getHook(),
+    createHook: () => Promise.reject(notByHand()),
+
+    /** The person who owns the App chooses its events: the API cannot. */
+    async changeHook(_placeId, _hookId, { url, secret }) {
+      // As `data`: Octokit would take `url` for the address of the request.
+      const data = { url, secret, content_type: 'json', insecure_ssl: '0' };
+      await request(() => octokit.request('PATCH /app/hook/config', { data }));
+    },
+
+    /** Uninstalls the App, which ends its deliveries. Only a person can delete it. */
+    async deleteHook() {
+      const installed = await find(() => octokit.request('GET /app/installations', { per_page: 10 }));
+      for (const { id } of installed === null ? [] : installationsOf(installed.data)) {
+        await find(() =>
+          octokit.request('DELETE /app/installations/{installation_id}', { installation_id: id }),
+        );
+      }
+    },
+
+    async listAttempts(_placeId, _hookId, since) {
+      const from = since.toISOString();
+      const attempts: ReturnType<typeof attemptsOf> = [];
+      const { isCut } = await request(() =>
+        readPages('GET /app/hook/deliveries', {}, MAX_ATTEMPT_PAGES, ({ data }) => {
+          const page = attemptsOf(data);
+          const recent = page.filter(({ deliveredAt }) => deliveredAt >= from);
+          attempts.push(...recent);
+          return recent.length === page.length;
+        }),
+      );
+      return { attempts, isCut };
+    },
+
+    async redeliver(placeId, _hookId, attemptId) {
+      const route: string = 'POST /app/hook/deliveries/{delivery_id}/attempts';
+      const sent = await find(() => octokit.request(route, { delivery_id: attemptId }));
+      if (sent === null) throw new ProviderProblem('refused', words.noAttempt(placeId, attemptId));
+    },
+  };
+}
+
+export function githubAppReader(
+  baseUrl: string,
+  app: AppCredential,
+  options: GithubOptions,
+): RepositoryReader {
+  return githubReader(baseUrl, ...asInstallation(baseUrl, app, options));
+}
+
+/** A token for each request, which is renewed when it ends, or when GitHub rejects it. */
+function asInstallation(baseUrl: string, app: AppCredential, options: GithubOptions) {
+  const { clock = systemClock } = options;
+  const token = () => installationToken(baseUrl, app, clock);
+  return [token, { ...options, onBadToken: () => forgetToken(baseUrl, app) }] as const;
+}
