@@ -293,7 +293,7 @@ describe('the database', () => {
     for (const name of ['clock and log', 'sweep', 'triggers', 'keys', 'deliveries']) {
       expect(named(name)?.message, name).toStartWith('This could not be checked: ');
     }
-    expect(statusOf('stored secrets')).toBe('ok');
+    expect(statusOf('schema')).toBe('ok');
   });
 });
 

@@ -218,6 +218,7 @@ describe('send and delivery', () => {
         count: 1,
         sameBodyAs: null,
         replayOf: null,
+        isPolled: false,
         headers: expect.objectContaining({
           'user-agent': 'GitHub-Hookshot/tidings',
           'x-github-event': 'release',
