@@ -51,10 +51,11 @@ const changelog: Record<EventType, Templates> = {
   },
 };
 
+// Tags of monorepos name the package: `parser@1.2.0`.
 const linkedinPost: Record<EventType, Templates> = {
   release: {
     title: '{{ release.name }}',
-    body: `{% if release.isNamed %}{{ release.name | md }}{% else %}{% if repository %}{{ repository.name }} {% endif %}{{ release.tag | md }} is out{% endif %}
+    body: `{% if release.isNamed %}{{ release.name | md }}{% else %}{% unless release.tag contains '@' %}{% if repository %}{{ repository.name }} {% endif %}{% endunless %}{{ release.tag | md }} is out{% endif %}
 
 {{ summary | md }}
 

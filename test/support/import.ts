@@ -11,10 +11,10 @@ import type { TestApp } from './test-app.ts';
 export const day = (number: number, hour = 12) =>
   new Date(Date.UTC(2026, 0, number, hour)).toISOString().replace('.000Z', 'Z');
 
-/** The public repository acme/rocket with this past, at GitHub's stand-in. */
-export async function startProject(happenings: readonly Happening[]) {
+/** A public repository with this past, at GitHub's stand-in. */
+export async function startProject(happenings: readonly Happening[], name = 'acme/rocket') {
   const world: ProviderApp = await startProviderApp();
-  const repository = world.github.addRepository('acme/rocket', {
+  const repository = world.github.addRepository(name, {
     isPrivate: false,
     rights: { ann: 'admin' },
   });
