@@ -30,6 +30,7 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'posts/~/trash' },
   { path: 'media' },
   { path: 'integrations', follow: 'integrations/int_' },
+  { path: 'import' },
   { path: 'deliveries', follow: 'deliveries/dlv_' },
   { path: 'explorer?send=1' },
   { path: 'explorer?operation=getPost' },

@@ -18,8 +18,8 @@ export const startPages: readonly Page[] = [
   get('/dashboard/:organizationId/start', 'member', async (visit) => {
     const { base, organization, role } = visit;
     const steps = await readSteps(visit);
-    const next = steps.findIndex(({ isDone }) => isDone === false);
-    const isComplete = steps.every(({ isDone }) => isDone === true);
+    const next = steps.findIndex(({ isDone, isOptional }) => isDone === false && !isOptional);
+    const isComplete = steps.every(({ isDone, isOptional }) => isDone === true || isOptional === true);
     return view(
       'First steps',
       <>
@@ -112,6 +112,7 @@ interface Step {
   command?: string;
   /** For owners. */
   form?: ComponentChildren;
+  isOptional?: boolean;
   /** For owners. */
   button?: readonly [path: string, label: string] | undefined;
   /** Members can do it too. */
@@ -143,17 +144,16 @@ async function readSteps(visit: MemberVisit): Promise<Step[]> {
   return [
     {
       title: 'Import your release history',
-      isDone: hasPost || history?.status === 'done',
+      isDone: history?.status === 'done',
+      // Until there is a post, it is the quickest way to one.
+      isOptional: hasPost,
       todo:
         history === undefined
           ? 'Each past release becomes a draft with its own date. A public repository needs no token and no webhook.'
           : 'The last import has not finished.',
       form: history?.status === 'queued' ? undefined : <ImportReleases visit={visit} />,
       button: history === undefined ? undefined : [`import/${history.id}`, 'Open import'],
-      done:
-        history === undefined
-          ? link('import', 'Import releases')
-          : link(`import/${history.id}`, 'View the import'),
+      done: link(`import/${history?.id}`, 'View the import'),
     },
     {
       title: `Connect ${listProviders('or')}`,

@@ -122,6 +122,9 @@ ${describeDrafts(drafts)}
   The log:          ${tidings} delivery list --organization ${entry.organizationId}
   Another delivery: ${tidings} send ${DEMO_PROVIDER} push --integration ${entry.integrationId}${elsewhere}
 
+  Drafts of the past releases of your own project:
+  ${tidings} history OWNER/NAME --organization ${entry.organizationId}
+
   Stop with Ctrl-C. The next start keeps the data.
 `;
 }
