@@ -10,7 +10,7 @@ import { appWithOrganization, createTestApp, type TestApp } from '../support/tes
 const BAD: Readonly<Record<string, string>> = {
   email: 'nobody',
   password: 'short',
-  repository: 'no/such/place',
+  repository: 'no/such place',
   expiry: 'date',
   last: '99',
   tag: 'x'.repeat(300),
