@@ -131,6 +131,7 @@ describe('the page of an import', () => {
     const waiting = await (await it.owner(it.path)).text();
     expect(waiting).toContain('Paused');
     expect(waiting).toContain('GitHub allows 0 requests an hour without a token. Reading continues');
+    expect(waiting).not.toContain('>One</a>');
     expect((await it.owner(`${it.path}/stop`, {})).status).toBe(303);
     expect(await (await it.owner(it.path)).text()).toContain('Stopped');
 

@@ -4,6 +4,7 @@ import { type OpenDashboard, openDashboard } from '../support/dashboard-browser.
 import { type Happening, projectOf } from '../support/github-api/project.ts';
 import { type GithubApi, startGithubApi } from '../support/github-api/server.ts';
 import { day } from '../support/import.ts';
+import { wrongWith } from '../support/page-check.ts';
 
 const PAST: Happening[] = [
   { at: day(1), push: ['chore: start'] },
@@ -42,11 +43,16 @@ test('from the first steps to published posts, in a browser', async () => {
   await page.getByRole('button', { name: 'Import releases' }).click();
   await page.getByRole('heading', { name: 'Import of acme/rocket' }).waitFor();
   await page.getByText('0 releases found.').waitFor();
+  expect(await wrongWith(page)).toEqual([]);
   answer.resolve();
   await page.getByText('Paused', { exact: true }).waitFor();
   await page.getByText('2 releases read. 2 drafts to review.').waitFor();
   await page.getByRole('link', { name: 'Rocket 1.0: lift-off' }).waitFor();
 
+  for (const width of [390, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    expect(await wrongWith(page)).toEqual([]);
+  }
   await page.getByText('Publish all 2').click();
   await page.getByRole('dialog').getByRole('button', { name: 'Publish 2 posts' }).click();
   await page.getByText('2 releases read. No drafts to review.').waitFor();

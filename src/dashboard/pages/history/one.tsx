@@ -160,7 +160,7 @@ function ImportState({ state, visit }: { state: State; visit: MemberVisit }) {
         </div>
       </section>
       <div data-part="posts">
-        {all.posts.length === 0 || isReading ? null : (
+        {all.posts.length === 0 || (isReading && history.problem === null) ? null : (
           <Table
             caption="Posts of this repository, newest first"
             kind="posts"
@@ -180,7 +180,7 @@ function ImportState({ state, visit }: { state: State; visit: MemberVisit }) {
             ]}
           />
         )}
-        {isReading || all.totalItems <= all.posts.length ? null : (
+        {(isReading && history.problem === null) || all.totalItems <= all.posts.length ? null : (
           <p class="hint">
             These are the newest {all.posts.length} of {counted(all.totalItems, 'post')}.{' '}
             <a href={`${base}/posts`}>Show all posts</a>

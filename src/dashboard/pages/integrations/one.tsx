@@ -100,7 +100,8 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
         status={<Status status={enabled ? 'active' : 'disabled'} />}
         facts={
           <>
-            {provider.name}, connected <When at={integration.createdAt} now={now} />
+            {provider.name}, {isHistoryOnly ? 'imported' : 'connected'}{' '}
+            <When at={integration.createdAt} now={now} />
           </>
         }
       />
@@ -124,7 +125,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
                     ? ['Token', hasToken ? 'Stored' : 'None']
                     : [
                         'Webhooks',
-                        isHistoryOnly ? 'None' : isManaged ? 'Managed with a token' : 'Set up by hand',
+                        isHistoryOnly ? null : isManaged ? 'Managed with a token' : 'Set up by hand',
                       ],
                 ['ID', <Id value={id} name="integration ID" />],
               ]}
