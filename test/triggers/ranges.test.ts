@@ -41,6 +41,25 @@ describe('a release without notes', () => {
     ]);
   });
 
+  test('is read beside another release that cannot be read', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) }, { release: 'v1.0.0', at: at(1) });
+    const { deps } = world.app;
+    const openReader: typeof deps.openReader = async (...given) => {
+      const reader = await deps.openReader(...given);
+      return {
+        ...reader,
+        async listReleases(...asked) {
+          const page = await reader.listReleases(...asked);
+          const odd = { event: 'release', payload: { action: 'published', release: { tag_name: '' } } };
+          return page && { ...page, items: [odd, ...page.items] };
+        },
+      };
+    };
+    await readRanges({ ...deps, openReader });
+    expect(await ranges()).toEqual([['v1.0.0', null, 'known', null]]);
+  });
+
   test('of a maintenance branch has nothing of the newer version', async () => {
     await world.trigger({});
     await world.happen(
