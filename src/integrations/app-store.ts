@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, ne, notInArray, type SQL, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { apps, integrations, repositories } from '../../db/schema/integrations.ts';
 import type { Ids } from '../lib/text.ts';
@@ -16,22 +16,13 @@ export async function findSealedApp(tx: ReadTx, integrationId: string): Promise<
   return (await tx.select().from(apps).where(eq(apps.integrationId, integrationId)).get()) ?? null;
 }
 
-/** Does nothing if it is gone. With `installationId`: only while it has that one, or none. */
+/** Does nothing if it is gone. */
 export async function updateApp(
   tx: WriteTx,
   integrationId: string,
   changes: Partial<Omit<App, 'integrationId' | 'createdAt'>>,
-  installationId?: number,
 ): Promise<void> {
-  const isSame =
-    installationId === undefined
-      ? undefined
-      : or(isNull(apps.installationId), eq(apps.installationId, installationId));
-  await tx
-    .update(apps)
-    .set(changes)
-    .where(and(eq(apps.integrationId, integrationId), isSame))
-    .run();
+  await tx.update(apps).set(changes).where(eq(apps.integrationId, integrationId)).run();
 }
 
 /** The id of the repository that the provider knows by this id. */

@@ -7,7 +7,7 @@ import { openReaderOf } from '../integrations/token.ts';
 import { AppError, messageOf } from '../lib/app-error.ts';
 import { ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
-import { eventOf, parseEvent } from '../providers/provider.ts';
+import { eventOf, MalformedPayload, parseEvent } from '../providers/provider.ts';
 import type { CommitRange, ReadDelivery, RemoteRepository, RepositoryReader } from '../providers/reader.ts';
 import { branchScope, isDivider } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
@@ -177,9 +177,15 @@ function eventIn(integration: Integration, remote: RemoteRepository, delivery: R
 }
 
 function releaseIn(...delivery: Parameters<typeof eventIn>): Event | null {
-  const event = eventIn(...delivery);
-  // A release without a time cannot be told to be earlier.
-  return event?.type === 'release' && event.occurredAt !== '' ? event : null;
+  try {
+    const event = eventIn(...delivery);
+    // A release without a time cannot be told to be earlier.
+    return event?.type === 'release' && event.occurredAt !== '' ? event : null;
+  } catch (error) {
+    if (!(error instanceof MalformedPayload)) throw error;
+    // One release that cannot be read must not keep the others from being read.
+    return null;
+  }
 }
 
 type Found = Pick<DueRange, 'previousTag' | 'commits' | 'problem'>;

@@ -232,6 +232,34 @@ describe('the installation', () => {
     expect(present).not.toBe(old ?? 0);
     expect((await integrationOf(world, id))?.app?.installationId).toBe(present);
   });
+
+  test('is not replaced when another account installs the App, which its owner made public', async () => {
+    const { rocket } = world;
+    const { id, stored } = await installedApp(world, rocket);
+    const before = await integrationOf(world, id);
+    const secret = await revealSecret(world.app.deps, id);
+    const installation = { id: 99, account: { login: 'mallory' } };
+    const foreign = { id: 666, full_name: 'mallory/rocket' };
+    const created = { action: 'created', installation, repositories: [foreign] };
+    expect(await post(path('org_a', id), secret, created, 'installation')).toEqual([200, 'taken']);
+    for (const [added, removed] of [
+      [[foreign], []],
+      [[], [{ id: rocket.id, full_name: rocket.name }]],
+    ]) {
+      const changed = {
+        action: 'added',
+        installation,
+        repositories_added: added,
+        repositories_removed: removed,
+      };
+      expect(await post(path('org_a', id), secret, changed, 'installation_repositories')).toEqual([
+        200,
+        'taken',
+      ]);
+    }
+    expect(await integrationOf(world, id)).toEqual(before);
+    expect(before?.app?.installationId).toBe(stored.installation?.id ?? 0);
+  });
 });
 
 describe('instead of a token', () => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { editPost } from '../../src/posts/service.ts';
+import { alongMainLine } from '../../src/triggers/range-graph.ts';
 import { readRanges } from '../../src/triggers/ranges.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
 import { signedIn } from '../support/dashboard.ts';
@@ -38,6 +39,25 @@ describe('a release without notes', () => {
       ['v1.0.0', null, 'known', null],
       ['v1.1.0', 'v1.0.0', 'known', null],
     ]);
+  });
+
+  test('is read beside another release that cannot be read', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) }, { release: 'v1.0.0', at: at(1) });
+    const { deps } = world.app;
+    const openReader: typeof deps.openReader = async (...given) => {
+      const reader = await deps.openReader(...given);
+      return {
+        ...reader,
+        async listReleases(...asked) {
+          const page = await reader.listReleases(...asked);
+          const odd = { event: 'release', payload: { action: 'published', release: { tag_name: '' } } };
+          return page && { ...page, items: [odd, ...page.items] };
+        },
+      };
+    };
+    await readRanges({ ...deps, openReader });
+    expect(await ranges()).toEqual([['v1.0.0', null, 'known', null]]);
   });
 
   test('of a maintenance branch has nothing of the newer version', async () => {
@@ -277,4 +297,15 @@ describe('when the provider cannot tell', () => {
     await runAll(world.app);
     expect(await world.changes()).toEqual({ v1: ['Begin'] });
   });
+});
+
+test.each([
+  ['2026-11-20T08:00:00Z', '2026-11-20T08:00:00.000Z'],
+  ['2016-12-31T23:59:60Z', null],
+  ['yesterday', null],
+])('a commit that was made at %p has the time %p: windows calculate with it', (committedAt, at) => {
+  const commit = { sha: 'a'.repeat(40), author: null, url: null };
+  const known = { ...commit, subject: 'feat: begin', breaking: null };
+  const read = { ...commit, message: 'feat: begin', committedAt, parents: [] };
+  expect(alongMainLine([known], [read], () => undefined)).toEqual([{ ...known, at }]);
 });
