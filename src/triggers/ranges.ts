@@ -7,7 +7,7 @@ import { openReaderOf } from '../integrations/token.ts';
 import { AppError, messageOf } from '../lib/app-error.ts';
 import { ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
-import { eventOf, parseEvent } from '../providers/provider.ts';
+import { eventOf, MalformedPayload, parseEvent } from '../providers/provider.ts';
 import type { CommitRange, ReadDelivery, RemoteRepository, RepositoryReader } from '../providers/reader.ts';
 import { branchScope, isDivider } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
@@ -176,10 +176,16 @@ function eventIn(integration: Integration, remote: RemoteRepository, delivery: R
   return eventOf(provider, { ...source, event, action, data });
 }
 
+/** Null also for one that cannot be read: it must not keep the others from being compared. */
 function releaseIn(...delivery: Parameters<typeof eventIn>): Event | null {
-  const event = eventIn(...delivery);
-  // A release without a time cannot be told to be earlier.
-  return event?.type === 'release' && event.occurredAt !== '' ? event : null;
+  try {
+    const event = eventIn(...delivery);
+    // A release without a time cannot be told to be earlier.
+    return event?.type === 'release' && event.occurredAt !== '' ? event : null;
+  } catch (error) {
+    if (error instanceof MalformedPayload) return null;
+    throw error;
+  }
 }
 
 type Found = Pick<DueRange, 'previousTag' | 'commits' | 'problem'>;
@@ -299,7 +305,8 @@ async function postpone(
 ): Promise<{ isForAll: boolean }> {
   const { db, clock, log } = deps;
   const now = clock.now().getTime();
-  if (!(error instanceof AppError)) throw error;
+  // Commits that cannot be read are as good as refused: asked again and again, they would hold up all other ranges.
+  if (!(error instanceof AppError) && !(error instanceof MalformedPayload)) throw error;
   const kind = error instanceof ProviderProblem ? error.kind : 'refused';
   const problem = messageOf(error).slice(0, MAX_PROBLEM_LENGTH).toWellFormed();
   if (kind === 'rate-limited') {

@@ -277,4 +277,14 @@ describe('when the provider cannot tell', () => {
     await runAll(world.app);
     expect(await world.changes()).toEqual({ v1: ['Begin'] });
   });
+
+  test('a listed release that cannot be read keeps no other from being asked for', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) });
+    world.project.happen({ release: '', notes: 'A tag without a name.', at: at(1) });
+    await world.happen({ release: 'v1', at: at(2) });
+    await world.run();
+    expect(await ranges()).toEqual([['v1', null, 'known', null]]);
+    expect(await world.changes()).toEqual({ v1: ['Begin'] });
+  });
 });
