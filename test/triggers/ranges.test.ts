@@ -287,4 +287,19 @@ describe('when the provider cannot tell', () => {
     expect(await ranges()).toEqual([['v1', null, 'known', null]]);
     expect(await world.changes()).toEqual({ v1: ['Begin'] });
   });
+
+  test('a filter by path that asks again takes no commits from what is known', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: one'], at: at(0) });
+    const sha = world.project.repository.code.branches.get('main') ?? '';
+    await world.happen({ push: ['feat: two'], at: at(1) }, { release: 'v1', target: sha, at: at(2) });
+    await world.run();
+    expect(await world.changes()).toEqual({ v1: ['One'] });
+    world.api.limits.anonymous = 0;
+    await world.trigger({ filters: { path: ['packages/api/**'] } });
+    await world.run();
+    await world.happen({ edit: 'v1', name: 'The first', notes: null });
+    await world.run();
+    expect(await world.changes()).toEqual({ 'The first': ['One'] });
+  });
 });
