@@ -98,6 +98,16 @@ export async function updateRange(
   return (await updated.all()).length > 0;
 }
 
+/** Postpones all of a repository that are queued: the provider would refuse them too. */
+export async function postponeRanges(
+  tx: WriteTx,
+  source: RangeSource,
+  { dueAt, problem }: { dueAt: number; problem: string },
+): Promise<void> {
+  const isQueued = and(isOf(source), eq(releaseRanges.status, 'queued'));
+  await tx.update(releaseRanges).set({ dueAt, problem }).where(isQueued).run();
+}
+
 export async function findRange(tx: ReadTx, key: RangeKey): Promise<RangeHead | null> {
   return (await tx.select(head).from(releaseRanges).where(isRange(key)).get()) ?? null;
 }

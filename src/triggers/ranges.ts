@@ -19,6 +19,7 @@ import {
   deleteRanges,
   listDueRanges,
   listRanges,
+  postponeRanges,
   queueRange,
   type RangeKey,
   type RangeSource,
@@ -312,9 +313,7 @@ async function postpone(
   if (kind === 'rate-limited') {
     const retryAt = error instanceof ProviderProblem ? error.retryAt?.getTime() : undefined;
     const dueAt = Math.min(Math.max(retryAt ?? now + LIMIT_WAIT_MS, now + 1_000), now + MAX_WAIT_MS);
-    await db.write(async (tx) => {
-      for (const each of all) await updateRange(tx, each, { dueAt, problem });
-    }, keyOf(range));
+    await db.write((tx) => postponeRanges(tx, range, { dueAt, problem }), keyOf(range));
     return { isForAll: true };
   }
   const waitMs = kind === 'provider-failed' ? BACK_OFF_MS[range.attempts] : undefined;

@@ -302,4 +302,15 @@ describe('when the provider cannot tell', () => {
     await world.run();
     expect(await world.changes()).toEqual({ 'The first': ['One'] });
   });
+
+  test('a limit is met once for all the releases of a repository', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) });
+    for (let index = 1; index <= 25; index++) await world.happen({ release: `v${index}`, at: at(index) });
+    world.api.limits.anonymous = 0;
+    const { length } = world.api.requests;
+    await readRanges(world.app.deps);
+    expect(world.api.requests).toHaveLength(length + 1);
+    expect(new Set((await ranges()).map(([, , status]) => status))).toEqual(new Set(['queued']));
+  });
 });
