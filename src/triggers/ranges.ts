@@ -19,6 +19,7 @@ import {
   deleteRanges,
   listDueRanges,
   listRanges,
+  postponeRanges,
   queueRange,
   type RangeKey,
   type RangeSource,
@@ -176,6 +177,7 @@ function eventIn(integration: Integration, remote: RemoteRepository, delivery: R
   return eventOf(provider, { ...source, event, action, data });
 }
 
+/** Null also for one that cannot be read: it must not keep the others from being compared. */
 function releaseIn(...delivery: Parameters<typeof eventIn>): Event | null {
   try {
     const event = eventIn(...delivery);
@@ -305,15 +307,14 @@ async function postpone(
 ): Promise<{ isForAll: boolean }> {
   const { db, clock, log } = deps;
   const now = clock.now().getTime();
-  if (!(error instanceof AppError)) throw error;
+  // Commits that cannot be read are as good as refused: asked again and again, they would hold up all other ranges.
+  if (!(error instanceof AppError) && !(error instanceof MalformedPayload)) throw error;
   const kind = error instanceof ProviderProblem ? error.kind : 'refused';
   const problem = messageOf(error).slice(0, MAX_PROBLEM_LENGTH).toWellFormed();
   if (kind === 'rate-limited') {
     const retryAt = error instanceof ProviderProblem ? error.retryAt?.getTime() : undefined;
     const dueAt = Math.min(Math.max(retryAt ?? now + LIMIT_WAIT_MS, now + 1_000), now + MAX_WAIT_MS);
-    await db.write(async (tx) => {
-      for (const each of all) await updateRange(tx, each, { dueAt, problem });
-    }, keyOf(range));
+    await db.write((tx) => postponeRanges(tx, range, { dueAt, problem }), keyOf(range));
     return { isForAll: true };
   }
   const waitMs = kind === 'provider-failed' ? BACK_OFF_MS[range.attempts] : undefined;

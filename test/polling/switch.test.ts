@@ -153,6 +153,23 @@ describe('from a webhook to polling', () => {
   });
 });
 
+test('a switch back that is refused leaves the old webhook to be deleted', async () => {
+  await using provider = await startProviderApp();
+  const { app, github } = provider;
+  const { repository, integrationId, token } = await connectRocket(provider);
+  Object.assign(github.tokens.get(token) ?? {}, { permissions: READER.permissions });
+  projectOf(repository, app.clock, [{ push: ['chore: start'] }]);
+  await usePolling(app.deps, integrationId);
+  const oldHooks = () =>
+    app.db.read(async (tx) => (await listPolls(tx, integrationId)).map(({ cursor }) => cursor?.oldHook));
+  expect(await oldHooks()).toEqual(['yes']);
+  Object.assign(repository.rights, { bob: 'write' });
+  const guest = github.addToken({ ...READER, user: 'bob' });
+  const refused = useWebhook(app.deps, integrationId, { token: guest });
+  await expect(refused).rejects.toThrow('role Admin');
+  expect(await oldHooks()).toEqual(['yes']);
+});
+
 test('a webhook that delivers what was polled is a duplicate in the log', async () => {
   await using world = await startPolling({ token: READER });
   const deliveries = world.project.happen({ push: ['feat: a'] });

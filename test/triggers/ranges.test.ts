@@ -297,6 +297,42 @@ describe('when the provider cannot tell', () => {
     await runAll(world.app);
     expect(await world.changes()).toEqual({ v1: ['Begin'] });
   });
+
+  test('a listed release that cannot be read keeps no other from being asked for', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) });
+    world.project.happen({ release: '', notes: 'A tag without a name.', at: at(1) });
+    await world.happen({ release: 'v1', at: at(2) });
+    await world.run();
+    expect(await ranges()).toEqual([['v1', null, 'known', null]]);
+    expect(await world.changes()).toEqual({ v1: ['Begin'] });
+  });
+
+  test('a filter by path that asks again takes no commits from what is known', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: one'], at: at(0) });
+    const sha = world.project.repository.code.branches.get('main') ?? '';
+    await world.happen({ push: ['feat: two'], at: at(1) }, { release: 'v1', target: sha, at: at(2) });
+    await world.run();
+    expect(await world.changes()).toEqual({ v1: ['One'] });
+    world.api.limits.anonymous = 0;
+    await world.trigger({ filters: { path: ['packages/api/**'] } });
+    await world.run();
+    await world.happen({ edit: 'v1', name: 'The first', notes: null });
+    await world.run();
+    expect(await world.changes()).toEqual({ 'The first': ['One'] });
+  });
+
+  test('a limit is met once for all the releases of a repository', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) });
+    for (let index = 1; index <= 25; index++) await world.happen({ release: `v${index}`, at: at(index) });
+    world.api.limits.anonymous = 0;
+    const { length } = world.api.requests;
+    await readRanges(world.app.deps);
+    expect(world.api.requests).toHaveLength(length + 1);
+    expect(new Set((await ranges()).map(([, , status]) => status))).toEqual(new Set(['queued']));
+  });
 });
 
 test.each([
