@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { findDelivery } from '../../src/deliveries/log-store.ts';
+import { syncInstallation } from '../../src/integrations/app.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { findMissed, redeliverMissed } from '../../src/integrations/missed.ts';
@@ -343,6 +344,26 @@ describe('instead of a token', () => {
     expect((await postsOf(app)).map(({ markdown }) => markdown.trim()).sort()).toEqual([
       'Delivered',
       'Polled',
+    ]);
+  });
+
+  test('a repository that is added while the App is polled is polled too', async () => {
+    const { app, github, rocket, engine } = world;
+    const { id, stored } = await installedApp(world, rocket);
+    const project = projectOf(engine, systemClock, [{ push: ['Begin'] }]);
+    projectOf(rocket, systemClock, [{ push: ['Begin'] }]);
+    await usePolling(app.deps, id);
+    github.installApp(stored, [rocket, engine]);
+    await github.settled();
+    await syncInstallation(app.deps, id);
+    expect((await pollNow(app.deps, id)).map(({ repository }) => repository)).toEqual([
+      'acme/engine',
+      'acme/rocket',
+    ]);
+    project.happen({ release: 'v1.0.0', notes: 'Polled' });
+    expect((await pollNow(app.deps, id)).map(({ news, problem }) => [news, problem])).toEqual([
+      [1, null],
+      [0, null],
     ]);
   });
 

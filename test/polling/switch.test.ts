@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { listHooks } from '../../src/integrations/hook-store.ts';
+import { removePlace } from '../../src/integrations/places.ts';
 import { listPolls } from '../../src/integrations/poll-store.ts';
 import { getIntegration } from '../../src/integrations/store.ts';
+import { addPolledPlace } from '../../src/polling/connect.ts';
 import { pollDue, pollNow } from '../../src/polling/poll.ts';
 import { setPollToken, useManualWebhook, usePolling, useWebhook } from '../../src/polling/switch.ts';
 import { sendDelivery } from '../../src/receiver/send.ts';
@@ -168,6 +170,20 @@ test('a switch back that is refused leaves the old webhook to be deleted', async
   const refused = useWebhook(app.deps, integrationId, { token: guest });
   await expect(refused).rejects.toThrow('role Admin');
   expect(await oldHooks()).toEqual(['yes']);
+});
+
+test('the switch ends when the last repository that waits for its webhook is removed', async () => {
+  await using world = await startPolling();
+  const { app, github, integrationId, project } = world;
+  const engine = github.addRepository('acme/engine', { isPrivate: false });
+  projectOf(engine, app.clock, [{ push: ['chore: start'] }]);
+  await addPolledPlace(app.deps, integrationId, 'acme/engine');
+  await useManualWebhook(app.deps, integrationId);
+  await world.deliver(project.happen({ push: ['feat: a'] }));
+  await pollNow(app.deps, integrationId);
+  expect(await stateOf(world)).toMatchObject({ isPolled: true, polls: 1 });
+  await removePlace(app.deps, integrationId, 'acme/engine');
+  expect(await stateOf(world)).toMatchObject({ isPolled: false, polls: 0 });
 });
 
 test('a webhook that delivers what was polled is a duplicate in the log', async () => {
