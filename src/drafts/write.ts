@@ -138,8 +138,8 @@ async function takeOverOpen(
 ): Promise<DraftRow | null> {
   if (closes === null || text === null) return null;
   const open = await findDraft(tx, { ...name, subject: closes });
-  // Two drafts may name the same issue.
-  const own = new Set(eventKeys.filter((key) => !key.startsWith('identifier ')));
+  // Two drafts may name the same issue, completed or not.
+  const own = new Set(eventKeys.filter((key) => !/^(?:identifier|issue) /.test(key)));
   if (open === null || !open.eventKeys.some((key) => own.has(key))) return null;
   if ((await readPost(tx, open.postId))?.status !== 'draft') return null;
   await renameDraft(tx, open, { subject: name.subject });

@@ -1,9 +1,10 @@
-import { and, eq, inArray, isNull, ne, notInArray, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, ne, notInArray, type SQL, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { apps, integrations, repositories } from '../../db/schema/integrations.ts';
 import type { Ids } from '../lib/text.ts';
 import type { InstalledRepository } from '../providers/app.ts';
 import { MAX_APP_REPOSITORIES } from './model.ts';
+import { insertPoll, listPolls } from './poll-store.ts';
 
 type App = typeof apps.$inferSelect;
 
@@ -16,22 +17,13 @@ export async function findSealedApp(tx: ReadTx, integrationId: string): Promise<
   return (await tx.select().from(apps).where(eq(apps.integrationId, integrationId)).get()) ?? null;
 }
 
-/** Does nothing if it is gone. With `installationId`: only while it has that one, or none. */
+/** Does nothing if it is gone. */
 export async function updateApp(
   tx: WriteTx,
   integrationId: string,
   changes: Partial<Omit<App, 'integrationId' | 'createdAt'>>,
-  installationId?: number,
 ): Promise<void> {
-  const isSame =
-    installationId === undefined
-      ? undefined
-      : or(isNull(apps.installationId), eq(apps.installationId, installationId));
-  await tx
-    .update(apps)
-    .set(changes)
-    .where(and(eq(apps.integrationId, integrationId), isSame))
-    .run();
+  await tx.update(apps).set(changes).where(eq(apps.integrationId, integrationId)).run();
 }
 
 /** The id of the repository that the provider knows by this id. */
@@ -78,11 +70,18 @@ export async function addInstalled(
     .filter((each) => !names.has(each.providerId) && !skipped.includes(each))
     .slice(0, Math.max(0, MAX_APP_REPOSITORIES - known.length));
   const createdAt = now.toISOString();
+  const isPolled = await staysPolled(tx, id);
   for (let at = 0; at < added.length; at += MAX_AT_ONCE) {
     const rows = added
       .slice(at, at + MAX_AT_ONCE)
       .map((each) => ({ id: ids.newId('repo'), integrationId: id, ...each, createdAt }));
-    await tx.insert(repositories).values(rows).onConflictDoNothing().run();
+    const inserted = await tx
+      .insert(repositories)
+      .values(rows)
+      .onConflictDoNothing()
+      .returning({ id: repositories.id })
+      .all();
+    if (isPolled) for (const row of inserted) await insertPoll(tx, newPoll(row.id, id, now));
   }
   for (const { providerId, fullName } of installed) {
     const name = names.get(providerId);
@@ -92,6 +91,19 @@ export async function addInstalled(
   }
   return { added: added.map(nameOf), skipped: skipped.map(nameOf) };
 }
+
+/** Polled, and no webhook is about to take over. */
+async function staysPolled(tx: ReadTx, id: string): Promise<boolean> {
+  const { isPolled } = integrations;
+  const row = await tx.select({ isPolled }).from(integrations).where(eq(integrations.id, id)).get();
+  return row?.isPolled === true && (await listPolls(tx, id)).every(({ cursor }) => !cursor?.webhookSince);
+}
+
+/** Its first round takes the present as the start. */
+const newPoll = (repositoryId: string, integrationId: string, now: Date) => ({
+  ...{ repositoryId, integrationId, cursor: null, dueAt: now.getTime() },
+  ...{ polledAt: null, problem: null, attempts: 0 },
+});
 
 const nameOf = ({ fullName }: { fullName: string }) => fullName;
 

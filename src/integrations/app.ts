@@ -125,7 +125,10 @@ export async function syncInstallation(deps: Deps, id: string): Promise<Installe
 
 type ChangeNeeds = Pick<Deps, 'ids' | 'clock' | 'log'>;
 
-/** Applies what a verified delivery says about the installation. */
+/**
+ * Applies what a verified delivery says about the installation. Anybody can install an App that its owner made public:
+ * while the App has an installation, others change nothing.
+ */
 export async function applyChange(
   tx: WriteTx,
   deps: ChangeNeeds,
@@ -135,17 +138,19 @@ export async function applyChange(
   const { id } = integration;
   const { installationId } = change;
   const now = deps.clock.now();
+  const known = (await findSealedApp(tx, id))?.installationId ?? null;
+  if (known !== null && known !== installationId) return;
   switch (change.kind) {
     case 'installed':
       await updateApp(tx, id, { installationId, suspendedAt: null });
       return addAndRemove(tx, deps, integration, change.repositories, []);
     case 'uninstalled':
       // The repositories stay, with their triggers, for when it is installed again.
-      return updateApp(tx, id, { installationId: null, suspendedAt: null }, installationId);
+      return updateApp(tx, id, { installationId: null, suspendedAt: null });
     case 'suspended':
-      return updateApp(tx, id, { suspendedAt: change.at ?? now.toISOString() }, installationId);
+      return updateApp(tx, id, { suspendedAt: change.at ?? now.toISOString() });
     case 'unsuspended':
-      return updateApp(tx, id, { suspendedAt: null }, installationId);
+      return updateApp(tx, id, { suspendedAt: null });
     case 'repositories':
       return addAndRemove(tx, deps, integration, change.added, change.removed);
   }

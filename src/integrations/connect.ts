@@ -6,6 +6,7 @@ import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { insertHooks } from './hook-store.ts';
 import { getAdministrable, makeOrUndo, newHook, urlOf } from './hooks.ts';
 import { type ConnectedPlace, MAX_PLACES, placeName, recordChange, requireRepositoryName } from './model.ts';
+import { listPolls, updatePoll } from './poll-store.ts';
 import { IntegrationProblem } from './problems.ts';
 import {
   deleteIntegration,
@@ -263,6 +264,10 @@ export async function setEnabled(
     const before = await getIntegration(tx, id);
     if (before.enabled === enabled) return before;
     await updateIntegration(tx, id, { enabled });
+    // The first round takes the present as the start, so each moment before it would be lost.
+    const polls = enabled ? await listPolls(tx, id) : [];
+    for (const { repositoryId } of polls)
+      await updatePoll(tx, repositoryId, { dueAt: deps.clock.now().getTime() });
     await recordChange(tx, deps, before, `integration.${verb}`, verb);
     return { ...before, enabled };
   });

@@ -13,8 +13,15 @@ import {
   recordChange,
   requireRepositoryName,
 } from './model.ts';
+import { listPolls } from './poll-store.ts';
 import { IntegrationProblem } from './problems.ts';
-import { deleteIntegration, deleteRepository, insertRepository, requireUnconnected } from './store.ts';
+import {
+  deleteIntegration,
+  deleteRepository,
+  insertRepository,
+  requireUnconnected,
+  updateIntegration,
+} from './store.ts';
 import { findApi, requireApi } from './token.ts';
 
 // Each change records first that the hook needs work. If the process ends before it is through, the job finishes it.
@@ -127,6 +134,10 @@ export async function removePlace(
     async forget(tx) {
       const deleted = hook === undefined ? [] : await deleteHooks(tx, integrationId, hook.placeId);
       if (repository !== undefined) await deleteRepository(tx, repository.id);
+      // The webhooks of the others have taken over.
+      if (integration.isPolled && (await listPolls(tx, integrationId)).length === 0) {
+        await updateIntegration(tx, integrationId, { isPolled: false });
+      }
       await recordChange(tx, deps, integration, 'integration.place_removed', `removed ${place} from`);
       return deleted;
     },

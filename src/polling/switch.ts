@@ -88,8 +88,8 @@ function unmark({ db }: Deps, before: readonly Poll[]): Promise<void> {
   return db.write(async (tx) => {
     for (const { integrationId, repositoryId, cursor } of before) {
       const now = (await listPolls(tx, integrationId)).find((each) => each.repositoryId === repositoryId);
-      const webhookSince = cursor?.webhookSince ?? null;
-      await updatePoll(tx, repositoryId, { cursor: { ...now?.cursor, webhookSince } });
+      const { webhookSince = null, oldHook = null } = cursor ?? {};
+      await updatePoll(tx, repositoryId, { cursor: { ...now?.cursor, webhookSince, oldHook } });
     }
   });
 }

@@ -53,10 +53,17 @@ export async function countRequests(tx: ReadTx, triggerId: string): Promise<numb
   return tx.$count(triggerEvents, isRequest);
 }
 
-/** Forgets the events that the filters left out, so that an edit under new filters makes no posts of them. */
+/**
+ * Forgets the events that the filters left out, so that an edit under new filters makes no posts of them. A person asked
+ * for the others, which wait for their pull requests.
+ */
 export async function forgetUnmatched(tx: WriteTx, triggerId: string): Promise<void> {
-  const isUnmatched = and(eq(triggerEvents.triggerId, triggerId), eq(triggerEvents.isMatch, false));
-  await tx.delete(triggerEvents).where(isUnmatched).run();
+  const { isMatch, draftOnly, publish } = triggerEvents;
+  const isUnmatched = and(eq(isMatch, false), eq(draftOnly, false), eq(publish, false));
+  await tx
+    .delete(triggerEvents)
+    .where(and(eq(triggerEvents.triggerId, triggerId), isUnmatched))
+    .run();
 }
 
 /** Forgets one event, as if it had never arrived. */

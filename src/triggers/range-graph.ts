@@ -1,5 +1,6 @@
 import { versionOf } from '../drafts/links.ts';
 import type { Commit } from '../events/model.ts';
+import { isoTime } from '../providers/provider.ts';
 import type { RangeCommit as ReadCommit } from '../providers/reader.ts';
 import type { RangeCommit } from './range-store.ts';
 
@@ -99,7 +100,8 @@ export function alongMainLine(
     return {
       ...commit,
       ...(paths !== undefined && { paths }),
-      at: read.get(commit.sha)?.committedAt ?? null,
+      // The provider's text: windows calculate with it.
+      at: isoTime(read.get(commit.sha)?.committedAt),
       ...(by !== commit.sha && { broughtBy: by }),
     };
   });

@@ -22,6 +22,7 @@ export async function findRangeProblem(tx: ReadTx, postId: string): Promise<stri
   const hasNotes = release?.type === 'release' && release.data.notes !== null;
   if (hasNotes && trigger.event === 'release') return null;
   if (range.status === 'known') return range.problem;
+  if (range.isRead && trigger.filters.path === undefined) return null;
   const until = range.status === 'queued' ? ', until Tidings can ask again' : '';
   const provider = providerNames[trigger.integrationType];
   return `By time${until}, because ${provider} could not be asked. ${range.problem}`;

@@ -11,8 +11,12 @@ export type RangeCommit = NonNullable<Row['commits']>[number];
 export type RangeSource = Pick<Row, 'integrationId' | 'repositoryId'>;
 export type RangeKey = RangeSource & Pick<Row, 'tag'>;
 
-/** A range without its commits. */
-export type RangeHead = Omit<Row, 'commits' | 'integrationId' | 'repositoryId'>;
+/** A range without its commits. `isRead`: it has some, also while they are asked for again. */
+export type RangeHead = Omit<Row, 'commits' | 'integrationId' | 'repositoryId'> & { isRead: boolean };
+
+const { tag, previousTag, status, dueAt, attempts, problem, createdAt } = releaseRanges;
+const isRead = sql<boolean>`${releaseRanges.commits} is not null`.mapWith(Boolean);
+const head = { tag, previousTag, status, dueAt, attempts, problem, createdAt, isRead };
 
 const isOf = ({ integrationId, repositoryId }: RangeSource) =>
   and(eq(releaseRanges.integrationId, integrationId), eq(releaseRanges.repositoryId, repositoryId));
@@ -94,21 +98,23 @@ export async function updateRange(
   return (await updated.all()).length > 0;
 }
 
+/** Postpones all of a repository that are queued: the provider would refuse them too. */
+export async function postponeRanges(
+  tx: WriteTx,
+  source: RangeSource,
+  { dueAt, problem }: { dueAt: number; problem: string },
+): Promise<void> {
+  const isQueued = and(isOf(source), eq(releaseRanges.status, 'queued'));
+  await tx.update(releaseRanges).set({ dueAt, problem }).where(isQueued).run();
+}
+
 export async function findRange(tx: ReadTx, key: RangeKey): Promise<RangeHead | null> {
-  const { tag, previousTag, status, dueAt, attempts, problem, createdAt } = releaseRanges;
-  const head = { tag, previousTag, status, dueAt, attempts, problem, createdAt };
   return (await tx.select(head).from(releaseRanges).where(isRange(key)).get()) ?? null;
 }
 
 /** All of a repository, those that were queued last at the end. */
 export async function listRanges(tx: ReadTx, source: RangeSource): Promise<RangeHead[]> {
-  const { tag, previousTag, status, dueAt, attempts, problem, createdAt } = releaseRanges;
-  return tx
-    .select({ tag, previousTag, status, dueAt, attempts, problem, createdAt })
-    .from(releaseRanges)
-    .where(isOf(source))
-    .orderBy(asc(createdAt), asc(tag))
-    .all();
+  return tx.select(head).from(releaseRanges).where(isOf(source)).orderBy(asc(createdAt), asc(tag)).all();
 }
 
 /** How many ranges of a repository the provider has still to be asked for. */
@@ -126,18 +132,18 @@ export async function nextRangeDueAt(tx: ReadTx, source: RangeSource): Promise<n
   return row?.dueAt ?? null;
 }
 
-/** The commits of the ranges that are known, by tag. */
+/** The commits of the ranges that were read, by tag. */
 export async function readCommits(
   tx: ReadTx,
   source: RangeSource,
   tags: readonly string[],
 ): Promise<ReadonlyMap<string, RangeCommit[]>> {
   if (tags.length === 0) return new Map();
-  const { tag, commits, status } = releaseRanges;
+  const { tag, commits } = releaseRanges;
   const rows = await tx
     .select({ tag, commits })
     .from(releaseRanges)
-    .where(and(isOf(source), eq(status, 'known'), inArray(tag, dialectOf(tx).listed(tags))))
+    .where(and(isOf(source), inArray(tag, dialectOf(tx).listed(tags))))
     .all();
   return new Map(rows.flatMap((row) => (row.commits === null ? [] : [[row.tag, row.commits] as const])));
 }

@@ -7,7 +7,7 @@ import { openReaderOf } from '../integrations/token.ts';
 import { AppError, messageOf } from '../lib/app-error.ts';
 import { ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
-import { eventOf, parseEvent } from '../providers/provider.ts';
+import { eventOf, MalformedPayload, parseEvent } from '../providers/provider.ts';
 import type { CommitRange, ReadDelivery, RemoteRepository, RepositoryReader } from '../providers/reader.ts';
 import { branchScope, isDivider } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
@@ -19,6 +19,7 @@ import {
   deleteRanges,
   listDueRanges,
   listRanges,
+  postponeRanges,
   queueRange,
   type RangeKey,
   type RangeSource,
@@ -176,10 +177,17 @@ function eventIn(integration: Integration, remote: RemoteRepository, delivery: R
   return eventOf(provider, { ...source, event, action, data });
 }
 
+/** Null also for one that cannot be read: it must not keep the others from being compared. */
 function releaseIn(...delivery: Parameters<typeof eventIn>): Event | null {
-  const event = eventIn(...delivery);
-  // A release without a time cannot be told to be earlier.
-  return event?.type === 'release' && event.occurredAt !== '' ? event : null;
+  try {
+    const event = eventIn(...delivery);
+    // A release without a time cannot be told to be earlier.
+    return event?.type === 'release' && event.occurredAt !== '' ? event : null;
+  } catch (error) {
+    if (!(error instanceof MalformedPayload)) throw error;
+    // One release that cannot be read must not keep the others from being read.
+    return null;
+  }
 }
 
 type Found = Pick<DueRange, 'previousTag' | 'commits' | 'problem'>;
@@ -299,15 +307,14 @@ async function postpone(
 ): Promise<{ isForAll: boolean }> {
   const { db, clock, log } = deps;
   const now = clock.now().getTime();
-  if (!(error instanceof AppError)) throw error;
+  // Commits that cannot be read are as good as refused: asked again and again, they would hold up all other ranges.
+  if (!(error instanceof AppError) && !(error instanceof MalformedPayload)) throw error;
   const kind = error instanceof ProviderProblem ? error.kind : 'refused';
   const problem = messageOf(error).slice(0, MAX_PROBLEM_LENGTH).toWellFormed();
   if (kind === 'rate-limited') {
     const retryAt = error instanceof ProviderProblem ? error.retryAt?.getTime() : undefined;
     const dueAt = Math.min(Math.max(retryAt ?? now + LIMIT_WAIT_MS, now + 1_000), now + MAX_WAIT_MS);
-    await db.write(async (tx) => {
-      for (const each of all) await updateRange(tx, each, { dueAt, problem });
-    }, keyOf(range));
+    await db.write((tx) => postponeRanges(tx, range, { dueAt, problem }), keyOf(range));
     return { isForAll: true };
   }
   const waitMs = kind === 'provider-failed' ? BACK_OFF_MS[range.attempts] : undefined;

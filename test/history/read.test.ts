@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { readDueHistories, readHistory } from '../../src/history/read.ts';
 import { startHistory, stopHistory } from '../../src/history/service.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
+import { changeTrigger, createTrigger } from '../../src/triggers/service.ts';
 import { execute, valuesOf } from '../support/database.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { type Happening, projectOf } from '../support/github-api/project.ts';
@@ -209,6 +209,18 @@ describe('a provider that refuses', () => {
     expect(await titlesOf(it.app)).toEqual(['v1.1.0']);
     await readDueHistories(it.app.deps);
     expect(it.github.requests).toHaveLength(4);
+    it.app.clock.advance(3_600_000);
+    await readDueHistories(it.app.deps);
+    await runAll(it.app);
+    expect(await titlesOf(it.app)).toEqual(['v1.2.0', 'v1.1.0', 'v1.0.0']);
+  });
+
+  test('for its rate limit: a new filter meanwhile loses no release that waits', async () => {
+    await using it = await startProject(UNNOTED);
+    it.github.limits.anonymous = 3;
+    const { triggerId } = await importAll(it.app);
+    expect(await titlesOf(it.app)).toEqual(['v1.1.0']);
+    await changeTrigger(it.app.deps, triggerId, { filters: { prereleases: false } });
     it.app.clock.advance(3_600_000);
     await readDueHistories(it.app.deps);
     await runAll(it.app);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { findDelivery } from '../../src/deliveries/log-store.ts';
+import { syncInstallation } from '../../src/integrations/app.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { findMissed, redeliverMissed } from '../../src/integrations/missed.ts';
@@ -232,6 +233,34 @@ describe('the installation', () => {
     expect(present).not.toBe(old ?? 0);
     expect((await integrationOf(world, id))?.app?.installationId).toBe(present);
   });
+
+  test('is not replaced when another account installs the App, which its owner made public', async () => {
+    const { rocket } = world;
+    const { id, stored } = await installedApp(world, rocket);
+    const before = await integrationOf(world, id);
+    const secret = await revealSecret(world.app.deps, id);
+    const installation = { id: 99, account: { login: 'mallory' } };
+    const foreign = { id: 666, full_name: 'mallory/rocket' };
+    const created = { action: 'created', installation, repositories: [foreign] };
+    expect(await post(path('org_a', id), secret, created, 'installation')).toEqual([200, 'taken']);
+    for (const [added, removed] of [
+      [[foreign], []],
+      [[], [{ id: rocket.id, full_name: rocket.name }]],
+    ]) {
+      const changed = {
+        action: 'added',
+        installation,
+        repositories_added: added,
+        repositories_removed: removed,
+      };
+      expect(await post(path('org_a', id), secret, changed, 'installation_repositories')).toEqual([
+        200,
+        'taken',
+      ]);
+    }
+    expect(await integrationOf(world, id)).toEqual(before);
+    expect(before?.app?.installationId).toBe(stored.installation?.id ?? 0);
+  });
 });
 
 describe('instead of a token', () => {
@@ -315,6 +344,26 @@ describe('instead of a token', () => {
     expect((await postsOf(app)).map(({ markdown }) => markdown.trim()).sort()).toEqual([
       'Delivered',
       'Polled',
+    ]);
+  });
+
+  test('a repository that is added while the App is polled is polled too', async () => {
+    const { app, github, rocket, engine } = world;
+    const { id, stored } = await installedApp(world, rocket);
+    const project = projectOf(engine, systemClock, [{ push: ['Begin'] }]);
+    projectOf(rocket, systemClock, [{ push: ['Begin'] }]);
+    await usePolling(app.deps, id);
+    github.installApp(stored, [rocket, engine]);
+    await github.settled();
+    await syncInstallation(app.deps, id);
+    expect((await pollNow(app.deps, id)).map(({ repository }) => repository)).toEqual([
+      'acme/engine',
+      'acme/rocket',
+    ]);
+    project.happen({ release: 'v1.0.0', notes: 'Polled' });
+    expect((await pollNow(app.deps, id)).map(({ news, problem }) => [news, problem])).toEqual([
+      [1, null],
+      [0, null],
     ]);
   });
 

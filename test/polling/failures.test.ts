@@ -197,6 +197,19 @@ test('two processes that poll at the same time log each event once', async () =>
   expect(await world.log()).toEqual(['polled processed: 1 commit pushed to main']);
 });
 
+test('an integration that is enabled again is polled at once, so that nothing since then is lost', async () => {
+  await using world = await startPolling({ token: READER });
+  const { app, integrationId, project } = world;
+  await setEnabled(app.deps, integrationId, false);
+  await world.poll();
+  app.clock.advance(1_000);
+  await setEnabled(app.deps, integrationId, true);
+  await world.poll(1_000);
+  project.happen({ push: ['feat: seen'] });
+  await world.poll();
+  expect(await world.log()).toEqual(['polled processed: 1 commit pushed to main']);
+});
+
 test('a disabled integration is not polled, and what happened meanwhile is not drafted', async () => {
   await using world = await startPolling({ token: READER });
   const { app, integrationId, project } = world;

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { listHooks } from '../../src/integrations/hook-store.ts';
+import { removePlace } from '../../src/integrations/places.ts';
 import { listPolls } from '../../src/integrations/poll-store.ts';
 import { getIntegration } from '../../src/integrations/store.ts';
+import { addPolledPlace } from '../../src/polling/connect.ts';
 import { pollDue, pollNow } from '../../src/polling/poll.ts';
 import { setPollToken, useManualWebhook, usePolling, useWebhook } from '../../src/polling/switch.ts';
 import { sendDelivery } from '../../src/receiver/send.ts';
@@ -151,6 +153,37 @@ describe('from a webhook to polling', () => {
       hooks: 1,
     });
   });
+});
+
+test('a switch back that is refused leaves the old webhook to be deleted', async () => {
+  await using provider = await startProviderApp();
+  const { app, github } = provider;
+  const { repository, integrationId, token } = await connectRocket(provider);
+  Object.assign(github.tokens.get(token) ?? {}, { permissions: READER.permissions });
+  projectOf(repository, app.clock, [{ push: ['chore: start'] }]);
+  await usePolling(app.deps, integrationId);
+  const oldHooks = () =>
+    app.db.read(async (tx) => (await listPolls(tx, integrationId)).map(({ cursor }) => cursor?.oldHook));
+  expect(await oldHooks()).toEqual(['yes']);
+  Object.assign(repository.rights, { bob: 'write' });
+  const guest = github.addToken({ ...READER, user: 'bob' });
+  const refused = useWebhook(app.deps, integrationId, { token: guest });
+  await expect(refused).rejects.toThrow('role Admin');
+  expect(await oldHooks()).toEqual(['yes']);
+});
+
+test('the switch ends when the last repository that waits for its webhook is removed', async () => {
+  await using world = await startPolling();
+  const { app, github, integrationId, project } = world;
+  const engine = github.addRepository('acme/engine', { isPrivate: false });
+  projectOf(engine, app.clock, [{ push: ['chore: start'] }]);
+  await addPolledPlace(app.deps, integrationId, 'acme/engine');
+  await useManualWebhook(app.deps, integrationId);
+  await world.deliver(project.happen({ push: ['feat: a'] }));
+  await pollNow(app.deps, integrationId);
+  expect(await stateOf(world)).toMatchObject({ isPolled: true, polls: 1 });
+  await removePlace(app.deps, integrationId, 'acme/engine');
+  expect(await stateOf(world)).toMatchObject({ isPolled: false, polls: 0 });
 });
 
 test('a webhook that delivers what was polled is a duplicate in the log', async () => {

@@ -93,6 +93,23 @@ test('an issue of another organization, or with another identifier, changes noth
   expect(await postsOf(world.app)).toEqual(before);
 });
 
+test('a late commit leaves the rolling post alone that names the same issue', async () => {
+  await world.trigger({ event: 'push' });
+  const linear = await connectLinear(world.app, 'org_a');
+  const late = world.project.happen({ push: ['fix: early\n\nPart of ENG-412'], at: at(0) });
+  await world.happen({ release: 'v1', notes: 'The first.', at: at(1) });
+  await world.run();
+  await world.happen({ push: ['feat: later\n\nFixes ENG-412'], at: at(2) });
+  await complete(world, linear);
+  await world.run();
+  const [open] = await postsOf(world.app);
+  await world.deliver(late);
+  await world.run();
+  const posts = await postsOf(world.app);
+  expect(posts).toHaveLength(2);
+  expect(posts.find(({ id }) => id === open?.id)).toEqual(open);
+});
+
 test('the order in which commits, pull requests, releases and issues arrive never matters', async () => {
   const textsOf = async (order: readonly number[], runs: readonly boolean[]) => {
     await using own = await startProject();

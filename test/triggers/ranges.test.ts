@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { editPost } from '../../src/posts/service.ts';
+import { alongMainLine } from '../../src/triggers/range-graph.ts';
 import { readRanges } from '../../src/triggers/ranges.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
 import { signedIn } from '../support/dashboard.ts';
@@ -38,6 +39,25 @@ describe('a release without notes', () => {
       ['v1.0.0', null, 'known', null],
       ['v1.1.0', 'v1.0.0', 'known', null],
     ]);
+  });
+
+  test('is read beside another release that cannot be read', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) }, { release: 'v1.0.0', at: at(1) });
+    const { deps } = world.app;
+    const openReader: typeof deps.openReader = async (...given) => {
+      const reader = await deps.openReader(...given);
+      return {
+        ...reader,
+        async listReleases(...asked) {
+          const page = await reader.listReleases(...asked);
+          const odd = { event: 'release', payload: { action: 'published', release: { tag_name: '' } } };
+          return page && { ...page, items: [odd, ...page.items] };
+        },
+      };
+    };
+    await readRanges({ ...deps, openReader });
+    expect(await ranges()).toEqual([['v1.0.0', null, 'known', null]]);
   });
 
   test('of a maintenance branch has nothing of the newer version', async () => {
@@ -277,4 +297,51 @@ describe('when the provider cannot tell', () => {
     await runAll(world.app);
     expect(await world.changes()).toEqual({ v1: ['Begin'] });
   });
+
+  test('a listed release that cannot be read keeps no other from being asked for', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) });
+    world.project.happen({ release: '', notes: 'A tag without a name.', at: at(1) });
+    await world.happen({ release: 'v1', at: at(2) });
+    await world.run();
+    expect(await ranges()).toEqual([['v1', null, 'known', null]]);
+    expect(await world.changes()).toEqual({ v1: ['Begin'] });
+  });
+
+  test('a filter by path that asks again takes no commits from what is known', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: one'], at: at(0) });
+    const sha = world.project.repository.code.branches.get('main') ?? '';
+    await world.happen({ push: ['feat: two'], at: at(1) }, { release: 'v1', target: sha, at: at(2) });
+    await world.run();
+    expect(await world.changes()).toEqual({ v1: ['One'] });
+    world.api.limits.anonymous = 0;
+    await world.trigger({ filters: { path: ['packages/api/**'] } });
+    await world.run();
+    await world.happen({ edit: 'v1', name: 'The first', notes: null });
+    await world.run();
+    expect(await world.changes()).toEqual({ 'The first': ['One'] });
+  });
+
+  test('a limit is met once for all the releases of a repository', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) });
+    for (let index = 1; index <= 25; index++) await world.happen({ release: `v${index}`, at: at(index) });
+    world.api.limits.anonymous = 0;
+    const { length } = world.api.requests;
+    await readRanges(world.app.deps);
+    expect(world.api.requests).toHaveLength(length + 1);
+    expect(new Set((await ranges()).map(([, , status]) => status))).toEqual(new Set(['queued']));
+  });
+});
+
+test.each([
+  ['2026-11-20T08:00:00Z', '2026-11-20T08:00:00.000Z'],
+  ['2016-12-31T23:59:60Z', null],
+  ['yesterday', null],
+])('a commit that was made at %p has the time %p: windows calculate with it', (committedAt, at) => {
+  const commit = { sha: 'a'.repeat(40), author: null, url: null };
+  const known = { ...commit, subject: 'feat: begin', breaking: null };
+  const read = { ...commit, message: 'feat: begin', committedAt, parents: [] };
+  expect(alongMainLine([known], [read], () => undefined)).toEqual([{ ...known, at }]);
 });

@@ -212,18 +212,25 @@ const push = defineEvent(
   },
 );
 
-const MERGE =
-  /^Merge branch '(?<branch>[^'\s]{1,300})' into '[^'\n]{1,300}'\s*\n(?<body>[\s\S]*)^See merge request \S{0,1000}!(?<number>\d{1,9})\s*$/m;
+const MERGE = /^Merge branch '([^'\s]{1,300})' into '[^'\n]{1,300}'\s*$/;
+const REQUEST = /^See merge request \S{0,1000}!(\d{1,9})\s*$/;
+
+/** The parts of the message of a merge. Line by line: one pattern for all of it could take seconds. */
+function mergeIn(message: string) {
+  const lines = message.trimStart().split('\n');
+  const branch = MERGE.exec(lines[0] ?? '')?.[1];
+  const end = branch === undefined ? -1 : lines.findLastIndex((line) => REQUEST.test(line));
+  const number = REQUEST.exec(lines[end] ?? '')?.[1];
+  return { branch, number, body: lines.slice(1, end).join('\n').trim() };
+}
 
 /**
  * The subject of a commit as GitHub writes it, from which drafts read the number of the merge request and its title. A
  * squash may end with `(!12)`. `(#12)` is an issue here, so it loses the parentheses that mean the merge request.
  */
 function asGithubSubject(message: string): string {
-  const { branch, body, number } = MERGE.exec(message)?.groups ?? {};
-  if (number !== undefined) {
-    return subjectOf(`Merge pull request #${number} from ${branch}\n\n${body?.trim()}`);
-  }
+  const { branch, body, number } = mergeIn(message);
+  if (number !== undefined) return subjectOf(`Merge pull request #${number} from ${branch}\n\n${body}`);
   return subjectOf(message)
     .replace(/\((#\d{1,9})\)\s*$/, '$1')
     .replace(/\(!(\d{1,9})\)\s*$/, '(#$1)');

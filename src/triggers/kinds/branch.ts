@@ -38,7 +38,8 @@ export const release: TriggerKind = {
     }
     const branch = branchOf(scope);
     const divides = (each: ListedRelease) => isDivider(filters, each);
-    const windows = await readWindows({ branch, since, events, ranges, divides });
+    const needsFiles = filters.path !== undefined;
+    const windows = await readWindows({ branch, since, events, ranges, divides, needsFiles });
     const drafts = windows.skipped.map(emptyDraft);
     let timed: ReturnType<typeof partition> | undefined;
     for (const window of windows.planned) {
@@ -202,7 +203,8 @@ async function readArrived(
   const branch = branchOf(scope);
   // Commits of a release of another branch reach this one too, in the window of this branch.
   const divides = (each: ListedRelease) => each.branch === branch && isDivider(filters, each);
-  const windows = await readWindows({ branch, since, events, ranges, divides });
+  const needsFiles = filters.path !== undefined;
+  const windows = await readWindows({ branch, since, events, ranges, divides, needsFiles });
   const subjects = [...windows.skipped, ...windows.planned.map(({ subject }) => subject)];
   const changes = partition(windows, await listChanges(events, branch, windows, true));
   const touched = [...changes].flatMap(([{ until }, of]) =>

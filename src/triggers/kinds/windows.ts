@@ -57,11 +57,13 @@ interface Options {
   ranges: RangeReader;
   /** Whether a release begins a window. */
   divides: (release: ListedRelease) => boolean;
+  /** The files of commits matter, so that commits are of no use while they are asked for again. */
+  needsFiles: boolean;
 }
 
 /** The windows that may have changes since then. */
 export async function readWindows(options: Options): Promise<Windows> {
-  const { branch, since, events, ranges, divides } = options;
+  const { branch, since, events, ranges, divides, needsFiles } = options;
   const releases = await events.listReleases();
   const byTag = new Map(releases.map((each) => [each.tag, each]));
   const windows: Window[] = [];
@@ -74,7 +76,8 @@ export async function readWindows(options: Options): Promise<Windows> {
       if (until >= since) skipped.push(`release ${tag}`);
       continue;
     }
-    const chain = chainOf(tag, ranges, (previous) => {
+    const isKnown = ({ status, isRead }: RangeHead) => status === 'known' || (isRead && !needsFiles);
+    const chain = chainOf(tag, ranges, isKnown, (previous) => {
       const release = byTag.get(previous);
       return release === undefined || divides(release);
     });
@@ -85,7 +88,7 @@ export async function readWindows(options: Options): Promise<Windows> {
       until,
       tag,
       commits: null,
-      isCut: chain?.tags.some((part) => ranges.heads.get(part)?.problem != null) ?? false,
+      isCut: chain?.tags.some((part) => isCut(ranges.heads.get(part))) ?? false,
     };
     if (chain !== null) chains.set(window, chain.tags);
     windows.push(window);
@@ -105,16 +108,20 @@ export async function readWindows(options: Options): Promise<Windows> {
   return { planned, skipped, after, placing: (changes) => placer(known, owners, changes) };
 }
 
+/** The problem of a range that is asked for again is not about its commits. */
+const isCut = (head: RangeHead | undefined) => head?.status === 'known' && head.problem !== null;
+
 /** The releases whose ranges make up a window, up to one that divides; null when one of them is unknown. */
 function chainOf(
   tag: string,
   { heads }: RangeReader,
+  isKnown: (head: RangeHead) => boolean,
   divides: (tag: string) => boolean,
 ): { tags: string[]; previousTag: string | null } | null {
   const tags = [tag];
   for (;;) {
     const head = heads.get(tags.at(-1) ?? '');
-    if (head?.status !== 'known') return null;
+    if (head === undefined || !isKnown(head)) return null;
     const { previousTag } = head;
     if (previousTag === null || divides(previousTag) || tags.includes(previousTag))
       return { tags, previousTag };

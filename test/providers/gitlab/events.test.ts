@@ -123,6 +123,37 @@ describe('a push', () => {
     });
   });
 
+  test.each([
+    ['empty lines', `Merge branch 'a' into 'b'${'\n'.repeat(9_900)}x`],
+    ['many merges', "Merge branch 'a' into 'b'\n".repeat(400)],
+    ['no number', `Merge branch 'a' into 'b'\n${`See merge request ${'!'.repeat(900)}\n`.repeat(10)}`],
+  ])('reads a hundred long messages in a moment: %s', (_, message) => {
+    const [commit] = sample('push').commits as Payload[];
+    const commits = Array.from({ length: 100 }, (_, at) => ({
+      ...commit,
+      id: `${at}`.padStart(40, '0'),
+      message,
+    }));
+    const startedAt = performance.now();
+    eventOf('push', { commits, after: commits.at(-1)?.id });
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+
+  test.each([
+    [
+      "Merge branch 'a' into 'main'\n\nSpeed up\n\nSee merge request acme/rocket!12",
+      'Merge pull request #12 from a: Speed up',
+    ],
+    [
+      "Merge branch 'a' into 'main'\r\n\r\nSpeed up\r\n\r\nSee merge request acme/rocket!12\r\n",
+      'Merge pull request #12 from a: Speed up',
+    ],
+  ])('with the message of a merge %p has the subject %p', (message, subject) => {
+    expect(eventOf('push', { 'commits.0.message': message })).toMatchObject({
+      data: { commits: [{ subject }, {}] },
+    });
+  });
+
   test('to another branch, that deletes one, or brings nothing, is ignored', () => {
     const zeros = '0'.repeat(40);
     expect(resultOf('push', { ref: 'refs/heads/next' })).toMatchObject({ title: 'Push to a side branch' });

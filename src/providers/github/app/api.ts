@@ -72,8 +72,9 @@ export function githubAppApi(
 
     async findInstallation() {
       const response = await request(() => octokit.request('GET /app/installations', { per_page: 10 }));
-      // A private App is installed on the account that owns it, once.
-      return installationsOf(response.data)[0] ?? null;
+      const all = installationsOf(response.data);
+      // A private App is installed on the account that owns it, once. Anybody can install a public one.
+      return all.find(({ id }) => id === app.installationId) ?? all[0] ?? null;
     },
 
     async listPlaces() {
