@@ -190,12 +190,13 @@ describe('full, with something to see:', () => {
       await page.reload();
       await expectFine(page);
       await open('integrations');
-      await page.getByText('Connect without a token').first().click();
-      await page.getByLabel('Repository').first().fill('nothing');
+      const card = (name: string) => page.getByRole('region', { name: `Connect ${name}` });
+      await card('GitHub').getByText('Connect without a token').click();
+      await card('GitHub').getByLabel('Repository', { exact: true }).fill('nothing');
       await press('Connect GitHub');
       await page.getByText('must be OWNER/NAME').first().waitFor();
       await expectFine(page);
-      await page.getByText('Connect without a token').last().click();
+      await card('Linear').getByText('Connect without a token').click();
       await press('Connect Linear');
       await page.getByRole('heading', { name: 'Linear is almost connected' }).waitFor();
       await expectFine(page);
