@@ -11,8 +11,9 @@ const URL_FORMS = [
 
 /**
  * The name of a repository that a person typed or pasted: `owner/name` from its URL, other text as it is. `host`: the site
- * of the repositories. `advice`: for a URL of another site. `isNested`: an owner may be a group in others, as in `group/subgroup/name`. Throws
- * `AppError` 400 for a URL of another site or of no repository, and repeats nothing of it, since a URL can hold a token.
+ * of the repositories. `advice`: for a URL of another site. `isNested`: an owner may be a group in others, as in
+ * `group/subgroup/name`. Throws `AppError` 400 for a URL of another site or of no repository, and repeats nothing of it,
+ * since a URL can hold a token.
  */
 export function repositoryName(text: string, host: string, { isNested = false, advice = '' } = {}): string {
   const given = text.trim();

@@ -124,8 +124,8 @@ export async function listWaiting(tx: ReadTx, { triggerId, scope }: Scope): Prom
 }
 
 /**
- * Settles the results of the events in a window, which waited for its draft. `waiting`: those of `listWaiting`. Those that the draft names get its outcome;
- * a release with notes names none.
+ * Settles the results of the events in a window, which waited for its draft. `waiting`: those of `listWaiting`. Those
+ * that the draft names get its outcome; a release with notes names none.
  */
 export async function settleWaiting(
   tx: WriteTx,
