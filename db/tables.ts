@@ -5,6 +5,7 @@ import * as media from './schema/media.ts';
 import * as organizations from './schema/organizations.ts';
 import * as posts from './schema/posts.ts';
 import * as processes from './schema/processes.ts';
+import * as publicSchema from './schema/public.ts';
 import * as triggers from './schema/triggers.ts';
 
 // The tables of the schema, for code that treats all of them alike.
@@ -33,9 +34,15 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   form_marks: 'forms that are open during the copy must be opened again',
 };
 
+/** Tables without a reference to another one that are copied after it all the same, and why. */
+const COPIED_AFTER: Readonly<Record<string, string>> = {
+  // Otherwise the SQL triggers on posts would announce each copied post.
+  rebuild_hooks: 'posts',
+};
+
 /** The tables that are copied to another database. Each comes after those that it refers to. */
 export const copiedTables: readonly Table[] = inOrder(
-  [integrations, media, organizations, posts, processes, triggers]
+  [integrations, media, organizations, posts, processes, publicSchema, triggers]
     .flatMap((schema) => Object.values<unknown>(schema))
     .filter((value) => is(value, SQLiteTable))
     .map((table) => getTableConfig(table))
@@ -60,8 +67,9 @@ function inOrder(tables: readonly TableConfig[]): TableConfig[] {
   const byName = new Map(tables.map((table) => [table.name, table]));
   const ordered = new Set<TableConfig>();
   const add = (table: TableConfig) => {
-    for (const { reference } of table.foreignKeys) {
-      const parent = byName.get(getTableConfig(reference().foreignTable).name);
+    const parents = table.foreignKeys.map(({ reference }) => getTableConfig(reference().foreignTable).name);
+    for (const name of [...parents, COPIED_AFTER[table.name] ?? '']) {
+      const parent = byName.get(name);
       if (parent !== undefined && parent !== table) add(parent);
     }
     ordered.add(table);

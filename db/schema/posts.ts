@@ -197,3 +197,30 @@ export const deletedPosts = sqliteTable(
     ...postChecks('deleted_posts', table),
   ],
 );
+
+/**
+ * Changes of posts that holders of API keys propose. Each stays until a person decides about it. No reference to `posts`:
+ * those of a deleted post stay as long as it can be restored.
+ */
+export const postSuggestions = sqliteTable(
+  'post_suggestions',
+  {
+    id: text().primaryKey(),
+    postId: text('post_id').notNull(),
+    organizationId: partOf('organization_id', () => organizations.id),
+    keyId: text('key_id').notNull(),
+    /** The name of the key at that time. */
+    keyName: text('key_name').notNull(),
+    /** Null keeps the title of the post, also one that it gets later. */
+    title: text(),
+    /** Null keeps the text. */
+    markdown: text(),
+    /** Why, in the words of the author. */
+    note: text().notNull(),
+    createdAt: text('created_at').notNull(),
+  },
+  (table) => [
+    index('post_suggestions_by_post').on(table.postId, table.createdAt, table.id),
+    index('post_suggestions_by_organization').on(table.organizationId, table.createdAt, table.id),
+  ],
+);

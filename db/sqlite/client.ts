@@ -26,7 +26,15 @@ export function openDatabase(
   role: Role = 'command',
   beforeUpgrade?: (schema: number) => void,
 ): SqliteDatabase {
-  const sqlite = new Sqlite(file, { create: true, strict: true });
+  return openConnection(new Sqlite(file, { create: true, strict: true }), role, beforeUpgrade);
+}
+
+/** Prepares a new connection as `openDatabase` does. Closes it when that fails. */
+export function openConnection(
+  sqlite: Sqlite,
+  role: Role = 'command',
+  beforeUpgrade?: (schema: number) => void,
+): SqliteDatabase {
   try {
     // Wait for another process that runs the same migration.
     sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
@@ -35,7 +43,7 @@ export function openDatabase(
     sqlite.run('PRAGMA foreign_keys = ON');
     // A savepoint's journal would go to /tmp, and without a writable /tmp the whole transaction fails.
     sqlite.run('PRAGMA temp_store = MEMORY');
-    upgrade(sqlite, file, beforeUpgrade);
+    upgrade(sqlite, sqlite.filename, beforeUpgrade);
     sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs[role]}`);
   } catch (error) {
     sqlite.close();

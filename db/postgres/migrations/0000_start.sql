@@ -530,6 +530,87 @@ CREATE TABLE form_marks (
 );
 CREATE INDEX form_marks_by_expiry ON form_marks (expires_at);
 
+CREATE TABLE publications (
+  organization_id text COLLATE "C" PRIMARY KEY REFERENCES organizations ON DELETE CASCADE,
+  slug text COLLATE "C" NOT NULL,
+  is_page_on bigint NOT NULL,
+  is_feed_on bigint NOT NULL,
+  is_mcp_on bigint NOT NULL,
+  title text COLLATE "C" NOT NULL,
+  description text COLLATE "C" NOT NULL,
+  accent_color text COLLATE "C" NOT NULL,
+  logo_id text COLLATE "C" REFERENCES media ON DELETE SET NULL,
+  links text COLLATE "C" NOT NULL,
+  address text COLLATE "C",
+  version text COLLATE "C" NOT NULL,
+  updated_at text COLLATE "C" NOT NULL
+);
+CREATE UNIQUE INDEX publications_by_slug ON publications (slug);
+
+CREATE TABLE rebuild_hooks (
+  id text COLLATE "C" PRIMARY KEY,
+  organization_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  name text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  url text COLLATE "C" NOT NULL,
+  host text COLLATE "C" NOT NULL,
+  secret text COLLATE "C",
+  is_enabled bigint NOT NULL,
+  created_at text COLLATE "C" NOT NULL,
+  CONSTRAINT rebuild_hooks_kind CHECK (kind in ('signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'))
+);
+CREATE INDEX rebuild_hooks_by_organization ON rebuild_hooks (organization_id, created_at);
+
+CREATE TABLE hook_messages (
+  id text COLLATE "C" PRIMARY KEY,
+  hook_id text COLLATE "C" NOT NULL REFERENCES rebuild_hooks ON DELETE CASCADE,
+  organization_id text COLLATE "C" NOT NULL,
+  post_id text COLLATE "C" NOT NULL,
+  number bigint NOT NULL,
+  type text COLLATE "C" NOT NULL,
+  title text COLLATE "C" NOT NULL,
+  post_created_at text COLLATE "C" NOT NULL,
+  url text COLLATE "C",
+  state text COLLATE "C" NOT NULL,
+  attempts bigint NOT NULL,
+  due_at bigint NOT NULL,
+  created_at text COLLATE "C",
+  expires_at bigint,
+  CONSTRAINT hook_messages_type
+    CHECK (type in ('post.published', 'post.changed', 'post.unpublished', 'post.deleted')),
+  CONSTRAINT hook_messages_state CHECK (state in ('queued', 'sent', 'failed', 'merged'))
+);
+CREATE UNIQUE INDEX hook_messages_by_post ON hook_messages (hook_id, post_id, number);
+CREATE INDEX hook_messages_queued ON hook_messages (due_at) WHERE state = 'queued';
+CREATE INDEX hook_messages_queued_by_hook ON hook_messages (hook_id, due_at) WHERE state = 'queued';
+CREATE INDEX hook_messages_by_date ON hook_messages (hook_id, created_at);
+CREATE INDEX hook_messages_by_expiry ON hook_messages (expires_at);
+
+CREATE TABLE hook_attempts (
+  id text COLLATE "C" PRIMARY KEY,
+  message_id text COLLATE "C" NOT NULL REFERENCES hook_messages ON DELETE CASCADE,
+  started_at text COLLATE "C" NOT NULL,
+  duration_ms bigint NOT NULL,
+  status_code bigint,
+  problem text COLLATE "C",
+  response text COLLATE "C"
+);
+CREATE INDEX hook_attempts_by_message ON hook_attempts (message_id, started_at);
+
+CREATE TABLE post_suggestions (
+  id text COLLATE "C" PRIMARY KEY,
+  post_id text COLLATE "C" NOT NULL,
+  organization_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  key_id text COLLATE "C" NOT NULL,
+  key_name text COLLATE "C" NOT NULL,
+  title text COLLATE "C",
+  markdown text COLLATE "C",
+  note text COLLATE "C" NOT NULL,
+  created_at text COLLATE "C" NOT NULL
+);
+CREATE INDEX post_suggestions_by_post ON post_suggestions (post_id, created_at, id);
+CREATE INDEX post_suggestions_by_organization ON post_suggestions (organization_id, created_at, id);
+
 -- Ids of audit events grow and are never used twice, also after rows with given ids.
 CREATE SEQUENCE audit_events_id OWNED BY audit_events.id;
 CREATE FUNCTION number_audit_event() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -563,6 +644,36 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER posts_counted AFTER INSERT OR UPDATE OR DELETE ON posts FOR EACH ROW EXECUTE FUNCTION count_post();
+
+-- The outbox: a message for each enabled hook of the organization when a published changelog post changes.
+CREATE FUNCTION announce_post() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  was_public boolean := TG_OP <> 'INSERT' AND old.status = 'published' AND old.content_type = 'changelog';
+  is_public boolean := TG_OP <> 'DELETE' AND new.status = 'published' AND new.content_type = 'changelog';
+  post posts;
+BEGIN
+  IF NOT was_public AND NOT is_public THEN RETURN NULL; END IF;
+  IF was_public AND is_public
+    AND (old.title, old.markdown, old.content, old.created_at, old.source_metadata)
+      IS NOT DISTINCT FROM (new.title, new.markdown, new.content, new.created_at, new.source_metadata)
+  THEN RETURN NULL; END IF;
+  IF is_public THEN post := new; ELSE post := old; END IF;
+  INSERT INTO hook_messages
+    (id, hook_id, organization_id, post_id, number, type, title, post_created_at, state, attempts, due_at)
+  SELECT 'msg_' || replace(gen_random_uuid()::text, '-', ''), rebuild_hooks.id, post.organization_id, post.id,
+    (SELECT coalesce(max(number), 0) + 1 FROM hook_messages WHERE hook_id = rebuild_hooks.id AND post_id = post.id),
+    CASE
+      WHEN TG_OP = 'DELETE' THEN 'post.deleted'
+      WHEN NOT is_public THEN 'post.unpublished'
+      WHEN was_public THEN 'post.changed'
+      ELSE 'post.published'
+    END,
+    post.title, post.created_at, 'queued', 0, 0
+  FROM rebuild_hooks WHERE organization_id = post.organization_id AND is_enabled = 1;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER posts_announced AFTER INSERT OR UPDATE OR DELETE ON posts
+FOR EACH ROW EXECUTE FUNCTION announce_post();
 
 -- What an import in progress changes is counted under the import's id until it is applied.
 CREATE FUNCTION count_staged_post() RETURNS trigger LANGUAGE plpgsql AS $$

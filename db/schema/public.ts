@@ -1,0 +1,124 @@
+import { sql } from 'drizzle-orm';
+import { check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { media } from './media.ts';
+import { organizations, partOf } from './organizations.ts';
+
+/** What an organization shows to everybody. Without a row: nothing. */
+export const publications = sqliteTable(
+  'publications',
+  {
+    organizationId: text('organization_id')
+      .primaryKey()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    /** Names the organization in public addresses: `/changelog/{slug}`. */
+    slug: text().notNull(),
+    isPageOn: integer('is_page_on', { mode: 'boolean' }).notNull(),
+    /** Feeds, and the widget, which reads one. */
+    isFeedOn: integer('is_feed_on', { mode: 'boolean' }).notNull(),
+    /** The endpoint for agents, which also need an API key. */
+    isMcpOn: integer('is_mcp_on', { mode: 'boolean' }).notNull(),
+    title: text().notNull(),
+    description: text().notNull(),
+    /** `#rrggbb`. */
+    accentColor: text('accent_color').notNull(),
+    logoId: text('logo_id').references(() => media.id, { onDelete: 'set null' }),
+    /** Links at the foot of the page. */
+    links: text({ mode: 'json' }).$type<{ label: string; url: string }[]>().notNull(),
+    /** Where a proxy serves the page under the team's own domain, without a trailing slash. */
+    address: text(),
+    /** A new random value with each change, so that kept pages compare it. */
+    version: text().notNull(),
+    updatedAt: text('updated_at').notNull(),
+  },
+  (table) => [uniqueIndex('publications_by_slug').on(table.slug)],
+);
+
+/** Addresses that are called when a public post changes. */
+export const rebuildHooks = sqliteTable(
+  'rebuild_hooks',
+  {
+    id: text().primaryKey(),
+    organizationId: partOf('organization_id', () => organizations.id),
+    name: text().notNull(),
+    kind: text({ enum: ['signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'] }).notNull(),
+    /** Encrypted, because whoever knows a deploy hook's URL can call it. */
+    url: text().notNull(),
+    /** The host of the URL, for people. */
+    host: text().notNull(),
+    /** Encrypted. Null where the receiver checks no signature. */
+    secret: text(),
+    isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
+    createdAt: text('created_at').notNull(),
+  },
+  (table) => [
+    index('rebuild_hooks_by_organization').on(table.organizationId, table.createdAt),
+    check(
+      'rebuild_hooks_kind',
+      sql`${table.kind} in ('signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord')`,
+    ),
+  ],
+);
+
+/**
+ * The outbox. SQL triggers on `posts` insert a message for each enabled hook of the organization, in the transaction
+ * that changes a published changelog post. A message holds only what was public.
+ */
+export const hookMessages = sqliteTable(
+  'hook_messages',
+  {
+    /** `msg_` and 32 random hex digits. All attempts send it as `webhook-id`. */
+    id: text().primaryKey(),
+    hookId: partOf('hook_id', () => rebuildHooks.id),
+    organizationId: text('organization_id').notNull(),
+    postId: text('post_id').notNull(),
+    /** Order of the messages of one hook about one post. */
+    number: integer().notNull(),
+    type: text({ enum: ['post.published', 'post.changed', 'post.unpublished', 'post.deleted'] }).notNull(),
+    /** Title and date of the post as readers last saw it. */
+    title: text().notNull(),
+    postCreatedAt: text('post_created_at').notNull(),
+    /** The permalink when the sender first saw the message, so that all attempts send the same body. Null without a page. */
+    url: text(),
+    /** `merged`: a later message of the hook covers it, or a channel need not hear of it any more. */
+    state: text({ enum: ['queued', 'sent', 'failed', 'merged'] }).notNull(),
+    attempts: integer().notNull(),
+    /** Milliseconds since 1970; 0 until the sender first sees the message, and takes it at once. */
+    dueAt: integer('due_at').notNull(),
+    /** ISO 8601. Null until the sender first sees the message. */
+    createdAt: text('created_at'),
+    /** Milliseconds since 1970; null until the sender first sees the message. */
+    expiresAt: integer('expires_at'),
+  },
+  (table) => [
+    uniqueIndex('hook_messages_by_post').on(table.hookId, table.postId, table.number),
+    index('hook_messages_queued').on(table.dueAt).where(sql`${table.state} = 'queued'`),
+    // Finds the messages of one hook beside the backlog of others.
+    index('hook_messages_queued_by_hook').on(table.hookId, table.dueAt).where(sql`${table.state} = 'queued'`),
+    index('hook_messages_by_date').on(table.hookId, table.createdAt),
+    index('hook_messages_by_expiry').on(table.expiresAt),
+    check(
+      'hook_messages_type',
+      sql`${table.type} in ('post.published', 'post.changed', 'post.unpublished', 'post.deleted')`,
+    ),
+    check('hook_messages_state', sql`${table.state} in ('queued', 'sent', 'failed', 'merged')`),
+  ],
+);
+
+/** Requests of the outbox, and their responses. */
+export const hookAttempts = sqliteTable(
+  'hook_attempts',
+  {
+    id: text().primaryKey(),
+    messageId: partOf('message_id', () => hookMessages.id),
+    /** When the request started, ISO 8601. */
+    startedAt: text('started_at').notNull(),
+    durationMs: integer('duration_ms').notNull(),
+    /** Null without a response. */
+    statusCode: integer('status_code'),
+    /** Why there is no response, or why it counts as a failure. */
+    problem: text(),
+    /** The start of the response's body. */
+    response: text(),
+  },
+  (table) => [index('hook_attempts_by_message').on(table.messageId, table.startedAt)],
+);
