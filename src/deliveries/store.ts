@@ -9,6 +9,8 @@ import {
 } from '../../db/schema/integrations.ts';
 import { organizations } from '../../db/schema/organizations.ts';
 import { deliveryResults } from '../../db/schema/triggers.ts';
+import { retentionDaysOf } from '../audit/model.ts';
+import type { Ids } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS } from './model.ts';
 
@@ -26,6 +28,34 @@ export type Delivery = Omit<Row, 'event' | 'action' | 'data' | 'bodyHash' | 'exp
 
 /** An entry to write, with the hash of its body when the sender was verified. */
 export type NewDelivery = Delivery & { bodyHash: Buffer | null };
+
+/** An entry to fill in, as of a delivery that arrived now. */
+export function newEntry(
+  ids: Ids,
+  { id, organizationId, type, plan }: NonNullable<Awaited<ReturnType<typeof findAddress>>>['integration'],
+  repositoryId: string | null,
+  arrivedAt: Date,
+): Omit<NewDelivery, 'title' | 'status' | 'reason'> {
+  return {
+    id: ids.newId('dlv'),
+    organizationId,
+    integrationId: id,
+    integrationType: type,
+    repositoryId,
+    statusCode: 200,
+    referenceId: null,
+    payload: { event: null, action: null, data: null },
+    count: 1,
+    bodyHash: null,
+    sameBodyAs: null,
+    replayOf: null,
+    isPolled: false,
+    headers: null,
+    durationMs: 0,
+    retentionDays: retentionDaysOf[plan],
+    createdAt: arrivedAt.toISOString(),
+  };
+}
 
 /** `title` is that of the delivery that holds the claim. */
 export type Claim = { state: 'claimed' } | { state: 'duplicate'; title: string | null };

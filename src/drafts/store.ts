@@ -141,11 +141,11 @@ export async function listPostsOfDelivery(
     .all();
 }
 
-/** The drafts of an integration's organization that name an issue, in the order of triggers and scopes. */
+/** The drafts of an integration's organization with one of these event keys, in the order of triggers and scopes. */
 export async function listDraftsNaming(
   tx: ReadTx,
   integrationId: string,
-  identifiers: readonly string[],
+  eventKeys: readonly string[],
 ): Promise<Pick<DraftRow, 'triggerId' | 'scope' | 'until'>[]> {
   const own = tx
     .select({ id: integrations.organizationId })
@@ -161,7 +161,7 @@ export async function listDraftsNaming(
     .limit(MAX_SEARCHED)
     .as('newest');
   const { contains } = dialectOf(tx);
-  const named = identifiers.map((each) => contains(newest.keys, JSON.stringify(`identifier ${each}`)));
+  const named = eventKeys.map((each) => contains(newest.keys, JSON.stringify(each)));
   return tx
     .select({ triggerId: newest.triggerId, scope: newest.scope, until: newest.until })
     .from(newest)

@@ -66,18 +66,21 @@ function noSuggestion(postId: string): AppError {
   return new AppError(404, `Post ${postId} has no suggestion`, { code: 'no_suggestion' });
 }
 
-/** With more differing lines, the whole text counts as replaced. */
 const MAX_EDIT_LENGTH = 2_000;
 
-/** Compares the title, an empty line, and the Markdown, line by line. */
+/**
+ * Compares the title, an empty line, and the Markdown, line by line. With more differing lines than `maxEditLength`, the
+ * whole text counts as replaced.
+ */
 export function compareTexts(
   one: Pick<Post, 'title' | 'markdown'>,
   other: Pick<Post, 'title' | 'markdown'>,
+  maxEditLength = MAX_EDIT_LENGTH,
 ): SuggestedLine[] {
   const [before = '', after = ''] = [one, other].map(
     ({ title, markdown }) => `${title}\n\n${markdown.trimEnd()}\n`,
   );
-  const parts = diffLines(before, after, { maxEditLength: MAX_EDIT_LENGTH }) ?? [
+  const parts = diffLines(before, after, { maxEditLength }) ?? [
     { removed: true, added: false, value: before },
     { removed: false, added: true, value: after },
   ];

@@ -50,6 +50,8 @@ export interface EventData {
     id: string;
     /** Such as `ENG-412`. */
     identifier: string;
+    /** Its identifiers in earlier teams; absent for none. */
+    previousIdentifiers?: string[];
     title: string;
     labels: string[];
     team: { id: string; name: string; key: string | null } | null;
@@ -58,6 +60,11 @@ export interface EventData {
     url: string | null;
     /** False when it was reopened, or removed. */
     isCompleted: boolean;
+    /**
+     * The page of a pull request that is linked to the issue with this id; null when the link was removed. Such an event
+     * is no issue of its own: its key is `link`, a space, and the id of the link.
+     */
+    linksTo?: string | null;
   };
   project: {
     id: string;

@@ -1,8 +1,23 @@
-import { and, asc, desc, eq, exists, getTableColumns, gt, inArray, lte, sql } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  exists,
+  getTableColumns,
+  gt,
+  gte,
+  inArray,
+  lt,
+  lte,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { events, integrations } from '../../db/schema/integrations.ts';
 import { triggerEvents } from '../../db/schema/triggers.ts';
-import type { Event, EventReader, EventSource } from './model.ts';
+import type { Event, EventData, EventReader, EventSource } from './model.ts';
 
 /** How many events of a time are looked at: what is beyond it is older, and no draft could hold it. */
 const MAX_EVENTS = 10_000;
@@ -134,34 +149,65 @@ export async function listReleases(tx: ReadTx, integrationId: string, repository
   return rows.map((row) => ({ ...row, branch: row.branch ?? '', isPrerelease: row.isPrerelease === true }));
 }
 
-/** How many issues of an organization are looked at: the newest. */
+/** How many issues, and how many of their links, of an organization are looked at: the newest. */
 const MAX_ISSUES = 10_000;
 
-/** The completed issues of an organization's trackers with these identifiers, by identifier. */
+/** The keys of links start with this. No id of an issue has a space. */
+const LINK = 'link ';
+
+/** The links of an organization's issues to these pull requests, each with its key and the id of its issue. */
+export async function findLinks(
+  tx: ReadTx,
+  organizationId: string,
+  urls: ReadonlySet<string>,
+): Promise<{ key: string; issueId: string; url: string }[]> {
+  if (urls.size === 0) return [];
+  const newest = await listNewest(tx, organizationId, and(gte(events.key, LINK), lt(events.key, 'link!')));
+  return newest.flatMap(({ key, text }) => {
+    // Parses only the rows that may be meant.
+    const url = /"linksTo":"([^"\\]+)"/.exec(text)?.[1] ?? '';
+    return urls.has(url) ? { key, issueId: (JSON.parse(text) as EventData['issue']).id, url } : [];
+  });
+}
+
+/** The completed issues of an organization's trackers with these ids, or with these identifiers, now or before. */
 export async function findIssues(
   tx: ReadTx,
   organizationId: string,
-  identifiers: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, Extract<Event, { type: 'issue' }>>> {
-  if (identifiers.size === 0) return new Map();
+  named: { identifiers: ReadonlySet<string>; ids: ReadonlySet<string> },
+): Promise<Extract<Event, { type: 'issue' }>[]> {
+  if (named.identifiers.size === 0 && named.ids.size === 0) return [];
+  const isIssue = or(lt(events.key, LINK), gte(events.key, 'link!'));
+  const newest = await listNewest(tx, organizationId, isIssue);
+  const found: Extract<Event, { type: 'issue' }>[] = [];
+  for (const { text, ...id } of newest) {
+    // Parses only the rows that may be meant.
+    const isNamed = identifiersIn(text).some((each) => named.identifiers.has(each));
+    if (!isNamed && !named.ids.has(id.key)) continue;
+    const event = await findEvent(tx, id, { type: 'issue', key: id.key });
+    if (event?.type === 'issue' && event.data.isCompleted) found.push(event);
+  }
+  return found;
+}
+
+/** The identifiers in the JSON of an issue, the present one first. */
+function identifiersIn(text: string): string[] {
+  const present = /"identifier":"([^"\\]+)"/.exec(text)?.[1] ?? '';
+  const previous = /"previousIdentifiers":\[([^\]]*)\]/.exec(text)?.[1] ?? '';
+  return [present, ...Array.from(previous.matchAll(/"([^"\\]+)"/g), ([, each = '']) => each)];
+}
+
+/** The newest events of type `issue` of an organization, with the JSON of their data. */
+function listNewest(tx: ReadTx, organizationId: string, isWanted: SQL | undefined) {
   const { integrationId, repositoryId, key, data, occurredAt } = events;
-  const newest = await tx
+  return tx
     .select({ integrationId, repositoryId, key, text: sql<string>`${data}` })
     .from(events)
     .innerJoin(integrations, eq(integrations.id, integrationId))
-    .where(and(eq(integrations.organizationId, organizationId), eq(events.type, 'issue')))
+    .where(and(eq(integrations.organizationId, organizationId), eq(events.type, 'issue'), isWanted))
     .orderBy(desc(occurredAt), desc(key))
     .limit(MAX_ISSUES)
     .all();
-  const found = new Map<string, Extract<Event, { type: 'issue' }>>();
-  for (const { text, ...id } of newest) {
-    // Parses only the rows that may be meant.
-    const named = /"identifier":"([A-Z][A-Z0-9]*-\d+)"/.exec(text)?.[1] ?? '';
-    if (!identifiers.has(named) || found.has(named)) continue;
-    const event = await findEvent(tx, id, { type: 'issue', key: id.key });
-    if (event?.type === 'issue' && event.data.isCompleted) found.set(event.data.identifier, event);
-  }
-  return found;
 }
 
 function idsOf({ integrationId, repositoryId }: EventSource) {

@@ -21,23 +21,40 @@ const BACK_OFF_MS = [2_000, 10_000, 60_000, 600_000];
 /** A history has failed after so many failures in a row. */
 const MAX_ATTEMPTS = 20;
 
-/** Reads the histories that are due, one after the other. */
+/** Pages of one history before the next organization has its turn. Each turn asks for the repository again. */
+const PAGES_OF_TURN = 10;
+
+/** Histories of one pass. Those that were requested meanwhile are in the next one. */
+const BATCH = 10;
+
+/** Reads the histories that are due, in turns, until none is. */
 export async function readDueHistories(deps: Deps, signal?: AbortSignal): Promise<void> {
-  const due = await deps.db.read((tx) => listDueHistories(tx, deps.clock.now(), 10));
-  for (const { id } of due) {
-    if (signal?.aborted) return;
-    await readHistory(deps, id, { signal });
+  while (!signal?.aborted) {
+    const due = await deps.db.read((tx) => listDueHistories(tx, deps.clock.now(), BATCH));
+    if (due.length === 0) return;
+    for (const { id } of due) {
+      if (signal?.aborted) return;
+      await readHistory(deps, id, { signal, maxPages: PAGES_OF_TURN });
+    }
   }
 }
 
 /**
- * Reads a history until it ends, has to wait, or `signal` is aborted. Does nothing while another process reads it.
- * `onPage` is called after each page.
+ * Reads a history until it ends, has to wait, `signal` is aborted, or `maxPages` were read. Does nothing while another
+ * process reads it. Calls `onPage` after each page.
  */
 export async function readHistory(
   deps: Deps,
   id: string,
-  { signal, onPage }: { signal?: AbortSignal | undefined; onPage?: (history: History) => void } = {},
+  {
+    signal,
+    onPage,
+    maxPages = Number.POSITIVE_INFINITY,
+  }: {
+    signal?: AbortSignal | undefined;
+    onPage?: (history: History) => void;
+    maxPages?: number;
+  } = {},
 ): Promise<void> {
   const { db, clock } = deps;
   const claim = () => {
@@ -47,8 +64,9 @@ export async function readHistory(
   let history = await claim();
   let reader: RepositoryReader | null = null;
   let reading: Reading | null = null;
+  let pages = 0;
   try {
-    while (history !== null && !signal?.aborted) {
+    while (history !== null && !signal?.aborted && pages++ < maxPages) {
       if (reading === null) {
         const parts = await findParts(deps, history);
         if (parts === null) return;
@@ -62,10 +80,10 @@ export async function readHistory(
     }
   } catch (error) {
     if (!(error instanceof ProviderProblem)) throw error;
-    if (!signal?.aborted && history !== null) await pause(deps, history, error, reader);
+    if (!signal?.aborted && history !== null) return pause(deps, history, error, reader);
   }
-  // Stopped: another process may go on at once.
-  if (signal?.aborted && history !== null) {
+  // Stopped, or at the end of its turn: another process may go on at once.
+  if (history !== null) {
     await db.write((tx) => updateHistory(tx, id, { dueAt: clock.now().getTime() }));
   }
 }

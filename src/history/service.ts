@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { connectIntegration } from '../integrations/connect.ts';
 import { getWithHooks } from '../integrations/hook-store.ts';
-import { placeName } from '../integrations/model.ts';
+import { placeName, recordChange } from '../integrations/model.ts';
 import {
   getIntegration,
   type Integration,
@@ -203,7 +203,12 @@ async function requireNoHooks({ db }: Deps, integrationId: string, repository: s
 
 function storeToken(deps: Deps, integrationId: string, token: string): Promise<void> {
   const sealed = sealToken(deps, integrationId, token);
-  return deps.db.write((tx) => updateIntegration(tx, integrationId, { token: sealed }));
+  return deps.db.write(async (tx) => {
+    const integration = await getIntegration(tx, integrationId);
+    await updateIntegration(tx, integrationId, { token: sealed });
+    const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
+    await recordChange(tx, deps, integration, 'token.set', verb);
+  });
 }
 
 /** Ends a history; the posts of what was read stay. Throws `AppError` 404. */

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, lte, or } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, gt, lte, or, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { histories, integrations } from '../../db/schema/integrations.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -79,10 +79,19 @@ export async function findHistory(tx: ReadTx, id: string): Promise<History | nul
   return (await tx.select().from(histories).where(eq(histories.id, id)).get()) ?? null;
 }
 
-/** Those that may go on now, the oldest first. */
+/** Histories that are due. Organizations take turns, and the one that waits longest comes first. */
 export async function listDueHistories(tx: ReadTx, now: Date, limit: number): Promise<History[]> {
   const isOpen = and(eq(histories.status, 'queued'), isDue(now));
-  return tx.select().from(histories).where(isOpen).orderBy(asc(histories.createdAt)).limit(limit).all();
+  const { organizationId } = integrations;
+  const turn = sql`row_number() over (partition by ${organizationId} order by ${histories.createdAt}, ${histories.id})`;
+  return tx
+    .select(getTableColumns(histories))
+    .from(histories)
+    .innerJoin(integrations, eq(integrations.id, histories.integrationId))
+    .where(isOpen)
+    .orderBy(turn, asc(histories.dueAt), asc(histories.createdAt))
+    .limit(limit)
+    .all();
 }
 
 /** The unfinished histories of a repository for a trigger. */

@@ -5,6 +5,7 @@ import type { Ids } from '../lib/text.ts';
 import type { InstalledRepository } from '../providers/app.ts';
 import { MAX_APP_REPOSITORIES } from './model.ts';
 import { insertPoll, listPolls } from './poll-store.ts';
+import type { Integration } from './store.ts';
 
 type App = typeof apps.$inferSelect;
 
@@ -54,7 +55,7 @@ const MAX_AT_ONCE = 500;
  */
 export async function addInstalled(
   tx: WriteTx,
-  { id, organizationId }: { id: string; organizationId: string },
+  { id, organizationId, type }: Pick<Integration, 'id' | 'organizationId' | 'type'>,
   installed: readonly InstalledRepository[],
   { ids, now }: { ids: Ids; now: Date },
 ): Promise<{ added: string[]; skipped: string[] }> {
@@ -63,7 +64,7 @@ export async function addInstalled(
     .from(repositories)
     .where(eq(repositories.integrationId, id))
     .all();
-  const taken = await takenNames(tx, { id, organizationId });
+  const taken = await takenNames(tx, { id, organizationId, type });
   const names = new Map(known.map(({ providerId, fullName }) => [providerId, fullName]));
   const skipped = installed.filter(({ fullName }) => taken.has(fullName.toLowerCase()));
   const added = installed
@@ -107,16 +108,22 @@ const newPoll = (repositoryId: string, integrationId: string, now: Date) => ({
 
 const nameOf = ({ fullName }: { fullName: string }) => fullName;
 
-/** The repositories of the organization's other integrations, in lower case. */
+/** The repositories of the organization's other integrations of the provider, in lower case. */
 async function takenNames(
   tx: ReadTx,
-  { id, organizationId }: { id: string; organizationId: string },
+  { id, organizationId, type }: Pick<Integration, 'id' | 'organizationId' | 'type'>,
 ): Promise<Set<string>> {
   const rows = await tx
     .select({ name: sql<string>`lower(${repositories.fullName})` })
     .from(repositories)
     .innerJoin(integrations, eq(integrations.id, repositories.integrationId))
-    .where(and(eq(integrations.organizationId, organizationId), ne(integrations.id, id)))
+    .where(
+      and(
+        eq(integrations.organizationId, organizationId),
+        eq(integrations.type, type),
+        ne(integrations.id, id),
+      ),
+    )
     .all();
   return new Set(rows.map(({ name }) => name));
 }

@@ -6,7 +6,7 @@ import { getOrganization } from '../organizations/store.ts';
 import { APP_HOOK, type InstallationChange, type InstalledRepository, isAppApi } from '../providers/app.ts';
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { addInstalled, findSealedApp, insertApp, removeInstalled, updateApp } from './app-store.ts';
-import { insertHooks } from './hook-store.ts';
+import { insertHooks, updateHook } from './hook-store.ts';
 import { recordChange } from './model.ts';
 import { IntegrationProblem } from './problems.ts';
 import { getIntegration, type Integration, insertIntegration, sealSecret } from './store.ts';
@@ -82,15 +82,17 @@ export interface Installed {
 
 /**
  * Reads the installation at the provider, with its repositories. Deletes the repositories that it no longer has, with
- * their triggers. Throws `ProviderProblem`, and `IntegrationProblem`.
+ * their triggers; none if the provider names no repository at all, or only some. `ofOwner`: takes no new installation of
+ * another account, and changes nothing if there is none. Throws `ProviderProblem`, and `IntegrationProblem`.
  */
-export async function syncInstallation(deps: Deps, id: string): Promise<Installed> {
+export async function syncInstallation(deps: Deps, id: string, { ofOwner = false } = {}): Promise<Installed> {
   const integration = await deps.db.read((tx) => getIntegration(tx, id));
   const api = await requireApi(deps, integration);
   if (!isAppApi(api)) throw new IntegrationProblem({ code: 'no_apps', type: integration.type });
-  const found = await api.findInstallation();
+  const found = await api.findInstallation({ ofOwner });
   const { id: installationId = null, suspendedAt = null } = found ?? {};
-  await deps.db.write((tx) => updateApp(tx, id, { installationId, suspendedAt }));
+  if (found !== null || !ofOwner)
+    await deps.db.write((tx) => updateApp(tx, id, { installationId, suspendedAt }));
   const none = {
     isInstalled: found !== null,
     isSuspended: suspendedAt !== null,
@@ -105,7 +107,9 @@ export async function syncInstallation(deps: Deps, id: string): Promise<Installe
     providerId === undefined ? [] : [{ providerId, fullName: name }],
   );
   const changed = await deps.db.write(async (tx) => {
-    const removed = isCut
+    // An installation has at least one repository: don't delete all triggers because of an empty list.
+    const isDoubtful = isCut || installed.length === 0;
+    const removed = isDoubtful
       ? []
       : await removeInstalled(
           tx,
@@ -140,13 +144,17 @@ export async function applyChange(
   const now = deps.clock.now();
   const known = (await findSealedApp(tx, id))?.installationId ?? null;
   if (known !== null && known !== installationId) return;
+  // The events about the installation may arrive in any order, and it may be that of another account.
+  if (known === null && change.kind !== 'installed') return requestLook(tx, id);
   switch (change.kind) {
     case 'installed':
       await updateApp(tx, id, { installationId, suspendedAt: null });
       return addAndRemove(tx, deps, integration, change.repositories, []);
     case 'uninstalled':
       // The repositories stay, with their triggers, for when it is installed again.
-      return updateApp(tx, id, { installationId: null, suspendedAt: null });
+      await updateApp(tx, id, { installationId: null, suspendedAt: null });
+      // It may have been installed again already.
+      return requestLook(tx, id);
     case 'suspended':
       return updateApp(tx, id, { suspendedAt: change.at ?? now.toISOString() });
     case 'unsuspended':
@@ -155,6 +163,10 @@ export async function applyChange(
       return addAndRemove(tx, deps, integration, change.added, change.removed);
   }
 }
+
+/** Makes the job `sync-hooks` look for the installation, with its wait after a failure. */
+const requestLook = (tx: WriteTx, integrationId: string) =>
+  updateHook(tx, { integrationId, placeId: APP_HOOK }, { events: [] });
 
 async function addAndRemove(
   tx: WriteTx,

@@ -6,13 +6,14 @@ import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { insertHooks } from './hook-store.ts';
 import { getAdministrable, makeOrUndo, newHook, urlOf } from './hooks.ts';
 import { type ConnectedPlace, MAX_PLACES, placeName, recordChange, requireRepositoryName } from './model.ts';
-import { listPolls, updatePoll } from './poll-store.ts';
+import { listPolls, restartPoll } from './poll-store.ts';
 import { IntegrationProblem } from './problems.ts';
 import {
   deleteIntegration,
   getIntegration,
   type Integration,
   insertIntegration,
+  listHistoryOnly,
   listIntegrations,
   newSecret,
   requireUnconnected,
@@ -63,7 +64,7 @@ export async function connectWithToken(
       : null;
   if (imported !== null)
     return { integrationId: imported.id, places: await setToken(deps, imported.id, token) };
-  await db.read((tx) => requireUnconnected(tx, organizationId, places));
+  await db.read((tx) => requireUnconnected(tx, request, places));
   await requireOtherWorkspace(deps, api, organizationId, places);
 
   const integrationId = ids.newId('int');
@@ -77,7 +78,7 @@ export async function connectWithToken(
   const hooks = added.map(({ hook }) => hook);
   const auditId = await db.write(async (tx) => {
     // Again: another request may have connected one since.
-    await requireUnconnected(tx, organizationId, places);
+    await requireUnconnected(tx, request, places);
     await insertIntegration(tx, row, repositories);
     await insertHooks(tx, hooks, row.createdAt);
     return recordChange(tx, deps, { ...row, repositories }, 'integration.connected', 'connected');
@@ -206,10 +207,18 @@ function describeManual(
 }
 
 /** The integration of a repository whose releases were imported, and that no webhook tells about yet. */
-async function findHistoryOnly(tx: ReadTx, type: IntegrationType, organizationId: string, name: string) {
-  const all = await listIntegrations(tx, organizationId);
+export async function findHistoryOnly(
+  tx: ReadTx,
+  type: IntegrationType,
+  organizationId: string,
+  name: string,
+) {
   const isIt = ({ fullName }: { fullName: string }) => fullName.toLowerCase() === name.toLowerCase();
-  return all.find((each) => each.isHistoryOnly && each.type === type && each.repositories.some(isIt)) ?? null;
+  const fitting = (await listIntegrations(tx, organizationId)).filter(
+    (each) => each.type === type && each.repositories.some(isIt),
+  );
+  const imported = await listHistoryOnly(tx, fitting);
+  return fitting.find(({ id }) => imported.has(id)) ?? null;
 }
 
 /** Nobody has seen the secret of such an integration, so that it gets a new one. */
@@ -264,10 +273,10 @@ export async function setEnabled(
     const before = await getIntegration(tx, id);
     if (before.enabled === enabled) return before;
     await updateIntegration(tx, id, { enabled });
-    // The first round takes the present as the start, so each moment before it would be lost.
+    // What happened while it was disabled is not drafted. The first round takes the present as the start, so it is due
+    // at once: each moment before it would be lost.
     const polls = enabled ? await listPolls(tx, id) : [];
-    for (const { repositoryId } of polls)
-      await updatePoll(tx, repositoryId, { dueAt: deps.clock.now().getTime() });
+    for (const poll of polls) await restartPoll(tx, poll, deps.clock.now().getTime());
     await recordChange(tx, deps, before, `integration.${verb}`, verb);
     return { ...before, enabled };
   });

@@ -11,7 +11,7 @@ import { type ComparedDelivery, compareDeliveries } from './missed.ts';
 import { describePollInterval } from './poll-interval.ts';
 import { listPolls, listSharing } from './poll-store.ts';
 import { isProblem } from './problems.ts';
-import type { Integration } from './store.ts';
+import { type Integration, listHistoryOnly } from './store.ts';
 import { findApi } from './token.ts';
 import type { Difference, FindingCode } from './words.ts';
 
@@ -98,7 +98,9 @@ export async function diagnose(deps: Needs, integrationId: string) {
     const { integration, hooks } = await getWithHooks(tx, integrationId);
     const { organizationId } = integration;
     const { entries } = await listLogPage(tx, organizationId, { integrationId }, { limit: LOG_ENTRIES });
-    return { integration, hooks, triggers: await listEnabledTriggers(tx, integrationId), entries };
+    const triggers = await listEnabledTriggers(tx, integrationId);
+    const isHistoryOnly = (await listHistoryOnly(tx, [integration])).size > 0;
+    return { integration, hooks, isHistoryOnly, triggers, entries };
   });
   const { integration, hooks, entries } = known;
   const { type, enabled, isPolled } = integration;
@@ -198,6 +200,7 @@ async function checkPolling({ db, clock }: Needs, integration: Integration): Pro
 interface Known {
   integration: Integration;
   hooks: Hook[];
+  isHistoryOnly: boolean;
   triggers: Awaited<ReturnType<typeof listEnabledTriggers>>;
 }
 
@@ -217,8 +220,8 @@ async function checkInstallation(api: ProviderApi | null): Promise<Finding[]> {
 }
 
 async function checkHooks(deps: Needs, api: ProviderApi | null, known: Known): Promise<Finding[]> {
-  const { type, isHistoryOnly } = known.integration;
-  if (isHistoryOnly) return [found({ code: 'history_only' })];
+  const { type } = known.integration;
+  if (known.isHistoryOnly) return [found({ code: 'history_only' })];
   if (api === null)
     return [found({ code: providerOf(type).api === null ? 'manual_hook' : 'token_missing', type })];
   const findings: Finding[] = [];

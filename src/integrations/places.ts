@@ -47,7 +47,7 @@ export async function addPlace(deps: Deps, integrationId: string, text: string):
   const startedAt = clock.now();
   const { repository, hook } = newPlace(deps, integration, place, startedAt);
   const auditId = await db.write(async (tx) => {
-    await requireUnconnected(tx, integration.organizationId, [place]);
+    await requireUnconnected(tx, integration, [place]);
     if (repository !== null) await insertRepository(tx, repository);
     const isNew = await insertHooks(tx, [hook], startedAt.toISOString());
     if (!isNew) throw addedBefore(integration, place.name);

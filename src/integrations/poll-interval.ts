@@ -6,7 +6,7 @@ import type { Integration } from './model.ts';
 // for requests without a token allows, which all such repositories of this server share with history.
 
 /** A round asks for the releases, the merged pull requests, and the head of the default branch. */
-const REQUESTS_PER_ROUND = 3;
+export const REQUESTS_PER_ROUND = 3;
 
 /** Less than a minute, because a round takes some seconds itself. */
 const SHORTEST_MS = 50_000;
@@ -17,7 +17,7 @@ const SHARE = 0.6;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-type Polled = Pick<Integration, 'type' | 'hasToken'>;
+export type Polled = Pick<Integration, 'type' | 'hasToken'>;
 
 /** `sharing`: how many repositories share the limit, this one included. In milliseconds. */
 export function pollEveryMs({ type, hasToken }: Polled, sharing: number): number {
@@ -43,7 +43,7 @@ export function describePollInterval(polled: Polled, sharing: number): string {
   if (everyMs <= MINUTE_MS) return `Tidings asks ${name} at least once a minute.`;
   const minutes = Math.ceil(everyMs / MINUTE_MS);
   const shared = sharing > 1 ? ` for all ${sharing} ${words.place.many} that are polled without one` : '';
-  return `Tidings asks every ${minutes} minutes, because ${name} answers ${reader?.anonymousPerHour} requests an hour without a token${shared}. A token makes it every minute.`;
+  return `Tidings asks every ${minutes} minutes, because ${name} answers ${reader?.anonymousPerHour?.toLocaleString('en')} requests an hour without a token${shared}. A token makes it every minute.`;
 }
 
 /** True where the repositories of a provider can be polled. */

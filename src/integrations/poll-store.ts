@@ -49,6 +49,21 @@ export async function updatePoll(tx: WriteTx, repositoryId: string, changes: Pol
   await tx.update(polls).set(changes).where(eq(polls.repositoryId, repositoryId)).run();
 }
 
+/** The next round takes the present as the start. A change to a webhook or back goes on. */
+export async function restartPoll(
+  tx: WriteTx,
+  { repositoryId, cursor }: Pick<Poll, 'repositoryId' | 'cursor'>,
+  dueAt: number,
+): Promise<void> {
+  const { webhookSince = null, oldHook = null } = cursor ?? {};
+  await updatePoll(tx, repositoryId, {
+    cursor: { webhookSince, oldHook },
+    dueAt,
+    problem: null,
+    attempts: 0,
+  });
+}
+
 export async function deletePoll(tx: WriteTx, repositoryId: string): Promise<void> {
   await tx.delete(polls).where(eq(polls.repositoryId, repositoryId)).run();
 }

@@ -1,5 +1,19 @@
-import { and, asc, desc, eq, getTableColumns, inArray, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  exists,
+  getTableColumns,
+  inArray,
+  isNull,
+  ne,
+  not,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
+import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import {
   apps,
   deliveries,
@@ -24,7 +38,6 @@ type NewRepository = typeof repositories.$inferInsert;
 /**
  * A connected provider, without its secrets. `hasToken`: it has a token, or is the `app`. `isManaged`: Tidings manages its
  * webhooks at the provider. `isPolled`: Tidings reads its events; while it changes to webhooks or back, it has both.
- * `isHistoryOnly`: somebody imported releases, and nothing tells of new ones.
  */
 export type Integration = Awaited<ReturnType<typeof select>>[number];
 
@@ -79,15 +92,7 @@ async function select(tx: ReadTx, filter: SQL | undefined) {
   const { appId, slug, url, installationId, suspendedAt } = apps;
   const app = { appId, slug, url, installationId, suspendedAt };
   const hasHooks = sql`exists (select 1 from ${hooks} where ${hooks.integrationId} = ${id})`;
-  const hasHistory = sql`exists (select 1 from ${histories} where ${histories.integrationId} = ${id})`;
-  const hasEntries = sql`exists (select 1 from ${deliveries} where ${deliveries.integrationId} = ${id})`;
-  // Entries of the log expire.
-  const hasReceived = sql`exists (select 1 from ${events} where ${events.integrationId} = ${id} and substr(${events.deliveryId}, 1, 4) <> 'his_')`;
   const isManaged = sql<boolean>`${hasHooks}`.mapWith(Boolean);
-  const isHistoryOnly =
-    sql<boolean>`(${hasHistory} and not ${hasHooks} and ${isPolled} = ${false} and not ${hasEntries} and not ${hasReceived})`.mapWith(
-      Boolean,
-    );
   const rows = await tx
     .select({
       integration: {
@@ -98,7 +103,6 @@ async function select(tx: ReadTx, filter: SQL | undefined) {
         hasToken,
         isManaged,
         isPolled,
-        isHistoryOnly,
         createdAt,
       },
       app,
@@ -120,6 +124,41 @@ async function select(tx: ReadTx, filter: SQL | undefined) {
       };
     },
   );
+}
+
+/** Ids of the integrations that only imported past releases: no webhook and no poll delivers new ones. */
+export async function listHistoryOnly(
+  tx: ReadTx,
+  among: readonly Pick<Integration, 'id'>[],
+): Promise<Set<string>> {
+  if (among.length === 0) return new Set();
+  const { id, isPolled } = integrations;
+  const hasHistory = exists(tx.select().from(histories).where(eq(histories.integrationId, id)));
+  const hasHooks = exists(tx.select().from(hooks).where(eq(hooks.integrationId, id)));
+  const hasEntries = exists(tx.select().from(deliveries).where(eq(deliveries.integrationId, id)));
+  // Entries of the log expire.
+  const isReceived = sql`substr(${events.deliveryId}, 1, 4) <> 'his_'`;
+  const hasReceived = exists(
+    tx
+      .select()
+      .from(events)
+      .where(and(eq(events.integrationId, id), isReceived)),
+  );
+  const rows = await tx
+    .select({ id })
+    .from(integrations)
+    .where(
+      and(
+        inArray(id, dialectOf(tx).listed(among.map((each) => each.id))),
+        eq(isPolled, false),
+        hasHistory,
+        not(hasHooks),
+        not(hasEntries),
+        not(hasReceived),
+      ),
+    )
+    .all();
+  return new Set(rows.map((row) => row.id));
 }
 
 /** With its encrypted secrets and token. */
@@ -151,17 +190,18 @@ export async function learnRepository(
 }
 
 /**
- * Two integrations of one repository or team would draft everything twice. Skips all public teams, which may be those
- * of another workspace. Throws `IntegrationProblem` `place_connected`.
+ * Two integrations of one repository or team would draft everything twice. Another provider may have a repository of the
+ * same name. Skips all public teams, which may be those of another workspace. Throws `IntegrationProblem`
+ * `place_connected`.
  */
 export async function requireUnconnected(
   tx: ReadTx,
-  organizationId: string,
+  { organizationId, type }: Pick<Integration, 'organizationId' | 'type'>,
   places: readonly { id: string }[],
 ): Promise<void> {
   const placeIds = places.map(({ id }) => id).filter((id) => id !== ALL_PUBLIC_TEAMS);
   const names = placeIds.map((name) => name.toLowerCase());
-  const isOfOrganization = eq(integrations.organizationId, organizationId);
+  const isOfOrganization = and(eq(integrations.organizationId, organizationId), eq(integrations.type, type));
   const repository = await tx
     .select({ integrationId: integrations.id, place: repositories.fullName })
     .from(repositories)

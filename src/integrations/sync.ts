@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { messageOf } from '../lib/app-error.ts';
 import { ProviderProblem } from '../providers/api.ts';
+import { syncInstallation } from './app.ts';
 import { type Hook, listDueHooks, listEnabledTriggers, MAX_WAIT_MS, updateHook } from './hook-store.ts';
 import { eventsFor, makeHook } from './hooks.ts';
 import { isProblem } from './problems.ts';
@@ -62,6 +63,9 @@ async function listOutdated({ db, clock }: Deps) {
 async function trySync(deps: Deps, hook: Hook): Promise<unknown> {
   try {
     const integration = await deps.db.read((tx) => getIntegration(tx, hook.integrationId));
+    // A new App, or one without a known installation.
+    if (integration.app !== null && hook.events.length === 0)
+      await syncInstallation(deps, integration.id, { ofOwner: true });
     const work = { ...deps, api: await requireApi(deps, integration), integration };
     await makeHook(work, hook, { keepsSecret: true });
     return null;

@@ -1,5 +1,11 @@
 import type { Deps } from '../deps.ts';
-import { MAX_AT_ONCE, newIntegration, newRepository, requireCount } from '../integrations/connect.ts';
+import {
+  findHistoryOnly,
+  MAX_AT_ONCE,
+  newIntegration,
+  newRepository,
+  requireCount,
+} from '../integrations/connect.ts';
 import { type IntegrationType, placeName, recordChange } from '../integrations/model.ts';
 import { requireAddable } from '../integrations/places.ts';
 import { pollEveryMs } from '../integrations/poll-interval.ts';
@@ -7,9 +13,12 @@ import { insertPoll, listSharing, type Poll, updatePoll } from '../integrations/
 import { IntegrationProblem } from '../integrations/problems.ts';
 import {
   getIntegration,
+  type Integration,
   insertIntegration,
   insertRepository,
+  listHistoryOnly,
   requireUnconnected,
+  updateIntegration,
 } from '../integrations/store.ts';
 import { openReaderOf, requireToken, sealToken } from '../integrations/token.ts';
 import { getOrganization } from '../organizations/store.ts';
@@ -38,7 +47,8 @@ const NO_SWITCH: Switching = { webhookSince: null, hasOldHook: false };
 
 /**
  * Creates an integration whose repositories are polled. The first round is part of it: it shows that they can be read,
- * and takes the present as the start. All or nothing. Throws `ProviderProblem`; `AppError` 400, 404 and 409.
+ * and takes the present as the start. All or nothing. Polls the integration of an imported repository instead of a new
+ * one. Throws `ProviderProblem`; `AppError` 400, 404 and 409.
  */
 export async function connectPolled(
   deps: Deps,
@@ -54,6 +64,10 @@ export async function connectPolled(
     throw new IntegrationProblem({ code: 'no_places', place, pattern });
   }
   requireCount(names.length, MAX_AT_ONCE);
+  const [name = ''] = names;
+  const imported =
+    names.length === 1 ? await db.read((tx) => findHistoryOnly(tx, type, organizationId, name)) : null;
+  if (imported !== null) return pollImported(deps, imported, token);
   const integrationId = ids.newId('int');
   const row = {
     ...newIntegration(deps, integrationId, type, organizationId).row,
@@ -64,7 +78,7 @@ export async function connectPolled(
   for (const name of names) {
     const remote = await reader.getRepository(name);
     if (started.has(remote.providerId)) continue;
-    await db.read((tx) => requireUnconnected(tx, organizationId, [{ id: remote.fullName }]));
+    await db.read((tx) => requireUnconnected(tx, row, [{ id: remote.fullName }]));
     const repository = newRepository(deps, integrationId, { id: remote.fullName, ...remote });
     started.set(remote.providerId, await start(deps, reader, repository));
   }
@@ -76,7 +90,7 @@ export async function connectPolled(
     // Again: another request may have connected one since.
     await requireUnconnected(
       tx,
-      organizationId,
+      row,
       places.map(({ place }) => ({ id: place })),
     );
     const repositories = all.map(({ repository }) => repository);
@@ -91,6 +105,40 @@ export async function connectPolled(
   return { integrationId, repositoryId: first.repositoryId, places };
 }
 
+/** Polls an integration of which only past releases were imported, with its own token unless there is a new one. */
+async function pollImported(deps: Deps, integration: Integration, token: string | null) {
+  const { db, clock } = deps;
+  const { id: integrationId, type, repositories } = integration;
+  const hasToken = token !== null || integration.hasToken;
+  const reader = token === null ? await openReaderOf(deps, integration) : await deps.openReader(type, token);
+  const started: Awaited<ReturnType<typeof start>>[] = [];
+  for (const repository of repositories) {
+    const row = { ...repository, integrationId, createdAt: clock.now().toISOString() };
+    started.push(await start(deps, reader, row));
+  }
+  const places = started.map(({ repository: { id }, remote }) => ({
+    place: remote.fullName,
+    repositoryId: id,
+  }));
+  const [first] = places;
+  if (first === undefined) throw new Error('an imported integration has a repository');
+  await db.write(async (tx) => {
+    const present = await getIntegration(tx, integrationId);
+    // Another request may have connected it since.
+    if ((await listHistoryOnly(tx, [present])).size === 0) {
+      throw new IntegrationProblem({ code: 'place_connected', integrationId, place: first.place });
+    }
+    const sealed = token === null ? {} : { token: sealToken(deps, integrationId, token) };
+    await updateIntegration(tx, integrationId, { isPolled: true, ...sealed });
+    for (const { poll } of started) await insertPoll(tx, poll);
+    const sharing = await listSharing(tx, { id: integrationId, type, hasToken });
+    const dueAt = clock.now().getTime() + pollEveryMs({ type, hasToken }, sharing.length);
+    for (const { poll } of started) await updatePoll(tx, poll.repositoryId, { dueAt });
+    await recordChange(tx, deps, present, 'integration.connected', 'connected');
+  });
+  return { integrationId, repositoryId: first.repositoryId, places };
+}
+
 /** The first round. */
 export async function start(
   { clock, log }: Deps,
@@ -99,7 +147,7 @@ export async function start(
   switching = NO_SWITCH,
 ): Promise<{ repository: ReturnType<typeof newRepository>; remote: RemoteRepository; poll: Poll }> {
   const now = clock.now();
-  const { remote, seen } = await readRound({ reader, log, now }, repository, null);
+  const { remote, seen } = await readRound({ reader, log, now, needsFiles: false }, repository, null);
   const { id: repositoryId, integrationId } = repository;
   const poll: Poll = {
     repositoryId,
@@ -125,7 +173,7 @@ export async function addPolledPlace(deps: Deps, integrationId: string, text: st
   const repository = newRepository(deps, integrationId, { id: fullName, providerId });
   const { poll } = await start(deps, reader, repository);
   await db.write(async (tx) => {
-    await requireUnconnected(tx, integration.organizationId, [{ id: fullName }]);
+    await requireUnconnected(tx, integration, [{ id: fullName }]);
     await insertRepository(tx, repository);
     await insertPoll(tx, poll);
     await recordChange(tx, deps, integration, 'integration.place_added', `added ${fullName} to`);

@@ -8,6 +8,7 @@ import {
   listSharing,
   type Poll,
   postponePolls,
+  restartPoll,
   updatePoll,
 } from '../integrations/poll-store.ts';
 import { IntegrationProblem } from '../integrations/problems.ts';
@@ -15,7 +16,10 @@ import { getIntegration, type Integration } from '../integrations/store.ts';
 import { openReaderOf } from '../integrations/token.ts';
 import { AppError } from '../lib/app-error.ts';
 import { ProviderProblem } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
 import type { RequestBudget } from '../providers/reader.ts';
+import { listEnabledTriggers } from '../triggers/queue-store.ts';
+import { allowanceOf, takeRounds } from './allowance.ts';
 import { readSeen, readSwitching, writeCursor } from './cursor.ts';
 import { recordRound } from './record.ts';
 import { readRound } from './round.ts';
@@ -67,8 +71,9 @@ export interface Polled {
 }
 
 /**
- * Polls all repositories of an integration at once, whenever they are due. Throws `AppError` 409 for one that is not
- * polled or disabled.
+ * Polls all repositories of an integration at once, whenever they are due. Without a token, polls as many as the share
+ * of the organization allows, and starts with the ones polled longest ago. Throws `AppError` 409 for one that is not
+ * polled or disabled, and 429 when none may be polled now.
  */
 export async function pollNow(deps: Deps, integrationId: string): Promise<Polled[]> {
   const { integration, polls } = await deps.db.read(async (tx) => ({
@@ -81,12 +86,34 @@ export async function pollNow(deps: Deps, integrationId: string): Promise<Polled
       code: 'integration_disabled',
     });
   }
+  const { granted, retryAt } = await takeRounds(deps, integration, polls.length);
+  const problem = retryAt === null ? '' : describeLimit(integration, retryAt, deps.clock.now());
+  if (granted === 0 && polls.length > 0 && retryAt !== null) {
+    const seconds = Math.ceil((retryAt.getTime() - deps.clock.now().getTime()) / 1000);
+    throw new AppError(429, problem, {
+      code: 'poll_limit',
+      details: { retryAt: retryAt.toISOString() },
+      headers: { 'retry-after': String(seconds) },
+    });
+  }
+  const timeOf = ({ polledAt }: Poll) => (polledAt === null ? 0 : Date.parse(polledAt));
+  const oldestFirst = polls.toSorted((a, b) => timeOf(a) - timeOf(b));
+  const chosen = new Set(oldestFirst.slice(0, granted).map(({ repositoryId }) => repositoryId));
   const polled: Polled[] = [];
   for (const poll of polls) {
-    const result = await pollRepository(deps, poll);
+    const result = chosen.has(poll.repositoryId) ? await pollRepository(deps, poll) : { news: 0, problem };
     polled.push({ repository: poll.fullName, ...result });
   }
   return polled;
+}
+
+/** Why a round without a token cannot start now, and what to do. */
+function describeLimit(integration: Integration, retryAt: Date, now: Date): string {
+  const { name, reader } = providerOf(integration.type);
+  const rounds = allowanceOf(integration)?.organization ?? 0;
+  const minutes = Math.max(1, Math.ceil((retryAt.getTime() - now.getTime()) / 60_000));
+  const perHour = reader?.anonymousPerHour?.toLocaleString('en');
+  return `${name} answers ${perHour} requests an hour without a token for the whole server, so an organization can poll ${rounds.toLocaleString('en')} repositories an hour by hand. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}, or add a token. The schedule continues.`;
 }
 
 /** Throws `AppError` 409 `not_polled`. */
@@ -127,10 +154,9 @@ async function pollRepository(deps: Deps, poll: Poll, signal?: AbortSignal): Pro
 }
 
 /** What happens while an integration is disabled is not drafted: polling starts anew when it is enabled. */
-async function forget({ db, clock }: Deps, { repositoryId, cursor }: Poll): Promise<void> {
+async function forget({ db, clock }: Deps, poll: Poll): Promise<void> {
   const dueAt = clock.now().getTime() + WAIT_MS;
-  const fresh = writeCursor(null, readSwitching(cursor), null);
-  await db.write((tx) => updatePoll(tx, repositoryId, { cursor: fresh, dueAt, problem: null, attempts: 0 }));
+  await db.write((tx) => restartPoll(tx, poll, dueAt));
 }
 
 /** Resolves to the number of news. Throws `ProviderProblem`, and `IntegrationProblem` `name_reused`. */
@@ -151,8 +177,11 @@ async function pollOnce(
   const isLast =
     since !== null &&
     (await db.read((tx) => findWebhookDelivery(tx, integration.id, subject.id, since))) !== null;
+  const triggers = await db.read((tx) => listEnabledTriggers(tx, integration.id, subject.id));
+  const needsFiles = triggers.some(({ filters }) => filters.path !== undefined);
   const reader = await openReaderOf(deps, integration, signal);
-  const round = await readRound({ reader, log, now: clock.now() }, subject, readSeen(poll.cursor));
+  const reading = { reader, log, now: clock.now(), needsFiles };
+  const round = await readRound(reading, subject, readSeen(poll.cursor));
   const now = clock.now();
   const budget: RequestBudget = reader.budget;
   const changes = {

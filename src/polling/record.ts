@@ -1,8 +1,7 @@
 import type { WriteTx } from '../../db/engine.ts';
-import { retentionDaysOf } from '../audit/model.ts';
 import { listDeliveries } from '../deliveries/log-store.ts';
 import { isTaken } from '../deliveries/model.ts';
-import { findAddress, insertDelivery, type NewDelivery } from '../deliveries/store.ts';
+import { findAddress, insertDelivery, newEntry } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Event } from '../events/model.ts';
 import { isNews } from '../events/store.ts';
@@ -12,6 +11,7 @@ import {
   listPolls,
   type Poll,
   type PollChanges,
+  type PollCursor,
   updatePoll,
 } from '../integrations/poll-store.ts';
 import { getIntegration, learnRepository, updateIntegration } from '../integrations/store.ts';
@@ -22,53 +22,103 @@ import { asEdit, type News, type Round } from './round.ts';
 
 type Address = NonNullable<Awaited<ReturnType<typeof findAddress>>>;
 
+/** News of one commit: a write without a key runs alone, so none may take long. */
+const PART = 25;
+
 /**
- * Logs the news of a round, hands them to the triggers, and remembers what was seen, in one transaction: a process that
- * ends leaves all of it or nothing. `isLast`: a webhook has taken over, so polling ends. Resolves to the number of news,
- * or to null when another process polled the repository meanwhile, or it is no longer polled.
+ * Logs the news of a round, hands them to the triggers, and remembers what was seen. Each part first compares the
+ * cursor, and the last one moves it: after a process ends, the next round reads all news again and skips those that are
+ * logged. `isLast`: a webhook has taken over, so polling ends. Resolves to the number of news, or to null when another
+ * process polled the repository meanwhile, or it is no longer polled.
  */
-export function recordRound(
-  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'media' | 'log' | 'actor'>,
+export async function recordRound(
+  deps: Needs,
   poll: Poll,
-  { remote, news, notes }: Round,
+  round: Round,
   changes: PollChanges & Pick<Poll, 'cursor'>,
   { isLast, durationMs }: { isLast: boolean; durationMs: number },
 ): Promise<number | null> {
-  const { repositoryId, integrationId } = poll;
-  return deps.db.write(async (tx) => {
-    const present = await findPoll(tx, repositoryId);
-    const address = await findAddress(tx, integrationId, repositoryId);
-    if (address === null || !Bun.deepEquals(present?.cursor, poll.cursor)) return null;
-    if (!address.integration.enabled) return null;
-    const { providerId, fullName } = remote;
-    if (address.repository?.providerId !== providerId || address.repository.fullName !== fullName) {
-      await learnRepository(tx, repositoryId, { providerId, fullName });
-    }
-    let count = 0;
-    for (const each of news) {
-      if (await takeNews(tx, deps, address, repositoryId, each, durationMs)) count++;
-    }
-    const now = deps.clock.now();
-    for (const note of notes) {
-      const entry = entryOf(deps, address, repositoryId, durationMs);
-      const title = `Polling ${fullName}`;
-      await insertDelivery(tx, { ...entry, status: 'ignored', title, reason: note }, now);
-    }
-    if (!isLast) {
-      await updatePoll(tx, repositoryId, changes);
-      return count;
-    }
-    await deletePoll(tx, repositoryId);
-    if ((await listPolls(tx, integrationId)).length === 0) {
-      const integration = await getIntegration(tx, integrationId);
-      await updateIntegration(tx, integrationId, { isPolled: false });
-      await recordSwitch(tx, deps, integration, 'webhooks');
-    }
-    return count;
-  });
+  const { repositoryId } = poll;
+  const parts = partsOf(round.news);
+  let { cursor } = poll;
+  let count = 0;
+  for (const [index, news] of parts.entries()) {
+    const isEnd = index === parts.length - 1;
+    // Nothing reads the mark: it ends the round of another process that began at the same cursor.
+    const next: PollCursor = { ...cursor, recorded: String(index + 1) };
+    const before = cursor;
+    const recorded = await deps.db.write(async (tx) => {
+      const address = await findPresent(tx, poll, before);
+      if (address === null) return null;
+      if (index === 0) await learn(tx, address, repositoryId, round);
+      let taken = 0;
+      for (const each of news) if (await takeNews(tx, deps, address, repositoryId, each, durationMs)) taken++;
+      if (!isEnd) await updatePoll(tx, repositoryId, { cursor: next });
+      else await endRound(tx, deps, address, poll, round, { changes, isLast, durationMs });
+      return taken;
+    });
+    if (recorded === null) return null;
+    count += recorded;
+    cursor = next;
+  }
+  return count;
 }
 
-/** False for what a webhook delivered before. */
+type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'media' | 'log' | 'actor'>;
+
+/** At least one. The pushes stay together at the end: a branch that has moved on would be read as other pushes. */
+function partsOf(news: readonly News[]): News[][] {
+  if (news.length <= PART) return [[...news]];
+  const isPush = ({ event }: News) => event.type === 'push';
+  const ordered = [...news.filter((each) => !isPush(each)), ...news.filter(isPush)];
+  const parts: News[][] = [];
+  // Whole parts from the end, so that up to a part of pushes shares the commit that moves the cursor.
+  for (let end = ordered.length; end > 0; end -= PART)
+    parts.unshift(ordered.slice(Math.max(0, end - PART), end));
+  return parts;
+}
+
+/** Null when another process polled the repository meanwhile, or the integration is disabled or gone. */
+async function findPresent(
+  tx: WriteTx,
+  { integrationId, repositoryId }: Poll,
+  cursor: Poll['cursor'],
+): Promise<Address | null> {
+  const present = await findPoll(tx, repositoryId);
+  const address = await findAddress(tx, integrationId, repositoryId);
+  if (address === null || !Bun.deepEquals(present?.cursor, cursor)) return null;
+  return address.integration.enabled ? address : null;
+}
+
+async function learn(tx: WriteTx, { repository }: Address, repositoryId: string, { remote }: Round) {
+  const { providerId, fullName } = remote;
+  if (repository?.providerId === providerId && repository.fullName === fullName) return;
+  await learnRepository(tx, repositoryId, { providerId, fullName });
+}
+
+/** Logs the notes and moves the cursor, or ends polling. */
+async function endRound(
+  tx: WriteTx,
+  deps: Needs,
+  address: Address,
+  { integrationId, repositoryId }: Poll,
+  { remote, notes }: Round,
+  { changes, isLast, durationMs }: { changes: PollChanges; isLast: boolean; durationMs: number },
+): Promise<void> {
+  for (const note of notes) {
+    const entry = polledEntry(deps, address, repositoryId, durationMs);
+    const title = `Polling ${remote.fullName}`;
+    await insertDelivery(tx, { ...entry, status: 'ignored', title, reason: note }, deps.clock.now());
+  }
+  if (!isLast) return updatePoll(tx, repositoryId, changes);
+  await deletePoll(tx, repositoryId);
+  if ((await listPolls(tx, integrationId)).length > 0) return;
+  const integration = await getIntegration(tx, integrationId);
+  await updateIntegration(tx, integrationId, { isPolled: false });
+  await recordSwitch(tx, deps, integration, 'webhooks');
+}
+
+/** False for an event that a webhook delivered, or that an interrupted round recorded. */
 async function takeNews(
   tx: WriteTx,
   deps: Pick<Deps, 'clock' | 'ids' | 'media'>,
@@ -89,7 +139,9 @@ async function takeNews(
     if (news.event.type === 'release') news = asEdit({ reader: { type }, repositoryId, now }, news);
   }
   const { event, name, title, action, data } = news;
-  const entry = entryOf(deps, address, repositoryId, durationMs);
+  if (previous !== null && !isNews(event, previous) && (await wasTaken(tx, address, event, action)))
+    return false;
+  const entry = polledEntry(deps, address, repositoryId, durationMs);
   const images = imageOwner(deps, entry);
   await handOver(tx, { ...source, action, images }, entry, event, known, now);
   const payload = { event: name, action, data };
@@ -98,7 +150,7 @@ async function takeNews(
 }
 
 /**
- * True when the log has the delivery of the stored version, with this action. Also history stores events, and the edit of
+ * True when the log has the delivery of this version, with this action. Also history stores events, and the edit of
  * a release may arrive without its publication; neither lets a trigger make a post.
  */
 async function wasTaken(
@@ -116,32 +168,12 @@ async function wasTaken(
 /** How many entries of one delivery id to look at. */
 const MAX_ENTRIES = 20;
 
-function entryOf(
+function polledEntry(
   { ids, clock }: Pick<Deps, 'ids' | 'clock'>,
   { integration }: Address,
   repositoryId: string,
   durationMs: number,
-): NewDelivery & { status: 'processed' } {
-  return {
-    id: ids.newId('dlv'),
-    organizationId: integration.organizationId,
-    integrationId: integration.id,
-    integrationType: integration.type,
-    repositoryId,
-    title: '',
-    status: 'processed',
-    statusCode: 200,
-    referenceId: null,
-    payload: { event: null, action: null, data: null },
-    headers: null,
-    reason: null,
-    count: 1,
-    bodyHash: null,
-    sameBodyAs: null,
-    replayOf: null,
-    isPolled: true,
-    durationMs,
-    retentionDays: retentionDaysOf[integration.plan],
-    createdAt: clock.now().toISOString(),
-  };
+) {
+  const entry = newEntry(ids, integration, repositoryId, clock.now());
+  return { ...entry, title: '', status: 'processed' as const, reason: null, isPolled: true, durationMs };
 }

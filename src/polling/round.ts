@@ -2,11 +2,13 @@ import { POLLED_ID } from '../deliveries/model.ts';
 import type { Event } from '../events/model.ts';
 import { IntegrationProblem } from '../integrations/problems.ts';
 import type { Logger } from '../lib/log.ts';
+import { count } from '../lib/text.ts';
 import { ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import { eventOf, MalformedPayload, type Payload, parseEvent } from '../providers/provider.ts';
 import type { PageOf, ReadDelivery, RemoteRepository, RepositoryReader } from '../providers/reader.ts';
 import { digestOf, type Mark, type Seen } from './cursor.ts';
+import { withFiles } from './files.ts';
 
 // One round of requests about a repository: what is there now, and what of it is news since the last round.
 
@@ -55,6 +57,8 @@ interface RoundDeps {
   now: Date;
   /** The id of the repository here. */
   repositoryId: string;
+  /** A trigger filters by path. */
+  needsFiles: boolean;
 }
 
 /**
@@ -223,9 +227,16 @@ async function readHead(deps: RoundDeps, remote: RemoteRepository, seen: Seen | 
   const isOther = !isSameBranch && (await findHead(reader, remote, seen.branch, null)) !== undefined;
   if (isOther) return { seen: now, news: [], notes: [] };
   const { pushes, note } = await readPushes(reader, remote, seen.head, head.sha);
-  const items = pushes.flatMap((push) => readItem(deps, remote, push) ?? []);
-  return { seen: now, news: items.map(({ news }) => news), notes: note === null ? [] : [note] };
+  const known = deps.needsFiles ? await withFiles(reader, remote, pushes) : { pushes, unknown: 0 };
+  const items = known.pushes.flatMap((push) => readItem(deps, remote, push) ?? []);
+  const notes = [note, unknownFiles(known.unknown)].filter((each) => each !== null);
+  return { seen: now, news: items.map(({ news }) => news), notes };
 }
+
+const unknownFiles = (commits: number) =>
+  commits === 0
+    ? null
+    : `Tidings did not read the files of ${count(commits, 'commit')}: triggers that filter by path keep them.`;
 
 /** Null when it has not changed, undefined when there is no such branch. */
 async function findHead(

@@ -1,3 +1,4 @@
+import { findWebhookDelivery } from '../deliveries/log-store.ts';
 import type { Deps } from '../deps.ts';
 import { listHooks } from '../integrations/hook-store.ts';
 import { urlOf } from '../integrations/hooks.ts';
@@ -62,13 +63,26 @@ export async function useWebhook(
 /** Makes a new secret for webhooks that a person sets up. Each repository is polled until its webhook has delivered. */
 export async function useManualWebhook(deps: Deps, id: string): Promise<ManualWebhook> {
   const integration = await requirePolledIntegration(deps, id);
+  const isUsed = await mayBeInUse(deps, integration);
   await mark(deps, id);
-  const { secret } = await rotateSecret(deps, id);
+  const { secret } = await rotateSecret(deps, id, { now: !isUsed });
   const urls = integration.repositories.map(({ id: repositoryId, fullName }) => ({
     repository: fullName,
     webhookUrl: urlOf(deps, integration, { repositoryId }),
   }));
   return { secret, urls };
+}
+
+/** True if a webhook may sign with the present secret: one exists or has delivered, or a person was shown the secret. */
+function mayBeInUse({ db }: Deps, { id, repositories }: Integration): Promise<boolean> {
+  return db.read(async (tx) => {
+    if ((await listHooks(tx, id)).length > 0) return true;
+    if ((await listPolls(tx, id)).some(({ cursor }) => cursor?.webhookSince)) return true;
+    for (const repository of repositories) {
+      if ((await findWebhookDelivery(tx, id, repository.id, '')) !== null) return true;
+    }
+    return false;
+  });
 }
 
 /** From now on, the first delivery of a webhook ends polling, after one more round. Returns the rows before. */

@@ -102,8 +102,8 @@ export interface InstalledRepository {
 
 /** The API on behalf of an App. Its only hook is that of the App, which every place shares. */
 export interface AppApi extends ProviderApi {
-  /** Null while it is not installed. */
-  findInstallation(): Promise<Installation | null>;
+  /** Null while it is not installed. `ofOwner`: an unknown installation must be on the account that owns the App. */
+  findInstallation(options?: { ofOwner?: boolean }): Promise<Installation | null>;
 }
 
 export const isAppApi = (api: ProviderApi): api is AppApi => 'findInstallation' in api;

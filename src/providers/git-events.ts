@@ -2,8 +2,8 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { Commit } from '../events/model.ts';
 import { count, cutLine } from '../lib/text.ts';
 import { breakingNote, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
-import { identifiersIn } from './identifiers.ts';
-import { boundedPaths, pathCountFor } from './paths.ts';
+import { namesIn } from './identifiers.ts';
+import { MaybeFiles, pathCountFor, pathsOf } from './paths.ts';
 import {
   Action,
   defineEvent,
@@ -117,8 +117,6 @@ function branchOfRelease({ targetBranch, defaultBranch }: ReturnType<typeof rele
 
 const Person = maybe(Type.Object({ name: Maybe.Text, login: Maybe.Text, username: Maybe.Text }), 'a person');
 
-const MaybeFiles = maybe(Type.Array(Type.String()), 'a list of files');
-
 const Push = Type.Object({
   ref: Type.String(),
   // The commit that the branch was at; 40 zeros for a new branch.
@@ -172,16 +170,6 @@ function pushData({ commits, repository, ...push }: Static<typeof Push>) {
       ...pathsOf(files, pathCountFor(commits.length)),
     })),
   };
-}
-
-/** None for a commit that was read through an API, where commits come without their files. */
-function pathsOf(
-  files: Partial<Record<'added' | 'modified' | 'removed', Maybe<string[]>>>,
-  limit: number,
-): { paths?: string[] } {
-  const { added, modified, removed } = files;
-  if (!added && !modified && !removed) return {};
-  return { paths: boundedPaths([...(added ?? []), ...(modified ?? []), ...(removed ?? [])], limit) };
 }
 
 function timeOf(value: Maybe<string | number>): string | null {
@@ -249,8 +237,7 @@ function commitOf({
   url,
 }: Pick<Commit, 'sha' | 'author' | 'url'> & { message: string }): Commit {
   const subject = cutLine(subjectOf(message), MAX_SUBJECT_LENGTH);
-  const identifiers = identifiersIn({ title: subject, text: message });
-  const names = identifiers.length > 0 && { identifiers };
+  const names = namesIn({ title: subject, text: message });
   return { sha, subject, breaking: breakingNote(message), author, url, ...names };
 }
 
@@ -324,23 +311,10 @@ const pullRequest = defineEvent(
       isDefaultBranch: baseBranch === null || defaultBranch === null ? null : baseBranch === defaultBranch,
       mergeCommitSha: pull.mergeCommitSha,
       url: pull.url,
-      ...namesOf(pull),
+      ...namesIn({ branch: pull.headBranch, title: pull.title, text: pull.body }),
     },
   }),
 );
-
-function namesOf({
-  headBranch,
-  title,
-  body,
-}: {
-  headBranch: Maybe<string>;
-  title: string;
-  body: string | null;
-}) {
-  const identifiers = identifiersIn({ branch: headBranch ?? null, title, text: body });
-  return identifiers.length > 0 && { identifiers };
-}
 
 export const gitEvents = { push, release, pull_request: pullRequest };
 

@@ -17,6 +17,15 @@ const LINKED =
 /** An issue's page. Linear writes it into the description of a pull request. */
 const PAGE = /\bhttps:\/\/linear\.app\/[^/\s]{1,100}\/issue\/([A-Z][A-Z0-9]{0,9}-\d{1,6})\b/g;
 
+/** The page of a pull request at GitHub, GitLab or Forgejo, with or without what follows its number. */
+const REQUEST = /^https?:\/\/[^\s?#]{1,1000}?\/(?:pulls?|merge_requests)\/(\d{1,9})(?=[/?#]|$)/i;
+
+/** The pull request at an address, which is written in one way; null for another page. */
+export function requestAt(url: string): { url: string; number: number } | null {
+  const [page, number] = REQUEST.exec(url) ?? [];
+  return page === undefined ? null : { url: page.toLowerCase(), number: Number(number) };
+}
+
 /**
  * In capitals, each once: those in the name of the branch, then those of the title, then those that the text links. A
  * text that only mentions an issue does not link it.
@@ -34,6 +43,12 @@ export function identifiersIn(named: {
     ...Array.from(text.matchAll(PAGE), ([, identifier = '']) => identifier),
   ];
   return [...new Set(found.map((each) => each.toUpperCase()))].slice(0, MAX_IDENTIFIERS);
+}
+
+/** The same as the field of an event, absent for none. */
+export function namesIn(named: Parameters<typeof identifiersIn>[0]): { identifiers?: string[] } {
+  const identifiers = identifiersIn(named);
+  return identifiers.length > 0 ? { identifiers } : {};
 }
 
 const matchesOf = (pattern: RegExp, text: string) => Array.from(text.matchAll(pattern), ([match]) => match);

@@ -1,4 +1,11 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { maybe } from './provider.ts';
+
 // The files that a commit changes, for filters by path.
+
+export const MaybeFiles = maybe(Type.Array(Type.String()), 'a list of files');
+
+type Files = Static<typeof MaybeFiles>;
 
 /** Of one commit. Of more files, the folders that hold them. */
 const MAX_PATHS = 100;
@@ -25,6 +32,15 @@ export function boundedPaths(paths: readonly string[], limit = MAX_PATHS): strin
     for (const folder of folders) all.add(folder);
   }
   return [...all].sort();
+}
+
+/** The paths of a commit in a push. None for one that was read through an API, where commits come without their files. */
+export function pathsOf(
+  { added, modified, removed }: { added?: Files; modified?: Files; removed?: Files },
+  limit: number,
+): { paths?: string[] } {
+  if (!added && !modified && !removed) return {};
+  return { paths: boundedPaths([...(added ?? []), ...(modified ?? []), ...(removed ?? [])], limit) };
 }
 
 /** The folder of a file, at most `depth` levels below the root. */

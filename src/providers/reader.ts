@@ -14,6 +14,8 @@ export interface ReaderSupport {
   ): Promise<RepositoryReader>;
   /** How many requests an hour the provider's public server answers without a token; null: it does not say. */
   anonymousPerHour: number | null;
+  /** What a token for reading needs, such as `the scope read_api`. */
+  access?: string;
 }
 
 /** A delivery that was read instead of sent. */
@@ -110,6 +112,11 @@ export interface RepositoryReader {
    * the provider cannot tell.
    */
   listTouching?(repository: RemoteRepository, head: string, path: string, limit: number): Promise<string[]>;
+  /**
+   * The files that a commit changes, of a merge those against its first parent. Null when the provider does not list all
+   * of them. A push of the provider takes them as `modified` of its `commits`. Absent where it cannot tell.
+   */
+  listFiles?(repository: RemoteRepository, sha: string): Promise<string[] | null>;
   /** A push of these commits to the default branch, as the provider would deliver it. */
   pushOf(repository: RemoteRepository, before: string, commits: readonly RangeCommit[]): ReadDelivery;
   /**

@@ -1,8 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import type { WriteTx } from '../../db/engine.ts';
-import { retentionDaysOf } from '../audit/model.ts';
 import { DUPLICATE_REASON, POLLED_ID, POLLED_REASON, type WebhookReceived } from '../deliveries/model.ts';
-import { claimDelivery, findAddress, insertClaimed, insertDelivery } from '../deliveries/store.ts';
+import { claimDelivery, findAddress, insertClaimed, insertDelivery, newEntry } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Event } from '../events/model.ts';
 import { isNews } from '../events/store.ts';
@@ -72,7 +71,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     const upload = readOnce(arrival);
     for (;;) {
       const address = await requireAddress(deps, providers, kept, arrival);
-      const entry = openEntry(deps, address, arrivedAt);
+      const entry = newEntry(deps.ids, address.row.integration, address.repositoryId, arrivedAt);
       try {
         return await take(arrival, address, entry, upload, startedAt);
       } catch (error) {
@@ -316,32 +315,6 @@ function requireSameRepository(
   if (!isUnknown && fullName === connected.fullName) return null;
   const isUsable = Number.isSafeInteger(id) && id > 0 && provider.isRepositoryName(fullName);
   return isUsable ? { providerId: id, fullName } : null;
-}
-
-function openEntry(
-  { ids }: ReceiverDeps,
-  { row: { integration }, repositoryId }: Address,
-  arrivedAt: Date,
-): OpenEntry {
-  return {
-    id: ids.newId('dlv'),
-    organizationId: integration.organizationId,
-    integrationId: integration.id,
-    integrationType: integration.type,
-    repositoryId,
-    statusCode: 200,
-    referenceId: null,
-    payload: { event: null, action: null, data: null },
-    count: 1,
-    bodyHash: null,
-    sameBodyAs: null,
-    replayOf: null,
-    isPolled: false,
-    headers: null,
-    durationMs: 0,
-    retentionDays: retentionDaysOf[integration.plan],
-    createdAt: arrivedAt.toISOString(),
-  };
 }
 
 const COMMON_HEADERS = ['user-agent', 'content-type', 'content-length'];

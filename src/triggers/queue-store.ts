@@ -1,4 +1,4 @@
-import { and, asc, count, eq, getTableColumns, gt, lte, or, sql } from 'drizzle-orm';
+import { and, asc, count, eq, getTableColumns, gt, inArray, lte, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { integrations } from '../../db/schema/integrations.ts';
@@ -26,7 +26,7 @@ export async function listEnabledTriggers(
   return listening.map(({ id, event, filters }) => ({ id, event, filters: filters as TriggerFilters }));
 }
 
-/** Records that the event arrived, or that a person requested a draft of it. An earlier match stays. */
+/** Records that the event arrived, or that a person requested a draft of it. An earlier match and request stay. */
 export async function recordArrival(
   tx: WriteTx,
   { repositoryId, ...arrival }: ArrivalKey & Arrival & { isMatch: boolean },
@@ -83,6 +83,24 @@ export async function queueRun(
   now: Date,
 ): Promise<void> {
   await statements(tx).queue.run({ ...run, dueAt: now.getTime(), queuedAt: now.toISOString() });
+}
+
+/** Repeats the runs of an integration's organization that are under way. Does not change runs that wait. */
+export async function repeatRuns(tx: WriteTx, integrationId: string): Promise<void> {
+  const own = tx
+    .select({ id: integrations.organizationId })
+    .from(integrations)
+    .where(eq(integrations.id, integrationId));
+  const ofOrganization = tx
+    .select({ id: triggers.id })
+    .from(triggers)
+    .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
+    .where(inArray(integrations.organizationId, own));
+  await tx
+    .update(triggerRuns)
+    .set({ revision: sql`${triggerRuns.revision} + 1` })
+    .where(and(eq(triggerRuns.status, 'queued'), inArray(triggerRuns.triggerId, ofOrganization)))
+    .run();
 }
 
 /** A run as the worker takes it. */
@@ -195,6 +213,10 @@ function isRun({ triggerId, scope }: DueRun) {
   return and(eq(triggerRuns.triggerId, triggerId), eq(triggerRuns.scope, scope));
 }
 
+/** A delivery requests neither a draft nor a publication. */
+const requested = (present: SQLiteColumn, given: SQL) =>
+  sql`case when excluded.draft_only = 1 or excluded.publish = 1 then ${given} else ${present} end`;
+
 const statements = prepared((tx) => {
   const { triggerId, repositoryId, type, key } = triggerEvents;
   const given = placeholdersFor({ triggerId, repositoryId, type, key });
@@ -214,8 +236,9 @@ const statements = prepared((tx) => {
         target: [triggerId, repositoryId, type, key],
         set: {
           isMatch: sql`case when ${triggerEvents.isMatch} = 1 or excluded.is_match = 1 then 1 else 0 end`,
-          draftOnly: sql`excluded.draft_only`,
-          publish: sql`excluded.publish`,
+          // A person's request stays until another one.
+          draftOnly: requested(triggerEvents.draftOnly, sql`excluded.draft_only`),
+          publish: requested(triggerEvents.publish, sql`excluded.publish`),
         },
       })
       .prepare(),

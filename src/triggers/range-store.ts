@@ -1,6 +1,6 @@
-import { and, asc, eq, gt, inArray, lte, notExists, or, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, inArray, lte, notExists, or, sql } from 'drizzle-orm';
 import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
-import { integrations, releaseRanges } from '../../db/schema/integrations.ts';
+import { integrations, releaseRanges, repositories } from '../../db/schema/integrations.ts';
 
 // The commits of releases, by the commit graph of the provider.
 
@@ -65,8 +65,8 @@ export async function requeueRanges(
 }
 
 /**
- * The next ranges to ask for, those that wait longest first; of one repository, or of all. One that waits longer than
- * `maxWaitMs` dates from a clock set ahead.
+ * The next ranges to ask for; of one repository, or of all. Organizations take turns, each with the range that waits
+ * longest. One that waits longer than `maxWaitMs` dates from a clock set ahead.
  */
 export async function listDueRanges(
   tx: ReadTx,
@@ -78,11 +78,13 @@ export async function listDueRanges(
     gt(releaseRanges.dueAt, now.getTime() + maxWaitMs),
   );
   const isWanted = repositoryId === undefined ? undefined : eq(releaseRanges.repositoryId, repositoryId);
+  const turn = sql`row_number() over (partition by ${integrations.organizationId} order by ${dueAt}, ${tag})`;
   return tx
-    .select()
+    .select(getTableColumns(releaseRanges))
     .from(releaseRanges)
+    .leftJoin(integrations, eq(integrations.id, releaseRanges.integrationId))
     .where(and(eq(releaseRanges.status, 'queued'), isDue, isWanted))
-    .orderBy(asc(releaseRanges.dueAt), asc(releaseRanges.tag))
+    .orderBy(turn, asc(dueAt), asc(tag))
     .limit(limit)
     .all();
 }
@@ -152,14 +154,14 @@ export async function deleteRanges(tx: WriteTx, keys: readonly RangeKey[]): Prom
   for (const key of keys) await tx.delete(releaseRanges).where(isRange(key)).run();
 }
 
-/** Deletes ranges of integrations that are gone. */
+/** Deletes ranges of repositories that are gone. */
 export async function deleteOrphanedRanges(tx: WriteTx, _asOf: Date, limit: number): Promise<number> {
   const { integrationId, repositoryId, tag } = releaseRanges;
-  const isOwner = eq(integrations.id, integrationId);
+  const isOwner = eq(repositories.id, repositoryId);
   const orphans = await tx
     .select({ integrationId, repositoryId, tag })
     .from(releaseRanges)
-    .where(notExists(tx.select({ id: integrations.id }).from(integrations).where(isOwner)))
+    .where(notExists(tx.select({ id: repositories.id }).from(repositories).where(isOwner)))
     .limit(limit)
     .all();
   await deleteRanges(tx, orphans);

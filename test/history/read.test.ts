@@ -7,6 +7,7 @@ import { execute, valuesOf } from '../support/database.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { type Happening, projectOf } from '../support/github-api/project.ts';
 import { day, goOn, importAll, request, startProject, textsOf } from '../support/import.ts';
+import { startPolling } from '../support/polling.ts';
 import { connectRocket, startProviderApp } from '../support/provider-app.ts';
 
 const NOTED: Happening[] = [
@@ -108,6 +109,24 @@ describe('a repository whose releases have notes', () => {
       ['published', '2026-01-02'],
     ]);
   });
+
+  test.each([
+    { publish: true, status: 'published' },
+    { publish: false, status: 'draft' },
+  ] as const)(
+    'keeps what the person asked for when the release is delivered before its post is made: %j',
+    async ({ publish, status }) => {
+      await using world = await startPolling({ past: NOTED.slice(0, 2), events: ['release'] });
+      const { app, project } = world;
+      // The trigger does the opposite.
+      await execute(app.db, sql`update triggers set publish = ${!publish}`);
+      const { id } = await startHistory(app.deps, request({ publish }));
+      await readHistory(app.deps, id);
+      await world.deliver(project.past.flat().filter(({ event }) => event === 'release'));
+      await runAll(app);
+      expect((await postsOf(app)).map((post) => [post.title, post.status])).toEqual([['One', status]]);
+    },
+  );
 
   test('gives drafts even where the trigger publishes', async () => {
     await using it = await startProject(NOTED);

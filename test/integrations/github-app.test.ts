@@ -209,6 +209,16 @@ describe('the installation', () => {
     expect(log.join('\n')).not.toContain('undefined');
   });
 
+  test('keeps all repositories when the provider names none', async () => {
+    const { app, github, rocket } = world;
+    const { id } = await installedApp(world, rocket);
+    await createTriggerFor(app, { integrationId: id } as never, 'release');
+    github.failNext(() => Response.json({ total_count: 0, repositories: [] }), { after: 2 });
+    expect(await syncInstallation(app.deps, id)).toMatchObject({ isInstalled: true, added: [], removed: [] });
+    expect(namesOf(await integrationOf(world, id))).toEqual(['acme/rocket']);
+    expect(github.requests.at(-1)?.path).toBe('/installation/repositories');
+  });
+
   test('leaves out a repository that another integration has', async () => {
     const { app, github, rocket, engine } = world;
     const token = github.addToken({ user: 'ann', permissions: { repository_hooks: 'write' } });
@@ -224,6 +234,7 @@ describe('the installation', () => {
     const { stored, id } = await installedApp(world, rocket);
     const old = stored.installation?.id;
     github.uninstallApp(stored);
+    await github.settled();
     github.installApp(stored, [rocket]);
     await github.settled();
     const late = { action: 'deleted', installation: { id: old } };
@@ -232,6 +243,61 @@ describe('the installation', () => {
     const present = stored.installation?.id ?? 0;
     expect(present).not.toBe(old ?? 0);
     expect((await integrationOf(world, id))?.app?.installationId).toBe(present);
+  });
+
+  test('is found again when the events about the old and the new one arrive in reverse order', async () => {
+    const { app, github, rocket, engine } = world;
+    const { stored, id } = await installedApp(world, rocket);
+    await syncHooks(app.deps);
+    const old = stored.installation?.id ?? 0;
+    const present = old + 1;
+    stored.installation = { id: present, repositoryIds: [rocket.id, engine.id], suspendedAt: null };
+    const secret = await revealSecret(app.deps, id);
+    const send = (action: string, installation: number) =>
+      post(path('org_a', id), secret, { action, installation: { id: installation } }, 'installation');
+    expect(await send('created', present)).toEqual([200, 'taken']);
+    expect(await send('deleted', old)).toEqual([200, 'taken']);
+    expect((await integrationOf(world, id))?.app?.installationId).toBeNull();
+    // The first look fails, and the next one has to read the repositories too.
+    github.failNext(() => new Response('', { status: 502 }), { after: 2 });
+    await syncHooks(app.deps);
+    app.clock.advance(60_000);
+    await syncHooks(app.deps);
+    const found = await integrationOf(world, id);
+    expect(found?.app?.installationId).toBe(present);
+    expect(namesOf(found)).toEqual(['acme/engine', 'acme/rocket']);
+    const { length } = github.requests;
+    await syncHooks(app.deps);
+    expect(github.requests).toHaveLength(length);
+  });
+
+  test('of another account is not looked for, and brings no repositories', async () => {
+    const { app, github, rocket, engine } = world;
+    const { stored, id } = await installedApp(world, rocket);
+    await syncHooks(app.deps);
+    const old = stored.installation?.id ?? 0;
+    stored.installation = {
+      id: old + 1,
+      account: 'mallory',
+      repositoryIds: [engine.id],
+      suspendedAt: null,
+    };
+    const secret = await revealSecret(app.deps, id);
+    const deleted = { action: 'deleted', installation: { id: old } };
+    expect(await post(path('org_a', id), secret, deleted, 'installation')).toEqual([200, 'taken']);
+    const changed = {
+      action: 'added',
+      installation: { id: old + 1 },
+      repositories_added: [{ id: engine.id, full_name: engine.name }],
+      repositories_removed: [{ id: rocket.id, full_name: rocket.name }],
+    };
+    const result = await post(path('org_a', id), secret, changed, 'installation_repositories');
+    expect(result).toEqual([200, 'taken']);
+    await syncHooks(app.deps);
+    const after = await integrationOf(world, id);
+    expect(after?.app?.installationId).toBeNull();
+    expect(namesOf(after)).toEqual(['acme/rocket']);
+    expect(github.requests.some((request) => request.path === '/app/installations')).toBe(true);
   });
 
   test('is not replaced when another account installs the App, which its owner made public', async () => {

@@ -29,7 +29,15 @@ const count = async (table: string) => (await allRows(world.db))[table]?.length;
 const connect = (places: string[] = [], token = world.linear.adminKey) =>
   connectWithToken(world.deps, { type: 'linear', organizationId: 'org_a', token, places });
 
-const ALL_TYPES = ['InitiativeUpdate', 'Issue', 'Project', 'ProjectUpdate', 'Release', 'ReleaseNote'];
+const ALL_TYPES = [
+  'Attachment',
+  'InitiativeUpdate',
+  'Issue',
+  'Project',
+  'ProjectUpdate',
+  'Release',
+  'ReleaseNote',
+];
 
 /** An issue of a team is completed. Resolves to what the webhooks answered. */
 async function complete(key: string): Promise<number[]> {
@@ -195,7 +203,7 @@ test('the doctor finds changes at Linear, which does not list its deliveries', a
       { code: 'inactive' },
       {
         code: 'missing_events',
-        events: ['InitiativeUpdate', 'Project', 'ProjectUpdate', 'Release', 'ReleaseNote'],
+        events: ['Attachment', 'InitiativeUpdate', 'Project', 'ProjectUpdate', 'Release', 'ReleaseNote'],
       },
     ],
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { setEnabled } from '../../src/integrations/connect.ts';
+import { startHistory } from '../../src/history/service.ts';
+import { connectIntegration, setEnabled } from '../../src/integrations/connect.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { describePollInterval } from '../../src/integrations/poll-interval.ts';
 import { findPoll } from '../../src/integrations/poll-store.ts';
@@ -9,6 +10,7 @@ import { connectPolled } from '../../src/polling/connect.ts';
 import { pollDue, pollNow } from '../../src/polling/poll.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { refuseRows } from '../support/faults.ts';
+import { projectOf } from '../support/github-api/project.ts';
 import { READER, startPolling } from '../support/polling.ts';
 import { allRows } from '../support/rows.ts';
 
@@ -172,6 +174,56 @@ describe('connecting', () => {
     expect((await allRows(world.app.db)).integrations).toHaveLength(1);
   });
 
+  test('polls a repository of which only past releases were imported, with the token that is given', async () => {
+    await using world = await startPolling({ events: [] });
+    const { app, github } = world;
+    const engine = github.addRepository('acme/engine', { isPrivate: true, rights: { ann: 'admin' } });
+    const project = projectOf(engine, app.clock, [{ push: ['chore: start'] }]);
+    const token = github.addToken(READER);
+    const asked = { type: 'github', organizationId: 'org_b', repository: 'acme/engine', token } as const;
+    const history = await startHistory(app.deps, { ...asked, contentType: 'changelog', publish: false });
+    const { integrationId, repositoryId } = history;
+    const polled = { type: 'github', organizationId: 'org_b', repositories: ['acme/engine'] } as const;
+    expect(await connectPolled(app.deps, polled)).toEqual({
+      ...{ integrationId, repositoryId },
+      places: [{ place: 'acme/engine', repositoryId }],
+    });
+    const integration = await app.db.read((tx) => getIntegration(tx, integrationId));
+    expect(integration).toMatchObject({ isPolled: true, hasToken: true });
+    project.happen({ release: 'v1.0.0', notes: 'New' });
+    await world.poll();
+    await runAll(app);
+    expect((await postsOf(app, 'org_b')).map(({ markdown }) => markdown.trim())).toEqual(['New']);
+    const again = connectPolled(app.deps, { ...polled, token });
+    await expect(again).rejects.toMatchObject({ code: 'place_connected' });
+    expect((await allRows(app.db)).integrations).toHaveLength(2);
+  });
+
+  test('keeps an imported repository as it is when it cannot be read', async () => {
+    await using world = await startPolling();
+    const { app, github } = world;
+    const engine = github.addRepository('acme/engine', { isPrivate: false });
+    projectOf(engine, app.clock, [{ push: ['chore: start'] }]);
+    const asked = { type: 'github', organizationId: 'org_b', repository: 'acme/engine' } as const;
+    await startHistory(app.deps, { ...asked, contentType: 'changelog', publish: false });
+    engine.isPrivate = true;
+    const before = await allRows(app.db);
+    const polled = { type: 'github', organizationId: 'org_b', repositories: ['acme/engine'] } as const;
+    await expect(connectPolled(app.deps, polled)).rejects.toThrow('no public repository');
+    expect(await allRows(app.db)).toEqual(before);
+  });
+
+  test('takes a repository whose name another provider has too', async () => {
+    await using world = await startPolling();
+    const { app, github } = world;
+    const engine = github.addRepository('acme/engine', { isPrivate: false });
+    projectOf(engine, app.clock, [{ push: ['chore: start'] }]);
+    await connectIntegration(app.deps, 'forgejo', 'org_b', 'acme/engine');
+    const polled = { type: 'github', organizationId: 'org_b', repositories: ['acme/engine'] } as const;
+    expect((await connectPolled(app.deps, polled)).places).toHaveLength(1);
+    await expect(connectPolled(app.deps, polled)).rejects.toMatchObject({ code: 'place_connected' });
+  });
+
   test('refuses a repository twice, a provider that cannot be read, and an organization that is none', async () => {
     await using world = await startPolling();
     const { deps } = world.app;
@@ -208,6 +260,36 @@ test('an integration that is enabled again is polled at once, so that nothing si
   project.happen({ push: ['feat: seen'] });
   await world.poll();
   expect(await world.log()).toEqual(['polled processed: 1 commit pushed to main']);
+});
+
+test('what happens while an integration is disabled is not drafted, even if no round came between', async () => {
+  await using world = await startPolling({ token: READER });
+  const { app, integrationId, project } = world;
+  await setEnabled(app.deps, integrationId, false);
+  project.happen({ push: ['feat: unseen'] });
+  project.happen({ release: 'v1.0.0', notes: 'Unseen' });
+  await setEnabled(app.deps, integrationId, true);
+  await world.poll();
+  expect(await world.log()).toEqual([]);
+  project.happen({ push: ['feat: seen'] });
+  await world.poll();
+  expect(await world.log()).toEqual(['polled processed: 1 commit pushed to main']);
+});
+
+test('a round that began before an integration was disabled and enabled records nothing', async () => {
+  await using world = await startPolling({ token: READER });
+  const { app, integrationId, project } = world;
+  project.happen({ push: ['feat: unseen'] });
+  app.clock.advance(60_000);
+  await pollDue({
+    ...app.deps,
+    async openReader(...given) {
+      await setEnabled(app.deps, integrationId, false);
+      await setEnabled(app.deps, integrationId, true);
+      return app.deps.openReader(...given);
+    },
+  });
+  expect(await world.log()).toEqual([]);
 });
 
 test('a disabled integration is not polled, and what happened meanwhile is not drafted', async () => {

@@ -3,7 +3,12 @@ import { diagnose } from '../../src/integrations/doctor.ts';
 import { listHooks } from '../../src/integrations/hook-store.ts';
 import { removePlace } from '../../src/integrations/places.ts';
 import { listPolls } from '../../src/integrations/poll-store.ts';
-import { getIntegration } from '../../src/integrations/store.ts';
+import {
+  acceptedSecrets,
+  getIntegration,
+  getSealedIntegration,
+  revealSecret,
+} from '../../src/integrations/store.ts';
 import { addPolledPlace } from '../../src/polling/connect.ts';
 import { pollDue, pollNow } from '../../src/polling/poll.ts';
 import { setPollToken, useManualWebhook, usePolling, useWebhook } from '../../src/polling/switch.ts';
@@ -81,6 +86,29 @@ describe('from polling to a webhook', () => {
     await world.deliver(project.happen({ push: ['feat: a'] }));
     await world.poll();
     expect(await stateOf(world)).toMatchObject({ isPolled: false, polls: 0 });
+  });
+
+  test('the secret of a webhook by hand replaces one that nobody had', async () => {
+    await using world = await startPolling();
+    const { app, integrationId, project } = world;
+    const unseen = await revealSecret(app.deps, integrationId);
+    const { secret } = await useManualWebhook(app.deps, integrationId);
+    const accepted = async () => {
+      const sealed = await app.db.read((tx) => getSealedIntegration(tx, integrationId));
+      return acceptedSecrets(app.deps, sealed);
+    };
+    expect(await accepted()).toEqual([secret]);
+    expect(unseen).not.toBe(secret);
+    // A person may have entered this one at the provider.
+    app.clock.advance(1_000);
+    const again = await useManualWebhook(app.deps, integrationId);
+    expect(await accepted()).toEqual([again.secret, secret]);
+    await world.deliver(project.happen({ push: ['feat: a'] }));
+    app.clock.advance(2 * 86_400_000);
+    await pollDue(app.deps);
+    await usePolling(app.deps, integrationId);
+    const third = await useManualWebhook(app.deps, integrationId);
+    expect(await accepted()).toEqual([third.secret, again.secret]);
   });
 
   test('a token that may not administer webhooks changes nothing', async () => {

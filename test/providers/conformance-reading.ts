@@ -4,6 +4,7 @@ import { readHistory } from '../../src/history/read.ts';
 import { startHistory } from '../../src/history/service.ts';
 import { findHistory } from '../../src/history/store.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
+import { withFiles } from '../../src/polling/files.ts';
 import { eventOf, parseEvent } from '../../src/providers/provider.ts';
 import type { PageOf, PageRequest, ReadDelivery, RepositoryReader } from '../../src/providers/reader.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
@@ -143,6 +144,23 @@ export function readingTests(subject: Subject): void {
         event?.type === 'push' &&
         event.data.commits.map(({ sha, subject, breaking }) => ({ sha, subject, breaking }));
       expect(commitsOf(read)).toEqual(commitsOf(sent));
+    });
+
+    test('lists the files of commits, as webhooks name them', async () => {
+      const repository = await find();
+      const before = await reader.getHead(repository, 'main');
+      const [delivered] = await live([{ push: ['feat: one', 'fix: two'] }]);
+      const after = await reader.getHead(repository, 'main');
+      const { commits } = await reader.listCommits(repository, before?.sha ?? '', after?.sha ?? '');
+      const { pushes, unknown } = await withFiles(reader, repository, [
+        reader.pushOf(repository, before?.sha ?? '', commits),
+      ]);
+      expect(unknown).toBe(0);
+      const pathsOf = ([event]: Iterable<Event>) =>
+        event?.type === 'push' && event.data.commits.map(({ sha, paths }) => ({ sha, paths }));
+      const sent = pathsOf(eventsIn(delivered === undefined ? [] : [delivered]).values());
+      expect(sent).toEqual(commits.map(({ sha }) => ({ sha, paths: expect.any(Array) })));
+      expect(pathsOf(eventsIn(pushes).values())).toEqual(sent);
     });
 
     test('lists the commits between two tags, oldest first', async () => {

@@ -32,6 +32,7 @@ const required: [provider: Provider, event: string, fields: string[]][] = [
     'Issue',
     ['action', 'type', 'data', 'data.id', 'data.identifier', 'data.title', 'data.state', 'data.state.type'],
   ],
+  [linear, 'Attachment', ['action', 'type', 'data', 'data.id', 'data.issueId', 'data.url']],
   [linear, 'Project', ['action', 'type', 'data', 'data.id', 'data.name']],
   [
     linear,

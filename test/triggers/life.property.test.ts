@@ -150,7 +150,7 @@ class World {
     const before = trigger.arrived.get(hour);
     if (trigger.slot === 'rolling' || (before === undefined && minute > 0)) return;
     const isMatch = this.fits(trigger, hour) || before?.isMatch === true;
-    const draftOnly = minute > 0 && before?.draftOnly === true;
+    const draftOnly = before?.draftOnly === true;
     trigger.arrived.set(hour, { isMatch, draftOnly });
   }
 

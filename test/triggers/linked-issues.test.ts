@@ -3,9 +3,11 @@ import fc from 'fast-check';
 import { getSuggestion } from '../../src/drafts/suggestions.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { editPost } from '../../src/posts/service.ts';
-import { issue } from '../../src/providers/linear/samples.ts';
+import { attachment, issue } from '../../src/providers/linear/samples.ts';
+import { readRanges } from '../../src/triggers/ranges.ts';
+import { runTriggers } from '../../src/triggers/run.ts';
 import { connectLinear, linearRequest } from '../support/deliveries.ts';
-import { postsOf } from '../support/drafts.ts';
+import { compose, postsOf } from '../support/drafts.ts';
 import type { Happening } from '../support/github-api/project.ts';
 import { changed } from '../support/payloads.ts';
 import { type ProjectApp, startProject } from '../support/project-app.ts';
@@ -35,11 +37,12 @@ const HISTORY: Happening[] = [
 async function complete(
   { app }: ProjectApp,
   connected: Connected,
-  { identifier = 'ENG-412', state = 'completed', minute = 50 } = {},
+  { identifier = 'ENG-412', previous = [] as string[], state = 'completed', minute = 50, id = '' } = {},
 ): Promise<void> {
   const payload = changed(issue({ repository: '', now: app.clock.now() }), {
-    'data.id': `id of ${identifier}`,
+    'data.id': id || `id of ${identifier}`,
     'data.identifier': identifier,
+    'data.previousIdentifiers': previous,
     'data.title': 'Quiet mode',
     'data.state.type': state,
     'data.completedAt': at(minute),
@@ -48,6 +51,122 @@ async function complete(
   const [path, init] = linearRequest(connected, payload);
   expect((await app.request(path, init)).status).toBe(200);
 }
+
+/** Linear links an issue to a pull request, or removes the link. */
+async function link(
+  { app }: ProjectApp,
+  connected: Connected,
+  { url = 'https://github.com/acme/rocket/pull/13', action = 'create', minute = 30, id = 'link 1' } = {},
+): Promise<void> {
+  const payload = changed(attachment({ repository: '', now: app.clock.now() }), {
+    action,
+    'data.id': id,
+    'data.issueId': 'id of ENG-412',
+    'data.url': url,
+    'data.updatedAt': at(minute),
+  });
+  const [path, init] = linearRequest(connected, payload, { event: 'Attachment' });
+  expect((await app.request(path, init)).status).toBe(200);
+}
+
+/** Nothing here names an issue. */
+const UNNAMED: Happening[] = [
+  { push: ['chore: begin'], at: at(0) },
+  { release: 'v1', notes: 'The first.', at: at(1) },
+  { merge: 12, title: 'Quiet backend', at: at(2) },
+  { merge: 13, title: 'Quiet buttons', at: at(3) },
+  { release: 'v2', at: at(4) },
+];
+
+test('a release draft joins the issue that Linear links to its pull requests, before or after', async () => {
+  await world.trigger({ filters: { tag: ['v2'] } });
+  const linear = await connectLinear(world.app, 'org_a');
+  await link(world, linear, { url: 'https://github.com/Acme/Rocket/pull/12/files?w=1', id: 'link 2' });
+  await world.happen(...UNNAMED);
+  await world.run();
+  expect((await world.changes()).v2).toEqual(['Begin', 'Quiet backend', 'Quiet buttons']);
+  await complete(world, linear);
+  await world.run();
+  const [joined] = await postsOf(world.app);
+  expect(joined?.markdown).toContain('- Quiet backend ([#12](');
+  expect(joined?.markdown).toContain('[ENG-412](https://linear.app/acme/issue/ENG-412/fuel-gauge))');
+  await link(world, linear);
+  await world.run();
+  expect((await world.changes()).v2).toEqual(['Quiet mode', 'Begin']);
+  await link(world, linear, { action: 'remove' });
+  await world.run();
+  // The issue's label puts it first.
+  expect((await world.changes()).v2).toEqual(['Quiet backend', 'Begin', 'Quiet buttons']);
+  const [post] = await postsOf(world.app);
+  expect(post?.markdown).toContain('ENG-412');
+  expect(post?.markdown).not.toContain('[#13](https://github.com/acme/rocket/pull/13), [ENG');
+});
+
+test.each(['completed', 'linked'])('an issue that is %s while a draft is written joins it', async (what) => {
+  const { app } = world;
+  await world.trigger({ filters: { tag: ['v2'] } });
+  const linear = await connectLinear(app, 'org_a');
+  if (what === 'linked') await complete(world, linear);
+  await world.happen(...(what === 'linked' ? UNNAMED : HISTORY));
+  await readRanges(app.deps);
+  let composed = 0;
+  await runTriggers(app.deps, async (recipe, material) => {
+    if (composed++ === 0) await (what === 'linked' ? link(world, linear) : complete(world, linear));
+    return compose(recipe, material);
+  });
+  const { v2 } = await world.changes();
+  // One pull request keeps its title, and the issue's label puts it first.
+  expect(v2).toEqual(
+    what === 'linked' ? ['Quiet buttons', 'Begin', 'Quiet backend'] : ['Quiet mode', 'Begin'],
+  );
+});
+
+test('a pull request that names an issue and is linked to it too is one change', async () => {
+  await world.trigger({ filters: { tag: ['v2'] } });
+  const linear = await connectLinear(world.app, 'org_a');
+  await world.happen(...HISTORY);
+  await complete(world, linear);
+  await link(world, linear);
+  await world.run();
+  expect((await world.changes()).v2).toEqual(['Quiet mode', 'Begin']);
+  expect((await postsOf(world.app))[0]?.markdown.match(/ENG-412\]/g)).toHaveLength(1);
+});
+
+test('a link of another organization, or to another repository, changes nothing', async () => {
+  await world.trigger({ filters: { tag: ['v2'] } });
+  const [own, other] = [await connectLinear(world.app, 'org_a'), await connectLinear(world.app, 'org_b')];
+  await world.happen(...UNNAMED);
+  await complete(world, own);
+  await world.run();
+  const before = await postsOf(world.app);
+  await complete(world, other);
+  await link(world, other);
+  await link(world, own, { url: 'https://github.com/acme/other/pull/13' });
+  await world.run();
+  expect(await postsOf(world.app)).toEqual(before);
+});
+
+test('a link is no issue: it makes no draft of completed issues', async () => {
+  const linear = await connectLinear(world.app, 'org_a');
+  await world.trigger({ integrationId: linear.integrationId, event: 'issue' });
+  await complete(world, linear);
+  await link(world, linear);
+  await world.run();
+  const posts = await postsOf(world.app);
+  expect(posts.map(({ markdown }) => markdown.match(/^- /gm)?.length)).toEqual([1]);
+});
+
+test('a commit that names an issue by its identifier in an earlier team joins it', async () => {
+  await world.trigger({ filters: { tag: ['v2'] } });
+  const linear = await connectLinear(world.app, 'org_a');
+  await world.happen(...HISTORY);
+  await world.run();
+  const moved = { identifier: 'APP-7', previous: ['WEB-3', 'ENG-412'], id: 'id of ENG-412' };
+  await complete(world, linear, moved);
+  await world.run();
+  expect((await world.changes()).v2).toEqual(['Quiet mode', 'Begin']);
+  expect((await postsOf(world.app))[0]?.markdown).toContain('[APP-7](');
+});
 
 test('a release draft joins an issue, whether it was completed before or after', async () => {
   await world.trigger({ filters: { tag: ['v2'] } });
@@ -111,16 +230,23 @@ test('a late commit leaves the rolling post alone that names the same issue', as
 });
 
 test('the order in which commits, pull requests, releases and issues arrive never matters', async () => {
+  // The last one is linked by the tracker alone.
+  const ordered = [
+    ...HISTORY.slice(0, -1),
+    { merge: 14, title: 'Quiet doors', at: at(3.5) },
+    ...HISTORY.slice(-1),
+  ];
   const textsOf = async (order: readonly number[], runs: readonly boolean[]) => {
     await using own = await startProject();
     for (const event of ['release', 'push', 'pull_request']) await own.trigger({ event });
     const linear = await connectLinear(own.app, 'org_a');
     const steps = [
-      ...HISTORY.map((happening) => {
+      ...ordered.map((happening) => {
         const deliveries = own.project.happen(happening);
         return () => own.deliver(deliveries);
       }),
       () => complete(own, linear),
+      () => link(own, linear, { url: 'https://github.com/acme/rocket/pull/14' }),
     ];
     for (const [index, step] of order.entries()) {
       await steps[step]?.();
@@ -129,7 +255,7 @@ test('the order in which commits, pull requests, releases and issues arrive neve
     await own.run();
     return (await postsOf(own.app)).map(({ title, markdown }) => [title, markdown]).sort();
   };
-  const all = [...HISTORY.keys(), HISTORY.length];
+  const all = [...ordered.keys(), ordered.length, ordered.length + 1];
   const expected = await textsOf(all, []);
   await fc.assert(
     fc.asyncProperty(

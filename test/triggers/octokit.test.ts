@@ -7,6 +7,7 @@ import { createRepository, draftsOf } from '../support/histories.ts';
 import { OCTOKIT_REPOSITORY, octokitDeliveries } from '../support/octokit.ts';
 import { changed, type Payload } from '../support/payloads.ts';
 import { HOW_TO_PIN, pinsOf, readPins } from '../support/pins.ts';
+import { rounds } from '../support/rounds.ts';
 
 // Real deliveries of GitHub and GitHub Enterprise Server.
 
@@ -34,7 +35,7 @@ test.each(servers)('the examples of %s give the same drafts in every order', asy
     fc.asyncProperty(fc.shuffledSubarray(tellings, { minLength: tellings.length }), async (shuffled) => {
       expect(await draftsOf(shuffled, OCTOKIT_REPOSITORY)).toEqual(drafts);
     }),
-    { numRuns: 8, endOnFailure: true },
+    { numRuns: rounds(5, 60), endOnFailure: true },
   );
 });
 

@@ -24,7 +24,10 @@ export function changeOfIssue(issue: EventData['issue']): Change {
  */
 export function joinIssues(entries: readonly Entry[], issues: readonly Shipped<'issue'>[]): Change[] {
   if (issues.length === 0) return entries.map(({ change }) => change);
-  const known = new Map(issues.map(({ data }) => [data.identifier, data]));
+  const known = new Map([
+    ...issues.flatMap(({ data }) => (data.previousIdentifiers ?? []).map((each) => [each, data] as const)),
+    ...issues.map(({ data }) => [data.identifier, data] as const),
+  ]);
   const issuesOf = ({ identifiers }: Entry) => identifiers.flatMap((each) => known.get(each) ?? []);
   const groups = Map.groupBy(entries, (entry) => issuesOf(entry)[0]?.identifier ?? entry);
   return [...groups.values()].flatMap((group) => {
@@ -36,8 +39,13 @@ export function joinIssues(entries: readonly Entry[], issues: readonly Shipped<'
 
 type Issue = EventData['issue'];
 
+/** Anything else must not become part of a pattern. */
+const IDENTIFIER = /^[A-Z][A-Z0-9]{0,20}-\d{1,9}$/i;
+
 function joined(entries: readonly Entry[], issue: Issue, named: readonly Issue[]): Change | [] {
-  const identifiers = named.map(({ identifier }) => identifier);
+  const identifiers = named
+    .flatMap(({ identifier, previousIdentifiers = [] }) => [identifier, ...previousIdentifiers])
+    .filter((each) => IDENTIFIER.test(each));
   const own = entries.map((entry) => {
     const title = withoutIdentifiers(entry.title, identifiers);
     const isTelling = title !== null && !isFromBranch(entry.title, identifiers);
@@ -82,6 +90,7 @@ const EMPTY = /^(?:wip|fix(?:e[sd])?|updates?|updated|changes?|misc|cleanup|revi
  * have them; null when it says nothing else.
  */
 function withoutIdentifiers(title: string, identifiers: readonly string[]): string | null {
+  if (identifiers.length === 0) return title;
   const one = `(?:${identifiers.join('|')})`;
   const list = `${one}(?:(?:,? (?:and |& )?|, ?)${one}){0,20}`;
   const lead = '(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|for|see)?:? ?';

@@ -113,6 +113,28 @@ const PREFIX =
 /** The form that the specification gives, in which any word may be a type. */
 const STRICT_BREAKING = /^[\w-]{1,30}(?:\([^()]{1,100}\))?!: /;
 
+/** `[meta] `, `[Dev Deps]: `. */
+const BRACKET = /^\[([^[\]]{1,30})\]:? +(?=\S)/;
+
+/** Words that people write in brackets instead of a type. */
+const BRACKETED: Partial<Record<string, string>> = {
+  actions: 'ci',
+  workflow: 'ci',
+  workflows: 'ci',
+  'dev deps': 'deps',
+  'dev dependencies': 'deps',
+  devdeps: 'deps',
+  readme: 'docs',
+  eslint: 'lint',
+};
+
+/** Null for a word that may be a part of the product. */
+function typeOfBracket(words: string): string | null {
+  const name = words.trim().toLowerCase();
+  const type = Object.hasOwn(BRACKETED, name) ? (BRACKETED[name] ?? '') : name;
+  return isType(type) ? type : null;
+}
+
 /**
  * Reads a title by Conventional Commits 1.0.0, and by what people write instead. A word that is no known type stays in
  * the description: it may be a part of the product (`engine: start softer`).
@@ -124,6 +146,13 @@ export function parseTitle(title: string): ParsedTitle {
   if (taken !== undefined) {
     const description = line.slice(taken.length).replace(/"$/, '');
     return { type: again ? 'reapply' : 'revert', scope: null, isBreaking: false, description, number };
+  }
+  const [bracket, named = ''] = BRACKET.exec(line) ?? [''];
+  const bracketType = typeOfBracket(named);
+  if (bracketType !== null) {
+    const isBreaking = bracketType === 'breaking' || emojiType === 'breaking';
+    const { rest: description } = takeEmojis(line.slice(bracket.length));
+    return { type: bracketType, scope: null, isBreaking, description, number };
   }
   const [prefix, word = '', early, scope, late] = PREFIX.exec(line) ?? [''];
   const type = /^breaking/i.test(word) ? 'breaking' : word.toLowerCase();

@@ -39,6 +39,7 @@ export const forgejo: Provider<'forgejo'> = {
       return forgejoReader(baseUrl, token, options);
     },
     anonymousPerHour: null,
+    access: 'the scope read:repository',
   },
   api: {
     async open(baseUrl, token, options) {

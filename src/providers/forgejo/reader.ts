@@ -1,6 +1,7 @@
 import { ProviderProblem } from '../api.ts';
 import type { ApiResponse } from '../api-fetch.ts';
 import { isoTime } from '../provider.ts';
+import { commitIn, mergeIn, pageNumber, releasesIn, repositoryIn } from '../read-payloads.ts';
 import type {
   PageOf,
   PageRequest,
@@ -11,7 +12,7 @@ import type {
 } from '../reader.ts';
 import { type Call, type ForgejoOptions, hasNextPage, openClient, PER_PAGE } from './api/client.ts';
 import type { Context } from './api/problems.ts';
-import { type Commit, commitsOf, headOf, pullsOf, releasesOf } from './api/responses.ts';
+import { type Commit, commitsOf, filesOf, headOf, pullsOf, releasesOf } from './api/responses.ts';
 import { words } from './api/words.ts';
 
 /** A page of pull requests takes Forgejo some seconds: it opens both repositories of each. */
@@ -112,33 +113,15 @@ export function forgejoReader(
     },
 
     listReleases: (repository, request = {}) =>
-      getPage(repository, '/releases', { draft: false }, request, (data) => {
-        const releases = releasesOf(data);
-        const published = releases.filter(({ draft }) => !draft);
-        return {
-          items: published.map((release) => ({
-            event: 'release',
-            payload: { action: 'published', release, repository: repositoryIn(repository) },
-          })),
-          times: releases.map(({ created_at }) => created_at),
-        };
-      }),
+      getPage(repository, '/releases', { draft: false }, request, (data) =>
+        releasesIn(repository, releasesOf(data)),
+      ),
 
     listMerged: (repository, request = {}) =>
       getPage(repository, '/pulls', { state: 'closed', sort: 'recentupdate' }, request, (data) => {
         const pulls = pullsOf(data);
         return {
-          items: pulls
-            .filter(({ merged }) => merged)
-            .map((pull) => ({
-              event: 'pull_request',
-              payload: {
-                action: 'closed',
-                number: pull.number,
-                pull_request: pull,
-                repository: repositoryIn(repository),
-              },
-            })),
+          items: pulls.filter(({ merged }) => merged).map((pull) => mergeIn(repository, pull)),
           times: pulls.map(({ updated_at }) => updated_at),
         };
       }),
@@ -171,16 +154,17 @@ export function forgejoReader(
       return (found?.items ?? []).slice(0, limit).map(({ sha }) => sha);
     },
 
+    async listFiles({ fullName }, sha) {
+      const context = about(fullName);
+      const query = { ...PLAIN, files: true };
+      const response = await askBelow(context, `/git/commits/${encodeURIComponent(sha)}`, { query });
+      if (response === null) throw new ProviderProblem('refused', words.noRef(context, sha));
+      return filesOf(response.json);
+    },
+
     pushOf,
   };
 }
-
-/** The repository as every payload names it. */
-const repositoryIn = ({ providerId, fullName, defaultBranch }: RemoteRepository) => ({
-  id: providerId,
-  full_name: fullName,
-  default_branch: defaultBranch,
-});
 
 function pushOf(repository: RemoteRepository, before: string, commits: readonly RangeCommit[]): ReadDelivery {
   const after = commits.at(-1)?.sha ?? before;
@@ -190,13 +174,7 @@ function pushOf(repository: RemoteRepository, before: string, commits: readonly 
     after,
     compare_url: compareUrl(before, after, commits),
     // Newest first, as Forgejo lists them.
-    commits: commits.toReversed().map(({ sha, message, author, url, committedAt }) => ({
-      id: sha,
-      message,
-      url,
-      author: { name: author },
-      timestamp: committedAt,
-    })),
+    commits: commits.toReversed().map(commitIn),
     total_commits: commits.length,
     repository: repositoryIn(repository),
   };
@@ -226,10 +204,4 @@ function toRangeCommit({ sha, html_url, commit, author, parents }: Commit): Rang
 function etagOf({ headers }: ApiResponse): string | null {
   const etag = headers.get('etag');
   return etag !== null && etag.length <= MAX_ETAG_LENGTH ? etag : null;
-}
-
-function pageNumber(cursor: string | null | undefined): number {
-  if (cursor === null || cursor === undefined) return 1;
-  if (!/^[1-9]\d{0,5}$/.test(cursor)) throw new Error(`${cursor.slice(0, 100)} is not the number of a page`);
-  return Number(cursor);
 }

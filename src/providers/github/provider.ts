@@ -19,6 +19,7 @@ export const github: Provider<'github'> = {
       return githubReader(baseUrl, token, options);
     },
     anonymousPerHour: 60,
+    access: 'the permissions “Contents: read” and “Pull requests: read”',
   },
   api: {
     async open(baseUrl, token, options) {
@@ -33,14 +34,14 @@ export const github: Provider<'github'> = {
       label: 'GitHub token',
       option: 'Token with which Tidings creates and manages the webhooks; - reads it from standard input',
       list: 'List the repositories that the token can administer, and connect nothing',
-      help: `The token is fine-grained with the repository permission "Webhooks: read and write", or classic with the scope admin:repo_hook. Without --repository, --token lists the repositories that the token can administer.`,
+      help: `The token is fine-grained with the repository permissions "Webhooks: read and write", "Contents: read", and "Pull requests: read", or classic with the scope admin:repo_hook. Without --repository, --token lists the repositories that the token can administer.`,
       hint(baseUrl) {
         const isCloud = baseUrl === null || new URL(baseUrl).host === 'api.github.com';
         const link = (text: string, path: string): Phrase =>
           isCloud ? { text, href: `https://github.com/settings/${path}` } : text;
         return [
           link('A fine-grained token', 'personal-access-tokens/new'),
-          ' with the permission “Webhooks: read and write” on the repositories, or ',
+          ' with the permissions “Webhooks: read and write”, “Contents: read”, and “Pull requests: read” on the repositories, or ',
           link('a classic one', 'tokens/new?description=Tidings&scopes=admin:repo_hook'),
           ' with the scope ',
           { code: 'admin:repo_hook' },

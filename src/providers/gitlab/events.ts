@@ -1,6 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { count, cutLine } from '../../lib/text.ts';
 import { breakingNote, messageLengthFor, messageOf, subjectOf } from '../commit-text.ts';
+import { namesIn } from '../identifiers.ts';
+import { MaybeFiles, pathCountFor, pathsOf } from '../paths.ts';
 import {
   defineEvent,
   type EventHandler,
@@ -118,6 +120,9 @@ const Push = Type.Object({
       author: maybe(Type.Object({ name: Maybe.Text }), 'a person'),
       url: Maybe.Text,
       timestamp: Maybe.Text,
+      added: MaybeFiles,
+      modified: MaybeFiles,
+      removed: MaybeFiles,
     }),
   ),
   total_commits_count: Maybe.Number,
@@ -136,12 +141,13 @@ function pushData({ commits, project, ...push }: Static<typeof Push>) {
     compareUrl: compareUrlOf(project, push),
     pusher: read.person(push.user_username),
     commitCount: push.total_commits_count ?? commits.length,
-    commits: oldestFirst.map(({ id, message, author, url, timestamp }) => ({
+    commits: oldestFirst.map(({ id, message, author, url, timestamp, ...files }) => ({
       id: read.text(id),
       message: messageOf(message, maxLength),
       author: read.person(author?.name),
       url: read.url(url),
       timestamp: timeOf(timestamp),
+      ...pathsOf(files, pathCountFor(commits.length)),
     })),
   };
 }
@@ -200,12 +206,14 @@ const push = defineEvent(
       data: {
         after,
         compareUrl,
-        commits: commits.map(({ id, message, author, url }) => ({
+        commits: commits.map(({ id, message, author, url, paths }) => ({
           sha: id,
           subject: cutLine(asGithubSubject(message), MAX_SUBJECT_LENGTH),
           breaking: breakingNote(message),
           author,
           url,
+          ...namesIn({ title: asGithubSubject(message), text: message }),
+          ...(paths !== undefined && { paths }),
         })),
       },
     };
@@ -317,6 +325,7 @@ const mergeRequest = defineEvent(
       isDefaultBranch: baseBranch === null || defaultBranch === null ? null : baseBranch === defaultBranch,
       mergeCommitSha: request.mergeCommitSha,
       url: request.url,
+      ...namesIn({ branch: request.headBranch, title: request.title, text: request.body }),
     },
   }),
 );

@@ -31,6 +31,7 @@ export const gitlab: Provider<'gitlab'> = {
     },
     // gitlab.com allows 500 a minute from an address.
     anonymousPerHour: 30_000,
+    access: 'the scope read_api',
   },
   api: {
     async open(baseUrl, token, options) {

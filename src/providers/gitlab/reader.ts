@@ -1,6 +1,7 @@
 import { ProviderProblem } from '../api.ts';
 import type { ApiResponse } from '../api-fetch.ts';
 import { isoTime, type Payload } from '../provider.ts';
+import { commitIn } from '../read-payloads.ts';
 import type {
   PageOf,
   PageRequest,
@@ -13,6 +14,7 @@ import { type GitlabOptions, nextPage, openClient } from './api/client.ts';
 import {
   type Commit,
   commitsOf,
+  filesOf,
   headOf,
   type MergeRequest,
   mergeRequestsOf,
@@ -159,6 +161,14 @@ export function gitlabReader(
       return commits.map(({ id }) => id);
     },
 
+    /** GitLab sends the changed lines with them, so this reads one page. */
+    async listFiles(repository, sha) {
+      const below = `/repository/commits/${encodeURIComponent(sha)}/diff`;
+      const response = await askOf(repository, below, { query: { per_page: COMMITS_PER_PAGE } });
+      if (response === null) throw new ProviderProblem('refused', words.noCommits(repository.fullName, sha));
+      return nextPage(response) === null ? filesOf(response.json) : null;
+    },
+
     pushOf(repository, before, commits) {
       const after = commits.at(-1)?.sha ?? before;
       const payload = {
@@ -170,13 +180,7 @@ export function gitlabReader(
         checkout_sha: after,
         project_id: repository.providerId,
         project: projectOf(repository),
-        commits: commits.map(({ sha, message, author, url, committedAt }) => ({
-          id: sha,
-          message,
-          author: { name: author },
-          url,
-          timestamp: committedAt,
-        })),
+        commits: commits.map(commitIn),
         total_commits_count: commits.length,
       };
       return { event: 'push', payload };

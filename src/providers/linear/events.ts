@@ -1,7 +1,6 @@
-import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
+import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { cutLine } from '../../lib/text.ts';
 import {
-  Action,
   defineEvent,
   type EventHandler,
   type EventResult,
@@ -14,35 +13,12 @@ import {
   read,
   versionOf,
 } from '../provider.ts';
+import { attachment } from './attachment.ts';
+import { Actor, type Change, Id, Named, namedOf, payloadOf } from './payload.ts';
 
 // linear.app/developers/webhooks. Each event is checked, read into the data of the log, and mapped from there.
 
 const MAX_TITLE_LENGTH = 300;
-
-const Id = Type.String({ minLength: 1 });
-const Named = Type.Object({ id: Type.String(), name: Type.String() });
-
-/** A person, an application (which has a name) or an integration (which has a service). */
-const Actor = maybe(Type.Object({ name: Maybe.Text, service: Maybe.Text }), 'an actor');
-
-const Change = Type.Object({
-  action: Action,
-  actor: Actor,
-  // The previous values of the fields that an update changed.
-  updatedFrom: maybe(Type.Record(Type.String(), Type.Unknown()), 'an object'),
-  url: Maybe.Text,
-});
-
-/** A payload. The header that names the event is not signed; `type` is. */
-const payloadOf = <Fields extends TProperties>(type: string, fields: Fields) =>
-  Type.Object({
-    ...Change.properties,
-    type: Type.Literal(type, { errorMessage: `must be ${type}, as the header Linear-Event says` }),
-    data: Type.Object(fields),
-  });
-
-const namedOf = (value: Maybe<Static<typeof Named>>) =>
-  value ? { id: read.text(value.id), name: read.text(value.name) } : null;
 
 /** The author and the changed fields of an issue or a project. */
 function changeOf({ actor, updatedFrom }: Static<typeof Change>) {
@@ -79,6 +55,7 @@ const Issue = payloadOf('Issue', {
   id: Id,
   // Such as ENG-412. Changes when the issue moves to another team; `id` does not.
   identifier: Type.String({ minLength: 1 }),
+  previousIdentifiers: maybe(Type.Array(Type.String()), 'a list of identifiers'),
   title: Type.String(),
   // The type is triage, backlog, unstarted, started, completed, canceled or duplicate.
   state: Type.Object({ type: Type.String(), name: Maybe.Text }),
@@ -95,11 +72,15 @@ const Issue = payloadOf('Issue', {
   updatedAt: Maybe.Text,
 });
 
+/** A commit may name the issue as it was called in an earlier team. */
+const MAX_PREVIOUS = 20;
+
 function issueData({ data, url, ...change }: Static<typeof Issue>) {
   const team = namedOf(data.team);
   return {
     id: read.text(data.id),
     identifier: read.text(data.identifier),
+    previousIdentifiers: (data.previousIdentifiers ?? []).slice(-MAX_PREVIOUS).map(read.text),
     title: read.text(data.title),
     description: read.body(data.description),
     url: read.url(data.url) ?? read.url(url),
@@ -133,6 +114,8 @@ const issue = defineEvent(
     data: {
       id: data.id,
       identifier: data.identifier,
+      // Older log entries lack them.
+      ...(data.previousIdentifiers?.length > 0 && { previousIdentifiers: data.previousIdentifiers }),
       title: cutLine(data.title, MAX_TITLE_LENGTH),
       labels: data.labels,
       team: data.team,
@@ -400,6 +383,7 @@ const releaseNote = defineEvent(
 /** Linear's events, by `Linear-Event`. */
 export const events: Readonly<Record<string, EventHandler>> = {
   Issue: issue,
+  Attachment: attachment,
   Project: project,
   Release: release,
   ReleaseNote: releaseNote,

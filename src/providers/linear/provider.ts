@@ -56,7 +56,7 @@ export const linear: Provider<'linear'> = {
   events,
   triggerEvents: {
     release: ['Release', 'ReleaseNote'],
-    issue: ['Issue'],
+    issue: ['Attachment', 'Issue'],
     project: ['Project'],
     project_update: ['InitiativeUpdate', 'ProjectUpdate'],
   },
@@ -69,10 +69,10 @@ export const linear: Provider<'linear'> = {
     steps: () => [
       ['Open Settings, API, New webhook.'],
       ['Paste the URL and the secret.'],
-      ['Choose Issues, Projects, Project updates and Releases.'],
+      ['Choose Issues, Issue attachments, Projects, Project updates and Releases.'],
     ],
     shortSteps: () =>
-      'At Linear, open Settings, API, New webhook. Paste the URL and the secret. Choose Issues, Projects, Project updates and Releases.',
+      'At Linear, open Settings, API, New webhook. Paste the URL and the secret. Choose Issues, Issue attachments, Projects, Project updates and Releases.',
     redelivery: 'Linear has no list of its deliveries. It retries a failed one by itself, for up to 7 hours.',
   },
 };

@@ -28,6 +28,8 @@ const INITIATIVE = {
   url: 'https://linear.app/acme/initiative/good-neighbours-81b0c7d2e945',
 };
 
+const REQUEST_URL = 'https://github.com/acme/rocket/pull/212';
+
 const minutesBefore = (now: Date, minutes: number) =>
   new Date(now.getTime() - minutes * 60_000).toISOString();
 
@@ -46,6 +48,7 @@ const envelope = <const Type extends string, const Action extends string>(
   webhookId: sampleId(6),
 });
 
+const ISSUE_ID = sampleId(10);
 const ISSUE_URL = 'https://linear.app/acme/issue/ENG-412/fuel-gauge';
 
 /** An issue that was just completed. */
@@ -227,8 +230,28 @@ export const releaseNote = ({ now }: SampleContext) => ({
   },
 });
 
+/** A pull request that was just linked to the issue. */
+export const attachment = ({ now }: SampleContext) => ({
+  ...envelope('Attachment', 'create', now),
+  data: {
+    id: sampleId(15),
+    createdAt: now.toISOString(),
+    updatedAt: now.toISOString(),
+    title: 'Fuel gauge shows the value of today',
+    subtitle: 'acme/rocket#212',
+    url: REQUEST_URL,
+    issueId: ISSUE_ID,
+    creatorId: ANN.id,
+    sourceType: 'github',
+    source: { type: 'githubPr' },
+    metadata: { url: REQUEST_URL, number: 212, status: 'merged' },
+    groupBySource: false,
+  },
+});
+
 export const samples: Samples = {
   Issue: issue,
+  Attachment: attachment,
   Release: release,
   ReleaseNote: releaseNote,
   Project: project,

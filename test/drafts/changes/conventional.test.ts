@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseTitle } from '../../../src/drafts/changes/titles.ts';
+import { changeOfTitle, parseTitle } from '../../../src/drafts/changes/titles.ts';
 
 const brief = (title: string) => {
   const { type, scope, isBreaking, description, number } = parseTitle(title);
@@ -136,4 +136,32 @@ test('any text at all has a description of one line', () => {
       expect(parseTitle(title).description).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u);
     }),
   );
+});
+
+test.each([
+  ['[meta] add sideEffects flag', 'meta', 'add sideEffects flag'],
+  ['[Tests] increase coverage', 'tests', 'increase coverage'],
+  ['[Dev Deps] update `eslint`', 'deps', 'update `eslint`'],
+  ['[actions] update workflows', 'ci', 'update workflows'],
+  ['[readme] add badges (#7)', 'docs', 'add badges'],
+  ['[eslint]: enable a rule', 'lint', 'enable a rule'],
+  ['\u2728 [Fix] long options', 'fix', 'long options'],
+  ['[Mobile] add a widget', null, '[Mobile] add a widget'],
+  ['[types] improve the predicate', null, '[types] improve the predicate'],
+  ['[meta]', null, '[meta]'],
+  ['[meta](https://acme.test) x', null, '[meta](https://acme.test) x'],
+  ['[toString] x', null, '[toString] x'],
+])('the word in brackets of %p is the type %p', (title, type, description) => {
+  const parsed = parseTitle(title);
+  expect([parsed.type, parsed.description]).toEqual([type, description]);
+});
+
+test('a chore in brackets is one whatever its first word says, and breaks only when it says so', () => {
+  const changeOf = (title: string) =>
+    changeOfTitle({ title, labels: [], breaking: null, author: null, reference: { label: '#1', url: null } });
+  expect(
+    ['[meta] add a flag', '[Dev Deps] update `x`', '[Fix] drop it'].map((each) => changeOf(each).group),
+  ).toEqual(['Other', 'Other', 'Fixed']);
+  expect(changeOf('[actions] update workflows')).toMatchObject({ text: 'Update workflows', scope: 'CI' });
+  expect(changeOf('[Breaking] drop Node 16')).toMatchObject({ isBreaking: true, text: 'Drop Node 16' });
 });

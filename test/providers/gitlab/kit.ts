@@ -33,7 +33,10 @@ export const kit: ProviderKit = {
     function push(messages: readonly string[]) {
       const before = project.commits[0]?.id ?? NO_COMMIT;
       const commits = messages.map(
-        (message): StoredCommit => ({ id: nextSha(), message, author: 'Ann', committedAt: now() }),
+        (message): StoredCommit => ({
+          ...{ id: nextSha(), message, author: 'Ann', committedAt: now() },
+          files: ['README.md'],
+        }),
       );
       project.commits.unshift(...commits.toReversed());
       return { flag: 'push_events', event: 'push', payload: pushHook(world, project, before, commits) };

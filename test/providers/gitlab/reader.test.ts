@@ -128,7 +128,10 @@ describe('history and webhooks give the same events', () => {
     const { commits } = await reader.listCommits(repository, before, 'main');
     const pushed = reader.pushOf(repository, before, commits);
     const sent = (of: number[]) => pushHook(gitlab.world, project, before, of.map(commitOf));
-    expect(read('push', pushed.payload)).toEqual(read('push', sent([2, 3, 4])));
+    const event = read('push', sent([2, 3, 4]));
+    // The API lists commits without their files.
+    if (event?.type === 'push') for (const commit of event.data.commits) delete commit.paths;
+    expect(read('push', pushed.payload)).toEqual(event);
 
     const numbers = Array.from({ length: 30 }, (_, index) => index + 2);
     project.commits.unshift(...numbers.slice(3).map(commitOf).reverse());

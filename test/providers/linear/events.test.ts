@@ -10,6 +10,7 @@ const id = (head: string) => `${head}-7a10-4c2e-9b3d-0d6f5a8e41c7`;
 const issueData = {
   id: id('005e1f0a'),
   identifier: 'ENG-412',
+  previousIdentifiers: [],
   title: 'Fuel gauge',
   description: "After midnight the gauge still shows yesterday's value.",
   url: 'https://linear.app/acme/issue/ENG-412/fuel-gauge',
@@ -65,6 +66,19 @@ test('there is a sample of each event that Tidings knows, and of no other', () =
 describe('the whole of', () => {
   test.each<[event: string, title: string, type: string, action: string, data: object]>([
     ['Issue', 'ENG-412 completed: Fuel gauge', 'issue', 'completed', issueData],
+    [
+      'Attachment',
+      'Pull request #212 linked: Fuel gauge shows the value of today',
+      'issue',
+      'linked',
+      {
+        id: id('005e1f0f'),
+        issueId: id('005e1f0a'),
+        title: 'Fuel gauge shows the value of today',
+        url: 'https://github.com/acme/rocket/pull/212',
+        updatedAt: '2026-11-20T12:00:00.000Z',
+      },
+    ],
     ['Project', 'Project completed: Quieter engines', 'project', 'completed', projectData],
     [
       'ProjectUpdate',
@@ -123,6 +137,32 @@ describe('the action of an event', () => {
   });
 });
 
+test('a link that is changed stays a link, and a removed one is none', () => {
+  const actionOf = (action: string) => {
+    const result = readEvent(linear, 'Attachment', changed(sample('Attachment'), { action }));
+    return result.outcome === 'processed' ? result.processed.action : result.outcome;
+  };
+  expect(['create', 'update', 'remove', 'restore'].map(actionOf)).toEqual([
+    'linked',
+    'linked',
+    'unlinked',
+    'ignored',
+  ]);
+});
+
+test.each([
+  'https://acme.slack.com/archives/C01/p1700000000',
+  'https://github.com/acme/rocket/issues/12',
+  'https://github.com/acme/rocket/pull/new',
+  'javascript:alert(1)//pull/12',
+  '',
+])('an attachment with the URL %p is no pull request', (url) => {
+  expect(readEvent(linear, 'Attachment', changed(sample('Attachment'), { 'data.url': url }))).toMatchObject({
+    outcome: 'ignored',
+    reason: 'Tidings processes attachments that are pull requests only',
+  });
+});
+
 describe('ignored events', () => {
   const entity = 'Tidings processes the actions create, update and remove, not';
   const update = 'Tidings processes new updates, not the action';
@@ -138,7 +178,7 @@ describe('ignored events', () => {
     expect(result).toEqual({ outcome: 'ignored', title, reason });
   });
 
-  test.each(['Comment', 'Cycle', 'IssueSLA', 'Attachment', 'Nonsense'])('the event %s', (event) => {
+  test.each(['Comment', 'Cycle', 'IssueSLA', 'Nonsense'])('the event %s', (event) => {
     const reason = `Tidings does not use the event ${event}`;
     expect(readEvent(linear, event, {})).toEqual({
       outcome: 'ignored',

@@ -1,6 +1,7 @@
 import { test } from 'bun:test';
 import type { LinearDocument } from '@linear/sdk';
 import type {
+  EntityWebhookPayloadWithAttachmentData,
   EntityWebhookPayloadWithInitiativeUpdateData,
   EntityWebhookPayloadWithIssueData,
   EntityWebhookPayloadWithProjectData,
@@ -8,6 +9,7 @@ import type {
 } from '@linear/sdk/webhooks';
 
 import {
+  attachment,
   initiativeUpdate,
   issue,
   project,
@@ -25,6 +27,7 @@ type Json<Value> = Value extends Date
 
 test("the compiler holds the samples against the types of Linear's SDK", () => {
   const context = { repository: '', now: new Date('2026-11-20T12:00:00.000Z') };
+  attachment(context) satisfies Json<EntityWebhookPayloadWithAttachmentData>;
   issue(context) satisfies Json<EntityWebhookPayloadWithIssueData>;
   project(context) satisfies Json<EntityWebhookPayloadWithProjectData>;
   projectUpdate(context) satisfies Json<EntityWebhookPayloadWithProjectUpdateData>;

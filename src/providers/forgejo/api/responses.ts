@@ -44,12 +44,16 @@ const Commit = Type.Object({
   author: Maybe(Type.Object({ login: Maybe(Text) })),
   parents: Maybe(Type.Array(Type.Object({ sha: SHA }))),
 });
+const Files = Type.Object({ files: Maybe(Type.Array(Type.Object({ filename: Text }))) });
 export type Commit = Static<typeof Commit>;
 
 export const releasesOf = (data: unknown) => checked(Type.Array(Release), data, 'releases');
 export const pullsOf = (data: unknown) => checked(Type.Array(Pull), data, 'pull requests');
 export const headOf = (data: unknown): string => checked(Branch, data, 'a branch').commit.id;
 export const commitsOf = (data: unknown): Commit[] => checked(Type.Array(Commit), data, 'commits');
+
+export const filesOf = (data: unknown): string[] | null =>
+  checked(Files, data, 'a commit').files?.map(({ filename }) => filename) ?? null;
 
 export function repositoryOf(data: unknown): Repository {
   const repository = checked(Repository, data, 'a repository');

@@ -3,7 +3,7 @@ import type { RangeCommit, ReadDelivery, RemoteRepository, RepositoryReader } fr
 import { type openClient, repositoryPath } from './client.ts';
 import type { Context } from './problems.ts';
 import { pushOf } from './pushes.ts';
-import { type Activity, activityOf, type Commit, commitsOf, comparisonOf } from './responses.ts';
+import { type Activity, activityOf, type Commit, commitsOf, comparisonOf, filesOf } from './responses.ts';
 import { words } from './words.ts';
 
 const PER_PAGE = 100;
@@ -20,7 +20,7 @@ export function commitReader({
   about,
   askPart,
 }: ReturnType<typeof openClient>): Required<
-  Pick<RepositoryReader, 'listCommits' | 'listTouching' | 'listPushes' | 'pushOf'>
+  Pick<RepositoryReader, 'listCommits' | 'listTouching' | 'listFiles' | 'listPushes' | 'pushOf'>
 > {
   async function get(context: Context, route: string, parameters: object) {
     return octokit.request(`GET /repos/{owner}/{repo}${route}`, {
@@ -98,6 +98,14 @@ export function commitReader({
         hasMore = response.headers.link?.includes('rel="next"') ?? false;
       }
       return shas.slice(0, limit);
+    },
+
+    async listFiles(repository, sha) {
+      const context = about(repository.fullName);
+      const response = await askPart(context, () => get(context, '/commits/{ref}', { ref: sha }));
+      if (response === undefined) throw new ProviderProblem('refused', words.noRange(context, null, sha));
+      const isCut = response.headers.link?.includes('rel="next"') ?? false;
+      return isCut ? null : filesOf(response.data);
     },
 
     async listPushes(repository, before, after) {

@@ -1,14 +1,8 @@
+import { commitIn, repositoryIn } from '../../read-payloads.ts';
 import type { RangeCommit, ReadDelivery, RemoteRepository } from '../../reader.ts';
 import type { Activity } from './responses.ts';
 
 // Pushes to the default branch, as GitHub's webhooks send them.
-
-/** The repository as every payload names it. */
-export const repositoryIn = ({ providerId, fullName, defaultBranch }: RemoteRepository) => ({
-  id: providerId,
-  full_name: fullName,
-  default_branch: defaultBranch,
-});
 
 /** `step`: what GitHub's list of activity has of it, if anything. */
 export function pushOf(
@@ -29,13 +23,7 @@ export function pushOf(
       deleted: false,
       forced: type === 'force_push',
       ...(actor?.login && { pusher: { name: actor.login } }),
-      commits: commits.map(({ sha, message, author, url, committedAt }) => ({
-        id: sha,
-        message,
-        author: { name: author },
-        url,
-        timestamp: committedAt,
-      })),
+      commits: commits.map(commitIn),
       // Other payloads have it as text.
       repository: { ...repositoryIn(repository), ...(timestamp && { pushed_at: secondsOf(timestamp) }) },
     },

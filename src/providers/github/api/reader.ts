@@ -1,9 +1,10 @@
 import { ProviderProblem } from '../../api.ts';
+import { numberIn } from '../../api-problems.ts';
+import { mergeIn, pageNumber, releasesIn } from '../../read-payloads.ts';
 import type { PageOf, PageRequest, ReadDelivery, RepositoryReader, RequestBudget } from '../../reader.ts';
 import { type GithubOptions, openClient, repositoryPath, type Token } from './client.ts';
 import { commitReader } from './commits.ts';
 import { type Context, refusalOf } from './problems.ts';
-import { repositoryIn } from './pushes.ts';
 import { headOf, pullsOf, releasesOf } from './responses.ts';
 import { words } from './words.ts';
 
@@ -82,17 +83,9 @@ export function githubReader(baseUrl: string, token: Token, options: GithubOptio
 
     /** GitHub lists them by the dates of their commits, and drafts only for a token that may write. */
     listReleases: (repository, request = {}) =>
-      getPage(about(repository.fullName), '/releases', {}, request, (data) => {
-        const releases = releasesOf(data);
-        const published = releases.filter(({ draft }) => !draft);
-        return {
-          items: published.map((release) => ({
-            event: 'release',
-            payload: { action: 'published', release, repository: repositoryIn(repository) },
-          })),
-          times: releases.map(({ created_at }) => created_at),
-        };
-      }),
+      getPage(about(repository.fullName), '/releases', {}, request, (data) =>
+        releasesIn(repository, releasesOf(data)),
+      ),
 
     listMerged: (repository, request = {}) =>
       getPage(
@@ -104,16 +97,8 @@ export function githubReader(baseUrl: string, token: Token, options: GithubOptio
           const pulls = pullsOf(data);
           const merged = pulls.filter(({ merged_at }) => merged_at !== null);
           return {
-            items: merged.map((pull) => ({
-              event: 'pull_request',
-              payload: {
-                action: 'closed',
-                number: pull.number,
-                // The list lacks this field.
-                pull_request: { ...pull, merged: true },
-                repository: repositoryIn(repository),
-              },
-            })),
+            // The list lacks this field.
+            items: merged.map((pull) => mergeIn(repository, { ...pull, merged: true })),
             times: pulls.map(({ updated_at }) => updated_at),
           };
         },
@@ -133,12 +118,6 @@ export function githubReader(baseUrl: string, token: Token, options: GithubOptio
   };
 }
 
-function pageNumber(cursor: string | null | undefined): number {
-  if (cursor === null || cursor === undefined) return 1;
-  if (!/^[1-9]\d{0,5}$/.test(cursor)) throw new Error(`${cursor.slice(0, 100)} is not the number of a page`);
-  return Number(cursor);
-}
-
 function etagOf({ etag }: { etag?: string | undefined }): string | null {
   return etag !== undefined && etag.length <= MAX_ETAG_LENGTH ? etag : null;
 }
@@ -152,10 +131,4 @@ function budgetIn(headers: Headers): RequestBudget {
     resetAt: reset === null ? null : new Date(reset * 1000),
     pollMs: pollSeconds === null ? null : pollSeconds * 1000,
   };
-}
-
-/** Null for a header that is absent or no count. */
-function numberIn(headers: Headers, name: string): number | null {
-  const text = headers.get(name) ?? '';
-  return /^\d{1,10}$/.test(text) ? Number(text) : null;
 }

@@ -66,6 +66,10 @@ const Commit = Type.Object({
   author: Type.Optional(Nullable(Type.Object({ login: Type.Optional(Text) }))),
   parents: Type.Array(Type.Object({ sha: SHA })),
 });
+/** Of a renamed file also the former name. */
+const Files = Type.Object({
+  files: Type.Optional(Type.Array(Type.Object({ filename: Text, previous_filename: Type.Optional(Text) }))),
+});
 const Comparison = Type.Object({
   total_commits: Type.Integer({ minimum: 0 }),
   behind_by: Type.Integer({ minimum: 0 }),
@@ -92,6 +96,11 @@ export function comparisonOf(data: unknown): { commits: Commit[]; total: number;
   const { commits, total_commits, behind_by } = checked(Comparison, data, 'a comparison');
   return { commits, total: total_commits, isAncestor: behind_by === 0 };
 }
+
+export const filesOf = (data: unknown): string[] | null =>
+  checked(Files, data, 'a commit').files?.flatMap(({ filename, previous_filename: previous }) =>
+    previous === undefined ? filename : [filename, previous],
+  ) ?? null;
 
 export const repositoryOf = (data: unknown) => checked(Repository, data, 'a repository');
 export const repositoriesOf = (data: unknown) => checked(Type.Array(Repository), data, 'repositories');

@@ -65,16 +65,23 @@ export function githubAppApi(
     };
   }
 
+  async function findOwn(all: ReturnType<typeof installationsOf>) {
+    const { owner } = appOf((await request(() => octokit.request('GET /app'))).data);
+    return all.find(({ accountId }) => accountId !== null && accountId === owner?.id);
+  }
+
   const notByHand = () => new ProviderProblem('refused', 'A GitHub App has one webhook.');
 
   return {
     type: 'github',
 
-    async findInstallation() {
-      const response = await request(() => octokit.request('GET /app/installations', { per_page: 10 }));
+    async findInstallation({ ofOwner = false } = {}) {
+      const response = await request(() => octokit.request('GET /app/installations', { per_page: 100 }));
       const all = installationsOf(response.data);
+      const known = all.find(({ id }) => id === app.installationId);
       // A private App is installed on the account that owns it, once. Anybody can install a public one.
-      return all.find(({ id }) => id === app.installationId) ?? all[0] ?? null;
+      const found = known ?? (ofOwner && all.length > 0 ? await findOwn(all) : all[0]);
+      return found === undefined ? null : { id: found.id, suspendedAt: found.suspendedAt };
     },
 
     async listPlaces() {

@@ -11,7 +11,9 @@ import { settingsPage } from './manifest.ts';
 const Id = Type.Integer({ minimum: 1 });
 const Login = Type.String({ pattern: '^[\\w-]{1,100}$' });
 
-const App = Type.Object({ id: Id, events: Type.Array(Type.String()) });
+const Account = Type.Optional(Type.Union([Type.Object({ id: Type.Optional(Id) }), Type.Null()]));
+
+const App = Type.Object({ id: Id, owner: Account, events: Type.Array(Type.String()) });
 
 const Created = Type.Object({
   id: Id,
@@ -25,6 +27,7 @@ const Installations = Type.Array(
   Type.Object({
     id: Id,
     app_id: Id,
+    account: Account,
     suspended_at: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   }),
 );
@@ -52,9 +55,10 @@ export function createdOf(baseUrl: string, data: unknown): NewApp {
   return { appId: id, slug, url: settingsPage(baseUrl, slug, account), privateKey: pem, webhookSecret };
 }
 
-export function installationsOf(data: unknown): Installation[] {
-  return checked(Installations, data, 'installations').map(({ id, suspended_at }) => ({
+export function installationsOf(data: unknown): (Installation & { accountId: number | null })[] {
+  return checked(Installations, data, 'installations').map(({ id, account, suspended_at }) => ({
     id,
+    accountId: account?.id ?? null,
     suspendedAt: suspended_at ?? null,
   }));
 }

@@ -1,10 +1,11 @@
 import { type Clock, systemClock } from '../../../lib/time.ts';
 import { ProviderProblem } from '../../api.ts';
 import { type ApiResponse, apiFetch, serviceAt } from '../../api-fetch.ts';
+import { numberIn } from '../../api-problems.ts';
 import type { RequestBudget } from '../../reader.ts';
 import { signingToken } from '../signing.ts';
 import { isProjectName, webOf } from '../site.ts';
-import { type Context, numberIn, problemOf, reasonOf } from './problems.ts';
+import { type Context, problemOf, reasonOf } from './problems.ts';
 import { type Project, projectOf } from './responses.ts';
 import { words } from './words.ts';
 

@@ -1,39 +1,21 @@
-import type { Clock } from '../../../lib/time.ts';
-import { type ProblemKind, ProviderProblem } from '../../api.ts';
-import { type ApiResponse, notTheApi } from '../../api-fetch.ts';
+import type { ProblemKind, ProviderProblem } from '../../api.ts';
+import type { ApiResponse } from '../../api-fetch.ts';
+import { type Asked, numberIn, problemWith, reasonIn } from '../../api-problems.ts';
 import { type Subject, words } from './words.ts';
 
 /** A request, for the problem that it may end with. */
-export interface Context extends Subject {
+export interface Context extends Subject, Asked {
   /** The project's number, which survives renames; absent to ask by its name. */
   id?: number;
-  /** Never shown in a problem: the token, the webhook's secret and its signing token. */
-  secrets: readonly string[];
-  clock: Clock;
 }
-
-/** GitLab counts by the minute or the hour. A longer wait is a mistake, or one of the clocks is wrong. */
-const MAX_WAIT_SECONDS = 86_400;
-
-/** The wait where GitLab names no time. */
-const DEFAULT_WAIT_SECONDS = 60;
 
 /** The problem behind a refusal. */
-export function problemOf(response: ApiResponse, context: Context): ProviderProblem {
-  const { status, json } = response;
-  const reason = reasonOf(json, context.secrets);
-  const cause = new Error(`GitLab answered ${status}: ${reason}`);
-  if (status === 429) {
-    const retryAt = retryAtOf(response.headers, context.clock);
-    return new ProviderProblem('rate-limited', words.rateLimited(context, retryAt), { cause, retryAt });
-  }
-  if (status < 500 && json === undefined) {
-    return notTheApi(context.service, `it sent no JSON with status ${status}`);
-  }
-  if (status === 404 && context.place === null) return notTheApi(context.service, 'it lists no projects');
-  const [kind, message] = meaningOf(status, reason, context);
-  return new ProviderProblem(kind, message, { cause });
-}
+export const problemOf = (response: ApiResponse, context: Context): ProviderProblem =>
+  problemWith<Context>(
+    { places: 'projects', reasonOf, retrySecond, meaningOf, rateLimited: words.rateLimited },
+    response,
+    context,
+  );
 
 function meaningOf(status: number, reason: string, context: Context): [ProblemKind, string] {
   if (status >= 500) return ['provider-failed', words.failed(context, status)];
@@ -56,31 +38,17 @@ function meaningOf(status: number, reason: string, context: Context): [ProblemKi
   return ['refused', words.refused(status, reason)];
 }
 
-/** When GitLab accepts requests again, to the second and at most a day ahead. */
-function retryAtOf(headers: Headers, clock: Clock): Date {
-  const nowSeconds = Math.ceil(clock.now().getTime() / 1000);
-  const at = (seconds: number) => new Date(Math.min(seconds, nowSeconds + MAX_WAIT_SECONDS) * 1000);
+function retrySecond(headers: Headers, nowSecond: number): number | null {
   const after = numberIn(headers, 'retry-after');
-  if (after !== null) return at(nowSeconds + after);
+  if (after !== null) return nowSecond + after;
   const reset = numberIn(headers, 'ratelimit-reset');
-  return at(reset !== null && reset > nowSeconds ? reset : nowSeconds + DEFAULT_WAIT_SECONDS);
+  return reset !== null && reset > nowSecond ? reset : null;
 }
 
-/** A header that counts something; null for an absent or another one. */
-export function numberIn(headers: Headers, name: string): number | null {
-  const text = headers.get(name) ?? '';
-  return /^\d{1,12}$/.test(text) ? Number(text) : null;
-}
-
-/** GitLab's reason on one line, at most 300 characters and without secrets. */
+/** GitLab's reason, without secrets. */
 export function reasonOf(json: unknown, secrets: readonly string[] = []): string {
   const { message, error, error_description: more } = { ...(json as Record<string, unknown> | null) };
-  const text = [...textsIn(message), ...textsIn(error), ...textsIn(more)].join('; ') || 'no reason given';
-  const hidden = secrets.reduce(
-    (rest, secret) => (secret ? rest.replaceAll(secret, '********') : rest),
-    text,
-  );
-  return hidden.replaceAll(/\p{Cc}+/gu, ' ').slice(0, 300);
+  return reasonIn([...textsIn(message), ...textsIn(error), ...textsIn(more)], secrets);
 }
 
 /** The texts of a message, which may be a text, a list, or lists by field: `{"url":["is blocked"]}`. */

@@ -110,6 +110,8 @@ const Commit = Type.Object({
 });
 export type Commit = Static<typeof Commit>;
 
+const Diffs = Type.Array(Type.Object({ old_path: Type.String(), new_path: Type.String() }));
+
 const Branch = Type.Object({ commit: Type.Object({ id: Commit.properties.id }) });
 
 export function projectOf(data: unknown): Project {
@@ -125,6 +127,8 @@ export const hooksOf = (data: unknown): Hook[] => list(data, 'webhooks').map(hoo
 export const releasesOf = (data: unknown) => checked(Type.Array(Release), data, 'releases');
 export const mergeRequestsOf = (data: unknown) => checked(Type.Array(MergeRequest), data, 'merge requests');
 export const commitsOf = (data: unknown) => checked(Type.Array(Commit), data, 'commits');
+export const filesOf = (data: unknown): string[] =>
+  checked(Diffs, data, 'the files of a commit').flatMap(({ old_path, new_path }) => [old_path, new_path]);
 export const headOf = (data: unknown): string => checked(Branch, data, 'a branch').commit.id;
 
 const list = (data: unknown, expected: string) => checked(Type.Array(Type.Unknown()), data, expected);
