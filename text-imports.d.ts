@@ -31,3 +31,8 @@ declare module '*.woff2' {
   const path: string;
   export default path;
 }
+
+declare module '@takumi-rs/wasm/takumi_wasm_bg.wasm' {
+  const path: string;
+  export default path;
+}

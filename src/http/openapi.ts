@@ -223,6 +223,11 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
         description:
           'Endpoints for providers. A signature authenticates each delivery; no API key is needed.',
       },
+      {
+        name: 'Feeds',
+        description:
+          'Published changelog posts for everybody, while the organization has its feeds on. They need no key.',
+      },
       { name: 'Health', description: 'Endpoints for load balancers and monitoring. They need no API key.' },
     ],
     paths,

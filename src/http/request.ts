@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { Elysia } from 'elysia';
-import { MAX_KEY_LENGTH, type Verdict } from '../keys/model.ts';
+import { type KeyHolder, MAX_KEY_LENGTH, type Verdict } from '../keys/model.ts';
 import type { KeyService } from '../keys/service.ts';
 import { AppError } from '../lib/app-error.ts';
 import { type Logger, withoutSecrets } from '../lib/log.ts';
@@ -9,9 +9,10 @@ import { beginTurn, errorJson } from './respond.ts';
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
-/** The path of the URL, which is relative when `Host` is missing or invalid. */
+/** The path of the URL, which is relative or has a host that no URL can have when `Host` is missing or invalid. */
 export function pathOf({ url }: Request): string {
-  return new URL(url.startsWith('/') ? `http://localhost${url}` : url).pathname;
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, '');
+  return new URL(`http://localhost${path}`).pathname;
 }
 
 const requestIds = new WeakMap<Request, string>();
@@ -77,13 +78,21 @@ export function withRequestHandling(
   };
 }
 
+/** The last host that was checked: most requests name the same. */
+let validHost = '';
+
 /**
  * Refuses several Host headers or an invalid one (RFC 9112 section 3.2). Bun joins several with a comma, and leaves the
- * URL relative when Host is missing, as HTTP/1.0 allows, or cannot be part of a URL.
+ * URL relative when Host is missing, as HTTP/1.0 allows, or has a character that no URL has. A host such as `a:99999` it
+ * leaves in a URL that cannot be parsed.
  */
 function refuseHost(request: Request): Response | null {
   const host = request.headers.get('host');
   if (host?.includes(',')) return errorJson(400, 'Invalid Host header');
+  if (host && host !== validHost) {
+    if (!URL.canParse(`http://${host}`)) return errorJson(400, 'Invalid Host header');
+    validHost = host;
+  }
   if (!request.url.startsWith('/')) return null;
   if (host) return errorJson(400, 'Invalid Host header');
   // A copy of the request would lose the client's address.
@@ -101,13 +110,33 @@ function refuseLargeBody(request: Request): Response | null {
   return pathOf(request).startsWith(READS_BODIES) ? null : errorJson(413, 'Payload too large');
 }
 
+interface KeyChecking {
+  keys: KeyService;
+  metrics: Pick<Metrics, 'verifications' | 'verificationDurations'>;
+}
+
 /** Requires a key of the organization. Throws `AppError` 401, 403, 429 or 503, in the order of section 7 of the spec. */
 export async function requireApiKey(
-  { keys, metrics }: { keys: KeyService; metrics: Pick<Metrics, 'verifications' | 'verificationDurations'> },
+  deps: KeyChecking,
   headers: Headers,
   organizationId: string,
   permission: string,
 ): Promise<void> {
+  const holder = await verifyApiKey(deps, headers, permission);
+  if (holder.organizationId !== organizationId) throw foreignOrganization();
+}
+
+/** The 403 for a key that is bound to no organization or to another. */
+export function foreignOrganization(): AppError {
+  return new AppError(403, 'Forbidden: organization access denied');
+}
+
+/** Requires a key with the permission, of any organization. Throws `AppError` 401, 403, 429 or 503. */
+export async function verifyApiKey(
+  { keys, metrics }: KeyChecking,
+  headers: Headers,
+  permission: string,
+): Promise<KeyHolder> {
   const key = bearerToken(headers.get('authorization'));
   if (key === null) throw unauthorized('Missing API key');
   if (key.length > MAX_KEY_LENGTH) throw unauthorized('INVALID_KEY');
@@ -124,8 +153,7 @@ export async function requireApiKey(
   if (outcome === 'invalid') throw unauthorized('INVALID_KEY');
   if (outcome === 'limited') throw new AppError(429, verdict.code, { headers: verdict.headers });
   if (outcome === 'forbidden') throw new AppError(403, 'Forbidden');
-  if (verdict.organizationId === organizationId) return;
-  throw new AppError(403, 'Forbidden: organization access denied');
+  return verdict;
 }
 
 /** The token of `Bearer <token>`; the scheme is case-insensitive. Null for anything else. */

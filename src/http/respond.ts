@@ -72,6 +72,28 @@ export function publicContent(
   return negotiated(request, content, headers, 'public, no-cache');
 }
 
+/**
+ * 200 with a PNG that changes with what it shows, or 304, which needs no drawing. Other sites show it. Caches revalidate it,
+ * so that an image of a post that is no longer public is gone at once.
+ */
+export async function publicImage(
+  request: Request,
+  etag: string,
+  draw: () => Promise<Uint8Array<ArrayBuffer>>,
+): Promise<Response> {
+  const headers = {
+    ...fileHeaders,
+    'accept-ranges': 'none',
+    'cache-control': 'public, no-cache',
+    'content-type': 'image/png',
+    etag,
+  };
+  if (matchesEtag(request.headers.get('if-none-match'), etag)) {
+    return new Response(null, { status: 304, headers });
+  }
+  return ok(request, await draw(), headers);
+}
+
 /** A file whose name contains its hash, so that browsers keep it forever. */
 export function asset(request: Request, content: Rendered, type: string): Response | Promise<Response> {
   const headers = { 'content-type': type };
@@ -92,6 +114,8 @@ const fileHeaders = {
 
 /** The DOM's types, which a dependency loads, lack it. */
 type FromIterable = { from(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> };
+const streamOf = (chunks: AsyncIterable<Uint8Array>) =>
+  (ReadableStream as unknown as FromIterable).from(chunks);
 
 /** 200 or 206 with a file of `size` bytes, as it is read. */
 export function fileResponse(
@@ -106,8 +130,7 @@ export function fileResponse(
     etag,
     ...(range && { 'content-range': `bytes ${first}-${last}/${size}` }),
   };
-  const stream = (ReadableStream as unknown as FromIterable).from(body);
-  return new Response(stream, { status: range === null ? 200 : 206, headers });
+  return new Response(streamOf(body), { status: range === null ? 200 : 206, headers });
 }
 
 export function notModifiedFile(etag: string): Response {
@@ -226,6 +249,21 @@ export function page(html: string, status: number, cookies: readonly string[], m
     ...more,
   };
   return new Response(html, { status, headers: withCookies(headers, cookies) });
+}
+
+/** A file that a browser saves, as it is made. When that fails, the connection breaks. */
+export function download(
+  { name, type, body }: { name: string; type: string; body: AsyncIterable<Uint8Array> },
+  cookies: readonly string[],
+): Response {
+  const headers = {
+    ...commonHeaders,
+    'content-type': type,
+    'content-disposition': `attachment; filename="${name}"`,
+    'content-security-policy': "default-src 'none'; sandbox",
+    'cache-control': 'no-store',
+  };
+  return new Response(streamOf(body), { headers: withCookies(headers, cookies) });
 }
 
 /** JSON for a script of a page. */

@@ -191,6 +191,11 @@ export function createMetrics(providerIds: readonly string[] = []) {
     ),
     deliveries,
     polls,
+    hookAttempts: registry.counter(
+      'tidings_hook_attempts_total',
+      'Requests of rebuild hooks: sent, or failed and possibly retried.',
+      ['kind', 'outcome'],
+    ),
     /** `lastAtMs` by `performance.now()`. */
     failedDeliveries,
     verifications: countsOf(verifications, ['valid', 'invalid', 'forbidden', 'limited', 'unavailable']),

@@ -1,29 +1,48 @@
 import { lookup as resolveName } from 'node:dns/promises';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { BlockList, isIP } from 'node:net';
 
-// Downloads from addresses that strangers name, without becoming their way into the network of this server: each name
-// is resolved once, its addresses are checked, and the connection goes to the checked one.
+// Requests to addresses that strangers name, without becoming their way into the network of this server: each name is
+// resolved once, its addresses are checked, and the connection goes to the checked one.
 
 /** The address must not be asked, or answered with something that cannot be used. Trying again does not help. */
 export class RefusedDownload extends Error {
   override readonly name = 'RefusedDownload';
 }
 
-export interface PublicFetchOptions {
-  maxBytes: number;
+/** How to connect. */
+export interface PublicConnectOptions {
   /** For everything together. */
   timeoutMs: number;
-  /** Ends the download. */
+  /** Ends the request. */
   signal?: AbortSignal | undefined;
   /** Hosts that may be asked over plain http. */
-  plainHosts?: ReadonlySet<string>;
-  /** Headers for this hop, such as a token for its own host. */
-  headersFor?: (url: URL) => Record<string, string>;
+  plainHosts?: ReadonlySet<string> | undefined;
+  /** Hosts that may have private addresses. */
+  privateHosts?: ReadonlySet<string> | undefined;
   /** For tests. */
   resolve?: (host: string) => Promise<string[]>;
   isAllowed?: (address: string) => boolean;
+}
+
+export interface PublicFetchOptions extends PublicConnectOptions {
+  maxBytes: number;
+  /** Headers for this hop, such as a token for its own host. */
+  headersFor?: (url: URL) => Record<string, string>;
+}
+
+/** A request with a body. */
+export interface PublicPost {
+  body: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+export interface PublicResponse {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** The start of the body. */
+  text: string;
 }
 
 const MAX_REDIRECTS = 3;
@@ -54,31 +73,60 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** The whole content of an address. Follows redirects, each checked as the first. Throws `RefusedDownload` and others. */
-export async function fetchPublic(address: string, options: PublicFetchOptions): Promise<Buffer> {
-  const abort = new AbortController();
-  const timer = setTimeout(
-    () => abort.abort(new Error(`no response within ${options.timeoutMs / 1000} seconds`)),
-    options.timeoutMs,
-  );
-  const onAbort = () => abort.abort(options.signal?.reason);
-  if (options.signal?.aborted) onAbort();
-  options.signal?.addEventListener('abort', onAbort);
-  try {
+export function fetchPublic(address: string, options: PublicFetchOptions): Promise<Buffer> {
+  return within(options, async (signal) => {
     let url = parse(address);
     for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-      const response = await open(url, options, abort.signal);
-      const { statusCode = 0, headers } = response;
-      if (statusCode === 200) return await readAll(response, options.maxBytes, abort.signal);
+      const headers = { accept: 'image/*', ...options.headersFor?.(url) };
+      const response = await open(url, { method: 'GET', headers }, options, signal);
+      const { statusCode = 0, headers: found } = response;
+      if (statusCode === 200) return await readAll(response, options.maxBytes, signal);
       response.destroy();
-      if (statusCode < 300 || statusCode >= 400 || headers.location === undefined) {
+      if (statusCode < 300 || statusCode >= 400 || found.location === undefined) {
         throw new Error(`${url.hostname} answered with status ${statusCode}`);
       }
-      url = parse(headers.location, url);
+      url = parse(found.location, url);
     }
     throw new RefusedDownload('it redirects too often');
+  });
+}
+
+/**
+ * Posts a body and returns the response with the first `maxBytes` of its body, whatever its status. Follows no redirect.
+ * Throws `RefusedDownload` and others.
+ */
+export function postPublic(
+  address: string,
+  { body, headers }: PublicPost,
+  options: PublicConnectOptions & { maxBytes: number },
+): Promise<PublicResponse> {
+  return within(options, async (signal) => {
+    const length = { 'content-length': String(Buffer.byteLength(body)) };
+    const request = { method: 'POST', headers: { ...headers, ...length }, body };
+    const response = await open(parse(address), request, options, signal);
+    const text = await readStart(response, options.maxBytes, signal);
+    return { status: response.statusCode ?? 0, headers: response.headers, text };
+  });
+}
+
+/** Gives `work` a signal for its timeout and for the caller's. */
+async function within<Result>(
+  { timeoutMs, signal }: PublicConnectOptions,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const abort = new AbortController();
+  const timer = setTimeout(
+    () => abort.abort(new Error(`no response within ${timeoutMs / 1000} seconds`)),
+    timeoutMs,
+  );
+  const onAbort = () => abort.abort(signal?.reason);
+  if (signal?.aborted) onAbort();
+  signal?.addEventListener('abort', onAbort);
+  try {
+    return await work(abort.signal);
   } finally {
     clearTimeout(timer);
-    options.signal?.removeEventListener('abort', onAbort);
+    signal?.removeEventListener('abort', onAbort);
     abort.abort();
   }
 }
@@ -92,16 +140,22 @@ function parse(address: string, base?: URL): URL {
   return url;
 }
 
-async function open(url: URL, options: PublicFetchOptions, signal: AbortSignal): Promise<IncomingMessage> {
-  const { plainHosts, headersFor, isAllowed = isPublicAddress, resolve = resolveAll } = options;
+async function open(
+  url: URL,
+  { method, headers, body }: Partial<PublicPost> & { method: string },
+  options: PublicConnectOptions,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const { plainHosts, privateHosts, isAllowed = isPublicAddress, resolve = resolveAll } = options;
   const isPlain = url.protocol === 'http:';
   if (isPlain && plainHosts?.has(url.hostname) !== true)
     throw new RefusedDownload('it is not an https address');
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(host) === 0 ? await unlessAborted(signal, resolve(host)) : [host];
   const [checked] = addresses;
+  const mayBePrivate = privateHosts?.has(url.hostname) === true;
   // One private address among others is a sign of an attack.
-  if (checked === undefined || !addresses.every(isAllowed)) {
+  if (checked === undefined || !(mayBePrivate || addresses.every(isAllowed))) {
     throw new RefusedDownload(`${url.hostname} is not on the public internet`);
   }
   const family = isIP(checked);
@@ -109,9 +163,10 @@ async function open(url: URL, options: PublicFetchOptions, signal: AbortSignal):
   const request = (isPlain ? requestHttp : requestHttps)(
     url,
     {
+      method,
       agent: false,
       signal,
-      headers: { accept: 'image/*', 'user-agent': 'tidings', ...headersFor?.(url) },
+      headers: { 'user-agent': 'tidings', ...headers },
       // Not by name again: a second answer could be another address.
       lookup: (_name, { all }, found) =>
         all ? found(null, [{ address: checked, family }]) : found(null, checked, family),
@@ -119,7 +174,7 @@ async function open(url: URL, options: PublicFetchOptions, signal: AbortSignal):
     done,
   );
   request.on('error', (error) => reject(signal.aborted ? signal.reason : error));
-  request.end();
+  request.end(body);
   return promise;
 }
 
@@ -145,6 +200,22 @@ async function readAll(response: IncomingMessage, maxBytes: number, signal: Abor
   } finally {
     response.destroy();
   }
+}
+
+/** A body that breaks off counts as far as it came: the status is known. */
+async function readStart(response: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const read = async () => {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= maxBytes) break;
+    }
+  };
+  await unlessAborted(signal, read()).catch(() => undefined);
+  response.destroy();
+  return Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8');
 }
 
 function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {

@@ -31,6 +31,14 @@ export function derivedId(prefix: string, ...words: string[]): string {
   return `${prefix}_${base58.encode(digest.subarray(0, 16))}`;
 }
 
+/** Random once. With another one, readers would show every post of a feed as new. */
+const URN_NAMESPACE = '0a7c1b0e-6d0f-4f0c-9a5e-3b1c2d8e7f46';
+
+/** The same URI for the same ids, on every server. */
+export function derivedUrn(...ids: string[]): string {
+  return `urn:uuid:${Bun.randomUUIDv5(ids.join('/'), URN_NAMESPACE)}`;
+}
+
 /** Random bytes in base58. */
 export function randomToken(bytes: number): string {
   return base58.encode(crypto.getRandomValues(new Uint8Array(bytes)));

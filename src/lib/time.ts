@@ -1,3 +1,4 @@
+import { setImmediate as letOthersIn } from 'node:timers/promises';
 import { invalidField } from './validation.ts';
 
 /** The source of the time. Tests move it; nothing else calls `Date.now()`. */
@@ -8,7 +9,20 @@ export interface Clock {
 export const systemClock: Clock = { now: () => new Date() };
 
 /** Ends this turn of the event loop, so that pending requests run first. */
-export { setImmediate as letOthersIn } from 'node:timers/promises';
+export { letOthersIn };
+
+/** How long work may hold the thread before it lets others in, in milliseconds. */
+const TURN_MS = 10;
+
+/** Returns a function for long work to await often: it lets others in whenever a turn has passed. */
+export function turns(): () => Promise<void> {
+  let began = performance.now();
+  return async () => {
+    if (performance.now() - began < TURN_MS) return;
+    await letOthersIn();
+    began = performance.now();
+  };
+}
 
 /** A day of 24 hours, in milliseconds. */
 export const DAY_MS = 86_400_000;

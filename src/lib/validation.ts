@@ -62,6 +62,8 @@ function describe(schema: TSchema, value: unknown, fallback: string): string {
 }
 
 function short(value: unknown): string {
+  // Writing one that nests thousands of levels deep takes seconds and fails.
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
   const text = JSON.stringify(value);
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }

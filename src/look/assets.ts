@@ -41,13 +41,11 @@ const minifier = new Bun.Transpiler({
   trimUnusedImports: false,
 });
 
+export const minify = (script: string) => minifier.transformSync(script);
+
 /** `imports`: other scripts by the names under which this one imports them, in quotes. */
 export const scriptAsset = (name: string, script: string, imports: Imports = {}) =>
-  asset(
-    name,
-    'text/javascript; charset=utf-8',
-    Buffer.from(minifier.transformSync(withAssets(script, imports))),
-  );
+  asset(name, 'text/javascript; charset=utf-8', Buffer.from(minify(withAssets(script, imports))));
 
 /** `imports`: other files by the names under which the text uses them, in quotes. */
 export function withAssets(text: string, imports: Imports): string {

@@ -1,4 +1,5 @@
-import { blockReader, limitNesting, type SyntaxNode } from './parse.ts';
+import { turns } from '../lib/time.ts';
+import { blockReader, limitNesting, type SyntaxNode, type Tree } from './parse.ts';
 
 export type OutlinePart =
   /** Text that serves as a heading has a level below all headings: 7 in bold, 8 with a colon. */
@@ -33,11 +34,26 @@ export function outlineOf(markdown: string, maxItems: number): OutlinePart[] {
   });
 }
 
-export function blocksOf(markdown: string): SyntaxNode[] {
+function blocksOf(markdown: string): SyntaxNode[] {
+  return [...childrenOf(blockReader.parse(markdown))];
+}
+
+/** The top-level blocks of a text of any length. Lets others in while it reads. */
+export async function readBlocks(markdown: string): Promise<SyntaxNode[]> {
+  const turn = turns();
+  const reading = blockReader.startParse(markdown);
+  let tree = reading.advance();
+  for (; tree === null; tree = reading.advance()) await turn();
   const nodes: SyntaxNode[] = [];
-  let node = blockReader.parse(markdown).topNode.firstChild;
-  for (; node !== null; node = node.nextSibling) nodes.push(node);
+  for (const node of childrenOf(tree)) {
+    nodes.push(node);
+    await turn();
+  }
   return nodes;
+}
+
+function* childrenOf({ topNode }: Tree): Generator<SyntaxNode> {
+  for (let node = topNode.firstChild; node !== null; node = node.nextSibling) yield node;
 }
 
 function headingsOf({ name, from, to }: SyntaxNode, source: string): OutlinePart[] {

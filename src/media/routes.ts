@@ -1,30 +1,12 @@
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
 import { always, documented, refusal, unavailable } from '../http/openapi.ts';
-import { fileResponse, matchesEtag, notModifiedFile } from '../http/respond.ts';
-import { AppError } from '../lib/app-error.ts';
-import type { ByteRange } from '../lib/bucket.ts';
-import { imageTypes, parseFileName } from './model.ts';
-import { fromStore } from './service.ts';
+import { imageTypes } from './model.ts';
+import { imageServer } from './serve.ts';
 
 /** `GET /media/{file}`: the images of posts, for everybody. The content of an address never changes. */
 export function media({ media: { files } }: Pick<Deps, 'media'>) {
-  async function serve(request: Request, name: string): Promise<Response> {
-    const file = parseFileName(name);
-    if (file === null || files === null) throw new AppError(404, 'Not found');
-    // The id stands for one content, and is as good a tag as a hash of it.
-    const etag = `"${file.id}"`;
-    const size = await fromStore(files.size(name));
-    if (size === null) throw new AppError(404, 'Not found');
-    if (matchesEtag(request.headers.get('if-none-match'), etag)) return notModifiedFile(etag);
-    const range = rangeOf(request.headers, etag, size);
-    if (range === 'outside') {
-      throw new AppError(416, 'Range not satisfiable', { headers: { 'content-range': `bytes */${size}` } });
-    }
-    const body =
-      request.method === 'HEAD' ? blank(size) : await fromStore(files.read(name, range ?? undefined));
-    return fileResponse(body, { type: file.type, etag, size, range });
-  }
+  const serve = imageServer(files);
 
   return new Elysia({ name: 'media' }).get(
     '/media/:file',
@@ -52,13 +34,6 @@ export function media({ media: { files } }: Pick<Deps, 'media'>) {
   );
 }
 
-const BLANK = new Uint8Array(64 * 1024);
-
-/** Elysia answers HEAD by counting the bytes that GET would send: count these instead of the file's. */
-async function* blank(size: number): AsyncGenerator<Uint8Array> {
-  for (let left = size; left > 0; left -= BLANK.length) yield BLANK.subarray(0, Math.min(left, BLANK.length));
-}
-
 const cachingHeaders = {
   ETag: always('The version of the image. It never changes.'),
   'Cache-Control': always('The image never changes, so caches can keep it.', {
@@ -74,21 +49,3 @@ const imageResponse = (description: string) => ({
     imageTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
   ),
 });
-
-/** The one range that is asked for; null for the whole file. A range of another version counts as none. */
-function rangeOf(headers: Headers, etag: string, size: number): ByteRange | 'outside' | null {
-  const [, start, end] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(headers.get('range') ?? '') ?? [];
-  const condition = headers.get('if-range');
-  if (
-    start === undefined ||
-    end === undefined ||
-    start + end === '' ||
-    (condition !== null && condition !== etag)
-  ) {
-    return null;
-  }
-  const first = start === '' ? Math.max(0, size - Number(end)) : Number(start);
-  const last = start === '' || end === '' ? size - 1 : Math.min(Number(end), size - 1);
-  if (start !== '' && end !== '' && Number(end) < first) return null;
-  return first >= size || last < first ? 'outside' : { first, last };
-}

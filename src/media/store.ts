@@ -1,5 +1,5 @@
 import { and, desc, eq, inArray, sql } from 'drizzle-orm';
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { media } from '../../db/schema/media.ts';
 import { posts } from '../../db/schema/posts.ts';
 
@@ -69,6 +69,13 @@ export async function existingMedia(tx: ReadTx, ids: readonly string[]): Promise
     .where(inArray(id, [...ids]))
     .all();
   return new Set(rows.map((row) => row.id));
+}
+
+/** Width and height of each of these images, in pixels. */
+export async function listMediaSizes(tx: ReadTx, ids: readonly string[]) {
+  const isListed = inArray(id, dialectOf(tx).listed(ids));
+  const rows = await tx.select({ id, width, height }).from(media).where(isListed).all();
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** The files of all images, for checks and copies. */

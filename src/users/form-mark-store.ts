@@ -1,8 +1,8 @@
 import { eq, lte } from 'drizzle-orm';
 import type { WriteTx } from '../../db/engine.ts';
 import { formMarks } from '../../db/schema/processes.ts';
+import { deleteExpired, deleteSurplus } from '../http/bounded-store.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { deleteExpired, deleteSurplus } from './bounded-store.ts';
 
 /** How long a form cannot be sent again, in milliseconds. */
 const MARK_MS = DAY_MS;

@@ -1,8 +1,8 @@
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { countRefusedSignIn } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
+import { deleteSurplusThrottles, deleteThrottle, findFullAt, saveThrottle } from '../http/throttle-store.ts';
 import { createPasswordQueue } from './passwords.ts';
-import { deleteSurplusThrottles, deleteThrottle, findFullAt, saveThrottle } from './throttle-store.ts';
 import { failure } from './words.ts';
 
 // Limits on guessing. Each is a bucket per source: `burst` attempts at once, then one every `everyMs`. Kept in the

@@ -87,8 +87,18 @@ describe('an invalid Host header is refused on every path', () => {
     [['Host: /']],
     [['Host: a b']],
     [['Host: a@b']],
+    [['Host: [']],
+    [['Host: a:99999']],
+    [['Host: 1.2.3.999']],
+    [['Host: xn--a']],
   ])('%j', async (hosts) => {
-    for (const line of ['GET /ping', 'GET /v1/org_a/posts', 'POST /api/webhooks/github/o/i/r', 'GET /nope']) {
+    for (const line of [
+      'GET /ping',
+      'GET /v1/org_a/posts',
+      'POST /api/webhooks/github/o/i/r',
+      'GET /changelog/a',
+      'GET /nope',
+    ]) {
       for (const version of ['HTTP/1.0', 'HTTP/1.1']) {
         const answer = await send(`${line} ${version}`, ...hosts, authorization, 'Connection: close');
         expect(outcome(answer), `${line} ${version}`).toBe('400 {"error":"Invalid Host header"}');

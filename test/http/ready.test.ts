@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createApp } from '../../src/app.ts';
-import { conformance } from '../support/conformance.ts';
-import { createTestApp } from '../support/test-app.ts';
+import { createTestApp, documented } from '../support/test-app.ts';
 
 test('/ready says yes, or why not', async () => {
   const { deps } = createTestApp();
@@ -13,7 +12,7 @@ test('/ready says yes, or why not', async () => {
   });
   const ask = async () => {
     const response = await app.fetch(new Request('http://localhost/ready'));
-    await conformance(app.fetch).check('GET', '/ready', response.clone());
+    await documented().check('GET', '/ready', response.clone());
     expect(response.headers.get('cache-control')).toBe('no-store');
     return [response.status, await response.json()];
   };

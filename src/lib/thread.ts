@@ -1,0 +1,121 @@
+import { closeSync, openSync } from 'node:fs';
+import { AppError } from './app-error.ts';
+
+/** More file descriptors than a thread takes when it starts. */
+const THREAD_DESCRIPTORS = 16;
+
+/** Calls `run` after so many milliseconds. Returns how to cancel that. */
+export type After = (ms: number, run: () => void) => () => void;
+
+/** What to say when a request gets no answer. */
+interface ThreadFailures {
+  stopping: string;
+  failed: string;
+  slow: string;
+}
+
+export interface ThreadQueue<Request, Answer> {
+  /** Waits for earlier requests. Rejects with `AppError` 503. */
+  ask(request: Request, failures: ThreadFailures): Promise<Answer>;
+  /** Ends the thread. The work under way, what waits and what comes later is rejected. */
+  close(): void;
+}
+
+/**
+ * Requests to a thread, one at a time. Work that takes too long is ended with its thread, and the next request gets a new
+ * one. The thread posts a message when it is ready, then an answer to each request.
+ */
+export function threadQueue<Request, Answer>({
+  main,
+  limitMs,
+  idleMs,
+  after = realAfter,
+}: {
+  /** The file that the thread runs. */
+  main: URL;
+  /** How long one request may take. */
+  limitMs: number;
+  /** How long the thread is kept without work. Null: the thread is started at once and kept. */
+  idleMs: number | null;
+  after?: After | undefined;
+}): ThreadQueue<Request, Answer> {
+  let isClosed = false;
+  let thread: ReturnType<typeof startThread> | null = idleMs === null ? startThread(main) : null;
+  /** Rejects the work under way. */
+  let abort: () => void = () => undefined;
+  let idle: ReturnType<typeof setTimeout> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+
+  function end(): void {
+    thread?.worker.terminate();
+    thread = null;
+  }
+
+  /** Rejects, whatever becomes of the thread: when it is too slow, goes wrong or ends, and at `close`. */
+  async function send(request: Request, { failed, slow, stopping }: ThreadFailures): Promise<Answer> {
+    clearTimeout(idle);
+    if (isClosed) throw new AppError(503, stopping);
+    thread ??= startThread(main, failed);
+    const { worker, ready } = thread;
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const fail = (message: string) => reject(new AppError(503, message));
+    const onEnd = () => fail(`${failed}: its thread ended`);
+    let cancel: () => void = () => undefined;
+    abort = () => fail(stopping);
+    worker.onerror = ({ message }) => fail(`${failed}: ${message}`);
+    worker.addEventListener('close', onEnd);
+    // The limit starts with the work: on a busy machine a new thread takes seconds.
+    void ready.then(() => {
+      cancel = after(limitMs, () => fail(slow));
+      worker.onmessage = ({ data }: MessageEvent<Answer>) => resolve(data);
+      worker.postMessage(request);
+    });
+    try {
+      return await promise;
+    } catch (error) {
+      end();
+      throw error;
+    } finally {
+      cancel();
+      worker.removeEventListener('close', onEnd);
+      if (idleMs !== null) {
+        idle = setTimeout(end, idleMs);
+        idle.unref();
+      }
+    }
+  }
+
+  return {
+    ask(request, failures) {
+      const next = last.then(() => send(request, failures));
+      last = next.catch(() => undefined);
+      return next;
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(idle);
+      abort();
+      end();
+    },
+  };
+}
+
+/** Throws `AppError` 503 where the process is out of file descriptors: Bun exits when a thread then starts. */
+function startThread(main: URL, failed = 'A thread did not start') {
+  const probes: number[] = [];
+  try {
+    while (probes.length < THREAD_DESCRIPTORS) probes.push(openSync(process.execPath, 'r'));
+  } catch (cause) {
+    throw new AppError(503, `${failed}: out of file descriptors`, { cause });
+  } finally {
+    for (const probe of probes) closeSync(probe);
+  }
+  const worker = new Worker(main);
+  // Its first message says that it is ready.
+  return { worker, ready: new Promise((resolve) => (worker.onmessage = resolve)) };
+}
+
+function realAfter(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+}

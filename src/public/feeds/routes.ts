@@ -1,0 +1,160 @@
+import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
+import type { Deps } from '../../deps.ts';
+import { always, documented, refusal, unavailable } from '../../http/openapi.ts';
+import { publicContent } from '../../http/respond.ts';
+import { AppError } from '../../lib/app-error.ts';
+import { createPublicPages } from '../kept.ts';
+import { createRenderQueue } from '../render-queue.ts';
+import { getPublic } from '../service.ts';
+import { widgetScript } from '../widget/widget.ts';
+import { type FeedDeps, type FeedFile, MAX_ENTRIES, readFeed } from './feed.ts';
+
+interface Format {
+  /** For people. */
+  name: string;
+  file: FeedFile;
+  type: string;
+  /** Of a whole feed, for the OpenAPI document. */
+  schema: object;
+}
+
+const formats: readonly Format[] = [
+  {
+    name: 'Atom',
+    file: 'feed.atom',
+    type: 'application/atom+xml; charset=utf-8',
+    schema: { type: 'string', description: 'RFC 4287.' },
+  },
+  {
+    name: 'RSS',
+    file: 'feed.rss',
+    type: 'application/rss+xml; charset=utf-8',
+    schema: { type: 'string', description: 'RSS 2.0.' },
+  },
+  {
+    name: 'JSON',
+    file: 'feed.json',
+    type: 'application/feed+json; charset=utf-8',
+    schema: { description: 'JSON Feed 1.1.' },
+  },
+];
+
+/** The feeds of an organization and its widget. Off until the organization switches them on. */
+export function feeds(deps: Pick<Deps, 'db'> & FeedDeps) {
+  const renderPublic = createPublicPages(deps.db);
+  const inTurn = createRenderQueue();
+
+  async function sendFeed(request: Request, slug: string, { type, file }: Format) {
+    const limit = limitOf(new URL(request.url).searchParams);
+    const body = await renderPublic(slug, 'isFeedOn', `${type} ${limit}`, async ({ tx, publication }) => {
+      const render = await readFeed(tx, publication, limit, deps);
+      return () =>
+        inTurn(async () => {
+          const { writers } = await import('./formats.ts');
+          return writers[file](await render());
+        });
+    });
+    return forEverySite(await publicContent(request, body, { 'content-type': type }));
+  }
+
+  async function sendWidget(request: Request, slug: string) {
+    await deps.db.read((tx) => getPublic(tx, slug, 'isFeedOn'));
+    const type = 'text/javascript; charset=utf-8';
+    const response = await publicContent(request, widgetScript, { 'content-type': type });
+    // A site may require it of everything that it loads.
+    response.headers.set('cross-origin-resource-policy', 'cross-origin');
+    return response;
+  }
+
+  const app = new Elysia({ name: 'feeds' });
+  for (const format of formats) {
+    const path = `/changelog/:slug/${format.file}` as '/changelog/:slug/feed.json';
+    app
+      .get(path, ({ request, params: { slug } }) => sendFeed(request, slug, format), {
+        detail: detailOf(format),
+      })
+      .options(path, () => forEverySite(new Response(null, { status: 204, headers: preflight })));
+  }
+  return app.get('/changelog/:slug/widget.js', ({ request, params: { slug } }) => sendWidget(request, slug));
+}
+
+const cachingHeaders = {
+  ETag: always(
+    'The version of the feed. Send it in `If-None-Match` to get a 304 while the feed is the same.',
+  ),
+  'Cache-Control': always('Keep the feed, and revalidate it before each use.', {
+    type: 'string',
+    const: 'public, no-cache',
+  }),
+  'Access-Control-Allow-Origin': always('Scripts of every site may read the feed.', {
+    type: 'string',
+    const: '*',
+  }),
+};
+
+const BAD_LIMIT = `limit must be a number from 1 to ${MAX_ENTRIES}`;
+
+function detailOf({ name, type, schema }: Format) {
+  const [mediaType = ''] = type.split(';');
+  return documented({
+    operationId: `get${name.replaceAll(' ', '')}Feed`,
+    tags: ['Feeds'],
+    summary: `The newest posts as ${name}`,
+    description:
+      'The newest published changelog posts of an organization that has switched its feeds on. Needs no key. Scripts of other sites may read it.',
+    security: [],
+    params: Type.Object({
+      slug: Type.String({
+        description: 'The name of the organization in public addresses.',
+        examples: ['acme'],
+      }),
+    }),
+    query: Type.Object({
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: MAX_ENTRIES,
+          description:
+            'For a short feed: so many posts, each with the beginning of its text as plain text. Without it, the feed has the whole texts of the newest posts.',
+        }),
+      ),
+    }),
+    headers: Type.Object({
+      'If-None-Match': Type.Optional(Type.String({ description: 'The `ETag` of an earlier response.' })),
+    }),
+    responses: {
+      200: { description: 'The feed.', headers: cachingHeaders, content: { [mediaType]: { schema } } },
+      304: { description: 'The feed matches `If-None-Match`.', headers: cachingHeaders },
+      400: refusal('`limit` is invalid.', [BAD_LIMIT]),
+      404: refusal('No organization with this name has its feeds on.', ['Not found']),
+      503: unavailable('The feed is not available right now. Retry after `Retry-After` seconds.', [
+        'The database is busy',
+        'The database is not available',
+        'Too many people are reading right now. Try again in a moment',
+      ]),
+    },
+  });
+}
+
+/** A browser asks before it sends `If-None-Match` of a script. */
+const preflight = {
+  'access-control-allow-methods': 'GET, HEAD',
+  'access-control-allow-headers': 'If-None-Match',
+  'access-control-max-age': '86400',
+};
+
+/** Lets scripts of every site read a feed. Nothing else of Tidings may be read so. */
+function forEverySite(response: Response): Response {
+  response.headers.set('access-control-allow-origin', '*');
+  response.headers.set('access-control-expose-headers', 'ETag');
+  return response;
+}
+
+/** Null for the full feed. Throws `AppError` 400. */
+function limitOf(query: URLSearchParams): number | null {
+  const [text, ...others] = query.getAll('limit');
+  if (text === undefined) return null;
+  if (others.length === 0 && /^[1-9]\d?$/.test(text) && Number(text) <= MAX_ENTRIES) return Number(text);
+  throw new AppError(400, BAD_LIMIT);
+}

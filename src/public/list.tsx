@@ -1,0 +1,187 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import type { ReadTx } from '../../db/engine.ts';
+import { AppError } from '../lib/app-error.ts';
+import { letOthersIn } from '../lib/time.ts';
+import { excerptOf } from '../markdown/excerpt.ts';
+import { withRelativeMedia } from '../markdown/media.ts';
+import { listMediaSizes } from '../media/store.ts';
+import type { Post } from '../posts/model.ts';
+import { type Found, searchPosts } from '../posts/search.ts';
+import { listPostPage, parsePost } from '../posts/store.ts';
+import { imageIdsIn, renderArticle } from './article.ts';
+import type { PublicText, PublicView } from './kept.ts';
+import { PUBLIC_POSTS } from './model.ts';
+import { MAX_MONTHS, MonthIndex, Pager, pathOfPage, requirePage } from './navigation.tsx';
+import { Day, MAX_QUERY_LENGTH, renderPage, type Site, siteOf, summaryOf } from './page.tsx';
+import { listMonths } from './post-store.ts';
+
+// The newest posts, page by page, and the results of a search.
+
+const POSTS_PER_PAGE = 10;
+
+/** A longer post is cut here in the list, in characters of Markdown. */
+const MAX_EXCERPT = 1_600;
+
+/** The posts of a page of the list. Throws `AppError` 404 past the end. */
+export async function readListPage({ tx, publication, totalItems }: PublicView, page: number) {
+  const totalPages = Math.max(1, Math.ceil(totalItems / POSTS_PER_PAGE));
+  requirePage(page, totalPages);
+  const selection = { ...PUBLIC_POSTS, limit: POSTS_PER_PAGE, page, sort: 'desc' as const };
+  const { posts } = await listPostPage(tx, publication.organizationId, selection, totalItems);
+  return { posts: posts.map(parsePost), totalPages };
+}
+
+export async function renderList(view: PublicView, publicUrl: string, page: number): Promise<PublicText> {
+  const { tx, publication } = view;
+  const site = await siteOf(tx, publication, publicUrl);
+  const { posts, totalPages } = await readListPage(view, page);
+  const months = page === 1 ? await listMonths(tx, publication.organizationId, MAX_MONTHS) : [];
+  const texts = posts.map(({ markdown }) => {
+    const whole = withRelativeMedia(markdown, publicUrl);
+    const excerpt = excerptOf(whole, MAX_EXCERPT);
+    return { markdown: excerpt ?? whole, isCut: excerpt !== null };
+  });
+  const sizes = await listMediaSizes(
+    tx,
+    texts.flatMap(({ markdown }) => imageIdsIn(markdown)),
+  );
+  return async () => {
+    const options = { level: 3, hasAnchors: false, mediaBase: site.mediaBase, sizes } as const;
+    const entries = [];
+    for (const [at, post] of posts.entries()) {
+      const { markdown = '', isCut = false } = texts[at] ?? {};
+      const html = await renderArticle(markdown, options);
+      entries.push(<Entry site={site} post={post} html={html} isCut={isCut} />);
+      await letOthersIn();
+    }
+    return renderPage(site, {
+      ...(page > 1 && { title: `Page ${page}` }),
+      path: pathOfPage(page),
+      markdownPath: `${publication.address === null ? '.md' : '/index.md'}${pathOfPage(page)}`,
+      ...(posts.length > 0 && { q: '' }),
+      children: (
+        <>
+          {page > 1 ? <h1 class="hidden">{`Page ${page}`}</h1> : null}
+          {posts.length === 0 ? <Empty site={site} /> : entries}
+          <Pager base={site.base} page={page} totalPages={totalPages} pathOf={pathOfPage} />
+          {months.length > 1 ? <MonthIndex base={site.base} months={months} /> : null}
+        </>
+      ),
+    });
+  };
+}
+
+function Entry({ site, post, html, isCut }: { site: Site; post: Post; html: string; isCut: boolean }) {
+  const href = `${site.base}/${post.id}`;
+  return (
+    <article class="entry" id={post.id} aria-labelledby={`${post.id}.title`}>
+      <p class="when">
+        <Day at={post.createdAt} />
+      </p>
+      <div>
+        <h2 id={`${post.id}.title`} dir="auto">
+          <a href={href}>{post.title}</a>
+        </h2>
+        <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: html }} />
+        {isCut ? (
+          <p class="more">
+            <a href={href} aria-label={`Continue reading ${post.title}`}>
+              Continue reading
+            </a>
+          </p>
+        ) : null}
+      </div>
+    </article>
+  );
+}
+
+function Empty({ site: { publication, base } }: { site: Site }) {
+  return (
+    <div class="empty">
+      <h2>No posts yet</h2>
+      <p>The first post will appear here.</p>
+      {publication.isFeedOn ? (
+        <p>
+          <a href={`${base}/feed.atom`}>Subscribe to the feed</a>
+        </p>
+      ) : null}
+    </div>
+  );
+}
+
+const RESULTS_PER_PAGE = 20;
+/** Strangers search here, so fewer than in the dashboard. */
+const MAX_RESULTS = 200;
+const MAX_SNIPPET = 200;
+const MAX_WORDS = 8;
+
+/** Throws `AppError` 400 for a query that is too long. */
+export function requireQuery(q: string): string {
+  const words = q.trim();
+  if (words.length > MAX_QUERY_LENGTH) {
+    throw new AppError(400, `Search for at most ${MAX_QUERY_LENGTH} characters`);
+  }
+  if (words.split(/\s+/).length > MAX_WORDS) throw new AppError(400, `Search for at most ${MAX_WORDS} words`);
+  return words;
+}
+
+/** Throws `AppError` 404 past the end of the results. */
+export async function renderResults(
+  tx: ReadTx,
+  site: Site,
+  { q, page }: { q: string; page: number },
+): Promise<string> {
+  const selection = { ...PUBLIC_POSTS, limit: RESULTS_PER_PAGE, page, maxFound: MAX_RESULTS };
+  const found = await searchPosts(tx, site.publication.organizationId, q, selection);
+  const totalPages = Math.max(1, Math.ceil(found.totalItems / RESULTS_PER_PAGE));
+  requirePage(page, totalPages);
+  const pathOf = (number: number) =>
+    `?q=${encodeURIComponent(q.toWellFormed())}${number === 1 ? '' : `&page=${number}`}`;
+  return renderPage(site, {
+    title: `Search: ${q}`,
+    path: pathOf(page),
+    isHidden: true,
+    q,
+    children: (
+      <>
+        <h1 class="found">{wordsAbout(found, q)}</h1>
+        {found.totalItems === 0 ? (
+          <div class="empty">
+            <p>Check the spelling, or search for fewer words.</p>
+            <p>
+              <a href={site.base}>See all posts</a>
+            </p>
+          </div>
+        ) : (
+          found.posts.map((post) => <Result site={site} post={post} />)
+        )}
+        <Pager base={site.base} page={page} totalPages={totalPages} pathOf={pathOf} />
+      </>
+    ),
+  });
+}
+
+function wordsAbout({ totalItems, isCut }: Found, q: string): string {
+  const number = totalItems.toLocaleString('en');
+  if (totalItems === 0) return `No posts match “${q}”`;
+  if (isCut) return `More than ${number} posts match “${q}”`;
+  return `${number} ${totalItems === 1 ? 'post matches' : 'posts match'} “${q}”`;
+}
+
+function Result({ site, post }: { site: Site; post: Post }) {
+  return (
+    <article class="entry result">
+      <p class="when">
+        <Day at={post.createdAt} />
+      </p>
+      <div>
+        <h2 dir="auto">
+          <a href={`${site.base}/${post.id}`}>{post.title}</a>
+        </h2>
+        <p class="snippet" dir="auto">
+          {summaryOf(post, MAX_SNIPPET)}
+        </p>
+      </div>
+    </article>
+  );
+}

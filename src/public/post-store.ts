@@ -1,0 +1,86 @@
+import { and, asc, count, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm';
+import type { ReadTx } from '../../db/engine.ts';
+import { posts } from '../../db/schema/posts.ts';
+import type { Post } from '../posts/model.ts';
+import { staysIn } from '../posts/store.ts';
+import { PUBLIC_POSTS } from './model.ts';
+
+// Walks along `posts_by_status_and_type` for the page. While an import is applied, its posts appear as they move to
+// their place.
+
+/** A post as a line of a list. */
+export type PostLine = Pick<Post, 'id' | 'title' | 'createdAt'>;
+
+const line = { id: posts.id, title: posts.title, createdAt: posts.createdAt };
+
+const isPublic = (organizationId: string) =>
+  and(
+    eq(posts.organizationId, organizationId),
+    eq(posts.status, 'published'),
+    eq(posts.contentType, 'changelog'),
+    staysIn(PUBLIC_POSTS),
+  );
+
+/** The posts before and after one in list order. */
+export async function findNeighbors(
+  tx: ReadTx,
+  organizationId: string,
+  { id, createdAt }: Pick<Post, 'id' | 'createdAt'>,
+): Promise<{ newer: PostLine | undefined; older: PostLine | undefined }> {
+  const place = sql`(${posts.createdAt}, ${posts.id})`;
+  const next = (isBeyond: SQL, order: typeof asc) =>
+    tx
+      .select(line)
+      .from(posts)
+      .where(and(isPublic(organizationId), isBeyond))
+      .orderBy(order(posts.createdAt), order(posts.id))
+      .limit(1)
+      .get();
+  const [newer, older] = await Promise.all([
+    next(sql`${place} > (${createdAt}, ${id})`, asc),
+    next(sql`${place} < (${createdAt}, ${id})`, desc),
+  ]);
+  return { newer, older };
+}
+
+/** The months that have posts, such as `2026-11`, newest first. Jumps from month to month along the index. */
+export async function listMonths(tx: ReadTx, organizationId: string, limit: number): Promise<string[]> {
+  const newest = (isBefore?: SQL) => sql`(
+    select created_at from posts where organization_id = ${organizationId} and status = 'published'
+      and content_type = 'changelog' and ${staysIn(PUBLIC_POSTS)} ${isBefore === undefined ? sql`` : sql`and ${isBefore}`}
+    order by created_at desc limit 1)`;
+  const rows = await tx.values<[month: string]>(sql`
+    with recursive months(at, number) as (
+      select ${newest()}, 1
+      union all
+      select ${newest(sql`created_at < substr(months.at, 1, 7)`)}, number + 1 from months
+      where months.at is not null and number < ${limit}
+    ) select substr(at, 1, 7) from months where at is not null`);
+  return rows.map(([month]) => month);
+}
+
+/** Posts newest first, of one month in UTC or of all. Reads no texts. */
+export async function listLines(
+  tx: ReadTx,
+  organizationId: string,
+  { month = '', limit, offset = 0 }: { month?: string; limit: number; offset?: number },
+): Promise<(PostLine & Pick<Post, 'updatedAt'>)[]> {
+  return tx
+    .select({ ...line, updatedAt: posts.updatedAt })
+    .from(posts)
+    .where(isIn(organizationId, month))
+    .orderBy(desc(posts.createdAt), desc(posts.id))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+export async function countMonth(tx: ReadTx, organizationId: string, month: string): Promise<number> {
+  const counted = tx.select({ number: count() }).from(posts).where(isIn(organizationId, month)).get();
+  return (await counted)?.number ?? 0;
+}
+
+/** Times are text, and `~` comes after every character of them. */
+function isIn(organizationId: string, month: string) {
+  return and(isPublic(organizationId), gte(posts.createdAt, month), lt(posts.createdAt, `${month}~`));
+}

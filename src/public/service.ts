@@ -1,0 +1,112 @@
+import type { ReadTx } from '../../db/engine.ts';
+import { type AuditDeps, recordAudit } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
+import { AppError } from '../lib/app-error.ts';
+import { invalidField, requireValid } from '../lib/validation.ts';
+import { findMedia } from '../media/store.ts';
+import type { Organization } from '../organizations/model.ts';
+import { getOrganization } from '../organizations/store.ts';
+import { ADDRESS_PROBLEM, type Publication, PublicationChange, type Surface } from './model.ts';
+import { findPublication, findPublicationBySlug, savePublication } from './store.ts';
+
+/** The settings of an organization; those it would start with when it has none yet. Throws `AppError` 404. */
+export async function readPublication(tx: ReadTx, organizationId: string): Promise<Publication> {
+  const organization = await getOrganization(tx, organizationId);
+  return (await findPublication(tx, organizationId)) ?? initial(tx, organization);
+}
+
+/** The organization's settings, for a surface that is on. Throws `AppError` 404, the same for unknown and switched off. */
+export async function getPublic(tx: ReadTx, slug: string, surface: Surface): Promise<Publication> {
+  const publication = await findPublicationBySlug(tx, slug);
+  if (publication?.[surface] !== true) throw new AppError(404, 'Not found');
+  return publication;
+}
+
+async function initial(tx: ReadTx, { id, name }: Organization): Promise<Publication> {
+  const short = slugOf(name) || slugOf(id) || 'changelog';
+  // Of two organizations with one name, the second starts with its id.
+  const slug = (await findPublicationBySlug(tx, short)) === null ? short : slugOf(`${id} ${name}`) || short;
+  return {
+    organizationId: id,
+    slug,
+    isPageOn: false,
+    isFeedOn: false,
+    isMcpOn: false,
+    title: `${name.slice(0, 80).trim()} changelog`,
+    description: '',
+    accentColor: '#2563eb',
+    logoId: null,
+    links: [],
+    address: null,
+    version: '',
+    updatedAt: '',
+  };
+}
+
+/** `Müller & Söhne` becomes `muller-sohne`. */
+function slugOf(name: string): string {
+  const words = name
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
+  return words.filter(Boolean).join('-').slice(0, 63).replace(/-$/, '');
+}
+
+/** As browsers write it. URLs allow hosts such as `a;b`, which would end a rule of the policy. Throws `AppError` 400. */
+function requireAddress(address: string): string {
+  const url = URL.parse(address);
+  if (url === null || !/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/.test(url.hostname)) {
+    throw invalidField('address', ADDRESS_PROBLEM);
+  }
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+const surfaces: Readonly<Record<Surface, string>> = {
+  isPageOn: 'the public page',
+  isFeedOn: 'the public feeds',
+  isMcpOn: 'the endpoint for agents',
+};
+
+/**
+ * Changes settings of an organization; takes effect on the next request. Throws `AppError` 400 with the invalid field, 404,
+ * and 409 `slug_taken`.
+ */
+export async function changePublication(
+  deps: AuditDeps & Pick<Deps, 'ids'>,
+  organizationId: string,
+  input: PublicationChange,
+): Promise<Publication> {
+  const valid = requireValid(PublicationChange, input);
+  const change = valid.address ? { ...valid, address: requireAddress(valid.address) } : valid;
+  return deps.db.write(async (tx) => {
+    const before = await readPublication(tx, organizationId);
+    const after: Publication = {
+      ...before,
+      ...change,
+      title: (change.title ?? before.title).trim(),
+      description: (change.description ?? before.description).trim(),
+      version: deps.ids.newId('version'),
+      updatedAt: deps.clock.now().toISOString(),
+    };
+    const owner = await findPublicationBySlug(tx, after.slug);
+    if (owner !== null && owner.organizationId !== organizationId) {
+      throw new AppError(409, `The address /changelog/${after.slug} is in use. Choose another one`, {
+        code: 'slug_taken',
+        fields: { slug: 'is in use. Choose another one' },
+      });
+    }
+    if (after.logoId !== null && after.logoId !== before.logoId) {
+      const logo = await findMedia(tx, after.logoId);
+      if (logo?.organizationId !== organizationId) throw invalidField('logoId', 'must be an image of yours');
+    }
+    await savePublication(tx, after);
+    const switched = Object.entries(surfaces)
+      .filter(([surface]) => before[surface as Surface] !== after[surface as Surface])
+      .map(([surface, name]) => `switched ${name} ${after[surface as Surface] ? 'on' : 'off'}`);
+    const summary = switched.join(' and ') || 'changed the settings of the public page';
+    const target = { type: 'organization', id: organizationId };
+    await recordAudit(tx, deps, { organizationId, action: 'publication.changed', target, summary });
+    return after;
+  });
+}

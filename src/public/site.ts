@@ -1,0 +1,220 @@
+import type { Deps } from '../deps.ts';
+import { clientAddress, requestIdOf } from '../http/request.ts';
+import { publicContent, rendered } from '../http/respond.ts';
+import { AppError } from '../lib/app-error.ts';
+import { imageServer } from '../media/serve.ts';
+import { renderMonth } from './archive.tsx';
+import type { RenderInThread } from './article.ts';
+import type { CardPainter } from './card-queue.ts';
+import { createCards } from './cards.ts';
+import { createPublicPages, type PublicText, type PublicView } from './kept.ts';
+import { renderList, renderResults, requireQuery } from './list.tsx';
+import { pagePolicy, problemPolicy, renderProblem, type Site, siteOf } from './page.tsx';
+import { renderPost } from './post-page.tsx';
+import { icon, listMarkdown, llmsText, monthMarkdown, postMarkdown, robots, sitemap } from './programs.ts';
+import { createRenderQueue } from './render-queue.ts';
+import { createSearchLimit } from './search-limit.ts';
+import { getPublic } from './service.ts';
+
+export interface SiteDeps extends Pick<Deps, 'db' | 'clock' | 'log' | 'media' | 'publicUrl'> {
+  readonly render?: RenderInThread;
+  readonly drawCard?: CardPainter['draw'];
+  /** The IP address of the connection; null after a disconnect. */
+  readonly peerAddress: (request: Request) => string | null;
+  /** The header in which the trusted proxy names the client. */
+  readonly clientIpHeader: string | undefined;
+}
+
+/** Content that is kept under `key` until a post or a setting changes. */
+interface Content {
+  key: string;
+  type: string;
+  make: (view: PublicView) => PublicText | Promise<PublicText>;
+}
+
+const HTML = 'text/html; charset=utf-8';
+const MARKDOWN = 'text/markdown; charset=utf-8';
+
+/** The highest number of a page. */
+const MAX_PAGE = 1_000_000;
+
+/** Responds to requests for an organization's public page and everything below it. */
+export function createPublicSite(deps: SiteDeps) {
+  const { db, publicUrl, render } = deps;
+  const renderPublic = createPublicPages(db);
+  const countSearch = createSearchLimit(deps.clock);
+  const inTurn = createRenderQueue();
+  const serveImage = imageServer(deps.media.files);
+  const sendCard = createCards(deps);
+
+  const list = (page: number): Content => ({
+    key: `list ${page}`,
+    type: HTML,
+    make: (view) => renderList(view, publicUrl(), page),
+  });
+  const asMarkdown = (page: number): Content => ({
+    key: `list.md ${page}`,
+    type: MARKDOWN,
+    make: (view) => listMarkdown(view, publicUrl(), page),
+  });
+
+  const files: Record<string, (query: URLSearchParams) => Content> = {
+    'index.md': (query) => asMarkdown(pageOf(query)),
+    'llms.txt': () => ({
+      key: 'llms.txt',
+      type: 'text/plain; charset=utf-8',
+      make: (view) => llmsText(view, publicUrl()),
+    }),
+    'robots.txt': () => ({
+      key: 'robots.txt',
+      type: 'text/plain; charset=utf-8',
+      make: (view) => robots(view, publicUrl()),
+    }),
+    'icon.svg': () => ({ key: 'icon.svg', type: 'image/svg+xml', make: icon }),
+    'sitemap.xml': (query) => {
+      const page = query.has('page') ? pageOf(query) : 0;
+      return {
+        key: `sitemap.xml ${page}`,
+        type: 'application/xml; charset=utf-8',
+        make: (view) => sitemap(view, publicUrl(), page),
+      };
+    },
+  };
+
+  function named(name: string, query: URLSearchParams): Content {
+    const file = Object.hasOwn(files, name) ? files[name] : undefined;
+    if (file !== undefined) return file(query);
+    if (!name.endsWith('.md')) {
+      const make = (view: PublicView) => renderPost(view, publicUrl(), name, render);
+      return { key: `post ${name}`, type: HTML, make };
+    }
+    const id = name.slice(0, -3);
+    return { key: `post.md ${id}`, type: MARKDOWN, make: (view) => postMarkdown(view, publicUrl(), id) };
+  }
+
+  function month(name: string, query: URLSearchParams): Content {
+    const page = pageOf(query);
+    if (name.endsWith('.md')) {
+      const make = (view: PublicView) => monthMarkdown(view, publicUrl(), name.slice(0, -3), page);
+      return { key: `month.md ${name} ${page}`, type: MARKDOWN, make };
+    }
+    const make = (view: PublicView) => renderMonth(view, publicUrl(), name, page);
+    return { key: `month ${name} ${page}`, type: HTML, make };
+  }
+
+  async function send(request: Request, slug: string, { key, type, make }: Content): Promise<Response> {
+    const body = await renderPublic(slug, 'isPageOn', key, async (view) => {
+      const text = await make(view);
+      return typeof text === 'string' ? text : () => inTurn(text);
+    });
+    const headers = { 'content-type': type };
+    if (type !== HTML) return publicContent(request, body, headers);
+    return publicContent(request, body, {
+      ...headers,
+      'content-security-policy': pagePolicy(body.publication),
+    });
+  }
+
+  /** Results are never kept: strangers choose the words. */
+  async function search(request: Request, slug: string, query: URLSearchParams, client: string) {
+    const q = requireQuery(query.get('q') ?? '');
+    const page = pageOf(query);
+    // An unknown page must not use up the limit.
+    await db.read((tx) => getPublic(tx, slug, 'isPageOn'));
+    countSearch(client);
+    const { publication, html } = await db.read(async (tx) => {
+      const current = await getPublic(tx, slug, 'isPageOn');
+      const site = await siteOf(tx, current, publicUrl());
+      return { publication: current, html: await renderResults(tx, site, { q, page }) };
+    });
+    return publicContent(request, rendered(new TextEncoder().encode(html)), {
+      'content-type': HTML,
+      'content-security-policy': pagePolicy(publication),
+    });
+  }
+
+  /** The site of a page that is on; null for any other, and while the database is away. */
+  async function findSite(slug: string): Promise<Site | null> {
+    try {
+      return await db.read(async (tx) => siteOf(tx, await getPublic(tx, slug, 'isPageOn'), publicUrl()));
+    } catch {
+      return null;
+    }
+  }
+
+  /** A failure as a page for browsers. Throws it again for everybody else. */
+  async function problem(request: Request, slug: string, error: unknown): Promise<Response> {
+    if (!request.headers.get('accept')?.includes('text/html')) throw error;
+    const known = error instanceof AppError ? error : null;
+    if (known?.isRefusal !== true) {
+      const requestId = requestIdOf(request);
+      deps.log.error({ requestId, method: request.method, err: error }, 'request failed');
+    }
+    const status = known?.status ?? 500;
+    const site = await findSite(slug);
+    const message =
+      known?.isRefusal !== true
+        ? 'Something went wrong here. Try again in a moment.'
+        : status === 404 && site === null
+          ? 'There is no public page at this address.'
+          : `${known.message}.`;
+    return new Response(renderProblem(site, status, message), {
+      status,
+      headers: {
+        ...known?.headers,
+        'content-type': HTML,
+        'content-security-policy': problemPolicy(site),
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        vary: 'accept',
+      },
+    });
+  }
+
+  /** Runs a handler, whose failures become pages for browsers. */
+  const respond = (slug: string, request: Request, work: () => Promise<Response>) =>
+    work().catch((error) => problem(request, slug, error));
+
+  return {
+    /** The list, as HTML or Markdown, and the results of a search. */
+    home(request: Request, name: string): Promise<Response> {
+      // Bun forgets the address when the connection closes: read it before the first await.
+      const client = clientAddress(request.headers, deps.peerAddress(request), deps.clientIpHeader);
+      const slug = name.replace(/\.md$/, '');
+      return respond(slug, request, async () => {
+        const query = queryOf(request);
+        if (slug !== name) return send(request, slug, asMarkdown(pageOf(query)));
+        if (query.get('q')?.trim()) return search(request, slug, query, client);
+        return send(request, slug, list(pageOf(query)));
+      });
+    },
+    /** A post, a file by its name, or a social image. */
+    named: (request: Request, slug: string, name: string) =>
+      respond(
+        slug,
+        request,
+        async () =>
+          (await sendCard(request, slug, name)) ?? send(request, slug, named(name, queryOf(request))),
+      ),
+    month: (request: Request, slug: string, name: string) =>
+      respond(slug, request, async () => send(request, slug, month(name, queryOf(request)))),
+    /** The page's images, so that a proxy needs one rule. The address of an image is a secret of its own. */
+    image: (request: Request, slug: string, file: string) =>
+      respond(slug, request, async () => {
+        await db.read((tx) => getPublic(tx, slug, 'isPageOn'));
+        return serveImage(request, file);
+      }),
+  };
+}
+
+const queryOf = ({ url }: Request) => new URL(url, 'http://localhost').searchParams;
+
+/** Throws `AppError` 400. */
+function pageOf(query: URLSearchParams): number {
+  const page = query.get('page') ?? '1';
+  if (query.getAll('page').length <= 1 && /^[1-9]\d{0,6}$/.test(page) && Number(page) <= MAX_PAGE) {
+    return Number(page);
+  }
+  throw new AppError(400, 'The page must be a whole number of 1 or more');
+}
