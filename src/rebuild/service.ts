@@ -1,0 +1,187 @@
+import { isIP } from 'node:net';
+import type { WriteTx } from '../../db/engine.ts';
+import { quote } from '../audit/model.ts';
+import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
+import { AppError } from '../lib/app-error.ts';
+import { isPublicAddress } from '../lib/public-fetch.ts';
+import { invalidField, requireValid } from '../lib/validation.ts';
+import { getOrganization } from '../organizations/store.ts';
+import { attempt, type HookConnect, type Outcome, urlContextOf } from './attempt.ts';
+import { endQueued, getMessage, mergeFailed, requeueMessages } from './message-store.ts';
+import { type Hook, isDeploy, MAX_HOOKS, NewHook } from './model.ts';
+import { newSigningSecret } from './signature.ts';
+import { countHooks, deleteHookRow, getHook, getSealedHook, insertHook, updateHook } from './store.ts';
+
+type HookDeps = AuditDeps & Pick<Deps, 'ids' | 'secrets' | 'hookPrivateHosts'>;
+
+/** How many failed messages are queued again at a time. */
+const MAX_RESENT = 1000;
+
+/** A new hook. `secret`: the signing secret, which nothing shows again; null for kinds without one. */
+export interface CreatedHook extends Hook {
+  secret: string | null;
+}
+
+/** Throws `AppError` 400 with the invalid field, 404, and 409 `too_many_hooks`. */
+export async function createHook(deps: HookDeps, input: NewHook): Promise<CreatedHook> {
+  const { organizationId, kind, ...values } = requireValid(NewHook, input);
+  const name = values.name.trim();
+  const url = requireHookUrl(values.url.trim(), deps.hookPrivateHosts);
+  const id = deps.ids.newId('hook');
+  const signing = kind === 'signed' ? newSigningSecret(deps, { id, secret: null }) : null;
+  const hook: Hook = {
+    id,
+    organizationId,
+    name,
+    kind,
+    host: url.host,
+    isEnabled: true,
+    createdAt: deps.clock.now().toISOString(),
+  };
+  const sealedUrl = deps.secrets.seal(url.href, urlContextOf(id)).toString('base64url');
+  await deps.db.write(async (tx) => {
+    await getOrganization(tx, organizationId);
+    if ((await countHooks(tx, organizationId)) >= MAX_HOOKS) {
+      throw new AppError(409, `An organization can have ${MAX_HOOKS} hooks. Delete one first`, {
+        code: 'too_many_hooks',
+      });
+    }
+    await insertHook(tx, { ...hook, url: sealedUrl, secret: signing?.sealed ?? null });
+    await record(tx, deps, hook, 'hook.created', `added the hook ${quote(name)} to ${url.host}`);
+  });
+  return { ...hook, secret: signing?.secret ?? null };
+}
+
+/** Throws `AppError` 400. Names are checked when the hook connects. */
+function requireHookUrl(text: string, privateHosts: ReadonlySet<string> = new Set()): URL {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw invalidField('url', 'must be an https URL, such as https://example.com/hook');
+  }
+  if (url.username !== '' || url.password !== '') throw invalidField('url', 'must not contain a password');
+  const mayBePrivate = privateHosts.has(url.hostname);
+  const allow = `To allow this host, set HOOK_PRIVATE_HOSTS=${url.hostname}`;
+  if (url.protocol !== 'https:' && !mayBePrivate) throw invalidField('url', `must be an https URL. ${allow}`);
+  const address = url.hostname.replace(/^\[|\]$/g, '');
+  const isLocal = address === 'localhost' || (isIP(address) !== 0 && !isPublicAddress(address));
+  if (isLocal && !mayBePrivate) throw invalidField('url', `must be on the public internet. ${allow}`);
+  url.hash = '';
+  return url;
+}
+
+/** Disabling drops what is queued. Throws `AppError` 404. */
+export function switchHook(deps: AuditDeps, hookId: string, isEnabled: boolean): Promise<Hook> {
+  return deps.db.write(async (tx) => {
+    const hook = await getHook(tx, hookId);
+    if (hook.isEnabled === isEnabled) return hook;
+    await switchHookIn(tx, deps, hook, isEnabled);
+    return { ...hook, isEnabled };
+  });
+}
+
+/** `why`: the end of the sentence in the audit log. */
+export async function switchHookIn(
+  tx: WriteTx,
+  deps: AuditContext,
+  hook: Hook,
+  isEnabled: boolean,
+  why = '',
+): Promise<void> {
+  await updateHook(tx, hook.id, { isEnabled });
+  if (!isEnabled) await endQueued(tx, hook.id, 'failed');
+  const verb = isEnabled ? 'enabled' : 'disabled';
+  await record(tx, deps, hook, 'hook.changed', `${verb} the hook ${quote(hook.name)}${why}`);
+}
+
+/** Its messages are deleted too. Throws `AppError` 404. */
+export async function deleteHook(deps: AuditDeps, hookId: string): Promise<void> {
+  await deps.db.write(async (tx) => {
+    const hook = await getHook(tx, hookId);
+    await deleteHookRow(tx, hookId);
+    await record(tx, deps, hook, 'hook.deleted', `deleted the hook ${quote(hook.name)} to ${hook.host}`);
+  });
+}
+
+/** The previous secret signs too for 24 hours. Throws `AppError` 404, and 409 `hook_not_signed`. */
+export function rotateSecret(deps: HookDeps, hookId: string): Promise<{ hook: Hook; secret: string }> {
+  return deps.db.write(async (tx) => {
+    const { url: _url, ...sealed } = await getSealedHook(tx, hookId);
+    const { secret: before, ...hook } = sealed;
+    if (before === null) {
+      throw new AppError(409, 'Only signed hooks have a secret', { code: 'hook_not_signed' });
+    }
+    const { secret, sealed: after } = newSigningSecret(deps, sealed);
+    await updateHook(tx, hookId, { secret: after });
+    await record(tx, deps, hook, 'hook.changed', `rotated the secret of the hook ${quote(hook.name)}`);
+    return { hook, secret };
+  });
+}
+
+/** Sends a test message now and returns its outcome, also for a disabled hook. Throws `AppError` 404. */
+export async function sendTest(
+  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'hookPrivateHosts'>,
+  hookId: string,
+  connect: HookConnect = {},
+): Promise<Outcome> {
+  const hook = await deps.db.read((tx) => getSealedHook(tx, hookId));
+  const now = deps.clock.now().toISOString();
+  return attempt(
+    deps,
+    hook,
+    {
+      id: `msg_${deps.ids.newUuid().replaceAll('-', '')}`,
+      type: 'hook.test',
+      organizationId: hook.organizationId,
+      postId: null,
+      title: 'Test message from Tidings',
+      postCreatedAt: now,
+      createdAt: now,
+      url: null,
+    },
+    connect,
+  );
+}
+
+/** Sends a message again. Throws `AppError` 404, and 409 `hook_disabled`. */
+export function resendMessage(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  hookId: string,
+  messageId: string,
+): Promise<number> {
+  return deps.db.write(async (tx) => {
+    requireEnabled(await getHook(tx, hookId));
+    await getMessage(tx, hookId, messageId);
+    return requeueMessages(tx, hookId, { id: messageId }, deps.clock.now().getTime());
+  });
+}
+
+/**
+ * Sends up to 1,000 failed messages again, the oldest first; one for all to a deploy hook. Throws `AppError` 404, and 409
+ * `hook_disabled`.
+ */
+export function resendFailed(deps: Pick<Deps, 'db' | 'clock'>, hookId: string): Promise<number> {
+  return deps.db.write(async (tx) => {
+    const hook = await getHook(tx, hookId);
+    requireEnabled(hook);
+    const now = deps.clock.now().getTime();
+    if (!isDeploy(hook.kind)) return requeueMessages(tx, hookId, { failedUpTo: MAX_RESENT }, now);
+    const id = await mergeFailed(tx, hookId);
+    return id === null ? 0 : requeueMessages(tx, hookId, { id }, now);
+  });
+}
+
+function requireEnabled({ isEnabled }: Hook): void {
+  if (isEnabled) return;
+  throw new AppError(409, 'The hook is disabled. Enable it first', { code: 'hook_disabled' });
+}
+
+function record(
+  tx: WriteTx,
+  deps: AuditContext,
+  { id, organizationId }: Hook,
+  action: 'hook.created' | 'hook.changed' | 'hook.deleted',
+  summary: string,
+) {
+  return recordAudit(tx, deps, { organizationId, action, target: { type: 'hook', id }, summary });
+}
