@@ -46,6 +46,7 @@ export const auditGroups = {
     'password.link_created',
   ],
   organization: ['organization.created', 'organization.changed'],
+  public: ['publication.changed', 'hook.created', 'hook.changed', 'hook.deleted'],
 } as const;
 
 export type AuditGroup = keyof typeof auditGroups;

@@ -36,7 +36,8 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
       if (statusOf(row, now) !== 'active') return { outcome: 'invalid' };
       usage.record(row.id, now);
       if (!row.permissions.includes(permission)) return { outcome: 'forbidden' };
-      return { outcome: 'valid', keyId: row.id, organizationId: row.organizationId };
+      const { id: keyId, name, organizationId } = row;
+      return { outcome: 'valid', keyId, name, organizationId };
     },
 
     async createKey(input) {

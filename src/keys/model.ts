@@ -4,6 +4,9 @@ import type { KeyRow } from './store.ts';
 /** The permission that every read of the content API needs (section 5 of the spec). */
 export const READ_PERMISSION = 'api.read';
 
+/** The permission to propose changes of posts, which a person then accepts or dismisses. */
+export const SUGGEST_PERMISSION = 'posts.suggest';
+
 /** A longer key is refused without a lookup (Unkey takes 1 to 512 characters). */
 export const MAX_KEY_LENGTH = 512;
 
@@ -47,9 +50,17 @@ export interface UnkeyConfig {
   timeoutMs: number;
 }
 
+/** The key of a request. */
+export interface KeyHolder {
+  keyId: string;
+  name: string;
+  /** Null: the key is bound to none. */
+  organizationId: string | null;
+}
+
 /** The result of checking a key. `limited` carries the limit's code, and the headers that describe it. */
 export type Verdict =
-  | { outcome: 'valid'; keyId: string; organizationId: string | null }
+  | ({ outcome: 'valid' } & KeyHolder)
   | { outcome: 'invalid' }
   | { outcome: 'forbidden' }
   | { outcome: 'limited'; code: string; headers: Record<string, string> };

@@ -15,6 +15,7 @@ const byHash = prepared((db) =>
   db
     .select({
       id: apiKeys.id,
+      name: apiKeys.name,
       organizationId: apiKeys.organizationId,
       permissions: apiKeys.permissions,
       expiresAt: apiKeys.expiresAt,

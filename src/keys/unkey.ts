@@ -158,7 +158,12 @@ export function verdictOf(data: V2KeysVerifyKeyResponseData, now: Date): Verdict
   switch (data.code) {
     case 'VALID':
       if (!data.valid || data.keyId === undefined) throw new Error('Unkey answers VALID for an invalid key');
-      return { outcome: 'valid', keyId: data.keyId, organizationId: data.identity?.externalId ?? null };
+      return {
+        outcome: 'valid',
+        keyId: data.keyId,
+        name: data.name ?? '',
+        organizationId: data.identity?.externalId ?? null,
+      };
     case 'INSUFFICIENT_PERMISSIONS':
     case 'FORBIDDEN':
       return { outcome: 'forbidden' };

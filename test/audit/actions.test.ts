@@ -3,6 +3,7 @@ import { type AuditAction, auditActions } from '../../src/audit/model.ts';
 import { listAuditEvents } from '../../src/audit/store.ts';
 import { connectIntegration, setEnabled } from '../../src/integrations/connect.ts';
 import { importFile } from '../../src/posts/import/service.ts';
+import { createHook } from '../../src/rebuild/service.ts';
 import { createTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { form, signedIn } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
@@ -39,7 +40,14 @@ async function createWorld() {
     contentType: 'changelog',
     publish: true,
   });
+  const hook = await createHook(app.deps, {
+    organizationId: 'org_a',
+    name: 'Site',
+    kind: 'signed',
+    url: 'https://acme.example/hook',
+  });
   const ids: Record<string, string> = {
+    hook: hook.id,
     key: key.id,
     revoked: revoked.id,
     draft: draft?.id ?? '',
@@ -285,6 +293,32 @@ const cases: Case[] = [
     target: 'organization',
     summary:
       'renamed the organization from “Organization org_a” to “Acme” and changed the plan from free to pro',
+  },
+  {
+    action: 'publication.changed',
+    path: 'publishing/agents',
+    fields: { isMcpOn: 'true' },
+    target: 'organization',
+    summary: 'switched the endpoint for agents on',
+  },
+  {
+    action: 'hook.created',
+    path: 'publishing/hooks',
+    fields: { kind: 'netlify', name: 'Build', url: 'https://api.netlify.com/build_hooks/1' },
+    target: 'hook',
+    summary: 'added the hook “Build” to api.netlify.com',
+  },
+  {
+    action: 'hook.changed',
+    path: 'publishing/hooks/:hook/disable',
+    target: 'hook',
+    summary: 'disabled the hook “Site”',
+  },
+  {
+    action: 'hook.deleted',
+    path: 'publishing/hooks/:hook/delete',
+    target: 'hook',
+    summary: 'deleted the hook “Site” to acme.example',
   },
 ];
 

@@ -11,6 +11,7 @@ export function verifying(begin: Begin): void {
     expect(await keys.verifyKey(created.key, READ)).toEqual({
       outcome: 'valid',
       keyId: created.id,
+      name: 'Website',
       organizationId: 'org_1',
     });
     const other = await keys.createKey(newKey({ organizationId: 'org_2' }));
