@@ -1,0 +1,117 @@
+import type { Loader, LoaderContext } from 'astro/loaders';
+import type { Post, PostFilter } from './model.ts';
+import { eachPage, type PageFacts, parseList, queryOf } from './pages.ts';
+import { type ClientOptions, createSend, postsUrl } from './request.ts';
+
+export interface TidingsLoaderOptions extends ClientOptions, PostFilter {}
+
+/** A page of the last load. The store has its posts. */
+interface KnownPage extends PageFacts {
+  etag: string | null;
+  ids: string[];
+}
+
+interface LastLoad {
+  /** The URL with its filters: other options read other posts. */
+  source: string;
+  pages: KnownPage[];
+}
+
+const LIMIT = 100;
+const META = 'tidings';
+
+/**
+ * A content loader for Astro 6 and later: one entry for each post, `changelog` posts by default. A load requests only
+ * pages that changed, renders only posts that changed, and removes entries whose posts are gone. Throws `TidingsError`,
+ * which fails the build and keeps the entries.
+ */
+export function tidingsLoader(options: TidingsLoaderOptions): Loader {
+  const send = createSend(options);
+  const { status, contentType = 'changelog' } = options;
+  const source = `${postsUrl(options)}${queryOf({ limit: LIMIT, status, contentType })}`;
+
+  return {
+    name: 'tidings',
+
+    async load(context) {
+      const { store, meta, logger } = context;
+      const last = knownPages(context, source);
+      // An interrupted load must not combine its entries with the pages of the load before.
+      meta.delete(META);
+      const pages: KnownPage[] = [];
+      let changed = 0;
+      const read = async (page: number): Promise<KnownPage> => {
+        const known = last[page - 1];
+        const { etag, text } = await send(`${source}&page=${page}`, known?.etag ?? null);
+        // Drops later pages too, when the list is read again from here.
+        pages.length = page - 1;
+        if (text === null && known !== undefined) {
+          pages.push(known);
+          return known;
+        }
+        const { posts, pagination } = parseList(text ?? '');
+        for (const post of posts) if (await save(context, post)) changed++;
+        const { nextPage, totalItems } = pagination;
+        const fresh = { etag, nextPage, totalItems, ids: posts.map(({ id }) => id) };
+        pages.push(fresh);
+        return fresh;
+      };
+      for await (const _ of eachPage(LIMIT, read));
+
+      const ids = new Set(pages.flatMap((page) => page.ids));
+      const gone = store.keys().filter((id) => !ids.has(id));
+      for (const id of gone) store.delete(id);
+      meta.set(META, JSON.stringify({ source, pages } satisfies LastLoad));
+      const isUnchanged = pages.every((page, index) => page === last[index]);
+      if (isUnchanged) logger.info(`${ids.size} posts, unchanged (304)`);
+      else logger.info(`${ids.size} posts: ${changed} new or changed, ${gone.length} removed`);
+    },
+
+    async createSchema() {
+      const { z } = await import('astro/zod');
+      const schema = z.object({
+        title: z.string(),
+        content: z.string(),
+        contentType: z.enum(['changelog', 'linkedin_post']),
+        status: z.enum(['draft', 'published']),
+        sourceMetadata: z.record(z.string(), z.unknown()).nullable(),
+        createdAt: z.coerce.date(),
+        updatedAt: z.coerce.date(),
+      });
+      return { schema, types: ENTRY };
+    },
+  };
+}
+
+/** The type of an entry's `data`, which Astro writes into the types of the site. */
+const ENTRY = `export interface Entry {
+  title: string;
+  /** The body as plain text. */
+  content: string;
+  contentType: 'changelog' | 'linkedin_post';
+  status: 'draft' | 'published';
+  sourceMetadata: { [key: string]: unknown } | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+`;
+
+/** Pages of the last load, when the store still has their posts. */
+function knownPages({ meta, store }: LoaderContext, source: string): KnownPage[] {
+  const text = meta.get(META);
+  if (text === undefined) return [];
+  const last = JSON.parse(text) as LastLoad;
+  const isWhole = last.source === source && last.pages.every(({ ids }) => ids.every((id) => store.has(id)));
+  return isWhole ? last.pages : [];
+}
+
+/** Renders and stores a post. False when the store has the same. */
+async function save(context: LoaderContext, post: Post): Promise<boolean> {
+  const { store, parseData, renderMarkdown, generateDigest } = context;
+  const { id, markdown, ...rest } = post;
+  const digest = generateDigest(JSON.stringify(post));
+  if (store.get(id)?.digest === digest) return false;
+  const data = await parseData({ id, data: rest });
+  store.set({ id, data, body: markdown, rendered: await renderMarkdown(markdown), digest });
+  return true;
+}
