@@ -1,6 +1,5 @@
-import { requireApiKey } from '../http/request.ts';
+import { foreignOrganization, requireApiKey } from '../http/request.ts';
 import { READ_PERMISSION } from '../keys/model.ts';
-import { AppError } from '../lib/app-error.ts';
 
 // Who may read the posts of an organization: the holder of one of its keys, or a request that the server itself made.
 
@@ -35,7 +34,7 @@ export function createAdmission(deps: Parameters<typeof requireApiKey>[0]) {
   ): Promise<Result> {
     const ownOrganization = keyless.get(request);
     if (ownOrganization === organizationId) return read();
-    if (ownOrganization !== undefined) throw new AppError(403, 'Forbidden: organization access denied');
+    if (ownOrganization !== undefined) throw foreignOrganization();
     const { headers } = request;
     const reader = Bun.hash(`${organizationId} ${headers.get('authorization')}`);
     const checked = requireApiKey(deps, headers, organizationId, READ_PERMISSION);

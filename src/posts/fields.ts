@@ -8,7 +8,7 @@ import { ContentType, PostStatus } from './model.ts';
 
 /** In characters (UTF-16 units); metadata as JSON. */
 export const MAX_TITLE = 500;
-const MAX_TEXT = 200_000;
+export const MAX_TEXT = 200_000;
 const MAX_METADATA = 16_384;
 const MAX_METADATA_DEPTH = 20;
 
@@ -29,6 +29,7 @@ const ImportedFields = Type.Object(
     ),
     createdAt: Type.Optional(Time),
     updatedAt: Type.Optional(Time),
+    isDateSet: Type.Optional(Type.Boolean({ errorMessage: 'must be true or false' })),
   },
   { additionalProperties: false },
 );

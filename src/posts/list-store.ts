@@ -1,6 +1,18 @@
-import { and, asc, count, desc, eq, inArray, isNotNull, notExists, sql } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  count,
+  countDistinct,
+  desc,
+  eq,
+  inArray,
+  isNotNull,
+  notExists,
+  or,
+  sql,
+} from 'drizzle-orm';
 import { dialectOf, prepared, type ReadTx } from '../../db/engine.ts';
-import { postSchedules, posts } from '../../db/schema/posts.ts';
+import { postSchedules, postSuggestions, posts } from '../../db/schema/posts.ts';
 import { drafts } from '../../db/schema/triggers.ts';
 import { type ContentType, contentTypes, type Post, type PostStatus, postStatuses } from './model.ts';
 import { countScheduled, listSchedules, type Schedule } from './schedule-store.ts';
@@ -27,7 +39,10 @@ export interface ListFilter {
 
 export interface ListedPost extends Post {
   schedule: Schedule | null;
-  hasSuggestion: boolean;
+  /** A trigger has a newer text. */
+  hasNewVersion: boolean;
+  /** The number of changes that holders of keys propose. */
+  suggestedChanges: number;
 }
 
 type Page = Omit<Found, 'posts'> & { posts: ListedPost[] };
@@ -41,11 +56,16 @@ export async function listPosts(
 ): Promise<Page> {
   const found = await findPosts(tx, organizationId, filter, limit);
   const ids = found.posts.map(({ id }) => id);
-  const [schedules, suggested] = await Promise.all([listSchedules(tx, ids), listSuggested(tx, ids)]);
+  const [schedules, newer, proposed] = await Promise.all([
+    listSchedules(tx, ids),
+    listNewer(tx, ids),
+    countProposed(tx, ids),
+  ]);
   const listed = found.posts.map((post) => ({
     ...post,
     schedule: (post.status === 'draft' && schedules.get(post.id)) || null,
-    hasSuggestion: suggested.has(post.id),
+    hasNewVersion: newer.has(post.id),
+    suggestedChanges: proposed.get(post.id) ?? 0,
   }));
   return { ...found, posts: listed };
 }
@@ -85,11 +105,13 @@ async function keepListed(
 ): Promise<string[]> {
   const schedules =
     status === 'draft' || status === 'scheduled' ? await listSchedules(tx, ids) : new Map<string, Schedule>();
-  const suggested = hasSuggestion ? await listSuggested(tx, ids) : null;
+  const [newer, proposed] = hasSuggestion
+    ? await Promise.all([listNewer(tx, ids), countProposed(tx, ids)])
+    : [];
   return ids.filter((id) => {
     if (status === 'draft' && schedules.has(id)) return false;
     if (status === 'scheduled' && !schedules.has(id)) return false;
-    return suggested?.has(id) ?? true;
+    return !hasSuggestion || newer?.has(id) || proposed?.has(id);
   });
 }
 
@@ -108,14 +130,18 @@ async function listOwnPage(
     .select({ id: postSchedules.postId })
     .from(postSchedules)
     .where(eq(postSchedules.organizationId, organizationId));
-  const suggested = tx.select({ id: drafts.postId }).from(drafts).where(isNotNull(drafts.suggestion));
+  const newer = tx.select({ id: drafts.postId }).from(drafts).where(isNotNull(drafts.suggestion));
+  const proposed = tx
+    .select({ id: postSuggestions.postId })
+    .from(postSuggestions)
+    .where(eq(postSuggestions.organizationId, organizationId));
   const isListed = and(
     eq(posts.organizationId, organizationId),
     status && eq(posts.status, status === 'published' ? 'published' : 'draft'),
     contentType && eq(posts.contentType, contentType),
     status === 'draft' ? notExists(schedule) : undefined,
     status === 'scheduled' ? inArray(posts.id, scheduled) : undefined,
-    hasSuggestion ? inArray(posts.id, suggested) : undefined,
+    hasSuggestion ? or(inArray(posts.id, newer), inArray(posts.id, proposed)) : undefined,
   );
   const order =
     status === 'scheduled'
@@ -137,17 +163,33 @@ async function listOwnPage(
   return { posts: ids.flatMap((id) => byId.get(id) ?? []), totalItems: total?.number ?? 0, isCut: false };
 }
 
-/** Those of these posts that have a suggestion. */
-async function listSuggested(tx: ReadTx, ids: readonly string[]): Promise<Set<string>> {
+/** Those of these posts that a trigger has a newer text for. */
+async function listNewer(tx: ReadTx, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const isListed = and(inArray(drafts.postId, dialectOf(tx).listed(ids)), isNotNull(drafts.suggestion));
   const rows = await tx.select({ id: drafts.postId }).from(drafts).where(isListed).all();
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The number of an organization's posts with a suggestion that waits. */
+/** How many changes holders of keys propose for each of these posts, where there are any. */
+async function countProposed(tx: ReadTx, ids: readonly string[]): Promise<Map<string, number>> {
+  if (ids.length === 0) return new Map();
+  const { postId } = postSuggestions;
+  const isListed = inArray(postId, dialectOf(tx).listed(ids));
+  const rows = await tx
+    .select({ postId, number: count() })
+    .from(postSuggestions)
+    .where(isListed)
+    .groupBy(postId)
+    .all();
+  return new Map(rows.map((row) => [row.postId, row.number]));
+}
+
+/** The number of an organization's posts with a suggestion that waits, of a trigger or of an API key. */
 export async function countSuggestions(tx: ReadTx, organizationId: string): Promise<number> {
-  return (await statements(tx).suggestions.get({ organizationId }))?.number ?? 0;
+  const { newer, proposed } = statements(tx);
+  const counted = await Promise.all([newer.get({ organizationId }), proposed.get({ organizationId })]);
+  return counted.reduce((sum, row) => sum + (row?.number ?? 0), 0);
 }
 
 /** Drafts that nobody has scheduled. */
@@ -176,7 +218,7 @@ export async function countPosts(tx: ReadTx, organizationId: string) {
 }
 
 const statements = prepared((tx) => ({
-  suggestions: tx
+  newer: tx
     .select({ number: count() })
     .from(drafts)
     .innerJoin(posts, eq(posts.id, drafts.postId))
@@ -186,6 +228,23 @@ const statements = prepared((tx) => ({
         isNotNull(drafts.suggestion),
         // The cast keeps SQLite from reading all posts of the organization to find these few.
         sql`cast(${posts.organizationId} as text) = ${sql.placeholder('organizationId')}`,
+      ),
+    )
+    .prepare(),
+  // Posts that `newer` does not count.
+  proposed: tx
+    .select({ number: countDistinct(posts.id) })
+    .from(postSuggestions)
+    .innerJoin(posts, eq(posts.id, postSuggestions.postId))
+    .where(
+      and(
+        eq(postSuggestions.organizationId, sql.placeholder('organizationId')),
+        notExists(
+          tx
+            .select({ id: drafts.postId })
+            .from(drafts)
+            .where(and(eq(drafts.postId, posts.id), isNotNull(drafts.suggestion))),
+        ),
       ),
     )
     .prepare(),

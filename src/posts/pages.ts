@@ -1,4 +1,5 @@
 import type { Storage } from '../../db/engine.ts';
+import { keptBodies } from '../http/kept.ts';
 import { type Rendered, rendered } from '../http/respond.ts';
 import type { PageSelection, Pagination, PostSelection } from './model.ts';
 import { findPostJson, listPostPage, tallyPosts } from './store.ts';
@@ -8,53 +9,23 @@ import { findPostJson, listPostPage, tallyPosts } from './store.ts';
 /** For all kept pages together. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
-/** The rough cost of a kept page beside its bodies: key, version, map entry. */
-const OVERHEAD_BYTES = 1024;
-
-interface KeptPage extends Rendered {
-  version: string;
-  keptBytes: number;
-}
-
 /** Keeps pages as sent. Every request compares versions with the database, so a write shows in the next response. */
 export function createPages(db: Pick<Storage, 'read'>, maxKeptBytes = MAX_KEPT_BYTES) {
-  const kept = new Map<string, KeptPage>();
-  let keptBytes = 0;
-
-  function drop(key: string): void {
-    keptBytes -= kept.get(key)?.keptBytes ?? 0;
-    kept.delete(key);
-  }
-
-  /** Counts bytes of a page, unless it was dropped meanwhile. */
-  function count(key: string, page: KeptPage, bytes: number): void {
-    if (kept.get(key) !== page) return;
-    page.keptBytes += bytes;
-    keptBytes += bytes;
-    // Drop the oldest first: a Map keeps its keys in the order of insertion.
-    for (const oldest of kept.keys()) {
-      if (keptBytes <= maxKeptBytes) break;
-      drop(oldest);
-    }
-  }
+  const kept = keptBodies(maxKeptBytes);
 
   return async function renderPage(organizationId: string, selection: PageSelection): Promise<Rendered> {
     const { statuses, contentTypes, limit, page, sort } = selection;
     const key = `${organizationId} ${statuses} ${contentTypes} ${limit} ${page} ${sort}`;
     const tally = await db.read((tx) => tallyPosts(tx, organizationId, selection), { single: true });
-    const present = kept.get(key);
-    if (present?.version === tally.version) return present;
+    const present = kept.find(key, tally.version);
+    if (present !== null) return present;
 
     const current = await db.read((tx) => listPostPage(tx, organizationId, selection, tally.totalItems));
     const { version, posts, totalItems } = current;
     const pagination = JSON.stringify(paginate(totalItems, selection));
     const list = posts.flatMap((post, index) => (index === 0 ? [post] : [COMMA, post]));
     const body = concat([bytes('{"posts":['), ...list, bytes(`],"pagination":${pagination}}`)]);
-    const fresh: KeptPage = { ...rendered(body, (size) => count(key, fresh, size)), version, keptBytes: 0 };
-    drop(key);
-    kept.set(key, fresh);
-    count(key, fresh, body.byteLength + OVERHEAD_BYTES);
-    return fresh;
+    return kept.keep(key, version, body);
   };
 }
 

@@ -9,21 +9,21 @@ const MAX_WORDS = 12;
 /** The shortest unfinished word that finds longer ones, in letters. */
 const MIN_BEGINNING = 3;
 
-/** The most posts that a search returns. */
+/** The most posts that a search returns, unless fewer are wanted. */
 export const MAX_FOUND = 1_000;
 
 export type Found = Awaited<ReturnType<typeof searchPosts>>;
 
 /**
  * Finds posts whose title or text contains every word of the query; newest first, `selection.limit` on a page. The last
- * word may be unfinished, unless the finished words already match more than `MAX_FOUND` posts. `isCut`: more posts match;
+ * word may be unfinished, unless the finished words already match more than `maxFound` posts. `isCut`: more posts match;
  * they were added before these. `keep`: which of these posts count.
  */
 export async function searchPosts(
   tx: ReadTx,
   organizationId: string,
   query: string,
-  selection: Omit<PageSelection, 'sort'>,
+  { maxFound = MAX_FOUND, ...selection }: Omit<PageSelection, 'sort'> & { maxFound?: number },
   keep: (ids: string[]) => Promise<string[]> = async (ids) => ids,
 ): Promise<{ posts: Post[]; totalItems: number; isCut: boolean }> {
   const words = toWords(query);
@@ -36,17 +36,21 @@ export async function searchPosts(
       isUnfinished,
       statuses: statuses.length < postStatuses.length ? statuses : null,
       contentTypes: types.length < contentTypes.length ? types : null,
-      limit: MAX_FOUND + 1,
+      limit: maxFound + 1,
     });
   const whole = await find(false);
   // Skip the prefix search for a common word: the engine reads all matches before it returns the first.
-  const ids = whole.length > MAX_FOUND || !mayBeUnfinished(words) ? whole : await find(true);
-  const isCut = ids.length > MAX_FOUND;
-  const kept = await keep(ids.slice(0, MAX_FOUND));
+  const ids = whole.length > maxFound || !mayBeUnfinished(words) ? whole : await find(true);
+  const isCut = ids.length > maxFound;
+  const kept = await keep(ids.slice(0, maxFound));
   const start = (selection.page - 1) * selection.limit;
   const pageIds = kept.slice(start, start + selection.limit);
   const byId = await readPosts(tx, pageIds);
-  return { posts: pageIds.flatMap((id) => byId.get(id) ?? []), totalItems: kept.length, isCut };
+  // While an import is applied, the index still has the earlier version of a post, which may be a draft by now.
+  const posts = pageIds
+    .flatMap((id) => byId.get(id) ?? [])
+    .filter(({ status, contentType }) => statuses.includes(status) && types.includes(contentType));
+  return { posts, totalItems: kept.length, isCut };
 }
 
 /** Splits a query into words, each a word of the index or several. The index has no words of symbols alone. */

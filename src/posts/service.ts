@@ -12,7 +12,7 @@ import { checkRecord, MAX_TITLE } from './fields.ts';
 import type { ContentType, OwnedPost, Post, PostStatus } from './model.ts';
 import { takeSchedule } from './schedule-store.ts';
 import { getPost, readPost } from './store.ts';
-import { deleteOrphanedVersions, insertDeletedPost } from './trash-store.ts';
+import { deleteOrphans, insertDeletedPost } from './trash-store.ts';
 import { keepVersion, recordVersion } from './version-store.ts';
 import { deletePostRow, settleStagedPost, writePost } from './write-store.ts';
 
@@ -227,7 +227,7 @@ export async function moveToTrash(tx: WriteTx, deps: AuditContext, post: OwnedPo
 export async function removePost(tx: WriteTx, deps: AuditContext, postId: string): Promise<boolean> {
   await settleStagedPost(tx, postId);
   const removed = await deletePostRow(tx, postId);
-  await deleteOrphanedVersions(tx, [postId]);
+  await deleteOrphans(tx, [postId]);
   if (removed !== null) await recordPost(tx, deps, 'post.deleted', removed);
   return removed !== null;
 }
@@ -263,7 +263,10 @@ export async function savePosts(db: Storage, posts: readonly Omit<OwnedPost, 'is
 }
 
 /** Normalizes and checks a person's text. Browsers end the lines of a form with CRLF; sites need whole addresses. */
-function checkText({ publicUrl }: Pick<Deps, 'publicUrl'>, given: { title: string; markdown: string }) {
+export function checkText(
+  { publicUrl }: Pick<Deps, 'publicUrl'>,
+  given: { title: string; markdown: string },
+) {
   const markdown = withAbsoluteMedia(given.markdown.replaceAll('\r\n', '\n'), publicUrl());
   const text = { title: given.title.trim(), markdown };
   const checked = checkRecord(text);

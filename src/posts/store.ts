@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, notInArray, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { dialectOf, type PostSearch, prepared, type ReadTx } from '../../db/engine.ts';
 import { deletedPosts, imports, postCounts, posts, stagedPosts } from '../../db/schema/posts.ts';
 import { notFound } from '../lib/app-error.ts';
@@ -137,6 +137,13 @@ export async function findPostIds(tx: ReadTx, search: PostSearch): Promise<strin
   return rows.map(([id]) => id);
 }
 
+/** The rows of `posts` that no import is replacing by a version outside of the selection. */
+export function staysIn({ statuses, contentTypes: types }: PostSelection): SQL {
+  const leaves = or(notInArray(stagedPosts.status, statuses), notInArray(stagedPosts.contentType, types));
+  return sql`not (${isApplied} and exists (
+    select 1 from ${stagedPosts} where ${stagedPosts.id} = ${posts.id} and ${leaves}))`;
+}
+
 type PostTable = typeof posts | typeof stagedPosts;
 
 // A scalar subquery, because `exists` becomes a join, which made the read of one post ten times as slow.
@@ -252,6 +259,31 @@ async function listAppliedPage(
       order by created_at ${order}, id ${order} limit ${take} offset ${offset}
     ) as page order by created_at ${order}, id ${order}`);
   return rows.map(([json]) => json);
+}
+
+/** The ids of all posts in a selection, in list order: of one moment, without their texts. */
+export async function listPostIds(
+  tx: ReadTx,
+  organizationId: string,
+  { sort, ...selection }: PostSelection & Pick<PageSelection, 'sort'>,
+): Promise<string[]> {
+  const order = sort === 'asc' ? sql`asc` : sql`desc`;
+  const isListed = matches(organizationId, selection);
+  const current = await statements(tx).currentImport.get();
+  // A union would be sorted; without it, the ids are a walk along an index.
+  const listed =
+    current?.state === 'applying'
+      ? sql`(
+          select created_at, id from posts
+          where ${isListed} and not exists (select 1 from staged_posts where staged_posts.id = posts.id)
+          union all
+          select created_at, id from staged_posts where ${isListed}
+        ) as listed`
+      : sql`posts where ${isListed}`;
+  const rows = await tx.values<[string]>(
+    sql`select id from ${listed} order by created_at ${order}, id ${order}`,
+  );
+  return rows.map(([id]) => id);
 }
 
 /** All values of a filter are no filter. */

@@ -1,6 +1,6 @@
 import { and, count, desc, eq, getTableColumns, inArray, lte, notExists } from 'drizzle-orm';
 import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
-import { deletedPosts, posts, postVersions } from '../../db/schema/posts.ts';
+import { deletedPosts, postSuggestions, posts, postVersions } from '../../db/schema/posts.ts';
 
 export type DeletedPost = typeof deletedPosts.$inferSelect;
 
@@ -66,24 +66,26 @@ async function deleteRows(tx: WriteTx, isGone: ReturnType<typeof eq>, limit: num
     .where(inArray(deletedPosts.id, gone))
     .returning({ id: deletedPosts.id })
     .all();
-  await deleteOrphanedVersions(
+  await deleteOrphans(
     tx,
     rows.map(({ id }) => id),
   );
   return rows.length;
 }
 
-/** Deletes the versions of these posts, except of those that exist, also in the trash. */
-export async function deleteOrphanedVersions(tx: WriteTx, postIds: readonly string[]): Promise<void> {
+/** Deletes the versions and suggestions of these posts, except of those that exist, also in the trash. */
+export async function deleteOrphans(tx: WriteTx, postIds: readonly string[]): Promise<void> {
   if (postIds.length === 0) return;
-  const isListed = inArray(postVersions.postId, dialectOf(tx).listed(postIds));
-  const post = tx.select({ id: posts.id }).from(posts).where(eq(posts.id, postVersions.postId));
-  const deleted = tx
-    .select({ id: deletedPosts.id })
-    .from(deletedPosts)
-    .where(eq(deletedPosts.id, postVersions.postId));
-  await tx
-    .delete(postVersions)
-    .where(and(isListed, notExists(post), notExists(deleted)))
-    .run();
+  for (const table of [postVersions, postSuggestions]) {
+    const isListed = inArray(table.postId, dialectOf(tx).listed(postIds));
+    const post = tx.select({ id: posts.id }).from(posts).where(eq(posts.id, table.postId));
+    const deleted = tx
+      .select({ id: deletedPosts.id })
+      .from(deletedPosts)
+      .where(eq(deletedPosts.id, table.postId));
+    await tx
+      .delete(table)
+      .where(and(isListed, notExists(post), notExists(deleted)))
+      .run();
+  }
 }

@@ -8,7 +8,7 @@ import { getPost, readPost } from './store.ts';
 import {
   type DeletedPost,
   deleteFromTrash,
-  deleteOrphanedVersions,
+  deleteOrphans,
   findDeletedPost,
   takeDeletedPost,
 } from './trash-store.ts';
@@ -73,7 +73,7 @@ export async function erasePost(deps: AuditDeps, postId: string): Promise<void> 
     await settleStagedPost(tx, postId);
     const erased = (await deletePostRow(tx, postId)) ?? (await takeDeletedPost(tx, postId));
     if (erased === null) throw notFound('post', postId);
-    await deleteOrphanedVersions(tx, [postId]);
+    await deleteOrphans(tx, [postId]);
     await recordPost(tx, deps, 'post.erased', erased);
   });
 }
@@ -88,7 +88,7 @@ export async function eraseDeletedPost(
     const deleted = await findDeletedPost(tx, postId);
     if (deleted?.organizationId !== organizationId) throw notInTrash(postId);
     await takeDeletedPost(tx, postId);
-    await deleteOrphanedVersions(tx, [postId]);
+    await deleteOrphans(tx, [postId]);
     await recordPost(tx, deps, 'post.erased', deleted);
     return deleted.title;
   });

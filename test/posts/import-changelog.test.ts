@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import { dirname, join } from 'node:path';
+import { letOthersIn } from '../../src/lib/time.ts';
 import { parseChangelog } from '../../src/posts/import/changelog.ts';
+import { readRecords } from '../../src/posts/import/records.ts';
 import { importFile } from '../../src/posts/import/service.ts';
 import { appWithOrganization, bearer } from '../support/test-app.ts';
 
 const parse = (text: string) => parseChangelog({ name: 'CHANGELOG.md', text });
 
-test('Keep a Changelog: a post per version, its date as createdAt', () => {
-  const { records, skipped } = parse(`# Changelog
+test('Keep a Changelog: a post per version, its date as createdAt', async () => {
+  const { records, skipped } = await parse(`# Changelog
 
 All notable changes.
 
@@ -64,8 +66,8 @@ describe('headings', () => {
     ['1.2.3 / 2026-01-02\n==================', '1.2.3', '2026-01-02'],
     ['## 1.2.3', '1.2.3', undefined],
     ['Before\n1.2.3 / 2026-01-02\n------------------', '1.2.3', '2026-01-02'],
-  ])('%s', (heading, version, date) => {
-    const { records } = parse(`# Changelog\n\n${heading}\n\nText`);
+  ])('%s', async (heading, version, date) => {
+    const { records } = await parse(`# Changelog\n\n${heading}\n\nText`);
     expect(records).toMatchObject([{ fields: { title: version, markdown: 'Text' } }]);
     expect((records[0]?.fields.createdAt as string | undefined)?.slice(0, 10)).toBe(date as string);
   });
@@ -77,21 +79,22 @@ describe('headings', () => {
     '#### 1.2.3 - 2026-01-02',
     '```\n## 1.2.3 - 2026-01-02\n```',
     '1.2.3 / 2026-01-02\nis a version\n---',
-  ])('no version: %s', (line) => {
-    expect(parse(`## 1.0.0 - 2026-01-01\n\n${line}`).records).toMatchObject([{ fields: { markdown: line } }]);
+  ])('no version: %s', async (line) => {
+    const { records } = await parse(`## 1.0.0 - 2026-01-01\n\n${line}`);
+    expect(records).toMatchObject([{ fields: { markdown: line } }]);
   });
 });
 
-test('versions of one day keep their order, also when one is added on top', () => {
+test('versions of one day keep their order, also when one is added on top', async () => {
   const day = (versions: string[]) => versions.map((version) => `## ${version} - 2026-01-02\n`).join('\n');
-  const times = (text: string) => parse(text).records.map(({ fields }) => fields.createdAt);
-  expect(times(day(['1.0.2', '1.0.1', '1.0.0']))).toEqual([
+  const times = async (text: string) => (await parse(text)).records.map(({ fields }) => fields.createdAt);
+  expect(await times(day(['1.0.2', '1.0.1', '1.0.0']))).toEqual([
     '2026-01-02T00:00:00.002Z',
     '2026-01-02T00:00:00.001Z',
     '2026-01-02T00:00:00.000Z',
   ]);
-  expect(times(day(['1.0.3', '1.0.2', '1.0.1', '1.0.0'])).slice(1)).toEqual(
-    times(day(['1.0.2', '1.0.1', '1.0.0'])),
+  expect((await times(day(['1.0.3', '1.0.2', '1.0.1', '1.0.0']))).slice(1)).toEqual(
+    await times(day(['1.0.2', '1.0.1', '1.0.0'])),
   );
 });
 
@@ -144,4 +147,19 @@ test("a real project's changelog (helmet's) imports and reads back over the API,
     .split('\n')
     .filter((line) => line.trim() !== '' && !line.startsWith('## '));
   for (const line of lines) expect(bodies).toContain(line.trim());
+});
+
+test('others get their turns while a long changelog is read', async () => {
+  const version = (n: number) =>
+    `## 1.${n}.0 - 2026-01-02\n\n${'- something **bold** and [docs][]\n'.repeat(20)}\n`;
+  const text = Array.from({ length: 1_000 }, (_, n) => version(n)).join('');
+  const reading = readRecords({ name: 'CHANGELOG.md', text }, { organizationId: 'org_a' });
+  let turns = 0;
+  let isDone = false;
+  void reading.finally(() => {
+    isDone = true;
+  });
+  for (; !isDone; turns++) await letOthersIn();
+  expect((await reading).records).toHaveLength(1_000);
+  expect(turns).toBeGreaterThan(5);
 });

@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
-import { parseTime } from '../../lib/time.ts';
-import { blocksOf, definitionsIn, withDefinitions } from '../../markdown/outline.ts';
-import { lineAt, type ParsedFile, type SourceFile } from './files.ts';
+import { parseTime, turns } from '../../lib/time.ts';
+import { definitionsIn, readBlocks, withDefinitions } from '../../markdown/outline.ts';
+import { isExportedChangelog, parseExportedChangelog } from './exported-changelog.ts';
+import { lineAt, type ParsedFile, type SourceFile, timesApart } from './files.ts';
 
 // Changelogs in the form of keepachangelog.com, and its common variants.
 
@@ -22,10 +23,12 @@ export function isChangelogName(name: string): boolean {
 
 /**
  * Reads a post per version, in the order of the file, newest first. Skips unreleased changes. Versions of one day are a
- * millisecond apart, to keep their order. A version without a date has no `createdAt`.
+ * millisecond apart, to keep their order. A version without a date has no `createdAt`. Lets others in while it reads.
  */
-export function parseChangelog({ text }: SourceFile): ParsedFile {
-  const blocks = blocksOf(text);
+export async function parseChangelog({ text }: SourceFile): Promise<ParsedFile> {
+  if (isExportedChangelog(text)) return parseExportedChangelog(text);
+  const turn = turns();
+  const blocks = await readBlocks(text);
   const definitions = definitionsIn(blocks, text);
   const nothing = { start: 0, version: '', rest: '', body: '' };
   const sections: (typeof nothing)[] = [];
@@ -33,6 +36,7 @@ export function parseChangelog({ text }: SourceFile): ParsedFile {
   let hasUnreleased = false;
   let at = 0;
   for (const { name, from, to } of blocks) {
+    await turn();
     const isHeading = /^(?:ATXHeading[123]|SetextHeading\d)$/.test(name);
     // Of several lines that are underlined, the last one.
     const start = name.startsWith('Setext')
@@ -52,24 +56,24 @@ export function parseChangelog({ text }: SourceFile): ParsedFile {
   }
   current.body += text.slice(at);
 
-  const perDay = new Map<number, number>();
+  const timeOf = timesApart();
+  const records: ParsedFile['records'] = [];
   // Start with the oldest, so that a version added on top changes no other.
-  const records = sections.reverse().map(({ start, version, rest, body }) => {
-    const day = dateOf(rest)?.getTime();
-    const time = day === undefined ? undefined : day + (perDay.get(day) ?? 0);
-    if (day !== undefined) perDay.set(day, (perDay.get(day) ?? 0) + 1);
+  for (const { start, version, rest, body } of sections.reverse()) {
+    await turn();
+    const day = dateOf(rest);
     const key = version.replace(/^v/i, '');
-    return {
+    records.push({
       key,
       lineOf: () => lineAt(text, start),
       fields: {
         title: /\[yanked\]/i.test(rest) ? `${version} (yanked)` : version,
         markdown: withDefinitions(body.trim(), definitions),
         sourceMetadata: { version: key },
-        ...(time !== undefined && { createdAt: new Date(time).toISOString() }),
+        ...(day !== null && { createdAt: timeOf(day) }),
       },
-    };
-  });
+    });
+  }
   return { records: records.reverse(), skipped: hasUnreleased ? ['unreleased changes'] : [] };
 }
 

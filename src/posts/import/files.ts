@@ -45,6 +45,16 @@ export function lineAt(text: string, offset: number): number {
   return line;
 }
 
+/** Returns a function from a day to the first time of it that no earlier call returned, a millisecond apart. */
+export function timesApart(): (day: Date) => string {
+  const perDay = new Map<number, number>();
+  return (day) => {
+    const count = perDay.get(day.getTime()) ?? 0;
+    perDay.set(day.getTime(), count + 1);
+    return new Date(day.getTime() + count).toISOString();
+  };
+}
+
 /** Checks records, and derives their keys from their titles. Numbers repeated titles. */
 function recordReader(file: SourceFile) {
   const seen = new Map<string, number>();
@@ -106,13 +116,19 @@ export const FRONT_MATTER = /^---[ \t]*\n(?:([\s\S]*?)\n)??---[ \t]*(?:\n|$)/;
 /** Names of our fields in other tools' front matter. */
 const aliases: Record<string, string> = { date: 'createdAt', updated: 'updatedAt', type: 'contentType' };
 
-const { markdown: _, ...ownFields } = Post.properties;
+const { markdown: _, ...postFields } = Post.properties;
+const ownFields = { ...postFields, isDateSet: true };
 
-/** Reads a post. Unknown names of its front matter go to `sourceMetadata`. Throws `AppError` 400. */
+/**
+ * Reads a post. Unknown names of its front matter go to `sourceMetadata`. An export has two more names: `verbatim` keeps
+ * the white space around the text, and `markdown` is a text that a file cannot hold. Throws `AppError` 400.
+ */
 export function parseMarkdown(file: SourceFile): ParsedFile {
   const [matter = '', yaml = ''] = FRONT_MATTER.exec(file.text) ?? [];
-  const given = readYaml(file, yaml);
-  const body = file.text.slice(matter.length).trim();
+  const { verbatim, markdown, ...given } = readYaml(file, yaml);
+  const rest = file.text.slice(matter.length);
+  const isVerbatim = verbatim === true;
+  const body = isVerbatim ? rest.replace(/^\n/, '').replace(/\n$/, '') : rest.trim();
   const [heading = ''] = 'title' in given ? [] : (/^#[ \t][^\n]*/.exec(body) ?? []);
   // Match only from the start of a run: many of them inside a long line would take quadratic time.
   const title =
@@ -122,8 +138,12 @@ export function parseMarkdown(file: SourceFile): ParsedFile {
       .replace(/(?<!#)#+$/, '')
       .trim() || undefined;
 
-  const fields: Record<string, unknown> = { title, markdown: body.slice(heading.length).trim() };
+  const text = body.slice(heading.length);
+  const fields: Record<string, unknown> = { title, markdown: isVerbatim ? text : text.trim() };
   const metadata: Record<string, unknown> = {};
+  if (verbatim !== undefined && !isVerbatim) metadata.verbatim = verbatim;
+  if (markdown !== undefined && body === '') fields.markdown = markdown;
+  else if (markdown !== undefined) metadata.markdown = markdown;
   for (const [name, value] of Object.entries(given)) {
     const field = aliases[name] ?? name;
     if (field === 'draft') fields.status ??= value === true ? 'draft' : 'published';

@@ -1,9 +1,11 @@
 import { basename, dirname, resolve } from 'node:path';
 import { AppError } from '../../lib/app-error.ts';
 import { derivedId } from '../../lib/text.ts';
+import { turns } from '../../lib/time.ts';
 import { toPlainText } from '../../markdown/plain-text.ts';
 import { checkRecord, type ImportedFields } from '../fields.ts';
 import { isChangelogName, parseChangelog } from './changelog.ts';
+import { isExportedChangelog } from './exported-changelog.ts';
 import {
   FRONT_MATTER,
   importError,
@@ -40,17 +42,21 @@ export interface ReadOptions {
 
 export interface CheckedRecord {
   id: string;
+  isIdGiven: boolean;
   /** The record's name in the file. */
   name: string;
   lineOf: (field: string) => number;
   fields: ImportedFields & { content: string };
 }
 
-/** Returns the first problems as well, in the order of the file. Throws `AppError` 400 `unknown_format`. */
-export function readRecords(file: SourceFile, options: ReadOptions) {
+/**
+ * Returns the first problems as well, in the order of the file. Lets others in while it reads. Throws `AppError` 400
+ * `unknown_format`.
+ */
+export async function readRecords(file: SourceFile, options: ReadOptions) {
   const format = options.format ?? formatOf(file);
   if (format === null) throw new AppError(400, `${file.name}: unknown format`, { code: 'unknown_format' });
-  const { records: raw, skipped, problems } = parse(file, format);
+  const { records: raw, skipped, problems } = await parse(file, format);
   const { maxPosts = Number.POSITIVE_INFINITY } = options;
   if (raw.length > maxPosts) {
     const what = `has ${raw.length} posts, more than the limit of ${maxPosts}`;
@@ -58,8 +64,10 @@ export function readRecords(file: SourceFile, options: ReadOptions) {
   }
   const source = options.source ?? sourceOf(file.name);
   const records: CheckedRecord[] = [];
+  const turn = turns();
   for (const [index, { fields, key, lineOf }] of raw.entries()) {
     if (problems.length >= MAX_PROBLEMS) break;
+    await turn();
     const createdAt = fields.createdAt ?? defaultDate(format, options.date, index);
     if (createdAt === undefined && format === 'changelog') {
       const what = `createdAt is missing: version ${fields.title} has no date. Write it as "## [${fields.title}] - 2026-01-31"`;
@@ -76,6 +84,7 @@ export function readRecords(file: SourceFile, options: ReadOptions) {
     const content = record.content ?? toPlainText(record.markdown ?? '');
     records.push({
       id: id ?? derivedId('post', options.organizationId, source, format, key),
+      isIdGiven: id !== undefined,
       name: id ?? key,
       lineOf,
       fields: { ...record, content },
@@ -84,9 +93,9 @@ export function readRecords(file: SourceFile, options: ReadOptions) {
   return { records, skipped, problems: problems.toSorted((one, other) => lineOf(one) - lineOf(other)) };
 }
 
-function parse(file: SourceFile, format: ImportFormat) {
+async function parse(file: SourceFile, format: ImportFormat) {
   try {
-    const { problems = [], ...parsed } = parsers[format](file);
+    const { problems = [], ...parsed } = await parsers[format](file);
     if (parsed.records.length + problems.length === 0) {
       problems.push(importError(file, 1, `has no posts when read as ${format}`, 'no_posts'));
     }
@@ -104,23 +113,29 @@ function defaultDate(format: ImportFormat, date: string | undefined, index: numb
   return new Date(Date.parse(date) - (format === 'changelog' ? index : 0)).toISOString();
 }
 
+/** The name of a file that holds posts. */
+export function isImportable(name: string): boolean {
+  return formatOf({ name, text: '' }) !== null;
+}
+
 /** The format that follows from the name; null for other names. */
 export function formatOf({ name, text }: SourceFile): ImportFormat | null {
   if (/\.(jsonl|ndjson)$/i.test(name)) return 'jsonl';
   if (/\.json$/i.test(name)) return 'json';
   if (!/\.(md|markdown|mdx)$/i.test(name)) return null;
-  return isChangelogName(name) && !FRONT_MATTER.test(text) ? 'changelog' : 'markdown';
+  const isChangelog = isChangelogName(name) && !FRONT_MATTER.test(text);
+  return isChangelog || isExportedChangelog(text) ? 'changelog' : 'markdown';
 }
 
-/** A changelog has its first version here. To parse a long text only for its format takes seconds. */
+/** A changelog has its first version here. */
 const BEGINNING = 64 * 1024;
 
 /** The format of a text without a name. */
-export function formatOfText(text: string): ImportFormat {
+export async function formatOfText(text: string): Promise<ImportFormat> {
   if (/^\s*\[\s*[{\]]/.test(text)) return 'json';
   if (/^\s*\{/.test(text)) return 'jsonl';
   const beginning = { name: '', text: text.slice(0, BEGINNING) };
-  const isChangelog = !FRONT_MATTER.test(text) && parseChangelog(beginning).records.length > 0;
+  const isChangelog = !FRONT_MATTER.test(text) && (await parseChangelog(beginning)).records.length > 0;
   return isChangelog ? 'changelog' : 'markdown';
 }
 

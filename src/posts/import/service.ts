@@ -39,7 +39,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   const { organizationId, onProgress = () => undefined } = options;
   await db.read((tx) => getOrganization(tx, organizationId));
   const now = deps.clock.now().toISOString();
-  const { records: given, skipped, problems } = readRecords(file, options);
+  const { records: given, skipped, problems } = await readRecords(file, options);
   const [first] = problems;
   if (first !== undefined) throw first;
   const { records, reassignedIds } = await db.read((tx) => replaceTakenIds(tx, file, organizationId, given));
@@ -102,7 +102,8 @@ export type ImportPreview = Awaited<ReturnType<typeof previewImport>>;
 
 /**
  * What `importFile` would do, without writing anything. With `problems` it would do nothing. `published`: posts to write
- * that the API then returns. Throws `AppError` 400 `unknown_format`.
+ * that the API then returns; `replaced`: those that the source alone tells to be the same as existing posts. Throws
+ * `AppError` 400 `unknown_format`.
  */
 export async function previewImport(
   { db, clock }: Pick<AuditDeps, 'db' | 'clock'>,
@@ -111,29 +112,31 @@ export async function previewImport(
 ) {
   const { organizationId } = options;
   const now = clock.now().toISOString();
-  const read = readRecords(file, options);
+  const read = await readRecords(file, options);
   const posts: PreviewedPost[] = [];
-  const nothing = { posts, published: 0, reassignedIds: 0, skipped: read.skipped };
+  const nothing = { posts, published: 0, replaced: 0, reassignedIds: 0, skipped: read.skipped };
   if (read.problems.length > 0) return { ...nothing, problems: read.problems };
-  const replaced = await db
+  const own = await db
     .read((tx) => replaceTakenIds(tx, file, organizationId, read.records))
     .catch((error) => {
       if (error instanceof AppError && error.code === 'bad_file') return error;
       throw error;
     });
-  if (replaced instanceof AppError) return { ...nothing, problems: [replaced] };
-  for (const piece of splitRecords(replaced.records)) {
+  if (own instanceof AppError) return { ...nothing, problems: [own] };
+  let replaced = 0;
+  for (const piece of splitRecords(own.records)) {
     const existing = await db.read((tx) => readPosts(tx, [...piece.keys()]));
-    for (const [id, { fields }] of piece) {
+    for (const [id, { fields, isIdGiven }] of piece) {
       const old = existing.get(id);
       const post = merge(id, fields, old, options, now);
       const change = old === undefined ? 'created' : post === old ? 'unchanged' : 'updated';
       const { title, contentType, status, createdAt } = post;
+      if (change === 'updated' && !isIdGiven) replaced++;
       posts.push({ id, title, contentType, status, createdAt, change });
     }
   }
   const published = posts.filter((post) => post.change !== 'unchanged' && post.status === 'published').length;
-  return { ...nothing, published, reassignedIds: replaced.reassignedIds, problems: [] };
+  return { ...nothing, published, replaced, reassignedIds: own.reassignedIds, problems: [] };
 }
 
 const noCounts = () => ({ created: 0, updated: 0, published: 0 });
@@ -208,7 +211,7 @@ function merge(
   now: string,
 ): OwnedPost {
   const defaults = { status, contentType, sourceMetadata: null, createdAt: now, ...old };
-  const isDateSet = fields.createdAt !== undefined || (old?.isDateSet ?? true);
+  const isDateSet = fields.isDateSet ?? (fields.createdAt !== undefined || (old?.isDateSet ?? true));
   const post = {
     ...defaults,
     ...fields,

@@ -1,0 +1,166 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { ReadTx } from '../../db/engine.ts';
+import { quote } from '../audit/model.ts';
+import type { AuditDeps } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
+import type { KeyHolder } from '../keys/model.ts';
+import { AppError, notFound } from '../lib/app-error.ts';
+import { cutLine, ID_PATTERN } from '../lib/text.ts';
+import { invalidField, requireValid } from '../lib/validation.ts';
+import { MAX_TEXT, MAX_TITLE } from './fields.ts';
+import type { OwnedPost, Post } from './model.ts';
+import { checkText, plainTextFor, recordPost } from './service.ts';
+import { getPost, readPost } from './store.ts';
+import {
+  countStoredChanges,
+  deleteSuggestedChange,
+  findSuggestedChange,
+  hasSuggestedChange,
+  insertSuggestedChange,
+  type SuggestedChange,
+} from './suggestion-store.ts';
+import { recordVersion } from './version-store.ts';
+import { writePost } from './write-store.ts';
+
+// Changes that holders of API keys propose. A person decides about each; until then the post stays as it is. The newer
+// text that a trigger has for a post is another matter: `drafts/suggestions.ts`.
+
+export const MAX_SUGGESTIONS_OF_POST = 10;
+export const MAX_SUGGESTIONS = 200;
+
+/** In characters. */
+const MAX_NOTE = 1_000;
+const MAX_KEY_NAME = 100;
+
+export const ProposedChange = Type.Object(
+  {
+    id: Type.String({ pattern: ID_PATTERN, description: 'Post id.' }),
+    title: Type.Optional(
+      Type.String({ maxLength: MAX_TITLE, description: 'The new title. Leave it out to keep the title.' }),
+    ),
+    markdown: Type.Optional(
+      Type.String({
+        maxLength: MAX_TEXT,
+        description: 'The whole new text, in Markdown. Leave it out to keep the text.',
+      }),
+    ),
+    note: Type.Optional(
+      Type.String({ maxLength: MAX_NOTE, description: 'The reason for the change. The reviewer reads it.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type ProposedChange = Static<typeof ProposedChange>;
+
+/** `repeated`: the key has proposed this before. `unchanged`: the post has this text, so nothing is stored. */
+export interface Proposed {
+  outcome: 'received' | 'repeated' | 'unchanged';
+  post: OwnedPost;
+}
+
+/**
+ * Stores a change of a post, of any status, for a person to decide about. Throws `AppError` 400 with the invalid field,
+ * 404 for a post of another organization as for an unknown one, and 409 `too_many_suggestions`.
+ */
+export async function suggestChange(
+  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl'>,
+  organizationId: string,
+  { keyId, name }: Pick<KeyHolder, 'keyId' | 'name'>,
+  input: unknown,
+): Promise<Proposed> {
+  const change = requireValid(ProposedChange, input);
+  if (change.title === undefined && change.markdown === undefined) {
+    throw new AppError(400, 'Nothing to change. Send a title, a text in markdown, or both');
+  }
+  const note = (change.note ?? '').trim().toWellFormed();
+  if (note.includes('\0')) throw invalidField('note', 'must not contain the character U+0000');
+  return deps.db.write(async (tx): Promise<Proposed> => {
+    const post = await readPost(tx, change.id);
+    if (post?.organizationId !== organizationId) throw notFound('post', change.id);
+    const text = checkText(deps, {
+      title: (change.title ?? post.title).toWellFormed(),
+      markdown: (change.markdown ?? post.markdown).toWellFormed(),
+    });
+    // Null keeps later edits of the other part.
+    const title = change.title === undefined || text.title === post.title ? null : text.title;
+    const markdown = change.markdown === undefined || text.markdown === post.markdown ? null : text.markdown;
+    if (title === null && markdown === null) return { outcome: 'unchanged', post };
+    const suggested = { postId: post.id, organizationId, keyId, title, markdown };
+    if (await hasSuggestedChange(tx, suggested)) return { outcome: 'repeated', post };
+    const { ofPost, ofOrganization } = await countStoredChanges(tx, suggested);
+    if (ofPost >= MAX_SUGGESTIONS_OF_POST) throw tooMany('post', MAX_SUGGESTIONS_OF_POST);
+    if (ofOrganization >= MAX_SUGGESTIONS) throw tooMany('organization', MAX_SUGGESTIONS);
+    await insertSuggestedChange(tx, {
+      id: deps.ids.newId('sug'),
+      ...suggested,
+      keyName: cutLine(name, MAX_KEY_NAME),
+      note,
+      createdAt: deps.clock.now().toISOString(),
+    });
+    return { outcome: 'received', post };
+  });
+}
+
+function tooMany(thing: 'post' | 'organization', limit: number): AppError {
+  const message = `This ${thing} has ${limit} open suggestions. A person must accept or dismiss some of them first`;
+  return new AppError(409, message, { code: 'too_many_suggestions' });
+}
+
+/** Throws `AppError` 404. */
+export async function getSuggestedChange(tx: ReadTx, id: string): Promise<SuggestedChange> {
+  const found = await findSuggestedChange(tx, id);
+  if (found === null) throw notFound('suggestion', id);
+  return found;
+}
+
+/** The text that accepting the change gives the post. */
+export function suggestedText(
+  post: Pick<Post, 'title' | 'markdown'>,
+  { title, markdown }: Pick<SuggestedChange, 'title' | 'markdown'>,
+): Pick<Post, 'title' | 'markdown'> {
+  return { title: title ?? post.title, markdown: markdown ?? post.markdown };
+}
+
+interface Accepted {
+  post: Post;
+  /** The version with the text before, to undo it. Null when the post had the text already. */
+  previousId: string | null;
+}
+
+/**
+ * Puts the suggested text into the post as a new version; the status stays, and so do other suggestions. Throws `AppError`
+ * 404, and 409 `post_changed` when the post is no longer the one of `seen`, its `updatedAt`.
+ */
+export function acceptChange(
+  deps: AuditDeps & Pick<Deps, 'ids'>,
+  id: string,
+  { seen }: { seen?: string } = {},
+): Promise<Accepted> {
+  return deps.db.write(async (tx) => {
+    const change = await getSuggestedChange(tx, id);
+    const { postId, keyName } = change;
+    const before = await readPost(tx, postId);
+    if (before === null) throw notFound('post', postId);
+    const { title, markdown } = suggestedText(before, change);
+    if (seen !== undefined && seen !== before.updatedAt) {
+      throw new AppError(409, 'The post was changed in the meantime', { code: 'post_changed' });
+    }
+    const content =
+      markdown === before.markdown ? before.content : plainTextFor(before.contentType, markdown);
+    const after = { ...before, title, markdown, content, updatedAt: deps.clock.now().toISOString() };
+    const previousId = await recordVersion(tx, deps, { before, after, origin: 'suggestion' });
+    if (previousId !== null) await writePost(tx, after);
+    await deleteSuggestedChange(tx, id);
+    const verb = `accepted a suggestion of the API key ${quote(keyName)} for`;
+    await recordPost(tx, deps, 'post.changed', before, { verb });
+    return { post: await getPost(tx, postId), previousId };
+  });
+}
+
+/** Deletes the suggestion. Throws `AppError` 404. */
+export async function dismissChange({ db }: Pick<Deps, 'db'>, id: string): Promise<void> {
+  await db.write(async (tx) => {
+    await getSuggestedChange(tx, id);
+    await deleteSuggestedChange(tx, id);
+  });
+}
