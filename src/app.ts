@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import type { Storage } from '../db/engine.ts';
+import { agents } from './agents/routes.ts';
 import type { DashboardDeps } from './dashboard/page.ts';
 import { dashboard } from './dashboard/routes.ts';
 import { errorHandling } from './http/errors.ts';
@@ -16,6 +17,9 @@ import { type MetricsAccess, metrics, ready } from './operate/routes.ts';
 import { posts } from './posts/routes.ts';
 import { providers } from './providers/index.ts';
 import type { Provider } from './providers/provider.ts';
+import type { CardPainter } from './public/card-queue.ts';
+import { feeds } from './public/feeds/routes.ts';
+import { publicPages } from './public/routes.ts';
 import { webhooks } from './receiver/routes.ts';
 import { docs } from './reference/routes.ts';
 
@@ -27,6 +31,8 @@ export interface ServerFacts extends MetricsAccess {
   readonly clientIpHeader: string | undefined;
   /** The content API reads posts from it. Absent: from the database. */
   readonly contentDb: Pick<Storage, 'read'>;
+  /** Draws social images. Absent: there are none. */
+  readonly drawCard: CardPainter['draw'];
 }
 
 /** The HTTP side of Tidings. Anything that is not used here is not served. */
@@ -53,6 +59,9 @@ export function createApp(
     .use(metrics(deps, { peerAddress, metricsToken }))
     .use(posts({ ...deps, db: deps.contentDb ?? deps.db }))
     .use(media(deps))
+    .use(agents(deps))
+    .use(feeds(deps))
+    .use(publicPages({ ...deps, peerAddress, clientIpHeader }))
     .use(webhooks(deps, webhookProviders, uploadBudget))
     .use(
       dashboard({

@@ -8,6 +8,11 @@ import { OrganizationCreation } from './organizations/model.ts';
 const LogFormat = Type.Union([Type.Literal('auto'), Type.Literal('json'), Type.Literal('pretty')]);
 const HttpUrl = Type.String({ pattern: '^https?://[^\\s/?#]+(/[^\\s?#]*)?$', maxLength: 2048 });
 
+const HostNames = Type.String({
+  pattern: '^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(?:, ?(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]))*$',
+  maxLength: 2048,
+});
+
 interface Setting {
   readonly flag: string;
   readonly schema: TSchema;
@@ -158,12 +163,15 @@ export const settings = {
   },
   ALLOW_HTTP: {
     flag: '--allow-http <hosts>',
-    schema: Type.String({
-      pattern: '^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(?:, ?(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]))*$',
-      maxLength: 2048,
-    }),
+    schema: HostNames,
     expected: 'host names without ports, separated by commas, such as unkey.internal,minio',
     help: 'Hosts that Tidings may call over plain http; this machine is always allowed, except for images',
+  },
+  HOOK_PRIVATE_HOSTS: {
+    flag: '--hook-private-hosts <hosts>',
+    schema: HostNames,
+    expected: 'host names without ports, separated by commas, such as build.internal',
+    help: 'Hosts in a private network that hooks may call, also over plain http (default: none)',
   },
   BACKUP_DIR: {
     flag: '--backup-dir <folder>',
@@ -343,7 +351,9 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     problems.push(`${name} must be ${settings[name].expected}, not ${shown}`);
   }
 
-  const plainHosts = new Set((read('ALLOW_HTTP') ?? '').toLowerCase().split(/, ?/));
+  const readHosts = (name: 'ALLOW_HTTP' | 'HOOK_PRIVATE_HOSTS') =>
+    new Set((read(name) ?? '').toLowerCase().split(/, ?/).filter(Boolean));
+  const plainHosts = readHosts('ALLOW_HTTP');
 
   /** Reads the URL of another service, without a trailing slash. Plain http would show keys and backups to the network. */
   function readServiceUrl<Name extends ServiceUrlName>(name: Name): Value<Name> | null {
@@ -434,6 +444,8 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     }),
     /** Hosts that may be asked over plain http. */
     plainHosts,
+    /** Hosts that hooks may call in a private network and over plain http. */
+    hookPrivateHosts: readHosts('HOOK_PRIVATE_HOSTS'),
     backups: dir === undefined ? undefined : usable({ dir, ...backups }),
     s3,
     /** Images of posts. */

@@ -38,6 +38,8 @@ export interface Deps {
   readonly providerUrls?: Readonly<Record<string, string>>;
   /** Hosts that may be asked for images over plain http. */
   readonly plainHosts?: ReadonlySet<string>;
+  /** Hosts that hooks may call in a private network and over plain http. */
+  readonly hookPrivateHosts?: ReadonlySet<string>;
   /** Opens a provider's API with a token. */
   readonly openProviderApi: OpenProviderApi;
   /** Opens a reader of a provider's repositories, with a token or without. */

@@ -30,6 +30,7 @@ import { createReadiness, STOPPING } from './operate/readiness.ts';
 import { type OpenDatabase, openSharedDatabase } from './operate/shared-database.ts';
 import { findPublicUrl, newProcessName, trackUptime, type Uptime } from './operate/uptime.ts';
 import { providerApis, providerOf, providers, repositoryReaders } from './providers/index.ts';
+import { threadedPainter } from './public/card-queue.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
 const DRAIN_MS = 8_000;
@@ -85,6 +86,7 @@ export async function openServices(
     fetch: (request) => fetchWithoutRedirects(request),
     providerUrls: config.providerApis,
     plainHosts: config.plainHosts,
+    hookPrivateHosts: config.hookPrivateHosts,
     openProviderApi: providerApis(config.providerApis),
     openReader: repositoryReaders(config.providerApis),
     publicUrl: () => publicUrl,
@@ -174,6 +176,7 @@ export async function startServer(services: Services, config: Config) {
   let leadership: Leadership | undefined;
   // Rehearsals and previews have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
+  const painter = threadedPainter();
   let isStopping = false;
   let isRefusing = false;
   const whyNotReady = createReadiness({
@@ -190,6 +193,7 @@ export async function startServer(services: Services, config: Config) {
     compose: rehearsals.compose,
     render: rehearsals.render,
     check: checkWith(rehearsals),
+    drawCard: painter.draw,
     whyNotReady,
     extendTimeout: (request) => server.timeout(request, PROVIDER_TIMEOUT_S),
     peerAddress: (request) => server.requestIP(request)?.address ?? null,
@@ -231,6 +235,7 @@ export async function startServer(services: Services, config: Config) {
     await stopJobs();
     composer.close();
     rehearsals.close();
+    painter.close();
   };
   try {
     // The first write: a server that cannot write must not say that it listens.

@@ -13,6 +13,8 @@ const hints: Readonly<Record<string, string>> = {
   user_exists: '"user reset-password" creates a link to sign in again.',
   user_disabled: '"user enable" lets them sign in again.',
   user_not_found: '"user list" lists all users.',
+  hook_disabled: '"hook enable" enables it.',
+  too_many_hooks: '"hook list" lists them.',
   last_owner: 'Use "user add", or --force.',
 };
 
@@ -52,6 +54,7 @@ function hintOf({ code = '', details }: AppError): string | undefined {
     return 'This data folder has no organizations yet. "organization create" creates one. --data-dir selects another folder.';
   }
   if (code === 'unkey_refused' && details.status === 404) return `Run "${tidings} doctor".`;
-  const [, missing] = /^(key|organization|post|integration|trigger|delivery)_not_found$/.exec(code) ?? [];
+  const [, missing] =
+    /^(key|organization|post|integration|trigger|delivery|hook)_not_found$/.exec(code) ?? [];
   return hints[code] ?? (missing && `"${missing} list" lists those that exist.`);
 }

@@ -4,7 +4,7 @@ import { listHooks } from '../integrations/hook-store.ts';
 import { addPlace, disconnectIntegration, removePlace } from '../integrations/places.ts';
 import { ChangeFailed, IntegrationProblem } from '../integrations/problems.ts';
 import { repairHooks, rotateSecret } from '../integrations/rotate.ts';
-import { getIntegration, listIntegrations } from '../integrations/store.ts';
+import { getIntegration, listHistoryOnly, listIntegrations } from '../integrations/store.ts';
 import { setToken } from '../integrations/token.ts';
 import { describeOldSecret } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
@@ -189,12 +189,14 @@ const isPolled = async ({ db }: Services, id: string) =>
 function listWithPlaces({ db }: Services, { organization }: { organization?: string }) {
   return db.read(async (tx) => {
     if (organization !== undefined) await getOrganization(tx, organization);
-    return Array.fromAsync(await listIntegrations(tx, organization), async (integration) => {
+    const all = await listIntegrations(tx, organization);
+    const imported = await listHistoryOnly(tx, all);
+    return Array.fromAsync(all, async (integration) => {
       const { id, type, repositories } = integration;
       const names = providerOf(type).hasRepositories
         ? repositories.map(({ fullName }) => fullName)
         : (await listHooks(tx, id)).map(({ placeName }) => placeName);
-      return { ...integration, names };
+      return { ...integration, isHistoryOnly: imported.has(id), names };
     });
   });
 }

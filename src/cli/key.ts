@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { READ_PERMISSION } from '../keys/model.ts';
+import { READ_PERMISSION, SUGGEST_PERMISSION } from '../keys/model.ts';
 import { describeKeyWarning, describeRevocation } from '../keys/words.ts';
 import { tidings } from '../lib/build.ts';
 import { getOrganization } from '../organizations/store.ts';
@@ -53,11 +53,15 @@ export function addKeyCommands(program: Command, context: CliContext): void {
       ]);
       if (warning !== undefined) complain(context.terminal, 'warning', describeKeyWarning(warning));
     });
-  note(create, `Without --permission, the key has ${READ_PERMISSION}, which every API request needs.`);
+  note(
+    create,
+    `Without --permission, the key has ${READ_PERMISSION}, which every API request needs. A key that also has ${SUGGEST_PERMISSION} lets an agent suggest changes of posts over MCP.`,
+  );
   examples(
     create,
     'key create --organization acme --name "Website, production"',
     'key create --organization acme --name "Preview" --expires 2027-06-30',
+    `key create --organization acme --name "Docs agent" --permission ${READ_PERMISSION} --permission ${SUGGEST_PERMISSION}`,
   );
 
   const list = group

@@ -1,23 +1,25 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { Suggestion } from '../drafts/model.ts';
-import { dismissSuggestion, getSuggestion, hasSuggestionFor, takeSuggestion } from '../drafts/suggestions.ts';
+import { hasSuggestionFor } from '../drafts/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
-import { escapeControls } from '../lib/text.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import type { SourceFile } from '../posts/import/files.ts';
-import { importFormats } from '../posts/import/records.ts';
+import { importFormats, isImportable } from '../posts/import/records.ts';
 import { type ImportResult, importFile, MAX_FILE_BYTES } from '../posts/import/service.ts';
 import { contentTypes, type PageSelection, postStatuses } from '../posts/model.ts';
 import { findSchedule } from '../posts/schedule-store.ts';
 import { editPost } from '../posts/service.ts';
 import { getPost, listPostPage, parsePost } from '../posts/store.ts';
-import { aboutOne, answering, done, limitTo, pageNumber } from './command.ts';
+import { listOpenChanges } from '../posts/suggestion-store.ts';
+import { aboutOne, answering, limitTo, pageNumber } from './command.ts';
 import { type CliContext, isoTime, withServices } from './context.ts';
 import { examples, note } from './help.ts';
 import { explain } from './hints.ts';
-import { fields, lines, oneLine, painted, print, progressBar, status, type Text, table } from './output.ts';
+import { fields, oneLine, print, progressBar, status, type Text, table } from './output.ts';
+import { addExportCommand } from './post-export.ts';
 import {
   addPublishCommands,
   describeTrash,
@@ -26,6 +28,8 @@ import {
   withSchedule,
   withSchedules,
 } from './post-publish.ts';
+import { type Selection, selecting } from './post-selection.ts';
+import { addSuggestionCommands } from './post-suggestion.ts';
 
 type ImportFlags = Pick<
   Parameters<typeof importFile>[2],
@@ -33,12 +37,6 @@ type ImportFlags = Pick<
 > & {
   organization: string;
 };
-
-interface Selection extends Pick<PageSelection, 'sort'> {
-  organization: string;
-  status?: PageSelection['statuses'];
-  contentType?: PageSelection['contentTypes'];
-}
 
 type ListOptions = Selection & Pick<PageSelection, 'limit' | 'page'> & { trash?: true };
 
@@ -58,7 +56,10 @@ export function addPostCommands(program: Command, context: CliContext): void {
   const importing = group
     .command('import')
     .description('Import posts from files. A file with an error imports nothing.')
-    .argument('<file...>', 'A JSON array, JSON Lines, Markdown with front matter, or a CHANGELOG.md')
+    .argument(
+      '<file...>',
+      'A JSON array, JSON Lines, Markdown with front matter, a CHANGELOG.md, or a folder of these',
+    )
     .requiredOption('--organization <id>', 'Organization that gets the posts')
     .addOption(forNew('--status <status>', 'Status').choices(postStatuses).default('published'))
     .addOption(forNew('--content-type <type>', 'Content type').choices(contentTypes).default('changelog'))
@@ -85,7 +86,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
   examples(
     importing,
     'post import --organization acme CHANGELOG.md',
-    'post import --organization acme posts/*.md --status draft',
+    'post import --organization acme posts/ --status draft',
     'post import --organization acme posts.json --source "Old blog"',
   );
 
@@ -110,12 +111,16 @@ export function addPostCommands(program: Command, context: CliContext): void {
           withSchedule(await getPost(tx, id), await findSchedule(tx, id)),
         ),
         hasSuggestion: await hasSuggestionFor(services, id),
+        changes: await services.db.read((tx) => listOpenChanges(tx, { postId: id })),
       }),
-      ({ post, hasSuggestion }, id) => [
+      ({ post, hasSuggestion, changes }, id) => [
         describePost(post),
         post.markdown,
         hasSuggestion
           ? `The source changed. Review the new version: ${tidings} post suggestion show ${id}`
+          : '',
+        changes.length > 0
+          ? `API keys suggest changes. Review them: ${tidings} post suggestion list --post ${id}`
           : '',
       ],
       ({ post }) => post,
@@ -146,18 +151,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
 
   addPublishCommands(group, context);
 
-  const exporting = selecting(
-    group.command('export').description('Print posts as a JSON array that "post import" reads'),
-  )
-    .option('--jsonl', 'Print JSON Lines: one post on each line')
-    .action(async (options: Selection & { jsonl?: true }, command: Command) => {
-      await withServices(context, command, (services) => exportPosts(services, context, options));
-    });
-  examples(
-    exporting,
-    'post export --organization acme > posts.json',
-    'post export --organization acme --status published --jsonl',
-  );
+  addExportCommand(group, context);
 }
 
 function readPage({ db }: Services, options: ListOptions) {
@@ -168,30 +162,7 @@ function readPage({ db }: Services, options: ListOptions) {
   });
 }
 
-/** About the newer text that an event has for a post which a person has edited or published. */
-function addSuggestionCommands(posts: Command, context: CliContext): void {
-  const group = posts
-    .command('suggestion')
-    .description('Review the newer text of a post that a person has edited');
-  const command = aboutOne(group, 'post');
-  const answer = answering(context);
-  examples(group, 'post suggestion show post_…', 'post suggestion take post_…');
-
-  const show = command('show', 'Compare the suggested text with the post').action(
-    answer(getSuggestion, describeSuggestion),
-  );
-  examples(show, 'post suggestion show post_…');
-  const take = command('take', 'Replace the text of the post with the suggested text').action(
-    answer(takeSuggestion, ({ id, title }) => `Taken: ${oneLine(title)} (${id})`),
-  );
-  examples(take, 'post suggestion take post_…');
-  const dismiss = command('dismiss', 'Dismiss the suggested text').action(
-    answer(done('dismissed', dismissSuggestion), ({ id }) => `Dismissed: ${id}`),
-  );
-  examples(dismiss, 'post suggestion dismiss post_…');
-}
-
-const IMPORT_HELP = `A record needs a title and a text: markdown, or content for plain text. It can also have id, contentType, status, sourceMetadata, createdAt and updatedAt.
+const IMPORT_HELP = `A record needs a title and a text: markdown, or content for plain text. It can also have id, contentType, status, sourceMetadata, createdAt, updatedAt and isDateSet.
 
 A record without an id gets one from the organization, the source and its title or version. Importing the same file again updates its posts. If another organization has the id of a record, Tidings derives a new one, the same at each import.`;
 
@@ -206,12 +177,27 @@ async function importFiles(
   const failures: AppError[] = [];
   for (const path of files) {
     const bar = progressBar(terminal, path);
-    const options = { ...flags, organizationId, onProgress: bar.show };
+    const options = { ...flags, organizationId };
     try {
-      done.push(await importFile(services, await readSource(path), options));
+      const inside = listFolder(path);
+      if (inside === null) {
+        const onProgress = bar.show;
+        done.push(await importFile(services, await readSource(path), { ...options, onProgress }));
+        continue;
+      }
+      const whole = { file: path, created: 0, updated: 0, unchanged: 0, reassignedIds: 0, skipped: [] };
+      const total: ImportResult = whole;
+      for (const [index, file] of inside.entries()) {
+        try {
+          addResult(total, await importFile(services, await readSource(file), options));
+        } catch (error) {
+          failures.push(requireAppError(error));
+        }
+        bar.show(index + 1, inside.length);
+      }
+      if (total.created + total.updated + total.unchanged > 0) done.push(total);
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      failures.push(error);
+      failures.push(requireAppError(error));
     } finally {
       bar.done();
     }
@@ -219,37 +205,25 @@ async function importFiles(
   return { done, failures };
 }
 
-const EXPORT_BATCH = 500;
-
-async function exportPosts(
-  { db }: Services,
-  { terminal: { write } }: CliContext,
-  { jsonl, ...options }: Selection & { jsonl?: true },
-): Promise<void> {
-  await db.read((tx) => getOrganization(tx, options.organization));
-  let separator = '';
-  if (!jsonl) write('[');
-  for (let page = 1; ; page++) {
-    const selection = selectionOf({ ...options, limit: EXPORT_BATCH, page });
-    const { posts } = await db.read((tx) => listPostPage(tx, options.organization, selection));
-    for (const post of posts) {
-      write(`${separator}${escapeControls(new TextDecoder().decode(post))}`);
-      separator = jsonl ? '\n' : ',\n';
-    }
-    if (posts.length < EXPORT_BATCH) break;
-  }
-  write(jsonl ? (separator === '' ? '' : '\n') : ']\n');
+/** Throws anything else, which no file caused. */
+function requireAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
 }
 
-function selecting(command: Command): Command {
-  const types = new Option('--content-type <type...>', 'Only these content types');
-  return command
-    .requiredOption('--organization <id>', 'Organization')
-    .addOption(new Option('--status <status...>', 'Only these statuses').choices(postStatuses))
-    .addOption(types.choices(contentTypes))
-    .addOption(
-      new Option('--sort <order>', 'Order by creation date').choices(['asc', 'desc']).default('desc'),
-    );
+function addResult(total: ImportResult, one: ImportResult): void {
+  for (const name of ['created', 'updated', 'unchanged', 'reassignedIds'] as const) total[name] += one[name];
+  total.skipped = [...new Set([...total.skipped, ...one.skipped])];
+}
+
+/** The files in a folder and those below it that an import reads, by name; null for a file. Throws `AppError` 400. */
+function listFolder(path: string): string[] | null {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return null;
+  const files = readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && isImportable(entry.name))
+    .map(({ parentPath, name }) => join(parentPath, name));
+  if (files.length === 0) throw new AppError(400, `${path}: has no JSON, JSON Lines or Markdown files`);
+  return files.sort();
 }
 
 function selectionOf({ status, contentType, ...rest }: ListOptions): PageSelection {
@@ -313,12 +287,4 @@ function describePost(post: ListedPost) {
     Updated: post.updatedAt,
     Source: post.sourceMetadata === null ? null : JSON.stringify(post.sourceMetadata),
   });
-}
-
-const MARKS = { same: ' ', removed: '-', added: '+' } as const;
-const STYLES = { same: null, removed: 'bad', added: 'good' } as const;
-
-function describeSuggestion({ suggestedAt, changes }: Suggestion): Text {
-  const diff = changes.map(({ kind, line }) => painted(`${MARKS[kind]} ${line}`, STYLES[kind]));
-  return [`Suggested ${suggestedAt}`, lines(diff)];
 }

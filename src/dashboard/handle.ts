@@ -1,6 +1,6 @@
 import type { Actor } from '../audit/model.ts';
 import { clientAddress as addressOf, requestIdOf } from '../http/request.ts';
-import { pageData, page as pageResponse, seeOther } from '../http/respond.ts';
+import { download as downloadResponse, pageData, page as pageResponse, seeOther } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { countDraftsToReview, countSuggestions } from '../posts/list-store.ts';
@@ -96,6 +96,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         answer = troubleAbout(deps, request, error);
       }
       if (answer.kind === 'data') return pageData(answer.value, answer.status, cookies.changes());
+      if (answer.kind === 'download') return downloadResponse(answer, cookies.changes());
       if (answer.kind === 'fragment') {
         return pageResponse(renderFragment(answer, visit.look), 200, cookies.changes());
       }

@@ -66,7 +66,16 @@ export interface Data {
   status: number;
 }
 
-export type Answer = View | Fragment | Redirect | Data;
+/** A file to save. */
+export interface Download {
+  kind: 'download';
+  name: string;
+  type: string;
+  /** Made as the browser takes it. */
+  body: AsyncIterable<Uint8Array>;
+}
+
+export type Answer = View | Fragment | Redirect | Data | Download;
 
 export interface Redirect {
   kind: 'redirect';

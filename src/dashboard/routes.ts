@@ -27,12 +27,17 @@ import { imageListPages } from './pages/media/list.tsx';
 import { imagePages } from './pages/media/one.tsx';
 import { autosavePages } from './pages/posts/autosave.tsx';
 import { editorPages } from './pages/posts/editor.tsx';
+import { exportPages } from './pages/posts/export.tsx';
 import { importPages } from './pages/posts/import.tsx';
 import { listPages } from './pages/posts/list.tsx';
 import { selectionPages } from './pages/posts/selection.tsx';
 import { suggestionPages } from './pages/posts/suggestion.tsx';
+import { suggestedChangePages } from './pages/posts/suggestion-list.tsx';
 import { trashPages } from './pages/posts/trash.tsx';
 import { versionPages } from './pages/posts/versions.tsx';
+import { agentPages } from './pages/publishing/agents.tsx';
+import { hookPages } from './pages/publishing/hooks.tsx';
+import { publicPagePages } from './pages/publishing/page.tsx';
 import { auditPages } from './pages/settings/audit.tsx';
 import { keyPages } from './pages/settings/keys.tsx';
 import { memberPages } from './pages/settings/members.tsx';
@@ -50,9 +55,11 @@ export const pages: readonly Page[] = [
   ...listPages,
   ...selectionPages,
   ...importPages,
+  ...exportPages,
   ...editorPages,
   ...autosavePages,
   ...suggestionPages,
+  ...suggestedChangePages,
   ...imageListPages,
   ...imagePages,
   ...trashPages,
@@ -74,6 +81,9 @@ export const pages: readonly Page[] = [
   ...missedPages,
   ...triggers,
   ...explorerPages,
+  ...agentPages,
+  ...hookPages,
+  ...publicPagePages,
   ...organizationPages,
   ...keyPages,
   ...memberPages,

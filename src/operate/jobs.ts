@@ -6,6 +6,7 @@ import { deleteExpiredClaims, deleteExpiredDeliveries, deleteExpiredResults } fr
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { readDueHistories } from '../history/read.ts';
+import { deleteExpiredThrottles } from '../http/throttle-store.ts';
 import { syncHooks } from '../integrations/sync.ts';
 import { imageAccess } from '../integrations/token.ts';
 import { type CopyOptions, copyImages } from '../media/copies.ts';
@@ -14,12 +15,13 @@ import { pollDue } from '../polling/poll.ts';
 import { recoverImport } from '../posts/import/staging.ts';
 import { publishDuePosts } from '../posts/schedule.ts';
 import { deleteExpiredTrash } from '../posts/trash-store.ts';
+import { deleteExpiredMessages } from '../rebuild/message-store.ts';
+import { createHookSender } from '../rebuild/send.ts';
 import { deleteOrphanedRanges } from '../triggers/range-store.ts';
 import { readRanges } from '../triggers/ranges.ts';
 import { createTriggerWorker, type TriggerDeps } from '../triggers/run.ts';
 import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
-import { deleteExpiredThrottles } from '../users/throttle-store.ts';
 import { mediaAddressJob } from './media-addresses.ts';
 import { BEAT_MS, type Uptime } from './uptime.ts';
 
@@ -67,6 +69,7 @@ export function leaderJobs(deps: Deps): Job[] {
     mediaAddressJob(deps),
     { name: 'copy-images', every: 500, run: (signal) => copyDueImages(deps, signal) },
     { name: 'read-ranges', every: 500, run: (signal) => readRanges(deps, { signal }) },
+    { name: 'send-hooks', every: 100, run: createHookSender(deps) },
     { name: 'sweep-images', every: '17 * * * *', run: (signal) => sweepFiles(deps, signal) },
     {
       name: 'sweep',
@@ -151,8 +154,8 @@ const REST_MS = 5;
 
 /**
  * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries with their results and audit events after
- * their retention, limits on guessing, marks of forms, and posts in the trash after 30 days. In small batches, each a
- * commit of its own, with a rest between them. `signal` ends it early, between two batches.
+ * their retention, messages of hooks, limits on guessing, marks of forms, and posts in the trash after 30 days. In small
+ * batches, each a commit of its own, with a rest between them. `signal` ends it early, between two batches.
  */
 export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal) {
   // With a key, because deliveries go on meanwhile.
@@ -168,6 +171,7 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
     deleteExpiredFormMarks,
     deleteExpiredTrash,
     deleteOrphanedRanges,
+    deleteExpiredMessages,
   ];
   for (const deleteExpired of others) await drainWith(deleteExpired);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };

@@ -6,6 +6,7 @@ import { countProblems } from '../integrations/hook-store.ts';
 import { countPolls } from '../integrations/poll-store.ts';
 import { version } from '../lib/build.ts';
 import { samplesBy } from '../lib/metrics.ts';
+import { measureOutbox } from '../rebuild/message-store.ts';
 import { measureQueue } from '../triggers/queue-store.ts';
 
 /** For the help text of a gauge that is no sum of what the processes report. */
@@ -33,6 +34,19 @@ export function addDatabaseGauges({ db, clock, metrics }: Pick<Deps, 'db' | 'clo
     async () => {
       const { oldest } = await db.read(measureQueue);
       return oldest === null ? 0 : Math.max(0, (clock.now().getTime() - Date.parse(oldest)) / 1000);
+    },
+  );
+  registry.gauge(
+    'tidings_hook_messages_queued',
+    `Messages of rebuild hooks that are queued or wait for a retry. ${OF_DATABASE}`,
+    async () => (await db.read(measureOutbox)).queued,
+  );
+  registry.gauge(
+    'tidings_hook_message_oldest_late_seconds',
+    `How long the oldest due message of a rebuild hook has waited; 0 if none is due. ${OF_DATABASE}`,
+    async () => {
+      const { dueSince } = await db.read(measureOutbox);
+      return dueSince === null ? 0 : Math.max(0, (clock.now().getTime() - dueSince) / 1000);
     },
   );
   registry.gauge(

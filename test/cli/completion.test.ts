@@ -78,7 +78,11 @@ describe.each(Object.entries(shells))('%s completes', (shell, complete) => {
   test.skipIf(Bun.which(shell) === null).each<[what: string, line: string, words: string[]]>([
     ['commands by their start', 'tidings se', ['send', 'serve']],
     ['commands of a group', 'tidings key ', ['create', 'delete', 'help', 'list', 'revoke']],
-    ['commands of a group within a group', 'tidings post suggestion ', ['dismiss', 'help', 'show', 'take']],
+    [
+      'commands of a group within a group',
+      'tidings post suggestion ',
+      ['dismiss', 'help', 'list', 'show', 'take'],
+    ],
     ['options by their start', 'tidings key create --n', ['--name']],
     ['global options below commands', 'tidings key list --j', ['--json']],
     ['choices of an option', 'tidings organization create --plan ', ['free', 'pro']],

@@ -3,8 +3,11 @@ import { createHandler } from '../../src/dashboard/handle.ts';
 import type { Page } from '../../src/dashboard/page.ts';
 import { pages } from '../../src/dashboard/routes.ts';
 import { UploadBudget } from '../../src/http/request.ts';
+import { suggestChange } from '../../src/posts/suggestions.ts';
+import { createHook } from '../../src/rebuild/service.ts';
 import { createGuard } from '../../src/users/guard.ts';
 import { form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
+import { valuesOf } from '../support/database.ts';
 import { connectGithub } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
@@ -17,23 +20,41 @@ const inside = pages.filter(({ access }) => access === 'member' || access === 'o
 const ownersOnly = pages.filter(({ access }) => access === 'owner').map(named);
 const signedInOnly = pages.filter(({ access }) => access !== 'anyone').map(named);
 
+async function idIn(app: TestApp, table: string): Promise<string> {
+  const [[id] = []] = await valuesOf(app.db, `SELECT id FROM ${table}`);
+  expect(id, table).toBeString();
+  return String(id);
+}
+
 /** Something that an organization has, for each place in a path that stands for one. */
 async function createWorld() {
   const app = await appWithOrganization({ organizations: ['org_a', 'org_b'] });
   const { id: keyId } = await app.addKey('org_a');
   const [post] = await app.addPosts('org_a', { status: 'draft' });
   const { integrationId } = await connectGithub(app, 'org_a');
+  const postId = post?.id ?? '';
+  const url = 'https://hooks.test/secret';
+  const hook = await createHook(app.deps, { organizationId: 'org_a', name: 'Site', kind: 'signed', url });
+  await app.addPosts('org_a', { status: 'published' });
+  const suggested = { id: postId, title: 'Suggested' };
+  await suggestChange(app.deps, 'org_a', { keyId, name: 'Agent' }, suggested);
   const owner = await signedIn(app, { organizationId: 'org_a' });
   const things: Record<string, string> = {
     organizationId: 'org_a',
     keyId,
-    postId: post?.id ?? '',
+    postId,
     integrationId,
+    hookId: hook.id,
+    messageId: await idIn(app, 'hook_messages'),
+    suggestionId: await idIn(app, 'post_suggestions'),
     userId: owner.user.id,
   };
   const pathOf = ({ path }: Page) => path.replaceAll(/:(\w+)/g, (_, name: string) => things[name] ?? 'thing');
   return { app, owner, pathOf };
 }
+
+/** For tests of requests that change nothing. */
+const world = await createWorld();
 
 const initOf = ({ method }: Page, headers: Record<string, string> = {}): RequestInit =>
   method === 'POST' ? { ...form({ name: 'Changed', plan: 'pro', role: 'owner' }), headers } : { headers };
@@ -44,7 +65,7 @@ test('there are pages to ask', () => {
 
 describe('a form that another site sends is refused, and changes nothing:', () => {
   test.each(posts)('%s', async (_, page) => {
-    const { app, owner, pathOf } = await createWorld();
+    const { app, owner, pathOf } = world;
     const before = await allRows(app.db);
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },
@@ -66,7 +87,7 @@ describe('a form that another site sends is refused, and changes nothing:', () =
 
 describe("another organization's person finds nothing, and changes nothing:", () => {
   test.each(inside)('%s', async (_, page) => {
-    const { app, pathOf } = await createWorld();
+    const { app, pathOf } = world;
     const other = await signedIn(app, { organizationId: 'org_b' });
     const before = await allRows(app.db);
     const response = await other(pathOf(page), initOf(page));
@@ -76,9 +97,21 @@ describe("another organization's person finds nothing, and changes nothing:", ()
   });
 });
 
+describe('an id of another organization is found nowhere else, and changes nothing:', () => {
+  const some = inside.filter(([, { path }]) => /:(?!organizationId)/.test(path));
+  test.each(some)('%s', async (_, page) => {
+    const { app, pathOf } = world;
+    const other = await signedIn(app, { organizationId: 'org_b' });
+    const before = await allRows(app.db);
+    const response = await other(pathOf(page).replace('/org_a', '/org_b'), initOf(page));
+    expect(response.status).toBe(404);
+    expect(await allRows(app.db)).toEqual(before);
+  });
+});
+
 describe("a member is refused on owners' pages, and changes nothing:", () => {
   test.each(ownersOnly)('%s', async (_, page) => {
-    const { app, pathOf } = await createWorld();
+    const { app, pathOf } = world;
     const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     const before = await allRows(app.db);
     expect((await member(pathOf(page), initOf(page))).status).toBe(403);
@@ -88,7 +121,7 @@ describe("a member is refused on owners' pages, and changes nothing:", () => {
 
 describe('a stranger is led to the sign-in, keeps the fields of the form, and changes nothing:', () => {
   test.each(signedInOnly)('%s', async (_, page) => {
-    const { app, pathOf } = await createWorld();
+    const { app, pathOf } = world;
     const before = await allRows(app.db);
     for (const cookie of [undefined, '__Host-tidings_session=guessed', '__Host-tidings_session=']) {
       const response = await visitor(app, cookie)(pathOf(page), initOf(page));
@@ -167,7 +200,7 @@ describe('the session is checked before the form is read:', () => {
   }
 
   test.each(posts)("%s reads at most a few KiB of a stranger's form", async (_, page) => {
-    const { app, pathOf } = await createWorld();
+    const { app, pathOf } = world;
     for (const cookie of [undefined, 'tidings_session=guessed']) {
       const sent = measuredForm(1024 * 1024);
       const response = await visitor(app, cookie)(pathOf(page), sent.init);
@@ -178,7 +211,7 @@ describe('the session is checked before the form is read:', () => {
 
   const forms = inside.filter(([, { method }]) => method === 'POST');
   test.each(forms)("%s reads nothing of a form of another organization's person", async (_, page) => {
-    const { app, pathOf } = await createWorld();
+    const { app, pathOf } = world;
     const sent = measuredForm(1024 * 1024);
     const other = await signedIn(app, { organizationId: 'org_b' });
     expect((await other(pathOf(page), sent.init)).status).toBe(404);

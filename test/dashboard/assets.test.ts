@@ -3,8 +3,15 @@ import { join } from 'node:path';
 import '../../src/dashboard/routes.ts';
 import { iconShapes } from '../../src/dashboard/view/icon-shapes.ts';
 import { assets } from '../../src/look/assets.ts';
+import { drawableRanges } from '../../src/public/card-ranges.ts';
 import { signedIn } from '../support/dashboard.ts';
-import { fontFolder, makeFonts, readIcons } from '../support/embedded-assets.ts';
+import {
+  fontFolder,
+  makeCardFonts,
+  makeFonts,
+  readCardRanges,
+  readIcons,
+} from '../support/embedded-assets.ts';
 import { appWithOrganization, createTestApp } from '../support/test-app.ts';
 
 const isFont = ({ type }: { type: string }) => type === 'font/woff2';
@@ -48,6 +55,13 @@ test('all typefaces together weigh 90 KB at most, and are those of the packages'
   for (const [name, bytes] of made) {
     expect(Bun.hash(bytes), name).toBe(Bun.hash(await Bun.file(join(fontFolder, name)).bytes()));
   }
+});
+
+test('the typefaces of social images, and the list of their characters, are those of the packages', async () => {
+  for (const [name, bytes] of await makeCardFonts()) {
+    expect(Bun.hash(bytes), name).toBe(Bun.hash(await Bun.file(join(fontFolder, name)).bytes()));
+  }
+  expect(await readCardRanges()).toEqual(drawableRanges.map(([first, last]) => [first, last]));
 });
 
 test('the icons are those of the package', () => {

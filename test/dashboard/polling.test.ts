@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { describePollInterval } from '../../src/integrations/poll-interval.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
 import { cookieOf, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { READER, startPolling } from '../support/polling.ts';
@@ -45,6 +46,15 @@ test('polling is suggested where the public URL is local', async () => {
   const html = await world.textOf(LIST);
   expect(html).toContain('Polling (no public URL needed)');
   expect(html).toContain('Suggested here, because GitHub can');
+  expect(html).toContain('A token needs the permissions “Contents: read” and “Pull requests: read”.');
+  expect(describePollInterval({ type: 'gitlab', hasToken: false }, 1_000)).toContain(
+    'GitLab answers 30,000 requests an hour',
+  );
+  // The others are folded.
+  expect(html.split('<details class="more" open').length - 1).toBe(1);
+  const refused = await world.visit(`${LIST}/gitlab/choose`, { apiToken: 'x y' });
+  const opened = (await refused.text()).match(/<details class="more" open[^>]*><summary>[^<]*/g);
+  expect(opened).toEqual([expect.stringContaining('Webhook (needs a public URL)')]);
 });
 
 test('the page shows how often, the last and the next poll, and the budget', async () => {

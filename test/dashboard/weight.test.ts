@@ -49,6 +49,7 @@ test.each([
   'integrations',
   'integrations/:integration',
   'jump',
+  'publishing',
   'explorer',
   'settings',
   'settings/keys',

@@ -85,6 +85,7 @@ const pages: readonly Place[] = [
   { path: 'posts', label: 'Posts', icon: 'file-text', words: 'drafts' },
   { path: 'deliveries', label: 'Deliveries', icon: 'inbox', words: 'log webhooks' },
   { path: 'integrations', label: 'Integrations', icon: 'plug', words: 'triggers' },
+  { path: 'publishing/hooks', label: 'Hooks', icon: 'globe', words: 'rebuild deploy slack discord' },
   { path: 'start', label: 'First steps', icon: 'list-checks', words: 'setup' },
   { path: 'explorer', label: 'API explorer', icon: 'terminal' },
   { path: '/docs', label: 'API reference', icon: 'book-open', words: 'docs' },

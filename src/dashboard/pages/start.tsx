@@ -6,6 +6,7 @@ import { listIntegrations } from '../../integrations/store.ts';
 import type { ApiKey } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { listProviders } from '../../providers/index.ts';
+import { readPublication } from '../../public/service.ts';
 import { findProgress } from '../../triggers/progress-store.ts';
 import { get, type MemberVisit, type Page, view } from '../page.ts';
 import { LinkButton, ToCopy } from '../view/elements.tsx';
@@ -132,13 +133,15 @@ async function readSteps(visit: MemberVisit): Promise<Step[]> {
     deps.log.warn({ err: error }, 'the keys could not be listed');
     return null;
   });
-  const { progress, history, integration, delivery } = await deps.db.read(async (tx) => ({
+  const { progress, history, integration, delivery, publication } = await deps.db.read(async (tx) => ({
     history: (await listHistories(tx, id, { limit: 1 }))[0],
     progress: await findProgress(tx, id),
     integration: (await listIntegrations(tx, id))[0],
     delivery: (await listDeliveries(tx, id, { status: 'processed' }, { limit: 1 }))[0],
+    publication: await readPublication(tx, id),
   }));
   const link = (path: string, label: string) => <a href={`${base}/${path}`}>{label}</a>;
+  const { isPageOn, isFeedOn } = publication;
   const { isConnected, hasDelivery, hasTrigger, hasPost, hasPublished } = progress;
   const page = integration === undefined ? 'integrations' : `integrations/${integration.id}`;
   return [
@@ -196,6 +199,18 @@ async function readSteps(visit: MemberVisit): Promise<Step[]> {
       isForMembers: true,
       done: link('posts?status=published', 'View published posts'),
     },
+    ...(hasPublished
+      ? [
+          {
+            title: 'Show your posts',
+            isDone: isPageOn || isFeedOn,
+            isOptional: true,
+            todo: 'Switch on a public page, or feeds and a widget. Readers need no key and no account.',
+            button: ['publishing', 'Set up public page'] as const,
+            done: link('publishing', 'View addresses'),
+          },
+        ]
+      : []),
     {
       title: 'Create an API key',
       isDone: keys?.some(({ status }) => status === 'active') ?? null,

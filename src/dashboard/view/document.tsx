@@ -19,6 +19,7 @@ import integrationStyle from '../style/integrations.css' with { type: 'text' };
 import listStyle from '../style/lists.css' with { type: 'text' };
 import mediaStyle from '../style/media.css' with { type: 'text' };
 import postStyle from '../style/posts.css' with { type: 'text' };
+import publishingStyle from '../style/publishing.css' with { type: 'text' };
 import settingsStyle from '../style/settings.css' with { type: 'text' };
 import startStyle from '../style/start.css' with { type: 'text' };
 import triggerStyle from '../style/triggers.css' with { type: 'text' };
@@ -39,6 +40,7 @@ const styleSheet = styleAsset(
     postStyle,
     mediaStyle,
     deliveryStyle,
+    publishingStyle,
     settingsStyle,
     integrationStyle,
     triggerStyle,
@@ -196,31 +198,48 @@ function toHtml(node: VNode, look: Look): string {
   return html.replaceAll(reordering, (each) => (each.length > 1 ? each : ''));
 }
 
-const tabs = {
+const settingsTabs = {
   settings: 'Organization',
   'settings/keys': 'API Keys',
   'settings/members': 'Members',
   'settings/audit': 'Audit log',
 };
+const publishingTabs = {
+  publishing: 'Public page',
+  'publishing/hooks': 'Hooks',
+  'publishing/agents': 'Agents',
+};
 
-/** The top of a page of the settings: its tabs stand in for breadcrumbs. */
-export function SettingsHead(props: {
+interface HeadProps<Path> {
   title: string;
   visit: Pick<MemberVisit, 'base' | 'role'>;
-  current: keyof typeof tabs;
-}) {
-  const { base, role } = props.visit;
+  current: Path;
+}
+
+/** The top of a page of the settings: its tabs stand in for breadcrumbs. */
+export function SettingsHead(props: HeadProps<keyof typeof settingsTabs>) {
+  return <Tabs {...props} label="Settings" tabs={settingsTabs} />;
+}
+
+/** The same for the pages about what the public sees. */
+export function PublishingHead(props: HeadProps<keyof typeof publishingTabs>) {
+  return <Tabs {...props} label="Publishing" tabs={publishingTabs} />;
+}
+
+function Tabs({
+  title,
+  visit: { base, role },
+  current,
+  label,
+  tabs,
+}: HeadProps<string> & { label: string; tabs: Readonly<Record<string, string>> }) {
   return (
     <>
-      <PageHead title={props.title} />
-      <nav class="tabs" aria-label="Settings">
+      <PageHead title={title} />
+      <nav class="tabs" aria-label={label}>
         {Object.entries(tabs).map(([path, name]) =>
           path === 'settings/audit' && role !== 'owner' ? null : (
-            <a
-              class="tab"
-              href={`${base}/${path}`}
-              aria-current={path === props.current ? 'page' : undefined}
-            >
+            <a class="tab" href={`${base}/${path}`} aria-current={path === current ? 'page' : undefined}>
               {name}
             </a>
           ),

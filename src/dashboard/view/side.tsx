@@ -14,6 +14,7 @@ export type Section =
   | 'deliveries'
   | 'integrations'
   | 'triggers'
+  | 'publishing'
   | 'explorer'
   | 'keys'
   | 'settings'
@@ -22,7 +23,7 @@ export type Section =
 export interface Frame extends Pick<MemberVisit, 'user' | 'organization' | 'memberships' | 'base'> {
   mayCreateOrganization: boolean;
   drafts: number;
-  /** New versions of changed posts that wait for a decision. */
+  /** Posts with a new version or a suggestion that waits for a decision. */
   suggestions: number;
   /** Runs of triggers that were given up. */
   failedRuns: number;
@@ -67,7 +68,10 @@ export function Side({ frame, section }: { frame: Frame; section: Section | unde
             {hasUnfinishedSteps ? firstSteps : null}
             <Entry {...entry('posts', 'file-text', 'Posts')}>
               {suggestions > 0 ? (
-                <small class="badge" title={`${counted(suggestions, 'new version')} to review`}>
+                <small
+                  class="badge"
+                  title={`${counted(suggestions, 'post')} with a new version or a suggestion to review`}
+                >
                   {suggestions} new
                 </small>
               ) : null}
@@ -81,6 +85,7 @@ export function Side({ frame, section }: { frame: Frame; section: Section | unde
                 </small>
               ) : null}
             </Entry>
+            <Entry {...entry('publishing', 'globe', 'Publishing')} />
             <Entry {...entry('settings', 'settings', 'Settings')} />
           </nav>
           <nav aria-label="Help">

@@ -1,6 +1,17 @@
 /** The provider of the demo's repository. */
 export const DEMO_PROVIDER = 'github';
 
+export const DEMO_REPOSITORY = 'acme/rocket';
+
+/** Its public page. */
+export const demoPage = {
+  isPageOn: true,
+  isFeedOn: true,
+  description: 'What is new in Rocket, release by release.',
+  accentColor: '#b3402a',
+  links: [{ label: 'Source code', url: `https://github.com/${DEMO_REPOSITORY}` }],
+};
+
 /** A post of the demo, `daysAgo` days old on the day that the demo is made. Its tag is the Markdown. */
 const release = (daysAgo: number, version: string, headline: string) => (markdown: TemplateStringsArray) => ({
   daysAgo,
@@ -31,11 +42,11 @@ export const demoPosts = [
   release(37, '2.3.1', 'a steadier gauge')`
 ### Fixed
 - The pressure gauge no longer jumps when a valve closes
-- \`rocket abort\` answers at once, also while fuelling
+- \`rocket abort\` responds at once, also while fueling
 `,
-  release(58, '2.3.0', 'fuelling in half the time')`
+  release(58, '2.3.0', 'fueling in half the time')`
 ### Added
-- Parallel fuelling: both tanks fill at once
+- Parallel fueling: both tanks fill at once
 
 ### Changed
 - A launch plan is checked before the crew is called
@@ -43,7 +54,7 @@ export const demoPosts = [
 ### Removed
 - The \`--force\` flag of \`rocket launch\`, which nobody should have used
 `,
-  linkedin(58, 'Fuelling in half the time')`
+  linkedin(58, 'Fueling in half the time')`
 Both tanks now fill at once. What took 40 minutes takes 19.
 
 Measured on twelve launches in September.
@@ -72,13 +83,13 @@ Measured on twelve launches in September.
 The first release on the new engine. [The upgrade guide](https://github.com/acme/rocket/wiki/Upgrade) takes ten minutes.
 
 ### Changed
-- **Breaking:** a pad is configured in \`pad.toml\`; \`pad.ini\` is read no more
-- Ignition is twice as quick
+- **Breaking:** a pad is configured in \`pad.toml\`; \`pad.ini\` is no longer read
+- Ignition is twice as fast
 `,
   linkedin(203, 'Rocket 2 has lifted off')`
 Two years of work, one new engine: Rocket 2 is out today.
 
-- Ignition is twice as quick
+- Ignition is twice as fast
 - One small file configures a pad
 - Ten minutes to upgrade
 

@@ -17,13 +17,14 @@ import { contentTypes, type Post } from '../../posts/model.ts';
 import { savePosts } from '../../posts/service.ts';
 import { listPostPage, parsePost } from '../../posts/store.ts';
 import { providerOf, samplePayload } from '../../providers/index.ts';
+import { publicAddresses } from '../../public/addresses.ts';
+import { changePublication, readPublication } from '../../public/service.ts';
 import { sendDelivery } from '../../receiver/send.ts';
 import { listRuns } from '../../triggers/queue-store.ts';
 import { createTrigger } from '../../triggers/service.ts';
-import { DEMO_PROVIDER, demoPosts } from './posts.ts';
+import { DEMO_PROVIDER, DEMO_REPOSITORY, demoPage, demoPosts } from './posts.ts';
 
 const DEMO_ORGANIZATION = 'org_demo';
-const DEMO_REPOSITORY = 'acme/rocket';
 
 const demoTriggers = [
   { event: 'release', contentType: 'changelog' },
@@ -60,20 +61,25 @@ export async function openDemo(
   }
   return {
     organization: existing ?? (await createDemo(deps)),
+    publication: await db.read((tx) => readPublication(tx, DEMO_ORGANIZATION)),
     key: (await readUsableKey(deps, keyFile)) ?? (await createDemoKey(deps, keyFile)),
     integrationId: await findOrConnectIntegration(deps),
   };
 }
 
 /** Lines to read and to paste. */
-export function describeDemo({ organization: { id, name }, key }: Demo, publicUrl: string): string {
+export function describeDemo(
+  { organization: { id, name }, publication, key }: Demo,
+  publicUrl: string,
+): string {
+  const { page } = publicAddresses(publication, publicUrl);
   const posts = `${publicUrl}/v1/${id}/posts`;
   const curl = `curl -H "Authorization: Bearer ${key}"`;
   return `
   Organization  ${name} (${id})
   API key       ${key}
   Reference     ${publicUrl}/docs
-
+${page === null ? '' : `  Public page   ${page}\n`}
   The two newest posts:
   ${curl} "${posts}?limit=2"
 
@@ -165,6 +171,7 @@ async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'act
       };
     }),
   );
+  await changePublication(deps, DEMO_ORGANIZATION, demoPage);
   return organization;
 }
 

@@ -14,6 +14,8 @@ import { DAY_MS } from '../../lib/time.ts';
 import { fileNameOf } from '../../media/model.ts';
 import { listMediaFiles } from '../../media/store.ts';
 import { providerApis } from '../../providers/index.ts';
+import { listFailingHooks } from '../../rebuild/message-store.ts';
+import { listHooks } from '../../rebuild/store.ts';
 import { measureQueue } from '../../triggers/queue-store.ts';
 import { lastBackup } from '../backup/make.ts';
 import { isStore } from '../backup/places.ts';
@@ -110,6 +112,22 @@ export const contentChecks = {
     return warning(
       troubled.slice(0, MAX_NAMED).join('; ') + more,
       `Run "${tidings} delivery list", and check the webhook's URL and secret at the provider`,
+    );
+  }),
+
+  hooks: inDatabase(async ({ db, clock }) => {
+    const dayAgo = new Date(clock.now().getTime() - DAY_MS);
+    const { all, failing } = await db.read(async (tx) => ({
+      all: (await listHooks(tx)).length,
+      failing: await listFailingHooks(tx, dayAgo),
+    }));
+    if (all === 0) return null;
+    if (failing.length === 0) return ok(`No hook has failed for a day (${counted(all, 'hook')})`);
+    const more = failing.length > MAX_NAMED ? ` and ${failing.length - MAX_NAMED} more` : '';
+    const named = failing.slice(0, MAX_NAMED).map(({ id }) => id);
+    return warning(
+      `${counted(failing.length, 'hook has', 'hooks have')} failed for a day or longer: ${named.join(', ')}${more}`,
+      `Run "${tidings} hook messages ID" for the responses. After a fix, run "${tidings} hook resend ID"`,
     );
   }),
 

@@ -160,6 +160,39 @@ describe('a file', () => {
   });
 });
 
+describe('files of one name from two projects', () => {
+  const other = changelog.replaceAll('- One', '- Other').replaceAll('- Two', '- Others');
+
+  test('replace each other only when the person names no source in the preview', async () => {
+    await send((await send({}, fileOf(changelog))).sent);
+    const preview = await send({}, fileOf(other));
+    expect(preview.html).toContain('2 posts of this source exist already.');
+    const again = await send({ ...preview.sent, source: 'engine', again: 'on' });
+    expect(again.status).toBe(200);
+    expect(again.html).toContain('Import 2 posts');
+    expect(again.html).not.toContain('exist already');
+    expect(again.sent).toMatchObject({ source: 'engine', confirmed: 'on' });
+    expect(again.sent).not.toContainKey('again');
+    await send(again.sent);
+    expect((await postsOf(app)).map(({ markdown }) => markdown).sort()).toEqual([
+      '- One',
+      '- Other',
+      '- Others & "more"',
+      '- Two & "more"',
+    ]);
+    await send((await send({ source: 'engine' }, fileOf(other.replace('- Others', '- Changed')))).sent);
+    expect(await postsOf(app)).toHaveLength(4);
+  });
+
+  test('need no source where each post has an id', async () => {
+    const posts = (text: string) => fileOf(`[{"id":"one","title":"A","markdown":"${text}"}]`, 'posts.json');
+    await send((await send({}, posts('a'))).sent);
+    const preview = await send({}, posts('b'));
+    expect(preview.html).toContain('1 post that exists already');
+    expect(preview.html).not.toContain('name="again"');
+  });
+});
+
 describe('a pasted text', () => {
   test.each([
     ['a changelog', changelog, 2],

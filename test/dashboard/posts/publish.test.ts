@@ -280,12 +280,12 @@ test('the list marks posts with a new version, and can show them alone', async (
     sql`insert into drafts (trigger_id, scope, subject, post_id, written_hash, event_keys, until, suggestion, suggested_at)
       values (${id}, ${integrationId}, 's', 'p', '', '[]', ${at}, ${suggestion}, ${at})`,
   );
-  expect(await read(ALL)).toContain('New version <small>1</small>');
+  expect(await read(ALL)).toContain('Suggestions <small>1</small>');
   const html = await read(`${ALL}?suggestion=1`);
   expect(html).toContain('>New version</a>');
   expect(html).not.toContain('A draft');
   await deletePost(app.deps, 'p');
-  expect(await read(ALL)).not.toContain('New version');
+  expect(await read(ALL)).not.toContain('Suggestions');
 });
 
 async function addTrigger() {

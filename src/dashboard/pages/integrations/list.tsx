@@ -85,13 +85,14 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
         </ul>
       ) : null}
       {isOwner ? (
-        <div class="pair">
+        <div class={isLocal(deps.publicUrl()) ? 'pair connect folded' : 'pair connect'}>
           {providers.map((provider, index) => (
             <ConnectCard
               provider={provider}
               visit={visit}
               failure={failure?.type === provider.id ? failure : undefined}
               isMain={all.length === 0 && index === 0}
+              isOpen={index === 0 && failure === undefined}
             />
           ))}
         </div>
@@ -111,11 +112,14 @@ function ConnectCard({
   provider,
   failure,
   isMain,
+  isOpen,
 }: {
   visit: MemberVisit;
   provider: Provider<IntegrationType>;
   failure: ConnectFailure | undefined;
   isMain: boolean;
+  /** Shows the suggested form. Elsewhere it is folded, so that the page is short. */
+  isOpen: boolean;
 }) {
   const { id: type, name, api, app, hasRepositories, words } = provider;
   const path = `${visit.base}/integrations/${type}`;
@@ -127,7 +131,13 @@ function ConnectCard({
   const pollError = failure?.field === 'poll' ? problemOf(failure.error, type) : null;
   const isSuggested = provider.reader !== null && isLocal(visit.deps.publicUrl());
   const polling = (
-    <PollPart visit={visit} provider={provider} error={pollError} isMain={isMain && isSuggested} />
+    <PollPart
+      visit={visit}
+      provider={provider}
+      error={pollError}
+      isMain={isMain && isSuggested}
+      isOpen={isOpen && isSuggested}
+    />
   );
   const byHand = (
     <Form to={path} problem={problem} button={`Connect ${name}`} kind="" isOnce>
@@ -175,7 +185,7 @@ function ConnectCard({
       {isSuggested ? (
         <>
           {polling}
-          <details class="more" open>
+          <details class="more" open={failure !== undefined && failure.field !== 'poll'}>
             <summary>Webhook (needs a public URL)</summary>
             {webhook}
           </details>

@@ -11,7 +11,7 @@ import { listHistories } from '../../../history/store.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
 import { type Hook, type Integration, integrationName, webhookUrl } from '../../../integrations/model.ts';
 import { ChangeFailed } from '../../../integrations/problems.ts';
-import { listIntegrations } from '../../../integrations/store.ts';
+import { listHistoryOnly, listIntegrations } from '../../../integrations/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { providerOf, sampleEvents } from '../../../providers/index.ts';
 import { kindsFor } from '../../../triggers/kinds/index.ts';
@@ -80,7 +80,8 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
       overview: await readOverview(tx, integration, now),
     };
   });
-  const { id, type, enabled, hasToken, isManaged, isPolled, isHistoryOnly } = integration;
+  const { id, type, enabled, hasToken, isManaged, isPolled } = integration;
+  const { isHistoryOnly } = overview;
   const provider = providerOf(type);
   const polling = isPolled ? await readPolling(deps, integration) : null;
   const pause = isManaged && !isPolled ? (await findPauses(deps, [integration])).get(id) : undefined;
@@ -90,7 +91,8 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
   const errorOf = (about: Failure['about']) => (failure?.about === about ? message : undefined);
   const name = integrationName(integration);
   const pages = appPagesOf(visit, integration);
-  const props: PageProps = { integration, places: placesOf(integration, hooks), path, now, isOwner };
+  const places = placesOf(integration, hooks);
+  const props: PageProps = { integration, places, path, now, isOwner, isHistoryOnly };
   return view(
     name,
     <>
@@ -195,6 +197,7 @@ export const readOverview = async (tx: ReadTx, integration: Integration, now: Da
   integration,
   days: await countDays(tx, integration.id, now, 30),
   last: await findLastDeliveryTime(tx, integration.id),
+  isHistoryOnly: (await listHistoryOnly(tx, [integration])).has(integration.id),
 });
 
 /** The picture of recent deliveries, and the webhook URLs. */
@@ -202,9 +205,10 @@ export function Overview({
   integration,
   days,
   last,
+  isHistoryOnly,
   visit: { deps, base },
 }: Awaited<ReturnType<typeof readOverview>> & { visit: MemberVisit }) {
-  const { id, repositories, isManaged, isPolled, isHistoryOnly, app } = integration;
+  const { id, repositories, isManaged, isPolled, app } = integration;
   const words = describeDays(days);
   // With a token, nobody needs to paste them. A long list is folded too.
   const isOpen = !isManaged && !isPolled && !isHistoryOnly && repositories.length <= 3;
@@ -275,6 +279,7 @@ interface PageProps {
   path: string;
   now: Date;
   isOwner: boolean;
+  isHistoryOnly: boolean;
 }
 
 /** The repositories or teams. `hook`: null when a person set the webhook up. */
@@ -293,8 +298,8 @@ export function placeName(integration: Integration, hooks: readonly Hook[], plac
 }
 
 /** The webhooks at the provider, and what an owner can do about them. */
-function Hooks({ integration, places, path, now, isOwner }: PageProps) {
-  const { type, isManaged, isPolled, isHistoryOnly } = integration;
+function Hooks({ integration, places, path, now, isOwner, isHistoryOnly }: PageProps) {
+  const { type, isManaged, isPolled } = integration;
   const { name, api, reader, hasRepositories, words } = providerOf(type);
   const canRemove = isOwner && places.length > 1;
   const links = [

@@ -15,18 +15,20 @@ import { TOKEN_FIELD } from './token-field.ts';
 
 export const POLLED_FIELD = 'polled';
 
-/** The part of a provider's card that connects by polling. Open where no webhook can arrive. */
+/** The part of a provider's card that connects by polling. */
 export function PollPart({
   visit: { deps, base, form },
   provider: { id: type, name, reader, words },
   error,
   isMain,
+  isOpen,
 }: {
   visit: MemberVisit;
   provider: Provider<IntegrationType>;
   /** Null unless this form failed. */
   error: string | null;
   isMain: boolean;
+  isOpen: boolean;
 }) {
   if (reader === null) return null;
   const isSuggested = isLocal(deps.publicUrl());
@@ -34,7 +36,7 @@ export function PollPart({
   const isFast = isPolledByTheMinute(type);
   const id = `field-poll-${type}`;
   return (
-    <details class="more" open={isSuggested || error !== null}>
+    <details class="more" open={isOpen || error !== null}>
       <summary>Polling (no public URL needed)</summary>
       <p class="hint">
         Tidings asks {name} for what is new.
@@ -64,8 +66,8 @@ export function PollPart({
           required={false}
           hint={
             isFast
-              ? `Needed only for a private ${one}. It is kept encrypted.`
-              : `Without one, ${name} answers ${reader.anonymousPerHour} requests an hour, and only about public ${words.place.many}. It is kept encrypted.`
+              ? `Needed only for a private ${one}${reader.access === undefined ? '' : `, with ${reader.access}`}. It is kept encrypted.`
+              : `Without one, ${name} answers ${reader.anonymousPerHour?.toLocaleString('en')} requests an hour, and only about public ${words.place.many}. ${reader.access === undefined ? '' : `A token needs ${reader.access}. `}It is kept encrypted.`
           }
         />
       </Form>

@@ -16,7 +16,7 @@ import { showIntegration } from './one.tsx';
 import { POLLED_FIELD } from './polling-state.tsx';
 import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
 import { TOKEN_FIELD } from './token-field.ts';
-import { describeConnected, problemOf } from './words.ts';
+import { describeConnected, describeNames, problemOf } from './words.ts';
 
 /** Connecting by polling, polling now, and the change to a webhook and back. */
 export const pollingPages: readonly Page[] = [
@@ -57,17 +57,14 @@ async function connect(visit: MemberVisit, type: IntegrationType): Promise<Answe
   }
 }
 
-async function pollAll({ deps, integration: { id }, path }: IntegrationVisit) {
+async function pollAll({ deps, integration: { id, type }, path }: IntegrationVisit) {
   const polled = await pollNow(deps, id);
   const failed = polled.filter(({ problem }) => problem !== null);
   const news = polled.reduce((sum, each) => sum + each.news, 0);
   const found = news === 0 ? 'Nothing new.' : `${counted(news, 'event')} found.`;
-  return redirect(
-    path,
-    failed.length === 0
-      ? found
-      : `${found} Could not poll ${failed.map((each) => each.repository).join(', ')}.`,
-  );
+  if (failed.length === 0) return redirect(path, found);
+  const names = failed.map((each) => each.repository);
+  return redirect(path, `${found} Could not poll ${describeNames(type, names)}. ${failed[0]?.problem}`);
 }
 
 async function toWebhook({ deps, form, integration: { id, type }, path }: IntegrationVisit) {

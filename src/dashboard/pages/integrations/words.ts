@@ -25,16 +25,22 @@ export function sentence(text: string): string {
 /** The names in a notice, in characters; longer ones are counted instead. */
 const MAX_NAMES_LENGTH = 150;
 
+/** The names of places, or their number where the names are long. */
+export function describeNames(type: IntegrationType, places: readonly string[]): string {
+  const names = places.join(', ');
+  const isLong = places.length > 1 && names.length > MAX_NAMES_LENGTH;
+  return isLong ? `${places.length} ${providerOf(type).words.place.many}` : names;
+}
+
 /** Such as "Connected: acme/rocket, acme/lander." A ping proves that the provider can reach Tidings. */
 export function describeConnected(
   type: IntegrationType,
   places: readonly Pick<ConnectedPlace, 'place' | 'hasPinged'>[],
   done = 'Connected',
 ): string {
-  const { name: provider, words } = providerOf(type);
-  const names = places.map(({ place }) => place).join(', ');
-  const isLong = places.length > 1 && names.length > MAX_NAMES_LENGTH;
-  const connected = `${done}: ${isLong ? `${places.length} ${words.place.many}` : names}.`;
+  const { name: provider } = providerOf(type);
+  const names = places.map(({ place }) => place);
+  const connected = `${done}: ${describeNames(type, names)}.`;
   if (places.some(({ hasPinged }) => hasPinged === false)) {
     return `${connected} The ping from ${provider} has not arrived yet. Check again in a moment.`;
   }

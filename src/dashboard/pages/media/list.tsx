@@ -51,7 +51,7 @@ const sentences: Readonly<Record<string, string>> = {
   not_an_image: 'The file is not a PNG, JPEG, GIF, WebP or AVIF image. Choose another one.',
 };
 
-function sentenceOf({ code = '', message }: AppError): string {
+export function sentenceOf({ code = '', message }: AppError): string {
   return sentences[code] ?? `${message}${/[.?]$/.test(message) ? '' : '.'}`;
 }
 

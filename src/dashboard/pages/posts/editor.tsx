@@ -5,6 +5,9 @@ import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../../posts/model.ts';
 import { createPost, editPost, plainTextFor } from '../../../posts/service.ts';
+import { listSuggestedChanges } from '../../../posts/suggestion-store.ts';
+import { postAddress } from '../../../public/model.ts';
+import { findPublication } from '../../../public/store.ts';
 import { findRangeProblem } from '../../../triggers/range-origin.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { type FieldState, formState, readFields, submit } from '../../submission.ts';
@@ -16,6 +19,7 @@ import { copyProblems, InsertImage, imageScript } from '../media/insert.tsx';
 import { describeOrigin, originOf, typeOptions } from './origin.ts';
 import { isOfPanel, publishPages, publishPanel, publishScript } from './publish.tsx';
 import { Conflict, findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
+import { SuggestedChanges } from './suggestion-list.tsx';
 import { editorScripts, Toolbar } from './toolbar.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
@@ -88,6 +92,8 @@ export const editorPages: readonly Page[] = [
   ...publishPages(showEditor),
 ];
 
+const isPublic = ({ status, contentType }: Post) => status === 'published' && contentType === 'changelog';
+
 function resultOf(before: PostStatus, after: PostStatus): string {
   if (before === after) return after === 'published' ? 'Saved. The API returns the new text.' : 'Saved.';
   return after === 'published'
@@ -143,10 +149,15 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const { fields, problem } = formState(EditForm, text, ofText);
   const isConflict = error?.code === 'post_changed';
   const suggestion = isConflict ? null : await findSuggestion(deps, post);
+  const changes = isConflict ? [] : await deps.db.read((tx) => listSuggestedChanges(tx, post.id));
   const isStored = markdown === post.markdown && contentType === post.contentType;
   const preview = await previewOf(deps, isStored ? post : text);
   const source = await findSource(visit, post);
-  const rangeProblem = await deps.db.read((tx) => findRangeProblem(tx, post.id));
+  const { rangeProblem, publicly } = await deps.db.read(async (tx) => ({
+    rangeProblem: await findRangeProblem(tx, post.id),
+    publicly: isPublic(post) ? await findPublication(tx, post.organizationId) : null,
+  }));
+  const publicLink = publicly?.isPageOn ? postAddress(publicly, deps.publicUrl(), post.id) : null;
   return view(
     post.title,
     <div class="post-page">
@@ -160,12 +171,20 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
           <>
             <TypeOfPost field={fields.contentType} />
             {await publishPanel(visit, { post, path }, error)}
-            <Details post={post} path={path} source={source} rangeProblem={rangeProblem} now={now} />
+            <Details
+              post={post}
+              path={path}
+              source={source}
+              publicLink={publicLink}
+              rangeProblem={rangeProblem}
+              now={now}
+            />
           </>
         }
       >
         {await copyProblems(deps, post)}
         {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} now={now} />}
+        <SuggestedChanges post={post} path={path} changes={changes} now={now} />
         <EditorForm
           action={path}
           autosave={`${path}/autosave`}
@@ -343,9 +362,15 @@ function Details({
   post,
   path,
   source,
+  publicLink,
   rangeProblem,
   now,
-}: Shown & { source: string | undefined; rangeProblem: string | null; now: Date }) {
+}: Shown & {
+  source: string | undefined;
+  publicLink: string | null;
+  rangeProblem: string | null;
+  now: Date;
+}) {
   const { url, author } = originOf(post);
   const words = describeOrigin(post);
   const link = url && (
@@ -356,6 +381,7 @@ function Details({
   return (
     <Facts
       facts={[
+        ['Readers', publicLink && <a href={publicLink}>View on the public page</a>],
         ['Source', link ?? words ?? 'Written or imported by hand'],
         ['Author', author],
         ['Changes', rangeProblem],

@@ -83,6 +83,8 @@ const ImportForm = Type.Object({
     hint: 'Importing the same source again updates its posts. Default: the name of the file.',
   }),
   confirmed: Type.Boolean(),
+  /** Show the preview again, with another source. */
+  again: Type.Boolean(),
 });
 
 const formatNames: Readonly<Record<ImportFormat, string>> = {
@@ -146,14 +148,14 @@ function readText(bytes: Uint8Array): string {
 
 async function handle(visit: MemberVisit, values: Static<typeof ImportForm>): Promise<Answer> {
   const { deps, base, organization, request } = visit;
-  const { text, status, contentType, confirmed } = values;
+  const { text, status, contentType, confirmed, again } = values;
   if (text.trim() === '') throw invalidField('file', 'is missing');
   if (Buffer.byteLength(text) > MAX_BYTES) return showForm(visit, tooLarge(kind));
   const date = values.date === '' ? undefined : parseTime(values.date)?.toISOString();
   if (values.date !== '' && date === undefined)
     throw invalidField('date', 'must be a day, such as 2026-01-31');
   const file: SourceFile = { name: cutLine(values.name, MAX_NAME) || PASTED, text };
-  const format = values.format ?? formatOf(file) ?? formatOfText(text);
+  const format = values.format ?? formatOf(file) ?? (await formatOfText(text));
   const options = {
     organizationId: organization.id,
     status,
@@ -163,7 +165,7 @@ async function handle(visit: MemberVisit, values: Static<typeof ImportForm>): Pr
     source: values.source.trim() || sourceOf(file, format),
     maxPosts: MAX_POSTS,
   };
-  if (!confirmed) {
+  if (!confirmed || again) {
     const preview = await previewImport(deps, file, options);
     return preview.problems.length > 0
       ? showForm(visit, preview.problems[0], preview.problems)
@@ -257,7 +259,7 @@ interface Previewed {
 
 function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) {
   const { base, form } = visit;
-  const { posts, published, reassignedIds, skipped } = preview;
+  const { posts, published, replaced, reassignedIds, skipped } = preview;
   const [created, updated, unchanged] = (['created', 'updated', 'unchanged'] as const).map(
     (change) => posts.filter((post) => post.change === change).length,
   ) as [number, number, number];
@@ -265,6 +267,7 @@ function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) 
   const path = `${base}/posts/~/import`;
   // The preview detected the format and the name.
   const sent = new Map([...form, ['name', file.name], ['format', options.format]] as const);
+  for (const name of ['again', 'confirmed', ...(replaced > 0 ? ['source'] : [])]) sent.delete(name);
   return view(
     'Preview of the import',
     <>
@@ -302,16 +305,31 @@ function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) 
         ]}
       />
       {written === 0 ? null : (
-        <div class="bar import-confirm">
+        <div class={`${replaced > 0 ? 'stack' : 'bar'} import-confirm`}>
           <Form
             to={path}
             problem={null}
             button={`Import ${counted(written, 'post')}`}
             busy="Importing…"
-            layout="inline"
+            layout={replaced > 0 ? 'stack' : 'inline'}
             isUpload
           >
             <Hidden values={[...sent, ['confirmed', 'on']]} />
+            {replaced === 0 ? null : (
+              <>
+                <Field
+                  label="Source"
+                  name="source"
+                  value={form.get('source') ?? ''}
+                  placeholder={file.name}
+                  required={false}
+                  hint={`${counted(replaced, 'post')} of this source ${replaced === 1 ? 'exists' : 'exist'} already. If the file is from another project, enter the project's name to keep their posts apart.`}
+                />
+                <button type="submit" class="button" name="again" value="on">
+                  Preview again
+                </button>
+              </>
+            )}
           </Form>
           <a href={path}>Choose another file</a>
         </div>

@@ -48,6 +48,7 @@ export const listPages: readonly Page[] = [
           more={
             <>
               <a href={`${base}/posts/~/import`}>Import posts</a>
+              <a href={`${base}/posts/~/export`}>Export posts</a>
               <a href={`${base}/media`}>Images</a>
               <a href={`${base}/posts/~/trash`}>Trash</a>
             </>
@@ -99,7 +100,7 @@ const emptyTexts: Readonly<Record<ReturnType<typeof currentOf>, string>> = {
   draft: 'No drafts to review.',
   scheduled: 'No scheduled posts. Open a draft and choose when to publish it.',
   published: 'Nothing is published yet.',
-  suggestion: 'No post has a new version.',
+  suggestion: 'No post has a new version or a suggestion.',
 };
 
 type ListedPage = Awaited<ReturnType<typeof listPosts>>;
@@ -184,15 +185,21 @@ function Posts({
   );
 }
 
-function Title({ post: { id, title, hasSuggestion }, base }: { post: ListedPost; base: string }) {
+function Title({ post, base }: { post: ListedPost; base: string }) {
+  const { id, title, hasNewVersion, suggestedChanges } = post;
   return (
     <>
       <a class="ellipsis" href={`${base}/posts/${id}`} title={title}>
         {title}
       </a>
-      {hasSuggestion ? (
+      {hasNewVersion ? (
         <a class="tag suggested" href={`${base}/posts/${id}#suggestion`}>
           New version
+        </a>
+      ) : null}
+      {suggestedChanges > 0 ? (
+        <a class="tag suggested" href={`${base}/posts/${id}#suggestions`}>
+          {counted(suggestedChanges, 'suggestion')}
         </a>
       ) : null}
     </>

@@ -9,7 +9,7 @@ const views: readonly [view: View, label: string, query: string][] = [
   ['draft', 'Drafts', 'status=draft'],
   ['scheduled', 'Scheduled', 'status=scheduled'],
   ['published', 'Published', 'status=published'],
-  ['suggestion', 'New version', 'suggestion=1'],
+  ['suggestion', 'Suggestions', 'suggestion=1'],
 ];
 
 /** The lists of posts with their lengths. `more`: what stays of the query, such as the words of a search. */

@@ -154,7 +154,7 @@ function Version({
 const actions: Readonly<Record<PostVersion['origin'], string>> = {
   edit: 'edited the post',
   restore: 'restored an earlier version',
-  suggestion: 'accepted the new version from the source',
+  suggestion: 'accepted a suggestion',
   trigger: 'updated the draft',
   import: 'imported a new version',
 };

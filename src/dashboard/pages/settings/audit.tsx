@@ -26,6 +26,7 @@ const groupNames: Readonly<Record<AuditGroup, string>> = {
   members: 'Members',
   accounts: 'Accounts',
   organization: 'Organization',
+  public: 'Publishing',
 };
 
 /** Actors that are no people, by their word in the query. */

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { type ApiKey, type CreatedKey, READ_PERMISSION } from '../../../keys/model.ts';
+import type { ApiKey, CreatedKey } from '../../../keys/model.ts';
 import { getOwnKey, type KeyService, KeyServiceUnavailable, quietDays } from '../../../keys/service.ts';
 import { describeKeyWarning, describeRevocation } from '../../../keys/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
@@ -18,7 +18,7 @@ import { once, readFields } from '../../submission.ts';
 import { SettingsHead } from '../../view/document.tsx';
 import { Pager, Status, Table, When } from '../../view/elements.tsx';
 import { Danger } from '../../view/form.tsx';
-import { createdKeyPage, expiryOf, NewKey, NewKeyForm } from './new-key.tsx';
+import { createdKeyPage, expiryOf, NewKey, NewKeyForm, permissionsFor } from './new-key.tsx';
 
 const PATH = '/dashboard/:organizationId/settings/keys';
 const PAGE_SIZE = 50;
@@ -61,7 +61,7 @@ function createKey({ deps, organization, form }: MemberVisit): Promise<CreatedKe
   return deps.keys.createKey({
     organizationId: organization.id,
     name: values.name.trim(),
-    permissions: [READ_PERMISSION],
+    permissions: permissionsFor(values),
     expiresAt: expiryOf(values, deps.clock.now()),
   });
 }

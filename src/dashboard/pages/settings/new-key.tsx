@@ -1,14 +1,19 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type Static, Type } from '@sinclair/typebox';
-import { type CreatedKey, READ_PERMISSION } from '../../../keys/model.ts';
+import { type CreatedKey, READ_PERMISSION, SUGGEST_PERMISSION } from '../../../keys/model.ts';
 import { describeKeyWarning } from '../../../keys/words.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';
 import { formState } from '../../submission.ts';
 import { Select, ToCopy } from '../../view/elements.tsx';
-import { Field, Form } from '../../view/form.tsx';
+import { Choice, Field, Form } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
+
+const permissionsOf = {
+  read: [READ_PERMISSION],
+  suggest: [READ_PERMISSION, SUGGEST_PERMISSION],
+} as const;
 
 const expiries = [
   { value: '', label: 'Never' },
@@ -23,6 +28,10 @@ export const NewKey = Type.Object({
     label: 'Name',
     hint: 'What uses the key, such as “Website, production”.',
   }),
+  access: Type.Union([Type.Literal('read'), Type.Literal('suggest')], {
+    label: 'Permissions',
+    default: 'read',
+  }),
   expiry: Type.String({ label: 'Expires' }),
   date: Type.String({
     label: 'Date',
@@ -32,6 +41,11 @@ export const NewKey = Type.Object({
     problem: 'Choose a day in the future.',
   }),
 });
+
+/** The permissions for the key service. */
+export function permissionsFor({ access }: Pick<Static<typeof NewKey>, 'access'>): string[] {
+  return [...permissionsOf[access]];
+}
 
 /** The expiry for the key service, which refuses a text that is no time and a time that has passed. */
 export function expiryOf({ expiry, date }: Static<typeof NewKey>, now: Date): string | null {
@@ -53,15 +67,36 @@ export function NewKeyForm(props: {
       <summary class="button go">Create New API Key</summary>
       <Form to={to} problem={problem} button="Create key" layout="stack card pad" isOnce>
         <Field {...fields.name} />
+        <Choice
+          {...fields.access}
+          value={fields.access.value === 'suggest' ? 'suggest' : 'read'}
+          options={[
+            {
+              value: 'read',
+              label: 'Read posts',
+              hint: (
+                <>
+                  For your site: the posts of this organization, including drafts (
+                  <code>{READ_PERMISSION}</code>).
+                </>
+              ),
+            },
+            {
+              value: 'suggest',
+              label: 'Read posts and suggest changes',
+              hint: (
+                <>
+                  For an <a href={`${props.base}/publishing/agents`}>agent</a>: a person accepts or dismisses
+                  each suggestion (<code>{SUGGEST_PERMISSION}</code>).
+                </>
+              ),
+            },
+          ]}
+        />
         <Select {...fields.expiry} options={expiries} />
         <div class="on-date">
           <Field {...fields.date} required={false} />
         </div>
-        <p class="hint">
-          The key can only read the posts of this organization, including drafts (
-          <code>{READ_PERMISSION}</code>
-          ).
-        </p>
       </Form>
     </details>
   );
@@ -70,7 +105,7 @@ export function NewKeyForm(props: {
 /** The only page that shows the value of a key. */
 export function createdKeyPage(visit: MemberVisit, created: CreatedKey): View {
   const { base, deps } = visit;
-  const { name, key, warning, organizationId, expiresAt } = created;
+  const { name, key, warning, organizationId, expiresAt, permissions } = created;
   const curl = `curl -H "Authorization: Bearer ${key}" "${deps.publicUrl()}/v1/${organizationId}/posts"`;
   return view(
     'API keys',
@@ -104,6 +139,9 @@ export function createdKeyPage(visit: MemberVisit, created: CreatedKey): View {
           Back to API keys
         </a>
         <a href={`${base}/start`}>Open first steps</a>
+        {permissions.includes(SUGGEST_PERMISSION) ? (
+          <a href={`${base}/publishing/agents`}>Connect an agent</a>
+        ) : null}
       </div>
     </>,
     { section: 'settings' },

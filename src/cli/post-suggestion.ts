@@ -1,0 +1,107 @@
+import { type Command, Option } from 'commander';
+import type { SuggestedLine } from '../drafts/model.ts';
+import { compareTexts, dismissSuggestion, getSuggestion, takeSuggestion } from '../drafts/suggestions.ts';
+import type { Services } from '../main.ts';
+import { getPost } from '../posts/store.ts';
+import { listOpenChanges, type SuggestedHead } from '../posts/suggestion-store.ts';
+import { acceptChange, dismissChange, getSuggestedChange, suggestedText } from '../posts/suggestions.ts';
+import { answering, clockTime, done, ofOrganization } from './command.ts';
+import type { CliContext } from './context.ts';
+import { examples, note } from './help.ts';
+import { fields, lines, oneLine, painted, type Text, table } from './output.ts';
+
+const HELP = `An id that begins with sug_ names a suggestion of an API key; "list" shows these. The id of a post names the newer text that its source has.`;
+
+/**
+ * About the newer text that an event has for a post which a person has edited or published, named by the post, and about
+ * the changes that API keys propose, named by their own ids.
+ */
+export function addSuggestionCommands(posts: Command, context: CliContext): void {
+  const group = posts
+    .command('suggestion')
+    .description('Review newer texts of edited posts, and changes that API keys suggest');
+  const command = (name: string, description: string) =>
+    group
+      .command(name)
+      .description(description)
+      .argument('<id>', 'Id of the suggestion, or of the post with a newer text');
+  const answer = answering(context);
+  note(group, HELP);
+  examples(group, 'post suggestion list --organization acme', 'post suggestion take sug_…');
+
+  const list = group
+    .command('list')
+    .description('List the changes that API keys suggest, newest first')
+    .addOption(ofOrganization)
+    .addOption(new Option('--post <id>', 'Only this post'))
+    .action(
+      answer(
+        ({ db }, { organization, post }: { organization?: string; post?: string }) =>
+          db.read((tx) => listOpenChanges(tx, { organizationId: organization, postId: post })),
+        describeList,
+      ),
+    );
+  examples(list, 'post suggestion list --organization acme', 'post suggestion list --post post_…');
+  const show = command('show', 'Compare the suggested text with the post').action(
+    answer(
+      (services, id: string) => (isChange(id) ? compareChange(services, id) : getSuggestion(services, id)),
+      (found) =>
+        'suggestedAt' in found ? describe(found.suggestedAt, found.changes) : describeChange(found),
+    ),
+  );
+  examples(show, 'post suggestion show sug_…', 'post suggestion show post_…');
+  const take = command('take', 'Replace the text of the post with the suggested text').action(
+    answer(
+      async (services, id: string) =>
+        isChange(id) ? (await acceptChange(services, id)).post : takeSuggestion(services, id),
+      ({ id, title }) => `Taken: ${oneLine(title)} (${id})`,
+    ),
+  );
+  examples(take, 'post suggestion take sug_…', 'post suggestion take post_…');
+  const dismiss = command('dismiss', 'Dismiss the suggested text').action(
+    answer(
+      done('dismissed', async (services, id) =>
+        isChange(id) ? dismissChange(services, id) : dismissSuggestion(services, id),
+      ),
+      ({ id }) => `Dismissed: ${id}`,
+    ),
+  );
+  examples(dismiss, 'post suggestion dismiss sug_…', 'post suggestion dismiss post_…');
+}
+
+/** Posts with a newer text come from triggers, which never make such an id. */
+const isChange = (id: string) => id.startsWith('sug_');
+
+/** The suggestion of an API key, with its difference from the post. */
+function compareChange({ db }: Services, id: string) {
+  return db.read(async (tx) => {
+    const found = await getSuggestedChange(tx, id);
+    const post = await getPost(tx, found.postId);
+    const text = suggestedText(post, found);
+    return { ...found, ...text, changes: compareTexts(post, text) };
+  });
+}
+
+function describeList(changes: readonly SuggestedHead[]): Text {
+  if (changes.length === 0) return 'No open suggestions.';
+  const rows = changes.map(({ id, postId, keyName, createdAt, title, note }) => [
+    ...[id, postId, keyName, clockTime(createdAt), oneLine(note === '' ? title : note)],
+  ]);
+  return table(['ID', 'POST', 'KEY', 'SUGGESTED', 'NOTE OR TITLE'], rows, ['NOTE OR TITLE', 'KEY']);
+}
+
+function describeChange(found: Awaited<ReturnType<typeof compareChange>>): Text {
+  const { postId, keyName, note, createdAt, changes } = found;
+  return [
+    fields({ Post: postId, 'API key': keyName, Note: note === '' ? null : note }),
+    ...describe(createdAt, changes),
+  ];
+}
+
+const MARKS = { same: ' ', removed: '-', added: '+' } as const;
+const STYLES = { same: null, removed: 'bad', added: 'good' } as const;
+
+function describe(suggestedAt: string, changes: readonly SuggestedLine[]) {
+  const diff = changes.map(({ kind, line }) => painted(`${MARKS[kind]} ${line}`, STYLES[kind]));
+  return [`Suggested ${suggestedAt}`, lines(diff)];
+}

@@ -1,0 +1,120 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import { Type } from '@sinclair/typebox';
+import type { AppError } from '../../../lib/app-error.ts';
+import { type HookKind, hookKinds } from '../../../rebuild/model.ts';
+import { createHook } from '../../../rebuild/service.ts';
+import { kindWords } from '../../../rebuild/words.ts';
+import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import { formState, once, submit } from '../../submission.ts';
+import { ToCopy } from '../../view/elements.tsx';
+import { Field, Form, Hidden } from '../../view/form.tsx';
+import { PageHead, Segments } from '../../view/layout.tsx';
+
+const PATH = '/dashboard/:organizationId/publishing/hooks';
+
+const HookForm = Type.Object({
+  kind: Type.String(),
+  name: Type.String({ label: 'Name', hint: 'What the hook is for, such as “Website”.' }),
+  url: Type.String({ label: 'URL', subject: 'The URL', autoComplete: 'off' }),
+});
+
+export const newHookPages: readonly Page[] = [
+  get(`${PATH}/~/new`, 'owner', async (visit) => showForm(visit)),
+
+  // The response shows the signing secret, once.
+  post(PATH, 'owner', (visit) =>
+    submit(
+      visit,
+      HookForm,
+      async ({ kind, name, url }) => {
+        const { deps, organization, base, form } = visit;
+        const input = { organizationId: organization.id, name, url, kind: kind as HookKind };
+        const created = await once(deps, form.get('mark'), () => createHook(deps, input));
+        if (created === null) {
+          return redirect(`${base}/publishing/hooks`, 'This form was already submitted. See the list.');
+        }
+        const { id, secret } = created;
+        if (secret === null) return redirect(`${base}/publishing/hooks/${id}`, 'Hook added.');
+        return secretPage(visit, { id, name: created.name, secret }, 'is added');
+      },
+      (error) => showForm(visit, error),
+    ),
+  ),
+];
+
+export const crumbsOf = (base: string) => [
+  { to: `${base}/publishing`, label: 'Publishing' },
+  { to: `${base}/publishing/hooks`, label: 'Hooks' },
+];
+
+function showForm(visit: MemberVisit, error?: AppError): View {
+  const { base, url, form } = visit;
+  const given = form.get('kind') ?? url.searchParams.get('kind');
+  const kind = hookKinds.find((each) => each === given) ?? 'signed';
+  const { fields, problem } = formState(HookForm, form, error);
+  const words = kindWords[kind];
+  return view(
+    'Add hook',
+    <>
+      <PageHead title="Add hook" crumbs={crumbsOf(base)} facts={words.does} />
+      <Segments
+        label="Kind of hook"
+        items={hookKinds.map((each) => ({
+          to: `${base}/publishing/hooks/~/new?kind=${each}`,
+          label: kindWords[each].name,
+          isCurrent: each === kind,
+        }))}
+      />
+      <Form
+        to={`${base}/publishing/hooks`}
+        problem={problem}
+        button="Add hook"
+        layout="stack card pad"
+        isOnce
+      >
+        <Hidden values={[['kind', kind]]} />
+        <Field {...fields.name} />
+        <Field
+          {...fields.url}
+          hint={`${words.urlHint} Tidings stores it encrypted and shows only its host.`}
+        />
+      </Form>
+    </>,
+    { section: 'publishing', error },
+  );
+}
+
+/** The only page that shows the signing secret. */
+export function secretPage(
+  { base }: MemberVisit,
+  { id, name, secret }: { id: string; name: string; secret: string },
+  what: 'is added' | 'has a new secret',
+): View {
+  return view(
+    'Hook secret',
+    <>
+      <PageHead
+        title="Copy the secret now"
+        crumbs={crumbsOf(base)}
+        facts={`“${name}” ${what}. Only this page shows the secret.`}
+      />
+      <div class="note">
+        <ToCopy text={secret} label="Copy secret" />
+      </div>
+      <p>
+        The receiver verifies the signature of each request with it. Requests follow{' '}
+        <a href="https://www.standardwebhooks.com">Standard Webhooks</a>, which has libraries for most
+        languages.
+        {what === 'is added'
+          ? ''
+          : ' The previous secret signs each request too for the next 24 hours, so replace it at the receiver by then.'}
+      </p>
+      <div class="bar after">
+        <a class="button go" href={`${base}/publishing/hooks/${id}`}>
+          Open hook
+        </a>
+      </div>
+    </>,
+    { section: 'publishing' },
+  );
+}

@@ -1,0 +1,323 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+import type { Outcome } from '../../../rebuild/attempt.ts';
+import {
+  findLastAttempt,
+  getMessage,
+  hasFailed,
+  listAttempts,
+  listMessages,
+} from '../../../rebuild/message-store.ts';
+import { type Hook, type HookAttempt, type HookMessage, isDeploy } from '../../../rebuild/model.ts';
+import {
+  deleteHook,
+  resendFailed,
+  resendMessage,
+  rotateSecret,
+  sendTest,
+  switchHook,
+} from '../../../rebuild/service.ts';
+import { getHook } from '../../../rebuild/store.ts';
+import { describeOutcome, kindWords, messageStatus, typeWords } from '../../../rebuild/words.ts';
+import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import { once } from '../../submission.ts';
+import { counted, Exactly, Pager, Status, Table, When } from '../../view/elements.tsx';
+import { Action, Danger } from '../../view/form.tsx';
+import { Facts, PageHead } from '../../view/layout.tsx';
+import { crumbsOf, secretPage } from './hooks-new.tsx';
+
+const PATH = '/dashboard/:organizationId/publishing/hooks/:hookId';
+const PAGE_SIZE = 50;
+const MAX_PAGE = 1_000;
+
+export const oneHookPages: readonly Page[] = [
+  get(PATH, 'member', async (visit) => showHook(visit, await requireHook(visit))),
+
+  post(`${PATH}/test`, 'member', async (visit) => {
+    const hook = await requireHook(visit);
+    const outcome = await sendTest(visit.deps, hook.id);
+    if (outcome.problem !== null) return showHook(visit, hook, outcome);
+    return redirect(pathOf(visit, hook), `Test message sent. ${describeOutcome(outcome)}`);
+  }),
+
+  ...(['enable', 'disable'] as const).map((name) =>
+    post(`${PATH}/${name}`, 'owner', async (visit) => {
+      const hook = await requireHook(visit);
+      await switchHook(visit.deps, hook.id, name === 'enable');
+      const done = name === 'enable' ? 'Hook enabled.' : 'Hook disabled. Its queued messages are not sent.';
+      return redirect(pathOf(visit, hook), done);
+    }),
+  ),
+
+  post(`${PATH}/rotate`, 'owner', async (visit) => {
+    const { id, name } = await requireHook(visit);
+    const { deps, form, base } = visit;
+    const rotated = await once(deps, form.get('mark'), () => rotateSecret(deps, id));
+    if (rotated === null) {
+      return redirect(`${base}/publishing/hooks/${id}`, 'The secret was already rotated by this form.');
+    }
+    return secretPage(visit, { id, name, secret: rotated.secret }, 'has a new secret');
+  }),
+
+  post(`${PATH}/delete`, 'owner', async (visit) => {
+    const { id, name } = await requireHook(visit);
+    await deleteHook(visit.deps, id);
+    return redirect(`${visit.base}/publishing/hooks`, `“${name}” is deleted.`);
+  }),
+
+  post(`${PATH}/resend`, 'member', async (visit) => {
+    const hook = await requireHook(visit);
+    const sent = await resendFailed(visit.deps, hook.id);
+    const done = sent === 0 ? 'No failed messages.' : `Sending ${counted(sent, 'message')} again.`;
+    return redirect(pathOf(visit, hook), done);
+  }),
+
+  get(`${PATH}/messages/:messageId`, 'member', showMessage),
+
+  post(`${PATH}/messages/:messageId/resend`, 'member', async (visit) => {
+    const hook = await requireHook(visit);
+    const { messageId = '' } = visit.params;
+    await resendMessage(visit.deps, hook.id, messageId);
+    return redirect(`${pathOf(visit, hook)}/messages/${messageId}`, 'Sending the message again.');
+  }),
+];
+
+/** Throws `AppError` 404, also for another organization's. */
+function requireHook({ deps, organization, params }: MemberVisit): Promise<Hook> {
+  return deps.db.read((tx) => getHook(tx, params.hookId ?? '', organization.id));
+}
+
+const pathOf = ({ base }: MemberVisit, { id }: Hook) => `${base}/publishing/hooks/${id}`;
+
+/** `test`: a test message failed. */
+async function showHook(visit: MemberVisit, hook: Hook, test?: Outcome): Promise<View> {
+  const { base, role, deps, url } = visit;
+  const requested = Number(url.searchParams.get('page') ?? '1');
+  const page = Number.isInteger(requested) ? Math.min(Math.max(requested, 1), MAX_PAGE) : 1;
+  const { messages, isFailing, last } = await deps.db.read(async (tx) => ({
+    messages: await listMessages(tx, hook.id, { limit: PAGE_SIZE + 1, offset: (page - 1) * PAGE_SIZE }),
+    isFailing: await hasFailed(tx, hook.id),
+    last: hook.isEnabled ? null : await findLastAttempt(tx, hook.id),
+  }));
+  const path = pathOf(visit, hook);
+  const isOwner = role === 'owner';
+  const now = deps.clock.now();
+  const toPage = (target: number) => `${path}?page=${target}`;
+  const builds = isDeploy(hook.kind);
+  return view(
+    hook.name,
+    <>
+      <PageHead
+        title={hook.name}
+        crumbs={crumbsOf(base)}
+        status={<Status status={hook.isEnabled ? 'active' : 'disabled'} />}
+        facts={kindWords[hook.kind].does}
+        actions={
+          <Action
+            to={`${path}/test`}
+            label={builds ? 'Start test build' : 'Send test message'}
+            busy="Sending…"
+          />
+        }
+      />
+      {test === undefined ? null : (
+        <div class="note" role="alert">
+          <strong>The test message failed.</strong> {describeOutcome(test)}
+          {test.response ? <pre class="wrap">{test.response}</pre> : null}
+        </div>
+      )}
+      {last?.statusCode === 410 ? (
+        <p class="note">
+          <strong>Tidings disabled this hook.</strong> The receiver responded 410 Gone, which means that it
+          wants no more requests.
+        </p>
+      ) : null}
+      <Facts
+        isRow
+        facts={[
+          ['Kind', kindWords[hook.kind].name],
+          ['Host', hook.host],
+          ['Created', <When at={hook.createdAt} now={now} />],
+          ['Hook ID', <code>{hook.id}</code>],
+        ]}
+      />
+      <section aria-labelledby="messages">
+        <h2 id="messages">Messages</h2>
+        {messages.length === 0 ? (
+          <p class="hint">No messages yet. Publish a changelog post to send the first one.</p>
+        ) : (
+          <Messages path={path} messages={messages.slice(0, PAGE_SIZE)} now={now} />
+        )}
+        {isFailing && hook.isEnabled ? (
+          <div class="bar">
+            <Action to={`${path}/resend`} label="Send all failed again" />
+          </div>
+        ) : null}
+        {page > 1 || messages.length > PAGE_SIZE ? (
+          <Pager
+            back={page > 1 ? { to: toPage(page - 1), label: 'Newer' } : null}
+            next={messages.length > PAGE_SIZE ? { to: toPage(page + 1), label: 'Older' } : null}
+          />
+        ) : null}
+      </section>
+      {isOwner ? <Changes hook={hook} path={path} /> : null}
+    </>,
+    { section: 'publishing' },
+  );
+}
+
+function Messages({ path, messages, now }: { path: string; messages: readonly HookMessage[]; now: Date }) {
+  return (
+    <Table
+      caption="Messages, newest first"
+      kind="messages"
+      rows={messages}
+      columns={[
+        {
+          title: 'Status',
+          class: 'short',
+          cell: (message) => <Status status={messageStatus(message)} />,
+        },
+        {
+          title: 'Post',
+          fullText: ({ title }) => title,
+          cell: ({ id, type, title }) => (
+            <a href={`${path}/messages/${id}`}>
+              {typeWords[type]}: {title}
+            </a>
+          ),
+        },
+        {
+          title: 'Attempts',
+          isLabeled: true,
+          class: 'end',
+          cell: ({ attempts }) => attempts,
+        },
+        {
+          title: 'Date',
+          class: 'end dim',
+          cell: ({ createdAt }) => (createdAt === null ? null : <When at={createdAt} now={now} />),
+        },
+      ]}
+    />
+  );
+}
+
+function Changes({ hook, path }: { hook: Hook; path: string }) {
+  return (
+    <section aria-labelledby="danger">
+      <h2 id="danger">Danger zone</h2>
+      {hook.kind === 'signed' ? (
+        <Danger label="Rotate secret" to={`${path}/rotate`} button="Rotate secret" isMild isOnce>
+          Creates a new signing secret. The current one signs each request too for the next 24 hours.
+        </Danger>
+      ) : null}
+      {hook.isEnabled ? (
+        <Danger label="Disable hook" to={`${path}/disable`} button="Disable hook" isMild>
+          Tidings sends no more messages until you enable the hook. Queued messages fail now; you can send
+          them again later.
+        </Danger>
+      ) : (
+        <Action to={`${path}/enable`} label="Enable hook" />
+      )}
+      <Danger label="Delete hook" to={`${path}/delete`} button="Delete hook">
+        {hook.host} gets no more requests. The messages of “{hook.name}” are deleted too. You can't undo this.
+      </Danger>
+    </section>
+  );
+}
+
+async function showMessage(visit: MemberVisit): Promise<View> {
+  const hook = await requireHook(visit);
+  const { base, deps, params } = visit;
+  const { message, attempts } = await deps.db.read(async (tx) => {
+    const message = await getMessage(tx, hook.id, params.messageId ?? '');
+    return { message, attempts: await listAttempts(tx, message.id) };
+  });
+  const now = deps.clock.now();
+  const path = pathOf(visit, hook);
+  const isQueued = message.state === 'queued';
+  return view(
+    `${typeWords[message.type]}: ${message.title}`,
+    <>
+      <PageHead
+        title={message.title}
+        crumbs={[...crumbsOf(base), { to: path, label: hook.name }]}
+        status={<Status status={messageStatus(message)} />}
+        facts={describeState(message, hook)}
+        actions={
+          hook.isEnabled && !isQueued ? (
+            <Action to={`${path}/messages/${message.id}/resend`} label="Send again" />
+          ) : null
+        }
+      />
+      <Facts
+        isRow
+        facts={[
+          ['Change', typeWords[message.type]],
+          ['Post', <a href={`${base}/posts/${message.postId}`}>{message.postId}</a>],
+          ['Date', message.createdAt === null ? null : <When at={message.createdAt} now={now} />],
+          [
+            'Next attempt',
+            isQueued && message.dueAt > 0 ? (
+              <When at={new Date(message.dueAt).toISOString()} now={now} />
+            ) : null,
+          ],
+          ['Message ID', <code>{message.id}</code>],
+        ]}
+      />
+      <section aria-labelledby="attempts">
+        <h2 id="attempts">Attempts</h2>
+        {attempts.length === 0 ? <p class="hint">No requests yet.</p> : <Attempts attempts={attempts} />}
+      </section>
+    </>,
+    { section: 'publishing' },
+  );
+}
+
+function Attempts({ attempts }: { attempts: readonly HookAttempt[] }) {
+  return (
+    <Table
+      caption="Attempts, oldest first"
+      kind="attempts"
+      rows={attempts}
+      columns={[
+        {
+          title: 'Status',
+          class: 'short',
+          cell: ({ problem }) => <Status status={problem === null ? 'sent' : 'failed'} />,
+        },
+        {
+          title: 'Result',
+          cell: (attempt) => (
+            <>
+              {attempt.problem ?? `Responded ${attempt.statusCode}.`}
+              {attempt.response ? <pre class="wrap">{attempt.response}</pre> : null}
+            </>
+          ),
+        },
+        { title: 'Duration', isLabeled: true, class: 'end', cell: ({ durationMs }) => `${durationMs} ms` },
+        { title: 'Date', class: 'end dim', cell: ({ startedAt }) => <Exactly at={startedAt} /> },
+      ]}
+    />
+  );
+}
+
+/** The state of a message as a sentence. */
+function describeState({ state, attempts }: HookMessage, { kind, isEnabled }: Hook): string {
+  switch (state) {
+    case 'sent':
+      return 'The receiver accepted it.';
+    case 'failed':
+      if (!isEnabled) return 'Tidings does not send it: the hook is disabled.';
+      return attempts === 0
+        ? 'Not sent: the hook was disabled.'
+        : `Tidings stopped trying after ${counted(attempts, 'attempt')}.`;
+    case 'merged':
+      return isDeploy(kind)
+        ? 'No request of its own: a later change started the build.'
+        : 'Not announced: many posts were published at once.';
+    case 'queued':
+      if (attempts > 0) return 'The last attempt failed. Tidings tries again.';
+      return isDeploy(kind) ? 'The build starts after 30 seconds without changes.' : 'Waiting to be sent.';
+  }
+}

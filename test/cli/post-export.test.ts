@@ -1,0 +1,104 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+
+const folder = temporaryFolder();
+afterAll(folder.remove);
+
+const at = (name: string) => join(folder.path, name);
+const read = (name: string) => Bun.file(at(name)).text();
+const run = (...words: string[]) => cli(at('data'), ['post', ...words, '--organization', 'acme']);
+const json = (...words: string[]) => cliJson(at('data'), ['post', ...words, '--organization', 'acme']);
+
+const posts = [
+  { id: 'one', title: 'Rocket: *quieter*', markdown: '- a\n', createdAt: '2026-11-18T09:30:00Z' },
+  {
+    id: 'two',
+    title: '2.4.0',
+    markdown: 'a\r\nb',
+    createdAt: '2026-11-19',
+    status: 'draft',
+    isDateSet: false,
+  },
+  { id: 'three', title: 'Hi', content: ' c ', contentType: 'linkedin_post', createdAt: '2026-11-20' },
+];
+await cliJson(at('data'), ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
+await Bun.write(at('in.json'), JSON.stringify(posts));
+await json('import', at('in.json'));
+
+describe('post export --output', () => {
+  test.each([
+    ['out.jsonl', 'jsonl', 3],
+    ['out.json', 'json', 3],
+    ['CHANGELOG.md', 'changelog', 1],
+    ['out.tar.gz', 'markdown', 3],
+    ['folder/', 'markdown', 3],
+  ])('%s has the format %s', async (name, format, count) => {
+    const words = name === 'folder/' ? ['--format', 'markdown'] : [];
+    const result = await json('export', '--output', at(name), ...words);
+    expect(result).toEqual({ path: at(name), format, posts: count });
+    expect(existsSync(at(name))).toBe(true);
+    if (format === 'markdown') return;
+    // The same bytes as the output of the command.
+    expect(await read(name)).toBe((await run('export', '--format', format)).stdout);
+  });
+
+  test('a folder of Markdown files imports into an empty database as the same posts', async () => {
+    mkdirSync(at('empty'));
+    await json('export', '--output', at('empty'), '--format', 'markdown');
+    expect(readdirSync(at('empty')).sort()).toEqual(['changelog', 'linkedin_post']);
+    const other = at('other');
+    await cliJson(other, ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
+    const words = ['post', 'import', '--organization', 'acme', at('empty')];
+    const result = { file: at('empty'), unchanged: 0, reassignedIds: 0, skipped: [] };
+    expect(await cliJson(other, words)).toEqual([{ ...result, created: 3, updated: 0 }]);
+    const exported = await cli(other, ['post', 'export', '--organization', 'acme', '--jsonl']);
+    expect(exported.stdout).toBe((await run('export', '--jsonl')).stdout);
+    expect(await cliJson(other, words)).toEqual([{ ...result, created: 0, updated: 0, unchanged: 3 }]);
+  });
+
+  test.each([
+    [['--output', 'in.json'], 1, 'exists already. Delete it, or choose another name.'],
+    [['--output', '', '--format', 'markdown'], 1, 'exists already'],
+    [['--output', 'nowhere/out.json'], 1, 'was not written: ENOENT'],
+    [['--output', 'out.txt'], 2, 'names no format. Add --format json|jsonl|markdown|changelog'],
+    [['--format', 'markdown'], 2, 'Markdown is a file for each post. Add --output'],
+    [['--format', 'json', '--jsonl'], 2, 'cannot be used with'],
+  ])('%p is refused, and nothing is written', async (words, exitCode, message) => {
+    const before = [readdirSync(folder.path).sort(), await read('in.json')];
+    const named = words.map((word, n) => (words[n - 1] === '--output' ? at(word) : word));
+    const result = await run('export', ...named);
+    expect(result).toMatchObject({ exitCode, stdout: '' });
+    expect(result.stderr).toContain(message);
+    expect([readdirSync(folder.path).sort(), await read('in.json')]).toEqual(before);
+  });
+
+  test('of an unknown organization writes nothing', async () => {
+    const words = ['post', 'export', '--organization', 'nobody', '--output', at('nobody.json')];
+    expect(await cli(at('data'), words)).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(readdirSync(folder.path).filter((name) => name.startsWith('nobody'))).toEqual([]);
+  });
+});
+
+describe('post import of a folder', () => {
+  test('names each file with an error, and imports the others', async () => {
+    mkdirSync(at('mixed/deep'), { recursive: true });
+    await Bun.write(at('mixed/bad.json'), '{');
+    await Bun.write(at('mixed/deep/good.md'), '---\nid: good\ntitle: Good\n---\nText');
+    await Bun.write(at('mixed/logo.png'), 'not a post');
+    const { exitCode, stdout, stderr } = await run('import', at('mixed'));
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 1,
+      stdout: `${at('mixed')}: 1 created, 0 updated, 0 unchanged\n`,
+    });
+    expect(stderr).toContain(`${at('mixed/bad.json')}:1: is not valid JSON`);
+  });
+
+  test('without files that hold posts is refused', async () => {
+    mkdirSync(at('nothing'));
+    const { exitCode, stderr } = await run('import', at('nothing'));
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('has no JSON, JSON Lines or Markdown files');
+  });
+});
