@@ -44,6 +44,7 @@ const isPackage = (name: string) => (specifier: string) =>
  * A folder of `src` is a room, as are `db` and each file beside the folders.
  */
 const rooms = [
+  'sdk',
   'lib',
   'db',
   'events',
@@ -55,8 +56,11 @@ const rooms = [
   'config',
   'deps',
   'http',
+  'look',
   'media',
   'posts',
+  'public',
+  'rebuild',
   'deliveries',
   'integrations',
   'drafts',
@@ -66,7 +70,7 @@ const rooms = [
   'polling',
   'users',
   'operate',
-  'look',
+  'agents',
   'reference',
   'dashboard',
   'app',
@@ -113,8 +117,16 @@ test('a room imports only rooms below it', () => {
   expect(found).toEqual([]);
 });
 
+test('the published client stands alone: it imports nothing of the server, and the server nothing of it', () => {
+  const isOwn = is('src/sdk/**');
+  const mayImport = (name: string) => isOwn(name) || isPackage('astro')(name);
+  expect(violations(({ path }, imported) => (isOwn(path) ? !mayImport(imported) : isOwn(imported)))).toEqual(
+    [],
+  );
+});
+
 test('only routes, models, http and the app know Elysia', () => {
-  const mayKnow = is('src/**/routes.ts', 'src/**/model.ts', 'src/http/**', 'src/app.ts');
+  const mayKnow = is('src/**/*routes.ts', 'src/**/model.ts', 'src/http/**', 'src/app.ts');
   const isElysia = (name: string) => isPackage('elysia')(name) || name.startsWith('@elysiajs/');
   expect(violations(({ path }, imported) => isElysia(imported) && !mayKnow(path))).toEqual([]);
 });
@@ -158,6 +170,7 @@ test.each([
   ['the time is asked', /\bDate\.now\(\)|\bnew Date\(\)/, ['src/lib/time.ts', 'src/main.ts', deliver]],
   ['random ids are made', /\brandomUUID/, ['src/http/request.ts', 'src/lib/text.ts']],
   ['passwords are hashed', /\bBun\.password\b/, ['src/users/passwords.ts']],
+  ['CORS headers are set', /access-control-/i, ['src/public/feeds/routes.ts']],
   ['the console is used', /\bconsole\./, samples],
   [
     'a command is named as only the binary has it',

@@ -5,6 +5,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import '../../src/dashboard/routes.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { assets } from '../../src/look/assets.ts';
+import { readImage } from '../../src/media/image.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { bareFolder, buildBinary } from '../support/binary.ts';
 import { temporaryFolder } from '../support/cli.ts';
@@ -157,6 +158,13 @@ describe(`in ${bare.kind}`, () => {
       status: 'draft',
       title: 'Rocket 2.4.0: quieter engines',
     });
+  });
+
+  test('a social image is drawn in a thread, whose renderer is compressed', async () => {
+    await json(['page', 'set', '--organization', 'acme', '--slug', 'acme', '--on']);
+    const response = await fetch(`${server.url}/changelog/acme/card.png`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png']);
+    expect(await readImage(await response.bytes())).toMatchObject({ width: 1200, height: 630 });
   });
 
   test('healthcheck says whether it answers', async () => {

@@ -60,6 +60,7 @@ test('without scripts everything can be done', async () => {
   expect(await answer.json()).toMatchObject({ posts: [{ title: 'By hand', markdown: '**louder**' }] });
 
   await follow(page, 'Integrations');
+  await page.getByText('Webhook (needs a public URL)').first().click();
   await page.getByText('Connect without a token').first().click();
   await page.getByLabel('Repository').first().fill('acme/lander');
   await press(page, 'Connect GitHub');

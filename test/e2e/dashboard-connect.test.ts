@@ -20,6 +20,7 @@ test('a long list is filtered, and a button that waits for GitHub says so', asyn
   const trouble = watch(dashboard.person, dashboard.origin);
   const page = await dashboard.person.newPage();
   await page.goto(`${dashboard.base}/integrations`);
+  await page.getByText('Webhook (needs a public URL)').first().click();
   await page.getByLabel('GitHub token').fill(provider.token);
   provider.github.failNext('answers 500');
   // Nothing can be asked of a page that is being left, so it writes down what its button says meanwhile.

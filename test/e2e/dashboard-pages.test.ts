@@ -155,6 +155,7 @@ describe('full, with something to see:', () => {
       await open('integrations');
       await page.getByRole('link', { name: 'acme/rocket', exact: true }).click();
       await press('Add trigger');
+      await page.getByLabel('Title template').waitFor();
       await expectFine(page);
       await page.getByLabel('Title template').fill('{{ relase.name }}');
       await press('Create trigger');
@@ -191,6 +192,7 @@ describe('full, with something to see:', () => {
       await expectFine(page);
       await open('integrations');
       const card = (name: string) => page.getByRole('region', { name: `Connect ${name}` });
+      await card('GitHub').getByText('Webhook (needs a public URL)').click();
       await card('GitHub').getByText('Connect without a token').click();
       await card('GitHub').getByLabel('Repository', { exact: true }).fill('nothing');
       await press('Connect GitHub');
@@ -223,6 +225,7 @@ describe('full, with something to see:', () => {
       await guest.goto(link);
       await expectFine(guest, said);
       await guest.getByRole('link', { name: 'Sign in first' }).click();
+      await guest.getByLabel('Password').waitFor();
       await expectFine(guest, said);
       await guest.getByLabel('Email').fill('nobody@acme.example');
       await guest.getByLabel('Password').fill('nothing of the sort');

@@ -89,6 +89,7 @@ test('from the printed link to a first call, and a key that is revoked', async (
 test('from connecting GitHub to a draft, with the log open beside it', async () => {
   await page.goto(dashboard.base);
   await go('Integrations');
+  await page.getByText('Webhook (needs a public URL)').first().click();
   await page.getByText('Connect without a token').first().click();
   await page.getByLabel('Repository').first().fill('acme/rocket');
   await button('Connect GitHub').click();

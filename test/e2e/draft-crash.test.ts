@@ -6,13 +6,15 @@ import { samplePayload } from '../../src/providers/index.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { connectRepository, type Signed } from '../support/fleet.ts';
 import { changed } from '../support/payloads.ts';
+import { rounds } from '../support/rounds.ts';
 import { allRows } from '../support/rows.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 const folder = temporaryFolder();
 const database = openDataFolder(folder.path);
-const ROUNDS = 20;
+/** Twelve have each moment of death after each number of answers. */
+const ROUNDS = rounds(12, 60);
 const RELEASES = 3;
 const PUSHES = 3;
 
@@ -139,7 +141,7 @@ test(`kill -9 between acknowledgement and draft, ${ROUNDS} rounds: each draft is
   expect(rows.map(({ post_id, written_hash }) => `${post_id} ${written_hash}`).sort()).toEqual(
     posts.map((post) => `${post.id} ${hashOf(post)}`).sort(),
   );
-}, 300_000);
+}, 3_600_000);
 
 function textsOf(posts: readonly Pick<Post, 'title' | 'markdown' | 'content'>[]) {
   return posts

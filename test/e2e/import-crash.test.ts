@@ -5,6 +5,7 @@ import type { Post } from '../../src/posts/model.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { type Happening, projectOf } from '../support/github-api/project.ts';
 import { type GithubApi, startGithubApi } from '../support/github-api/server.ts';
+import { rounds } from '../support/rounds.ts';
 import { root } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
@@ -70,11 +71,13 @@ async function textsOf(dataDir: string): Promise<object[]> {
   });
 }
 
-test('killed at every second request and started again, the command gives the same posts', async () => {
+const APART = rounds(3, 1);
+
+test(`killed at requests ${APART} apart and started again, the command gives the same posts`, async () => {
   expect(expected).toHaveLength(130);
   // The repository twice, two pages of releases, two of pull requests, and the first of these again.
   expect(requests).toBeGreaterThanOrEqual(6);
-  for (let at = 0; at < requests; at += 2) {
+  for (let at = 0; at < requests; at += APART) {
     const folder = await newFolder();
     const reached = Promise.withResolvers<void>();
     const killed = Promise.withResolvers<Response>();

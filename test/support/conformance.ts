@@ -18,29 +18,16 @@ const UNDOCUMENTED = ['/', '/openapi.json', '/docs'];
 /** Pages for people and their files have tests of their own. */
 const isForPeople = (pathname: string) => /^\/(dashboard|setup)(\/|$)|^\/docs\//.test(pathname);
 
-const perApp = new WeakMap<
-  Fetch,
-  { check(method: string, path: string, response: Response): Promise<void> }
->();
-
-/** Checks answers against the app's own OpenAPI document. */
-export function conformance(fetch: Fetch) {
-  let checker = perApp.get(fetch);
-  if (checker === undefined) {
-    checker = createChecker(fetch);
-    perApp.set(fetch, checker);
-  }
-  return checker;
-}
-
-function createChecker(fetch: Fetch) {
-  const ready = loadDocument(fetch);
+/** Checks answers against the OpenAPI document of an app, which is opened for the first answer that has one. */
+export function conformance(open: () => Fetch) {
+  let ready: ReturnType<typeof loadDocument> | null = null;
   const validators = new Map<string, ValidateFunction>();
 
   return {
     async check(method: string, path: string, response: Response): Promise<void> {
       const pathname = path.split('?')[0] ?? '';
       if (isForPeople(pathname)) return;
+      ready ??= loadDocument(open());
       const { document, ajv } = await ready;
       const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
       const [template] = Object.entries(document.paths).find(([each]) => matches(each, pathname)) ?? [];

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { icons as lucide } from '@iconify-json/lucide/icons.json';
+import { Blob, Face } from 'harfbuzzjs';
 import subsetFont from 'subset-font';
 import { root } from './server.ts';
 
@@ -44,6 +45,55 @@ export function makeFonts(): Promise<[name: string, bytes: Uint8Array][]> {
   );
 }
 
+/** Scripts of titles on social images, beside Latin-1, which `source-serif-4.woff2` has. */
+const cardScripts = ['latin-ext', 'vietnamese', 'greek', 'cyrillic'] as const;
+const serifFile = (script: string) =>
+  join(
+    root,
+    `node_modules/@fontsource-variable/source-serif-4/files/source-serif-4-${script}-wght-normal.woff2`,
+  );
+
+/** Titles need one weight. */
+const cardWeight = 600;
+
+/** The typefaces of social images, as the name of the file and its bytes. */
+export function makeCardFonts(): Promise<[name: string, bytes: Uint8Array][]> {
+  return Promise.all(
+    cardScripts.map(async (script): Promise<[string, Uint8Array]> => {
+      const bytes = Buffer.from(await Bun.file(serifFile(script)).arrayBuffer());
+      const all = await charactersOf(bytes);
+      const options = {
+        targetFormat: 'woff2',
+        variationAxes: { wght: cardWeight },
+        keepFeatures: features,
+      } as const;
+      return [`card-${script}.woff2`, await subsetFont(bytes, all, options)];
+    }),
+  );
+}
+
+/** All characters that the typefaces of social images draw, as ranges of code points. */
+export async function readCardRanges(): Promise<[first: number, last: number][]> {
+  const files = [join(fontFolder, 'source-serif-4.woff2'), ...cardScripts.map(serifFile)];
+  const texts = await Promise.all(
+    files.map((path) => Bun.file(path).arrayBuffer().then(Buffer.from).then(charactersOf)),
+  );
+  const codes = [...new Set(texts.join(''))].map((each) => each.codePointAt(0) ?? 0).sort((a, b) => a - b);
+  const ranges: [number, number][] = [];
+  for (const code of codes) {
+    const last = ranges.at(-1);
+    if (last?.[1] === code - 1) last[1] = code;
+    else ranges.push([code, code]);
+  }
+  return ranges;
+}
+
+/** The characters of a typeface. */
+async function charactersOf(font: Buffer): Promise<string> {
+  const unpacked = await subsetFont(font, range(0x20, 0x33ff), { targetFormat: 'sfnt' });
+  return String.fromCodePoint(...new Face(new Blob(unpacked), 0).collectUnicodes());
+}
+
 /** The icons of the dashboard: names of Lucide. */
 const iconNames = [
   'arrow-left',
@@ -56,7 +106,9 @@ const iconNames = [
   'circle-user',
   'copy',
   'ellipsis',
+  'bot',
   'file-text',
+  'globe',
   'inbox',
   'info',
   'keyboard',
@@ -87,10 +139,19 @@ export function readIcons(): Record<string, string> {
 }
 
 export const fontFolder = join(root, 'src/look/fonts');
+const cardRanges = join(root, 'src/public/card-ranges.ts');
 const iconModule = join(root, 'src/dashboard/view/icon-shapes.ts');
 
 if (import.meta.main) {
-  for (const [name, bytes] of await makeFonts()) await Bun.write(join(fontFolder, name), bytes);
+  const fonts = [...(await makeFonts()), ...(await makeCardFonts())];
+  for (const [name, bytes] of fonts) await Bun.write(join(fontFolder, name), bytes);
+  await Bun.write(
+    cardRanges,
+    `// Characters of the typefaces, as first and last code points, made by \`bun run assets\`.
+
+export const drawableRanges: readonly (readonly [number, number])[] = ${JSON.stringify(await readCardRanges())};
+`,
+  );
   const head = '// Icons of Lucide (ISC License, lucide.dev), made by `bun run assets`.';
   await Bun.write(
     iconModule,

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { samplePayload } from '../../src/providers/index.ts';
 import { cliJson } from './cli.ts';
@@ -21,6 +22,26 @@ ${'code '.repeat(60)}
 
 - [x] https://example.com/${endless}
 `;
+
+const publicPost = {
+  id: 'public',
+  title: `Public ${endless}`,
+  markdown: 'Text',
+  status: 'published',
+  createdAt: '2020-01-01T00:00:00.000Z',
+};
+
+/** A hook to a private address, which the server refuses to call, and a post that it is told of. */
+async function addFailingHook(dataDir: string, posts: string): Promise<void> {
+  const org = ['--organization', 'org_demo'];
+  const words = ['hook', 'create', ...org, '--name', endless, '--url', 'https://127.0.0.1:1/'];
+  const { id } = await cliJson(dataDir, words, { environment: { HOOK_PRIVATE_HOSTS: '127.0.0.1' } });
+  await cliJson(dataDir, ['post', 'import', posts, ...org]);
+  await until(
+    () => cliJson(dataDir, ['hook', 'messages', id]),
+    ([message]) => message?.attempts.length > 0,
+  );
+}
 
 /** Adds what the demo has none of: long words, what was refused, what failed, and a newer text beside an edited one. */
 export async function fillDashboard({
@@ -46,11 +67,14 @@ export async function fillDashboard({
   const [draft] = await json('post', 'list', ...org);
   const posts = [{ id: 'wide', title: endless, markdown: wide, status: 'draft' }];
   await json('post', 'import', await write('wide.json', JSON.stringify(posts)), ...org);
+  await addFailingHook(dataDir, await write('public.json', JSON.stringify([publicPost])));
   await json('key', 'create', ...org, '--name', endless);
   const { id: old } = await json('key', 'create', ...org, '--name', 'Old');
   await json('key', 'revoke', old);
   await json('integration', 'connect', 'linear', ...org);
   await json('integration', 'connect', 'github', ...org, '--repository', `acme/${endless}`);
+
+  addSuggestions(dataDir, draft.id);
 
   await send('push', '--bad-signature');
   await send('ping', '--twice');
@@ -71,4 +95,26 @@ export async function fillDashboard({
       runs.length === 1 && runs.every(({ triggerId, error }) => triggerId === failing && error !== null),
   );
   return { failing };
+}
+
+/** Suggestions of agents for a post of the demo. */
+function addSuggestions(dataDir: string, postId: string): void {
+  using db = new Database(join(dataDir, 'tidings.db'));
+  db.run('pragma busy_timeout = 60000');
+  const insert = db.prepare(
+    `insert into post_suggestions (id, post_id, organization_id, key_id, key_name, title, markdown, note, created_at)
+     values (?, ?, 'org_demo', 'key_agent', ?, ?, ?, ?, ?)`,
+  );
+  const createdAt = new Date().toISOString();
+  const note = 'Names the version in the title.';
+  insert.run(
+    'sug_one',
+    postId,
+    'Docs agent',
+    'Acme Rocket 2.4: quieter engines',
+    '- One line',
+    note,
+    createdAt,
+  );
+  insert.run('sug_two', postId, endless, endless, wide, endless, createdAt);
 }

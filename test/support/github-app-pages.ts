@@ -14,6 +14,7 @@ export async function* openAppPages(
   const heading = (text: string) => page.getByRole('heading', { name: text, level: 1 }).waitFor();
 
   await page.goto(`${base}/integrations`);
+  await page.getByText('Webhook (needs a public URL)').first().click();
   await follow('Create GitHub App');
   await heading('Create a GitHub App');
   yield 'new';

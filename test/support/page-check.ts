@@ -4,7 +4,8 @@ import { looks } from './screenshots.ts';
 
 /**
  * Lists problems of the open page, in each look: axe violations, touch targets that are too small on a phone,
- * and whether it can be moved sideways, as it is and with all unfolded that can be.
+ * and whether it can be moved sideways, as it is and with all unfolded that can be. Only contrast depends on the color
+ * scheme, so the dark looks check nothing else with axe.
  */
 export async function wrongWith(page: Page): Promise<string[]> {
   const wrong: string[] = [];
@@ -13,14 +14,14 @@ export async function wrongWith(page: Page): Promise<string[]> {
   for (const { width, colorScheme } of looks) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    const found = await page.evaluate(look);
+    const found = await page.evaluate(look, colorScheme === 'dark');
     wrong.push(...found.map((each) => `${width} ${colorScheme}: ${each}`));
   }
   return wrong;
 }
 
 /** Runs in the page. */
-async function look(): Promise<string[]> {
+async function look(onlyContrast: boolean): Promise<string[]> {
   const { axe: checker } = globalThis as unknown as { axe: typeof axe };
   const wrong: string[] = [];
   const every = (selector: string) => Array.from(document.querySelectorAll<HTMLElement>(selector));
@@ -34,7 +35,7 @@ async function look(): Promise<string[]> {
   measure('unfolded');
   const { violations } = await checker.run({
     resultTypes: ['violations'],
-    rules: { 'target-size': { enabled: true } },
+    ...(onlyContrast ? { runOnly: ['color-contrast'] } : { rules: { 'target-size': { enabled: true } } }),
   });
   for (const { id, nodes } of violations) wrong.push(`${id}: ${nodes.map(({ html }) => html).join(' ')}`);
   if (innerWidth < 500) {

@@ -57,6 +57,7 @@ export async function* openProviderPages(
   const heading = (name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
 
   await page.goto(`${base}/integrations`);
+  await page.getByText('Webhook (needs a public URL)').first().click();
   await tokenField.fill('github_pat_of_nobody');
   await press('Choose repositories');
   await page.getByText('GitHub rejected the token').first().waitFor();

@@ -8,7 +8,7 @@ import { fillDashboard } from './full-dashboard.ts';
 import { openProviderPages, type Providers, startProviders } from './provider-pages.ts';
 import { root, type ServerProcess, startTidings } from './server.ts';
 
-// Pictures of every page of the dashboard, to be looked at: light and dark, on a phone and on a wide screen, empty
+// Pictures of every page of the dashboard and of the public page, to be looked at: light and dark, on a phone and on a wide screen, empty
 // and full. `bun run screenshots` writes them to `screenshots/`, which Git ignores.
 
 const folder = join(root, 'screenshots');
@@ -26,12 +26,17 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'posts', follow: 'posts/post_' },
   { path: 'posts/~/new' },
   { path: 'posts/~/import' },
+  { path: 'posts/~/export' },
   { path: 'jump' },
   { path: 'posts/~/trash' },
   { path: 'media' },
   { path: 'integrations', follow: 'integrations/int_' },
   { path: 'import' },
   { path: 'deliveries', follow: 'deliveries/dlv_' },
+  { path: 'publishing/agents' },
+  { path: 'publishing/hooks', follow: 'publishing/hooks/hook_' },
+  { path: 'publishing/hooks/~/new?kind=netlify' },
+  { path: 'publishing' },
   { path: 'explorer?send=1' },
   { path: 'explorer?operation=getPost' },
   { path: 'settings' },
@@ -39,6 +44,9 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'settings/members' },
   { path: 'settings/audit' },
 ];
+
+/** The public page: list, search, nothing found, and an address of no post. */
+const publicPaths = { list: '', search: '?q=rocket', none: '?q=zeppelin', missing: '/nope' };
 
 /** Opens the first thing of a list that is open. Returns whether there is one. */
 export async function followFirst(page: Page, part: string): Promise<boolean> {
@@ -53,6 +61,24 @@ async function shoot(page: Page, name: string): Promise<void> {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+  }
+}
+
+async function shootPublic(page: Page, origin: string, kind: string): Promise<void> {
+  const home = `${origin}/changelog/acme-rockets`;
+  for (const [name, path] of Object.entries(publicPaths)) {
+    await page.goto(home + path);
+    await shoot(page, `${kind}-public-${name}`);
+  }
+  for (const [name, link] of [
+    ['post', '.entry h2 a'],
+    ['month', '.months a'],
+  ] as const) {
+    await page.goto(home);
+    const first = page.locator(link).first();
+    if ((await first.count()) === 0) continue;
+    await first.click();
+    await shoot(page, `${kind}-public-${name}`);
   }
 }
 
@@ -75,6 +101,7 @@ async function shootAll(
   }
   await page.goto(new URL('/dashboard/~/account', base).href);
   await shoot(page, `${kind}-account`);
+  await shootPublic(page, new URL(base).origin, kind);
   if (provider === null) return;
   for await (const name of openProviderPages(page, { base, dataDir }, provider)) {
     await shoot(page, `${kind}-kept-${name}`);

@@ -42,7 +42,15 @@ export function readRepository(
     const found = find(decodeURIComponent(ref));
     return found === undefined
       ? refuse(404, 'Not Found')
-      : { status: 200, body: commitView(world, repository, found) };
+      : {
+          status: 200,
+          body: {
+            ...commitView(world, repository, found),
+            ...(query.get('files') !== 'false' && {
+              files: found.files.map((filename) => ({ filename, status: 'modified' })),
+            }),
+          },
+        };
   }
   if (below !== '/commits') return refuse(404, 'Not Found');
   const [not, path] = [query.get('not'), query.get('path')];

@@ -27,6 +27,8 @@ export interface StoredApp {
 
 export interface StoredInstallation {
   readonly id: number;
+  /** The login; absent for the account that owns the App. */
+  readonly account?: string;
   repositoryIds: number[];
   suspendedAt: string | null;
 }
@@ -218,7 +220,8 @@ function installationView(world: World, app: StoredApp) {
   const { installation, slug, id: app_id, owner, isOrganization, manifest, hook } = app;
   if (installation === null) throw new Error('the App is not installed');
   const { id, suspendedAt } = installation;
-  const account = ownerView(app);
+  const other = installation.account;
+  const account = { ...ownerView(app), ...(other !== undefined && { ...accountView(other), id: 99 }) };
   const below = isOrganization ? `/organizations/${owner}` : '';
   return {
     id,

@@ -1,6 +1,14 @@
 import { canWrite } from './access.ts';
 import { mergeBaseOf, rangeOf, resolveRef, type StoredCode, type StoredCommit } from './code.ts';
-import { activityView, commitView, pageUrlOf, pullView, refView, releaseView } from './code-views.ts';
+import {
+  activityView,
+  commitView,
+  fileView,
+  pageUrlOf,
+  pullView,
+  refView,
+  releaseView,
+} from './code-views.ts';
 import type { Context, Operation } from './operations.ts';
 import { refusals } from './refusal.ts';
 import { nextLink, pageOf, repositoryView, sizeOf } from './views.ts';
@@ -86,6 +94,15 @@ export const codeOperations: Record<string, Operation> = {
         .filter(({ paths }) => path === null || paths.some((each) => `${each}/`.startsWith(`${path}/`)));
       const { items, headers } = pageOf(history, context.url);
       return { status: 200, body: items.map((each) => commitView(repository, each)), headers };
+    },
+  },
+  'GET /repos/{owner}/{repo}/commits/{ref}': {
+    access: null,
+    reads: 'contents',
+    run(context) {
+      const repository = context.repository();
+      const commit = commitAt(codeOf(context), context.params.ref ?? '');
+      return { status: 200, body: { ...commitView(repository, commit), files: commit.paths.map(fileView) } };
     },
   },
   'GET /repos/{owner}/{repo}/compare/{basehead}': {

@@ -138,6 +138,15 @@ export function commitView(repository: Named, commit: StoredCommit) {
   };
 }
 
+/** A file that a commit changes. */
+export function fileView(filename: string) {
+  const url = `https://github.test/${filename}`;
+  return {
+    ...{ sha: '0'.repeat(40), filename, status: 'modified', additions: 1, deletions: 0, changes: 1 },
+    ...{ blob_url: url, raw_url: url, contents_url: url },
+  };
+}
+
 /** A commit of a push in a webhook. */
 export function pushedCommitView(repository: Named, commit: StoredCommit) {
   const { sha, message, author, committer, paths, committedAt } = commit;

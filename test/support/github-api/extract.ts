@@ -11,6 +11,7 @@ const ROUTES = [
   'GET /repos/{owner}/{repo}/pulls',
   'GET /repos/{owner}/{repo}/git/ref/{ref}',
   'GET /repos/{owner}/{repo}/commits',
+  'GET /repos/{owner}/{repo}/commits/{ref}',
   'GET /repos/{owner}/{repo}/compare/{basehead}',
   'GET /repos/{owner}/{repo}/activity',
   'GET /repos/{owner}/{repo}/hooks',

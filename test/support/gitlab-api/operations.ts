@@ -11,6 +11,7 @@ import {
   attemptView,
   branchView,
   commitView,
+  diffView,
   hookView,
   mergeRequestHook,
   mergeRequestView,
@@ -194,6 +195,12 @@ function readProject({ world, query }: Context, project: StoredProject, below: s
       ? { status: 200, body: branchView(world, project, head) }
       : refuse(404, '404 Branch Not Found');
   }
+  const changing = /^\/repository\/commits\/([^/]+)\/diff$/.exec(below)?.[1];
+  if (changing !== undefined) {
+    const commit = project.commits.find(({ id }) => id === changing);
+    if (commit === undefined) return refuse(404, '404 Commit Not Found');
+    return { status: 200, list: commit.files.map(diffView) };
+  }
   if (below !== '/repository/commits') throw new GitlabRefusal(404, { error: '404 Not Found' });
   const [first = '', second] = (query.get('ref_name') ?? '').split('..');
   const [from, to] = [second === undefined ? null : first, second ?? first];
@@ -203,6 +210,8 @@ function readProject({ world, query }: Context, project: StoredProject, below: s
     );
   const [newest, oldest] = [indexOf(to), from === null ? project.commits.length : indexOf(from)];
   if (newest === -1 || oldest === -1) return refuse(404, '404 Commit Not Found');
-  const range = project.commits.slice(newest, oldest);
+  const path = query.get('path');
+  const isTouching = (file: string) => path === null || file === path || file.startsWith(`${path}/`);
+  const range = project.commits.slice(newest, oldest).filter(({ files }) => files.some(isTouching));
   return { status: 200, list: range.map((each) => commitView(world, project, each)) };
 }

@@ -56,6 +56,7 @@ export const commitOf = (number: number): StoredCommit => ({
   message: `feat: change ${number}\n\nBREAKING CHANGE: of ${number}\n`,
   author: 'Ann',
   committedAt: at(number),
+  files: [`packages/${number % 2 === 0 ? 'api' : 'web'}/gauge.ts`],
 });
 
 export const releaseOf = (number: number, about: Partial<StoredRelease> = {}): StoredRelease => ({

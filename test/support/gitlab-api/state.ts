@@ -83,6 +83,8 @@ export interface StoredCommit {
   message: string;
   author: string;
   committedAt: string;
+  /** The files that it changes. */
+  files: string[];
 }
 
 export interface StoredToken {

@@ -1,5 +1,6 @@
 import type {
   BranchSchema,
+  CommitDiffSchema,
   CommitSchema,
   MergeRequestSchema,
   ProjectSchema,
@@ -106,6 +107,11 @@ export function commitView(
     web_url: `${web}/${path}/-/commit/${id}`,
   };
 }
+
+export const diffView = (file: string): CommitDiffSchema => ({
+  ...{ diff: '@@ -0,0 +1 @@\n+change\n', old_path: file, new_path: file, b_mode: '100644' },
+  ...{ new_file: false, renamed_file: false, deleted_file: false },
+});
 
 export const branchView = (
   world: World,
@@ -261,7 +267,7 @@ export function pushHook(
     project: hookProject(world, project),
     commits: commits
       .slice(-20)
-      .map((each) => ({ ...hookCommit(world, project, each), added: [], modified: [], removed: [] })),
+      .map((each) => ({ ...hookCommit(world, project, each), added: [], modified: each.files, removed: [] })),
     total_commits_count: commits.length,
   };
 }
@@ -308,6 +314,7 @@ export function mergeRequestHook(
         message: request.title,
         author: request.author.username,
         committedAt: request.mergedAt,
+        files: [],
       }),
       url: `${world.web}/${project.path}/-/merge_requests/${request.iid}`,
       state: 'merged',
