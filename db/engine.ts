@@ -45,6 +45,11 @@ export interface Storage {
    * On PostgreSQL, work may run again after a deadlock or a lost connection, so it changes nothing but the database.
    */
   write<Result>(work: (tx: WriteTx) => Result | Promise<Result>, options?: WriteOptions): Promise<Result>;
+  /**
+   * A number that is another one after each commit of any process. What was read since it was asked for is true for as
+   * long as it stays. Null where only a read can tell, as with PostgreSQL, and while work runs.
+   */
+  version(): number | null;
 }
 
 /** The right to be the only process that does something, until `isHeld` says no. */
@@ -63,6 +68,7 @@ export function withLease(storage: Storage, lease: Lease): Storage {
   return {
     read: (work, options) => storage.read(work, options),
     write: (work, options) => storage.write(work, { ...options, lease }),
+    version: () => storage.version(),
   };
 }
 

@@ -14,6 +14,7 @@ import {
 } from './http/request.ts';
 import { media } from './media/routes.ts';
 import { type MetricsAccess, metrics, ready } from './operate/routes.ts';
+import { createRepeats } from './posts/repeats.ts';
 import { posts } from './posts/routes.ts';
 import { providers } from './providers/index.ts';
 import type { Provider } from './providers/provider.ts';
@@ -44,6 +45,7 @@ export function createApp(
   const { whyNotReady = async () => null, peerAddress = () => null, metricsToken, clientIpHeader } = deps;
   const uploadBudget = createUploadBudget(deps.metrics);
   const matched: MatchedRoute = { current: null };
+  const repeats = createRepeats(deps.db, deps.metrics);
   const app = new Elysia({
     // `/v1/x/posts/` is another path than `/v1/x/posts`, not a post without an id.
     strictPath: true,
@@ -57,7 +59,7 @@ export function createApp(
     .use(ping)
     .use(ready(whyNotReady))
     .use(metrics(deps, { peerAddress, metricsToken }))
-    .use(posts({ ...deps, db: deps.contentDb ?? deps.db }))
+    .use(posts({ ...deps, db: deps.contentDb ?? deps.db, repeats }))
     .use(media(deps))
     .use(agents(deps))
     .use(feeds(deps))
@@ -75,5 +77,5 @@ export function createApp(
     )
     .use(docs(deps, () => app));
 
-  return { fetch: withRequestHandling(app.fetch, { ...deps, matched }) };
+  return { fetch: withRequestHandling(app.fetch, { ...deps, matched, findRepeated: repeats.find }) };
 }

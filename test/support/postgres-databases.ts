@@ -46,6 +46,7 @@ export function openPooledPostgres(): Database {
     engine: 'postgres',
     read: (...given) => use((db) => db.read(...given)),
     write: (...given) => use((db) => db.write(...given)),
+    version: () => null,
     async lease(names) {
       const lease = await use((db) => db.lease(names));
       if (lease !== null) leases.push(lease);
@@ -82,6 +83,7 @@ export function createSharedPostgres(): { open(): Database; remove(): Promise<vo
         engine: 'postgres',
         read: async (...given) => (await ready()).read(...given),
         write: async (...given) => (await ready()).write(...given),
+        version: () => null,
         lease: async (names) => (await ready()).lease(names),
         health: async () => (await ready()).health(),
         sizes: async () => (await ready()).sizes(),
