@@ -73,6 +73,7 @@ async function build(target: Target | null, outdir: string, commit: string): Pro
       // A thread is an entry point too. It is looked for beside the first, so all of them go into one folder.
       entrypoints: [
         join(root, 'src/cli.ts'),
+        join(root, 'db/sqlite/checkpoint-thread.ts'),
         join(root, 'src/drafts/thread-main.ts'),
         join(root, 'src/operate/backup/backup-thread.ts'),
         join(root, 'src/public/card-thread.ts'),

@@ -10,6 +10,16 @@ export class DatabaseMoved extends AppError {
 }
 
 /**
+ * The disk failed to sync a commit. Whether it has the last commits is unknown, so nothing is acknowledged until the
+ * server starts again.
+ */
+export class DiskFailed extends AppError {
+  constructor(cause: unknown) {
+    super(503, 'The disk failed', { cause, headers: { 'retry-after': '60' } });
+  }
+}
+
+/**
  * The database server cannot be reached or does not take the work now. The same work may succeed later. The pool of
  * connections logs the outage, once.
  */
@@ -54,14 +64,15 @@ export function isLocked(error: unknown): boolean {
 const SYSTEM_CODES =
   /^(SQLITE_(BUSY|CANTOPEN|CORRUPT|FULL|IOERR|LOCKED|NOMEM|NOTADB|PROTOCOL|READONLY)|EDQUOT$|EIO$|EMFILE$|ENFILE$|ENOMEM$|ENOSPC$|EROFS$)/;
 
+const SYSTEM_FAILURES = [DatabaseMoved, DiskFailed, DatabaseUnavailable, DatabaseBusy];
+
 /**
  * The system failed and not the work: a full disk, a locked or damaged database, one that is away, no memory, no file
  * descriptors. The same work succeeds once that ends.
  */
 export function isSystemFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (error instanceof DatabaseMoved || error instanceof DatabaseUnavailable || error instanceof DatabaseBusy)
-    return true;
+  if (SYSTEM_FAILURES.some((failure) => error instanceof failure)) return true;
   if ('code' in error && SYSTEM_CODES.test(String(error.code))) return true;
   return isSystemFailure(error.cause);
 }

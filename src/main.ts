@@ -141,7 +141,14 @@ async function openStorage(
     const keptAs = copyName(databaseFile(dataDir), upgradedFrom);
     log.info({ upgradedFrom, keptAs }, 'upgraded the database');
   }
-  return { ...folder, contentDb: folder.db, close: async () => close() };
+  return {
+    ...folder,
+    contentDb: folder.db,
+    async close() {
+      await folder.db.settle();
+      close();
+    },
+  };
 }
 
 /** The server itself, or the person who runs a command. */

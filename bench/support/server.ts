@@ -17,6 +17,7 @@ export interface Program {
   /** Absent: Bun, which `words` follow. */
   executable?: string;
   words: string[];
+  environment?: Record<string, string>;
   /** The line by which it says where it listens; the URL is in the group. Absent: `Listening on URL`. */
   announcement?: RegExp;
 }
@@ -85,12 +86,12 @@ export const rawWebhooks = (databaseFile: string, secret: string): Program => ({
 
 /** Starts a program on a core and waits until it says where it listens. Throws `BenchError` when it does not. */
 export async function startServer(
-  { name, executable = process.execPath, words, announcement = LISTENING }: Program,
+  { name, executable = process.execPath, words, environment, announcement = LISTENING }: Program,
   { core, logFile, defer }: { core: string[]; logFile: string; defer: Defer },
 ): Promise<Server> {
   const child = Bun.spawn([...core, executable, ...words], {
     cwd: REPOSITORY,
-    env: defaultEnvironment(),
+    env: { ...defaultEnvironment(), ...environment },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: Bun.file(logFile),

@@ -3,18 +3,28 @@ import { accessSync, existsSync, constants as fileModes, statSync } from 'node:f
 import { drizzle } from 'drizzle-orm/bun-sqlite';
 import { codeOf } from '../../src/lib/app-error.ts';
 import type { Database, Role } from '../engine.ts';
+import { type Drizzle, isInPlace, rememberFile } from './connection.ts';
 import { createLeases } from './leases.ts';
 import { upgrade } from './migrate.ts';
-import { createStorage, type Drizzle, isInPlace, rememberFile } from './storage.ts';
+import { createStorage } from './storage.ts';
+import { openWal, type SyncFile, type Wal } from './wal.ts';
 
 /** The open database file. `$client` is the connection, for this folder and the tests alone. */
-export type SqliteDatabase = Drizzle & Database & { readonly engine: 'sqlite' };
+export type SqliteDatabase = Drizzle &
+  Database & {
+    readonly engine: 'sqlite';
+    /** Waits for the syncs and checkpoints of a server. No write may follow. */
+    settle(): Promise<void>;
+  };
 
 /**
  * How long a statement waits for another process's write before it fails with SQLITE_BUSY, holding the thread: right
- * for a command. A server waits 2 ms at most and retries through the write queue.
+ * for a command. A server retries through the write queue.
  */
-const busyTimeoutMs: Record<Role, number> = { command: 5_000, server: 2 };
+const busyTimeoutMs: Record<Role, number> = { command: 5_000, server: 0 };
+
+/** A sync that runs for longer, in milliseconds, counts as a disk that does not work. */
+const STALLED_MS = 10_000;
 
 /**
  * Opens the database file, creates it if it is missing, and upgrades its schema. `:memory:` gives a private database
@@ -25,8 +35,9 @@ export function openDatabase(
   file: string,
   role: Role = 'command',
   beforeUpgrade?: (schema: number) => void,
+  syncFile?: SyncFile,
 ): SqliteDatabase {
-  return openConnection(new Sqlite(file, { create: true, strict: true }), role, beforeUpgrade);
+  return openConnection(new Sqlite(file, { create: true, strict: true }), role, beforeUpgrade, syncFile);
 }
 
 /** Prepares a new connection as `openDatabase` does. Closes it when that fails. */
@@ -34,7 +45,9 @@ export function openConnection(
   sqlite: Sqlite,
   role: Role = 'command',
   beforeUpgrade?: (schema: number) => void,
+  syncFile?: SyncFile,
 ): SqliteDatabase {
+  let wal: Wal | null = null;
   try {
     // Wait for another process that runs the same migration.
     sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
@@ -44,24 +57,37 @@ export function openConnection(
     // A savepoint's journal would go to /tmp, and without a writable /tmp the whole transaction fails.
     sqlite.run('PRAGMA temp_store = MEMORY');
     upgrade(sqlite, sqlite.filename, beforeUpgrade);
+    if (role === 'server' && sqlite.filename !== ':memory:') wal = openWal(sqlite, syncFile);
     sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs[role]}`);
   } catch (error) {
     sqlite.close();
     throw error;
   }
   rememberFile(sqlite);
-  return withStorage(sqlite);
+  return withStorage(sqlite, wal);
 }
 
-function withStorage(sqlite: Sqlite): SqliteDatabase {
+function withStorage(sqlite: Sqlite, wal: Wal | null): SqliteDatabase {
   const connection = drizzle({ client: sqlite });
-  return Object.assign(connection, createStorage(connection), {
+  const settle = async () => wal?.close();
+  return Object.assign(connection, createStorage(connection, wal), {
     engine: 'sqlite' as const,
     lease: createLeases(),
-    health: async () => tryWriteLock(sqlite),
+    health: async () => (wal && problemOf(wal)) ?? tryWriteLock(sqlite),
     sizes: async () => fileSizes(sqlite),
-    close: async () => closeDatabase(connection),
+    settle,
+    async close() {
+      await settle();
+      closeDatabase(connection);
+    },
   });
+}
+
+/** A code for a disk that fails or does not finish a sync; null without a problem. */
+function problemOf(wal: Wal): string | null {
+  const failure = wal.failure();
+  if (failure !== null) return codeOf(failure.cause) || 'EIO';
+  return wal.syncingMs() > STALLED_MS ? 'STALLED' : null;
 }
 
 /**
@@ -75,7 +101,7 @@ export function openForInspection(file: string): SqliteDatabase {
   const url = `${Bun.pathToFileURL(file).href}${isOpenElsewhere ? '' : '?immutable=1'}`;
   const sqlite = new Sqlite(url, flags);
   sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
-  return withStorage(sqlite);
+  return withStorage(sqlite, null);
 }
 
 /** Moves the write-ahead log into the file and closes the database. */

@@ -43,7 +43,10 @@ export function createReadiness(vitals: Vitals): () => Promise<string | null> {
     const code = await vitals.db.health();
     if (code !== 'BUSY') {
       busySince = null;
+      if (code === 'STALLED') return 'The disk has not completed a write for over 10 seconds';
       if (code === 'ENOENT' || code === 'REPLACED') return 'The database file was deleted or replaced';
+      if (code === 'EIO')
+        return 'The database cannot be written (EIO). Check the disk and restart the server';
       return code === null ? null : `The database cannot be written (${code})`;
     }
     // Somebody's command writes: requests wait for it, too.

@@ -1,0 +1,49 @@
+import { Database as Sqlite } from 'bun:sqlite';
+
+// Makes checkpoints of the server's database. Their syncs hold this thread alone.
+
+declare const self: Worker;
+
+export interface CheckpointRequest {
+  file: string;
+  /** `copy` blocks no writer, and does most of the work. `restart` copies the rest, and holds the write lock. */
+  step: 'copy' | 'restart';
+}
+
+/** How long to wait for readers and writers, in milliseconds. */
+const WAIT_MS = 50;
+
+/** A log that grew larger while readers kept it is cut to so many bytes. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+self.onmessage = ({ data: { file, step } }: MessageEvent<CheckpointRequest>) => {
+  try {
+    // Closed each time, because the last connection to close empties the log.
+    using sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
+    sqlite.run(`PRAGMA busy_timeout = ${WAIT_MS}`);
+    sqlite.run('PRAGMA synchronous = NORMAL');
+    sqlite.run(`PRAGMA journal_size_limit = ${MAX_BYTES}`);
+    if (step === 'copy') sqlite.run('PRAGMA wal_checkpoint(PASSIVE)');
+    else restart(sqlite);
+  } catch {
+    // The log stays as it is, and the next checkpoint is due when it has grown.
+  }
+  self.postMessage(null);
+};
+
+/**
+ * The first commit after a checkpoint writes and syncs a new header of the log. This makes it, so that no request waits
+ * for that sync: it writes the first page again, unchanged.
+ */
+function restart(sqlite: Sqlite): void {
+  const [[isBusy] = []] = sqlite.query('PRAGMA wal_checkpoint(RESTART)').values();
+  if (isBusy !== 0) return;
+  sqlite
+    .transaction(() => {
+      const [[version] = []] = sqlite.query('PRAGMA user_version').values();
+      sqlite.run(`PRAGMA user_version = ${version}`);
+    })
+    .immediate();
+}
+
+self.postMessage('ready');

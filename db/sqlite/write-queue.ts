@@ -1,0 +1,159 @@
+import { runWork, type WriteOptions, type WriteTx } from '../engine.ts';
+import { DatabaseMoved, isLocked, LeaseLost } from '../failures.ts';
+import { type Drizzle, isInPlace } from './connection.ts';
+import type { Turns } from './turns.ts';
+import type { Wal } from './wal.ts';
+
+// The queue of work that writes. Work that is queued when a batch begins shares its transaction, each in a savepoint.
+
+/** Limits the work that shares a commit, so that a flood cannot hold the thread for long. */
+const MAX_BATCH = 128;
+
+/** How soon to try again while another process or a checkpoint writes, in milliseconds. */
+const RETRY_MS = 2;
+
+/** How long work waits for another process's write by default. Some providers give up on a response after five seconds. */
+const GIVE_UP_MS = 4_000;
+
+/**
+ * After a batch, other requests get the thread for so many times as long as the batch took, up to a limit in
+ * milliseconds: the batch is about a quarter of what its deliveries cost, and readers are to keep two thirds of the
+ * thread. The next batch begins at once when nobody needs the thread.
+ */
+const REST = 8;
+const MAX_REST_MS = 25;
+
+/** A turn of the event loop that takes less time, in milliseconds, served nobody. */
+const IDLE_TURN_MS = 0.005;
+
+interface Pending {
+  work: (tx: WriteTx) => unknown;
+  /** By `performance.now()`. */
+  givesUpAt: number;
+  resolve: (value: never) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Returns `write`. `wal`: null where a commit is on the disk when it returns. */
+export function createWriteQueue(connection: Drizzle, turns: Turns, wal: Wal | null) {
+  // Statements of SQLite are done when they return; to the stores they are promises, as those of any engine.
+  const tx = connection as unknown as WriteTx;
+  const { $client } = connection;
+  const run = (sql: string) => $client.query(sql).run();
+  const queue: Pending[] = [];
+  let restsUntil = 0;
+
+  function write<Result>(
+    work: (tx: WriteTx) => Result | Promise<Result>,
+    { giveUpMs = GIVE_UP_MS, lease }: WriteOptions = {},
+  ): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (lease?.isHeld() === false) throw new LeaseLost(`the lease ${lease.name} was given back`);
+      const pending = { work, givesUpAt: performance.now() + giveUpMs, resolve, reject };
+      queue.push(pending);
+      turns.whenStuck((error) => {
+        const at = queue.indexOf(pending);
+        if (at !== -1) queue.splice(at, 1);
+        reject(error);
+      });
+      if (queue.length === 1) schedule();
+    });
+  }
+
+  /** Begins the next batch when a turn of the event loop serves nobody, or when the rest is over. */
+  function schedule(lastTurn = Number.NEGATIVE_INFINITY): void {
+    setImmediate(() => {
+      const now = performance.now();
+      if (now < restsUntil && now - lastTurn > IDLE_TURN_MS) schedule(now);
+      else void startBatch();
+    });
+  }
+
+  async function startBatch(): Promise<void> {
+    try {
+      await turns.enter();
+    } catch (error) {
+      for (const { reject } of queue.splice(0)) reject(error);
+      return;
+    }
+    await commitBatch().finally(turns.leave);
+  }
+
+  async function commitBatch(): Promise<void> {
+    if (queue.length === 0) return;
+    const startedAt = performance.now();
+    try {
+      const refusal = wal?.refusal();
+      if (refusal) throw refusal;
+      run('BEGIN IMMEDIATE');
+    } catch (error) {
+      waitOrGiveUp(error);
+      return;
+    }
+    const batch = queue.slice(0, MAX_BATCH);
+    try {
+      const settle: (() => void)[] = [];
+      for (const pending of batch) settle.push(await runOne(connection, tx, pending, run));
+      run('COMMIT');
+      wal?.afterCommit();
+      void acknowledge(batch, settle);
+    } catch (error) {
+      if ($client.inTransaction) run('ROLLBACK');
+      for (const { reject } of batch) reject(error);
+    }
+    queue.splice(0, batch.length);
+    const endedAt = performance.now();
+    restsUntil = endedAt + Math.min((endedAt - startedAt) * REST, MAX_REST_MS);
+    if (queue.length > 0) schedule();
+  }
+
+  /** Settles the work of a commit once the commit is on the disk. Later batches run meanwhile. */
+  async function acknowledge(batch: readonly Pending[], settle: readonly (() => void)[]): Promise<void> {
+    try {
+      await wal?.flush();
+      // Acknowledge nothing that was written to a file that was deleted or replaced.
+      if (!isInPlace($client)) throw new DatabaseMoved();
+      for (const resolve of settle) resolve();
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  /** Nothing could begin. While somebody else writes, all wait except those that have waited long enough. */
+  function waitOrGiveUp(error: unknown): void {
+    const now = performance.now();
+    const waiting = queue.splice(0).filter((pending) => {
+      const waits = isLocked(error) && now < pending.givesUpAt;
+      if (!waits) pending.reject(error);
+      return waits;
+    });
+    queue.push(...waiting);
+    if (queue.length > 0) setTimeout(() => void startBatch(), RETRY_MS);
+  }
+
+  return write;
+}
+
+/** Returns a function that reports the outcome, to be called after the commit. */
+async function runOne(
+  { $client }: Drizzle,
+  tx: WriteTx,
+  { work, resolve, reject }: Pending,
+  run: (sql: string) => void,
+): Promise<() => void> {
+  run('SAVEPOINT work');
+  try {
+    const { value, runEffects } = await runWork(tx, work);
+    run('RELEASE work');
+    return () => {
+      runEffects();
+      resolve(value as never);
+    };
+  } catch (error) {
+    // On a full disk SQLite rolls back the whole transaction by itself: then all of its work has failed.
+    if (!$client.inTransaction) throw error;
+    run('ROLLBACK TO work');
+    run('RELEASE work');
+    return () => reject(error);
+  }
+}

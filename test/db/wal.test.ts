@@ -1,0 +1,231 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { copyFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DiskFailed } from '../../db/failures.ts';
+import { createCheckpoints } from '../../db/sqlite/checkpoints.ts';
+import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
+import { createReadiness } from '../../src/operate/readiness.ts';
+import { temporaryFolder } from '../support/cli.ts';
+import { heldSyncs } from '../support/held-syncs.ts';
+import { until } from '../support/until.ts';
+
+// The server's write-ahead log: syncs and checkpoints hold up no request.
+
+let folder: ReturnType<typeof temporaryFolder>;
+let file: string;
+let db: SqliteDatabase;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  file = join(folder.path, 'tidings.db');
+});
+
+afterEach(() => folder.remove());
+
+const createNotes = () => db.$client.run('CREATE TABLE notes (text TEXT UNIQUE NOT NULL)');
+const insert = (text: string) =>
+  db.write(() => {
+    db.$client.query('INSERT INTO notes VALUES (?)').run(text);
+    return text;
+  });
+const count = () => db.$client.query('SELECT count(*) FROM notes').values().flat()[0];
+
+/** Counts settled promises. */
+function watch(...work: Promise<unknown>[]) {
+  const settled: string[] = [];
+  for (const each of work)
+    each.then((value) => settled.push(String(value))).catch((error) => settled.push(String(error)));
+  return settled;
+}
+
+/** Lets everything happen that waits for no sync. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('syncs', () => {
+  let syncs: ReturnType<typeof heldSyncs>;
+
+  beforeEach(() => {
+    syncs = heldSyncs();
+    db = openDatabase(file, 'server', undefined, syncs.sync);
+    createNotes();
+  });
+
+  test('work is acknowledged after a sync that began after its commit, and the next sync covers all that waits', async () => {
+    const settled = watch(insert('a'), insert('b'));
+    await until(
+      async () => syncs.begun,
+      (begun) => begun === 1,
+    );
+    // Committed, and visible, while the sync runs.
+    expect(count()).toBe(2);
+    settled.push('first sync ends');
+    const later = ['c', 'd', 'e'].map(async (text) => {
+      settled.push(await insert(text));
+    });
+    await until(
+      async () => count(),
+      (notes) => notes === 5,
+    );
+    await turns();
+    expect(settled).toEqual(['first sync ends']);
+    expect(syncs.begun).toBe(1);
+    await syncs.finish();
+    expect(settled).toEqual(['first sync ends', 'a', 'b']);
+    expect(syncs.begun).toBe(2);
+    await syncs.finish();
+    await Promise.all(later);
+    expect(settled.slice(3)).toEqual(['c', 'd', 'e']);
+    expect(syncs.begun).toBe(2);
+    await db.close();
+  });
+
+  test('reads go on, and refused work waits too, because it may have seen what is not on the disk', async () => {
+    const settled = watch(insert('a'), insert('a'));
+    await until(
+      async () => syncs.begun,
+      (begun) => begun === 1,
+    );
+    expect(await db.read(() => count())).toBe(1);
+    await turns();
+    expect(settled).toEqual([]);
+    await syncs.finish();
+    expect(settled).toEqual(['a', expect.stringContaining('UNIQUE')]);
+    await db.close();
+  });
+
+  test('close waits for the sync', async () => {
+    const settled = watch(insert('a'));
+    await until(
+      async () => syncs.begun,
+      (begun) => begun === 1,
+    );
+    const closing = db.close().then(() => settled.push('closed'));
+    await turns();
+    expect(settled).toEqual([]);
+    await syncs.finish();
+    await closing;
+    expect(settled).toEqual(['a', 'closed']);
+  });
+
+  test('after a sync that failed nothing is acknowledged until the server starts again', async () => {
+    const settled = watch(insert('a'));
+    await until(
+      async () => syncs.begun,
+      (begun) => begun === 1,
+    );
+    const next = insert('b').catch((error: unknown) => error);
+    await until(
+      async () => count(),
+      (notes) => notes === 2,
+    );
+    await syncs.finish(Object.assign(new Error('i/o error, fsync'), { code: 'EIO' }));
+    expect(settled).toEqual([expect.stringContaining('The disk failed')]);
+    expect(await next).toBeInstanceOf(DiskFailed);
+    for (const text of ['c', 'd']) {
+      await expect(insert(text)).rejects.toMatchObject({ status: 503, message: 'The disk failed' });
+    }
+    // Not even tried: a second sync would report success for what is lost.
+    expect(syncs.begun).toBe(1);
+    expect(count()).toBe(2);
+    expect(await db.health()).toBe('EIO');
+    const whyNot = createReadiness({
+      db,
+      isStopping: () => false,
+      silentMs: () => 0,
+      freeBytes: () => null,
+      failedDeliveries: { inARow: 0, lastAtMs: 0 },
+    });
+    expect(await whyNot()).toBe(
+      'The database cannot be written (EIO). Check the disk and restart the server',
+    );
+    // What a server that was killed leaves behind.
+    const left = `${file}.left`;
+    for (const suffix of ['', '-wal']) copyFileSync(`${file}${suffix}`, `${left}${suffix}`);
+    db.$client.close();
+
+    // Whether the log is on the disk is unknown, so the next start copies it into the database and syncs that.
+    db = openDatabase(left, 'server');
+    const [[, pages, copied] = []] = db.$client.query('PRAGMA wal_checkpoint(NOOP)').values() as number[][];
+    expect(pages).toBeGreaterThan(0);
+    expect(copied).toBe(pages);
+    expect(await insert('e')).toBe('e');
+    expect(count()).toBe(3);
+    await db.close();
+  });
+});
+
+test('a command syncs each commit itself', () => {
+  db = openDatabase(file);
+  expect(db.$client.query('PRAGMA synchronous').values()).toEqual([[2]]);
+  db.$client.close();
+});
+
+describe('checkpoints', () => {
+  const MEGABYTE = 1024 * 1024;
+  const logBytes = () => statSync(`${file}-wal`).size;
+  /** Pages in the log, and how many of them are in the database. */
+  const position = () => db.$client.query('PRAGMA wal_checkpoint(NOOP)').values()[0] as [0, number, number];
+
+  beforeEach(() => {
+    db = openDatabase(file, 'server');
+    db.$client.run('CREATE TABLE blobs (bytes BLOB)');
+  });
+
+  afterEach(() => db.close());
+
+  const writeMegabyte = () =>
+    db.write(() => void db.$client.run('INSERT INTO blobs VALUES (randomblob(?))', [MEGABYTE]));
+
+  async function writeMegabytes(megabytes: number): Promise<void> {
+    for (let written = 0; written < megabytes; written++) await writeMegabyte();
+  }
+
+  test('a log of 16 MB is copied and starts again, while others write', async () => {
+    const writers = Array.from({ length: 4 }, () => writeMegabytes(40));
+    await Promise.all(writers);
+    // SQLite alone would have written 160 MB, had a write always been under way.
+    expect(logBytes()).toBeLessThan(100 * MEGABYTE);
+    await until(
+      async () => position(),
+      ([, pages, copied]) => pages < 4_096 && copied < pages,
+    );
+    expect(db.$client.query('SELECT count(*), sum(length(bytes)) FROM blobs').values()).toEqual([
+      [160, 160 * MEGABYTE],
+    ]);
+    expect(db.$client.query('PRAGMA quick_check').values()).toEqual([['ok']]);
+  });
+
+  test('a reader keeps the log, and the next checkpoint after it cuts the log', async () => {
+    const reader = openDatabase(file);
+    reader.$client.run('BEGIN');
+    reader.$client.query('SELECT * FROM blobs').values();
+    await writeMegabytes(80);
+    expect(position()[1]).toBeGreaterThan(80 * 256);
+    reader.$client.run('ROLLBACK');
+    reader.$client.close();
+    await until(
+      async () => {
+        await writeMegabyte();
+        return logBytes();
+      },
+      (bytes) => bytes <= 64 * MEGABYTE,
+    );
+  });
+
+  test('without a thread the checkpoint runs in the event loop', async () => {
+    await writeMegabytes(10);
+    const { startIfDue, close } = createCheckpoints(db.$client, {
+      ask: () => Promise.reject(new Error('out of file descriptors')),
+      close: () => undefined,
+    });
+    startIfDue();
+    expect(position()[2]).toBe(0);
+    db.$client.run('INSERT INTO blobs VALUES (randomblob(?))', [10 * MEGABYTE]);
+    startIfDue();
+    await close();
+    const [, pages, copied] = position();
+    expect(copied).toBe(pages);
+  });
+});
