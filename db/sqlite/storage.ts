@@ -14,6 +14,7 @@ import {
 } from '../engine.ts';
 import { DatabaseMoved, LeaseLost } from '../failures.ts';
 import { searchPosts } from './search.ts';
+import { createSeek } from './seek.ts';
 
 // `read` and `write` on one SQLite connection. Every statement is synchronous, so a body runs to its end without letting
 // a timer or a request in between.
@@ -70,6 +71,7 @@ export function createStorage(connection: Drizzle): Storage {
     listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     searchPosts,
+    seekPost: createSeek(connection.$client),
   });
   const turns = createTurns();
   const queue: Pending[] = [];
