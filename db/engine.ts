@@ -105,10 +105,12 @@ export interface PostGroups {
   organizationId: string;
   statuses: readonly string[];
   contentTypes: readonly string[];
+  /** A text that changes whenever one of the posts does. */
+  version: string;
 }
 
 /** A post is the one after `skip` posts of its list, from the key `createdAt` and `id` on, oldest first. */
-export interface PostPlace {
+interface PostPlace {
   createdAt: string;
   id: string;
   skip: number;

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, inArray, type Placeholder, sql } from 'drizzle-orm';
-import { dialectOf, prepared, type ReadTx } from '../../db/engine.ts';
+import { dialectOf, type PostGroups, prepared, type ReadTx } from '../../db/engine.ts';
 import { posts } from '../../db/schema/posts.ts';
 import {
   contentTypes,
@@ -11,13 +11,14 @@ import {
 
 // The rows of one page of a list.
 
-export interface Window {
+interface Window {
   take: number;
-  /** Posts of the list to skip, from the end that is nearer. */
+  /** Posts of the list to skip: from `start`, or from the end that is nearer. */
   offset: number;
   ascending: boolean;
   /** The position of the page's oldest post in the whole list, oldest first. */
   position: number;
+  start: { createdAt: string; id: string } | null;
 }
 
 /** A page in the second half is read from the end backwards, so that the last page costs as much as the first. */
@@ -25,42 +26,49 @@ export function pageWindow(totalItems: number, { limit, page, sort }: PageSelect
   const before = (page - 1) * limit;
   const take = Math.max(0, Math.min(limit, totalItems - before));
   const after = Math.max(0, totalItems - before - take);
-  const ascending = sort === 'asc';
+  const isOldestFirst = sort === 'asc';
   const fromEnd = after < before;
   return {
     take,
     offset: fromEnd ? after : before,
-    ascending: ascending !== fromEnd,
-    position: ascending ? before : after,
+    ascending: isOldestFirst !== fromEnd,
+    position: isOldestFirst ? before : after,
+    start: null,
   };
+}
+
+/** Walking past this many posts costs less than seeking. */
+const MAX_WALK = 256;
+
+/** Whether the engine can avoid a long walk to the page. */
+export function isSought(tx: ReadTx, { take, offset }: Window): boolean {
+  return take > 0 && offset > MAX_WALK && dialectOf(tx).seekPost !== null;
+}
+
+/** The window from a start near the page, where that helps. */
+export function seekWindow(tx: ReadTx, list: PostGroups, window: Window): Window {
+  const { seekPost } = dialectOf(tx);
+  if (seekPost === null || !isSought(tx, window)) return window;
+  const { skip, ...start } = seekPost(list, window.position);
+  return { ...window, ascending: true, offset: skip, start };
 }
 
 /** By filter and direction. */
 const pageStatements = prepared(() => new Map<string, ReturnType<typeof buildPageStatement>>());
 
-/** Walking past this many posts costs less than seeking. */
-const MAX_WALK = 256;
-
 export async function listStoredPage(
   tx: ReadTx,
   organizationId: string,
   selection: PageSelection,
-  window: Window,
+  { take, offset, ascending, start }: Window,
 ): Promise<PostJson[]> {
-  if (window.take === 0) return [];
-  const { seekPost } = dialectOf(tx);
-  const place =
-    seekPost !== null && window.offset > MAX_WALK
-      ? seekPost({ organizationId, ...selection }, window.position)
-      : null;
-  const ascending = place !== null || window.ascending;
+  if (take === 0) return [];
   const pages = pageStatements(tx);
   const { statuses, contentTypes: types } = selection;
-  const key = `${[...statuses].sort()} ${[...types].sort()} ${ascending} ${place !== null}`;
-  const statement = pages.get(key) ?? buildPageStatement(tx, selection, ascending, place !== null);
+  const key = `${[...statuses].sort()} ${[...types].sort()} ${ascending} ${start !== null}`;
+  const statement = pages.get(key) ?? buildPageStatement(tx, selection, ascending, start !== null);
   pages.set(key, statement);
-  const { take, offset } = window;
-  const rows = await statement.values({ organizationId, take, offset: place?.skip ?? offset, ...place });
+  const rows = await statement.values({ organizationId, take, offset, ...start });
   return inOrder(
     rows.map(([json]) => json as PostJson),
     ascending,
@@ -74,10 +82,10 @@ function inOrder<Item>(items: Item[], ascending: boolean, { sort }: PageSelectio
 }
 
 /**
- * Walks one index to the page's rows, from the place that was sought, then reads only their JSON, so that skipping posts
+ * Walks one index to the page's rows, from the start that was sought, then reads only their JSON, so that skipping posts
  * reads none of them.
  */
-function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boolean, isSought: boolean) {
+function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boolean, hasStart: boolean) {
   const order = ascending ? asc : desc;
   const { postKey } = dialectOf(tx);
   const isListed = matches(sql.placeholder('organizationId'), selection);
@@ -85,7 +93,7 @@ function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boo
   const window = tx
     .select({ key: sql`${postKey}`.as('window_key'), createdAt: posts.createdAt, id: posts.id })
     .from(posts)
-    .where(isSought ? and(isListed, isAfter) : isListed)
+    .where(hasStart ? and(isListed, isAfter) : isListed)
     .orderBy(order(posts.createdAt), order(posts.id))
     .limit(sql.placeholder('take'))
     .offset(sql.placeholder('offset'))

@@ -12,7 +12,7 @@ import {
   type PostSelection,
   type PostStatus,
 } from './model.ts';
-import { listAppliedPage, listStoredPage, matches, pageWindow, type Window } from './page-store.ts';
+import { isSought, listAppliedPage, listStoredPage, matches, pageWindow, seekWindow } from './page-store.ts';
 
 // Posts as readers see them. While an import is applied (see `write-store.ts`), a post may have two versions, and the
 // staged one counts.
@@ -54,18 +54,20 @@ export async function listPostPage(
   selection: PageSelection,
   expected?: number,
 ): Promise<Tally & { posts: PostJson[] }> {
-  const listStored = (window: Window) => listStoredPage(tx, organizationId, selection, window);
-  const [tally, current, early] = await Promise.all([
+  const early = expected === undefined ? null : pageWindow(expected, selection);
+  const [tally, current, earlyPage] = await Promise.all([
     tallyPosts(tx, organizationId, selection),
     statements(tx).currentImport.get(),
-    expected === undefined ? null : listStored(pageWindow(expected, selection)),
+    early && !isSought(tx, early) ? listStoredPage(tx, organizationId, selection, early) : null,
   ]);
   const window = pageWindow(tally.totalItems, selection);
   const isApplying = current?.state === 'applying' && current.organizationId === organizationId;
   if (window.take === 0) return { ...tally, posts: [] };
   if (isApplying) return { ...tally, posts: await listAppliedPage(tx, organizationId, selection, window) };
-  const isEarly = early !== null && tally.totalItems === expected;
-  return { ...tally, posts: isEarly ? early : await listStored(window) };
+  if (earlyPage !== null && tally.totalItems === expected) return { ...tally, posts: earlyPage };
+  const list = { organizationId, version: tally.version, ...selection };
+  const posts = await listStoredPage(tx, organizationId, selection, seekWindow(tx, list, window));
+  return { ...tally, posts };
 }
 
 /** The post, when it is in the organization and matches the selection. */

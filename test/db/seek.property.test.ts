@@ -2,7 +2,6 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import type { PostGroups } from '../../db/engine.ts';
 import { closeDatabase, openDatabase } from '../../db/sqlite/client.ts';
 import { createSeek } from '../../db/sqlite/seek.ts';
 import { temporaryFolder } from '../support/cli.ts';
@@ -107,13 +106,16 @@ test('every position of every list is found, whoever writes what', async () => {
         maxLength: 14,
       }),
       fc.boolean(),
-      async (steps, isRecursive) => {
+      fc.constantFrom(0, 20, 1_000),
+      async (steps, isRecursive, keptRows) => {
         const { path, remove } = temporaryFolder();
         const file = join(path, 'tidings.db');
         const first = openDatabase(file);
         const limits = useSmallBlocks(first.$client);
         for (const id of organizationIds)
           first.$client.run("insert into organizations values (?, '', 'free', '')", [id]);
+        // It keeps what it has read, and at times little of it.
+        const seek = createSeek(first.$client, keptRows);
         const second = new Sqlite(file, { strict: true });
         second.run(`pragma recursive_triggers = ${isRecursive}`);
         for (const each of [first.$client, second]) each.run('pragma synchronous = off');
@@ -128,7 +130,7 @@ test('every position of every list is found, whoever writes what', async () => {
           writer.run(step.sql, step.values ?? []);
           posts = applied(posts, step);
           expect(blockProblems(first.$client, limits)).toEqual([]);
-          expectPositions(first.$client, [...posts.values()]);
+          expectPositions(first.$client, seek, [...posts.values()]);
         }
         second.run("delete from organizations where id = 'org_a'");
         second.run('delete from posts where organization_id = ?', ['org_a']);
@@ -152,14 +154,28 @@ function applied(posts: Map<string, Model>, { change, added = [] }: Step): Map<s
   return byId;
 }
 
-function expectPositions(sqlite: Sqlite, posts: Model[]): void {
-  const seek = createSeek(sqlite);
+type Seek = ReturnType<typeof createSeek>;
+
+function versionOf(sqlite: Sqlite, organizationId: string, wanted: string[], types: string[]): string {
+  const groups = sqlite
+    .query<[string, string, string], [string]>(
+      'select status, content_type, version from post_counts where organization_id = ? order by 1, 2',
+    )
+    .values(organizationId) as [string, string, string][];
+  return groups
+    .filter(([status, type]) => wanted.includes(status) && types.includes(type))
+    .map(([, , version]) => version)
+    .join('');
+}
+
+function expectPositions(sqlite: Sqlite, seek: Seek, posts: Model[]): void {
   const place = (each: Model) => each.createdAt + each.id;
   const sorted = posts.toSorted((a, b) => (place(a) < place(b) ? -1 : 1));
   for (const organizationId of organizationIds) {
     for (const wanted of subsets(statuses)) {
       for (const types of subsets(contentTypes)) {
-        const list: PostGroups = { organizationId, statuses: wanted, contentTypes: types };
+        const version = versionOf(sqlite, organizationId, wanted, types);
+        const list = { organizationId, statuses: wanted, contentTypes: types, version };
         const expected = sorted.filter(
           (each) =>
             each.organizationId === organizationId &&

@@ -125,7 +125,7 @@ testSqlite(
     );
     for (const statuses of [['draft'], ['published'], [...postStatuses]] as PostStatus[][]) {
       for (const types of [['changelog'], ['linkedin_post'], [...contentTypes]] as ContentType[][]) {
-        const list = { organizationId: 'org_a', statuses, contentTypes: types };
+        const list = { organizationId: 'org_a', statuses, contentTypes: types, version: '' };
         const page = { statuses, contentTypes: types, limit: 10, page: 60, sort: 'desc' as const };
         const plans = await plansOf((storage) => storage.read((tx) => listPostPage(tx, 'org_a', page)), db);
         const walks = plans.filter((plan) => plan.includes('SEARCH posts USING COVERING INDEX'));

@@ -1,7 +1,7 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 
 /** The limits of the migration: posts of a block, and blocks of a sum. */
-export const BLOCK_LIMITS = { posts: 512, blocks: 128 } as const;
+const BLOCK_LIMITS = { posts: 512, blocks: 128 } as const;
 
 interface Limits {
   posts: number;
