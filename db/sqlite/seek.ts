@@ -7,7 +7,7 @@ const DATE_LENGTH = 24;
 /** Sorts after every start of a block. */
 const END = '~';
 
-/** Bounds the memory: about 3 MB. The blocks of a million posts are 4,000 rows for each filter. */
+/** Bounds the memory: about 4 MB. The blocks of a million posts are 16,000 rows for each filter. */
 const MAX_KEPT_ROWS = 32_768;
 
 /** The number of posts of a list in a block, or in a run of blocks. */
@@ -20,7 +20,7 @@ interface KeptList {
 }
 
 /**
- * Finds posts by `post_blocks`: first the run of blocks that the position lies in, then the block. Reads about a hundred
+ * Finds posts by `post_blocks`: first the run of blocks that the position lies in, then the block. Reads about 300
  * rows for a million posts, and keeps them for as long as the version of the list stays the same.
  */
 export function createSeek(sqlite: Sqlite, maxKeptRows = MAX_KEPT_ROWS): NonNullable<Dialect['seekPost']> {

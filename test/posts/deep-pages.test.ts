@@ -134,7 +134,7 @@ testSqlite(
         expect(plans.join()).not.toContain('TEMP B-TREE');
         await db.read((tx) => {
           for (let position = 0; position < 1_000; position += 37)
-            expect(dialectOf(tx).seekPost?.(list, position).skip).toBeLessThan(512);
+            expect(dialectOf(tx).seekPost?.(list, position).skip).toBeLessThan(128);
         });
       }
     }

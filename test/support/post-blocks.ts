@@ -1,7 +1,7 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 
 /** The limits of the migration: posts of a block, and blocks of a sum. */
-const BLOCK_LIMITS = { posts: 512, blocks: 128 } as const;
+const BLOCK_LIMITS = { posts: 128, blocks: 256 } as const;
 
 interface Limits {
   posts: number;
@@ -39,7 +39,8 @@ export function blockProblems(sqlite: Sqlite, limits: Limits = BLOCK_LIMITS): st
     'a block whose counts are not those of its posts',
     all(`select organization_id, start, ${COUNTS} from (${ranges}) as block where level = 1
       and (${COUNTS}) is not (select ${counted} from posts where organization_id = block.organization_id
-        and created_at || id >= start and created_at || id < until)`),
+        and (created_at, id) >= (substr(start, 1, 24), substr(start, 25))
+        and (created_at, id) < (substr(until, 1, 24), substr(until, 25)))`),
   );
   say(
     'a sum that is not that of its blocks',
@@ -80,11 +81,11 @@ export function useSmallBlocks(sqlite: Sqlite): Limits {
     .query("select sql from sqlite_schema where name = 'post_blocks_split'")
     .values();
   const smaller = String(split)
-    .replace('> 512', '> 4')
-    .replace('LIMIT 257 OFFSET 256', 'LIMIT 3 OFFSET 2')
+    .replace('> 128', '> 4')
     .replace('LIMIT 65 OFFSET 64', 'LIMIT 3 OFFSET 2')
-    .replace('count(*) = 65', 'count(*) = 3');
-  if (/\b(512|257|256|65|64)\b/.test(smaller)) throw new Error('the trigger has other limits');
+    .replace('LIMIT 129 OFFSET 128', 'LIMIT 3 OFFSET 2')
+    .replace('count(*) = 129', 'count(*) = 3');
+  if (/\b(128|65|64|129)\b/.test(smaller)) throw new Error('the trigger has other limits');
   sqlite.run('drop trigger post_blocks_split');
   sqlite.run(smaller);
   return { posts: 4, blocks: 4 };

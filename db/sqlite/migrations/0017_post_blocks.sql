@@ -1,6 +1,6 @@
--- Where a page of a long list begins. A block is a run of up to 512 posts of an organization in list order, of any status
+-- Where a page of a long list begins. A block is a run of up to 128 posts of an organization in list order, of any status
 -- and type: from `start`, which is `created_at || id`, to the `start` of the next block. Its columns count its posts by
--- status and type. Level 2 has the sums of runs of up to 128 blocks. SQL triggers maintain both, whatever writes posts.
+-- status and type. Level 2 has the sums of runs of up to 256 blocks. SQL triggers maintain both, whatever writes posts.
 CREATE TABLE `post_blocks` (
 	`organization_id` text NOT NULL,
 	`level` integer NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE `post_blocks` (
 INSERT INTO `post_blocks` SELECT `id`, `level`.`column1`, '', 0, 0, 0, 0 FROM `organizations`, (VALUES (1), (2)) AS `level`;
 --> statement-breakpoint
 INSERT OR REPLACE INTO `post_blocks`
-SELECT `organization_id`, 1, iif(`place` < 256, '', min(`created_at` || `id`)),
+SELECT `organization_id`, 1, iif(`place` < 64, '', min(`created_at` || `id`)),
 	sum(`status` = 'draft' AND `content_type` = 'changelog'),
 	sum(`status` = 'draft' AND `content_type` = 'linkedin_post'),
 	sum(`status` = 'published' AND `content_type` = 'changelog'),
@@ -26,7 +26,7 @@ FROM (
 		row_number() OVER (PARTITION BY `organization_id` ORDER BY `created_at`, `id`) - 1 AS `place`
 	FROM `posts`
 )
-GROUP BY `organization_id`, `place` / 256;
+GROUP BY `organization_id`, `place` / 64;
 --> statement-breakpoint
 INSERT OR REPLACE INTO `post_blocks`
 SELECT `organization_id`, 2, min(`start`),
@@ -35,7 +35,7 @@ FROM (
 	SELECT *, row_number() OVER (PARTITION BY `organization_id` ORDER BY `start`) - 1 AS `place`
 	FROM `post_blocks` WHERE `level` = 1
 )
-GROUP BY `organization_id`, `place` / 64;
+GROUP BY `organization_id`, `place` / 128;
 --> statement-breakpoint
 -- The first blocks of an organization stay, so that every post has a block to begin with.
 CREATE TRIGGER `post_blocks_begun` AFTER INSERT ON `organizations` BEGIN
@@ -85,10 +85,10 @@ CREATE TRIGGER `post_blocks_changed` INSTEAD OF INSERT ON `post_block_changes` B
 		WHERE `organization_id` = new.`organization_id` AND `level` = 1 AND `start` <= new.`place`);
 END;
 --> statement-breakpoint
--- The second half of a full block becomes a block, and that of 129 blocks of one sum a sum.
+-- The second half of a full block becomes a block, and the second half of 257 blocks of one sum a sum.
 CREATE TRIGGER `post_blocks_split` AFTER UPDATE ON `post_blocks`
 WHEN new.`level` = 1
-	AND new.`draft_changelog` + new.`draft_linkedin_post` + new.`published_changelog` + new.`published_linkedin_post` > 512 BEGIN
+	AND new.`draft_changelog` + new.`draft_linkedin_post` + new.`published_changelog` + new.`published_linkedin_post` > 128 BEGIN
 	INSERT INTO `post_blocks`
 	SELECT new.`organization_id`, 1, min(`created_at` || `id`),
 		sum(`status` = 'draft' AND `content_type` = 'changelog'),
@@ -99,7 +99,7 @@ WHEN new.`level` = 1
 		SELECT `created_at`, `id`, `status`, `content_type` FROM `posts`
 		WHERE `organization_id` = new.`organization_id`
 			AND (`created_at`, `id`) >= (substr(new.`start`, 1, 24), substr(new.`start`, 25))
-		ORDER BY `created_at`, `id` LIMIT 257 OFFSET 256
+		ORDER BY `created_at`, `id` LIMIT 65 OFFSET 64
 	);
 	INSERT INTO `post_blocks`
 	SELECT new.`organization_id`, 2, min(`start`),
@@ -113,9 +113,9 @@ WHEN new.`level` = 1
 			AND `start` < (
 				SELECT coalesce(min(`start`), '~') FROM `post_blocks`
 				WHERE `organization_id` = new.`organization_id` AND `level` = 2 AND `start` > new.`start`)
-		ORDER BY `start` LIMIT 65 OFFSET 64
+		ORDER BY `start` LIMIT 129 OFFSET 128
 	)
-	HAVING count(*) = 65;
+	HAVING count(*) = 129;
 END;
 --> statement-breakpoint
 CREATE TRIGGER `post_blocks_taken` AFTER INSERT ON `post_blocks` BEGIN
