@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { type ReadOptions, type ReadTx, type Storage, setDialect, type WriteTx } from '../engine.ts';
 import type { Drizzle } from './connection.ts';
 import { searchPosts } from './search.ts';
+import { createSeek } from './seek.ts';
 import { createTurns } from './turns.ts';
 import { createVersion } from './version.ts';
 import type { Wal } from './wal.ts';
@@ -23,6 +24,7 @@ export function createStorage(connection: Drizzle, wal: Wal | null): Storage {
     listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     searchPosts,
+    seekPost: createSeek(connection.$client),
   });
   const turns = createTurns();
   const { $client } = connection;

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, notInArray, or, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import { dialectOf, type PostSearch, prepared, type ReadTx } from '../../db/engine.ts';
 import { deletedPosts, imports, postCounts, posts, stagedPosts } from '../../db/schema/posts.ts';
 import { notFound } from '../lib/app-error.ts';
@@ -11,8 +11,8 @@ import {
   type PostJson,
   type PostSelection,
   type PostStatus,
-  postStatuses,
 } from './model.ts';
+import { isSought, listAppliedPage, listStoredPage, matches, pageWindow, seekWindow } from './page-store.ts';
 
 // Posts as readers see them. While an import is applied (see `write-store.ts`), a post may have two versions, and the
 // staged one counts.
@@ -54,20 +54,20 @@ export async function listPostPage(
   selection: PageSelection,
   expected?: number,
 ): Promise<Tally & { posts: PostJson[] }> {
-  const listStored = (window: Window) => listStoredPage(tx, organizationId, selection, window);
-  const [tally, current, early] = await Promise.all([
+  const early = expected === undefined ? null : pageWindow(expected, selection);
+  const [tally, current, earlyPage] = await Promise.all([
     tallyPosts(tx, organizationId, selection),
     statements(tx).currentImport.get(),
-    expected === undefined ? null : listStored(pageWindow(expected, selection)),
+    early && !isSought(tx, early) ? listStoredPage(tx, organizationId, selection, early) : null,
   ]);
   const window = pageWindow(tally.totalItems, selection);
   const isApplying = current?.state === 'applying' && current.organizationId === organizationId;
   if (window.take === 0) return { ...tally, posts: [] };
-  let page: PostJson[];
-  if (isApplying) page = await listAppliedPage(tx, organizationId, selection, window);
-  else if (early !== null && tally.totalItems === expected) page = early;
-  else page = await listStored(window);
-  return { ...tally, posts: window.fromEnd ? page.reverse() : page };
+  if (isApplying) return { ...tally, posts: await listAppliedPage(tx, organizationId, selection, window) };
+  if (earlyPage !== null && tally.totalItems === expected) return { ...tally, posts: earlyPage };
+  const list = { organizationId, version: tally.version, ...selection };
+  const posts = await listStoredPage(tx, organizationId, selection, seekWindow(tx, list, window));
+  return { ...tally, posts };
 }
 
 /** The post, when it is in the organization and matches the selection. */
@@ -190,76 +190,7 @@ const statements = prepared((tx) => ({
   currentImport: tx.select().from(imports).prepare(),
   byId: versions(tx, ({ id }) => eq(id, sql.placeholder('postId'))).prepare(),
   ownedById: ownedVersions(tx, ({ id }) => eq(id, sql.placeholder('postId'))).prepare(),
-  pages: new Map<string, ReturnType<typeof buildPageStatement>>(),
 }));
-
-type Window = ReturnType<typeof pageWindow>;
-
-/** A page in the second half is read from the end backwards, so that the last page costs as much as the first. */
-function pageWindow(totalItems: number, { limit, page, sort }: PageSelection) {
-  const before = (page - 1) * limit;
-  const take = Math.max(0, Math.min(limit, totalItems - before));
-  const after = totalItems - before - take;
-  const fromEnd = after < before;
-  return { take, offset: Math.min(before, after), ascending: (sort === 'asc') !== fromEnd, fromEnd };
-}
-
-async function listStoredPage(
-  tx: ReadTx,
-  organizationId: string,
-  selection: PostSelection,
-  { take, offset, ascending }: Window,
-): Promise<PostJson[]> {
-  if (take === 0) return [];
-  const { pages } = statements(tx);
-  const key = `${[...selection.statuses].sort()} ${[...selection.contentTypes].sort()} ${ascending}`;
-  const statement = pages.get(key) ?? buildPageStatement(tx, selection, ascending);
-  pages.set(key, statement);
-  return (await statement.values({ organizationId, take, offset })).map(([json]) => json as PostJson);
-}
-
-/** Walks one index to the page's rows, then reads only their JSON, so that skipping to a far page reads no post. */
-function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boolean) {
-  const order = ascending ? asc : desc;
-  const { postKey } = dialectOf(tx);
-  const window = tx
-    .select({ key: sql`${postKey}`.as('window_key'), createdAt: posts.createdAt, id: posts.id })
-    .from(posts)
-    .where(matches(sql.placeholder('organizationId'), selection))
-    .orderBy(order(posts.createdAt), order(posts.id))
-    .limit(sql.placeholder('take'))
-    .offset(sql.placeholder('offset'))
-    .as('window');
-  return tx
-    .select({ json: posts.json })
-    .from(window)
-    .innerJoin(posts, eq(sql`${posts}.${postKey}`, window.key))
-    .orderBy(order(window.createdAt), order(window.id))
-    .prepare();
-}
-
-/** The same list while an import is applied: SQLite merges the walks along both tables. */
-async function listAppliedPage(
-  tx: ReadTx,
-  organizationId: string,
-  selection: PostSelection,
-  { take, offset, ascending }: Window,
-): Promise<PostJson[]> {
-  const order = ascending ? sql`asc` : sql`desc`;
-  const isListed = matches(organizationId, selection);
-  const rows = await tx.values<[PostJson]>(sql`
-    select coalesce(
-      (select json from staged_posts where id = page.id),
-      (select json from posts where id = page.id)
-    ) from (
-      select created_at, id from posts
-      where ${isListed} and not exists (select 1 from staged_posts where staged_posts.id = posts.id)
-      union all
-      select created_at, id from staged_posts where ${isListed}
-      order by created_at ${order}, id ${order} limit ${take} offset ${offset}
-    ) as page order by created_at ${order}, id ${order}`);
-  return rows.map(([json]) => json);
-}
 
 /** The ids of all posts in a selection, in list order: of one moment, without their texts. */
 export async function listPostIds(
@@ -284,13 +215,4 @@ export async function listPostIds(
     sql`select id from ${listed} order by created_at ${order}, id ${order}`,
   );
   return rows.map(([id]) => id);
-}
-
-/** All values of a filter are no filter. */
-function matches(organizationId: string | Placeholder, { statuses, contentTypes: types }: PostSelection) {
-  return and(
-    sql`organization_id = ${organizationId}`,
-    statuses.length < postStatuses.length ? inArray(sql`status`, statuses) : undefined,
-    types.length < contentTypes.length ? inArray(sql`content_type`, types) : undefined,
-  );
 }

@@ -68,6 +68,7 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'one_time_links',
     'organizations',
     'polls',
+    'post_blocks',
     'post_counts',
     'post_numbers',
     'post_schedules',

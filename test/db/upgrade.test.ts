@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { closeDatabase, openDatabase } from '../../db/sqlite/client.ts';
 import { migrations } from '../../db/sqlite/migrate.ts';
 import { cli, temporaryFolder } from '../support/cli.ts';
+import { blockProblems } from '../support/post-blocks.ts';
 import { fixtures } from '../support/schema-fixtures.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -33,7 +34,7 @@ const rowsOf = (sqlite: Sqlite): Rows => {
   const names = sqlite
     .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
     .all()
-    .filter(({ name }) => !/^(post_search|post_counts|post_numbers|sqlite_)/.test(name));
+    .filter(({ name }) => !/^(post_search|post_blocks|post_counts|post_numbers|sqlite_)/.test(name));
   return Object.fromEntries(
     names.map(({ name }) => [
       name,
@@ -84,10 +85,34 @@ describe('every schema that there was', () => {
       expect(sqlite.query('PRAGMA integrity_check').values()).toEqual([['ok']]);
       expect(sqlite.query('PRAGMA foreign_key_check').values()).toEqual([]);
       expect(sqlite.query('PRAGMA user_version').values()).toEqual([[migrations.length]]);
+      expect(blockProblems(sqlite)).toEqual([]);
       const fresh = openDatabase(':memory:');
       expect(schemaOf(sqlite)).toEqual(schemaOf(fresh.$client));
     });
   });
+});
+
+test('posts from before there were blocks are in blocks, of any number and date', async () => {
+  await loadFixture(migrations.findIndex((migration) => migration.includes('post_blocks')));
+  const sqlite = new Sqlite(file());
+  sqlite.run(
+    `INSERT INTO posts (id, organization_id, status, content_type, created_at, updated_at, title, content, markdown)
+     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
+     SELECT 'post_' || i, 'organizations ' || (i % 7 = 0), iif(i % 3, 'published', 'draft'),
+       iif(i % 5, 'changelog', 'linkedin_post'), '2026-01-0' || (1 + i * 7919 % 4) || 'T00:00:00.000Z',
+       '2026-01-01T00:00:00.000Z', '', '', '' FROM n`,
+  );
+  sqlite.close();
+  const db = openDatabase(file());
+  expect(blockProblems(db.$client)).toEqual([]);
+  const levels = 'SELECT organization_id, level, count(*) FROM post_blocks GROUP BY 1, 2';
+  expect(db.$client.query(levels).values()).toEqual([
+    ['organizations 0', 1, 536],
+    ['organizations 0', 2, 5],
+    ['organizations 1', 1, 90],
+    ['organizations 1', 2, 1],
+  ]);
+  closeDatabase(db);
 });
 
 describe('the events that a trigger may make posts of, from before they were recorded', () => {

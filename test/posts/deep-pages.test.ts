@@ -1,0 +1,142 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { dialectOf } from '../../db/engine.ts';
+import {
+  type ContentType,
+  contentTypes,
+  type PageSelection,
+  type PostStatus,
+  postStatuses,
+} from '../../src/posts/model.ts';
+import { listPostPage, parsePost } from '../../src/posts/store.ts';
+import {
+  createSharedDatabase,
+  execute,
+  openTestDatabase,
+  sqliteOf,
+  testSqlite,
+} from '../support/database.ts';
+import { plansOf } from '../support/plans.ts';
+import { blockProblems } from '../support/post-blocks.ts';
+
+// Pages far from both ends of a list, which SQLite seeks in blocks of posts.
+
+interface Model {
+  id: string;
+  status: PostStatus;
+  contentType: ContentType;
+  createdAt: string;
+}
+
+const POSTS = 6_000;
+
+/** A rare group, posts of one instant, and dates in no order of ids. */
+function modelPost(number: number): Model {
+  const minute = number % 10 < 3 ? 777 : (number * 7_919) % POSTS;
+  return {
+    id: `post_${number.toString(36)}`,
+    status: number % 21 === 1 ? 'draft' : 'published',
+    contentType: number % 5 === 4 ? 'linkedin_post' : 'changelog',
+    createdAt: new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString(),
+  };
+}
+
+const subset = <Value>(values: readonly Value[]) =>
+  fc.subarray([...values], { minLength: 1 }) as fc.Arbitrary<Value[]>;
+
+const selection: fc.Arbitrary<PageSelection> = fc
+  .record({
+    statuses: subset(postStatuses),
+    contentTypes: subset(contentTypes),
+    limit: fc.constantFrom(1, 7, 10, 100),
+    place: fc.double({ min: 0, max: 1.01, noNaN: true }),
+    sort: fc.constantFrom('asc' as const, 'desc' as const),
+  })
+  .map(({ place, ...rest }) => ({ ...rest, page: 1 + Math.floor((place * POSTS) / rest.limit) }));
+
+function expectedPage(posts: readonly Model[], selected: PageSelection): string[] {
+  const { statuses, contentTypes: types, limit, page, sort } = selected;
+  const key = ({ createdAt, id }: Model) => createdAt + id;
+  const list = posts
+    .filter(({ status, contentType }) => statuses.includes(status) && types.includes(contentType))
+    .toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+  if (sort === 'desc') list.reverse();
+  return list.slice((page - 1) * limit, page * limit).map(({ id }) => id);
+}
+
+test('every page of a long list agrees with a sorted array, whichever process wrote it', async () => {
+  const shared = createSharedDatabase();
+  const [db, other] = [shared.open(), shared.open()];
+  let posts = Array.from({ length: POSTS }, (_, number) => modelPost(number));
+  await execute(
+    db,
+    "insert into organizations (id, name, plan, created_at) values ('org_a', '', 'free', '')",
+  );
+  const rows = posts.map(
+    ({ id, status, contentType, createdAt }) =>
+      `('${id}', 'org_a', '${status}', '${contentType}', '${createdAt}', '${createdAt}', '', '', '')`,
+  );
+  await execute(
+    other,
+    `insert into posts (id, organization_id, status, content_type, created_at, updated_at, title, content, markdown)
+     values ${rows.join()}`,
+  );
+
+  const expectPages = () =>
+    fc.assert(
+      fc.asyncProperty(selection, async (selected) => {
+        const page = await db.read((tx) => listPostPage(tx, 'org_a', selected));
+        expect(page.posts.map((json) => parsePost(json).id)).toEqual(expectedPage(posts, selected));
+      }),
+      { numRuns: 150 },
+    );
+  await expectPages();
+
+  await execute(other, "update posts set status = 'draft' where id like '%7'");
+  posts = posts.map((post) => (post.id.endsWith('7') ? { ...post, status: 'draft' } : post));
+  await expectPages();
+
+  const instant = '2026-01-03T00:00:00.000Z';
+  await execute(db, `update posts set created_at = '${instant}' where id like '%3'`);
+  posts = posts.map((post) => (post.id.endsWith('3') ? { ...post, createdAt: instant } : post));
+  await expectPages();
+
+  const [from, to] = ['2026-01-02T00:00:00.000Z', '2026-01-02T20:00:00.000Z'];
+  await execute(other, `delete from posts where created_at between '${from}' and '${to}'`);
+  posts = posts.filter(({ createdAt }) => createdAt < from || createdAt > to);
+  await expectPages();
+  if (db.engine === 'sqlite') expect(blockProblems(sqliteOf(db).$client)).toEqual([]);
+}, 300_000);
+
+testSqlite(
+  'a page far from both ends begins in its block, and reads no row but those of an index before it',
+  async () => {
+    const db = openTestDatabase();
+    await execute(
+      db,
+      "insert into organizations (id, name, plan, created_at) values ('org_a', '', 'free', '')",
+    );
+    await execute(
+      db,
+      `insert into posts (id, organization_id, status, content_type, created_at, updated_at, title, content, markdown)
+     select 'post_' || value, 'org_a', iif(value % 3, 'published', 'draft'), iif(value % 2, 'changelog', 'linkedin_post'),
+       strftime('%Y-%m-%dT%H:%M:%fZ', 1767225600 + value * 60, 'unixepoch'), '2026-01-01T00:00:00.000Z', '', '', ''
+     from (with recursive n(value) as (select 1 union all select value + 1 from n where value < 8000) select * from n)`,
+    );
+    for (const statuses of [['draft'], ['published'], [...postStatuses]] as PostStatus[][]) {
+      for (const types of [['changelog'], ['linkedin_post'], [...contentTypes]] as ContentType[][]) {
+        const list = { organizationId: 'org_a', statuses, contentTypes: types, version: '' };
+        const page = { statuses, contentTypes: types, limit: 10, page: 60, sort: 'desc' as const };
+        const plans = await plansOf((storage) => storage.read((tx) => listPostPage(tx, 'org_a', page)), db);
+        const walks = plans.filter((plan) => plan.includes('SEARCH posts USING COVERING INDEX'));
+        expect(walks).toHaveLength(1);
+        expect(walks[0]).toContain('(created_at,id)>(?,?))');
+        expect(plans.join()).not.toContain('TEMP B-TREE');
+        await db.read((tx) => {
+          for (let position = 0; position < 1_000; position += 37)
+            expect(dialectOf(tx).seekPost?.(list, position).skip).toBeLessThan(128);
+        });
+      }
+    }
+  },
+);
