@@ -1,11 +1,11 @@
 import { constants, Database as Sqlite } from 'bun:sqlite';
 import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
-import { drizzle } from 'drizzle-orm/bun-sqlite';
 import { codeOf } from '../../src/lib/app-error.ts';
 import type { Database, Role } from '../engine.ts';
+import { type Drizzle, drizzleOver } from './drizzle.ts';
 import { createLeases } from './leases.ts';
 import { upgrade } from './migrate.ts';
-import { createStorage, type Drizzle, isInPlace, rememberFile } from './storage.ts';
+import { createStorage, isInPlace, rememberFile } from './storage.ts';
 
 /** The open database file. `$client` is the connection, for this folder and the tests alone. */
 export type SqliteDatabase = Drizzle & Database & { readonly engine: 'sqlite' };
@@ -54,7 +54,7 @@ export function openConnection(
 }
 
 function withStorage(sqlite: Sqlite): SqliteDatabase {
-  const connection = drizzle({ client: sqlite });
+  const connection = drizzleOver(sqlite);
   return Object.assign(connection, createStorage(connection), {
     engine: 'sqlite' as const,
     lease: createLeases(),

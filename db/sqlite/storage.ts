@@ -1,7 +1,6 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
-import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { codeOf } from '../../src/lib/app-error.ts';
 import {
   type ReadOptions,
@@ -13,13 +12,11 @@ import {
   type WriteTx,
 } from '../engine.ts';
 import { DatabaseMoved, LeaseLost } from '../failures.ts';
+import type { Drizzle } from './drizzle.ts';
 import { searchPosts } from './search.ts';
 
 // `read` and `write` on one SQLite connection. Every statement is synchronous, so a body runs to its end without letting
 // a timer or a request in between.
-
-/** Drizzle over one SQLite connection. `$client` is the connection itself. */
-export type Drizzle = BunSQLiteDatabase & { $client: Sqlite };
 
 /** The file behind each connection, as it was when the connection was opened. */
 const openedFiles = new WeakMap<Sqlite, { ino: number; dev: number }>();
