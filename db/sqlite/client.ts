@@ -1,9 +1,8 @@
 import { constants, Database as Sqlite } from 'bun:sqlite';
 import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
-import { drizzle } from 'drizzle-orm/bun-sqlite';
 import { codeOf } from '../../src/lib/app-error.ts';
 import type { Database, Role } from '../engine.ts';
-import { type Drizzle, isInPlace, rememberFile } from './connection.ts';
+import { type Drizzle, drizzleOver, isInPlace, rememberFile } from './connection.ts';
 import { createLeases } from './leases.ts';
 import { upgrade } from './migrate.ts';
 import { createStorage } from './storage.ts';
@@ -68,7 +67,7 @@ export function openConnection(
 }
 
 function withStorage(sqlite: Sqlite, wal: Wal | null): SqliteDatabase {
-  const connection = drizzle({ client: sqlite });
+  const connection = drizzleOver(sqlite);
   const settle = async () => wal?.close();
   return Object.assign(connection, createStorage(connection, wal), {
     engine: 'sqlite' as const,

@@ -156,10 +156,11 @@ export function eventOf(
   const facts = handlerOf(provider, name)?.toEvent?.(data as never, action);
   if (facts === undefined) return null;
   const { times, ...event } = facts;
-  const occurredAt = times.map(isoTime).find((time) => time !== null) ?? receivedAt;
+  let occurredAt: string | null = null;
+  for (const time of times) occurredAt ??= isoTime(time);
   const key = cutBytes(event.key, MAX_KEY_BYTES);
   const branch = event.branch && cutBytes(event.branch, MAX_KEY_BYTES);
-  return { ...event, key, branch, repository, deliveryId, occurredAt } as Event;
+  return { ...event, key, branch, repository, deliveryId, occurredAt: occurredAt ?? receivedAt } as Event;
 }
 
 /**
@@ -168,11 +169,13 @@ export function eventOf(
  */
 const MAX_KEY_BYTES = 1_000;
 
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+
 /** A JSON object from UTF-8 bytes. Throws `MalformedPayload`. */
 export function parseJsonObject(body: Uint8Array): Payload {
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    value = JSON.parse(strictUtf8.decode(body));
   } catch {
     throw new MalformedPayload('the body is not JSON in UTF-8');
   }

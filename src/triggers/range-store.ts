@@ -22,6 +22,9 @@ const isOf = ({ integrationId, repositoryId }: RangeSource) =>
   and(eq(releaseRanges.integrationId, integrationId), eq(releaseRanges.repositoryId, repositoryId));
 const isRange = (key: RangeKey) => and(isOf(key), eq(releaseRanges.tag, key.tag));
 
+/** The condition of the partial index, exactly: both engines use it only for a query that repeats it. */
+const isQueued = sql`${status} = 'queued'`;
+
 /** Queues the range of a release. One that is known stays; one that the provider could not tell gets another try. */
 export async function queueRange(tx: WriteTx, key: RangeKey, now: Date): Promise<void> {
   const fresh = {
@@ -83,7 +86,7 @@ export async function listDueRanges(
     .select(getTableColumns(releaseRanges))
     .from(releaseRanges)
     .leftJoin(integrations, eq(integrations.id, releaseRanges.integrationId))
-    .where(and(eq(releaseRanges.status, 'queued'), isDue, isWanted))
+    .where(and(isQueued, isDue, isWanted))
     .orderBy(turn, asc(dueAt), asc(tag))
     .limit(limit)
     .all();
@@ -95,8 +98,8 @@ export async function updateRange(
   key: RangeKey,
   changes: Partial<Pick<Row, 'status' | 'previousTag' | 'commits' | 'dueAt' | 'attempts' | 'problem'>>,
 ): Promise<boolean> {
-  const isQueued = and(isRange(key), eq(releaseRanges.status, 'queued'));
-  const updated = tx.update(releaseRanges).set(changes).where(isQueued).returning({ tag: releaseRanges.tag });
+  const isOpen = and(isRange(key), isQueued);
+  const updated = tx.update(releaseRanges).set(changes).where(isOpen).returning({ tag: releaseRanges.tag });
   return (await updated.all()).length > 0;
 }
 
@@ -106,8 +109,11 @@ export async function postponeRanges(
   source: RangeSource,
   { dueAt, problem }: { dueAt: number; problem: string },
 ): Promise<void> {
-  const isQueued = and(isOf(source), eq(releaseRanges.status, 'queued'));
-  await tx.update(releaseRanges).set({ dueAt, problem }).where(isQueued).run();
+  await tx
+    .update(releaseRanges)
+    .set({ dueAt, problem })
+    .where(and(isOf(source), isQueued))
+    .run();
 }
 
 export async function findRange(tx: ReadTx, key: RangeKey): Promise<RangeHead | null> {
@@ -121,7 +127,7 @@ export async function listRanges(tx: ReadTx, source: RangeSource): Promise<Range
 
 /** How many ranges of a repository the provider has still to be asked for. */
 export async function countQueuedRanges(tx: ReadTx, source: RangeSource): Promise<number> {
-  return tx.$count(releaseRanges, and(isOf(source), eq(releaseRanges.status, 'queued')));
+  return tx.$count(releaseRanges, and(isOf(source), isQueued));
 }
 
 /** When the next range of a repository is due, in milliseconds since 1970; null for none. */
@@ -129,7 +135,7 @@ export async function nextRangeDueAt(tx: ReadTx, source: RangeSource): Promise<n
   const row = await tx
     .select({ dueAt: sql<number | null>`min(${releaseRanges.dueAt})` })
     .from(releaseRanges)
-    .where(and(isOf(source), eq(releaseRanges.status, 'queued')))
+    .where(and(isOf(source), isQueued))
     .get();
   return row?.dueAt ?? null;
 }

@@ -1,0 +1,38 @@
+import { Database } from 'bun:sqlite';
+import { expect } from 'bun:test';
+import { asc, eq } from 'drizzle-orm';
+import type { ReadTx } from '../../db/engine.ts';
+import { triggers } from '../../db/schema/triggers.ts';
+import { drizzleOver } from '../../db/sqlite/connection.ts';
+import { listDueHistories } from '../../src/history/store.ts';
+import { listDueRanges } from '../../src/triggers/range-store.ts';
+import { testSqlite } from '../support/database.ts';
+import { plansOf } from '../support/plans.ts';
+
+// SQLite plans each statement once, for any values.
+
+testSqlite('no statement has a bare variable, whose value SQLite would plan for', () => {
+  const { sql } = drizzleOver(new Database(':memory:'))
+    .select()
+    .from(triggers)
+    .where(eq(triggers.integrationId, 'int_x'))
+    .orderBy(asc(triggers.id))
+    .limit(5)
+    .toSQL();
+  expect(sql).toContain('= +? order by');
+  expect(sql).not.toMatch(/[^+]\?/);
+});
+
+const now = new Date('2026-01-01T00:00:00.000Z');
+
+testSqlite.each<[string, (tx: ReadTx) => Promise<unknown>, string]>([
+  ['histories', (tx) => listDueHistories(tx, now, 10), 'histories_due'],
+  [
+    'ranges of releases',
+    (tx) => listDueRanges(tx, now, { limit: 10, maxWaitMs: 60_000 }),
+    'release_ranges_due',
+  ],
+])('the index of those that are queued finds %s without their values', async (_, read, index) => {
+  const plans = await plansOf((db) => db.read(read));
+  expect(plans.filter((plan) => plan.includes(`USING INDEX ${index}`))).toHaveLength(1);
+});
