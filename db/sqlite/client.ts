@@ -2,7 +2,7 @@ import { constants, Database as Sqlite } from 'bun:sqlite';
 import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
 import { drizzle } from 'drizzle-orm/bun-sqlite';
 import { codeOf } from '../../src/lib/app-error.ts';
-import type { Database, Role } from '../engine.ts';
+import type { Database, Pace, Role } from '../engine.ts';
 import { createLeases } from './leases.ts';
 import { upgrade } from './migrate.ts';
 import { createStorage, type Drizzle, isInPlace, rememberFile } from './storage.ts';
@@ -15,6 +15,13 @@ export type SqliteDatabase = Drizzle & Database & { readonly engine: 'sqlite' };
  * for a command. A server waits 2 ms at most and retries through the write queue.
  */
 const busyTimeoutMs: Record<Role, number> = { command: 5_000, server: 2 };
+
+const paces: Record<Role, Pace> = {
+  // A statement holds the thread that serves requests.
+  server: { holdMs: 2, restMs: 5 },
+  // The server retries every 10 ms to get the write lock, so a shorter rest may fall between two attempts.
+  command: { holdMs: 8, restMs: 15 },
+};
 
 /**
  * Opens the database file, creates it if it is missing, and upgrades its schema. `:memory:` gives a private database
@@ -50,12 +57,13 @@ export function openConnection(
     throw error;
   }
   rememberFile(sqlite);
-  return withStorage(sqlite);
+  return withStorage(sqlite, paces[role]);
 }
 
-function withStorage(sqlite: Sqlite): SqliteDatabase {
+function withStorage(sqlite: Sqlite, pace: Pace): SqliteDatabase {
   const connection = drizzle({ client: sqlite });
   return Object.assign(connection, createStorage(connection), {
+    pace,
     engine: 'sqlite' as const,
     lease: createLeases(),
     health: async () => tryWriteLock(sqlite),
@@ -75,7 +83,7 @@ export function openForInspection(file: string): SqliteDatabase {
   const url = `${Bun.pathToFileURL(file).href}${isOpenElsewhere ? '' : '?immutable=1'}`;
   const sqlite = new Sqlite(url, flags);
   sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
-  return withStorage(sqlite);
+  return withStorage(sqlite, paces.command);
 }
 
 /** Moves the write-ahead log into the file and closes the database. */

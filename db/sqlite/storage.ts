@@ -61,7 +61,7 @@ interface Pending {
  * Reads and writes take turns on one connection: a second one would read through a page cache of its own, which each
  * commit empties.
  */
-export function createStorage(connection: Drizzle): Storage {
+export function createStorage(connection: Drizzle): Pick<Storage, 'read' | 'write'> {
   // Statements of SQLite are done when they return; to the stores they are promises, as those of any engine.
   const tx = connection as unknown as WriteTx;
   setDialect(tx, {
