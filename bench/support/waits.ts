@@ -1,6 +1,8 @@
 import { BenchError } from './bench-error.ts';
 import { chooseCores } from './cores.ts';
 import type { Defer } from './run.ts';
+import { median, quantile } from './statistics.ts';
+import { table } from './table.ts';
 
 // How long requests take, asked one after the other by a process of its own.
 
@@ -10,6 +12,38 @@ const ASKER = Bun.fileURLToPath(import.meta.resolve('../peers/asker.ts'));
 export interface Asked {
   url: string;
   headers: Record<string, string>;
+  /** Absent: `GET`. The header gets another value in each request. */
+  post?: { text: string; countingHeader: string };
+}
+
+/** In milliseconds. */
+export interface Waits {
+  requests: number;
+  medianMs: number;
+  p99Ms: number;
+  longestMs: number;
+}
+
+export function waitsOf(took: readonly number[]): Waits {
+  return {
+    requests: took.length,
+    medianMs: median(took),
+    p99Ms: quantile(took, 0.99),
+    longestMs: quantile(took, 1),
+  };
+}
+
+/** A table with a row for each of these. */
+export function describeWaits(heading: string, rows: Readonly<Record<string, Waits>>): string {
+  const cells = ({ requests, medianMs, p99Ms, longestMs }: Waits) =>
+    [String(requests), ...[medianMs, p99Ms, longestMs].map((ms) => ms.toFixed(2))].map((cell) =>
+      cell.padStart(10),
+    );
+  const head = ['REQUESTS', 'MEDIAN MS', '99 % MS', 'LONGEST MS'].map((cell) => cell.padStart(10));
+  return table(
+    [heading, ...head],
+    Object.entries(rows).map(([name, waits]) => [name, ...cells(waits)]),
+  );
 }
 
 /** How long each of so many requests took, in milliseconds, in the order in which they were made. */
@@ -27,9 +61,9 @@ export async function timeWhile(asked: Asked, defer: Defer, work: () => Promise<
   return asker.finish();
 }
 
-function startAsker({ url, headers }: Asked, defer: Defer, times?: number) {
+function startAsker(asked: Asked, defer: Defer, times?: number) {
   const { load } = chooseCores();
-  const words = [url, JSON.stringify(headers), ...(times === undefined ? [] : [String(times)])];
+  const words = [JSON.stringify(asked), ...(times === undefined ? [] : [String(times)])];
   const child = Bun.spawn([...load, process.execPath, ASKER, ...words], { stdout: 'pipe' });
   const forget = defer(async () => child.kill('SIGKILL'));
   const output = child.stdout.getReader();
@@ -49,7 +83,7 @@ function startAsker({ url, headers }: Asked, defer: Defer, times?: number) {
       forget();
       const [, figures] = said.split('\n');
       const took = JSON.parse(figures || '[]') as number[];
-      if (took.length === 0) throw new BenchError(`no request for ${url} was answered`);
+      if (took.length === 0) throw new BenchError(`no request for ${asked.url} was answered`);
       return took;
     },
   };

@@ -32,7 +32,7 @@ export async function deletePostRow(tx: WriteTx, postId: string) {
   );
 }
 
-// A large import writes its posts in pieces, so that a delivery can commit between two of them. Readers see none until
+// A large import writes its posts in pieces, so that a delivery can commit between them. Readers see none until
 // one small commit changes the state of the import to `applying`. From then on they see all of them, and the pieces
 // move into `posts`. See `imports` in the schema.
 
@@ -78,8 +78,7 @@ function isImport({ id, state }: ImportKey) {
 
 /** Removes and returns the posts of one piece; none when nothing is staged. */
 export async function takePiece(tx: WriteTx): Promise<OwnedPost[]> {
-  const first = tx.select({ piece: min(stagedPosts.piece) }).from(stagedPosts);
-  return await tx.delete(stagedPosts).where(eq(stagedPosts.piece, first)).returning(stagedColumns).all();
+  return await statements(tx).takePiece.all();
 }
 
 /**
@@ -124,6 +123,11 @@ const statements = prepared((tx) => ({
   take: tx
     .delete(stagedPosts)
     .where(eq(stagedPosts.id, sql.placeholder('postId')))
+    .returning(stagedColumns)
+    .prepare(),
+  takePiece: tx
+    .delete(stagedPosts)
+    .where(eq(stagedPosts.piece, tx.select({ piece: min(stagedPosts.piece) }).from(stagedPosts)))
     .returning(stagedColumns)
     .prepare(),
   stage: tx
