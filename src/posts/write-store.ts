@@ -54,8 +54,7 @@ export async function insertImport(tx: WriteTx, row: Import): Promise<void> {
 
 /** Records that the import's process is alive. False when the import is gone or in another state. */
 export async function beat(tx: WriteTx, key: ImportKey, beatAt: number): Promise<boolean> {
-  const alive = tx.update(imports).set({ beatAt }).where(isImport(key));
-  return (await alive.returning({ id: imports.id }).all()).length > 0;
+  return (await statements(tx).beat.all({ ...key, beatAt })).length > 0;
 }
 
 export async function stagePost(tx: WriteTx, post: OwnedPost, piece: number): Promise<void> {
@@ -68,12 +67,11 @@ export async function applyImport(tx: WriteTx, id: string): Promise<void> {
 }
 
 /** The staged posts of an import that is not applying become leftovers, for `takePiece`. */
-export async function deleteImport(tx: WriteTx, key: ImportKey): Promise<void> {
-  await tx.delete(imports).where(isImport(key)).run();
-}
-
-function isImport({ id, state }: ImportKey) {
-  return and(eq(imports.id, id), eq(imports.state, state));
+export async function deleteImport(tx: WriteTx, { id, state }: ImportKey): Promise<void> {
+  await tx
+    .delete(imports)
+    .where(and(eq(imports.id, id), eq(imports.state, state)))
+    .run();
 }
 
 /** Removes and returns the posts of one piece; none when nothing is staged. */
@@ -119,6 +117,12 @@ const statements = prepared((tx) => ({
     .returning({ id: posts.id })
     .prepare(),
   current: tx.select().from(imports).prepare(),
+  beat: tx
+    .update(imports)
+    .set({ beatAt: sql`${sql.placeholder('beatAt')}` })
+    .where(and(eq(imports.id, sql.placeholder('id')), eq(imports.state, sql.placeholder('state'))))
+    .returning({ id: imports.id })
+    .prepare(),
   anyStaged: tx.select({ id: stagedPosts.id }).from(stagedPosts).prepare(),
   take: tx
     .delete(stagedPosts)
