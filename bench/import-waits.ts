@@ -9,7 +9,7 @@ import { describeMachine, machineLine } from './support/machine.ts';
 import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
 import { makeTempFolder } from './support/seed.ts';
 import { startServer, tidings } from './support/server.ts';
-import { type Asked, describeWaits, timeWhile, type Waits, waitsOf } from './support/waits.ts';
+import { type Asked, describeWaits, timePhases } from './support/waits.ts';
 import { makeWebhookFolder, type WebhookFolder } from './support/webhook-folder.ts';
 
 // How long a delivery waits while posts are imported: by the server, from forms of the dashboard, and by the command in a
@@ -17,14 +17,10 @@ import { makeWebhookFolder, type WebhookFolder } from './support/webhook-folder.
 
 interface Options {
   posts: number;
-  quiet: number;
   json?: true;
 }
 
-interface Imported {
-  waits: Waits;
-  seconds: number;
-}
+type Way = 'dashboard' | 'command';
 
 /** Limits of an import in the dashboard. */
 const MAX_FORM_POSTS = 5_000;
@@ -36,10 +32,9 @@ await runBenchmark((defer) =>
   new Command('import-waits')
     .description('measure how long deliveries wait while posts are imported')
     .option('--posts <number>', 'how many to import, each way', wholeNumber, 25_000)
-    .option('--quiet <seconds>', 'how long to measure without an import', wholeNumber, 5)
     .option('--json', 'print exactly one JSON value')
-    .action(async ({ posts, quiet, json }: Options) => {
-      const result = await measure(posts, quiet, defer);
+    .action(async ({ posts, json }: Options) => {
+      const result = await measure(posts, defer);
       const machine = describeMachine(chooseCores().server.length > 0);
       terminal.write(
         json
@@ -49,36 +44,43 @@ await runBenchmark((defer) =>
     }),
 );
 
-async function measure(posts: number, quietSeconds: number, defer: Defer) {
+async function measure(posts: number, defer: Defer) {
   const parent = await makeTempFolder(defer);
   const folder = await makeWebhookFolder(parent, 'data');
   const cookie = await addOwner(folder);
   const logFile = join(parent, 'server.log');
   const server = await startServer(tidings(folder.path), { core: chooseCores().server, logFile, defer });
   const delivery = deliveryTo(server.url, folder);
+  const forms = [...formsOf(makePosts('form', posts))];
+  const file = join(parent, 'posts.json');
+  await Bun.write(file, JSON.stringify(makePosts('command', posts)));
+  const seconds = { dashboard: 0, command: 0 };
   const bar = progressBar(terminal, 'importing');
-
-  async function watch(work: () => Promise<unknown>): Promise<Imported> {
-    const startedAt = performance.now();
-    const took = await timeWhile(delivery, defer, work);
-    return { waits: waitsOf(took), seconds: (performance.now() - startedAt) / 1_000 };
-  }
-  try {
-    const { waits: quiet } = await watch(() => Bun.sleep(quietSeconds * 1_000));
-    const forms = [...formsOf(makePosts('form', posts))];
-    const byServer = await watch(async () => {
-      for (const [index, form] of forms.entries()) {
-        bar.show(index, forms.length);
-        await sendForm(`${server.url}/dashboard/${folder.organizationId}/posts/~/import`, cookie, form);
-      }
-    });
-    const file = join(parent, 'posts.json');
-    await Bun.write(file, JSON.stringify(makePosts('command', posts)));
-    const byCommand = await watch(() => importFile(folder, file, defer));
-    return { quiet, byServer, byCommand };
-  } finally {
-    bar.done();
-  }
+  const waits = await timePhases<'quiet' | Way>(delivery, defer, async (enter) => {
+    /** As long without an import follows, under the same noise. */
+    async function importBy(way: Way, work: () => Promise<void>): Promise<void> {
+      enter(way);
+      const startedAt = performance.now();
+      await work();
+      const tookMs = performance.now() - startedAt;
+      seconds[way] += tookMs / 1_000;
+      enter('quiet');
+      await Bun.sleep(tookMs);
+    }
+    const address = `${server.url}/dashboard/${folder.organizationId}/posts/~/import`;
+    for (const [index, form] of forms.entries()) {
+      bar.show(index, forms.length + 1);
+      await importBy('dashboard', () => sendForm(address, cookie, form));
+    }
+    bar.show(forms.length, forms.length + 1);
+    await importBy('command', () => importFile(folder, file, defer));
+  }).finally(bar.done);
+  return {
+    seconds,
+    quiet: waits('quiet'),
+    dashboard: waits('dashboard'),
+    command: waits('command'),
+  };
 }
 
 async function addOwner({ path, organizationId }: WebhookFolder): Promise<string> {
@@ -144,7 +146,11 @@ async function sendForm(url: string, cookie: string, text: string): Promise<void
   }
 }
 
-async function importFile({ path, organizationId }: WebhookFolder, file: string, defer: Defer) {
+async function importFile(
+  { path, organizationId }: WebhookFolder,
+  file: string,
+  defer: Defer,
+): Promise<void> {
   const words = ['post', 'import', '--organization', organizationId, '--data-dir', path, file];
   const child = Bun.spawn([process.execPath, CLI, ...words], { stdout: 'ignore', stderr: 'pipe' });
   const forget = defer(async () => child.kill('SIGKILL'));
@@ -153,18 +159,15 @@ async function importFile({ path, organizationId }: WebhookFolder, file: string,
   forget();
 }
 
-function describe(
-  { quiet, byServer, byCommand }: Awaited<ReturnType<typeof measure>>,
-  posts: number,
-): string {
+function describe({ seconds, ...waits }: Awaited<ReturnType<typeof measure>>, posts: number): string {
   const rows = {
-    'no import': quiet,
-    'imported in the dashboard': byServer.waits,
-    'imported by a command': byCommand.waits,
+    'no import': waits.quiet,
+    'imported in the dashboard': waits.dashboard,
+    'imported by a command': waits.command,
   };
   return [
     describeWaits('DELIVERIES', rows),
     '',
-    `${posts} posts took ${byServer.seconds.toFixed(1)} s in the dashboard and ${byCommand.seconds.toFixed(1)} s with the command.`,
+    `${posts} posts took ${seconds.dashboard.toFixed(1)} s in the dashboard and ${seconds.command.toFixed(1)} s with the command.`,
   ].join('\n');
 }

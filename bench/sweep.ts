@@ -7,17 +7,18 @@ import { sweep } from '../src/operate/jobs.ts';
 import { describeMachine, machineLine } from './support/machine.ts';
 import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
 import { type DataFolder, makeTempFolder, seedDataFolder } from './support/seed.ts';
-import { describeWaits, timeWhile, type Waits, waitsOf } from './support/waits.ts';
+import { describeWaits, timePhases } from './support/waits.ts';
 
-// How long a request waits at most while the sweeper removes a great many expired claims and log entries, beside
-// how long one waits while nothing is swept. The server and the sweep are this process; the requests come from another.
+// How long a request waits at most while the sweeper removes a great many expired claims and log entries. The sweeper
+// works for two seconds and stops for two, so that both get the same noise. The server and the sweeper are this process;
+// the requests come from another.
 
 interface Options {
   expired: number;
   json?: true;
 }
 
-const QUIET_MS = 3_000;
+const PHASE_MS = 2_000;
 
 await runBenchmark((defer) =>
   new Command('sweep')
@@ -65,21 +66,24 @@ async function measure(data: DataFolder, defer: Defer) {
   });
   const url = `${server.url}/v1/${data.organizationId}/posts`;
 
-  const quiet = await watch(url, data.key, defer, () => Bun.sleep(QUIET_MS));
-  const startedAt = performance.now();
-  let swept = { deliveryIds: 0, logs: 0 };
+  const headers = { authorization: `Bearer ${data.key}` };
+  const swept = { deliveryIds: 0, logs: 0 };
   let sweepMs = 0;
-  const sweeping = await watch(url, data.key, defer, async () => {
-    swept = await sweep(services, systemClock.now());
-    sweepMs = performance.now() - startedAt;
+  const waits = await timePhases<'quiet' | 'sweeping'>({ url, headers }, defer, async (enter) => {
+    for (let isDone = false; !isDone; ) {
+      enter('quiet');
+      await Bun.sleep(PHASE_MS);
+      enter('sweeping');
+      const startedAt = performance.now();
+      const signal = AbortSignal.timeout(PHASE_MS);
+      const { deliveryIds, logs } = await sweep(services, systemClock.now(), signal);
+      sweepMs += performance.now() - startedAt;
+      isDone = !signal.aborted;
+      swept.deliveryIds += deliveryIds;
+      swept.logs += logs;
+    }
   });
-  return { swept, sweepSeconds: sweepMs / 1000, quiet, sweeping };
-}
-
-/** How long requests took while the work was done. */
-async function watch(url: string, key: string, defer: Defer, work: () => Promise<unknown>): Promise<Waits> {
-  const took = await timeWhile({ url, headers: { authorization: `Bearer ${key}` } }, defer, work);
-  return waitsOf(took);
+  return { swept, sweepSeconds: sweepMs / 1000, quiet: waits('quiet'), sweeping: waits('sweeping') };
 }
 
 function describe(

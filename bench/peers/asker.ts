@@ -1,12 +1,12 @@
-// Sends one request after another, so many times or until it gets SIGTERM; then prints, as JSON, how long each took in
-// milliseconds, body and all. A process of its own: work that holds up the server must not hold up the watch.
+// Sends one request after another, so many times or until it gets SIGTERM; then prints, as JSON, when each began and how
+// long it took in milliseconds, body and all. A process of its own: work that holds up the server must not hold up the watch.
 
-import type { Asked } from '../support/waits.ts';
+import type { Asked, Timing } from '../support/waits.ts';
 
 const [given = '', times = 'Infinity'] = Bun.argv.slice(2);
 const { url, headers, post } = JSON.parse(given) as Asked;
 const run = Bun.randomUUIDv7();
-const took: number[] = [];
+const timings: Timing[] = [];
 let isAsking = true;
 
 process.once('SIGTERM', () => {
@@ -25,11 +25,11 @@ const requestOf = (number: number): RequestInit =>
         redirect: 'manual',
       };
 
-while (isAsking && took.length < Number(times)) {
+while (isAsking && timings.length < Number(times)) {
   const startedAt = performance.now();
-  const response = await fetch(url, requestOf(took.length));
+  const response = await fetch(url, requestOf(timings.length));
   await response.bytes();
   if (!response.ok) throw new Error(`${response.status} at ${url}`);
-  took.push(performance.now() - startedAt);
+  timings.push([performance.timeOrigin + startedAt, performance.now() - startedAt]);
 }
-process.stdout.write(`${JSON.stringify(took)}\n`);
+process.stdout.write(`${JSON.stringify(timings)}\n`);
