@@ -24,6 +24,7 @@ let app: TestApp;
 
 beforeEach(async () => {
   app = await appWithOrganization();
+  Object.assign(app.db, { pace: oneStep });
 });
 
 const everything = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
@@ -59,7 +60,6 @@ const countRows = async (table: string) =>
 
 describe('a large import', () => {
   test('commits at most ten posts without a look at the time, and 32,768 characters', async () => {
-    Object.assign(app.db, { pace: oneStep });
     const steps: { staged: number; moved: number }[] = [];
     let before = { staged: 0, posts: 0 };
     lookAfterWrites(async () => {
@@ -82,7 +82,6 @@ describe('a large import', () => {
   });
 
   test('is invisible to readers until it is complete', async () => {
-    Object.assign(app.db, { pace: oneStep });
     await app.addPosts('org_a', ...numbered(150, { status: 'draft', title: 'Old' }));
     await app.addPosts('org_a', { id: 'untouched' });
     const imported = numbered(400, { title: 'New' });
