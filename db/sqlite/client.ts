@@ -17,8 +17,8 @@ export type SqliteDatabase = Drizzle & Database & { readonly engine: 'sqlite' };
 const busyTimeoutMs: Record<Role, number> = { command: 5_000, server: 2 };
 
 const paces: Record<Role, Pace> = {
-  // A statement holds the thread that serves requests.
-  server: { holdMs: 2, restMs: 5 },
+  // Its statements and its commits hold the thread that serves requests.
+  server: { holdMs: 1, restMs: 3 },
   // The server retries every 10 ms to get the write lock, so a shorter rest may fall between two attempts.
   command: { holdMs: 8, restMs: 15 },
 };

@@ -148,7 +148,7 @@ export function startJobs(
 }
 
 /** Rows of a step. Each is in up to seven indexes. */
-const STEP_ROWS = 25;
+const STEP_ROWS = 10;
 
 /**
  * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries with their results and audit events after
