@@ -25,11 +25,9 @@ export async function settleStagedPost(tx: WriteTx, postId: string): Promise<voi
 
 /** Deletes a settled post and its schedule. Null when there is none. */
 export async function deletePostRow(tx: WriteTx, postId: string) {
-  await tx.delete(postSchedules).where(eq(postSchedules.postId, postId)).run();
-  const { id, organizationId, title } = posts;
-  return (
-    (await tx.delete(posts).where(eq(id, postId)).returning({ id, organizationId, title }).get()) ?? null
-  );
+  const { deleteSchedule, deletePost } = statements(tx);
+  await deleteSchedule.run({ postId });
+  return (await deletePost.get({ postId })) ?? null;
 }
 
 // A large import writes its posts in pieces, so that a delivery can commit between them. Readers see none until
@@ -115,6 +113,15 @@ const statements = prepared((tx) => ({
       setWhere: sql`${posts.organizationId} = excluded.organization_id`,
     })
     .returning({ id: posts.id })
+    .prepare(),
+  deleteSchedule: tx
+    .delete(postSchedules)
+    .where(eq(postSchedules.postId, sql.placeholder('postId')))
+    .prepare(),
+  deletePost: tx
+    .delete(posts)
+    .where(eq(posts.id, sql.placeholder('postId')))
+    .returning({ id: posts.id, organizationId: posts.organizationId, title: posts.title })
     .prepare(),
   current: tx.select().from(imports).prepare(),
   beat: tx
