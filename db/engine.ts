@@ -32,7 +32,16 @@ export interface WriteOptions {
   lease?: Lease | undefined;
 }
 
+/** How work that takes many commits shares the database with other work, in milliseconds. See `commits.ts`. */
+export interface Pace {
+  /** How long one commit may do such work. */
+  holdMs: number;
+  /** How long it rests between two commits, at least. */
+  restMs: number;
+}
+
 export interface Storage {
+  readonly pace: Pace;
   /**
    * Runs `work` on a snapshot: it sees no write in progress, and every earlier commit. Rejects when a body waits for
    * anything but a store, such as another `read`.
@@ -66,6 +75,7 @@ export interface Lease {
 /** The same storage, with writes that reject with `LeaseLost` unless the lease is held. */
 export function withLease(storage: Storage, lease: Lease): Storage {
   return {
+    pace: storage.pace,
     read: (work, options) => storage.read(work, options),
     write: (work, options) => storage.write(work, { ...options, lease }),
     version: () => storage.version(),

@@ -1,9 +1,12 @@
-// Asks for one URL again and again, one request at a time, so many times or until it is told to stop; then prints, as
-// JSON, how long each took in milliseconds, body and all. A process of its own: what holds up the server must not hold
-// up the watch.
+// Sends one request after another, so many times or until it gets SIGTERM; then prints, as JSON, when each began and how
+// long it took in milliseconds, body and all. A process of its own: work that holds up the server must not hold up the watch.
 
-const [url = '', headers = '{}', times = 'Infinity'] = Bun.argv.slice(2);
-const took: number[] = [];
+import type { Asked, Timing } from '../support/waits.ts';
+
+const [given = '', times = 'Infinity'] = Bun.argv.slice(2);
+const { url, headers, post } = JSON.parse(given) as Asked;
+const run = Bun.randomUUIDv7();
+const timings: Timing[] = [];
 let isAsking = true;
 
 process.once('SIGTERM', () => {
@@ -11,13 +14,22 @@ process.once('SIGTERM', () => {
 });
 process.stdout.write('asking\n');
 
-while (isAsking && took.length < Number(times)) {
+/** Each post has a value of its own in one header. */
+const requestOf = (number: number): RequestInit =>
+  post === undefined
+    ? { headers, redirect: 'manual' }
+    : {
+        method: 'POST',
+        body: post.text,
+        headers: { ...headers, [post.countingHeader]: `${run}-${number}` },
+        redirect: 'manual',
+      };
+
+while (isAsking && timings.length < Number(times)) {
   const startedAt = performance.now();
-  const response = await fetch(url, { headers: JSON.parse(headers), redirect: 'manual' });
+  const response = await fetch(url, requestOf(timings.length));
   await response.bytes();
   if (!response.ok) throw new Error(`${response.status} at ${url}`);
-  took.push(performance.now() - startedAt);
+  timings.push([performance.timeOrigin + startedAt, performance.now() - startedAt]);
 }
-process.stdout.write(`${JSON.stringify(took)}\n`);
-
-export {};
+process.stdout.write(`${JSON.stringify(timings)}\n`);

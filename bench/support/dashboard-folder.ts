@@ -159,7 +159,8 @@ async function addPosts(
 }
 
 /** A person who owns the organizations, and is signed in. */
-async function signIn(db: SqliteDatabase, organizationIds: readonly string[]): Promise<string> {
+/** Adds an owner of these organizations. Returns the cookie of their session. */
+export async function signIn(db: SqliteDatabase, organizationIds: readonly string[]): Promise<string> {
   const now = systemClock.now();
   const createdAt = now.toISOString();
   const user = { id: randomIds.newId('usr'), email: `${randomIds.newId('ann')}@acme.example`, createdAt };

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { drizzle } from 'drizzle-orm/sqlite-proxy';
 import {
+  type Pace,
   type ReadOptions,
   type ReadTx,
   runWork,
@@ -41,6 +42,9 @@ const MAX_RETRIES = 2;
 
 /** How long it waits before that: so long the first time, and twice as long the second, in milliseconds. */
 const RETRY_WAIT_MS = 20;
+
+/** Work without a key holds a lock that all other writes wait for. */
+const PACE: Pace = { holdMs: 5, restMs: 5 };
 
 const NESTED = 'a body of read or write waits for something other than a store';
 
@@ -215,7 +219,7 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
     );
   }
 
-  return { read, write, version: () => null };
+  return { pace: PACE, read, write, version: () => null };
 }
 
 /** Begins to count, and returns a function that returns how much is left, in milliseconds. */

@@ -1,7 +1,7 @@
 import { constants, Database as Sqlite } from 'bun:sqlite';
 import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
 import { codeOf } from '../../src/lib/app-error.ts';
-import type { Database, Role } from '../engine.ts';
+import type { Database, Pace, Role } from '../engine.ts';
 import { type Drizzle, drizzleOver, isInPlace, rememberFile } from './connection.ts';
 import { createLeases } from './leases.ts';
 import { upgrade } from './migrate.ts';
@@ -24,6 +24,13 @@ const busyTimeoutMs: Record<Role, number> = { command: 5_000, server: 0 };
 
 /** A sync that runs for longer, in milliseconds, counts as a disk that does not work. */
 const STALLED_MS = 10_000;
+
+const paces: Record<Role, Pace> = {
+  // Its statements and its commits hold the thread that serves requests.
+  server: { holdMs: 1, restMs: 3 },
+  // The server asks for the write lock every 2 ms, so a shorter rest may fall between two attempts.
+  command: { holdMs: 8, restMs: 8 },
+};
 
 /**
  * Opens the database file, creates it if it is missing, and upgrades its schema. `:memory:` gives a private database
@@ -63,13 +70,14 @@ export function openConnection(
     throw error;
   }
   rememberFile(sqlite);
-  return withStorage(sqlite, wal);
+  return withStorage(sqlite, paces[role], wal);
 }
 
-function withStorage(sqlite: Sqlite, wal: Wal | null): SqliteDatabase {
+function withStorage(sqlite: Sqlite, pace: Pace, wal: Wal | null): SqliteDatabase {
   const connection = drizzleOver(sqlite);
   const settle = async () => wal?.close();
   return Object.assign(connection, createStorage(connection, wal), {
+    pace,
     engine: 'sqlite' as const,
     lease: createLeases(),
     health: async () => (wal && problemOf(wal)) ?? tryWriteLock(sqlite),
@@ -100,7 +108,7 @@ export function openForInspection(file: string): SqliteDatabase {
   const url = `${Bun.pathToFileURL(file).href}${isOpenElsewhere ? '' : '?immutable=1'}`;
   const sqlite = new Sqlite(url, flags);
   sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
-  return withStorage(sqlite, null);
+  return withStorage(sqlite, paces.command, null);
 }
 
 /** Moves the write-ahead log into the file and closes the database. */

@@ -15,7 +15,7 @@ import { createWriteQueue } from './write-queue.ts';
  * Reads and writes take turns on one connection: a second one would read through a page cache of its own, which each
  * commit empties.
  */
-export function createStorage(connection: Drizzle, wal: Wal | null): Storage {
+export function createStorage(connection: Drizzle, wal: Wal | null): Omit<Storage, 'pace'> {
   // Statements of SQLite are done when they return; to the stores they are promises, as those of any engine.
   const tx = connection as unknown as WriteTx;
   setDialect(tx, {

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, isNotNull, lte, ne, or, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, isNotNull, lte, ne, or, sql } from 'drizzle-orm';
 import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import {
   apps,
@@ -92,16 +92,22 @@ export async function countDelivery(tx: WriteTx, entry: NewDelivery, now: Date):
 }
 
 /** Deletes at most `limit` expired rows. Returns the number deleted. */
-const deleteExpired =
-  (table: typeof deliveries | typeof deliveryClaims | typeof deliveryResults) =>
-  async (tx: WriteTx, asOf: Date, limit: number): Promise<number> => {
+function deleteExpired(table: typeof deliveries | typeof deliveryClaims | typeof deliveryResults) {
+  const deletion = prepared((tx) => {
     const { rowKey } = dialectOf(tx);
-    const isExpired = sql`expires_at <= ${asOf.getTime()}`;
-    const expired = sql`select ${rowKey} from ${table} where ${isExpired} limit ${limit}`;
+    const isExpired = lte(table.expiresAt, sql.placeholder('asOf'));
+    const expired = tx
+      .select({ key: sql`${rowKey}` })
+      .from(table)
+      .where(isExpired)
+      .limit(sql.placeholder('limit'));
     // Checked again, because a delivery may renew its claim meanwhile: PostgreSQL before 18.1 keeps a row's old place.
-    const deleted = sql`delete from ${table} where ${isExpired} and ${rowKey} in (${expired}) returning 1`;
-    return (await tx.values(deleted)).length;
-  };
+    const isGone = and(isExpired, inArray(rowKey, expired));
+    return tx.delete(table).where(isGone).returning({ deleted: sql`1` }).prepare();
+  });
+  return async (tx: WriteTx, asOf: Date, limit: number): Promise<number> =>
+    (await deletion(tx).values({ asOf: asOf.getTime(), limit })).length;
+}
 
 export const deleteExpiredClaims = deleteExpired(deliveryClaims);
 export const deleteExpiredDeliveries = deleteExpired(deliveries);

@@ -12,7 +12,7 @@ export const systemClock: Clock = { now: () => new Date() };
 export { letOthersIn };
 
 /** How long work may hold the thread before it lets others in, in milliseconds. */
-const TURN_MS = 10;
+const TURN_MS = 5;
 
 /** Returns a function for long work to await often: it lets others in whenever a turn has passed. */
 export function turns(): () => Promise<void> {

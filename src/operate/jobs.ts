@@ -1,3 +1,4 @@
+import { inCommits, repeatStep } from '../../db/commits.ts';
 import type { WriteTx } from '../../db/engine.ts';
 import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
 import { deleteExpiredAudit } from '../audit/store.ts';
@@ -146,23 +147,27 @@ export function startJobs(
   };
 }
 
-/** Rows of a batch. It takes about a millisecond, so that a request hardly waits. */
-const BATCH = 100;
-
-/** How long the sweeper rests after a full batch, so that requests hardly wait. A sweep then takes twice as long. */
-const REST_MS = 5;
+/** Rows of a step. Each is in up to seven indexes. */
+const STEP_ROWS = 10;
 
 /**
  * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries with their results and audit events after
- * their retention, messages of hooks, limits on guessing, marks of forms, and posts in the trash after 30 days. In small
- * batches, each a commit of its own, with a rest between them. `signal` ends it early, between two batches.
+ * their retention, messages of hooks, limits on guessing, marks of forms, and posts in the trash after 30 days. `signal`
+ * ends it between two commits.
  */
 export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal) {
-  // With a key, because deliveries go on meanwhile.
-  const drainWith = (deleteExpired: (tx: WriteTx, asOf: Date, limit: number) => Promise<number>) =>
-    drain(() => db.write((tx) => deleteExpired(tx, asOf, BATCH), { key: 'sweep' }), signal);
-  const deliveryIds = await drainWith(deleteExpiredClaims);
-  const logs = await drainWith(deleteExpiredDeliveries);
+  async function drain(
+    deleteExpired: (tx: WriteTx, asOf: Date, limit: number) => Promise<number>,
+  ): Promise<number> {
+    let total = 0;
+    const deleteSome = (tx: WriteTx, hasTime: () => boolean) =>
+      repeatStep(hasTime, () => deleteExpired(tx, asOf, STEP_ROWS));
+    // With a key, because deliveries go on meanwhile.
+    for await (const deleted of inCommits(db, deleteSome, { key: 'sweep', signal })) total += deleted;
+    return total;
+  }
+  const deliveryIds = await drain(deleteExpiredClaims);
+  const logs = await drain(deleteExpiredDeliveries);
   // Not counted: scripts read `logs` as entries of the delivery log.
   const others = [
     deleteExpiredResults,
@@ -173,7 +178,7 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
     deleteOrphanedRanges,
     deleteExpiredMessages,
   ];
-  for (const deleteExpired of others) await drainWith(deleteExpired);
+  for (const deleteExpired of others) await drain(deleteExpired);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
 }
 
@@ -183,15 +188,4 @@ export function planSweep({ db }: Pick<Deps, 'db'>, asOf: Date) {
     ...(await countExpired(tx, asOf)),
     sessions: await countExpiredSessions(tx, asOf),
   }));
-}
-
-async function drain(deleteBatch: () => Promise<number>, signal?: AbortSignal): Promise<number> {
-  let total = 0;
-  while (signal?.aborted !== true) {
-    const deleted = await deleteBatch();
-    total += deleted;
-    if (deleted < BATCH) break;
-    await Bun.sleep(REST_MS);
-  }
-  return total;
 }

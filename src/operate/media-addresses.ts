@@ -1,4 +1,5 @@
-import type { ReadTx } from '../../db/engine.ts';
+import { inCommits } from '../../db/commits.ts';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import { type AddressPosition, FIRST_POSITION, replaceAddresses } from '../media/address-store.ts';
 import { isImporting } from '../posts/write-store.ts';
@@ -6,9 +7,8 @@ import type { Job } from './jobs.ts';
 import { BEAT_MS } from './uptime.ts';
 import { listRuns } from './uptime-store.ts';
 
-/** Texts of one commit, and the rest after it, so that requests hardly wait. */
-const BATCH = 100;
-const REST_MS = 20;
+/** Texts of a step. */
+const STEP_TEXTS = 25;
 
 /** How many runs to search for former URLs: those of a month, of some processes. */
 const MAX_RUNS = 500;
@@ -66,12 +66,20 @@ export async function updateAddresses(
     // Each pass would make it longer.
     if (to.includes(from)) continue;
     let position: AddressPosition | null = FIRST_POSITION;
-    while (position !== null && signal?.aborted !== true) {
-      const start: AddressPosition = position;
-      const { changed, next } = await db.write((tx) => replaceAddresses(tx, from, to, start, BATCH));
+    const replaceSome = async (tx: WriteTx, hasTime: () => boolean) => {
+      let next = position;
+      let changed = 0;
+      do {
+        if (next === null) break;
+        const step = await replaceAddresses(tx, from, to, next, STEP_TEXTS);
+        changed += step.changed;
+        next = step.next;
+      } while (hasTime());
+      return { result: { changed, next }, hasMore: next !== null };
+    };
+    for await (const { changed, next } of inCommits(db, replaceSome, { signal })) {
       total += changed;
       position = next;
-      await Bun.sleep(REST_MS);
     }
   }
   return total;

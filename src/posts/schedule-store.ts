@@ -16,9 +16,8 @@ export async function saveSchedule(tx: WriteTx, schedule: Schedule): Promise<voi
 
 /** Deletes and returns the schedule of a post. `dueAt`: only if it is due by then. */
 export async function takeSchedule(tx: WriteTx, postId: string, dueAt?: Date): Promise<Schedule | null> {
-  const isDue = dueAt && lte(postSchedules.publishAt, dueAt.getTime());
-  const taken = tx.delete(postSchedules).where(and(eq(postSchedules.postId, postId), isDue));
-  return (await taken.returning().get()) ?? null;
+  const by = dueAt?.getTime() ?? Number.MAX_SAFE_INTEGER;
+  return (await statements(tx).take.get({ postId, by })) ?? null;
 }
 
 export async function findSchedule(tx: ReadTx, postId: string): Promise<Schedule | null> {
@@ -45,6 +44,16 @@ export async function countScheduled(tx: ReadTx, organizationId: string): Promis
 }
 
 const statements = prepared((tx) => ({
+  take: tx
+    .delete(postSchedules)
+    .where(
+      and(
+        eq(postSchedules.postId, sql.placeholder('postId')),
+        lte(postSchedules.publishAt, sql.placeholder('by')),
+      ),
+    )
+    .returning()
+    .prepare(),
   due: tx
     .select({ postId: postSchedules.postId })
     .from(postSchedules)

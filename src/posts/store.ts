@@ -111,10 +111,9 @@ function toOwnedPost({
 
 /** The existing posts with these ids, of any organization, by id. */
 export async function readPosts(tx: ReadTx, ids: readonly string[]): Promise<Map<string, OwnedPost>> {
-  const isListed = ({ id }: PostTable) => inArray(id, dialectOf(tx).listed(ids));
-  const rows = await ownedVersions(tx, isListed).all();
-  const current = new Map(rows.reverse().map((row) => [row.id, row]));
-  return new Map(current.entries().map(([id, row]) => [id, toOwnedPost(row)]));
+  // To build one statement for all of them takes longer than to run a prepared one for each.
+  const found = await Promise.all(ids.map((id) => readPost(tx, id)));
+  return new Map(found.filter((post) => post !== null).map((post) => [post.id, post]));
 }
 
 /** The organization of each of these post ids that is in use, also by an import in progress and in the trash. */

@@ -1,13 +1,12 @@
-import { and, count, desc, eq, getTableColumns, inArray, lte, notExists } from 'drizzle-orm';
-import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { and, count, desc, eq, getTableColumns, inArray, lte, notExists, sql } from 'drizzle-orm';
+import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { deletedPosts, postSuggestions, posts, postVersions } from '../../db/schema/posts.ts';
 
 export type DeletedPost = typeof deletedPosts.$inferSelect;
 
 /** Inserts a post into the trash. It replaces an earlier one of this id, which an import had created again. */
 export async function insertDeletedPost(tx: WriteTx, row: DeletedPost): Promise<void> {
-  const { id: _, ...state } = row;
-  await tx.insert(deletedPosts).values(row).onConflictDoUpdate({ target: deletedPosts.id, set: state }).run();
+  await statements(tx).insert.run({ ...row });
 }
 
 /** Removes and returns a post. */
@@ -89,3 +88,18 @@ export async function deleteOrphans(tx: WriteTx, postIds: readonly string[]): Pr
       .run();
   }
 }
+
+const { id: _id, ...state } = getTableColumns(deletedPosts);
+
+const statements = prepared((tx) => ({
+  insert: tx
+    .insert(deletedPosts)
+    .values(placeholdersFor(getTableColumns(deletedPosts)))
+    .onConflictDoUpdate({
+      target: deletedPosts.id,
+      set: Object.fromEntries(
+        Object.entries(state).map(([key, { name }]) => [key, sql`excluded.${sql.identifier(name)}`]),
+      ),
+    })
+    .prepare(),
+}));

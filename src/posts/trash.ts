@@ -1,3 +1,4 @@
+import { inCommits, repeatStep } from '../../db/commits.ts';
 import type { WriteTx } from '../../db/engine.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
@@ -94,23 +95,26 @@ export async function eraseDeletedPost(
   });
 }
 
-/** Posts of one commit, so that a delivery hardly waits. */
-const BATCH = 100;
+/** Posts of a step. Their versions go with them. */
+const STEP_POSTS = 10;
 
-/** Deletes everything in an organization's trash for good. Returns the number of posts. */
+/**
+ * Deletes everything in an organization's trash for good. Each commit records how many posts it deleted. Returns the
+ * number of posts.
+ */
 export async function emptyTrash(deps: AuditDeps, organizationId: string): Promise<number> {
-  let total = 0;
-  for (let deleted = BATCH; deleted === BATCH; total += deleted) {
-    deleted = await deps.db.write(async (tx) => {
-      const number = await deleteFromTrash(tx, organizationId, BATCH);
-      const summary = `deleted ${count(number, 'post')} in the trash for good`;
-      if (number > 0) {
-        const action = 'post.erased';
-        await recordAudit(tx, deps, { organizationId, action, target: null, summary, count: number });
-      }
-      return number;
-    });
+  async function deleteSome(tx: WriteTx, hasTime: () => boolean) {
+    const part = await repeatStep(hasTime, () => deleteFromTrash(tx, organizationId, STEP_POSTS));
+    const number = part.result;
+    const summary = `deleted ${count(number, 'post')} in the trash for good`;
+    if (number > 0) {
+      const action = 'post.erased';
+      await recordAudit(tx, deps, { organizationId, action, target: null, summary, count: number });
+    }
+    return part;
   }
+  let total = 0;
+  for await (const deleted of inCommits(deps.db, deleteSome)) total += deleted;
   return total;
 }
 

@@ -90,12 +90,7 @@ function isShared({ isAutosave, actorType, actorId, createdAt }: PostVersion, ac
 
 /** Later autosaves no longer replace the newest version: a person saved or published this text. */
 export async function keepVersion(tx: WriteTx, postId: string): Promise<void> {
-  const { postId: post, isAutosave } = postVersions;
-  await tx
-    .update(postVersions)
-    .set({ isAutosave: false })
-    .where(and(eq(post, postId), eq(isAutosave, true)))
-    .run();
+  await statements(tx).keep.run({ postId });
 }
 
 /** Keeps versions in order when the clock was set back, and those of one millisecond. */
@@ -175,6 +170,11 @@ const statements = prepared((tx) => {
       .from(postVersions)
       .where(isOfPost)
       .orderBy(...newestFirst)
+      .prepare(),
+    keep: tx
+      .update(postVersions)
+      .set({ isAutosave: false })
+      .where(and(isOfPost, eq(postVersions.isAutosave, true)))
       .prepare(),
     insert: tx.insert(postVersions).values(placeholdersFor(columns)).prepare(),
   };

@@ -25,14 +25,12 @@ export async function settleStagedPost(tx: WriteTx, postId: string): Promise<voi
 
 /** Deletes a settled post and its schedule. Null when there is none. */
 export async function deletePostRow(tx: WriteTx, postId: string) {
-  await tx.delete(postSchedules).where(eq(postSchedules.postId, postId)).run();
-  const { id, organizationId, title } = posts;
-  return (
-    (await tx.delete(posts).where(eq(id, postId)).returning({ id, organizationId, title }).get()) ?? null
-  );
+  const { deleteSchedule, deletePost } = statements(tx);
+  await deleteSchedule.run({ postId });
+  return (await deletePost.get({ postId })) ?? null;
 }
 
-// A large import writes its posts in pieces, so that a delivery can commit between two of them. Readers see none until
+// A large import writes its posts in pieces, so that a delivery can commit between them. Readers see none until
 // one small commit changes the state of the import to `applying`. From then on they see all of them, and the pieces
 // move into `posts`. See `imports` in the schema.
 
@@ -54,8 +52,7 @@ export async function insertImport(tx: WriteTx, row: Import): Promise<void> {
 
 /** Records that the import's process is alive. False when the import is gone or in another state. */
 export async function beat(tx: WriteTx, key: ImportKey, beatAt: number): Promise<boolean> {
-  const alive = tx.update(imports).set({ beatAt }).where(isImport(key));
-  return (await alive.returning({ id: imports.id }).all()).length > 0;
+  return (await statements(tx).beat.all({ ...key, beatAt })).length > 0;
 }
 
 export async function stagePost(tx: WriteTx, post: OwnedPost, piece: number): Promise<void> {
@@ -68,18 +65,16 @@ export async function applyImport(tx: WriteTx, id: string): Promise<void> {
 }
 
 /** The staged posts of an import that is not applying become leftovers, for `takePiece`. */
-export async function deleteImport(tx: WriteTx, key: ImportKey): Promise<void> {
-  await tx.delete(imports).where(isImport(key)).run();
-}
-
-function isImport({ id, state }: ImportKey) {
-  return and(eq(imports.id, id), eq(imports.state, state));
+export async function deleteImport(tx: WriteTx, { id, state }: ImportKey): Promise<void> {
+  await tx
+    .delete(imports)
+    .where(and(eq(imports.id, id), eq(imports.state, state)))
+    .run();
 }
 
 /** Removes and returns the posts of one piece; none when nothing is staged. */
 export async function takePiece(tx: WriteTx): Promise<OwnedPost[]> {
-  const first = tx.select({ piece: min(stagedPosts.piece) }).from(stagedPosts);
-  return await tx.delete(stagedPosts).where(eq(stagedPosts.piece, first)).returning(stagedColumns).all();
+  return await statements(tx).takePiece.all();
 }
 
 /**
@@ -119,11 +114,31 @@ const statements = prepared((tx) => ({
     })
     .returning({ id: posts.id })
     .prepare(),
+  deleteSchedule: tx
+    .delete(postSchedules)
+    .where(eq(postSchedules.postId, sql.placeholder('postId')))
+    .prepare(),
+  deletePost: tx
+    .delete(posts)
+    .where(eq(posts.id, sql.placeholder('postId')))
+    .returning({ id: posts.id, organizationId: posts.organizationId, title: posts.title })
+    .prepare(),
   current: tx.select().from(imports).prepare(),
+  beat: tx
+    .update(imports)
+    .set({ beatAt: sql`${sql.placeholder('beatAt')}` })
+    .where(and(eq(imports.id, sql.placeholder('id')), eq(imports.state, sql.placeholder('state'))))
+    .returning({ id: imports.id })
+    .prepare(),
   anyStaged: tx.select({ id: stagedPosts.id }).from(stagedPosts).prepare(),
   take: tx
     .delete(stagedPosts)
     .where(eq(stagedPosts.id, sql.placeholder('postId')))
+    .returning(stagedColumns)
+    .prepare(),
+  takePiece: tx
+    .delete(stagedPosts)
+    .where(eq(stagedPosts.piece, tx.select({ piece: min(stagedPosts.piece) }).from(stagedPosts)))
     .returning(stagedColumns)
     .prepare(),
   stage: tx

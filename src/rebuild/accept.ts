@@ -8,8 +8,8 @@ import { isChat, isDeploy, MAX_QUIET_MS, QUIET_MS } from './model.ts';
 
 type NewMessage = Awaited<ReturnType<typeof listNewMessages>>[number];
 
-/** Messages of one transaction, so that nobody waits long for it. */
-const BATCH = 500;
+/** Messages of one transaction, so that other work hardly waits for it. */
+const BATCH = 100;
 
 /** A post with an older date is no news for a channel: it was imported. */
 const NEWS_MS = 2 * DAY_MS;

@@ -224,6 +224,7 @@ test('a post that cannot be published does not hold up the others', async () => 
   app.clock.set('2026-11-24T10:00:00.000Z');
   let writes = 0;
   const db: Storage = {
+    pace: app.db.pace,
     read: (work, options) => app.db.read(work, options),
     version: app.db.version,
     write: (work, options) =>

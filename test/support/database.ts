@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type SQL, sql } from 'drizzle-orm';
-import type { Database, Engine, Storage } from '../../db/engine.ts';
+import type { Database, Engine, Pace, Storage } from '../../db/engine.ts';
 import { openConnection, openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
 import { createSharedPostgres, openPooledPostgres } from './postgres-databases.ts';
 import { allRows } from './rows.ts';
@@ -24,6 +24,9 @@ export function openTestDatabase(): Database {
   afterAll(db.close);
   return db;
 }
+
+/** Work that takes many commits then does one step in each. */
+export const oneStep: Pace = { holdMs: 0, restMs: 0 };
 
 /** An empty database as a file. To copy it costs a hundredth of running all migrations. */
 let empty: Buffer | null = null;

@@ -2,7 +2,7 @@ import { afterAll } from 'bun:test';
 import { basename } from 'node:path';
 import { SQL } from 'bun';
 import { sql } from 'drizzle-orm';
-import type { Database, Lease } from '../../db/engine.ts';
+import type { Database, Lease, Pace } from '../../db/engine.ts';
 import { openPostgres } from '../../db/postgres/client.ts';
 import { sharedPostgres } from './postgres-server.ts';
 
@@ -15,6 +15,9 @@ interface Pooled {
   /** Of the schema as it was created. */
   fingerprint: string;
 }
+
+/** Nobody waits for a test. */
+const PACE: Pace = { holdMs: 5, restMs: 0 };
 
 /** Databases of this file that no test uses. */
 const idle: Pooled[] = [];
@@ -44,6 +47,7 @@ export function openPooledPostgres(): Database {
   }
   return {
     engine: 'postgres',
+    pace: PACE,
     read: (...given) => use((db) => db.read(...given)),
     write: (...given) => use((db) => db.write(...given)),
     version: () => null,
@@ -81,6 +85,7 @@ export function createSharedPostgres(): { open(): Database; remove(): Promise<vo
       };
       return {
         engine: 'postgres',
+        pace: PACE,
         read: async (...given) => (await ready()).read(...given),
         write: async (...given) => (await ready()).write(...given),
         version: () => null,

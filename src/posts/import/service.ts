@@ -1,9 +1,10 @@
 import { basename } from 'node:path';
-import type { ReadTx, WriteTx } from '../../../db/engine.ts';
+import type { Storage, WriteTx } from '../../../db/engine.ts';
 import { quote } from '../../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../../audit/store.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { derivedId, type Ids } from '../../lib/text.ts';
+import { turns } from '../../lib/time.ts';
 import { getOrganization } from '../../organizations/store.ts';
 import type { ContentType, OwnedPost, PostStatus } from '../model.ts';
 import { findOwners, readPosts } from '../store.ts';
@@ -15,9 +16,9 @@ import { importInPieces } from './staging.ts';
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** Bounds on one commit, which a delivery may have to wait for. A larger post has a piece of its own. */
-const MAX_PIECE_POSTS = 100;
-const MAX_PIECE_CHARACTERS = 256 * 1024;
+/** Bounds on the posts that always share a commit. A larger post has a piece of its own. */
+const MAX_PIECE_POSTS = 10;
+const MAX_PIECE_CHARACTERS = 32 * 1024;
 
 export interface ImportOptions extends ReadOptions {
   /** Defaults for new posts. */
@@ -42,7 +43,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   const { records: given, skipped, problems } = await readRecords(file, options);
   const [first] = problems;
   if (first !== undefined) throw first;
-  const { records, reassignedIds } = await db.read((tx) => replaceTakenIds(tx, file, organizationId, given));
+  const { records, reassignedIds } = await replaceTakenIds(deps, file, organizationId, given);
   const pieces = [...splitRecords(records)];
 
   /** By piece, because a write may run again after a lost connection. */
@@ -106,25 +107,26 @@ export type ImportPreview = Awaited<ReturnType<typeof previewImport>>;
  * `AppError` 400 `unknown_format`.
  */
 export async function previewImport(
-  { db, clock }: Pick<AuditDeps, 'db' | 'clock'>,
+  deps: Pick<AuditDeps, 'db' | 'clock'>,
   file: SourceFile,
   options: ImportOptions,
 ) {
+  const { db, clock } = deps;
   const { organizationId } = options;
   const now = clock.now().toISOString();
   const read = await readRecords(file, options);
   const posts: PreviewedPost[] = [];
   const nothing = { posts, published: 0, replaced: 0, reassignedIds: 0, skipped: read.skipped };
   if (read.problems.length > 0) return { ...nothing, problems: read.problems };
-  const own = await db
-    .read((tx) => replaceTakenIds(tx, file, organizationId, read.records))
-    .catch((error) => {
-      if (error instanceof AppError && error.code === 'bad_file') return error;
-      throw error;
-    });
+  const own = await replaceTakenIds(deps, file, organizationId, read.records).catch((error) => {
+    if (error instanceof AppError && error.code === 'bad_file') return error;
+    throw error;
+  });
   if (own instanceof AppError) return { ...nothing, problems: [own] };
   let replaced = 0;
+  const turn = turns();
   for (const piece of splitRecords(own.records)) {
+    await turn();
     const existing = await db.read((tx) => readPosts(tx, [...piece.keys()]));
     for (const [id, { fields, isIdGiven }] of piece) {
       const old = existing.get(id);
@@ -175,23 +177,28 @@ function* splitRecords(records: Records): Generator<Records> {
 
 /** A record with an id of another organization gets a derived id, for good. Throws `AppError` 400 for twins. */
 async function replaceTakenIds(
-  tx: ReadTx,
+  { db }: Pick<AuditDeps, 'db'>,
   file: SourceFile,
   organizationId: string,
   given: readonly CheckedRecord[],
 ) {
   const derive = (id: string) => derivedId('post', organizationId, id);
-  const owners = await findOwners(
-    tx,
-    given.map(({ id }) => id),
-  );
-  const foreign = given.map(({ id }) => id).filter((id) => owners.get(id) !== organizationId);
-  const derivedOwners = await findOwners(tx, foreign.map(derive));
-  const isTaken = (id: string) => owners.has(id) || derivedOwners.get(derive(id)) === organizationId;
-  const reassigned = new Set(foreign.filter(isTaken));
+  const ids = given.map(({ id }) => id);
+  const owners = await findAllOwners(db, ids);
+  const foreign = ids.filter((id) => owners.get(id) !== organizationId);
+  const derivedIds = new Map<string, string>();
+  const turn = turns();
+  for (const id of foreign) {
+    derivedIds.set(id, derive(id));
+    await turn();
+  }
+  const derivedOwners = await findAllOwners(db, [...derivedIds.values()]);
+  const isTaken = (id: string) =>
+    owners.has(id) || derivedOwners.get(derivedIds.get(id) ?? '') === organizationId;
+  const reassigned = new Map([...derivedIds].filter(([id]) => isTaken(id)));
   const records: Records = new Map();
   for (const record of given) {
-    const id = reassigned.has(record.id) ? derive(record.id) : record.id;
+    const id = reassigned.get(record.id) ?? record.id;
     const twin = records.get(id);
     if (twin !== undefined) {
       const what = `is the same post as line ${twin.lineOf('id')}: ${record.name}`;
@@ -200,6 +207,21 @@ async function replaceTakenIds(
     records.set(id, record);
   }
   return { records, reassignedIds: reassigned.size };
+}
+
+/** Ids of a step, which holds the thread. */
+const STEP_IDS = 250;
+
+/** As `findOwners`, for any number of ids. A save checks them again. */
+async function findAllOwners(db: Storage, ids: readonly string[]): Promise<Map<string, string>> {
+  const owners = new Map<string, string>();
+  const turn = turns();
+  for (let at = 0; at < ids.length; at += STEP_IDS) {
+    await turn();
+    const found = await db.read((tx) => findOwners(tx, ids.slice(at, at + STEP_IDS)));
+    for (const [id, owner] of found) owners.set(id, owner);
+  }
+  return owners;
 }
 
 /** The record over the existing post over the defaults; `old` itself when nothing changes. */

@@ -1,3 +1,4 @@
+import { inCommits, repeatStep } from '../../../db/commits.ts';
 import type { Storage, WriteTx } from '../../../db/engine.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../lib/app-error.ts';
@@ -10,10 +11,6 @@ const STALE_MS = 30_000;
 
 const POLL_MS = 100;
 
-/** A server retries every 10 ms to get the write lock, so a shorter rest may fall between two attempts. */
-const MIN_REST_MS = 15;
-const MAX_REST_MS = 1_000;
-
 type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'actor'>;
 
 interface ImportSteps<Piece> {
@@ -23,25 +20,29 @@ interface ImportSteps<Piece> {
   record(tx: WriteTx): Promise<void>;
 }
 
-/** Publishes all pieces at one moment, or none. Calls `onPiece` twice for each. Waits for another import. */
+/** Publishes all pieces at one moment, or none. Reports each piece twice. Waits for another import. */
 export async function importInPieces<Piece>(
   deps: Needs,
   organizationId: string,
   pieces: readonly Piece[],
   { save, record }: ImportSteps<Piece>,
-  onPiece: (written: number, total: number) => void,
+  onProgress: (done: number, total: number) => void,
 ): Promise<void> {
   const { db, log } = deps;
   const id = await openImport(deps, organizationId);
-  let count = 0;
+  const total = 2 * pieces.length;
   try {
-    for (const [index, piece] of pieces.entries()) {
-      await commitAndRest(db, async (tx) => {
-        await requireStaging(tx, deps, id);
-        await save(tx, piece, (post) => store.stagePost(tx, post, index));
-      });
-      onPiece(++count, 2 * pieces.length);
-    }
+    let staged = 0;
+    const stageSome = async (tx: WriteTx, hasTime: () => boolean) => {
+      await requireStaging(tx, deps, id);
+      let result = staged;
+      do {
+        const index = result++;
+        await save(tx, pieces[index] as Piece, (post) => store.stagePost(tx, post, index));
+      } while (result < pieces.length && hasTime());
+      return { result, hasMore: result < pieces.length };
+    };
+    for await (staged of inCommits(db, stageSome)) onProgress(staged, total);
     await db.write(async (tx) => {
       await requireStaging(tx, deps, id);
       await store.applyImport(tx, id);
@@ -54,7 +55,7 @@ export async function importInPieces<Piece>(
     );
     throw error;
   }
-  await finishImport(deps, id, () => onPiece(++count, 2 * pieces.length)).catch((err) =>
+  await finishImport(deps, id, (moved) => onProgress(pieces.length + moved, total)).catch((err) =>
     log.warn({ err }, 'the import is done; the server will finish moving its posts'),
   );
 }
@@ -95,23 +96,30 @@ async function requireStaging(tx: WriteTx, { clock }: Needs, id: string): Promis
   throw new AppError(409, message);
 }
 
+/** Moves all pieces of an applied import. `onMoved` gets the number of pieces. */
 async function finishImport(
   deps: Needs,
   id: string,
-  onPiece: () => void,
+  onMoved: (pieces: number) => void,
   signal?: AbortSignal,
 ): Promise<void> {
   const { db, clock } = deps;
   const state = 'applying';
-  const moveOne = async (tx: WriteTx) => {
-    const replaced = (before: OwnedPost, after: OwnedPost) =>
-      recordVersion(tx, deps, { before, after, origin: 'import' });
-    if (!(await store.beat(tx, { id, state }, clock.now().getTime()))) return false;
-    const isMoved = (await store.movePiece(tx, replaced)) > 0;
-    if (!isMoved) await store.deleteImport(tx, { id, state });
-    return isMoved;
+  const replaced = (tx: WriteTx) => (before: OwnedPost, after: OwnedPost) =>
+    recordVersion(tx, deps, { before, after, origin: 'import' });
+  const moveSome = async (tx: WriteTx, hasTime: () => boolean) => {
+    if (!(await store.beat(tx, { id, state }, clock.now().getTime()))) return { result: 0, hasMore: false };
+    const part = await repeatStep(hasTime, async () =>
+      (await store.movePiece(tx, replaced(tx))) > 0 ? 1 : 0,
+    );
+    if (!part.hasMore) await store.deleteImport(tx, { id, state });
+    return part;
   };
-  while (signal?.aborted !== true && (await commitAndRest(db, moveOne))) onPiece();
+  let total = 0;
+  for await (const moved of inCommits(db, moveSome, { signal })) {
+    total += moved;
+    onMoved(total);
+  }
 }
 
 async function discardImport({ db }: Needs, id: string, signal?: AbortSignal): Promise<void> {
@@ -121,15 +129,9 @@ async function discardImport({ db }: Needs, id: string, signal?: AbortSignal): P
 }
 
 async function dropLeftovers(db: Storage, signal?: AbortSignal): Promise<void> {
-  const dropOne = async (tx: WriteTx) =>
-    (await store.findImport(tx)) === null && (await store.takePiece(tx)).length > 0;
-  while (signal?.aborted !== true && (await commitAndRest(db, dropOne)));
-}
-
-/** Commits, and then leaves the write lock to others for as long as that took. */
-async function commitAndRest<Result>(db: Storage, work: (tx: WriteTx) => Promise<Result>): Promise<Result> {
-  const began = performance.now();
-  const result = await db.write(work);
-  await Bun.sleep(Math.min(Math.max(performance.now() - began, MIN_REST_MS), MAX_REST_MS));
-  return result;
+  const dropSome = async (tx: WriteTx, hasTime: () => boolean) =>
+    (await store.findImport(tx)) === null
+      ? repeatStep(hasTime, async () => (await store.takePiece(tx)).length)
+      : { result: 0, hasMore: false };
+  for await (const _ of inCommits(db, dropSome, { signal }));
 }

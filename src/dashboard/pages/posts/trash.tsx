@@ -44,7 +44,9 @@ export const trashPages: readonly Page[] = [
     return redirect(`${base}/posts/~/trash`, 'Deleted the post for good.');
   }),
 
-  post(`${TRASH}/empty`, 'member', async ({ deps, organization, base }) => {
+  post(`${TRASH}/empty`, 'member', async ({ deps, organization, base, request }) => {
+    // A large trash is emptied in many commits, with rests between them.
+    deps.extendTimeout?.(request);
     const number = await emptyTrash(deps, organization.id);
     return redirect(`${base}/posts/~/trash`, `Deleted ${counted(number, 'post')} for good.`);
   }),
