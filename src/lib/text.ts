@@ -49,8 +49,12 @@ export function randomToken(bytes: number): string {
 /** For notes, descriptions and bodies, in characters. */
 export const MAX_BODY_LENGTH = 200_000;
 
+/** Text that `cutLine` changes, whatever its length. */
+const NO_LINE = /^ | $| {2}|[^\S ]|\p{Cc}/u;
+
 /** Joins lines: runs of white space and control characters become a space. A longer text ends in `…`. */
 export function cutLine(text: string, maxLength: number): string {
+  if (text.length <= maxLength && !NO_LINE.test(text)) return text;
   // Read only the part that can matter of a huge text.
   const start = text.slice(0, maxLength * 2);
   const line = start.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();

@@ -27,22 +27,26 @@ export function turns(): () => Promise<void> {
 /** A day of 24 hours, in milliseconds. */
 export const DAY_MS = 86_400_000;
 
-const ISO_8601 = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d))?$/;
+const ISO_8601 = /^\d{4}-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d))?$/;
 
 /**
  * Parses an ISO 8601 date (midnight UTC) or a time with its offset. Null for anything else, such as a day that no
  * calendar has, a time without an offset, and years outside 0000 to 9999 in UTC.
  */
 export function parseTime(text: string): Date | null {
-  const match = ISO_8601.exec(text.trim());
-  if (match === null) return null;
-  const time = new Date(match[0].replace(' ', 'T'));
-  const day = new Date(`${match[1]}T00:00:00Z`);
-  if (Number.isNaN(time.getTime()) || Number.isNaN(day.getTime())) return null;
-  // Other years are written with a sign and six digits, and no longer sort as time does.
-  if (time.toISOString().length !== day.toISOString().length) return null;
+  const [matched, month, day] = ISO_8601.exec(text.trim()) ?? [];
+  if (matched === undefined) return null;
+  const time = new Date(matched.replace(' ', 'T'));
+  const year = time.getUTCFullYear();
+  // Other years are written with a sign and six digits, and no longer sort as time does. NaN fails too.
+  if (!(year >= 0 && year <= 9999)) return null;
   // JavaScript rolls 30 February over into March.
-  return day.toISOString().startsWith(match[1] ?? '') ? time : null;
+  return Number(day) <= 28 || isOfMonth(matched.slice(0, 10), Number(month)) ? time : null;
+}
+
+/** `date`: its year, month and day. */
+function isOfMonth(date: string, month: number): boolean {
+  return new Date(`${date}T00:00:00Z`).getUTCMonth() + 1 === month;
 }
 
 /** An expiry in UTC with milliseconds, for storage. Throws `AppError` 400 when it is no time or has passed. */

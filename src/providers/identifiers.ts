@@ -7,6 +7,9 @@ const MAX_IDENTIFIERS = 20;
 /** How much of a description to search, in characters. */
 const MAX_TEXT_LENGTH = 50_000;
 
+/** A part of every identifier, which most texts lack. */
+const NUMBERED = /[A-Za-z0-9]-\d/;
+
 const IDENTIFIER = /(?<![A-Za-z0-9-])[A-Za-z][A-Za-z0-9]{0,9}-\d{1,6}(?![A-Za-z0-9])/g;
 const CAPITALS = /(?<![A-Za-z0-9-])[A-Z][A-Z0-9]{0,9}-\d{1,6}(?![A-Za-z0-9])/g;
 
@@ -36,6 +39,7 @@ export function identifiersIn(named: {
   text?: string | null;
 }): string[] {
   const text = (named.text ?? '').slice(0, MAX_TEXT_LENGTH);
+  if (![named.branch ?? '', named.title, text].some((each) => NUMBERED.test(each))) return [];
   const found = [
     ...matchesOf(IDENTIFIER, (named.branch ?? '').replaceAll(/[/_.]/g, ' ')),
     ...matchesOf(CAPITALS, named.title.slice(0, 1_000)),

@@ -156,10 +156,11 @@ export function eventOf(
   const facts = handlerOf(provider, name)?.toEvent?.(data as never, action);
   if (facts === undefined) return null;
   const { times, ...event } = facts;
-  const occurredAt = times.map(isoTime).find((time) => time !== null) ?? receivedAt;
+  let occurredAt: string | null = null;
+  for (const time of times) occurredAt ??= isoTime(time);
   const key = cutBytes(event.key, MAX_KEY_BYTES);
   const branch = event.branch && cutBytes(event.branch, MAX_KEY_BYTES);
-  return { ...event, key, branch, repository, deliveryId, occurredAt } as Event;
+  return { ...event, key, branch, repository, deliveryId, occurredAt: occurredAt ?? receivedAt } as Event;
 }
 
 /**
