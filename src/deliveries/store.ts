@@ -185,7 +185,6 @@ const statements = prepared((db) => {
   };
 });
 
-function toRow({ payload, ...entry }: NewDelivery, now: Date) {
-  const { event, action, data } = payload;
-  return { ...entry, event, action, data, expiresAt: now.getTime() + entry.retentionDays * DAY_MS };
+function toRow(entry: NewDelivery, now: Date) {
+  return { ...entry, ...entry.payload, expiresAt: now.getTime() + entry.retentionDays * DAY_MS };
 }

@@ -10,6 +10,7 @@ import { applyChange } from '../integrations/app.ts';
 import type { Repository, RepositoryIdentity } from '../integrations/model.ts';
 import { acceptedSecrets, learnRepository } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import { openingOnce } from '../lib/secret-box.ts';
 import { cutLine, isId } from '../lib/text.ts';
 import {
   type DeliveryHeaders,
@@ -64,13 +65,15 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
   const diagnose = createSignatureDoctor(deps);
   /** Addresses of verified deliveries, which save the next ones a round trip: its transaction compares them. */
   const kept: KeptAddresses = new Map();
+  const verifying = { clock, secrets: openingOnce(deps.secrets) };
 
   return async function receive(arrival: Arrival): Promise<Received> {
     const arrivedAt = clock.now();
     const startedAt = performance.now();
     const upload = readOnce(arrival);
     for (;;) {
-      const address = await requireAddress(deps, providers, kept, arrival);
+      const key = Object.values(arrival.path).join('/');
+      const address = kept.get(key) ?? (await findPresentAddress(deps, providers, key, arrival));
       const entry = newEntry(deps.ids, address.row.integration, address.repositoryId, arrivedAt);
       try {
         return await take(arrival, address, entry, upload, startedAt);
@@ -109,7 +112,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     const body = await upload.read();
     const { signature } = headers;
     const isSigned = (secret: string) => provider.isSigned(body, signature, secret);
-    if (!acceptedSecrets(deps, integration).some(isSigned)) {
+    if (!acceptedSecrets(verifying, integration).some(isSigned)) {
       if (address.isKept) throw new AddressChanged();
       const finding = await diagnose({ provider, integration, signature, body });
       throw new Refusal(refusals.wrongSignature(provider, finding));
@@ -143,9 +146,9 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     return responseTo(result, { event: headers.event, delivery: headers.deliveryId }, named);
   }
 
-  function keep({ key, row }: Address): void {
-    kept.delete(key);
-    kept.set(key, row);
+  function keep(address: Address): void {
+    kept.delete(address.key);
+    kept.set(address.key, address.isKept ? address : { ...address, isKept: true });
     for (const oldest of kept.keys()) {
       if (kept.size <= MAX_KEPT) break;
       kept.delete(oldest);
@@ -239,16 +242,16 @@ function readOnce({ readBody }: Arrival): Upload {
   return upload;
 }
 
-export type Address = Awaited<ReturnType<typeof requireAddress>>;
+export type Address = Awaited<ReturnType<typeof findPresentAddress>>;
 
-/** Rows of `findAddress` by integration and repository. */
-type KeptAddresses = Map<string, NonNullable<Awaited<ReturnType<typeof findAddress>>>>;
+/** Addresses by path. */
+type KeptAddresses = Map<string, Address>;
 
 /** Finds the integration, and with it a log to write to. */
-async function requireAddress(
+async function findPresentAddress(
   { db }: ReceiverDeps,
   providers: readonly Provider[],
-  kept: KeptAddresses,
+  key: string,
   { path, isTooLarge }: Arrival,
 ) {
   const isApp = providers.some(({ app }) => app?.path === path.provider);
@@ -270,16 +273,14 @@ async function requireAddress(
   }
   const repositoryId = isId(segment) ? segment : null;
   const named = provider.hasRepositories ? repositoryId : null;
-  const key = `${integrationId} ${named ?? ''}`;
-  const present = kept.get(key);
-  const row = present ?? (await db.read((tx) => findAddress(tx, integrationId, named), { single: true }));
+  const row = await db.read((tx) => findAddress(tx, integrationId, named), { single: true });
   const isFound =
     row?.integration.organizationId === organizationId &&
     row.integration.type === provider.id &&
     (!isApp || row.integration.appId !== null);
   if (row === null || !isFound) throw refuse(404, 'Integration not found');
   const { repository } = row;
-  return { key, row, isKept: present !== undefined, isApp, provider, named, repository, repositoryId };
+  return { key, row, isKept: false, isApp, provider, named, repository, repositoryId };
 }
 
 /** 404 for a repository that is not connected, 403 for one of another integration. */
