@@ -135,7 +135,8 @@ export function createStorage(connection: Drizzle): Storage {
     const batch = queue.slice(0, MAX_BATCH);
     try {
       const settle: (() => void)[] = [];
-      for (const pending of batch) settle.push(await runOne(connection, tx, pending, run));
+      const isShared = batch.length > 1;
+      for (const pending of batch) settle.push(await runOne(connection, tx, pending, isShared, run));
       run('COMMIT');
       // Acknowledge nothing that was written to a file that was deleted or replaced.
       if (!isInPlace($client)) throw new DatabaseMoved();
@@ -214,24 +215,28 @@ function createTurns() {
   return { enter, leave, whenStuck, areIdle: () => present === 0 };
 }
 
-/** Returns a function that reports the outcome, to be called after the commit. */
+/**
+ * Returns a function that reports the outcome, to be called after the commit. Work that shares its transaction and fails
+ * is undone by itself; throws when all of the transaction has to be.
+ */
 async function runOne(
   { $client }: Drizzle,
   tx: WriteTx,
   { work, resolve, reject }: Pending,
+  isShared: boolean,
   run: (sql: string) => void,
 ): Promise<() => void> {
-  run('SAVEPOINT work');
+  if (isShared) run('SAVEPOINT work');
   try {
     const { value, runEffects } = await runWork(tx, work);
-    run('RELEASE work');
+    if (isShared) run('RELEASE work');
     return () => {
       runEffects();
       resolve(value as never);
     };
   } catch (error) {
     // On a full disk SQLite rolls back the whole transaction by itself: then all of its work has failed.
-    if (!$client.inTransaction) throw error;
+    if (!isShared || !$client.inTransaction) throw error;
     run('ROLLBACK TO work');
     run('RELEASE work');
     return () => reject(error);
