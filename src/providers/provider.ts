@@ -169,11 +169,13 @@ export function eventOf(
  */
 const MAX_KEY_BYTES = 1_000;
 
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+
 /** A JSON object from UTF-8 bytes. Throws `MalformedPayload`. */
 export function parseJsonObject(body: Uint8Array): Payload {
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    value = JSON.parse(strictUtf8.decode(body));
   } catch {
     throw new MalformedPayload('the body is not JSON in UTF-8');
   }
