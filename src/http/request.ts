@@ -29,15 +29,15 @@ export function requestIdOf(request: Request): string {
   return id;
 }
 
-/** The route of the current request, null until one matches. Elysia sets it before `fetch` returns its promise. */
+/** The current request's route, null until one matches. Elysia sets it before `fetch` returns its promise. */
 export interface MatchedRoute {
-  current: string | null;
+  current: { route: string | null };
 }
 
 /** Records each matched route in `matched`. Must be used before the routes. */
 export function routeMatching(matched: MatchedRoute) {
   return new Elysia({ name: 'route-matching' }).onBeforeHandle({ as: 'global' }, ({ route }) => {
-    matched.current = route;
+    matched.current.route = route;
   });
 }
 
@@ -53,13 +53,12 @@ export function withRequestHandling(
   return async (request) => {
     const startedAt = performance.now();
     beginTurn(request);
-    matched.current = null;
-    const pending = refuseHost(request) ?? refuseLargeBody(request) ?? fetch(request);
-    // Read it now: the next request has another.
-    const route = matched.current;
-    const response = await pending;
+    // Each request has one of its own: a deferred feature fills it late, when other requests are under way.
+    const own: MatchedRoute['current'] = { route: null };
+    matched.current = own;
+    const response = await (refuseHost(request) ?? refuseLargeBody(request) ?? fetch(request));
     const durationMs = performance.now() - startedAt;
-    record(route, request.method, response.status, durationMs / 1000);
+    record(own.route, request.method, response.status, durationMs / 1000);
     const level = response.status >= 500 ? 'warn' : response.status >= 400 ? 'info' : 'debug';
     if (log.isLevelEnabled(level)) {
       log[level](
