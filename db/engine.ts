@@ -78,6 +78,11 @@ export interface Database extends Storage {
   lease(names: readonly string[]): Promise<Lease | null>;
   /** Null while the database can be written, or a code such as `EROFS`; `BUSY` while another process writes. */
   health(): Promise<string | null>;
+  /**
+   * Differs after every commit, of any process, so that jobs need not look for work while nothing is written. Cheap. Null
+   * where asking would cost as much as looking, and after a failure.
+   */
+  changeMark(): string | null;
   /** Bytes of each part of the database; null when they cannot be told. */
   sizes(): Promise<Record<string, number> | null>;
   /** Waits for what runs, and closes all connections. */

@@ -13,7 +13,7 @@ const TRY_MS = 1_000;
 /** How often the leader looks whether it still is, in milliseconds. A lease counts as lost a second before it ends. */
 const CHECK_MS = 250;
 
-type Needs = Pick<Deps, 'log' | 'metrics'> & { db: Storage & Pick<Database, 'lease'> };
+type Needs = Pick<Deps, 'log' | 'metrics'> & { db: Storage & Pick<Database, 'lease' | 'changeMark'> };
 
 export type Leadership = ReturnType<typeof startLeader>;
 
@@ -35,7 +35,7 @@ export function startLeader({ db, log, metrics }: Needs, jobsOf: (db: Storage) =
 
   async function lead(lease: Lease): Promise<void> {
     held = lease;
-    const jobs = startJobs(jobsOf(withLease(db, lease)), { log, metrics });
+    const jobs = startJobs(jobsOf(withLease(db, lease)), { db, log, metrics });
     while (!signal.aborted && lease.isHeld()) await rest(CHECK_MS);
     if (!signal.aborted) log.warn('stopped the jobs of the leader: another process may be the leader now');
     await jobs.stop();

@@ -52,6 +52,7 @@ export function openPooledPostgres(): Database {
       return lease;
     },
     health: () => use((db) => db.health()),
+    changeMark: () => null,
     sizes: () => use((db) => db.sizes()),
     async close() {
       if (isClosed) return;
@@ -84,6 +85,7 @@ export function createSharedPostgres(): { open(): Database; remove(): Promise<vo
         write: async (...given) => (await ready()).write(...given),
         lease: async (names) => (await ready()).lease(names),
         health: async () => (await ready()).health(),
+        changeMark: () => null,
         sizes: async () => (await ready()).sizes(),
         close: async () => (await opened)?.close(),
       };
