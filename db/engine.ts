@@ -45,6 +45,11 @@ export interface Storage {
    * On PostgreSQL, work may run again after a deadlock or a lost connection, so it changes nothing but the database.
    */
   write<Result>(work: (tx: WriteTx) => Result | Promise<Result>, options?: WriteOptions): Promise<Result>;
+  /**
+   * A number that is another one after each commit of any process. What was read since it was asked for is true for as
+   * long as it stays. Null where only a read can tell, as with PostgreSQL, and while work runs.
+   */
+  version(): number | null;
 }
 
 /** The right to be the only process that does something, until `isHeld` says no. */
@@ -63,6 +68,7 @@ export function withLease(storage: Storage, lease: Lease): Storage {
   return {
     read: (work, options) => storage.read(work, options),
     write: (work, options) => storage.write(work, { ...options, lease }),
+    version: () => storage.version(),
   };
 }
 
@@ -78,11 +84,6 @@ export interface Database extends Storage {
   lease(names: readonly string[]): Promise<Lease | null>;
   /** Null while the database can be written, or a code such as `EROFS`; `BUSY` while another process writes. */
   health(): Promise<string | null>;
-  /**
-   * Differs after every commit, of any process, so that jobs need not look for work while nothing is written. Cheap. Null
-   * where asking would cost as much as looking, and after a failure.
-   */
-  changeMark(): string | null;
   /** Bytes of each part of the database; null when they cannot be told. */
   sizes(): Promise<Record<string, number> | null>;
   /** Waits for what runs, and closes all connections. */

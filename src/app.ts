@@ -13,6 +13,7 @@ import {
 } from './http/request.ts';
 import { media } from './media/routes.ts';
 import { type MetricsAccess, metrics, ready } from './operate/routes.ts';
+import { createRepeats } from './posts/repeats.ts';
 import { posts } from './posts/routes.ts';
 import { providers } from './providers/index.ts';
 import type { Provider } from './providers/provider.ts';
@@ -44,6 +45,7 @@ export function createApp(
   const uploadBudget = createUploadBudget(deps.metrics);
   const matched: MatchedRoute = { current: { route: null } };
   const context = { log: deps.log, matched };
+  const repeats = createRepeats(deps.db, deps.metrics);
   const app = new Elysia(APP_OPTIONS);
 
   const agentSide = deferred(context, ['/mcp'], async () => {
@@ -82,7 +84,7 @@ export function createApp(
     .use(ping)
     .use(ready(whyNotReady))
     .use(metrics(deps, { peerAddress, metricsToken }))
-    .use(posts({ ...deps, db: deps.contentDb ?? deps.db }))
+    .use(posts({ ...deps, db: deps.contentDb ?? deps.db, repeats }))
     .use(media(deps))
     .use(webhooks(deps, webhookProviders, uploadBudget))
     .use(agentSide.routes)
@@ -90,5 +92,5 @@ export function createApp(
     .use(dashboardSide.routes)
     .use(reference.routes);
 
-  return { fetch: withRequestHandling(app.fetch, { ...deps, matched }) };
+  return { fetch: withRequestHandling(app.fetch, { ...deps, matched, findRepeated: repeats.find }) };
 }

@@ -126,7 +126,6 @@ async function connectAfter(
         throw error;
       }
     },
-    changeMark: () => null,
     async sizes() {
       const [[database] = []] = await run('SELECT pg_database_size(current_database())');
       return { database: Number(database) };

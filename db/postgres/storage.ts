@@ -215,7 +215,7 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
     );
   }
 
-  return { read, write };
+  return { read, write, version: () => null };
 }
 
 /** Begins to count, and returns a function that returns how much is left, in milliseconds. */

@@ -59,7 +59,6 @@ function withStorage(sqlite: Sqlite): SqliteDatabase {
     engine: 'sqlite' as const,
     lease: createLeases(),
     health: async () => tryWriteLock(sqlite),
-    changeMark: createChangeMark(sqlite),
     sizes: async () => fileSizes(sqlite),
     close: async () => closeDatabase(connection),
   });
@@ -107,20 +106,6 @@ function tryWriteLock(sqlite: Sqlite): string | null {
     const code = codeOf(error) || 'SQLITE_ERROR';
     return code === 'SQLITE_BUSY' ? 'BUSY' : code;
   }
-}
-
-/** SQLite counts the commits of others in `data_version`, and the rows that this connection changed. */
-function createChangeMark(sqlite: Sqlite): () => string | null {
-  const others = sqlite.prepare<{ data_version: number }, []>('PRAGMA data_version');
-  const own = sqlite.prepare<{ changes: number }, []>('SELECT total_changes() AS changes');
-  return () => {
-    try {
-      return `${others.get()?.data_version}-${own.get()?.changes}`;
-    } catch {
-      // Those who read or write next report it.
-      return null;
-    }
-  };
 }
 
 /** Bytes of the file and its write-ahead log; null for a database in memory, or one whose file is gone. */

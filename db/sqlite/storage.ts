@@ -164,7 +164,40 @@ export function createStorage(connection: Drizzle): Storage {
     if (queue.length > 0) setTimeout(() => void startBatch(), RETRY_MS);
   }
 
-  return { read, write };
+  return { read, write, version: createVersion($client, turns.areIdle) };
+}
+
+/**
+ * Asking for the commits of other processes locks the file for a moment, which takes 2 µs, so the requests of one turn of
+ * the event loop share the question. The turn reads what was sent before it began, so no client that has seen a commit
+ * gets a response from before it.
+ */
+function createVersion(sqlite: Sqlite, areIdle: () => boolean): () => number | null {
+  // Changes with the commits of all other connections (sqlite.org/pragma.html#pragma_data_version).
+  const dataVersion = sqlite.query('PRAGMA data_version');
+  // Grows with each row that this connection writes.
+  const totalChanges = sqlite.query('SELECT total_changes()');
+  const readNumber = (query: typeof dataVersion) => Number(query.values()[0]?.[0]);
+  let version = 0;
+  let foreign = Number.NaN;
+  let own = Number.NaN;
+  let isKnown = false;
+  const endTurn = () => {
+    isKnown = false;
+  };
+
+  return () => {
+    if (!areIdle()) return null;
+    const present = { own: readNumber(totalChanges), foreign };
+    if (!isKnown) {
+      present.foreign = readNumber(dataVersion);
+      isKnown = true;
+      setImmediate(endTurn);
+    }
+    if (present.own !== own || present.foreign !== foreign) version++;
+    ({ own, foreign } = present);
+    return version;
+  };
 }
 
 /** Lets one piece of work at a time use the connection. Each calls `enter`, and `leave` when it is done. */

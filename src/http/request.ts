@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { Elysia } from 'elysia';
-import { type KeyHolder, MAX_KEY_LENGTH, type Verdict } from '../keys/model.ts';
+import { MAX_KEY_LENGTH, type Verdict } from '../keys/model.ts';
 import type { KeyService } from '../keys/service.ts';
 import { AppError } from '../lib/app-error.ts';
 import { type Logger, withoutSecrets } from '../lib/log.ts';
@@ -41,24 +41,41 @@ export function routeMatching(matched: MatchedRoute) {
   });
 }
 
+interface Handling {
+  log: Logger;
+  metrics: Metrics;
+  matched: MatchedRoute;
+  /** A response that was given before and can be given again, with its route. */
+  findRepeated: (request: Request) => { route: string; response: Response } | null;
+}
+
 /**
  * Refuses bad requests, counts and times the rest, and logs each response: refusals at `info`, our own failures at
  * `warn`, the rest at `debug`. The path is logged without its query, which may hold a one-time link's token.
  */
-export function withRequestHandling(
-  fetch: Fetch,
-  { log, metrics, matched }: { log: Logger; metrics: Metrics; matched: MatchedRoute },
-): Fetch {
+export function withRequestHandling(fetch: Fetch, { log, metrics, matched, findRepeated }: Handling): Fetch {
   const record = createRecorder(metrics);
-  return async (request) => {
+
+  /** Before the checks: a request that was answered with 200 or 304 has passed them. */
+  return (request) => {
     const startedAt = performance.now();
+    const repeated = findRepeated(request);
+    if (repeated === null) return handle(request, startedAt);
+    return finish(request, repeated.response, repeated.route, startedAt);
+  };
+
+  async function handle(request: Request, startedAt: number): Promise<Response> {
     beginTurn(request);
     // Each request has one of its own: a deferred feature fills it late, when other requests are under way.
     const own: MatchedRoute['current'] = { route: null };
     matched.current = own;
     const response = await (refuseHost(request) ?? refuseLargeBody(request) ?? fetch(request));
+    return finish(request, response, own.route, startedAt);
+  }
+
+  function finish(request: Request, response: Response, route: string | null, startedAt: number): Response {
     const durationMs = performance.now() - startedAt;
-    record(own.route, request.method, response.status, durationMs / 1000);
+    record(route, request.method, response.status, durationMs / 1000);
     const level = response.status >= 500 ? 'warn' : response.status >= 400 ? 'info' : 'debug';
     if (log.isLevelEnabled(level)) {
       log[level](
@@ -74,7 +91,7 @@ export function withRequestHandling(
       );
     }
     return response;
-  };
+  }
 }
 
 /** The last host that was checked: most requests name the same. */
@@ -109,6 +126,8 @@ function refuseLargeBody(request: Request): Response | null {
   return pathOf(request).startsWith(READS_BODIES) ? null : errorJson(413, 'Payload too large');
 }
 
+type ValidKey = Extract<Verdict, { outcome: 'valid' }>;
+
 interface KeyChecking {
   keys: KeyService;
   metrics: Pick<Metrics, 'verifications' | 'verificationDurations'>;
@@ -120,9 +139,10 @@ export async function requireApiKey(
   headers: Headers,
   organizationId: string,
   permission: string,
-): Promise<void> {
+): Promise<ValidKey> {
   const holder = await verifyApiKey(deps, headers, permission);
   if (holder.organizationId !== organizationId) throw foreignOrganization();
+  return holder;
 }
 
 /** The 403 for a key that is bound to no organization or to another. */
@@ -135,7 +155,7 @@ export async function verifyApiKey(
   { keys, metrics }: KeyChecking,
   headers: Headers,
   permission: string,
-): Promise<KeyHolder> {
+): Promise<ValidKey> {
   const key = bearerToken(headers.get('authorization'));
   if (key === null) throw unauthorized('Missing API key');
   if (key.length > MAX_KEY_LENGTH) throw unauthorized('INVALID_KEY');

@@ -172,6 +172,11 @@ export function beginTurn(request: Request): void {
   current = request;
 }
 
+/** Whether the request arrived in this turn of the event loop, as the latest. */
+export function isCurrent(request: Request): boolean {
+  return request === current;
+}
+
 /** Bun's send buffer holds 16 KiB, for headers and body. The rest is for headers. */
 const MAX_BUFFERED_BYTES = 15 * 1024;
 
@@ -181,7 +186,7 @@ const MAX_BUFFERED_BYTES = 15 * 1024;
  * its high-water mark has a `Content-Length` like any other body, except in response to HEAD.
  */
 function ok(request: Request, body: Uint8Array<ArrayBuffer>, headers: Record<string, string>): Response {
-  if (body.byteLength <= MAX_BUFFERED_BYTES || request === current || request.method === 'HEAD') {
+  if (body.byteLength <= MAX_BUFFERED_BYTES || isCurrent(request) || request.method === 'HEAD') {
     return new Response(body, { headers });
   }
   const source: Bun.DirectUnderlyingSource = {

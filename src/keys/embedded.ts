@@ -32,12 +32,16 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
     async verifyKey(key, permission) {
       const row = await db.read((tx) => findKeyByHash(tx, sha256(key)), { single: true });
       if (row === null) return { outcome: 'invalid' };
-      const now = clock.now();
-      if (statusOf(row, now) !== 'active') return { outcome: 'invalid' };
-      usage.record(row.id, now);
+      const use = () => {
+        const now = clock.now();
+        const isActive = statusOf(row, now) === 'active';
+        if (isActive) usage.record(row.id, now);
+        return isActive;
+      };
+      if (!use()) return { outcome: 'invalid' };
       if (!row.permissions.includes(permission)) return { outcome: 'forbidden' };
       const { id: keyId, name, organizationId } = row;
-      return { outcome: 'valid', keyId, name, organizationId };
+      return { outcome: 'valid', keyId, name, organizationId, repeat: use };
     },
 
     async createKey(input) {

@@ -58,9 +58,18 @@ export interface KeyHolder {
   organizationId: string | null;
 }
 
-/** The result of checking a key. `limited` carries the limit's code, and the headers that describe it. */
+/**
+ * Gives the same verdict once more, for a database of the same `version`, and records the use. False: the key has
+ * expired meanwhile.
+ */
+export type RepeatVerdict = () => boolean;
+
+/**
+ * The result of checking a key. Without `repeat` it holds for one request alone. `limited` carries the limit's code, and
+ * the headers that describe it.
+ */
 export type Verdict =
-  | ({ outcome: 'valid' } & KeyHolder)
+  | ({ outcome: 'valid'; repeat?: RepeatVerdict } & KeyHolder)
   | { outcome: 'invalid' }
   | { outcome: 'forbidden' }
   | { outcome: 'limited'; code: string; headers: Record<string, string> };

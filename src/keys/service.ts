@@ -16,7 +16,7 @@ export interface KeyService {
   readonly revocationDelayS: number;
   /** The same keys, with changes recorded as this actor's. */
   as(actor: Actor): KeyService;
-  /** Checks a key of 1 to 512 characters for `permission`. Never cached. */
+  /** Checks a key of 1 to 512 characters for `permission`, at each call. */
   verifyKey(key: string, permission: string): Promise<Verdict>;
   /** Throws `AppError` 404 for an unknown organization and 400 for an invalid field. */
   createKey(input: NewKey): Promise<CreatedKey>;

@@ -1,4 +1,4 @@
-import type { Database, WriteTx } from '../../db/engine.ts';
+import type { Storage, WriteTx } from '../../db/engine.ts';
 import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
 import { deleteExpiredAudit } from '../audit/store.ts';
 import { countExpired } from '../deliveries/count-store.ts';
@@ -111,7 +111,7 @@ export type RunningJobs = ReturnType<typeof startJobs>;
  */
 export function startJobs(
   jobs: readonly Job[],
-  { db, log, metrics }: Pick<Deps, 'log' | 'metrics'> & { db: Pick<Database, 'changeMark'> },
+  { db, log, metrics }: Pick<Deps, 'log' | 'metrics'> & { db: Pick<Storage, 'version'> },
   elapsedMs = () => performance.now(),
 ) {
   const abort = new AbortController();
@@ -144,7 +144,7 @@ export function startJobs(
     const mayRest = restOf(job, elapsedMs);
     return {
       ...job,
-      onBeat: (mark: string | null) => void (running === null && !mayRest(mark) && tick()),
+      onBeat: (version: number | null) => void (running === null && !mayRest(version) && tick()),
       stop() {
         cron?.stop();
         return running;
@@ -170,8 +170,8 @@ export function startJobs(
  * the shortest one. Returns how to stop it.
  */
 function startBeats(
-  jobs: readonly (Pick<Job, 'every'> & { onBeat: (mark: string | null) => void })[],
-  db: Pick<Database, 'changeMark'>,
+  jobs: readonly (Pick<Job, 'every'> & { onBeat: (version: number | null) => void })[],
+  db: Pick<Storage, 'version'>,
 ): () => void {
   const beating = jobs.flatMap(({ every, onBeat }) => (typeof every === 'number' ? { every, onBeat } : []));
   if (beating.length === 0) return () => undefined;
@@ -179,21 +179,30 @@ function startBeats(
   let beat = 0;
   const timer = setInterval(() => {
     beat++;
-    const mark = db.changeMark();
-    for (const { every, onBeat } of beating) if (beat % Math.round(every / shortest) === 0) onBeat(mark);
+    const version = versionOf(db);
+    for (const { every, onBeat } of beating) if (beat % Math.round(every / shortest) === 0) onBeat(version);
   }, shortest);
   return () => clearInterval(timer);
 }
 
+/** Null also while the database fails: the jobs then look for work, and report it. */
+function versionOf(db: Pick<Storage, 'version'>): number | null {
+  try {
+    return db.version();
+  } catch {
+    return null;
+  }
+}
+
 /** Tells at each beat whether the job may rest: nothing was written since its last run began, its own writes included. */
-function restOf({ restMs }: Job, elapsedMs: () => number): (mark: string | null) => boolean {
+function restOf({ restMs }: Job, elapsedMs: () => number): (version: number | null) => boolean {
   if (restMs === undefined) return () => false;
-  let lastMark: string | null = null;
+  let lastVersion: number | null = null;
   let startedAt = 0;
-  return (mark) => {
+  return (version) => {
     const now = elapsedMs();
-    if (mark !== null && mark === lastMark && now - startedAt < restMs) return true;
-    lastMark = mark;
+    if (version !== null && version === lastVersion && now - startedAt < restMs) return true;
+    lastVersion = version;
     startedAt = now;
     return false;
   };

@@ -13,7 +13,7 @@ const TRY_MS = 1_000;
 /** How often the leader looks whether it still is, in milliseconds. A lease counts as lost a second before it ends. */
 const CHECK_MS = 250;
 
-type Needs = Pick<Deps, 'log' | 'metrics'> & { db: Storage & Pick<Database, 'lease' | 'changeMark'> };
+type Needs = Pick<Deps, 'log' | 'metrics'> & { db: Storage & Pick<Database, 'lease'> };
 
 export type Leadership = ReturnType<typeof startLeader>;
 

@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import { findFullAt, saveThrottle } from '../http/throttle-store.ts';
 import { type Polled, REQUESTS_PER_ROUND } from '../integrations/poll-interval.ts';
 import type { Integration } from '../integrations/store.ts';
+import { fullAgainAt, type RateLimit, waitMs } from '../lib/rate-limit.ts';
 import { providerOf } from '../providers/index.ts';
 
 // Requests without a token share one limit for the whole server. Rounds that people start get a part of it, and each
@@ -12,8 +13,8 @@ const BY_HAND_SHARE = 0.2;
 
 const HOUR_MS = 3_600_000;
 
-/** A later end comes from a clock that was wrong. */
-const MAX_MS = 2 * HOUR_MS;
+/** How far the clocks of two processes may differ. */
+const MAX_SKEW_MS = HOUR_MS;
 
 /** The rounds that people may start within an hour. */
 interface Allowance {
@@ -42,8 +43,8 @@ export async function takeRounds(
   if (allowance === null) return { granted: wanted, retryAt: null };
   const { type, organizationId } = integration;
   const buckets = [
-    { key: keyOf(type, ''), perHour: allowance.server },
-    { key: keyOf(type, organizationId), perHour: allowance.organization },
+    { key: keyOf(type, ''), limit: perHour(allowance.server) },
+    { key: keyOf(type, organizationId), limit: perHour(allowance.organization) },
   ];
   const now = clock.now().getTime();
   const take = async (tx: Parameters<Parameters<typeof db.write>[0]>[0]) => {
@@ -51,26 +52,27 @@ export async function takeRounds(
       tx,
       buckets.map(({ key }) => key),
     );
-    const present = buckets.map((bucket) => {
-      const fullAt = stored.get(bucket.key) ?? now;
-      const isPossible = fullAt > now && fullAt <= now + MAX_MS;
-      return { ...bucket, everyMs: HOUR_MS / bucket.perHour, fullAt: isPossible ? fullAt : now };
-    });
-    const left = present.map(({ everyMs, fullAt, perHour }) =>
-      Math.max(0, Math.floor(perHour - (fullAt - now) / everyMs)),
+    const present = buckets.map((bucket) => ({
+      ...bucket,
+      fullAt: fullAgainAt(stored.get(bucket.key), bucket.limit, now, MAX_SKEW_MS),
+    }));
+    const left = present.map(({ limit: { burst, everyMs }, fullAt }) =>
+      Math.max(0, Math.floor(burst - (fullAt - now) / everyMs)),
     );
     const granted = Math.min(wanted, ...left);
     const taken = present.map((each) => ({
       ...each,
-      fullAt: Math.round(each.fullAt + granted * each.everyMs),
+      fullAt: Math.round(each.fullAt + granted * each.limit.everyMs),
     }));
     if (granted > 0) for (const { key, fullAt } of taken) await saveThrottle(tx, key, fullAt);
-    const next = Math.max(...taken.map(({ everyMs, fullAt, perHour }) => fullAt - (perHour - 1) * everyMs));
-    return { granted, retryAt: new Date(Math.max(now, Math.ceil(next))) };
+    const wait = Math.max(0, ...taken.map(({ limit, fullAt }) => waitMs(fullAt, limit, now)));
+    return { granted, retryAt: new Date(now + Math.ceil(wait)) };
   };
   // The key under which all rows of the table are written.
   return db.write(take, { key: 'throttles' });
 }
+
+const perHour = (number: number): RateLimit => ({ burst: number, everyMs: HOUR_MS / number });
 
 const keyOf = (type: string, organizationId: string) =>
   Bun.SHA256.hash(`poll by hand ${type} ${organizationId}`, 'base64url');

@@ -1,5 +1,5 @@
 import { foreignOrganization, requireApiKey } from '../http/request.ts';
-import { READ_PERMISSION } from '../keys/model.ts';
+import { READ_PERMISSION, type RepeatVerdict } from '../keys/model.ts';
 
 // Who may read the posts of an organization: the holder of one of its keys, or a request that the server itself made.
 
@@ -20,7 +20,7 @@ const MAX_ADMITTED = 1_000;
 
 /**
  * Returns a function that reads for the holder of a key, and rejects with the refusal of the key before any error of
- * `read`. It reads while it checks a key that was admitted before, so that both cost one round trip to the database. A
+ * `read`. Without `repeatVerdict` the next request needs a check of its own. It reads while it checks a key that was admitted before, so that both cost one round trip to the database. A
  * stranger causes no read, and learns nothing from the time that a refusal takes.
  */
 export function createAdmission(deps: Parameters<typeof requireApiKey>[0]) {
@@ -31,25 +31,26 @@ export function createAdmission(deps: Parameters<typeof requireApiKey>[0]) {
     request: Request,
     organizationId: string,
     read: () => Promise<Result>,
-  ): Promise<Result> {
+  ): Promise<{ result: Result; repeatVerdict?: RepeatVerdict | undefined }> {
     const ownOrganization = keyless.get(request);
-    if (ownOrganization === organizationId) return read();
+    if (ownOrganization === organizationId) return { result: await read() };
     if (ownOrganization !== undefined) throw foreignOrganization();
     const { headers } = request;
     const reader = Bun.hash(`${organizationId} ${headers.get('authorization')}`);
     const checked = requireApiKey(deps, headers, organizationId, READ_PERMISSION);
     const early = admitted.has(reader) ? Promise.try(read) : null;
     early?.catch(() => undefined);
+    let repeatVerdict: RepeatVerdict | undefined;
     try {
-      await checked;
+      repeatVerdict = (await checked).repeat;
     } catch (error) {
       admitted.delete(reader);
       throw error;
     }
-    if (early !== null) return early;
+    if (early !== null) return { result: await early, repeatVerdict };
     admitted.add(reader);
     const [oldest] = admitted;
     if (admitted.size > MAX_ADMITTED && oldest !== undefined) admitted.delete(oldest);
-    return read();
+    return { result: await read(), repeatVerdict };
   };
 }

@@ -4,12 +4,13 @@ import { Elysia } from 'elysia';
 import type { Storage } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import { documented, notModified, refusals } from '../http/openapi.ts';
-import { privateJson } from '../http/respond.ts';
+import { isCurrent, privateJson, type Rendered } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { ID_PATTERN, isId } from '../lib/text.ts';
 import { createAdmission } from './admission.ts';
 import { contentTypes, ListQuery, PostFilter, type PostSelection } from './model.ts';
 import { createPages, renderPost } from './pages.ts';
+import type { Repeats } from './repeats.ts';
 
 const OrganizationId = Type.String({
   pattern: ID_PATTERN,
@@ -41,21 +42,43 @@ const INVALID_POST = 'Invalid path params or query';
 const readListQuery = queryReader(ListQuery, INVALID_LIST);
 const readPostQuery = queryReader(PostFilter, INVALID_POST);
 
+interface Asked {
+  request: Request;
+  route: string;
+  organizationId: string;
+}
+
 /** The content API: sections 4.1 and 4.2 of the spec. The key is checked before the path and the query. */
-export function posts(deps: Pick<Deps, 'keys' | 'metrics'> & { readonly db: Pick<Storage, 'read'> }) {
+export function posts(
+  deps: Pick<Deps, 'keys' | 'metrics'> & { readonly db: Pick<Storage, 'read'>; readonly repeats: Repeats },
+) {
+  const { repeats } = deps;
   const renderPage = createPages(deps.db);
   const readAs = createAdmission(deps);
+
+  /** Reads for the holder of the request's key, and responds. */
+  async function respond(
+    { request, route, organizationId }: Asked,
+    read: () => Promise<Rendered>,
+  ): Promise<Response> {
+    const version = repeats.version();
+    const { result: content, repeatVerdict } = await readAs(request, organizationId, read);
+    const response = await privateJson(request, content);
+    if (version !== null && repeatVerdict !== undefined && isCurrent(request)) {
+      const bodyBytes = response.status === 200 ? content.body.byteLength : 0;
+      repeats.keep(request, { version, route, repeatVerdict, response, bodyBytes });
+    }
+    return response;
+  }
 
   return new Elysia({ name: 'posts' })
     .get(
       '/v1/:organizationId/posts',
-      async ({ request, params: { organizationId } }) => {
-        const list = readAs(request, organizationId, () => {
+      async ({ request, route, params: { organizationId } }) =>
+        respond({ request, route, organizationId }, () => {
           const { limit = 10, page = 1, sort = 'desc', ...filter } = readListQuery(request.url);
           return renderPage(organizationId, { ...selectionOf(filter), limit, page, sort });
-        });
-        return privateJson(request, await list);
-      },
+        }),
       {
         detail: documented({
           operationId: 'listPosts',
@@ -72,14 +95,12 @@ export function posts(deps: Pick<Deps, 'keys' | 'metrics'> & { readonly db: Pick
     )
     .get(
       '/v1/:organizationId/posts/:postId',
-      async ({ request, params: { organizationId, postId } }) => {
-        const post = readAs(request, organizationId, () => {
+      async ({ request, route, params: { organizationId, postId } }) =>
+        respond({ request, route, organizationId }, () => {
           const filter = readPostQuery(request.url);
           if (!isId(postId)) throw new AppError(400, INVALID_POST);
           return renderPost(deps.db, organizationId, postId, selectionOf(filter));
-        });
-        return privateJson(request, await post);
-      },
+        }),
       {
         detail: documented({
           operationId: 'getPost',

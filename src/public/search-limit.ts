@@ -1,18 +1,12 @@
 import { AppError } from '../lib/app-error.ts';
+import { fullAgainAt, type RateLimit, waitMs } from '../lib/rate-limit.ts';
 import type { Clock } from '../lib/time.ts';
 
 // Searching is the one thing on the page that costs work at every request. Limits are kept in the memory of each process:
 // counting in the database would cost more than the search.
 
-interface Limit {
-  /** Searches at once. */
-  burst: number;
-  /** Then one in this time. */
-  everyMs: number;
-}
-
-const PER_CLIENT: Limit = { burst: 20, everyMs: 1_000 };
-const ALL_CLIENTS: Limit = { burst: 50, everyMs: 200 };
+const PER_CLIENT: RateLimit = { burst: 20, everyMs: 1_000 };
+const ALL_CLIENTS: RateLimit = { burst: 50, everyMs: 200 };
 
 /** Client addresses that are remembered. Beyond that, the one that searched least recently is forgotten. */
 const MAX_CLIENTS = 10_000;
@@ -25,7 +19,7 @@ export function createSearchLimit(clock: Clock) {
 
   return function countSearch(client: string): void {
     const now = clock.now().getTime();
-    const fullAt = taken(clients.get(client) ?? 0, PER_CLIENT, now);
+    const fullAt = taken(clients.get(client), PER_CLIENT, now);
     allFullAt = taken(allFullAt, ALL_CLIENTS, now);
     // A Map keeps its keys in the order of insertion.
     clients.delete(client);
@@ -38,13 +32,10 @@ export function createSearchLimit(clock: Clock) {
 }
 
 /** The bucket after another search. Throws `AppError` 429 when it is empty. */
-function taken(fullAt: number, { burst, everyMs }: Limit, now: number): number {
-  // A later time comes from a clock that was wrong.
-  const isPossible = fullAt > now && fullAt <= now + burst * everyMs;
-  const next = (isPossible ? fullAt : now) + everyMs;
-  const waitMs = next - now - burst * everyMs;
-  if (waitMs <= 0) return next;
-  const seconds = Math.ceil(waitMs / 1000);
+function taken(kept: number | undefined, limit: RateLimit, now: number): number {
+  const fullAt = fullAgainAt(kept, limit, now);
+  const seconds = Math.ceil(waitMs(fullAt, limit, now) / 1000);
+  if (seconds <= 0) return fullAt + limit.everyMs;
   throw new AppError(
     429,
     `Too many searches. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}`,

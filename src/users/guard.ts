@@ -2,16 +2,15 @@ import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { countRefusedSignIn } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { deleteSurplusThrottles, deleteThrottle, findFullAt, saveThrottle } from '../http/throttle-store.ts';
+import { fullAgainAt, type RateLimit, waitMs } from '../lib/rate-limit.ts';
 import { createPasswordQueue } from './passwords.ts';
 import { failure } from './words.ts';
 
 // Limits on guessing. Each is a bucket per source: `burst` attempts at once, then one every `everyMs`. Kept in the
 // database, so that they hold for all processes and after a restart. A refused attempt only reads.
 
-interface Limit {
+interface Limit extends RateLimit {
   name: string;
-  burst: number;
-  everyMs: number;
 }
 
 /** Attempts on one account from one client address, or with one known browser, session or link. */
@@ -113,16 +112,15 @@ async function readBuckets(tx: ReadTx, buckets: readonly Bucket[], now: number) 
     tx,
     buckets.map(({ key }) => key),
   );
-  return buckets.map(({ key, limit }) => {
-    const fullAt = stored.get(key) ?? now;
-    // A later time comes from a clock that was wrong, and would lock people out.
-    const isPossible = fullAt > now && fullAt <= now + limit.burst * limit.everyMs + MAX_SKEW_MS;
-    return { key, limit, fullAt: isPossible ? fullAt : now };
-  });
+  return buckets.map(({ key, limit }) => ({
+    key,
+    limit,
+    fullAt: fullAgainAt(stored.get(key), limit, now, MAX_SKEW_MS),
+  }));
 }
 
 function requireFree(buckets: readonly (Bucket & { fullAt: number })[], now: number): void {
-  const waits = buckets.map(({ limit, fullAt }) => fullAt - now - (limit.burst - 1) * limit.everyMs);
+  const waits = buckets.map(({ limit, fullAt }) => waitMs(fullAt, limit, now));
   const seconds = Math.ceil(Math.max(...waits) / 1000);
   if (seconds > 0) throw failure('too_many_attempts', { seconds }, { 'retry-after': String(seconds) });
 }

@@ -26,7 +26,7 @@ function appWithFeature(load: () => Promise<unknown>) {
     .use(routeMatching(matched))
     .get('/soon/:id', ({ params }) => plainText(params.id))
     .use(feature.routes);
-  const fetch = withRequestHandling(app.fetch, { ...deps, matched });
+  const fetch = withRequestHandling(app.fetch, { ...deps, matched, findRepeated: () => null });
   return {
     logged,
     loads: () => loads,

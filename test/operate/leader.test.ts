@@ -124,7 +124,7 @@ test('a process tries again when the database was away', async () => {
     if (++attempts === 1) throw new DatabaseUnavailable(new Error('gone'));
     return db.lease(names);
   };
-  const storage = { read: db.read, write: db.write, changeMark: db.changeMark, lease };
+  const storage = { read: db.read, write: db.write, version: db.version, lease };
   const leadership = startLeader({ ...deps, db: storage }, () => []);
   await until(async () => leadership.isLeader(), isTrue);
   await leadership.stop();

@@ -443,6 +443,7 @@ describe('ids that another organization has', () => {
 function runningTwice(db: Storage): Storage {
   return {
     read: (work, options) => db.read(work, options),
+    version: db.version,
     async write(work, options) {
       const lost = db.write(async (tx) => {
         await work(tx);

@@ -225,6 +225,7 @@ test('a post that cannot be published does not hold up the others', async () => 
   let writes = 0;
   const db: Storage = {
     read: (work, options) => app.db.read(work, options),
+    version: app.db.version,
     write: (work, options) =>
       ++writes === 1 ? Promise.reject(new Error('broken')) : app.db.write(work, options),
   };

@@ -46,13 +46,13 @@ export function openPooledPostgres(): Database {
     engine: 'postgres',
     read: (...given) => use((db) => db.read(...given)),
     write: (...given) => use((db) => db.write(...given)),
+    version: () => null,
     async lease(names) {
       const lease = await use((db) => db.lease(names));
       if (lease !== null) leases.push(lease);
       return lease;
     },
     health: () => use((db) => db.health()),
-    changeMark: () => null,
     sizes: () => use((db) => db.sizes()),
     async close() {
       if (isClosed) return;
@@ -83,9 +83,9 @@ export function createSharedPostgres(): { open(): Database; remove(): Promise<vo
         engine: 'postgres',
         read: async (...given) => (await ready()).read(...given),
         write: async (...given) => (await ready()).write(...given),
+        version: () => null,
         lease: async (names) => (await ready()).lease(names),
         health: async () => (await ready()).health(),
-        changeMark: () => null,
         sizes: async () => (await ready()).sizes(),
         close: async () => (await opened)?.close(),
       };

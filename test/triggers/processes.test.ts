@@ -91,9 +91,9 @@ describe('two processes', () => {
       await runTriggers(one, composeAtOnce);
       return other.db.lease(names);
     };
-    const { read, write } = other.db;
+    const { read, write, version } = other.db;
     const never: Compose = () => Promise.reject(new Error('there is nothing to do'));
-    expect(await runTriggers({ ...other, db: { read, write, lease } }, never)).toBe(0);
+    expect(await runTriggers({ ...other, db: { read, write, version, lease } }, never)).toBe(0);
     expect(await postsOf(app)).toHaveLength(1);
   });
 });
@@ -128,8 +128,8 @@ test('a run that a process gave back after a failure of the database can be take
   const failing = async () => {
     throw new DatabaseUnavailable(new Error('gone'));
   };
-  const { read, lease } = one.db;
-  const broken = { ...one, db: { read, lease, write: failing } };
+  const { read, lease, version } = one.db;
+  const broken = { ...one, db: { read, lease, version, write: failing } };
   await expect(runTriggers(broken, composeAtOnce)).rejects.toThrow('The database is not available');
   expect(await runTriggers(other, composeAtOnce)).toBe(2);
   expect(await postsOf(app)).toHaveLength(2);
