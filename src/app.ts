@@ -1,8 +1,7 @@
 import { Elysia } from 'elysia';
 import type { Storage } from '../db/engine.ts';
-import { agents } from './agents/routes.ts';
 import type { DashboardDeps } from './dashboard/page.ts';
-import { dashboard } from './dashboard/routes.ts';
+import { APP_OPTIONS, deferred } from './http/deferred.ts';
 import { errorHandling } from './http/errors.ts';
 import { ping } from './http/ping.ts';
 import {
@@ -19,10 +18,7 @@ import { posts } from './posts/routes.ts';
 import { providers } from './providers/index.ts';
 import type { Provider } from './providers/provider.ts';
 import type { CardPainter } from './public/card-queue.ts';
-import { feeds } from './public/feeds/routes.ts';
-import { publicPages } from './public/routes.ts';
 import { webhooks } from './receiver/routes.ts';
-import { docs } from './reference/routes.ts';
 
 /** The server that the app runs in. Without one the app is always ready, and nobody may read the metrics. */
 export interface ServerFacts extends MetricsAccess {
@@ -36,7 +32,10 @@ export interface ServerFacts extends MetricsAccess {
   readonly drawCard: CardPainter['draw'];
 }
 
-/** The HTTP side of Tidings. Anything that is not used here is not served. */
+/**
+ * The HTTP side of Tidings. Anything that is not used here is not served. Health, the content API, its images and the
+ * receiver are there from the start; the rest loads at its first request.
+ */
 export function createApp(
   deps: Omit<DashboardDeps, 'self' | 'peerAddress' | 'clientIpHeader' | 'uploadBudget'> &
     Partial<ServerFacts>,
@@ -44,13 +43,39 @@ export function createApp(
 ): { fetch: Fetch } {
   const { whyNotReady = async () => null, peerAddress = () => null, metricsToken, clientIpHeader } = deps;
   const uploadBudget = createUploadBudget(deps.metrics);
-  const matched: MatchedRoute = { current: null };
+  const matched: MatchedRoute = { current: { route: null } };
+  const context = { log: deps.log, matched };
   const repeats = createRepeats(deps.db, deps.metrics);
-  const app = new Elysia({
-    // `/v1/x/posts/` is another path than `/v1/x/posts`, not a post without an id.
-    strictPath: true,
-    // Otherwise the path is cut wrong for short host names.
-    handler: { standardHostname: false },
+  const app = new Elysia(APP_OPTIONS);
+
+  const agentSide = deferred(context, ['/mcp'], async () => {
+    const { agents } = await import('./agents/routes.ts');
+    return agents(deps);
+  });
+  const publicSide = deferred(context, ['/changelog/*'], async () => {
+    const [{ feeds }, { publicPages }] = await Promise.all([
+      import('./public/feeds/routes.ts'),
+      import('./public/routes.ts'),
+    ]);
+    return new Elysia().use(feeds(deps)).use(publicPages({ ...deps, peerAddress, clientIpHeader }));
+  });
+  const dashboardSide = deferred(context, ['/setup', '/dashboard', '/dashboard/*'], async () => {
+    const { dashboard } = await import('./dashboard/routes.ts');
+    return dashboard({
+      ...deps,
+      uploadBudget,
+      // Metrics and log count the requests of clients.
+      self(request) {
+        matched.current = { route: null };
+        return app.fetch(request);
+      },
+      peerAddress,
+      clientIpHeader,
+    });
+  });
+  const reference = deferred(context, ['/', '/openapi.json', '/docs', '/docs/*'], async () => {
+    const { docs } = await import('./reference/routes.ts');
+    return docs(deps, { routes: [...app.routes, ...(await publicSide.load()).routes] });
   });
 
   app
@@ -61,21 +86,11 @@ export function createApp(
     .use(metrics(deps, { peerAddress, metricsToken }))
     .use(posts({ ...deps, db: deps.contentDb ?? deps.db, repeats }))
     .use(media(deps))
-    .use(agents(deps))
-    .use(feeds(deps))
-    .use(publicPages({ ...deps, peerAddress, clientIpHeader }))
     .use(webhooks(deps, webhookProviders, uploadBudget))
-    .use(
-      dashboard({
-        ...deps,
-        uploadBudget,
-        // Metrics and log count the requests of clients.
-        self: (request) => app.fetch(request),
-        peerAddress,
-        clientIpHeader,
-      }),
-    )
-    .use(docs(deps, () => app));
+    .use(agentSide.routes)
+    .use(publicSide.routes)
+    .use(dashboardSide.routes)
+    .use(reference.routes);
 
   return { fetch: withRequestHandling(app.fetch, { ...deps, matched, findRepeated: repeats.find }) };
 }

@@ -125,6 +125,32 @@ test('the published client stands alone: it imports nothing of the server, and t
   );
 });
 
+/** The modules that load before `serve` listens: no types, and nothing that is imported later. */
+function loadedAtStart(): Set<string> {
+  const loaded = new Set<string>();
+  const load = (path: string) => {
+    if (loaded.has(path)) return;
+    loaded.add(path);
+    const { text = '' } = modules.find((module) => module.path === path) ?? {};
+    const values = text.matchAll(/^(?:import|export)(?! type\b)[^;']*?(?:\bfrom )?'([^']+)'/gm);
+    const specifiers = Array.from(values, ([, specifier]) => `import '${specifier}'`).join(';');
+    for (const imported of importsOf(path, specifiers)) load(imported);
+  };
+  for (const path of ['src/cli.ts', 'src/cli/serve.ts', 'src/drafts/thread-main.ts']) load(path);
+  return loaded;
+}
+
+test('a start loads what every server needs, and leaves the rest to its first use', () => {
+  const loaded = [...loadedAtStart()];
+  expect(loaded).toContain('src/posts/routes.ts');
+  const isLate = (path: string) =>
+    is('src/{dashboard,reference,agents,public/feeds}/**', 'src/public/routes.ts', 'src/**/*.tsx')(path) ||
+    ['preact', 'liquidjs', 'feedsmith', '@modelcontextprotocol', '@octokit', '@zxcvbn-ts', '@unkey'].some(
+      (name) => path.startsWith(name),
+    );
+  expect(loaded.filter(isLate)).toEqual([]);
+});
+
 test('only routes, models, http and the app know Elysia', () => {
   const mayKnow = is('src/**/*routes.ts', 'src/**/model.ts', 'src/http/**', 'src/app.ts');
   const isElysia = (name: string) => isPackage('elysia')(name) || name.startsWith('@elysiajs/');

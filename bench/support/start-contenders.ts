@@ -10,16 +10,19 @@ export interface Contender {
   ping: string;
   /** True if it serves the posts of the data folder. */
   hasPosts: boolean;
+  /** True if it is Tidings, which takes deliveries. */
+  isOurs?: true;
 }
 
 /** Those that are measured, ours first, on the data folder. Builds the binary into `folder`. Throws `BenchError`. */
 export function contenders(folder: string, dataDir: string, pocketbasePath?: string): Contender[] {
-  const ours = { ping: '/ping', hasPosts: true };
+  const peer = { ping: '/ping', hasPosts: true };
+  const ours = { ...peer, isOurs: true } as const;
   return [
     { program: tidings(dataDir), ...ours },
     { program: tidingsBinary(buildBinary(folder), dataDir), ...ours },
-    { program: raw(join(dataDir, 'tidings.db')), ...ours },
-    { program: hello, ...ours },
+    { program: raw(join(dataDir, 'tidings.db')), ...peer },
+    { program: hello, ...peer },
     ...(pocketbasePath === undefined ? [] : [pocketbaseOf(pocketbasePath, join(folder, 'pocketbase'))]),
   ];
 }

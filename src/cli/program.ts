@@ -2,33 +2,91 @@ import { Command, type Option } from 'commander';
 import { settings } from '../config.ts';
 import { buildLine, tidings } from '../lib/build.ts';
 import { withoutControls } from '../lib/text.ts';
-import { addAuditCommands } from './audit.ts';
-import { addBackupCommands } from './backup.ts';
 import { commandsOf, pathOf } from './command.ts';
-import { addCompletionCommand } from './completion.ts';
 import type { CliContext } from './context.ts';
-import { addDeliveryCommands } from './delivery.ts';
 import { examples, helpLayout } from './help.ts';
-import { addHistoryCommand } from './history.ts';
-import { addHookCommands } from './hook.ts';
-import { addIntegrationCommands } from './integration.ts';
-import { addKeyCommands } from './key.ts';
-import { addMoveCommand } from './move.ts';
-import { addDoctorCommand, addHealthcheckCommand, addSweepCommand } from './operate.ts';
-import { addOrganizationCommands } from './organization.ts';
 import { complain } from './output.ts';
-import { addPageCommands } from './page.ts';
-import { addPostCommands } from './post.ts';
-import { addSendCommand } from './send.ts';
-import { addServeCommand } from './serve.ts';
-import { addTriggerCommands } from './trigger.ts';
-import { addUserCommands } from './user.ts';
 
 /** Longer lines are hard to read. */
 const MAX_HELP_WIDTH = 100;
 
-/** All commands. An error in the words of a person ends in `CommanderError`. */
-export function buildProgram(context: CliContext): Command {
+/** Commands of one file, which loads when a person runs one of them, or when the program must know all. */
+interface Group {
+  /** In the help of the program. */
+  heading: string;
+  names: readonly string[];
+  load: () => Promise<(program: Command, context: CliContext) => void>;
+  /** It describes the other commands too. */
+  needsAll?: true;
+}
+
+const SERVER = 'Server:';
+const PEOPLE = 'Organizations and people:';
+const POSTS = 'Posts:';
+const WEBHOOKS = 'Webhooks:';
+
+/** In the order of the help. */
+const groups: readonly Group[] = [
+  { heading: SERVER, names: ['serve'], load: async () => (await import('./serve.ts')).addServeCommand },
+  {
+    heading: SERVER,
+    names: ['doctor', 'healthcheck'],
+    load: async () => {
+      const { addDoctorCommand, addHealthcheckCommand } = await import('./operate.ts');
+      return (...to) => {
+        addDoctorCommand(...to);
+        addHealthcheckCommand(...to);
+      };
+    },
+  },
+  {
+    heading: SERVER,
+    names: ['backup', 'restore'],
+    load: async () => (await import('./backup.ts')).addBackupCommands,
+  },
+  { heading: SERVER, names: ['move'], load: async () => (await import('./move.ts')).addMoveCommand },
+  { heading: SERVER, names: ['sweep'], load: async () => (await import('./operate.ts')).addSweepCommand },
+  {
+    heading: PEOPLE,
+    names: ['organization'],
+    load: async () => (await import('./organization.ts')).addOrganizationCommands,
+  },
+  { heading: PEOPLE, names: ['user'], load: async () => (await import('./user.ts')).addUserCommands },
+  { heading: PEOPLE, names: ['audit'], load: async () => (await import('./audit.ts')).addAuditCommands },
+  { heading: POSTS, names: ['post'], load: async () => (await import('./post.ts')).addPostCommands },
+  { heading: POSTS, names: ['page'], load: async () => (await import('./page.ts')).addPageCommands },
+  { heading: POSTS, names: ['history'], load: async () => (await import('./history.ts')).addHistoryCommand },
+  { heading: POSTS, names: ['key'], load: async () => (await import('./key.ts')).addKeyCommands },
+  { heading: POSTS, names: ['hook'], load: async () => (await import('./hook.ts')).addHookCommands },
+  {
+    heading: WEBHOOKS,
+    names: ['integration'],
+    load: async () => (await import('./integration.ts')).addIntegrationCommands,
+  },
+  {
+    heading: WEBHOOKS,
+    names: ['trigger'],
+    load: async () => (await import('./trigger.ts')).addTriggerCommands,
+  },
+  {
+    heading: WEBHOOKS,
+    names: ['delivery'],
+    load: async () => (await import('./delivery.ts')).addDeliveryCommands,
+  },
+  { heading: WEBHOOKS, names: ['send'], load: async () => (await import('./send.ts')).addSendCommand },
+  {
+    heading: 'Other:',
+    names: ['completion'],
+    load: async () => (await import('./completion.ts')).addCompletionCommand,
+    needsAll: true,
+  },
+];
+
+/**
+ * The program with the command that `words` begin with, or with all commands. An error in the words of a person ends in
+ * `CommanderError`.
+ */
+export async function buildProgram(context: CliContext, words: readonly string[] = []): Promise<Command> {
   const { terminal } = context;
   const { flag, help, default: dataDir } = settings.DATA_DIR;
   const helpWidth = () => (Number.isFinite(terminal.width) ? Math.min(terminal.width, MAX_HELP_WIDTH) : 80);
@@ -51,30 +109,13 @@ export function buildProgram(context: CliContext): Command {
     .exitOverride();
   examples(program, 'serve --demo', 'organization create --name "Acme" --id acme', 'help key create');
 
-  program.commandsGroup('Server:');
-  addServeCommand(program, context);
-  addDoctorCommand(program, context);
-  addHealthcheckCommand(program, context);
-  addBackupCommands(program, context);
-  addMoveCommand(program, context);
-  addSweepCommand(program, context);
-  program.commandsGroup('Organizations and people:');
-  addOrganizationCommands(program, context);
-  addUserCommands(program, context);
-  addAuditCommands(program, context);
-  program.commandsGroup('Posts:');
-  addPostCommands(program, context);
-  addPageCommands(program, context);
-  addHistoryCommand(program, context);
-  addKeyCommands(program, context);
-  addHookCommands(program, context);
-  program.commandsGroup('Webhooks:');
-  addIntegrationCommands(program, context);
-  addTriggerCommands(program, context);
-  addDeliveryCommands(program, context);
-  addSendCommand(program, context);
-  program.commandsGroup('Other:');
-  addCompletionCommand(program, context);
+  const only = groups.find(({ names }) => names.includes(words[0] ?? ''));
+  const needed = only === undefined || only.needsAll ? groups : [only];
+  const loaded = await Promise.all(needed.map(async ({ heading, load }) => ({ heading, add: await load() })));
+  for (const { heading, add } of loaded) {
+    program.commandsGroup(heading);
+    add(program, context);
+  }
   for (const command of commandsOf(program)) {
     if (command.commands.length > 0) command.helpCommand('help [command]', 'Show help for a command');
     command.showHelpAfterError(`Run "${[tidings, ...pathOf(command), '--help'].join(' ')}" for usage.`);

@@ -4,7 +4,6 @@ import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { actorOf, openServices, startServer } from '../main.ts';
 import { warnOfModes } from '../operate/data-folder.ts';
-import { describeDemo, describeDemoDelivery, openDemo, sendDemoDelivery } from '../operate/demo/service.ts';
 import { createSetupLink } from '../users/links.ts';
 import { addSettings, type CliContext, flagsOf } from './context.ts';
 import { examples } from './help.ts';
@@ -29,12 +28,15 @@ export function addServeCommand(program: Command, context: CliContext): void {
         // The demo is made as a command: a first start should not open with the log of its parts.
         const actor = actorOf('command');
         const person = { ...services, actor, keys: services.keys.as(actor) };
-        const shown = demo ? await openDemo(person, join(config.dataDir, 'demo.key')) : null;
+        const demonstration = demo ? await import('../operate/demo/service.ts') : null;
+        const shown =
+          demonstration && (await demonstration.openDemo(person, join(config.dataDir, 'demo.key')));
         const setup = await createSetupLink(services, { keepsEarlier: services.db.engine === 'postgres' });
         const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
         const server = await startServer(services, config);
         context.terminal.write(`Listening on ${server.url}\n`);
-        if (shown !== null) {
+        if (demonstration !== null && shown !== null) {
+          const { describeDemo, describeDemoDelivery, sendDemoDelivery } = demonstration;
           context.terminal.write(describeDemo(shown, server.publicUrl));
           const delivery = await sendDemoDelivery(services, shown, server.url);
           context.terminal.write(describeDemoDelivery(delivery, server.publicUrl));

@@ -1,26 +1,25 @@
 import { AppError, messageOf } from '../lib/app-error.ts';
-import { renderMarkdown } from '../markdown/render.ts';
-import { checkOwnTemplates, composeDraft } from './compose.ts';
+import { answerRequests } from '../lib/thread-main.ts';
 import type { ThreadAnswer, ThreadRequest } from './thread.ts';
 
-// The thread that `thread.ts` starts: it says that it is ready, then answers each request.
+// The thread that `thread.ts` starts.
 
-declare const self: Worker;
+answerRequests<ThreadRequest, ThreadAnswer>(async () => {
+  const { renderMarkdown } = await import('../markdown/render.ts');
+  const { checkOwnTemplates, composeDraft } = await import('./compose.ts');
 
-self.onmessage = ({ data }: MessageEvent<ThreadRequest>) => {
-  let answer: ThreadAnswer;
-  try {
-    answer = { result: work(data) };
-  } catch (error) {
-    const { status, details } = error instanceof AppError ? error : { status: 500, details: {} };
-    answer = { error: { status, message: messageOf(error), details } };
+  function work(request: ThreadRequest) {
+    if ('markdown' in request) return renderMarkdown(request.markdown);
+    if ('recipe' in request) return composeDraft(request.recipe, request.material);
+    return checkOwnTemplates(request.templates, request.material);
   }
-  self.postMessage(answer);
-};
-self.postMessage('ready');
 
-function work(request: ThreadRequest) {
-  if ('markdown' in request) return renderMarkdown(request.markdown);
-  if ('recipe' in request) return composeDraft(request.recipe, request.material);
-  return checkOwnTemplates(request.templates, request.material);
-}
+  return (request) => {
+    try {
+      return { result: work(request) };
+    } catch (error) {
+      const { status, details } = error instanceof AppError ? error : { status: 500, details: {} };
+      return { error: { status, message: messageOf(error), details } };
+    }
+  };
+});

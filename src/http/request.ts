@@ -29,15 +29,15 @@ export function requestIdOf(request: Request): string {
   return id;
 }
 
-/** The route of the current request, null until one matches. Elysia sets it before `fetch` returns its promise. */
+/** The current request's route, null until one matches. Elysia sets it before `fetch` returns its promise. */
 export interface MatchedRoute {
-  current: string | null;
+  current: { route: string | null };
 }
 
 /** Records each matched route in `matched`. Must be used before the routes. */
 export function routeMatching(matched: MatchedRoute) {
   return new Elysia({ name: 'route-matching' }).onBeforeHandle({ as: 'global' }, ({ route }) => {
-    matched.current = route;
+    matched.current.route = route;
   });
 }
 
@@ -66,11 +66,11 @@ export function withRequestHandling(fetch: Fetch, { log, metrics, matched, findR
 
   async function handle(request: Request, startedAt: number): Promise<Response> {
     beginTurn(request);
-    matched.current = null;
-    const pending = refuseHost(request) ?? refuseLargeBody(request) ?? fetch(request);
-    // Read it now: the next request has another.
-    const route = matched.current;
-    return finish(request, await pending, route, startedAt);
+    // Each request has one of its own: a deferred feature fills it late, when other requests are under way.
+    const own: MatchedRoute['current'] = { route: null };
+    matched.current = own;
+    const response = await (refuseHost(request) ?? refuseLargeBody(request) ?? fetch(request));
+    return finish(request, response, own.route, startedAt);
   }
 
   function finish(request: Request, response: Response, route: string | null, startedAt: number): Response {

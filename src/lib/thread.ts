@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { AppError } from './app-error.ts';
+import { LOAD } from './thread-main.ts';
 
 /** More file descriptors than a thread takes when it starts. */
 const THREAD_DESCRIPTORS = 16;
@@ -23,7 +24,7 @@ export interface ThreadQueue<Request, Answer> {
 
 /**
  * Requests to a thread, one at a time. Work that takes too long is ended with its thread, and the next request gets a new
- * one. The thread posts a message when it is ready, then an answer to each request.
+ * one. The thread runs `answerRequests`.
  */
 export function threadQueue<Request, Answer>({
   main,
@@ -56,7 +57,7 @@ export function threadQueue<Request, Answer>({
     clearTimeout(idle);
     if (isClosed) throw new AppError(503, stopping);
     thread ??= startThread(main, failed);
-    const { worker, ready } = thread;
+    const { worker, load } = thread;
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const fail = (message: string) => reject(new AppError(503, message));
     const onEnd = () => fail(`${failed}: its thread ended`);
@@ -65,7 +66,7 @@ export function threadQueue<Request, Answer>({
     worker.onerror = ({ message }) => fail(`${failed}: ${message}`);
     worker.addEventListener('close', onEnd);
     // The limit starts with the work: on a busy machine a new thread takes seconds.
-    void ready.then(() => {
+    void load().then(() => {
       cancel = after(limitMs, () => fail(slow));
       worker.onmessage = ({ data }: MessageEvent<Answer>) => resolve(data);
       worker.postMessage(request);
@@ -111,8 +112,18 @@ function startThread(main: URL, failed = 'A thread did not start') {
     for (const probe of probes) closeSync(probe);
   }
   const worker = new Worker(main);
-  // Its first message says that it is ready.
-  return { worker, ready: new Promise((resolve) => (worker.onmessage = resolve)) };
+  let loading: Promise<unknown> | undefined;
+  return {
+    worker,
+    /** Resolves when the thread is ready to work. */
+    load() {
+      loading ??= new Promise((resolve) => {
+        worker.onmessage = resolve;
+        worker.postMessage(LOAD);
+      });
+      return loading;
+    },
+  };
 }
 
 function realAfter(ms: number, run: () => void): () => void {

@@ -1,5 +1,5 @@
 import { inCommits, repeatStep } from '../../db/commits.ts';
-import type { WriteTx } from '../../db/engine.ts';
+import type { Storage, WriteTx } from '../../db/engine.ts';
 import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
 import { deleteExpiredAudit } from '../audit/store.ts';
 import { countExpired } from '../deliveries/count-store.ts';
@@ -32,11 +32,20 @@ export interface Job {
   /** A number of milliseconds, or a cron expression in UTC. */
   every: number | string;
   /**
+   * How long it rests while nobody writes to the database, in milliseconds: how late it may be for what falls due by
+   * itself, such as a retry. Absent: it runs at every beat.
+   */
+  restMs?: number;
+  /**
    * `signal` is aborted when the process stops or no longer leads; `onAlive` may be called to say that a long run is not
    * stuck.
    */
   run(signal: AbortSignal, onAlive?: () => void): Promise<unknown>;
 }
+
+/** Rests of jobs that somebody waits for, and of those that ask a provider, whose own waits are longer. */
+const SHORT_REST_MS = 1_000;
+const LONG_REST_MS = 5_000;
 
 /** The jobs of each process. Several may run them at the same time. */
 export function processJobs(
@@ -48,8 +57,13 @@ export function processJobs(
     // Each process collects the uses that it saw.
     { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
     // One process reads a history at a time, and another takes a run of a trigger.
-    { name: 'read-histories', every: 1_000, run: (signal) => readDueHistories(deps, signal) },
-    { name: 'run-triggers', every: 250, run: createTriggerWorker(deps, compose) },
+    {
+      name: 'read-histories',
+      every: 1_000,
+      restMs: LONG_REST_MS,
+      run: (signal) => readDueHistories(deps, signal),
+    },
+    { name: 'run-triggers', every: 250, restMs: SHORT_REST_MS, run: createTriggerWorker(deps, compose) },
     { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
   ];
 }
@@ -64,13 +78,13 @@ export function leaderJobs(deps: Deps): Job[] {
       every: 1_000,
       run: (signal) => publishDuePosts(deps, { signal, runningSince }),
     },
-    { name: 'sync-hooks', every: 2_000, run: (signal) => syncHooks(deps, signal) },
-    { name: 'poll', every: 1_000, run: (signal) => pollDue(deps, signal) },
+    { name: 'sync-hooks', every: 2_000, restMs: LONG_REST_MS, run: (signal) => syncHooks(deps, signal) },
+    { name: 'poll', every: 1_000, restMs: LONG_REST_MS, run: (signal) => pollDue(deps, signal) },
     { name: 'recover-import', every: 5_000, run: (signal) => recoverImport(deps, signal) },
     mediaAddressJob(deps),
-    { name: 'copy-images', every: 500, run: (signal) => copyDueImages(deps, signal) },
-    { name: 'read-ranges', every: 500, run: (signal) => readRanges(deps, { signal }) },
-    { name: 'send-hooks', every: 100, run: createHookSender(deps) },
+    { name: 'copy-images', every: 500, restMs: SHORT_REST_MS, run: (signal) => copyDueImages(deps, signal) },
+    { name: 'read-ranges', every: 500, restMs: SHORT_REST_MS, run: (signal) => readRanges(deps, { signal }) },
+    { name: 'send-hooks', every: 100, restMs: SHORT_REST_MS, run: createHookSender(deps) },
     { name: 'sweep-images', every: '17 * * * *', run: (signal) => sweepFiles(deps, signal) },
     {
       name: 'sweep',
@@ -93,12 +107,12 @@ export function copyDueImages(deps: Deps, signal?: AbortSignal): Promise<number>
 export type RunningJobs = ReturnType<typeof startJobs>;
 
 /**
- * Runs each job on its beat until `stop`. None overlaps itself. A failure is logged unless the database is away, and each
- * run is counted. `elapsedMs` is a clock that never goes back.
+ * Runs each job on its beat until `stop`, unless it rests. None overlaps itself. A failure is logged unless the database is
+ * away, and each run is counted. `elapsedMs` is a clock that never goes back.
  */
 export function startJobs(
   jobs: readonly Job[],
-  { log, metrics }: Pick<Deps, 'log' | 'metrics'>,
+  { db, log, metrics }: Pick<Deps, 'log' | 'metrics'> & { db: Pick<Storage, 'version'> },
   elapsedMs = () => performance.now(),
 ) {
   const abort = new AbortController();
@@ -128,22 +142,70 @@ export function startJobs(
       });
     };
     const cron = typeof job.every === 'string' ? Bun.cron(job.every, tick, { tz: 'UTC' }) : null;
-    const timer = typeof job.every === 'number' ? setInterval(tick, job.every) : undefined;
-    return () => {
-      cron?.stop();
-      clearInterval(timer);
-      return running;
+    const mayRest = restOf(job, elapsedMs);
+    return {
+      ...job,
+      onBeat: (version: number | null) => void (running === null && !mayRest(version) && tick()),
+      stop() {
+        cron?.stop();
+        return running;
+      },
     };
   });
+  const stopBeats = startBeats(started, db);
 
   return {
     /** Waits for what runs. */
     async stop() {
       abort.abort();
-      await Promise.all(started.map((stop) => stop()));
+      stopBeats();
+      await Promise.all(started.map(({ stop }) => stop()));
     },
     /** Milliseconds since the job of that name last ended well, or said that it is alive; since the start at first. */
     silentMs: (name: string) => elapsedMs() - (aliveAt.get(name) ?? 0),
+  };
+}
+
+/**
+ * One timer for all beats: waking an idle process up costs more than what it then does. A beat is rounded to a multiple of
+ * the shortest one. Returns how to stop it.
+ */
+function startBeats(
+  jobs: readonly (Pick<Job, 'every'> & { onBeat: (version: number | null) => void })[],
+  db: Pick<Storage, 'version'>,
+): () => void {
+  const beating = jobs.flatMap(({ every, onBeat }) => (typeof every === 'number' ? { every, onBeat } : []));
+  if (beating.length === 0) return () => undefined;
+  const shortest = Math.min(...beating.map(({ every }) => every));
+  let beat = 0;
+  const timer = setInterval(() => {
+    beat++;
+    const version = versionOf(db);
+    for (const { every, onBeat } of beating) if (beat % Math.round(every / shortest) === 0) onBeat(version);
+  }, shortest);
+  return () => clearInterval(timer);
+}
+
+/** Null also while the database fails: the jobs then look for work, and report it. */
+function versionOf(db: Pick<Storage, 'version'>): number | null {
+  try {
+    return db.version();
+  } catch {
+    return null;
+  }
+}
+
+/** Tells at each beat whether the job may rest: nothing was written since its last run began, its own writes included. */
+function restOf({ restMs }: Job, elapsedMs: () => number): (version: number | null) => boolean {
+  if (restMs === undefined) return () => false;
+  let lastVersion: number | null = null;
+  let startedAt = 0;
+  return (version) => {
+    const now = elapsedMs();
+    if (version !== null && version === lastVersion && now - startedAt < restMs) return true;
+    lastVersion = version;
+    startedAt = now;
+    return false;
   };
 }
 

@@ -35,7 +35,7 @@ export function startLeader({ db, log, metrics }: Needs, jobsOf: (db: Storage) =
 
   async function lead(lease: Lease): Promise<void> {
     held = lease;
-    const jobs = startJobs(jobsOf(withLease(db, lease)), { log, metrics });
+    const jobs = startJobs(jobsOf(withLease(db, lease)), { db, log, metrics });
     while (!signal.aborted && lease.isHeld()) await rest(CHECK_MS);
     if (!signal.aborted) log.warn('stopped the jobs of the leader: another process may be the leader now');
     await jobs.stop();

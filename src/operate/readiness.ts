@@ -3,7 +3,7 @@ import type { Database } from '../../db/engine.ts';
 /** Less free space than this, in bytes, and the next deliveries may not fit. */
 export const MIN_FREE_BYTES = 32 * 1024 * 1024;
 
-/** How long the triggers' job may give no sign of life, in milliseconds. It gives one every quarter of a second. */
+/** How long the triggers' job may give no sign of life, in milliseconds. It gives one every second. */
 const MAX_SILENT_MS = 60_000;
 
 /** How long another process may write before that is trouble, in milliseconds. Requests wait four seconds at most. */

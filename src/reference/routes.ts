@@ -12,8 +12,8 @@ const models = { Post, Pagination, PostList, PostResult, WebhookReceived, Error:
 const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; script-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** `GET /openapi.json`, and `GET /docs` for people. Both are built at the first request and kept. */
-export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, app: () => DocumentedApp) {
-  const document = once(() => buildOpenApi(app(), models, publicUrl()));
+export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, app: DocumentedApp) {
+  const document = once(() => buildOpenApi(app, models, publicUrl()));
   const json = once(() => rendered(Buffer.from(JSON.stringify(document(), null, 2))));
   const page = once(() => rendered(Buffer.from(renderReference(document(), providers))));
 

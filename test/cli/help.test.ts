@@ -10,7 +10,7 @@ afterAll(() => folder.remove());
 
 const run = (words: readonly string[], terminal = {}) => cli(folder.path, words, terminal);
 
-function program(): Command {
+function program(): Promise<Command> {
   return buildProgram({
     environment: {},
     terminal: {
@@ -25,7 +25,7 @@ function program(): Command {
   });
 }
 
-const paths = commandsOf(program()).map((command) => pathOf(command));
+const paths = commandsOf(await program()).map((command) => pathOf(command));
 
 describe.each(paths.map((path) => [path.join(' '), path] as const))('--help of %p', (_, path) => {
   test('has examples that are right', async () => {
@@ -47,8 +47,8 @@ describe.each(paths.map((path) => [path.join(' '), path] as const))('--help of %
     }
   });
 
-  test('is written in sentence case', () => {
-    const command = commandsOf(program()).find((each) => pathOf(each).join(' ') === path.join(' '));
+  test('is written in sentence case', async () => {
+    const command = commandsOf(await program()).find((each) => pathOf(each).join(' ') === path.join(' '));
     const texts = [
       command?.description(),
       ...(command?.options ?? []).map(({ description }) => description),
@@ -63,7 +63,7 @@ async function expectParses(line: string): Promise<void> {
   const [command = ''] = line.split(/ [<>] /);
   const words = Array.from(command.matchAll(/"([^"]*)"|(\S+)/g), ([, quoted, bare]) => quoted ?? bare ?? '');
   if (words[0] === 'help') return;
-  const parsed = program();
+  const parsed = await program();
   let ran = false;
   for (const each of commandsOf(parsed)) {
     if (each.commands.length > 0) continue;

@@ -26,10 +26,17 @@ test.skipIf(prlimit === null)(
       );
       await json('send', 'github', 'release', '--integration', integrationId, '--url', server.url);
       const [{ id }] = await json('delivery', 'list', '--organization', 'acme');
-      await json(
-        ...['trigger', 'create', '--integration', integrationId],
-        ...['--event', 'release', '--content-type', 'changelog'],
-      );
+      const draftAs = (contentType: string) =>
+        json(
+          ...['trigger', 'create', '--integration', integrationId],
+          ...['--event', 'release', '--content-type', contentType],
+        );
+      const drafts = () => json('post', 'list', '--organization', 'acme', '--status', 'draft');
+      // From source, the first draft reads files.
+      await draftAs('changelog');
+      await json('delivery', 'replay', id);
+      expect(await until(drafts, (posts) => posts.length > 0)).toHaveLength(1);
+      await draftAs('linkedin_post');
 
       for (let n = 0; n < LIMIT * 2; n++) {
         sockets.push(
@@ -45,8 +52,7 @@ test.skipIf(prlimit === null)(
       await until(used, (count) => count >= LIMIT);
 
       await json('delivery', 'replay', id);
-      const drafts = () => json('post', 'list', '--organization', 'acme', '--status', 'draft');
-      expect(await until(drafts, (posts) => posts.length > 0)).toHaveLength(1);
+      expect(await until(drafts, (posts) => posts.length > 1)).toHaveLength(2);
 
       // The server counts its descriptors twice a second.
       await until(

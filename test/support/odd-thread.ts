@@ -1,12 +1,11 @@
 import { composeDraft } from '../../src/drafts/compose.ts';
 import type { ThreadAnswer, ThreadRequest } from '../../src/drafts/thread.ts';
+import { answerRequests } from '../../src/lib/thread-main.ts';
 
 // A thread that goes wrong in the way that a request's trigger is called, and makes the others' drafts.
 
-declare const self: Worker;
-
-self.onmessage = ({ data }: MessageEvent<Exclude<ThreadRequest, { templates: unknown }>>) => {
-  switch ('markdown' in data ? data.markdown : data.recipe.triggerId) {
+answerRequests<Exclude<ThreadRequest, { templates: unknown }>, ThreadAnswer>(async () => (request) => {
+  switch ('markdown' in request ? request.markdown : request.recipe.triggerId) {
     case 'stuck':
       // Only then does the test let the time limit pass.
       new BroadcastChannel('odd-thread').postMessage('stuck');
@@ -14,14 +13,10 @@ self.onmessage = ({ data }: MessageEvent<Exclude<ThreadRequest, { templates: unk
     case 'crashes':
       throw new Error('it is broken');
     case 'ends':
-      process.exit(3);
-      break;
-    default: {
-      const answer: ThreadAnswer = {
-        result: 'markdown' in data ? data.markdown : composeDraft(data.recipe, data.material),
+      return process.exit(3);
+    default:
+      return {
+        result: 'markdown' in request ? request.markdown : composeDraft(request.recipe, request.material),
       };
-      self.postMessage(answer);
-    }
   }
-};
-self.postMessage('ready');
+});

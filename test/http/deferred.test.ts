@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'bun:test';
+import { Elysia } from 'elysia';
+import { APP_OPTIONS, deferred } from '../../src/http/deferred.ts';
+import { errorHandling } from '../../src/http/errors.ts';
+import { type MatchedRoute, routeMatching, withRequestHandling } from '../../src/http/request.ts';
+import { plainText } from '../../src/http/respond.ts';
+import { createTestApp } from '../support/test-app.ts';
+
+/** An app with one feature below `/late`, whose load the test controls. */
+function appWithFeature(load: () => Promise<unknown>) {
+  const { deps, logged } = createTestApp();
+  const matched: MatchedRoute = { current: { route: null } };
+  const context = { log: deps.log, matched };
+  let loads = 0;
+  const feature = deferred(context, ['/late', '/late/*'], async () => {
+    loads++;
+    await load();
+    return new Elysia()
+      .get('/late', () => plainText('top'))
+      .get('/late/:id', ({ params }) => plainText(params.id))
+      .post('/late/:id', async ({ request }) => plainText(await request.text()), { parse: 'none' });
+  });
+  const app = new Elysia(APP_OPTIONS);
+  app
+    .use(errorHandling(deps.log, () => app.routes))
+    .use(routeMatching(matched))
+    .get('/soon/:id', ({ params }) => plainText(params.id))
+    .use(feature.routes);
+  const fetch = withRequestHandling(app.fetch, { ...deps, matched, findRepeated: () => null });
+  return {
+    logged,
+    loads: () => loads,
+    request: async (path: string, init?: RequestInit) => fetch(new Request(`http://localhost${path}`, init)),
+    async counted(): Promise<string[]> {
+      const text = await deps.metrics.registry.render();
+      return Array.from(
+        text.matchAll(/^tidings_http_requests_total\{(.*)\} \d+$/gm),
+        ([, labels = '']) => labels,
+      );
+    },
+  };
+}
+
+describe('a deferred feature', () => {
+  test('loads at its first request, once for all that come meanwhile', async () => {
+    const ready = Promise.withResolvers<void>();
+    const app = appWithFeature(() => ready.promise);
+    expect(await (await app.request('/soon/a')).text()).toBe('a');
+    expect(app.loads()).toBe(0);
+    const responses = ['/late', '/late/a', '/late/b'].map((path) => app.request(path));
+    expect(await (await app.request('/soon/b')).text()).toBe('b');
+    ready.resolve();
+    const texts = (await Promise.all(responses)).map((response) => response.text());
+    expect(await Promise.all(texts)).toEqual(['top', 'a', 'b']);
+    expect(await (await app.request('/late/c', { method: 'POST', body: 'sent' })).text()).toBe('sent');
+    expect(app.loads()).toBe(1);
+  });
+
+  test('counts each request by its own route, from the first', async () => {
+    const ready = Promise.withResolvers<void>();
+    const app = appWithFeature(() => ready.promise);
+    const responses = ['/late', '/late/a', '/late/a/b'].map((path) => app.request(path));
+    await app.request('/soon/a');
+    ready.resolve();
+    await Promise.all(responses);
+    expect(await app.counted()).toEqual([
+      'route="/soon/{id}",method="GET",status="200"',
+      'route="/late",method="GET",status="200"',
+      'route="/late/{id}",method="GET",status="200"',
+      'route="none",method="GET",status="404"',
+    ]);
+  });
+
+  test('has its own 404 and 405, and HEAD like GET', async () => {
+    const app = appWithFeature(async () => undefined);
+    const statusOf = async (path: string, method: string) => {
+      const { status, headers } = await app.request(path, { method });
+      return [status, headers.get('allow')];
+    };
+    expect(await statusOf('/late/', 'GET')).toEqual([404, null]);
+    expect(await statusOf('/late/a/b', 'GET')).toEqual([404, null]);
+    expect(await statusOf('/late', 'POST')).toEqual([405, 'GET, HEAD']);
+    expect(await statusOf('/late/a', 'PUT')).toEqual([405, 'GET, HEAD, POST']);
+    for (const path of ['/late', '/late/abc']) {
+      const head = await app.request(path, { method: 'HEAD' });
+      expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '3', '']);
+    }
+  });
+
+  test('that cannot be loaded is 503, and the next request tries again', async () => {
+    let isBroken = true;
+    const app = appWithFeature(async () => {
+      if (isBroken) throw new Error('out of file descriptors');
+    });
+    const refused = await app.request('/late');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await refused.json()).toEqual({ error: 'This part of Tidings could not be loaded' });
+    expect(app.logged.find(({ msg }) => msg === 'request failed')).toMatchObject({
+      err: { cause: { message: 'out of file descriptors' } },
+    });
+    isBroken = false;
+    expect(await (await app.request('/late')).text()).toBe('top');
+    expect(app.loads()).toBe(2);
+  });
+});
