@@ -2,7 +2,12 @@ import type { WriteTx } from '../../db/engine.ts';
 import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
 import { deleteExpiredAudit } from '../audit/store.ts';
 import { countExpired } from '../deliveries/count-store.ts';
-import { deleteExpiredClaims, deleteExpiredDeliveries, deleteExpiredResults } from '../deliveries/store.ts';
+import {
+  deleteExpiredClaims,
+  deleteExpiredDeliveries,
+  deleteExpiredResults,
+  deletePastCounts,
+} from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { readDueHistories } from '../history/read.ts';
@@ -166,6 +171,7 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
   // Not counted: scripts read `logs` as entries of the delivery log.
   const others = [
     deleteExpiredResults,
+    deletePastCounts,
     deleteExpiredAudit,
     deleteExpiredThrottles,
     deleteExpiredFormMarks,
