@@ -27,6 +27,9 @@ export function turns(): () => Promise<void> {
 /** A day of 24 hours, in milliseconds. */
 export const DAY_MS = 86_400_000;
 
+/** As providers write most times: in UTC, to the second or the millisecond. */
+const IN_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z$/;
+
 const ISO_8601 = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d))?$/;
 
 /**
@@ -34,6 +37,11 @@ const ISO_8601 = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z
  * calendar has, a time without an offset, and years outside 0000 to 9999 in UTC.
  */
 export function parseTime(text: string): Date | null {
+  if (IN_UTC.test(text)) {
+    const time = new Date(text);
+    // Unless JavaScript rolls a day over that no calendar has.
+    if (!Number.isNaN(time.getTime()) && time.toISOString().startsWith(text.slice(0, 19))) return time;
+  }
   const match = ISO_8601.exec(text.trim());
   if (match === null) return null;
   const time = new Date(match[0].replace(' ', 'T'));

@@ -40,6 +40,7 @@ const NO_NOTE = /^(?:[A-Za-z][A-Za-z-]{0,40}(?:: | #\d)|BREAKING[ -]CHANGE:|#{1,
  * is often wrapped, or stands below.
  */
 export function breakingNote(text: string): string | null {
+  if (!text.includes('BREAKING')) return null;
   const lines = cutText(text, 50_000).split('\n');
   const start = lines.findIndex((line) => BREAKING.test(line));
   if (start === -1) return null;

@@ -10,6 +10,9 @@ const MAX_TEXT_LENGTH = 50_000;
 const IDENTIFIER = /(?<![A-Za-z0-9-])[A-Za-z][A-Za-z0-9]{0,9}-\d{1,6}(?![A-Za-z0-9])/g;
 const CAPITALS = /(?<![A-Za-z0-9-])[A-Z][A-Z0-9]{0,9}-\d{1,6}(?![A-Za-z0-9])/g;
 
+/** Every identifier has it, and most texts do not. */
+const HYPHENATED = /-\d/;
+
 /** The words with which Linear, GitHub and GitLab link an issue, and the issues that follow. */
 const LINKED =
   /\b(?:close[sd]?|closing|fix(?:e[sd])?|fixing|resolve[sd]?|resolving|complete[sd]?|completing|implement(?:s|ed)?|implementing|refs?|references|part of|related to|relates to|contributes to|towards?):?\s{1,5}((?:(?:https?:\/\/\S{1,300}|#?[A-Za-z0-9-]{1,20})(?:\s{0,3}(?:,|&|\band\b)\s{0,3})?){1,20})/gi;
@@ -36,6 +39,7 @@ export function identifiersIn(named: {
   text?: string | null;
 }): string[] {
   const text = (named.text ?? '').slice(0, MAX_TEXT_LENGTH);
+  if (![named.branch ?? '', named.title, text].some((each) => HYPHENATED.test(each))) return [];
   const found = [
     ...matchesOf(IDENTIFIER, (named.branch ?? '').replaceAll(/[/_.]/g, ' ')),
     ...matchesOf(CAPITALS, named.title.slice(0, 1_000)),
