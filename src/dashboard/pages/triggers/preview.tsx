@@ -12,12 +12,13 @@ import {
   previewRule,
   previewSample,
   type RehearsedPost,
-  rehearseTrigger,
+  streamRehearsal,
 } from '../../../triggers/rehearse.ts';
 import { requireRule } from '../../../triggers/service.ts';
 import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
 import { fragment, type MemberVisit } from '../../page.ts';
 import { formState, readFields } from '../../submission.ts';
+import { Streamed } from '../../view/document.tsx';
 import { counted, exactly, type Option, Select, Status, When } from '../../view/elements.tsx';
 import { FormError } from '../../view/form.tsx';
 import { Prose } from '../../view/prose.tsx';
@@ -199,10 +200,8 @@ function nameOf({ title, createdAt }: Delivery): string {
 /** How far back a rehearsal goes. */
 const DAYS = 30;
 
-/** With `?rehearse`, the posts that the trigger would have made. */
-export async function renderRehearsal(visit: MemberVisit, { trigger, path }: FoundTrigger) {
-  const { deps, url } = visit;
-  const since = new Date(deps.clock.now().getTime() - DAYS * DAY_MS);
+/** With `?rehearse`, the place of the posts that the trigger would have made, which `rehearsedPosts` streams. */
+export function Rehearsal({ visit: { url }, path }: { visit: MemberVisit; path: string }) {
   return (
     <section aria-labelledby="rehearsal">
       <h2 id="rehearsal">Rehearsal</h2>
@@ -210,8 +209,8 @@ export async function renderRehearsal(visit: MemberVisit, { trigger, path }: Fou
         See the posts that this trigger would have created from the deliveries of the last {DAYS} days.
         Nothing is saved.
       </p>
-      {url.searchParams.has('rehearse') ? (
-        await renderPosts(visit, (compose) => rehearseTrigger(deps, compose, trigger.id, since))
+      {isRehearsed(url) ? (
+        <Streamed />
       ) : (
         <p>
           <a class="button" href={`${path}?rehearse=yes#rehearsal`}>
@@ -223,17 +222,47 @@ export async function renderRehearsal(visit: MemberVisit, { trigger, path }: Fou
   );
 }
 
+const isRehearsed = (url: URL) => url.searchParams.has('rehearse');
+
 /** Limits the posts on the page. */
 const MAX_SHOWN = 20;
 
-/** The result of a preview or a rehearsal: posts, or why there are none. */
+/** The pieces of a page with a `Rehearsal`; undefined when it shows none. */
+export function rehearsalOf(visit: MemberVisit, trigger: Trigger): AsyncIterable<VNode> | undefined {
+  return isRehearsed(visit.url) ? rehearse(visit, trigger) : undefined;
+}
+
+async function* rehearse({ deps, request }: MemberVisit, { id }: Trigger): AsyncGenerator<VNode> {
+  const now = deps.clock.now();
+  const since = new Date(now.getTime() - DAYS * DAY_MS);
+  const options = { since, limit: MAX_SHOWN, signal: request.signal };
+  try {
+    const { total, posts } = await streamRehearsal(deps, withinTime(deps.compose), id, options);
+    if (total === 0) yield <NoPosts />;
+    if (total > 1) yield <p>{counted(total, 'post')}, newest first.</p>;
+    for await (const post of posts) yield <TrialPost post={post} now={now} />;
+    if (total > MAX_SHOWN) yield <p class="hint">…and {total - MAX_SHOWN} older ones.</p>;
+  } catch (error) {
+    yield whyNoPost(error);
+  }
+}
+
+const NoPosts = () => <p class="note">No posts. No delivery in the log matches this trigger.</p>;
+
+/** In place of a post. Throws what is not about the trigger or its templates. */
+function whyNoPost(error: unknown): VNode {
+  if (isRefusal(error, 'no_post')) return <p class="note">No post: {describeNoPost(error.details)}.</p>;
+  if (error instanceof AppError) return <FormError error={error.message} />;
+  throw error;
+}
+
+/** The result of a preview: its posts, or why there are none. */
 async function renderPosts(
   { deps }: MemberVisit,
   work: (compose: Compose) => Promise<RehearsedPost[]>,
 ): Promise<VNode> {
   try {
     const posts = (await work(withinTime(deps.compose))).reverse();
-    if (posts.length === 0) return <p class="note">No posts. No delivery in the log matches this trigger.</p>;
     return (
       <>
         {posts.length > 1 ? <p>{counted(posts.length, 'post')}, newest first.</p> : null}
@@ -244,9 +273,7 @@ async function renderPosts(
       </>
     );
   } catch (error) {
-    if (isRefusal(error, 'no_post')) return <p class="note">No post: {describeNoPost(error.details)}.</p>;
-    if (error instanceof AppError) return <FormError error={error.message} />;
-    throw error;
+    return whyNoPost(error);
   }
 }
 
