@@ -25,6 +25,9 @@ import { type NoPostReason, refusal } from './words.ts';
 /** Limits a rehearsal to the newest deliveries. */
 const MAX_DELIVERIES = 20_000;
 
+/** The same for a person who waits for the page. */
+export const MAX_STREAMED_DELIVERIES = 10_000;
+
 /** How many to read at a time, so that other requests come in between. */
 const PAGE = 250;
 
@@ -47,7 +50,7 @@ export async function rehearseTrigger(
   triggerId: string,
   since: Date,
 ): Promise<RehearsedPost[]> {
-  const { trigger, planned } = await planRehearsal(deps, triggerId, since);
+  const { trigger, planned } = await planRehearsal(deps, triggerId, { since, deliveries: MAX_DELIVERIES });
   const drafts = await deps.db.read((tx) => withIssues(tx, trigger.organizationId, planned));
   return Array.fromAsync(composePosts(compose, trigger, drafts));
 }
@@ -62,18 +65,27 @@ export async function streamRehearsal(
   triggerId: string,
   { since, limit, signal }: { since: Date; limit: number; signal: AbortSignal },
 ): Promise<{ total: number; posts: AsyncIterable<RehearsedPost> }> {
-  const { trigger, planned } = await planRehearsal(deps, triggerId, since, signal);
+  const log = { since, deliveries: MAX_STREAMED_DELIVERIES, signal };
+  const { trigger, planned } = await planRehearsal(deps, triggerId, log);
   const newest = planned.slice(-limit).reverse();
   const drafts = await deps.db.read((tx) => withIssues(tx, trigger.organizationId, newest));
   return { total: planned.length, posts: composePosts(compose, trigger, drafts) };
 }
 
-/** The drafts of the logged deliveries since then, oldest first. Throws what aborted `signal`. */
-async function planRehearsal({ db }: Needs, triggerId: string, since: Date, signal?: AbortSignal) {
+/** The part of the log that a rehearsal reads. */
+interface Span {
+  since: Date;
+  /** The newest so many. */
+  deliveries: number;
+  signal?: AbortSignal;
+}
+
+/** The drafts of the logged deliveries, oldest first. Throws what aborted the signal. */
+async function planRehearsal({ db }: Needs, triggerId: string, span: Span) {
   const trigger = await db.read((tx) => getTrigger(tx, triggerId));
   const { filters, event: type } = trigger;
   const planned: ScopedDraft[] = [];
-  const logged = await eventsSince({ db }, trigger, since, signal);
+  const logged = await listEvents({ db }, trigger, span);
   for (const [repositoryId, group] of Map.groupBy(logged, (each) => each.repositoryId)) {
     const events = group.map(({ event }) => event);
     const scopes = new Set(events.map((event) => kinds[type].scopeOf(filters, event, repositoryId)));
@@ -187,8 +199,8 @@ async function* composePosts(
   }
 }
 
-/** The events of the newest deliveries since then, oldest first. */
-async function eventsSince({ db }: Needs, trigger: Trigger, since: Date, signal: AbortSignal | undefined) {
+/** The events of the deliveries, oldest first. */
+async function listEvents({ db }: Needs, trigger: Trigger, { since, deliveries, signal }: Span) {
   const { integrationId } = trigger;
   const { repositories } = await db.read((tx) => getIntegration(tx, integrationId));
   const events: NonNullable<ReturnType<typeof shippedBy>>[] = [];
@@ -205,7 +217,7 @@ async function eventsSince({ db }: Needs, trigger: Trigger, since: Date, signal:
     before = page.length < PAGE ? null : (page.at(-1) ?? null);
     await letOthersIn();
     signal?.throwIfAborted();
-  } while (before !== null && read < MAX_DELIVERIES);
+  } while (before !== null && read < deliveries);
   return events.reverse();
 }
 

@@ -2,6 +2,7 @@
 import { h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import type { AppError } from '../../lib/app-error.ts';
+import { randomToken } from '../../lib/text.ts';
 import { type Asset, scriptAsset, styleAsset } from '../../look/assets.ts';
 import { interFont, sharedStyle } from '../../look/style.ts';
 import samplesStyle from '../../reference/samples/samples.css' with { type: 'text' };
@@ -96,7 +97,7 @@ export function view(
 const statusOf = ({ status, headers }: AppError) => ({ status, headers });
 
 /** Random, so that no text on a page can look like it. */
-const STREAMED = `<!--${crypto.randomUUID()}-->`;
+const STREAMED = `<!--${randomToken(16)}-->`;
 
 /** The place of a page's `pieces`. */
 export function Streamed() {

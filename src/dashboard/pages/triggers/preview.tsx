@@ -9,6 +9,7 @@ import { DAY_MS } from '../../../lib/time.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import {
+  MAX_STREAMED_DELIVERIES,
   previewRule,
   previewSample,
   type RehearsedPost,
@@ -206,8 +207,8 @@ export function Rehearsal({ visit: { url }, path }: { visit: MemberVisit; path: 
     <section aria-labelledby="rehearsal">
       <h2 id="rehearsal">Rehearsal</h2>
       <p class="hint">
-        See the posts that this trigger would have created from the deliveries of the last {DAYS} days.
-        Nothing is saved.
+        See the posts that this trigger would have created from the deliveries of the last {DAYS} days, at
+        most the newest {MAX_STREAMED_DELIVERIES.toLocaleString('en')}. Nothing is saved.
       </p>
       {isRehearsed(url) ? (
         <Streamed />
