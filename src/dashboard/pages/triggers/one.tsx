@@ -18,7 +18,8 @@ import { Facts, PageHead } from '../../view/layout.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
 import { ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import { crumbsOf, describePosts, eventWords, Runs } from './list.tsx';
-import { previewFragment, Rehearsal, rehearsalOf, renderPreview } from './preview.tsx';
+import { previewFragment, renderPreview } from './preview.tsx';
+import { Rehearsal, rehearsalOf } from './rehearsal.tsx';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId';
 

@@ -5,21 +5,13 @@ import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { Delivery } from '../../../deliveries/model.ts';
 import type { Compose } from '../../../drafts/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { DAY_MS } from '../../../lib/time.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
-import {
-  MAX_STREAMED_DELIVERIES,
-  previewRule,
-  previewSample,
-  type RehearsedPost,
-  streamRehearsal,
-} from '../../../triggers/rehearse.ts';
+import { previewRule, previewSample, type RehearsedPost } from '../../../triggers/rehearse.ts';
 import { requireRule } from '../../../triggers/service.ts';
 import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
 import { fragment, type MemberVisit } from '../../page.ts';
 import { formState, readFields } from '../../submission.ts';
-import { Streamed } from '../../view/document.tsx';
 import { counted, exactly, type Option, Select, Status, When } from '../../view/elements.tsx';
 import { FormError } from '../../view/form.tsx';
 import { Prose } from '../../view/prose.tsx';
@@ -33,7 +25,7 @@ import type { FoundTrigger } from './one.tsx';
 const TIME_LIMIT_MS = 10_000;
 
 /** Keeps a full log and a slow template from holding up a page for minutes. */
-function withinTime(compose: Compose): Compose {
+export function withinTime(compose: Compose): Compose {
   const end = performance.now() + TIME_LIMIT_MS;
   return async (recipe, material) => {
     if (performance.now() > end) {
@@ -198,60 +190,11 @@ function nameOf({ title, createdAt }: Delivery): string {
   return `${name || 'Untitled'} (${exactly(new Date(createdAt))})`;
 }
 
-/** How far back a rehearsal goes. */
-const DAYS = 30;
-
-/** With `?rehearse`, the place of the posts that the trigger would have made, which `rehearsedPosts` streams. */
-export function Rehearsal({ visit: { url }, path }: { visit: MemberVisit; path: string }) {
-  return (
-    <section aria-labelledby="rehearsal">
-      <h2 id="rehearsal">Rehearsal</h2>
-      <p class="hint">
-        See the posts that this trigger would have created from the deliveries of the last {DAYS} days, at
-        most the newest {MAX_STREAMED_DELIVERIES.toLocaleString('en')}. Nothing is saved.
-      </p>
-      {isRehearsed(url) ? (
-        <Streamed />
-      ) : (
-        <p>
-          <a class="button" href={`${path}?rehearse=yes#rehearsal`}>
-            Rehearse
-          </a>
-        </p>
-      )}
-    </section>
-  );
-}
-
-const isRehearsed = (url: URL) => url.searchParams.has('rehearse');
-
 /** Limits the posts on the page. */
-const MAX_SHOWN = 20;
-
-/** The pieces of a page with a `Rehearsal`; undefined when it shows none. */
-export function rehearsalOf(visit: MemberVisit, trigger: Trigger): AsyncIterable<VNode> | undefined {
-  return isRehearsed(visit.url) ? rehearse(visit, trigger) : undefined;
-}
-
-async function* rehearse({ deps, request }: MemberVisit, { id }: Trigger): AsyncGenerator<VNode> {
-  const now = deps.clock.now();
-  const since = new Date(now.getTime() - DAYS * DAY_MS);
-  const options = { since, limit: MAX_SHOWN, signal: request.signal };
-  try {
-    const { total, posts } = await streamRehearsal(deps, withinTime(deps.compose), id, options);
-    if (total === 0) yield <NoPosts />;
-    if (total > 1) yield <p>{counted(total, 'post')}, newest first.</p>;
-    for await (const post of posts) yield <TrialPost post={post} now={now} />;
-    if (total > MAX_SHOWN) yield <p class="hint">…and {total - MAX_SHOWN} older ones.</p>;
-  } catch (error) {
-    yield whyNoPost(error);
-  }
-}
-
-const NoPosts = () => <p class="note">No posts. No delivery in the log matches this trigger.</p>;
+export const MAX_SHOWN = 20;
 
 /** In place of a post. Throws what is not about the trigger or its templates. */
-function whyNoPost(error: unknown): VNode {
+export function whyNoPost(error: unknown): VNode {
   if (isRefusal(error, 'no_post')) return <p class="note">No post: {describeNoPost(error.details)}.</p>;
   if (error instanceof AppError) return <FormError error={error.message} />;
   throw error;
@@ -279,7 +222,7 @@ async function renderPosts(
 }
 
 /** A post that a trigger would make, rendered for readers. */
-function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
+export function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
   const { title, contentType, status, subject, createdAt } = post;
   const markdown = cut(post.markdown);
   return (
