@@ -13,7 +13,7 @@ import { savePosts } from '../../src/posts/service.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { hashOf } from '../../src/users/sessions.ts';
 import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
-import { fillLog } from './dashboard-log.ts';
+import { fillLog, fillResults } from './dashboard-log.ts';
 import { makePost } from './dashboard-posts.ts';
 
 /** A data folder for the dashboard. */
@@ -84,6 +84,7 @@ export async function fillDashboardFolder(
       now: systemClock.now(),
       onProgress: (written) => onProgress(written, total),
     });
+    fillResults(db, { integrationId: integrations.github, triggerId: triggers.release });
     await addPosts(
       db,
       { large, small, posts: amounts.posts, triggerId: triggers.release, github: integrations.github },

@@ -1,3 +1,4 @@
+import { resultFilters } from '../../src/deliveries/log-store.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import type { DashboardFolder } from './dashboard-folder.ts';
 import { RARE_EVENT } from './dashboard-log.ts';
@@ -9,7 +10,10 @@ export interface DashboardPage {
   path: string;
 }
 
-/** Every kind of page that reads what grows, with the filters that find much, little and nothing. */
+/**
+ * Every page of an organization that asks no other service, and the lists with the filters that find much, little and
+ * nothing.
+ */
 export function dashboardPages(folder: DashboardFolder): DashboardPage[] {
   const known = lookUp(folder);
   const { github, linear } = folder.integrations;
@@ -39,6 +43,9 @@ export function dashboardPages(folder: DashboardFolder): DashboardPage[] {
     log('rare and ignored', { status: 'ignored', event: RARE_EVENT }),
     log('ignored of one', { status: 'ignored', integration: linear }),
     log('last hour', { since: '1h' }),
+    log('polled', { via: 'polling' }),
+    ...resultFilters.map((result) => log(`result ${result}`, { result })),
+    log('a result of one', { integration: github, result: 'suggested' }),
     log('rare in 30 days', { since: '30d', event: RARE_EVENT, status: 'processed' }),
     log('everything chosen', {
       since: '30d',
@@ -52,11 +59,16 @@ export function dashboardPages(folder: DashboardFolder): DashboardPage[] {
     log('news', { after: known.fiftieth }),
     { name: 'delivery: the newest', path: `${base}/deliveries/${known.newestId}` },
     { name: 'delivery: behind a post', path: `${base}/deliveries/${known.deliveryId}` },
+    { name: 'delivery: result', path: `${base}/deliveries/${known.deliveryId}/result` },
     { name: 'integrations', path: `${base}/integrations` },
     { name: 'integration', path: `${base}/integrations/${github}` },
+    ...['token', 'polling', 'add', 'missed', 'triggers/new?event=release'].map((page) => ({
+      name: `integration: ${page}`,
+      path: `${base}/integrations/${github}/${page}`,
+    })),
+    { name: 'import of releases', path: `${base}/import` },
     { name: 'trigger', path: trigger(folder.triggers.release) },
-    { name: 'trigger: rehearsed', path: `${trigger(folder.triggers.release)}?rehearse=yes` },
-    { name: 'trigger: push, rehearsed', path: `${trigger(folder.triggers.push)}?rehearse=yes` },
+    { name: 'trigger: push', path: trigger(folder.triggers.push) },
     posts('newest', {}),
     posts('page in the middle', { page: String(known.middlePage) }),
     posts('last page', { page: String(known.middlePage * 2) }),
@@ -77,12 +89,33 @@ export function dashboardPages(folder: DashboardFolder): DashboardPage[] {
     posts('twelve letters', { q: 't a r o m e l i s u n o' }),
     { name: 'posts: of the small one', path: `/dashboard/${folder.small}/posts?q=${COMMON_WORD}` },
     { name: 'post', path: `${base}/posts/${known.postId}` },
+    { name: 'post: versions', path: `${base}/posts/${known.postId}/versions` },
+    { name: 'post: new', path: `${base}/posts/~/new` },
+    { name: 'posts: import', path: `${base}/posts/~/import` },
+    { name: 'posts: export', path: `${base}/posts/~/export` },
+    { name: 'trash', path: `${base}/posts/~/trash` },
+    { name: 'images', path: `${base}/media` },
+    { name: 'jump', path: `${base}/jump` },
+    { name: 'jump: a word', path: `${base}/jump?q=${COMMON_WORD}` },
+    { name: 'publishing', path: `${base}/publishing` },
+    { name: 'publishing: hooks', path: `${base}/publishing/hooks` },
+    { name: 'publishing: new hook', path: `${base}/publishing/hooks/~/new?kind=netlify` },
+    { name: 'publishing: agents', path: `${base}/publishing/agents` },
+    { name: 'explorer', path: `${base}/explorer` },
+    { name: 'explorer: sent', path: `${base}/explorer?send=1` },
     { name: 'settings', path: `${base}/settings` },
     { name: 'keys', path: `${base}/settings/keys` },
     { name: 'members', path: `${base}/settings/members` },
+    { name: 'audit log', path: `${base}/settings/audit` },
     { name: 'first steps', path: `${base}/start` },
     { name: 'account', path: '/dashboard/~/account' },
   ];
+}
+
+/** The rehearsals of triggers, which stream their results. */
+export function rehearsals({ large, integrations, triggers }: DashboardFolder): DashboardPage[] {
+  const of = (id: string) => `/dashboard/${large}/integrations/${integrations.github}/triggers/${id}`;
+  return Object.entries(triggers).map(([name, id]) => ({ name, path: `${of(id)}?rehearse=yes` }));
 }
 
 /** Addresses of what is in the folder. */

@@ -14,6 +14,8 @@ import { organizations, partOf } from './organizations.ts';
 /** The ids of the providers. */
 const PROVIDER_IDS = ['github', 'gitlab', 'linear', 'forgejo'] as const;
 
+const DELIVERY_STATUSES = ['processed', 'ignored', 'duplicate', 'rejected', 'failed'] as const;
+
 export const EVENT_TYPES = ['push', 'pull_request', 'release', 'issue', 'project', 'project_update'] as const;
 
 interface RangeCommit {
@@ -231,7 +233,7 @@ export const deliveries = sqliteTable(
     integrationType: text('integration_type', { enum: PROVIDER_IDS }).notNull(),
     repositoryId: text('repository_id'),
     title: text().notNull(),
-    status: text({ enum: ['processed', 'ignored', 'duplicate', 'rejected', 'failed'] }).notNull(),
+    status: text({ enum: DELIVERY_STATUSES }).notNull(),
     statusCode: integer('status_code').notNull(),
     /** The provider's delivery id. */
     referenceId: text('reference_id'),
@@ -257,12 +259,36 @@ export const deliveries = sqliteTable(
     expiresAt: integer('expires_at').notNull(),
   },
   (table) => [
-    index('deliveries_by_organization').on(table.organizationId, table.createdAt, table.id),
-    // With the status, so that counting the entries of a day reads only the index.
-    index('deliveries_by_integration').on(table.integrationId, table.createdAt, table.id, table.status),
-    // Problems are rare, so this index finds them without reading the other entries.
+    // These three are the orders of the log. What follows the id are the columns of its filters, so that a page with a
+    // rare filter reads only the entries that it shows.
+    index('deliveries_by_organization').on(
+      table.organizationId,
+      table.createdAt,
+      table.id,
+      table.status,
+      table.event,
+      table.integrationType,
+      table.isPolled,
+    ),
+    index('deliveries_by_integration').on(
+      table.integrationId,
+      table.createdAt,
+      table.id,
+      table.status,
+      table.event,
+      table.isPolled,
+    ),
+    // Problems are rare.
     index('deliveries_by_problem')
-      .on(table.organizationId, table.status, table.createdAt, table.id)
+      .on(
+        table.organizationId,
+        table.status,
+        table.createdAt,
+        table.id,
+        table.integrationId,
+        table.event,
+        table.integrationType,
+      )
       .where(sql`${table.status} <> 'processed'`),
     index('deliveries_by_reference').on(table.referenceId, table.integrationId),
     index('deliveries_by_body')
@@ -273,6 +299,29 @@ export const deliveries = sqliteTable(
       'deliveries_status',
       sql`${table.status} in ('processed', 'ignored', 'duplicate', 'rejected', 'failed')`,
     ),
+  ],
+);
+
+/** The number of log entries of each day and status. SQL triggers write it. */
+export const deliveryCounts = sqliteTable(
+  'delivery_counts',
+  {
+    organizationId: text('organization_id').notNull(),
+    integrationId: text('integration_id').notNull(),
+    /** In UTC, such as `2026-11-20`. */
+    day: text().notNull(),
+    status: text({ enum: DELIVERY_STATUSES }).notNull(),
+    /**
+     * PostgreSQL has several rows, each for some connections: deliveries at the same time must not wait for each other. Only their
+     * sum has a meaning.
+     */
+    shard: integer().notNull(),
+    entries: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({
+      columns: [table.organizationId, table.integrationId, table.day, table.status, table.shard],
+    }),
   ],
 );
 

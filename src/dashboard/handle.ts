@@ -1,6 +1,12 @@
 import type { Actor } from '../audit/model.ts';
 import { clientAddress as addressOf, requestIdOf } from '../http/request.ts';
-import { download as downloadResponse, pageData, page as pageResponse, seeOther } from '../http/respond.ts';
+import {
+  download as downloadResponse,
+  pageData,
+  page as pageResponse,
+  seeOther,
+  streamedPage,
+} from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { countDraftsToReview, countSuggestions } from '../posts/list-store.ts';
@@ -28,6 +34,7 @@ import {
   type Visit,
 } from './page.ts';
 import { readPreferences, writePreferences } from './preferences.ts';
+import { streamPage } from './stream.tsx';
 import { readBody, requireSameOrigin } from './submission.ts';
 import { type Notice, renderFragment, renderPage, type View } from './view/document.tsx';
 import type { Frame } from './view/side.tsx';
@@ -109,7 +116,11 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         answer = troubleAbout(deps, request, error);
         html = renderPage(answer, null, notice, visit.look);
       }
-      return pageResponse(html, answer.status ?? 200, cookies.changes(), answer.headers);
+      const { pieces, status = 200, headers } = answer;
+      if (pieces === undefined) return pageResponse(html, status, cookies.changes(), headers);
+      const describe = (error: unknown) => describeTrouble(deps, request, error);
+      const body = streamPage(html, pieces, { look: visit.look, signal: request.signal, describe });
+      return streamedPage(body, status, cookies.changes(), headers);
     };
 }
 
@@ -178,16 +189,24 @@ async function frameOf(visit: Visit): Promise<Frame | null> {
   };
 }
 
-/** A page about a failure. Failures of Tidings are logged in full, and the page has only the id of the log line. */
-function troubleAbout({ log }: Pick<DashboardDeps, 'log'>, request: Request, error: unknown): View {
+/** A page about a failure. */
+function troubleAbout(deps: Pick<DashboardDeps, 'log'>, request: Request, error: unknown): View {
   const known = error instanceof AppError ? error : null;
   if (known?.code === 'database_unavailable') return databaseAwayPage(request.method, known);
-  if (known?.isRefusal) return troublePage(known.status, known.message, known.headers);
+  return troublePage(
+    known?.status ?? 500,
+    describeTrouble(deps, request, error),
+    known?.isRefusal ? known.headers : {},
+  );
+}
+
+/** A sentence about a failure. Failures of Tidings are logged in full, and the sentence has only the id of the log line. */
+function describeTrouble({ log }: Pick<DashboardDeps, 'log'>, request: Request, error: unknown): string {
+  const known = error instanceof AppError ? error : null;
+  if (known?.isRefusal) return known.message;
   const requestId = requestIdOf(request);
   log.error({ requestId, method: request.method, err: error }, 'request failed');
-  const message =
-    known?.message ?? `Tidings failed to process the request. Look for ${requestId} in the server log.`;
-  return troublePage(known?.status ?? 500, message);
+  return known?.message ?? `Tidings failed to process the request. Look for ${requestId} in the server log.`;
 }
 
 const MAX_NOTICE_LENGTH = 300;

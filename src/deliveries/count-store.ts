@@ -1,30 +1,34 @@
-import { and, asc, count, eq, gt, gte, lt, lte, max, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, eq, gt, gte, lte, max, type SQLWrapper, sql } from 'drizzle-orm';
 import { prepared, type ReadTx } from '../../db/engine.ts';
-import { deliveries, deliveryClaims } from '../../db/schema/integrations.ts';
+import { deliveries, deliveryClaims, deliveryCounts } from '../../db/schema/integrations.ts';
 import { organizations } from '../../db/schema/organizations.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { DEDUP_WINDOW_MS, type DeliveryStatus } from './model.ts';
 
-// Counting the log. Every count has a bound, because a page must not hold the thread for long.
+// The numbers of the log. `delivery_counts` has them by day, so that no page counts entries.
 
-/** Entries of one day that are counted at most. */
-export const MAX_COUNTED_PER_DAY = 500;
+export interface DayCounts {
+  /** In UTC, such as `2026-11-20`. */
+  day: string;
+  counts: Partial<Record<DeliveryStatus, number>>;
+}
 
-export type DayCounts = Awaited<ReturnType<typeof countDays>>[number];
+const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
-/**
- * The deliveries by status of an integration's last days in UTC, oldest first; `now` is in the last one. With
- * `MAX_COUNTED_PER_DAY` in all there may be more.
- */
-export async function countDays(tx: ReadTx, integrationId: string, now: Date, days: number) {
-  const dayOf = (ago: number) => new Date(now.getTime() - ago * DAY_MS).toISOString().slice(0, 10);
-  const counted: { day: string; counts: Partial<Record<DeliveryStatus, number>> }[] = [];
-  for (let ago = days - 1; ago >= 0; ago--) {
-    const rows = await statements(tx).day.all({ integrationId, from: dayOf(ago), to: dayOf(ago - 1) });
-    const counts = Object.fromEntries(rows.map(({ status, entries }) => [status, entries]));
-    counted.push({ day: dayOf(ago), counts });
-  }
-  return counted;
+/** The deliveries by status of an integration's last days in UTC, oldest first; `now` is in the last one. */
+export async function countDays(
+  tx: ReadTx,
+  { id: integrationId, organizationId }: { id: string; organizationId: string },
+  now: Date,
+  days: number,
+): Promise<DayCounts[]> {
+  const all = Array.from({ length: days }, (_, at) => dayOf(now.getTime() - (days - 1 - at) * DAY_MS));
+  const rows = await statements(tx).days.all({ organizationId, integrationId, from: all[0], to: all.at(-1) });
+  const byDay = Map.groupBy(rows, ({ day }) => day);
+  return all.map((day) => ({
+    day,
+    counts: Object.fromEntries((byDay.get(day) ?? []).map(({ status, entries }) => [status, entries])),
+  }));
 }
 
 /** When the newest entry of an integration was written; null without any. */
@@ -41,52 +45,45 @@ export async function findLastDeliveryTime(tx: ReadTx, integrationId: string): P
   );
 }
 
-/** Rows that other counts reach at most: then there are that many or more. */
-const MAX_COUNTED = 100_000;
-
 /** The rate is taken over a week, so that a weekend does not mislead. */
 const RATE_DAYS = 7;
 
 export type LogForecast = Awaited<ReturnType<typeof forecastLog>>;
 
 /**
- * The size of an organization's log and its entries a day. `isCapped`: there may be more than were counted. A log that
- * is younger than a week is measured over its own days.
+ * The size of an organization's log and its entries a day, over the last seven whole days in UTC. A log that is younger
+ * is measured over its own time.
  */
 export async function forecastLog(tx: ReadTx, organizationId: string, now: Date) {
-  const isOrganization = eq(deliveries.organizationId, organizationId);
   const first = await tx
     .select({ at: deliveries.createdAt })
     .from(deliveries)
-    .where(isOrganization)
+    .where(eq(deliveries.organizationId, organizationId))
     .orderBy(asc(deliveries.createdAt))
     .limit(1)
     .get();
-  const entries = await countUpTo(tx, deliveries, isOrganization);
-  const since = new Date(now.getTime() - RATE_DAYS * DAY_MS).toISOString();
-  const recent = await countUpTo(tx, deliveries, and(isOrganization, gte(deliveries.createdAt, since)));
-  const ageDays = first === undefined ? RATE_DAYS : (now.getTime() - Date.parse(first.at)) / DAY_MS;
-  const days = Math.min(RATE_DAYS, Math.max(1, ageDays));
-  return { entries, isCapped: entries >= MAX_COUNTED, oldest: first?.at ?? null, perDay: recent / days };
+  const oldest = first?.at ?? null;
+  const today = dayOf(now.getTime());
+  const weekAgo = dayOf(now.getTime() - RATE_DAYS * DAY_MS);
+  const counted = await statements(tx).size.get({ organizationId, from: weekAgo, to: today });
+  const { entries = 0, ofWeek = 0 } = counted ?? {};
+  const isYoung = oldest !== null && oldest >= weekAgo;
+  const ageDays = isYoung ? Math.max(1, (now.getTime() - Date.parse(oldest)) / DAY_MS) : RATE_DAYS;
+  return { entries, oldest, perDay: (isYoung ? entries : ofWeek) / ageDays };
 }
+
+/** Claims that are counted at most: then there are that many or more. */
+const MAX_COUNTED = 100_000;
 
 /** The number of delivery ids that are claimed at `now`; `MAX_COUNTED` means that many or more. */
 export async function countLiveClaims(tx: ReadTx, now: Date): Promise<number> {
-  return countUpTo(tx, deliveryClaims, gt(deliveryClaims.expiresAt, now.getTime()));
-}
-
-async function countUpTo(
-  tx: ReadTx,
-  table: typeof deliveries | typeof deliveryClaims,
-  filter: SQL | undefined,
-) {
-  const some = tx
+  const live = tx
     .select({ one: sql`1`.as('one') })
-    .from(table)
-    .where(filter)
+    .from(deliveryClaims)
+    .where(gt(deliveryClaims.expiresAt, now.getTime()))
     .limit(MAX_COUNTED)
-    .as('some');
-  return (await tx.select({ entries: count() }).from(some).get())?.entries ?? 0;
+    .as('live');
+  return (await tx.select({ claims: count() }).from(live).get())?.claims ?? 0;
 }
 
 /** When the newest known delivery was claimed or logged; null without any. */
@@ -119,19 +116,31 @@ export async function countExpired(tx: ReadTx, asOf: Date) {
 }
 
 const statements = prepared((db) => {
-  const ofDay = db
-    .select({ status: deliveries.status })
-    .from(deliveries)
-    .where(
-      and(
-        eq(deliveries.integrationId, sql.placeholder('integrationId')),
-        gte(deliveries.createdAt, sql.placeholder('from')),
-        lt(deliveries.createdAt, sql.placeholder('to')),
-      ),
-    )
-    .limit(MAX_COUNTED_PER_DAY)
-    .as('of_day');
+  const { organizationId, integrationId, day, status, entries } = deliveryCounts;
+  const sum = (what: SQLWrapper) => sql<number>`coalesce(sum(${what}), 0)`.mapWith(Number);
+  const isOrganization = eq(organizationId, sql.placeholder('organizationId'));
+  const [from, to] = [sql.placeholder('from'), sql.placeholder('to')];
   return {
-    day: db.select({ status: ofDay.status, entries: count() }).from(ofDay).groupBy(ofDay.status).prepare(),
+    days: db
+      .select({ day, status, entries: sum(entries) })
+      .from(deliveryCounts)
+      .where(
+        and(
+          isOrganization,
+          eq(integrationId, sql.placeholder('integrationId')),
+          gte(day, from),
+          lte(day, to),
+        ),
+      )
+      .groupBy(day, status)
+      .prepare(),
+    size: db
+      .select({
+        entries: sum(entries),
+        ofWeek: sum(sql`case when ${day} >= ${from} and ${day} < ${to} then ${entries} end`),
+      })
+      .from(deliveryCounts)
+      .where(isOrganization)
+      .prepare(),
   };
 });

@@ -93,6 +93,36 @@ export async function listLogPage(
   return { entries, next: (isFull ? entries.at(-1) : end) ?? null, isCut: !isFull && end !== undefined };
 }
 
+/** Of a processed entry, what triggers read. */
+export type ProcessedEntry = Pick<
+  Delivery,
+  | 'id'
+  | 'status'
+  | 'referenceId'
+  | 'repositoryId'
+  | 'integrationId'
+  | 'integrationType'
+  | 'createdAt'
+  | 'payload'
+>;
+
+/** The processed entries of an integration since then, newest first, older than `before`. */
+export async function listProcessed(
+  tx: ReadTx,
+  integrationId: string,
+  { since, before, limit }: { since: Date; before: LogPosition | null; limit: number },
+): Promise<ProcessedEntry[]> {
+  const { createdAt, id } = before ?? { createdAt: '~', id: '' };
+  const from = since.toISOString();
+  const rows = await statements(tx).processed.all({ integrationId, from, createdAt, id, limit });
+  return rows.map(({ event, action, data, ...entry }) => ({
+    ...entry,
+    integrationId,
+    status: 'processed' as const,
+    payload: { event, action, data },
+  }));
+}
+
 const position = sql`(${deliveries.createdAt}, ${deliveries.id})`;
 const newestFirst = [desc(deliveries.createdAt), desc(deliveries.id)];
 
@@ -125,20 +155,19 @@ function logFilters(organization: string, { integrationId: integration, anyId, s
     return { within, since, beside: and(isToo(integrationId, integration), others) };
   }
   const beside = and(isToo(deliveries.status, status), others);
-  return integration === undefined
-    ? { within: eq(organizationId, organization), since, beside }
-    : {
-        within: eq(integrationId, integration),
-        since,
-        beside: and(isToo(organizationId, organization), beside),
-      };
+  if (integration === undefined) return { within: eq(organizationId, organization), since, beside };
+  const isOwn = isToo(organizationId, organization);
+  return { within: eq(integrationId, integration), since, beside: beside ? inOrder(beside, isOwn) : isOwn };
 }
+
+/** Both, the first one first: it reads an index, and the second one each entry that it lets through. */
+const inOrder = (first: SQL, second: SQL | undefined) => sql`case when ${first} then ${second} end`;
 
 function hasResult(result: ResultFilter): SQL {
   const isOfEntry = sql`${deliveryResults.deliveryId} = ${deliveries.id}`;
   if (result === 'none') {
-    const hasData = sql`${deliveries.status} = 'processed' and ${deliveries.data} is not null`;
-    return sql`${hasData} and not exists (select 1 from ${deliveryResults} where ${isOfEntry})`;
+    const hasNone = sql`${deliveries.status} = 'processed' and not exists (select 1 from ${deliveryResults} where ${isOfEntry})`;
+    return inOrder(hasNone, sql`${deliveries.data} is not null`);
   }
   const outcomes = sql.raw(result === 'draft' ? "'created', 'updated'" : `'${result}'`);
   const isResult = sql`${deliveryResults.outcome} in (${outcomes})`;
@@ -234,6 +263,29 @@ function fromRow(row: typeof deliveries.$inferSelect): Delivery {
 }
 
 const statements = prepared((db) => ({
+  processed: db
+    .select({
+      id: deliveries.id,
+      referenceId: deliveries.referenceId,
+      repositoryId: deliveries.repositoryId,
+      integrationType: deliveries.integrationType,
+      event: deliveries.event,
+      action: deliveries.action,
+      data: deliveries.data,
+      createdAt: deliveries.createdAt,
+    })
+    .from(deliveries)
+    .where(
+      and(
+        eq(deliveries.integrationId, sql.placeholder('integrationId')),
+        gte(deliveries.createdAt, sql.placeholder('from')),
+        sql`${position} < (${sql.placeholder('createdAt')}, ${sql.placeholder('id')})`,
+        isToo(deliveries.status, 'processed'),
+      ),
+    )
+    .orderBy(...newestFirst)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
   logged: db
     .select({ id: deliveries.id, status: deliveries.status, reason: deliveries.reason })
     .from(deliveries)

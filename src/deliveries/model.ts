@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { DAY_MS } from '../lib/time.ts';
 import type { ProcessedDelivery } from '../providers/provider.ts';
+import type { ProcessedEntry } from './log-store.ts';
 import type { Delivery } from './store.ts';
 
 export type { Delivery };
@@ -30,7 +31,7 @@ export function isTaken(status: DeliveryStatus): boolean {
  * `repositories` are those of its integration.
  */
 export function toProcessed(
-  entry: Delivery,
+  entry: ProcessedEntry,
   repositories: readonly { id: string; fullName: string }[],
 ): ProcessedDelivery | null {
   const { status, referenceId, repositoryId, integrationId, integrationType, payload, createdAt } = entry;

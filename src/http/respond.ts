@@ -244,16 +244,28 @@ export function formsTo(url: string): Record<string, string> {
   return { 'content-security-policy': policy };
 }
 
+const pageHeaders = {
+  ...commonHeaders,
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': pagePolicy,
+  'cache-control': 'no-store',
+  'x-frame-options': 'DENY',
+};
+
 export function page(html: string, status: number, cookies: readonly string[], more: object = {}): Response {
-  const headers = {
-    ...commonHeaders,
-    'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': pagePolicy,
-    'cache-control': 'no-store',
-    'x-frame-options': 'DENY',
-    ...more,
-  };
-  return new Response(html, { status, headers: withCookies(headers, cookies) });
+  return new Response(html, { status, headers: withCookies({ ...pageHeaders, ...more }, cookies) });
+}
+
+/** A page that is made while it is sent. */
+export function streamedPage(
+  chunks: AsyncIterable<Uint8Array>,
+  status: number,
+  cookies: readonly string[],
+  more: object = {},
+): Response {
+  // nginx would collect it.
+  const headers = { ...pageHeaders, 'x-accel-buffering': 'no', ...more };
+  return new Response(streamOf(chunks), { status, headers: withCookies(headers, cookies) });
 }
 
 /** A file that a browser saves, as it is made. When that fails, the connection breaks. */

@@ -3,7 +3,12 @@ import type { Storage, WriteTx } from '../../db/engine.ts';
 import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
 import { deleteExpiredAudit } from '../audit/store.ts';
 import { countExpired } from '../deliveries/count-store.ts';
-import { deleteExpiredClaims, deleteExpiredDeliveries, deleteExpiredResults } from '../deliveries/store.ts';
+import {
+  deleteExpiredClaims,
+  deleteExpiredDeliveries,
+  deleteExpiredResults,
+  deletePastCounts,
+} from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { readDueHistories } from '../history/read.ts';
@@ -233,6 +238,7 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
   // Not counted: scripts read `logs` as entries of the delivery log.
   const others = [
     deleteExpiredResults,
+    deletePastCounts,
     deleteExpiredAudit,
     deleteExpiredThrottles,
     deleteExpiredFormMarks,

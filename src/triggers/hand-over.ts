@@ -1,4 +1,5 @@
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import type { ProcessedEntry } from '../deliveries/log-store.ts';
 import { type Delivery, toProcessed } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { listPostsOfDelivery } from '../drafts/store.ts';
@@ -91,7 +92,7 @@ function isEdit({ action }: { action: string }, { type }: Event): boolean {
 }
 
 /** The event of a delivery; null when it has none. `repositories`: all of its integration. */
-export function shippedBy(delivery: Delivery, repositories: readonly Repository[]) {
+export function shippedBy(delivery: ProcessedEntry, repositories: readonly Repository[]) {
   const processed = toProcessed(delivery, repositories);
   const event = processed && toEvent(processed);
   if (processed === null || event === null) return null;

@@ -1,5 +1,5 @@
 import type { ReadTx } from '../../db/engine.ts';
-import { type LogPage, type LogPosition, listLogPage } from '../deliveries/log-store.ts';
+import { type LogPosition, listProcessed, type ProcessedEntry } from '../deliveries/log-store.ts';
 import type { Delivery } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { sampleMaterial } from '../drafts/check.ts';
@@ -25,6 +25,9 @@ import { type NoPostReason, refusal } from './words.ts';
 /** Limits a rehearsal to the newest deliveries. */
 const MAX_DELIVERIES = 20_000;
 
+/** The same for a person who waits for the page. */
+export const MAX_STREAMED_DELIVERIES = 10_000;
+
 /** How many to read at a time, so that other requests come in between. */
 const PAGE = 250;
 
@@ -40,17 +43,49 @@ export interface RehearsedPost extends DraftText, Pick<Post, 'contentType' | 'st
 type Needs = Pick<Deps, 'db'>;
 type ScopedDraft = PlannedDraft & { scope: string };
 
-/** The posts of the logged deliveries since then. Changes nothing. Throws `AppError` 404 and `TemplateError`. */
+/** The posts of the logged deliveries since then, oldest first. Changes nothing. Throws `AppError` 404 and `TemplateError`. */
 export async function rehearseTrigger(
-  { db }: Needs,
+  deps: Needs,
   compose: Compose,
   triggerId: string,
   since: Date,
 ): Promise<RehearsedPost[]> {
+  const { trigger, planned } = await planRehearsal(deps, triggerId, { since, deliveries: MAX_DELIVERIES });
+  const drafts = await deps.db.read((tx) => withIssues(tx, trigger.organizationId, planned));
+  return Array.fromAsync(composePosts(compose, trigger, drafts));
+}
+
+/**
+ * The same for a person who waits: the number of posts once they are planned, then the newest `limit` as they are
+ * composed, newest first. `signal` ends it early.
+ */
+export async function streamRehearsal(
+  deps: Needs,
+  compose: Compose,
+  triggerId: string,
+  { since, limit, signal }: { since: Date; limit: number; signal: AbortSignal },
+): Promise<{ total: number; posts: AsyncIterable<RehearsedPost> }> {
+  const log = { since, deliveries: MAX_STREAMED_DELIVERIES, signal };
+  const { trigger, planned } = await planRehearsal(deps, triggerId, log);
+  const newest = planned.slice(-limit).reverse();
+  const drafts = await deps.db.read((tx) => withIssues(tx, trigger.organizationId, newest));
+  return { total: planned.length, posts: composePosts(compose, trigger, drafts) };
+}
+
+/** The part of the log that a rehearsal reads. */
+interface Span {
+  since: Date;
+  /** The newest so many. */
+  deliveries: number;
+  signal?: AbortSignal;
+}
+
+/** The drafts of the logged deliveries, oldest first. Throws what aborted the signal. */
+async function planRehearsal({ db }: Needs, triggerId: string, span: Span) {
   const trigger = await db.read((tx) => getTrigger(tx, triggerId));
   const { filters, event: type } = trigger;
   const planned: ScopedDraft[] = [];
-  const logged = await eventsSince({ db }, trigger, since);
+  const logged = await listEvents({ db }, trigger, span);
   for (const [repositoryId, group] of Map.groupBy(logged, (each) => each.repositoryId)) {
     const events = group.map(({ event }) => event);
     const scopes = new Set(events.map((event) => kinds[type].scopeOf(filters, event, repositoryId)));
@@ -62,13 +97,12 @@ export async function rehearseTrigger(
     for (const scope of [...scopes].sort()) {
       if (scope === null) continue;
       const plan = await kinds[type].plan({ filters, scope, since: '', events: reader, drafts, ranges });
-      planned.push(...plan.map((draft) => ({ ...draft, scope })));
+      const filled = plan.filter(({ material }) => material !== null);
+      planned.push(...filled.map((draft) => ({ ...draft, scope })));
     }
   }
-  const { organizationId } = trigger;
-  const drafts = await db.read((tx) => withIssues(tx, organizationId, planned));
-  const posts = await composePosts(compose, trigger, drafts);
-  return posts.sort(({ createdAt: one }, { createdAt: other }) => (one < other ? -1 : one > other ? 1 : 0));
+  planned.sort(({ until: one }, { until: other }) => (one < other ? -1 : one > other ? 1 : 0));
+  return { trigger, planned };
 }
 
 /** Reads outside of a transaction, because a rehearsal takes long. */
@@ -97,7 +131,7 @@ export async function previewRule(
   delivery: Delivery,
 ): Promise<RehearsedPost[]> {
   const drafts = await db.read((tx) => planDelivery(tx, trigger, delivery));
-  const posts = await composePosts(compose, trigger, drafts);
+  const posts = await Array.fromAsync(composePosts(compose, trigger, drafts));
   if (posts.length === 0) throw noPost(delivery, trigger.id, 'no_change');
   return posts;
 }
@@ -150,39 +184,40 @@ function noPost({ id }: Delivery, triggerId: string, reason: NoPostReason, type 
   return refusal(409, 'no_post', { deliveryId: id, triggerId, reason, type });
 }
 
-async function composePosts(
+/** Composes each draft when it is asked for. */
+async function* composePosts(
   compose: Compose,
   trigger: Trigger,
   drafts: readonly ScopedDraft[],
-): Promise<RehearsedPost[]> {
+): AsyncGenerator<RehearsedPost> {
   const { contentType, publish } = trigger;
-  const posts: RehearsedPost[] = [];
   for (const { scope, subject, material, until, draftOnly, publish: isWanted } of drafts) {
     if (material === null) continue;
     const status = isWanted || (publish && !draftOnly) ? 'published' : 'draft';
     const text = await compose(recipeOf(trigger), material);
-    posts.push({ scope, subject, contentType, status, createdAt: until, ...text });
+    yield { scope, subject, contentType, status, createdAt: until, ...text };
   }
-  return posts;
 }
 
-/** The events of the newest deliveries since then, oldest first. */
-async function eventsSince({ db }: Needs, trigger: Trigger, since: Date) {
-  const { organizationId, integrationId } = trigger;
+/** The events of the deliveries, oldest first. */
+async function listEvents({ db }: Needs, trigger: Trigger, { since, deliveries, signal }: Span) {
+  const { integrationId } = trigger;
   const { repositories } = await db.read((tx) => getIntegration(tx, integrationId));
-  const filter = { integrationId, since, status: 'processed' } as const;
   const events: NonNullable<ReturnType<typeof shippedBy>>[] = [];
   let before: LogPosition | null = null;
   let read = 0;
   do {
-    const window = { limit: PAGE, before };
-    const page: LogPage = await db.read((tx) => listLogPage(tx, organizationId, filter, window));
-    const shipped = page.entries.flatMap((delivery) => shippedBy(delivery, repositories) ?? []);
+    const window = { since, before, limit: PAGE };
+    const page: ProcessedEntry[] = await db.read((tx) => listProcessed(tx, integrationId, window), {
+      single: true,
+    });
+    const shipped = page.flatMap((entry) => shippedBy(entry, repositories) ?? []);
     events.push(...shipped.filter(({ repositoryId }) => listensTo(trigger, repositoryId)));
-    read += page.entries.length;
-    before = page.next;
+    read += page.length;
+    before = page.length < PAGE ? null : (page.at(-1) ?? null);
     await letOthersIn();
-  } while (before !== null && read < MAX_DELIVERIES);
+    signal?.throwIfAborted();
+  } while (before !== null && read < deliveries);
   return events.reverse();
 }
 

@@ -50,6 +50,7 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'deleted_posts',
     'deliveries',
     'delivery_claims',
+    'delivery_counts',
     'delivery_results',
     'drafts',
     'events',

@@ -326,6 +326,23 @@ describe('an upgrade', () => {
   });
 });
 
+test('the log from before its entries were counted is counted', async () => {
+  await loadFixture(17);
+  const old = read(file(), (sqlite) =>
+    sqlite
+      .query('SELECT organization_id, integration_id, substr(created_at, 1, 10), status FROM deliveries')
+      .values(),
+  );
+  expect(old.length).toBeGreaterThan(0);
+  closeDatabase(openDatabase(file()));
+  const counted = read(file(), (sqlite) =>
+    sqlite
+      .query('SELECT organization_id, integration_id, day, status, entries FROM delivery_counts')
+      .values(),
+  );
+  expect(counted.sort()).toEqual(old.map((row) => [...row, 1]).sort());
+});
+
 test("another program's database is not migrated", () => {
   const other = new Sqlite(file(), { create: true });
   other.run('CREATE TABLE notes (x)');

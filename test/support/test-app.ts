@@ -3,6 +3,7 @@ import { createApp } from '../../src/app.ts';
 import { SERVER } from '../../src/audit/model.ts';
 import type { Deps, MediaPlace } from '../../src/deps.ts';
 import { composeDraft } from '../../src/drafts/compose.ts';
+import type { Compose } from '../../src/drafts/model.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import type { CreatedKey } from '../../src/keys/model.ts';
 import type { KeyService } from '../../src/keys/service.ts';
@@ -57,6 +58,7 @@ interface Overrides {
   hookPrivateHosts?: ReadonlySet<string>;
   clientIpHeader?: string;
   organizationCreation?: OrganizationCreation;
+  compose?: Compose;
   render?: (markdown: string) => Promise<string>;
   drawCard?: CardPainter['draw'];
 }
@@ -105,7 +107,7 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
   const app = createApp(
     {
       ...deps,
-      compose: async (recipe, material) => composeDraft(recipe, material),
+      compose: overrides.compose ?? (async (recipe, material) => composeDraft(recipe, material)),
       ...(overrides.render === undefined ? {} : { render: overrides.render }),
       ...(overrides.drawCard === undefined ? {} : { drawCard: overrides.drawCard }),
       clientIpHeader: overrides.clientIpHeader,

@@ -72,12 +72,22 @@ CREATE TABLE deliveries (
   is_polled bigint NOT NULL DEFAULT 0,
   CONSTRAINT deliveries_status CHECK (status in ('processed', 'ignored', 'duplicate', 'rejected', 'failed'))
 );
-CREATE INDEX deliveries_by_organization ON deliveries (organization_id, created_at, id);
+CREATE INDEX deliveries_by_organization ON deliveries (organization_id, created_at, id, status, event, integration_type, is_polled);
 CREATE INDEX deliveries_by_reference ON deliveries (reference_id, integration_id);
 CREATE INDEX deliveries_by_body ON deliveries (integration_id, body_hash) WHERE body_hash is not null;
 CREATE INDEX deliveries_by_expiry ON deliveries (expires_at);
-CREATE INDEX deliveries_by_problem ON deliveries (organization_id, status, created_at, id) WHERE status <> 'processed';
-CREATE INDEX deliveries_by_integration ON deliveries (integration_id, created_at, id, status);
+CREATE INDEX deliveries_by_problem ON deliveries (organization_id, status, created_at, id, integration_id, event, integration_type) WHERE status <> 'processed';
+CREATE INDEX deliveries_by_integration ON deliveries (integration_id, created_at, id, status, event, is_polled);
+
+CREATE TABLE delivery_counts (
+  organization_id text COLLATE "C" NOT NULL,
+  integration_id text COLLATE "C" NOT NULL,
+  day text COLLATE "C" NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  shard bigint NOT NULL,
+  entries bigint NOT NULL,
+  PRIMARY KEY (organization_id, integration_id, day, status, shard)
+);
 
 CREATE TABLE delivery_claims (
   integration_id text COLLATE "C" NOT NULL,
@@ -644,6 +654,22 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER posts_counted AFTER INSERT OR UPDATE OR DELETE ON posts FOR EACH ROW EXECUTE FUNCTION count_post();
+
+-- `delivery_counts`: a transaction keeps the row that it changes until its commit, so a connection has rows of its own.
+CREATE FUNCTION count_deliveries() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO delivery_counts (organization_id, integration_id, day, status, shard, entries)
+  SELECT organization_id, integration_id, left(created_at, 10), status, pg_backend_pid() % 32,
+    CASE TG_OP WHEN 'INSERT' THEN count(*) ELSE -count(*) END
+  FROM changed GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+  ON CONFLICT (organization_id, integration_id, day, status, shard)
+  DO UPDATE SET entries = delivery_counts.entries + excluded.entries;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER deliveries_counted_on_insert AFTER INSERT ON deliveries REFERENCING NEW TABLE AS changed
+FOR EACH STATEMENT EXECUTE FUNCTION count_deliveries();
+CREATE TRIGGER deliveries_counted_on_delete AFTER DELETE ON deliveries REFERENCING OLD TABLE AS changed
+FOR EACH STATEMENT EXECUTE FUNCTION count_deliveries();
 
 -- The outbox: a message for each enabled hook of the organization when a published changelog post changes.
 CREATE FUNCTION announce_post() RETURNS trigger LANGUAGE plpgsql AS $$

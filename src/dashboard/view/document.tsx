@@ -2,6 +2,7 @@
 import { h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import type { AppError } from '../../lib/app-error.ts';
+import { randomToken } from '../../lib/text.ts';
 import { type Asset, scriptAsset, styleAsset } from '../../look/assets.ts';
 import { interFont, sharedStyle } from '../../look/style.ts';
 import samplesStyle from '../../reference/samples/samples.css' with { type: 'text' };
@@ -68,6 +69,8 @@ export interface View {
   refresh?: { seconds: number; to: string };
   /** For a page outside an organization with more than one form. */
   isWide?: boolean;
+  /** Pieces that are made while the page is sent. They stand where the body has the `Streamed`. */
+  pieces?: AsyncIterable<VNode> | undefined;
 }
 
 /** A piece of a page, which the script inserts. */
@@ -83,7 +86,7 @@ export function view(
   {
     error,
     ...more
-  }: Pick<View, 'section' | 'status' | 'headers' | 'scripts' | 'refresh' | 'isWide'> & {
+  }: Pick<View, 'section' | 'status' | 'headers' | 'scripts' | 'refresh' | 'isWide' | 'pieces'> & {
     error?: AppError | null | undefined;
   } = {},
 ): View {
@@ -92,6 +95,20 @@ export function view(
 }
 
 const statusOf = ({ status, headers }: AppError) => ({ status, headers });
+
+/** Random, so that no text on a page can look like it. */
+const STREAMED = `<!--${randomToken(16)}-->`;
+
+/** The place of a page's `pieces`. */
+export function Streamed() {
+  return <div dangerouslySetInnerHTML={{ __html: STREAMED }} />;
+}
+
+/** Divides a rendered page: what comes before its pieces, and after them. */
+export function splitAtPieces(html: string): [before: string, after: string] {
+  const [before = '', after = ''] = html.split(STREAMED);
+  return [before, after];
+}
 
 export function fragment(body: VNode | VNode[]): Fragment {
   return { kind: 'fragment', body };

@@ -198,12 +198,12 @@ function placer(
     if (owner !== undefined) return owner;
     const start = windows.findIndex(({ until }) => until === undefined || occurredAt <= until);
     const lostAt = sha === null ? Number.POSITIVE_INFINITY : releasedAfter(occurredAt);
-    for (const [index, window] of windows.entries()) {
-      if (index < start) continue;
+    for (let index = start; ; index++) {
+      const window = windows[index];
+      if (window === undefined) return null;
       const takesAll = window.commits === null || window.isCut || sha === null;
       if (takesAll) return window;
       if (lostAt >= start && lostAt <= index) return null;
     }
-    return null;
   };
 }

@@ -1,11 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ReadTx } from '../../../../db/engine.ts';
-import {
-  countDays,
-  type DayCounts,
-  findLastDeliveryTime,
-  MAX_COUNTED_PER_DAY,
-} from '../../../deliveries/count-store.ts';
+import { countDays, type DayCounts, findLastDeliveryTime } from '../../../deliveries/count-store.ts';
 import { deliveryStatuses } from '../../../deliveries/model.ts';
 import { listHistories } from '../../../history/store.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
@@ -195,7 +190,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
 
 export const readOverview = async (tx: ReadTx, integration: Integration, now: Date) => ({
   integration,
-  days: await countDays(tx, integration.id, now, 30),
+  days: await countDays(tx, integration, now, 30),
   last: await findLastDeliveryTime(tx, integration.id),
   isHistoryOnly: (await listHistoryOnly(tx, [integration])).has(integration.id),
 });
@@ -267,10 +262,9 @@ function countByStatus(days: readonly DayCounts[]): [status: string, entries: nu
 function describeDays(days: readonly DayCounts[]): string {
   const counts = countByStatus(days);
   if (counts.length === 0) return `No deliveries in ${days.length} days`;
-  const isCapped = days.some((day) => sum(Object.values(day.counts)) >= MAX_COUNTED_PER_DAY);
   const total = counted(sum(counts.map(([, entries]) => entries)), 'delivery', 'deliveries');
   const parts = counts.map(([status, entries]) => `${entries.toLocaleString('en')} ${status}`);
-  return `${isCapped ? 'More than ' : ''}${total} in ${days.length} days: ${parts.join(', ')}`;
+  return `${total} in ${days.length} days: ${parts.join(', ')}`;
 }
 
 interface PageProps {

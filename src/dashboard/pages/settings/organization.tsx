@@ -103,9 +103,8 @@ function LogSize({ log, now, retentionDays }: { log: LogForecast; now: Date; ret
   if (log.oldest === null) return <p class="dim">The log is empty. Each delivery adds an entry.</p>;
   return (
     <p>
-      The log has {log.isCapped ? 'more than ' : ''}
-      {counted(log.entries, 'entry', 'entries')}, the oldest from <When at={log.oldest} now={now} />. It will
-      hold {forecast(log, retentionDays)}.
+      The log has {counted(log.entries, 'entry', 'entries')}, the oldest from{' '}
+      <When at={log.oldest} now={now} />. It will hold {forecast(log, retentionDays)}.
     </p>
   );
 }

@@ -8,7 +8,7 @@ import { scriptAsset } from '../../../look/assets.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import script from '../../client/triggers.client.js' with { type: 'text' };
-import { type MemberVisit, view } from '../../page.ts';
+import { type MemberVisit, type View, view } from '../../page.ts';
 import { formState, readFields } from '../../submission.ts';
 import { Copy } from '../../view/elements.tsx';
 import { Form } from '../../view/form.tsx';
@@ -64,6 +64,7 @@ export async function editorPage(
     first,
     last,
     tail,
+    pieces,
   }: {
     title: string;
     head: ComponentChildren;
@@ -71,6 +72,7 @@ export async function editorPage(
     first?: (fields: TriggerFields) => ComponentChildren;
     last?: (fields: TriggerFields) => ComponentChildren;
     tail?: ComponentChildren;
+    pieces?: View['pieces'];
   },
 ) {
   const preview = await previewTyped(visit, trigger, values);
@@ -122,7 +124,7 @@ export async function editorPage(
       </div>
       {tail}
     </>,
-    { section: 'integrations', error, scripts: [clientScript] },
+    { section: 'integrations', error, scripts: [clientScript], pieces },
   );
 }
 

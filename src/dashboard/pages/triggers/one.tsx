@@ -18,7 +18,8 @@ import { Facts, PageHead } from '../../view/layout.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
 import { ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import { crumbsOf, describePosts, eventWords, Runs } from './list.tsx';
-import { previewFragment, renderPreview, renderRehearsal } from './preview.tsx';
+import { previewFragment, renderPreview } from './preview.tsx';
+import { Rehearsal, rehearsalOf } from './rehearsal.tsx';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId';
 
@@ -114,10 +115,10 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
         <Head {...found} base={visit.base} now={now} isOwner={false} />
         <Templates {...found} />
         {await renderPreview(visit, found)}
-        {await renderRehearsal(visit, found)}
+        <Rehearsal visit={visit} path={path} />
       </>
     );
-    return view(title, body, { section: 'integrations', error });
+    return view(title, body, { section: 'integrations', error, pieces: rehearsalOf(visit, trigger) });
   }
   const isPosted = visit.request.method === 'POST';
   const stored = new URLSearchParams({ contentType: trigger.contentType, ...valuesOf(trigger) });
@@ -130,10 +131,11 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
       head: <Head {...found} base={visit.base} now={now} isOwner />,
       tail: (
         <>
-          {await renderRehearsal(visit, found)}
+          <Rehearsal visit={visit} path={path} />
           <DangerZone {...found} />
         </>
       ),
+      pieces: rehearsalOf(visit, trigger),
     },
   );
 }

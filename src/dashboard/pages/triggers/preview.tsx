@@ -5,15 +5,9 @@ import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { Delivery } from '../../../deliveries/model.ts';
 import type { Compose } from '../../../drafts/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { DAY_MS } from '../../../lib/time.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
-import {
-  previewRule,
-  previewSample,
-  type RehearsedPost,
-  rehearseTrigger,
-} from '../../../triggers/rehearse.ts';
+import { previewRule, previewSample, type RehearsedPost } from '../../../triggers/rehearse.ts';
 import { requireRule } from '../../../triggers/service.ts';
 import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
 import { fragment, type MemberVisit } from '../../page.ts';
@@ -31,7 +25,7 @@ import type { FoundTrigger } from './one.tsx';
 const TIME_LIMIT_MS = 10_000;
 
 /** Keeps a full log and a slow template from holding up a page for minutes. */
-function withinTime(compose: Compose): Compose {
+export function withinTime(compose: Compose): Compose {
   const end = performance.now() + TIME_LIMIT_MS;
   return async (recipe, material) => {
     if (performance.now() > end) {
@@ -196,44 +190,23 @@ function nameOf({ title, createdAt }: Delivery): string {
   return `${name || 'Untitled'} (${exactly(new Date(createdAt))})`;
 }
 
-/** How far back a rehearsal goes. */
-const DAYS = 30;
+/** Limits the posts on the page. */
+export const MAX_SHOWN = 20;
 
-/** With `?rehearse`, the posts that the trigger would have made. */
-export async function renderRehearsal(visit: MemberVisit, { trigger, path }: FoundTrigger) {
-  const { deps, url } = visit;
-  const since = new Date(deps.clock.now().getTime() - DAYS * DAY_MS);
-  return (
-    <section aria-labelledby="rehearsal">
-      <h2 id="rehearsal">Rehearsal</h2>
-      <p class="hint">
-        See the posts that this trigger would have created from the deliveries of the last {DAYS} days.
-        Nothing is saved.
-      </p>
-      {url.searchParams.has('rehearse') ? (
-        await renderPosts(visit, (compose) => rehearseTrigger(deps, compose, trigger.id, since))
-      ) : (
-        <p>
-          <a class="button" href={`${path}?rehearse=yes#rehearsal`}>
-            Rehearse
-          </a>
-        </p>
-      )}
-    </section>
-  );
+/** In place of a post. Throws what is not about the trigger or its templates. */
+export function whyNoPost(error: unknown): VNode {
+  if (isRefusal(error, 'no_post')) return <p class="note">No post: {describeNoPost(error.details)}.</p>;
+  if (error instanceof AppError) return <FormError error={error.message} />;
+  throw error;
 }
 
-/** Limits the posts on the page. */
-const MAX_SHOWN = 20;
-
-/** The result of a preview or a rehearsal: posts, or why there are none. */
+/** The result of a preview: its posts, or why there are none. */
 async function renderPosts(
   { deps }: MemberVisit,
   work: (compose: Compose) => Promise<RehearsedPost[]>,
 ): Promise<VNode> {
   try {
     const posts = (await work(withinTime(deps.compose))).reverse();
-    if (posts.length === 0) return <p class="note">No posts. No delivery in the log matches this trigger.</p>;
     return (
       <>
         {posts.length > 1 ? <p>{counted(posts.length, 'post')}, newest first.</p> : null}
@@ -244,14 +217,12 @@ async function renderPosts(
       </>
     );
   } catch (error) {
-    if (isRefusal(error, 'no_post')) return <p class="note">No post: {describeNoPost(error.details)}.</p>;
-    if (error instanceof AppError) return <FormError error={error.message} />;
-    throw error;
+    return whyNoPost(error);
   }
 }
 
 /** A post that a trigger would make, rendered for readers. */
-function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
+export function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
   const { title, contentType, status, subject, createdAt } = post;
   const markdown = cut(post.markdown);
   return (
