@@ -19,7 +19,7 @@ export interface CaseSamples {
 /** Of the median. */
 const UNSTEADY_BELOW = 0.7;
 
-export interface Ratio {
+interface Ratio {
   median: number;
   lowest: number;
   highest: number;

@@ -72,7 +72,18 @@ async function runWrk(
   const script = join(folder, `load-${Bun.randomUUIDv7()}.lua`);
   await Bun.write(script, luaScript(load));
   const child = Bun.spawn(
-    [...core, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, `${url}${load.paths[0]}`],
+    [
+      ...core,
+      'wrk',
+      '-t1',
+      `-c${connections}`,
+      `-d${seconds}s`,
+      '--timeout',
+      '10s',
+      '-s',
+      script,
+      `${url}${load.paths[0]}`,
+    ],
     { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' },
   );
   const forget = defer(async () => child.kill());
