@@ -46,6 +46,6 @@ function failureCode(error: unknown): number {
 
 /** Reads an option that is a whole number of at least 1. */
 export function wholeNumber(text: string): number {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 1 to 999999.');
+  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 1 to 9999999.');
 }
