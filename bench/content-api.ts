@@ -84,6 +84,10 @@ async function prepare(options: Options, cores: Cores, defer: Defer) {
   const servers = [ours, await place.start(raw(data.databaseFile))];
   const helloServer = await place.start(hello);
 
+  const { peers, skipped } = options.peers
+    ? await startPeers(ours, data, options.pocketbase, place)
+    : { peers: [], skipped: {} };
+
   const runs: Run[] = [];
   for (const each of [...contentApiCases(data), compressedList(data)]) {
     const beside = BESIDE[each.name] ?? [];
@@ -94,13 +98,12 @@ async function prepare(options: Options, cores: Cores, defer: Defer) {
       const server = await startConstant(ours, each, data, place);
       runs.push({ name: each.name, server: { ...server, name: 'constant' }, load: loadOf(each, data) });
     }
-    if (beside.includes('hello'))
+    if (beside.includes('hello')) {
       runs.push({ name: each.name, server: helloServer, load: loadOf(each, data) });
+    }
+    if (each.name === LIST) runs.push(...peers);
   }
-  const { peers, skipped } = options.peers
-    ? await startPeers(ours, data, options.pocketbase, place)
-    : { peers: [], skipped: {} };
-  return { runs: [...runs, ...peers], skipped, folder };
+  return { runs, skipped, folder };
 }
 
 function compressedList(data: DataFolder): Case {

@@ -18,36 +18,43 @@ const WARM_UP_SECONDS = 1;
 
 /**
  * Measures every run in each round. Servers of one case follow each other closely, so that a slow minute of the machine
- * hits all of them. A round continues with the path after the last one of the round before.
+ * hits all of them. Every other round goes backward. A run continues with the path after the last one of its round before.
  */
 export async function measureRounds(
   runs: readonly Run[],
   { rounds, ...options }: LoadOptions & { rounds: number },
 ): Promise<CaseSamples[]> {
-  const cases = new Map<string, CaseSamples>();
+  const cases = casesOf(runs);
   const total = (rounds + 1) * runs.length;
   const sent = runs.map(() => 0);
   const bar = progressBar(terminal, 'measuring');
   try {
     // The first round is not counted: code is compiled, and the file is read into memory.
     for (let round = 0; round <= rounds; round++) {
-      for (const [index, run] of runs.entries()) {
+      const inOrder = [...runs.entries()];
+      for (const [at, [index, run]] of (round % 2 === 0 ? inOrder : inOrder.reverse()).entries()) {
         const seconds = round === 0 ? WARM_UP_SECONDS : options.seconds;
         const { requests, sample } = await takeSample(run, sent[index] ?? 0, { ...options, seconds });
         sent[index] = (sent[index] ?? 0) + requests;
-        if (round > 0) keep(run, sample);
-        bar.show(round * runs.length + index + 1, total);
+        if (round > 0) cases.get(run.name)?.servers.get(run.server.name)?.push(sample);
+        bar.show(round * runs.length + at + 1, total);
       }
     }
   } finally {
     bar.done();
   }
   return [...cases.values()];
+}
 
-  function keep({ name, server }: Run, sample: Sample): void {
-    const { servers } = getOrAdd(cases, name, () => ({ name, servers: new Map<string, Sample[]>() }));
-    getOrAdd(servers, server.name, () => []).push(sample);
+/** Without samples yet, cases and servers in the order of the runs. */
+function casesOf(runs: readonly Run[]): Map<string, CaseSamples> {
+  const cases = new Map<string, CaseSamples>();
+  for (const { name, server } of runs) {
+    const each = cases.get(name) ?? { name, servers: new Map<string, Sample[]>() };
+    each.servers.set(server.name, []);
+    cases.set(name, each);
   }
+  return cases;
 }
 
 async function takeSample(
@@ -65,10 +72,4 @@ async function takeSample(
   const cpuMicrosecondsPerRequest =
     before === null || after === null ? null : ((after - before) / requests) * 1e6;
   return { requests, sample: { requestsPerSecond: requests / seconds, cpuMicrosecondsPerRequest } };
-}
-
-function getOrAdd<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
-  const found = map.get(key) ?? make();
-  map.set(key, found);
-  return found;
 }
