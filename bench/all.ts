@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { BenchError } from './support/bench-error.ts';
 import { chooseCores } from './support/cores.ts';
-import { describeDisk, diskLine } from './support/disk.ts';
 import { goalTable, type Row } from './support/goal-table.ts';
 import { goals, reasonFor } from './support/goals.ts';
 import { describeMachine, machineLine } from './support/machine.ts';
 import { type Defer, runBenchmark, terminal } from './support/run.ts';
+import { describeDisk, diskLine } from './support/sync-time.ts';
 
 // Runs the benchmarks one after the other, holds their figures against the goals, and keeps everything as JSON.
 
