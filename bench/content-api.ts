@@ -1,133 +1,165 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { progressBar } from '../src/cli/output.ts';
-import { type Case, contentApiCases } from './support/cases.ts';
+import { BenchError } from './support/bench-error.ts';
+import { type Case, contentApiCases, LIST } from './support/cases.ts';
 import { type Cores, chooseCores } from './support/cores.ts';
 import { describeMachine, machineLine } from './support/machine.ts';
-import { cpuSeconds } from './support/process-figures.ts';
-import { type CaseSamples, describeSummaries, isUnsteady, type Sample, summarize } from './support/report.ts';
+import { fastifyProgram, honoProgram } from './support/peers.ts';
+import { type Place, startDirectus, startPocketbase } from './support/products.ts';
+import { describeSummaries, isUnsteady, summarize } from './support/report.ts';
+import { measureRounds, type Run } from './support/rounds.ts';
 import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
-import { requireRevalidation, requireSameAnswers } from './support/same-answers.ts';
+import { requireRevalidation, requireSameAnswers, requireSameList } from './support/same-answers.ts';
 import { type DataFolder, makeTempFolder, seedDataFolder } from './support/seed.ts';
-import { hello, raw, rawCount, type Server, startServer, tidings } from './support/server.ts';
-import { type Load, type LoadOptions, requireWrk, runLoad } from './support/wrk.ts';
+import { constant, hello, raw, type Server, startServer, tidings } from './support/server.ts';
+import { requireWrk } from './support/wrk.ts';
 
-// The content API beside its peers: each server in its own process, all of them measured in turn, over and over.
+// The content API beside its peers: each server in its own process, measured in turn, round by round.
 
 interface Options {
   rounds: number;
   seconds: number;
   ascii: boolean;
+  peers: boolean;
+  pocketbase?: string;
   json?: true;
 }
 
-/** One server in one case. */
-interface Run {
-  server: Server;
-  load: Load;
-  samples: Sample[];
-}
+const COMPRESSED = 'list of 10, compressed';
 
-/** Before anything counts, so that code is compiled and the file is in memory. */
-const WARM_UP_SECONDS = 1;
+/** The servers that stand beside Tidings in each case. The peers join the list of 10. */
+const BESIDE: Record<string, string[]> = {
+  [LIST]: ['constant', 'raw', 'hello'],
+  [COMPRESSED]: ['constant'],
+  'list of 100 posts': ['raw'],
+  'one post': ['raw', 'hello'],
+  'list of 10, known (304)': ['raw', 'hello'],
+  'list of about 10, any page': ['raw'],
+};
 
 const UNSTEADY = `
 Some rounds differ widely: the machine had other work. Trust the processor time, or run again.
 `;
 
-const NOTE = `The pages of "any page" weigh over 100 MB together, more than tidings keeps, and it was asked for them in an order
-in which each comes again last. The share that it had kept all the same cannot be seen from outside.`;
-
 await runBenchmark((defer) =>
   new Command('content-api')
     .description('measure the requests a second of the content API beside those of its peers')
-    .option('--rounds <number>', 'how often each server is measured in each case', wholeNumber, 5)
-    .option('--seconds <number>', 'how long each time', wholeNumber, 2)
+    .option('--rounds <number>', 'how often each server is measured in each case', wholeNumber, 9)
+    .option('--seconds <number>', 'how long each time', wholeNumber, 1)
     .option('--ascii', 'posts in ASCII only, which suits the peers', false)
+    .option('--no-peers', 'leave out Hono, Fastify, PocketBase and Directus')
+    .option('--pocketbase <path>', 'a PocketBase, instead of building one with Go')
     .option('--json', 'print exactly one JSON value')
     .action(async (options: Options) => {
+      requireWrk();
       const cores = chooseCores();
-      const summaries = (await measure(options, cores, defer)).map(summarize);
+      const { runs, skipped, folder } = await prepare(options, cores, defer);
       const { rounds, seconds, ascii } = options;
+      const load = { core: cores.load, folder, defer, seconds, rounds };
+      const summaries = (await measureRounds(runs, load)).map(summarize);
       const machine = describeMachine(cores.server.length > 0);
       if (options.json) {
-        terminal.write(`${JSON.stringify({ machine, rounds, seconds, ascii, cases: summaries })}\n`);
+        terminal.write(`${JSON.stringify({ machine, rounds, seconds, ascii, cases: summaries, skipped })}\n`);
       } else {
         terminal.write(`${machineLine(machine)}\nMedians of ${rounds} rounds of ${seconds} s\n\n`);
-        terminal.write(`${describeSummaries(summaries)}\n\n${NOTE}\n`);
+        terminal.write(`${describeSummaries(summaries)}\n`);
+        for (const [name, reason] of Object.entries(skipped)) {
+          terminal.write(`\n${name} was not measured: ${reason}\n`);
+        }
         if (isUnsteady(summaries)) terminal.write(UNSTEADY);
       }
     }),
 );
 
-async function measure(
-  { rounds, seconds, ascii }: Options,
-  cores: Cores,
-  defer: Defer,
-): Promise<CaseSamples[]> {
-  requireWrk();
+/** Starts all servers and compares their responses. `skipped`: why a peer could not be started. */
+async function prepare(options: Options, cores: Cores, defer: Defer) {
   const folder = await makeTempFolder(defer);
-  const data = await seedDataFolder(folder, { ascii });
-  const servers: Server[] = [];
-  for (const program of [tidings(data.path), raw(data.databaseFile), rawCount(data.databaseFile), hello]) {
-    const logFile = join(folder, `${program.name}.log`);
-    servers.push(await startServer(program, { core: cores.server, logFile, defer }));
-  }
-
-  const place = { core: cores.load, folder, defer };
-  const prepared = new Map<string, Run[]>();
-  for (const each of contentApiCases(data)) prepared.set(each.name, await prepareRuns(servers, each, data));
-  const runs = [...prepared.values()].flat();
-  for (const { server, load } of runs)
-    await runLoad(server.url, load, { ...place, seconds: WARM_UP_SECONDS });
-  await measureRounds(runs, { rounds, seconds, ...place });
-
-  return [...prepared].map(([name, each]) => ({
-    name,
-    servers: new Map(each.map(({ server, samples }) => [server.name, samples])),
-  }));
-}
-
-/** Holds the answers of all servers against each other first; hello is only a ceiling. */
-async function prepareRuns(servers: readonly Server[], given: Case, { key }: DataFolder): Promise<Run[]> {
-  const real = servers.filter(({ name }) => name !== hello.name);
-  await requireSameAnswers(real, given, key);
-  const runs: Run[] = [];
-  for (const server of servers) {
-    const headers: Record<string, string> = { authorization: `Bearer ${key}` };
-    const [path = '/'] = given.paths;
-    if (given.revalidates && real.includes(server)) {
-      headers['if-none-match'] = await requireRevalidation(server, path, key);
-    }
-    runs.push({ server, load: { paths: given.paths, headers }, samples: [] });
-  }
-  return runs;
-}
-
-/** Servers of one case follow each other closely, so that a slow minute of the machine is everybody's. */
-async function measureRounds(
-  runs: readonly Run[],
-  { rounds, ...options }: LoadOptions & { rounds: number },
-): Promise<void> {
-  const bar = progressBar(terminal, 'measuring');
-  try {
-    for (let round = 0; round < rounds; round++) {
-      for (const [index, run] of runs.entries()) {
-        run.samples.push(await takeSample(run, options));
-        bar.show(round * runs.length + index + 1, rounds * runs.length);
-      }
-    }
-  } finally {
-    bar.done();
-  }
-}
-
-async function takeSample({ server, load }: Run, options: LoadOptions): Promise<Sample> {
-  const before = cpuSeconds(server.pid);
-  const { requests, seconds } = await runLoad(server.url, load, options);
-  const after = cpuSeconds(server.pid);
-  return {
-    requestsPerSecond: requests / seconds,
-    cpuMicrosecondsPerRequest: before === null || after === null ? null : ((after - before) / requests) * 1e6,
+  const data = await seedDataFolder(folder, { ascii: options.ascii });
+  const place: Place = {
+    folder,
+    start: (program) =>
+      startServer(program, { core: cores.server, logFile: join(folder, `${program.name}.log`), defer }),
   };
+  const ours = await place.start(tidings(data.path));
+  const servers = [ours, await place.start(raw(data.databaseFile))];
+  const helloServer = await place.start(hello);
+
+  const { peers, skipped } = options.peers
+    ? await startPeers(ours, data, options.pocketbase, place)
+    : { peers: [], skipped: {} };
+
+  const runs: Run[] = [];
+  for (const each of [...contentApiCases(data), compressedList(data)]) {
+    const beside = BESIDE[each.name] ?? [];
+    const compared = servers.filter(({ name }) => name === ours.name || beside.includes(name));
+    await requireSameAnswers(compared, each, data.key);
+    for (const server of compared) runs.push(await runOf(server, each, data));
+    if (beside.includes('constant')) {
+      const server = await startConstant(ours, each, data, place);
+      runs.push({ name: each.name, server: { ...server, name: 'constant' }, load: loadOf(each, data) });
+    }
+    if (beside.includes('hello')) {
+      runs.push({ name: each.name, server: helloServer, load: loadOf(each, data) });
+    }
+    if (each.name === LIST) runs.push(...peers);
+  }
+  return { runs, skipped, folder };
+}
+
+function compressedList(data: DataFolder): Case {
+  const [list] = contentApiCases(data);
+  return { name: COMPRESSED, paths: list?.paths ?? [], headers: { 'accept-encoding': 'gzip' } };
+}
+
+function loadOf({ paths, headers }: Case, { key }: DataFolder): Run['load'] {
+  return { paths, headers: { authorization: `Bearer ${key}`, ...headers } };
+}
+
+async function runOf(server: Server, given: Case, data: DataFolder): Promise<Run> {
+  const load = loadOf(given, data);
+  if (given.revalidates) {
+    const etag = await requireRevalidation(server, given.paths[0] ?? '/', data.key);
+    load.headers['if-none-match'] = etag;
+  }
+  return { name: given.name, server, load };
+}
+
+/** Sends the very bytes that Tidings sends. */
+async function startConstant(ours: Server, given: Case, data: DataFolder, place: Place): Promise<Server> {
+  const { headers } = loadOf(given, data);
+  const response = await fetch(`${ours.url}${given.paths[0]}`, { headers, decompress: false });
+  const encoding = response.headers.get('content-encoding') ?? undefined;
+  if ((encoding === undefined) !== (headers['accept-encoding'] === undefined)) {
+    throw new BenchError(`${given.name}: the response has the encoding ${encoding ?? 'identity'}`);
+  }
+  const name = `constant-${encoding ?? 'plain'}`;
+  const file = join(place.folder, name);
+  await Bun.write(file, await response.bytes());
+  return place.start(constant(name, file, encoding));
+}
+
+/** Peers answer the list of 10, each with its own API. A peer that cannot be started is skipped. */
+async function startPeers(ours: Server, data: DataFolder, pocketbase: string | undefined, place: Place) {
+  const [list] = contentApiCases(data);
+  const load = loadOf(list as Case, data);
+  const same = (server: Server) => ({ server, load, read: null });
+  const starts = {
+    hono: async () => same(await place.start(await honoProgram(data.databaseFile))),
+    fastify: async () => same(await place.start(await fastifyProgram(data.databaseFile))),
+    pocketbase: () => startPocketbase(data, pocketbase, place),
+    directus: () => startDirectus(data, place),
+  };
+  const peers: Run[] = [];
+  const skipped: Record<string, string> = {};
+  for (const [name, start] of Object.entries(starts)) {
+    try {
+      const peer = await start();
+      await requireSameList({ server: ours, load, read: null }, peer);
+      peers.push({ name: LIST, server: peer.server, load: peer.load });
+    } catch (error) {
+      if (!(error instanceof BenchError)) throw error;
+      skipped[name] = error.message;
+    }
+  }
+  return { peers, skipped };
 }

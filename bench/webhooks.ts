@@ -1,15 +1,14 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { progressBar } from '../src/cli/output.ts';
 import { chooseCores } from './support/cores.ts';
 import { describeMachine, machineLine } from './support/machine.ts';
-import { cpuSeconds } from './support/process-figures.ts';
-import { type CaseSamples, describeSummaries, type Sample, summarize } from './support/report.ts';
+import { describeSummaries, summarize } from './support/report.ts';
+import { measureRounds, type Run } from './support/rounds.ts';
 import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
 import { makeTempFolder } from './support/seed.ts';
 import { rawWebhooks, type Server, startServer, tidings } from './support/server.ts';
 import { makeWebhookFolder, type WebhookFolder } from './support/webhook-folder.ts';
-import { type LoadOptions, requireWrk, runLoad } from './support/wrk.ts';
+import { requireWrk } from './support/wrk.ts';
 
 // Acknowledged deliveries a second, at several numbers of connections, beside a receiver written by hand that makes
 // one commit for each. Every delivery is a signed push with an id of its own; both sync the disk before they answer.
@@ -38,7 +37,17 @@ await runBenchmark((defer) =>
       const folder = await makeTempFolder(defer);
       const receivers = await startReceivers(folder, cores.server, defer);
       const load = { core: cores.load, folder, defer, seconds };
-      const summaries = (await measure(receivers, rounds, load)).map(summarize);
+      const runs = CONNECTIONS.flatMap((connections) =>
+        receivers.map(
+          ({ server, folder: { pushes } }): Run => ({
+            name: `${connections} at once`,
+            server,
+            load: pushes,
+            connections,
+          }),
+        ),
+      );
+      const summaries = (await measureRounds(runs, { ...load, rounds })).map(summarize);
       const machine = describeMachine(cores.server.length > 0);
       const bodyBytes = receivers[0]?.folder.bodyBytes;
       terminal.write(
@@ -59,34 +68,4 @@ async function startReceivers(folder: string, core: string[], defer: Defer): Pro
     { server: await start(tidings(own.path)), folder: own },
     { server: await start(rawWebhooks(peer.databaseFile, peer.secret)), folder: peer },
   ];
-}
-
-async function measure(receivers: Receiver[], rounds: number, load: LoadOptions): Promise<CaseSamples[]> {
-  const cases = CONNECTIONS.map((connections) => ({
-    connections,
-    name: `${connections} at once`,
-    servers: new Map(receivers.map(({ server }) => [server.name, [] as Sample[]])),
-  }));
-  for (const receiver of receivers) await takeSample(receiver, { ...load, seconds: 1 });
-  const bar = progressBar(terminal, 'measuring');
-  for (let round = 0; round < rounds; round++) {
-    for (const [index, { connections, servers }] of cases.entries()) {
-      for (const receiver of receivers) {
-        servers.get(receiver.server.name)?.push(await takeSample(receiver, { ...load, connections }));
-      }
-      bar.show(round * cases.length + index + 1, rounds * cases.length);
-    }
-  }
-  bar.done();
-  return cases;
-}
-
-async function takeSample({ server, folder }: Receiver, options: LoadOptions): Promise<Sample> {
-  const before = cpuSeconds(server.pid);
-  const { requests, seconds } = await runLoad(server.url, folder.pushes, options);
-  const after = cpuSeconds(server.pid);
-  return {
-    requestsPerSecond: requests / seconds,
-    cpuMicrosecondsPerRequest: before === null || after === null ? null : ((after - before) / requests) * 1e6,
-  };
 }

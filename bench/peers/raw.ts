@@ -1,9 +1,8 @@
 import { Database } from 'bun:sqlite';
-import { parseArgs } from 'node:util';
 
 // The content API's two reads as one would write them by hand for speed: no framework, prepared statements on the
 // same database file, `JSON.stringify`. It checks the key and gives the same bodies, but keeps nothing between
-// requests, and knows no filters. With `--count` the total is a COUNT(*).
+// requests, and knows no filters.
 
 interface PostRow {
   sourceMetadata: unknown;
@@ -16,33 +15,30 @@ interface KeyRow {
   revokedAt: string | null;
 }
 
-const { values, positionals } = parseArgs({
-  options: { count: { type: 'boolean', default: false } },
-  allowPositionals: true,
-});
-const db = new Database(positionals[0], { readonly: true, strict: true });
+const db = new Database(Bun.argv[2], { readonly: true, strict: true });
 
 const findKey = db.query<KeyRow, [Uint8Array]>(`
   SELECT organization_id AS organizationId, permissions, expires_at AS expiresAt, revoked_at AS revokedAt
   FROM api_keys WHERE hash = ?`);
 
 const countPosts = db.query<{ total: number }, [string]>(
-  values.count
-    ? `SELECT count(*) AS total FROM posts WHERE organization_id = ? AND status = 'published'`
-    : `SELECT sum(count) AS total FROM post_counts WHERE organization_id = ? AND status = 'published'`,
+  `SELECT sum(count) AS total FROM post_counts WHERE organization_id = ? AND status = 'published'`,
 );
 
 const COLUMNS = `posts.id, title, content, markdown, content_type AS contentType, source_metadata AS sourceMetadata,
   status, posts.created_at AS createdAt, updated_at AS updatedAt`;
 
 // Rows are looked up only for the page itself, so that a far page is a walk along the index.
-const listPosts = db.query<PostRow, [string, number, number]>(`
-  SELECT ${COLUMNS} FROM (
-    SELECT rowid AS found, created_at, id FROM posts
-    WHERE organization_id = ? AND status = 'published'
-    ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?
-  ) AS page JOIN posts ON posts.rowid = page.found
-  ORDER BY page.created_at DESC, page.id DESC`);
+const listPosts = (direction: 'ASC' | 'DESC') =>
+  db.query<PostRow, [string, number, number]>(`
+    SELECT ${COLUMNS} FROM (
+      SELECT rowid AS found, created_at, id FROM posts
+      WHERE organization_id = ? AND status = 'published'
+      ORDER BY created_at ${direction}, id ${direction} LIMIT ? OFFSET ?
+    ) AS page JOIN posts ON posts.rowid = page.found
+    ORDER BY page.created_at ${direction}, page.id ${direction}`);
+const newestFirst = listPosts('DESC');
+const oldestFirst = listPosts('ASC');
 
 const findPost = db.query<PostRow, [string, string]>(
   `SELECT ${COLUMNS} FROM posts WHERE id = ? AND organization_id = ? AND status = 'published'`,
@@ -87,10 +83,11 @@ function postList(organizationId: string, url: string) {
   const parameters = new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
   const limit = Number(parameters.get('limit') ?? 10);
   const page = Number(parameters.get('page') ?? 1);
+  const list = parameters.get('sort') === 'asc' ? oldestFirst : newestFirst;
   const totalItems = countPosts.get(organizationId)?.total ?? 0;
   const totalPages = Math.max(1, Math.ceil(totalItems / limit));
   return {
-    posts: listPosts.all(organizationId, limit, (page - 1) * limit).map(withMetadata),
+    posts: list.all(organizationId, limit, (page - 1) * limit).map(withMetadata),
     pagination: {
       limit,
       currentPage: page,

@@ -30,8 +30,10 @@ export interface CaseSummary {
   requestsPerSecond: Record<string, number>;
   cpuMicrosecondsPerRequest: Record<string, number | null>;
   databaseMicrosecondsPerRequest: Record<string, number | null>;
-  /** The subject's requests a second divided by another server's: of the medians, and the bounds by round. */
+  /** The subject's requests a second divided by another server's, by round. */
   ratios: Record<string, Ratio>;
+  /** Another server's processor time for a request divided by the subject's, by round. Empty where it is unknown. */
+  cpuRatios: Record<string, Ratio>;
   rounds: Record<string, number[]>;
 }
 
@@ -50,6 +52,12 @@ export function summarize({ name, servers }: CaseSamples): CaseSummary {
     ),
     ratios: Object.fromEntries(
       peers.map((peer, index) => [names[index + 1], ratio(rates(subject), rates(peer))]),
+    ),
+    cpuRatios: Object.fromEntries(
+      peers.flatMap((peer, index) => {
+        const [own, other] = [cpuTimes(subject), cpuTimes(peer)];
+        return own === null || other === null ? [] : [[names[index + 1], ratio(other, own)]];
+      }),
     ),
     rounds: mapValues(servers, (samples) => rates(samples).map(Math.round)),
   };
@@ -120,7 +128,7 @@ function grid(
 function ratio(subject: readonly number[], peer: readonly number[]): Ratio {
   const byRound = subject.map((rate, round) => rate / (peer[round] ?? Number.NaN));
   return {
-    median: median(subject) / median(peer),
+    median: median(byRound),
     lowest: Math.min(...byRound),
     highest: Math.max(...byRound),
   };
@@ -137,6 +145,12 @@ function describeRatio(given: Ratio | undefined): string {
 function knownMedian(values: readonly (number | null)[]): number | null {
   const known = values.filter((each) => each !== null);
   return known.length === 0 ? null : median(known);
+}
+
+/** Null where the system does not report them. */
+function cpuTimes(samples: readonly Sample[]): number[] | null {
+  const known = samples.map((sample) => sample.cpuMicrosecondsPerRequest).filter((each) => each !== null);
+  return known.length === samples.length ? known : null;
 }
 
 const rates = (samples: readonly Sample[]) => samples.map((sample) => sample.requestsPerSecond);

@@ -1,6 +1,8 @@
 import { BenchError } from './bench-error.ts';
 import type { Case } from './cases.ts';
+import type { Listed } from './products.ts';
 import type { Server } from './server.ts';
+import type { Load } from './wrk.ts';
 
 // Servers are worth comparing only while they give the same answers.
 
@@ -23,6 +25,34 @@ export async function requireSameAnswers(
       );
     }
   }
+}
+
+/** A list on one server. Without `read`, the body has the form of the content API. */
+interface ListOn {
+  server: Server;
+  load: Load;
+  read: ((answer: unknown) => Listed) | null;
+}
+
+/** Throws `BenchError` unless both lists have the same posts in the same order, and the same total. */
+export async function requireSameList(ours: ListOn, peer: ListOn): Promise<void> {
+  const [expected, actual] = await Promise.all([readList(ours), readList(peer)]);
+  if (expected.posts.length === 0) throw new BenchError('the list has no post');
+  if (!Bun.deepEquals(expected, actual, true)) {
+    throw new BenchError(`${peer.server.name} responds with another list than ${ours.server.name}`);
+  }
+}
+
+async function readList({ server, load: { paths, headers }, read }: ListOn): Promise<Listed> {
+  const response = await fetch(`${server.url}${paths[0]}`, { headers });
+  const text = await response.text();
+  if (!response.ok) throw new BenchError(`${server.name} responds ${response.status}: ${text.slice(0, 300)}`);
+  return (read ?? readContentApi)(JSON.parse(text));
+}
+
+function readContentApi(answer: unknown): Listed {
+  const { posts, pagination } = answer as { posts: unknown[]; pagination: { totalItems: number } };
+  return { posts, total: pagination.totalItems };
 }
 
 /** The `ETag` that the server gives, which it must then answer with 304. Throws `BenchError` when it does not. */

@@ -17,12 +17,14 @@ export interface Program {
   /** Absent: Bun, which `words` follow. */
   executable?: string;
   words: string[];
-  environment?: Record<string, string>;
   /** The line by which it says where it listens; the URL is in the group. Absent: `Listening on URL`. */
   announcement?: RegExp;
+  /** Instead of an announcement: where the program listens once this path responds. */
+  health?: { url: string; path: string };
+  environment?: Record<string, string>;
 }
 
-const START_MS = 10_000;
+const START_MS = 60_000;
 const STOP_MS = 10_000;
 
 const LISTENING = /^Listening on (http:\S+)\n/m;
@@ -74,9 +76,14 @@ export const raw = (databaseFile: string): Program => ({
   words: [RAW, databaseFile],
 });
 
-export const rawCount = (databaseFile: string): Program => ({
-  name: 'raw-count',
-  words: [RAW, databaseFile, '--count'],
+/** Sends the bytes of a file as every response. */
+export const constant = (name: string, file: string, encoding?: string): Program => ({
+  name,
+  words: [
+    Bun.fileURLToPath(import.meta.resolve('../peers/constant.ts')),
+    file,
+    ...(encoding === undefined ? [] : [encoding]),
+  ],
 });
 
 export const rawWebhooks = (databaseFile: string, secret: string): Program => ({
@@ -86,7 +93,7 @@ export const rawWebhooks = (databaseFile: string, secret: string): Program => ({
 
 /** Starts a program on a core and waits until it says where it listens. Throws `BenchError` when it does not. */
 export async function startServer(
-  { name, executable = process.execPath, words, environment, announcement = LISTENING }: Program,
+  { name, executable = process.execPath, words, announcement = LISTENING, health, environment }: Program,
   { core, logFile, defer }: { core: string[]; logFile: string; defer: Defer },
 ): Promise<Server> {
   const child = Bun.spawn([...core, executable, ...words], {
@@ -105,7 +112,9 @@ export async function startServer(
   };
   const forget = defer(stop);
 
-  const url = await listeningUrl(child.stdout, announcement);
+  const url = await (health === undefined
+    ? listeningUrl(child.stdout, announcement)
+    : healthyUrl(health, child));
   if (url === null) {
     throw new BenchError(`${name} did not start:\n${await Bun.file(logFile).text()}`);
   }
@@ -137,4 +146,25 @@ async function listeningUrl(
     clearTimeout(timer);
     reader.releaseLock();
   }
+}
+
+/** Once its health check passes. Null when the process ends or takes too long. */
+async function healthyUrl(
+  { url, path }: NonNullable<Program['health']>,
+  child: { exitCode: number | null },
+): Promise<string | null> {
+  for (const until = Date.now() + START_MS; Date.now() < until && child.exitCode === null; ) {
+    const response = await fetch(url + path).catch(() => null);
+    if (response?.ok) return url;
+    await Bun.sleep(100);
+  }
+  return null;
+}
+
+/** A port that nobody listens on now. */
+export function freePort(): number {
+  const socket = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
+  const { port } = socket;
+  socket.stop(true);
+  return port;
 }

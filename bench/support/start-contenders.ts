@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { BenchError } from './bench-error.ts';
-import { hello, type Program, pocketbase, raw, tidings, tidingsBinary } from './server.ts';
+import { freePort, hello, type Program, pocketbase, raw, tidings, tidingsBinary } from './server.ts';
 
 /** A server whose start is measured. */
 export interface Contender {
@@ -40,11 +40,4 @@ function buildBinary(folder: string): string {
 function pocketbaseOf(path: string, dataDir: string): Contender {
   if (!existsSync(path)) throw new BenchError(`--pocketbase ${path}: there is no such file`);
   return { program: pocketbase(path, dataDir, freePort()), ping: '/api/health', hasPosts: false };
-}
-
-function freePort(): number {
-  const socket = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
-  const { port } = socket;
-  socket.stop(true);
-  return port;
 }

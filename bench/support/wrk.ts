@@ -7,6 +7,8 @@ import type { Defer } from './run.ts';
 /** Paths to request in turn, repeatedly. */
 export interface Load {
   paths: string[];
+  /** Where in `paths` to begin; 0 when absent. */
+  first?: number;
   headers: Record<string, string>;
   /** Absent: `GET`. With it, each request carries the next of the bodies, and a value of its own in the header. */
   post?: { bodies: Body[]; countingHeader: string };
@@ -70,7 +72,18 @@ async function runWrk(
   const script = join(folder, `load-${Bun.randomUUIDv7()}.lua`);
   await Bun.write(script, luaScript(load));
   const child = Bun.spawn(
-    [...core, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, `${url}${load.paths[0]}`],
+    [
+      ...core,
+      'wrk',
+      '-t1',
+      `-c${connections}`,
+      `-d${seconds}s`,
+      '--timeout',
+      '10s',
+      '-s',
+      script,
+      `${url}${load.paths[0]}`,
+    ],
     { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' },
   );
   const forget = defer(async () => child.kill());
@@ -88,7 +101,7 @@ async function runWrk(
 }
 
 /** One path is left to wrk's own static request, which costs it least. */
-function luaScript({ paths, headers, post }: Load): string {
+function luaScript({ paths, first = 0, headers, post }: Load): string {
   return [
     ...Object.entries(headers).map(([name, value]) => `wrk.headers[${luaText(name)}] = ${luaText(value)}`),
     ...(post === undefined
@@ -98,7 +111,7 @@ function luaScript({ paths, headers, post }: Load): string {
           `local headers = {${post.bodies.map(({ headers: own }) => luaTable(own)).join(',')}}`,
           postEach(post.countingHeader),
         ]),
-    ...(paths.length > 1 ? [`local paths = {${paths.map(luaText).join(',')}}`, ROTATE] : []),
+    ...(paths.length > 1 ? [`local paths = {${paths.map(luaText).join(',')}}`, rotate(first)] : []),
     TELL,
   ].join('\n');
 }
@@ -125,8 +138,8 @@ request = function()
 end`;
 }
 
-const ROTATE = `
-local ready, sent = {}, 0
+const rotate = (first: number) => `
+local ready, sent = {}, ${first}
 init = function()
   for at, path in ipairs(paths) do ready[at] = wrk.format(nil, path) end
 end
