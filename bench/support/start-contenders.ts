@@ -19,13 +19,19 @@ export function contenders(folder: string, dataDir: string, pocketbasePath?: str
   const peer = { ping: '/ping', hasPosts: true };
   const ours = { ...peer, isOurs: true } as const;
   return [
-    { program: tidings(dataDir), ...ours },
-    { program: tidingsBinary(buildBinary(folder), dataDir), ...ours },
+    { program: atOneUrl(tidings(dataDir)), ...ours },
+    { program: atOneUrl(tidingsBinary(buildBinary(folder), dataDir)), ...ours },
     { program: raw(join(dataDir, 'tidings.db')), ...peer },
     { program: hello, ...peer },
     ...(pocketbasePath === undefined ? [] : [pocketbaseOf(pocketbasePath, join(folder, 'pocketbase'))]),
   ];
 }
+
+/** Each start has another port. With another URL, too, it would look for the addresses of images in all posts. */
+const atOneUrl = (program: Program): Program => ({
+  ...program,
+  words: [...program.words, '--public-url', 'http://localhost:3000'],
+});
 
 function buildBinary(folder: string): string {
   const script = Bun.fileURLToPath(import.meta.resolve('../../build.ts'));
