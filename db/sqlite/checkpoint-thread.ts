@@ -1,8 +1,7 @@
 import { Database as Sqlite } from 'bun:sqlite';
+import { answerRequests } from '../../src/lib/thread-main.ts';
 
 // Makes checkpoints of the server's database. Their syncs hold this thread alone.
-
-declare const self: Worker;
 
 export interface CheckpointRequest {
   file: string;
@@ -16,7 +15,7 @@ const WAIT_MS = 50;
 /** A log that grew larger while readers kept it is cut to so many bytes. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-self.onmessage = ({ data: { file, step } }: MessageEvent<CheckpointRequest>) => {
+answerRequests<CheckpointRequest, null>(async () => ({ file, step }) => {
   try {
     // Closed each time, because the last connection to close empties the log.
     using sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
@@ -28,8 +27,8 @@ self.onmessage = ({ data: { file, step } }: MessageEvent<CheckpointRequest>) => 
   } catch {
     // The log stays as it is, and the next checkpoint is due when it has grown.
   }
-  self.postMessage(null);
-};
+  return null;
+});
 
 /**
  * The first commit after a checkpoint writes and syncs a new header of the log. This makes it, so that no request waits
@@ -45,5 +44,3 @@ function restart(sqlite: Sqlite): void {
     })
     .immediate();
 }
-
-self.postMessage('ready');

@@ -41,6 +41,7 @@ export function createCheckpoints(sqlite: Sqlite, thread = startCheckpointThread
   const { filename: file } = sqlite;
   let running: Promise<void> | null = null;
   let isRestarting = false;
+  let isClosing = false;
   let dueAt = MAX_PAGES;
 
   async function run(): Promise<void> {
@@ -53,6 +54,8 @@ export function createCheckpoints(sqlite: Sqlite, thread = startCheckpointThread
     } finally {
       isRestarting = false;
       running = null;
+      // Commits went on meanwhile, and the last of them started nothing.
+      startIfDue();
     }
   }
 
@@ -65,18 +68,22 @@ export function createCheckpoints(sqlite: Sqlite, thread = startCheckpointThread
     }
   }
 
+  function startIfDue(): void {
+    if (isClosing) return;
+    const [[, pages = 0] = []] = position.values() as number[][];
+    if (pages < MAX_PAGES) dueAt = MAX_PAGES;
+    if (pages < dueAt || running !== null) return;
+    // A reader, such as a backup, may keep the log from starting again.
+    dueAt = pages + MAX_PAGES;
+    running = run();
+  }
+
   return {
     /** True while the thread holds the write lock. */
     isRestarting: () => isRestarting,
-    startIfDue() {
-      const [[, pages = 0] = []] = position.values() as number[][];
-      if (pages < MAX_PAGES) dueAt = MAX_PAGES;
-      if (pages < dueAt || running !== null) return;
-      // A reader, such as a backup, may keep the log from starting again.
-      dueAt = pages + MAX_PAGES;
-      running = run();
-    },
+    startIfDue,
     async close() {
+      isClosing = true;
       await running;
       thread.close();
     },
