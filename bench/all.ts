@@ -57,7 +57,7 @@ interface Results {
 }
 
 const TIME_LIMIT_MS = 15 * 60_000;
-const RESULTS = Bun.fileURLToPath(import.meta.resolve('./results'));
+const RESULTS = join(import.meta.dir, 'results');
 
 const QUICK = 'Measured with `--quick`: fewer rounds and smaller amounts than the goals name.';
 
