@@ -53,9 +53,6 @@ export function createStorage(connection: Drizzle, wal: Wal | null): Omit<Storag
     }
   }
 
-  return {
-    read,
-    write: createWriteQueue(connection, turns, wal),
-    version: createVersion($client, turns.areIdle),
-  };
+  const { write, commits } = createWriteQueue(connection, turns, wal);
+  return { read, write, version: createVersion($client, turns.areIdle, commits) };
 }

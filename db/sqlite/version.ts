@@ -5,12 +5,13 @@ import type { Database as Sqlite } from 'bun:sqlite';
  * the event loop share the question. The turn reads what was sent before it began, so no client that has seen a commit
  * gets a response from before it.
  */
-export function createVersion(sqlite: Sqlite, areIdle: () => boolean): () => number | null {
+export function createVersion(
+  sqlite: Sqlite,
+  areIdle: () => boolean,
+  ownCommits: () => number,
+): () => number | null {
   // Changes with the commits of all other connections (sqlite.org/pragma.html#pragma_data_version).
   const dataVersion = sqlite.query('PRAGMA data_version');
-  // Grows with each row that this connection writes.
-  const totalChanges = sqlite.query('SELECT total_changes()');
-  const readNumber = (query: typeof dataVersion) => Number(query.values()[0]?.[0]);
   let version = 0;
   let foreign = Number.NaN;
   let own = Number.NaN;
@@ -21,9 +22,9 @@ export function createVersion(sqlite: Sqlite, areIdle: () => boolean): () => num
 
   return () => {
     if (!areIdle()) return null;
-    const present = { own: readNumber(totalChanges), foreign };
+    const present = { own: ownCommits(), foreign };
     if (!isKnown) {
-      present.foreign = readNumber(dataVersion);
+      present.foreign = Number(dataVersion.values()[0]?.[0]);
       isKnown = true;
       setImmediate(endTurn);
     }

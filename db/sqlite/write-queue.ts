@@ -34,7 +34,7 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/** Returns `write`. `wal`: null where a commit is on the disk when it returns. */
+/** Returns `write`, and how often it committed. `wal`: null where a commit is on the disk when it returns. */
 export function createWriteQueue(connection: Drizzle, turns: Turns, wal: Wal | null) {
   // Statements of SQLite are done when they return; to the stores they are promises, as those of any engine.
   const tx = connection as unknown as WriteTx;
@@ -42,6 +42,7 @@ export function createWriteQueue(connection: Drizzle, turns: Turns, wal: Wal | n
   const run = (sql: string) => $client.query(sql).run();
   const queue: Pending[] = [];
   let restsUntil = 0;
+  let commits = 0;
 
   function write<Result>(
     work: (tx: WriteTx) => Result | Promise<Result>,
@@ -96,6 +97,7 @@ export function createWriteQueue(connection: Drizzle, turns: Turns, wal: Wal | n
       const isShared = batch.length > 1;
       for (const pending of batch) settle.push(await runOne(connection, tx, pending, isShared, run));
       run('COMMIT');
+      commits++;
       wal?.afterCommit();
       void acknowledge(batch, settle);
     } catch (error) {
@@ -132,7 +134,7 @@ export function createWriteQueue(connection: Drizzle, turns: Turns, wal: Wal | n
     if (queue.length > 0) setTimeout(() => void startBatch(), RETRY_MS);
   }
 
-  return write;
+  return { write, commits: () => commits };
 }
 
 /**
