@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { copyFileSync, statSync } from 'node:fs';
+import { copyFileSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { DiskFailed } from '../../db/failures.ts';
 import { createCheckpoints } from '../../db/sqlite/checkpoints.ts';
@@ -160,6 +160,18 @@ test('a command syncs each commit itself', () => {
   db = openDatabase(file);
   expect(db.$client.query('PRAGMA synchronous').values()).toEqual([[2]]);
   db.$client.close();
+});
+
+test('the log is the one beside the file that a symbolic link leads to', async () => {
+  mkdirSync(join(folder.path, 'disk'));
+  symlinkSync(join('disk', 'tidings.db'), file);
+  db = openDatabase(file, 'server');
+  createNotes();
+  expect(await insert('a')).toBe('a');
+  const log = statSync(join(folder.path, 'disk', 'tidings.db-wal')).size;
+  expect(log).toBeGreaterThan(0);
+  expect(await db.sizes()).toMatchObject({ wal: log });
+  await db.close();
 });
 
 describe('checkpoints', () => {
