@@ -56,7 +56,7 @@ export interface Storage {
   write<Result>(work: (tx: WriteTx) => Result | Promise<Result>, options?: WriteOptions): Promise<Result>;
   /**
    * A number that is another one after each commit of any process. What was read since it was asked for is true for as
-   * long as it stays. Null where only a read can tell, as with PostgreSQL, and while work runs.
+   * long as it stays. Null where only a read can tell, as with PostgreSQL, while work runs, and while the database fails.
    */
   version(): number | null;
 }

@@ -68,9 +68,20 @@ export function createCheckpoints(sqlite: Sqlite, thread = startCheckpointThread
     }
   }
 
+  /** Null: SQLite does not tell, as while a read is at work. */
+  function countPages(): number | null {
+    try {
+      const [[, pages = 0] = []] = position.values() as number[][];
+      return pages;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Never throws: the commit before it has succeeded, and the next one asks again. */
   function startIfDue(): void {
-    if (isClosing) return;
-    const [[, pages = 0] = []] = position.values() as number[][];
+    const pages = isClosing ? null : countPages();
+    if (pages === null) return;
     if (pages < MAX_PAGES) dueAt = MAX_PAGES;
     if (pages < dueAt || running !== null) return;
     // A reader, such as a backup, may keep the log from starting again.

@@ -2,7 +2,7 @@ import { constants, Database as Sqlite } from 'bun:sqlite';
 import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
 import { codeOf } from '../../src/lib/app-error.ts';
 import type { Database, Pace, Role } from '../engine.ts';
-import { type Drizzle, drizzleOver, isInPlace, rememberFile } from './connection.ts';
+import { type Drizzle, drizzleOver, isInPlace, logOf, rememberFile } from './connection.ts';
 import { createLeases } from './leases.ts';
 import { upgrade } from './migrate.ts';
 import { createStorage } from './storage.ts';
@@ -103,7 +103,7 @@ function problemOf(wal: Wal): string | null {
  */
 export function openForInspection(file: string): SqliteDatabase {
   // Opening a file in WAL mode creates its log unless `immutable` rules out writers. A log means that somebody writes.
-  const isOpenElsewhere = existsSync(`${file}-wal`);
+  const isOpenElsewhere = existsSync(logOf(file));
   const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
   const url = `${Bun.pathToFileURL(file).href}${isOpenElsewhere ? '' : '?immutable=1'}`;
   const sqlite = new Sqlite(url, flags);
@@ -145,7 +145,7 @@ function tryWriteLock(sqlite: Sqlite): string | null {
 function fileSizes({ filename }: Sqlite): { database: number; wal: number } | null {
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size;
   const database = sizeOf(filename);
-  return database === undefined ? null : { database, wal: sizeOf(`${filename}-wal`) ?? 0 };
+  return database === undefined ? null : { database, wal: sizeOf(logOf(filename)) ?? 0 };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Database as Sqlite } from 'bun:sqlite';
-import { statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { SQLiteBunSession } from 'drizzle-orm/bun-sqlite/session';
 import { SQLiteSyncDialect } from 'drizzle-orm/sqlite-core';
@@ -43,4 +43,9 @@ export function isInPlace(sqlite: Sqlite): boolean {
 /** Remembers the file of a connection that was just opened; none for a database in memory. */
 export function rememberFile(sqlite: Sqlite): void {
   if (sqlite.filename !== ':memory:') openedFiles.set(sqlite, statSync(sqlite.filename));
+}
+
+/** The path of a database's log. SQLite keeps it beside the file that symbolic links lead to. */
+export function logOf(file: string): string {
+  return `${existsSync(file) ? realpathSync(file) : file}-wal`;
 }

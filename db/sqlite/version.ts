@@ -1,9 +1,9 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 
 /**
- * Asking for the commits of other processes locks the file for a moment, which takes 2 µs, so the requests of one turn of
- * the event loop share the question. The turn reads what was sent before it began, so no client that has seen a commit
- * gets a response from before it.
+ * Asks for the commits of other processes each time, which locks the file for a moment and takes 2 µs. The requests of one
+ * turn of the event loop cannot share the question: a turn also serves connections that are opened while it runs, by
+ * clients that may have seen a later commit.
  */
 export function createVersion(
   sqlite: Sqlite,
@@ -15,21 +15,16 @@ export function createVersion(
   let version = 0;
   let foreign = Number.NaN;
   let own = Number.NaN;
-  let isKnown = false;
-  const endTurn = () => {
-    isKnown = false;
-  };
 
   return () => {
     if (!areIdle()) return null;
-    const present = { own: ownCommits(), foreign };
-    if (!isKnown) {
-      present.foreign = Number(dataVersion.values()[0]?.[0]);
-      isKnown = true;
-      setImmediate(endTurn);
+    try {
+      const present = { own: ownCommits(), foreign: Number(dataVersion.values()[0]?.[0]) };
+      if (present.own !== own || present.foreign !== foreign) version++;
+      ({ own, foreign } = present);
+      return version;
+    } catch {
+      return null;
     }
-    if (present.own !== own || present.foreign !== foreign) version++;
-    ({ own, foreign } = present);
-    return version;
   };
 }

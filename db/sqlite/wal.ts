@@ -3,6 +3,7 @@ import { close, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { DatabaseBusy, type DiskFailed } from '../failures.ts';
 import { createCheckpoints } from './checkpoints.ts';
+import { logOf } from './connection.ts';
 import { createSharedSync } from './wal-sync.ts';
 
 // The server's write-ahead log. SQLite would sync it at each commit, and sync log and database at each checkpoint,
@@ -42,7 +43,7 @@ export function openWal(sqlite: Sqlite, syncFile: SyncFile = promisify(fdatasync
   // Copies what a former process committed into the database and syncs that: after a failed sync, syncing the log again
   // proves nothing. The statement also makes SQLite open the log.
   sqlite.run('PRAGMA wal_checkpoint(PASSIVE)');
-  const descriptor = openSync(`${sqlite.filename}-wal`, 'r+');
+  const descriptor = openSync(logOf(sqlite.filename), 'r+');
   sqlite.run('PRAGMA synchronous = NORMAL');
   const sync = createSharedSync(() => syncFile(descriptor));
   const checkpoints = createCheckpoints(sqlite);

@@ -185,19 +185,10 @@ function startBeats(
   let beat = 0;
   const timer = setInterval(() => {
     beat++;
-    const version = versionOf(db);
+    const version = db.version();
     for (const { every, onBeat } of beating) if (beat % Math.round(every / shortest) === 0) onBeat(version);
   }, shortest);
   return () => clearInterval(timer);
-}
-
-/** Null also while the database fails: the jobs then look for work, and report it. */
-function versionOf(db: Pick<Storage, 'version'>): number | null {
-  try {
-    return db.version();
-  } catch {
-    return null;
-  }
 }
 
 /** Tells at each beat whether the job may rest: nothing was written since its last run began, its own writes included. */

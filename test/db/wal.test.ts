@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { copyFileSync, statSync } from 'node:fs';
+import { copyFileSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { DiskFailed } from '../../db/failures.ts';
 import { createCheckpoints } from '../../db/sqlite/checkpoints.ts';
@@ -162,6 +162,18 @@ test('a command syncs each commit itself', () => {
   db.$client.close();
 });
 
+test('the log is the one beside the file that a symbolic link leads to', async () => {
+  mkdirSync(join(folder.path, 'disk'));
+  symlinkSync(join('disk', 'tidings.db'), file);
+  db = openDatabase(file, 'server');
+  createNotes();
+  expect(await insert('a')).toBe('a');
+  const log = statSync(join(folder.path, 'disk', 'tidings.db-wal')).size;
+  expect(log).toBeGreaterThan(0);
+  expect(await db.sizes()).toMatchObject({ wal: log });
+  await db.close();
+});
+
 describe('checkpoints', () => {
   const MEGABYTE = 1024 * 1024;
   const logBytes = () => statSync(`${file}-wal`).size;
@@ -233,5 +245,23 @@ describe('checkpoints', () => {
     await close();
     const [, pages, copied] = position();
     expect(copied).toBe(pages);
+  });
+
+  test('a checkpoint in the event loop that finds a reader at work is left to a later commit', async () => {
+    await writeMegabytes(20);
+    const { startIfDue, close } = createCheckpoints(db.$client, {
+      ask: () => Promise.reject(new Error('out of file descriptors')),
+      close: () => undefined,
+    });
+    const copied = position()[2];
+    startIfDue();
+    await db.read(async () => {
+      for (let statement = 0; statement < 20; statement++) {
+        await db.$client.query('SELECT count(*) FROM blobs').values();
+      }
+    });
+    expect(position()[2]).toBe(copied);
+    // It has not failed, which would end the process.
+    await close();
   });
 });
