@@ -45,7 +45,12 @@ export function openWal(sqlite: Sqlite, syncFile: SyncFile = promisify(fdatasync
   sqlite.run('PRAGMA wal_checkpoint(PASSIVE)');
   const descriptor = openSync(logOf(sqlite.filename), 'r+');
   sqlite.run('PRAGMA synchronous = NORMAL');
-  const sync = createSharedSync(() => syncFile(descriptor));
+  let isClosed = false;
+  const sync = createSharedSync(async () => {
+    // Another file may have the number of a closed descriptor.
+    if (isClosed) throw new Error('the log is closed');
+    await syncFile(descriptor);
+  });
   const checkpoints = createCheckpoints(sqlite);
   return {
     flush: sync.flush,
@@ -54,8 +59,9 @@ export function openWal(sqlite: Sqlite, syncFile: SyncFile = promisify(fdatasync
     refusal: () => sync.failure() ?? (checkpoints.isRestarting() ? new DatabaseBusy() : null),
     afterCommit: checkpoints.startIfDue,
     async close() {
-      await sync.settled();
       await checkpoints.close();
+      await sync.settled();
+      isClosed = true;
       await promisify(close)(descriptor);
     },
   };
