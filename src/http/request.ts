@@ -56,12 +56,14 @@ interface Handling {
 export function withRequestHandling(fetch: Fetch, { log, metrics, matched, findRepeated }: Handling): Fetch {
   const record = createRecorder(metrics);
 
-  /** Before the checks: a request that was answered with 200 or 304 has passed them. */
   return (request) => {
     const startedAt = performance.now();
+    // Also for a request like an earlier one: neither its number of hosts nor its body is a part of that.
+    const refused = refuseHost(request) ?? refuseLargeBody(request);
+    if (refused !== null) return finish(request, refused, null, startedAt);
     const repeated = findRepeated(request);
-    if (repeated === null) return handle(request, startedAt);
-    return finish(request, repeated.response, repeated.route, startedAt);
+    if (repeated !== null) return finish(request, repeated.response, repeated.route, startedAt);
+    return handle(request, startedAt);
   };
 
   async function handle(request: Request, startedAt: number): Promise<Response> {
@@ -69,7 +71,7 @@ export function withRequestHandling(fetch: Fetch, { log, metrics, matched, findR
     // Each request has one of its own: a deferred feature fills it late, when other requests are under way.
     const own: MatchedRoute['current'] = { route: null };
     matched.current = own;
-    const response = await (refuseHost(request) ?? refuseLargeBody(request) ?? fetch(request));
+    const response = await fetch(request);
     return finish(request, response, own.route, startedAt);
   }
 

@@ -2,10 +2,10 @@ import type { Storage } from '../../db/engine.ts';
 import type { RepeatVerdict } from '../keys/model.ts';
 import type { Metrics } from '../lib/metrics.ts';
 
-/** For the bodies of all kept responses together. */
+/** For all kept responses and their requests together. */
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 
-/** The rough cost of a response beside its body. */
+/** The rough cost of a response beside its body and its request. */
 const OVERHEAD_BYTES = 2048;
 
 /** How many requests are remembered as seen once. */
@@ -42,7 +42,7 @@ export function createRepeats(
   function drop(key: string): void {
     const present = kept.get(key);
     if (present === undefined) return;
-    keptBytes -= bytesOf(present);
+    keptBytes -= bytesOf(key, present);
     kept.delete(key);
   }
 
@@ -75,7 +75,7 @@ export function createRepeats(
       drop(key);
       const fresh = { ...answer, response: answer.response.clone() as Response };
       kept.set(key, fresh);
-      keptBytes += bytesOf(fresh);
+      keptBytes += bytesOf(key, fresh);
       for (const oldest of kept.keys()) {
         if (keptBytes <= maxKeptBytes) break;
         drop(oldest);
@@ -90,4 +90,5 @@ function keyOf({ url, headers }: Request): string {
   return `${url}\n${headers.get('authorization')}\n${etag}\n${coding}`;
 }
 
-const bytesOf = ({ bodyBytes }: Answer) => OVERHEAD_BYTES + bodyBytes;
+/** A URL and its headers may be as long as a page of posts. */
+const bytesOf = (key: string, { bodyBytes }: Answer) => OVERHEAD_BYTES + key.length + bodyBytes;

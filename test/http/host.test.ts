@@ -106,3 +106,13 @@ describe('an invalid Host header is refused on every path', () => {
     }
   });
 });
+
+test('a request like an earlier one is refused for its hosts or its body all the same', async () => {
+  const ask = (...more: string[]) =>
+    send('GET /v1/org_a/posts HTTP/1.1', 'Host: example.com', authorization, ...more, 'Connection: close');
+  for (let time = 0; time < 3; time++) {
+    expect(outcome(await ask())).toStartWith('200 ');
+    expect(outcome(await ask('Host: example.com'))).toBe('400 {"error":"Invalid Host header"}');
+    expect(outcome(await ask('Content-Length: 30000000'))).toBe('413 {"error":"Payload too large"}');
+  }
+});

@@ -196,3 +196,24 @@ testSqlite('the oldest responses leave when there is no room for another', async
   const isKept = requests.map((request) => repeats.find(request) !== null);
   expect(isKept).toEqual([false, false, false, false, false, true, true, true]);
 });
+
+testSqlite('the requests of kept responses take room too', async () => {
+  const { db } = await appWithOrganization();
+  const repeats = createRepeats(db, createMetrics(), 20_000);
+  const version = db.version() ?? Number.NaN;
+  const requests = Array.from(
+    { length: 8 },
+    (_, index) => new Request(`http://localhost/${index}?${'x'.repeat(3_000)}`),
+  );
+  for (const request of [...requests, ...requests]) {
+    repeats.keep(request, {
+      version,
+      route: '/',
+      repeatVerdict: () => true,
+      response: new Response(),
+      bodyBytes: 0,
+    });
+  }
+  const isKept = requests.map((request) => repeats.find(request) !== null);
+  expect(isKept).toEqual([false, false, false, false, false, true, true, true]);
+});

@@ -101,7 +101,7 @@ const STREAMED = `<!--${randomToken(16)}-->`;
 
 /** The place of a page's `pieces`. */
 export function Streamed() {
-  return <div dangerouslySetInnerHTML={{ __html: STREAMED }} />;
+  return <div class="pieces" dangerouslySetInnerHTML={{ __html: STREAMED }} />;
 }
 
 /** Divides a rendered page: what comes before its pieces, and after them. */
