@@ -71,7 +71,7 @@ async function textsOf(dataDir: string): Promise<object[]> {
   });
 }
 
-const APART = rounds(3, 1);
+const APART = rounds(5, 1);
 
 test(`killed at requests ${APART} apart and started again, the command gives the same posts`, async () => {
   expect(expected).toHaveLength(130);
