@@ -276,8 +276,9 @@ interface Upload {
 }
 
 /**
- * The memory that all unfinished uploads of unverified senders share in this process, which is what it bounds. When it is full, the largest upload is stopped,
- * the oldest of equals, so that small deliveries get through while somebody holds large ones open.
+ * The memory that all unfinished uploads of unverified senders share in this process, which is what it bounds. When it is
+ * full, the largest upload is stopped, the oldest of equals, so that small deliveries get through while somebody holds large
+ * ones open.
  */
 export class UploadBudget {
   readonly #uploads = new Set<Upload>();

@@ -1,5 +1,6 @@
 import { foreignOrganization, requireApiKey } from '../http/request.ts';
 import { READ_PERMISSION, type RepeatVerdict } from '../keys/model.ts';
+import { BoundedMap } from '../lib/bounded-map.ts';
 
 // Who may read the posts of an organization: the holder of one of its keys, or a request that the server itself made.
 
@@ -20,12 +21,13 @@ const MAX_ADMITTED = 1_000;
 
 /**
  * Returns a function that reads for the holder of a key, and rejects with the refusal of the key before any error of
- * `read`. Without `repeatVerdict` the next request needs a check of its own. It reads while it checks a key that was admitted before, so that both cost one round trip to the database. A
- * stranger causes no read, and learns nothing from the time that a refusal takes.
+ * `read`. Without `repeatVerdict` the next request needs a check of its own. It reads while it checks a key that was
+ * admitted before, so that both cost one round trip to the database. A stranger causes no read, and learns nothing from the
+ * time that a refusal takes.
  */
 export function createAdmission(deps: Parameters<typeof requireApiKey>[0]) {
-  /** Hashes of keys and their organizations, the oldest first. */
-  const admitted = new Set<number | bigint>();
+  /** By the hashes of keys and their organizations. */
+  const admitted = new BoundedMap<number | bigint, true>(MAX_ADMITTED);
 
   return async function readAs<Result>(
     request: Request,
@@ -38,7 +40,7 @@ export function createAdmission(deps: Parameters<typeof requireApiKey>[0]) {
     const { headers } = request;
     const reader = Bun.hash(`${organizationId} ${headers.get('authorization')}`);
     const checked = requireApiKey(deps, headers, organizationId, READ_PERMISSION);
-    const early = admitted.has(reader) ? Promise.try(read) : null;
+    const early = admitted.get(reader) ? Promise.try(read) : null;
     early?.catch(() => undefined);
     let repeatVerdict: RepeatVerdict | undefined;
     try {
@@ -48,9 +50,7 @@ export function createAdmission(deps: Parameters<typeof requireApiKey>[0]) {
       throw error;
     }
     if (early !== null) return { result: await early, repeatVerdict };
-    admitted.add(reader);
-    const [oldest] = admitted;
-    if (admitted.size > MAX_ADMITTED && oldest !== undefined) admitted.delete(oldest);
+    admitted.set(reader, true);
     return { result: await read(), repeatVerdict };
   };
 }

@@ -1,5 +1,6 @@
 import type { Storage } from '../../db/engine.ts';
 import type { RepeatVerdict } from '../keys/model.ts';
+import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Metrics } from '../lib/metrics.ts';
 
 /** For all kept responses and their requests together. */
@@ -33,25 +34,14 @@ export function createRepeats(
   { verifications, verificationDurations }: Pick<Metrics, 'verifications' | 'verificationDurations'>,
   maxKeptBytes = MAX_KEPT_BYTES,
 ) {
-  /** The oldest first. */
-  const kept = new Map<string, Answer>();
-  let keptBytes = 0;
-  /** Hashes of keys, the oldest first. */
-  const seen = new Set<number | bigint>();
-
-  function drop(key: string): void {
-    const present = kept.get(key);
-    if (present === undefined) return;
-    keptBytes -= bytesOf(key, present);
-    kept.delete(key);
-  }
+  const kept = new BoundedMap<string, Answer>(maxKeptBytes);
+  /** By the hashes of keys. */
+  const seen = new BoundedMap<number | bigint, true>(MAX_SEEN);
 
   function isFirst(key: string): boolean {
     const hash = Bun.hash(key);
-    if (seen.has(hash)) return false;
-    seen.add(hash);
-    const [oldest] = seen;
-    if (seen.size > MAX_SEEN && oldest !== undefined) seen.delete(oldest);
+    if (seen.get(hash)) return false;
+    seen.set(hash, true);
     return true;
   }
 
@@ -72,14 +62,9 @@ export function createRepeats(
     keep(request: Request, answer: Answer): void {
       const key = keyOf(request);
       if (request.method !== 'GET' || isFirst(key)) return;
-      drop(key);
-      const fresh = { ...answer, response: answer.response.clone() as Response };
-      kept.set(key, fresh);
-      keptBytes += bytesOf(key, fresh);
-      for (const oldest of kept.keys()) {
-        if (keptBytes <= maxKeptBytes) break;
-        drop(oldest);
-      }
+      // A URL and its headers may be as long as a page of posts.
+      const bytes = OVERHEAD_BYTES + key.length + answer.bodyBytes;
+      kept.set(key, { ...answer, response: answer.response.clone() as Response }, bytes);
     },
   };
 }
@@ -89,6 +74,3 @@ function keyOf({ url, headers }: Request): string {
   const [etag, coding] = [headers.get('if-none-match'), headers.get('accept-encoding')];
   return `${url}\n${headers.get('authorization')}\n${etag}\n${coding}`;
 }
-
-/** A URL and its headers may be as long as a page of posts. */
-const bytesOf = (key: string, { bodyBytes }: Answer) => OVERHEAD_BYTES + key.length + bodyBytes;

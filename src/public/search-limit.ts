@@ -1,4 +1,5 @@
 import { AppError } from '../lib/app-error.ts';
+import { BoundedMap } from '../lib/bounded-map.ts';
 import { fullAgainAt, type RateLimit, waitMs } from '../lib/rate-limit.ts';
 import type { Clock } from '../lib/time.ts';
 
@@ -14,20 +15,14 @@ const MAX_CLIENTS = 10_000;
 /** Returns a function that counts a search of a client. Throws `AppError` 429. */
 export function createSearchLimit(clock: Clock) {
   /** When each bucket is full again, in milliseconds since 1970. */
-  const clients = new Map<string, number>();
+  const clients = new BoundedMap<string, number>(MAX_CLIENTS);
   let allFullAt = 0;
 
   return function countSearch(client: string): void {
     const now = clock.now().getTime();
     const fullAt = taken(clients.get(client), PER_CLIENT, now);
     allFullAt = taken(allFullAt, ALL_CLIENTS, now);
-    // A Map keeps its keys in the order of insertion.
-    clients.delete(client);
     clients.set(client, fullAt);
-    for (const oldest of clients.keys()) {
-      if (clients.size <= MAX_CLIENTS) break;
-      clients.delete(oldest);
-    }
   };
 }
 

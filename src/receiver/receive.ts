@@ -10,6 +10,7 @@ import { applyChange } from '../integrations/app.ts';
 import type { Repository, RepositoryIdentity } from '../integrations/model.ts';
 import { acceptedSecrets, learnRepository } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
+import { BoundedMap } from '../lib/bounded-map.ts';
 import { openingOnce } from '../lib/secret-box.ts';
 import { cutLine, isId } from '../lib/text.ts';
 import {
@@ -63,8 +64,8 @@ class AddressChanged extends Error {}
 export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[]) {
   const { clock, metrics } = deps;
   const diagnose = createSignatureDoctor(deps);
-  /** Addresses of verified deliveries, which save the next ones a round trip: its transaction compares them. */
-  const kept: KeptAddresses = new Map();
+  /** By path, addresses of verified deliveries, which save the next ones a round trip: its transaction compares them. */
+  const kept = new BoundedMap<string, Address>(MAX_KEPT);
   const verifying = { clock, secrets: openingOnce(deps.secrets) };
 
   return async function receive(arrival: Arrival): Promise<Received> {
@@ -147,12 +148,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
   }
 
   function keep(address: Address): void {
-    kept.delete(address.key);
     kept.set(address.key, address.isKept ? address : { ...address, isKept: true });
-    for (const oldest of kept.keys()) {
-      if (kept.size <= MAX_KEPT) break;
-      kept.delete(oldest);
-    }
   }
 
   /** Claims the delivery, logs it and hands its event to the triggers, in one transaction. */
@@ -243,9 +239,6 @@ function readOnce({ readBody }: Arrival): Upload {
 }
 
 export type Address = Awaited<ReturnType<typeof findPresentAddress>>;
-
-/** Addresses by path. */
-type KeptAddresses = Map<string, Address>;
 
 /** Finds the integration, and with it a log to write to. */
 async function findPresentAddress(

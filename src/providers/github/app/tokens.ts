@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/time.ts';
 import { ProviderProblem } from '../../api.ts';
 import type { AppCredential } from '../../app.ts';
@@ -19,7 +20,7 @@ interface Kept {
 }
 
 /** The tokens of this process, by API, installation and key. They are nowhere else. */
-const kept = new Map<string, Kept>();
+const kept = new BoundedMap<string, Kept>(MAX_KEPT);
 
 const tokenKey = (baseUrl: string, { appId, installationId, privateKey }: AppCredential) =>
   [baseUrl, appId, installationId, keyHash(privateKey)].join(' ');
@@ -62,12 +63,7 @@ export function installationToken(baseUrl: string, app: AppCredential, clock: Cl
     },
     () => forgetEntry(key, entry),
   );
-  kept.delete(key);
   kept.set(key, entry);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= MAX_KEPT) break;
-    kept.delete(oldest);
-  }
   return entry.token;
 }
 

@@ -1,0 +1,43 @@
+/**
+ * Keeps the entries that were set last, as long as their weights together do not exceed `maxWeight`. Without weights it
+ * bounds their number.
+ */
+export class BoundedMap<Key, Value> {
+  /** A Map keeps its keys in the order of insertion, so the oldest come first. */
+  readonly #entries = new Map<Key, { value: Value; weight: number }>();
+  #weight = 0;
+
+  constructor(readonly maxWeight: number) {}
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: Key): Value | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
+  /** Makes the entry the newest one. */
+  set(key: Key, value: Value, weight = 1): void {
+    this.delete(key);
+    this.#entries.set(key, { value, weight: 0 });
+    this.addWeight(key, value, weight);
+  }
+
+  /** Does nothing when another value has the key by now. */
+  addWeight(key: Key, value: Value, weight: number): void {
+    const entry = this.#entries.get(key);
+    if (entry?.value !== value) return;
+    entry.weight += weight;
+    this.#weight += weight;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#weight <= this.maxWeight) break;
+      this.delete(oldest);
+    }
+  }
+
+  delete(key: Key): void {
+    this.#weight -= this.#entries.get(key)?.weight ?? 0;
+    this.#entries.delete(key);
+  }
+}
