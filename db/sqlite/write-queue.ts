@@ -6,8 +6,11 @@ import type { Wal } from './wal.ts';
 
 // The queue of work that writes. Work that is queued when a batch begins shares its transaction, each in a savepoint.
 
-/** Limits the work that shares a commit, so that a flood cannot hold the thread for long. */
-const MAX_BATCH = 128;
+/**
+ * Limits the work that shares a commit: a flood cannot hold the thread for long, and of a full queue one part is committed
+ * while the part before it is synced. Smaller commits would write the same pages more often.
+ */
+const MAX_BATCH = 32;
 
 /** How soon to try again while another process or a checkpoint writes, in milliseconds. */
 const RETRY_MS = 2;
@@ -98,8 +101,9 @@ export function createWriteQueue(connection: Drizzle, turns: Turns, wal: Wal | n
       for (const pending of batch) settle.push(await runOne(connection, tx, pending, isShared, run));
       run('COMMIT');
       commits++;
-      wal?.afterCommit();
       void acknowledge(batch, settle);
+      // Beside the sync.
+      wal?.afterCommit();
     } catch (error) {
       if ($client.inTransaction) run('ROLLBACK');
       for (const { reject } of batch) reject(error);

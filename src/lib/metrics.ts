@@ -7,7 +7,7 @@ export interface Sample {
   value: number;
 }
 
-/** A counter for one set of labels. Hot paths keep it, so that labels are looked up once. */
+/** A counter for one set of labels. The hottest paths keep it, so that labels are looked up once. */
 export type Count = Pick<ReturnType<typeof createCount>, 'value'>;
 
 /** A histogram for one set of labels. */
@@ -38,13 +38,17 @@ export function createRegistry() {
     labelNames: readonly string[],
     create: () => Kind,
   ) => {
-    const byLabels = new Map<string, Kind>();
-    add(name, type, help, () => [...byLabels].flatMap(([labels, each]) => each.lines(name, labels)));
+    const byValues = new Map<string, { values: readonly string[]; each: Kind }>();
+    const labelsOf = (values: readonly string[]) =>
+      labelText(Object.fromEntries(labelNames.map((name, at) => [name, values[at] ?? ''])));
+    add(name, type, help, () =>
+      [...byValues.values()].flatMap(({ values, each }) => each.lines(name, labelsOf(values))),
+    );
     return (...values: string[]): Kind => {
-      const labels = labelText(Object.fromEntries(labelNames.map((name, at) => [name, values[at] ?? ''])));
-      const each = byLabels.get(labels) ?? create();
-      byLabels.set(labels, each);
-      return each;
+      const key = values.join('\0');
+      const known = byValues.get(key) ?? { values, each: create() };
+      byValues.set(key, known);
+      return known.each;
     };
   };
 

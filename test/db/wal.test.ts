@@ -81,6 +81,22 @@ describe('syncs', () => {
     await db.close();
   });
 
+  test('of a long queue, a part is committed while the part before it is synced', async () => {
+    const texts = Array.from({ length: 64 }, (_, at) => String(at));
+    const settled = watch(...texts.map(insert));
+    await until(
+      async () => count(),
+      (notes) => notes === 64,
+    );
+    expect(settled).toEqual([]);
+    await syncs.finish();
+    expect(settled.length).toBeGreaterThan(0);
+    expect(settled.length).toBeLessThan(64);
+    await syncs.finish();
+    expect(settled).toEqual(texts);
+    await db.close();
+  });
+
   test('reads go on, and refused work waits too, because it may have seen what is not on the disk', async () => {
     const settled = watch(insert('a'), insert('a'));
     await until(
