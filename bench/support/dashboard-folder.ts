@@ -10,6 +10,7 @@ import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { savePosts } from '../../src/posts/service.ts';
+import { branchScope } from '../../src/triggers/kinds/branch.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { hashOf } from '../../src/users/sessions.ts';
 import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
@@ -125,29 +126,31 @@ async function addPosts(
   about: { large: string; small: string; posts: number; triggerId: string; github: string },
   onProgress: (written: number) => void,
 ): Promise<void> {
-  const deliveryIds = db.$client
-    .query<{ id: string }, [string, number]>(
-      `SELECT reference_id AS id FROM deliveries WHERE integration_id = ? AND status = 'processed'
+  const drafted = db.$client
+    .query<{ id: string; eventKey: string }, [string, number]>(
+      `SELECT reference_id AS id,
+        event || ' ' || coalesce(data ->> '$.after', data ->> '$.number', data ->> '$.tagName') AS eventKey
+      FROM deliveries WHERE integration_id = ? AND status = 'processed'
       ORDER BY created_at DESC LIMIT ?`,
     )
-    .all(about.github, DRAFTED)
-    .map(({ id }) => id);
+    .all(about.github, DRAFTED);
   for (let start = 0; start < about.posts; start += BATCH) {
     const indexes = Array.from({ length: Math.min(BATCH, about.posts - start) }, (_, index) => start + index);
     const posts = indexes.map((index) =>
-      makePost(index >= about.posts - SMALL_POSTS ? about.small : about.large, index, deliveryIds[index]),
+      makePost(index >= about.posts - SMALL_POSTS ? about.small : about.large, index, drafted[index]?.id),
     );
     await savePosts(db, posts);
     await db.write(async (tx) => {
-      for (const { id, createdAt, sourceMetadata } of posts) {
-        if (sourceMetadata?.deliveryId === undefined) continue;
+      for (const [at, { id, createdAt }] of posts.entries()) {
+        const event = drafted[start + at];
+        if (event === undefined) break;
         await saveDraft(tx, {
           triggerId: about.triggerId,
-          scope: 'main',
+          scope: branchScope(null, 'main'),
           subject: id,
           postId: id,
           writtenHash: '',
-          eventKeys: [id],
+          eventKeys: [event.eventKey],
           until: createdAt,
           suggestion: null,
           suggestedAt: null,

@@ -90,56 +90,40 @@ function isNamed({ triggerId, scope, subject }: DraftName) {
   return and(eq(drafts.triggerId, triggerId), eq(drafts.scope, scope), eq(drafts.subject, subject));
 }
 
-/** Limits the drafts that are searched for the event of a delivery: the newest. */
-const MAX_SEARCHED = 2_000;
-
 /**
- * An organization's posts that name the delivery as their source or include its event, newest first. `content` is the
- * event: its key in drafts, the scope where that is not unique, and the only event of triggers whose drafts count.
+ * An organization's posts that include the event of a delivery, newest first. `content` is the event: its key in drafts,
+ * the scope where that is not unique, and the only event of triggers whose drafts count.
  */
 export async function listPostsOfDelivery(
   tx: ReadTx,
   organizationId: string,
   integrationId: string,
-  deliveryId: string,
-  content: { key: string; scope: string | null; event: EventType | null } | null,
+  content: { key: string; scope: string | null; event: EventType | null },
 ): Promise<Pick<Post, 'id' | 'title' | 'status' | 'contentType' | 'updatedAt'>[]> {
-  const newest = tx
-    .select({ postId: drafts.postId, scope: drafts.scope, event: triggers.event })
-    .from(drafts)
-    .innerJoin(triggers, eq(triggers.id, drafts.triggerId))
-    .where(eq(triggers.integrationId, integrationId))
-    .orderBy(desc(drafts.until))
-    .limit(MAX_SEARCHED)
-    .as('newest');
-  const { id, title, status, contentType, updatedAt, sourceMetadata } = posts;
-  const { contains } = dialectOf(tx);
-  // Search the JSON: a quoted name or text occurs there only as such.
-  const isNamedByIt = contains(sourceMetadata, `"deliveryId":${JSON.stringify(deliveryId)}`);
-  const includesEvent =
-    content === null
-      ? undefined
-      : and(
-          content.scope === null ? undefined : eq(newest.scope, content.scope),
-          content.event === null ? undefined : eq(newest.event, content.event),
-          sql`exists (select 1 from ${drafts} where ${drafts.postId} = ${newest.postId}
-            and ${contains(drafts.eventKeys, JSON.stringify(content.key))})`,
-        );
+  const { id, title, status, contentType, updatedAt } = posts;
   return await tx
     .select({ id, title, status, contentType, updatedAt })
-    .from(newest)
-    .innerJoin(posts, eq(posts.id, newest.postId))
+    .from(triggers)
+    .innerJoin(drafts, eq(drafts.triggerId, triggers.id))
+    .innerJoin(posts, eq(posts.id, drafts.postId))
     .where(
       and(
+        eq(triggers.integrationId, integrationId),
+        content.event === null ? undefined : eq(triggers.event, content.event),
+        content.scope === null ? undefined : eq(drafts.scope, content.scope),
+        // Search the JSON: a quoted text occurs there only as such.
+        dialectOf(tx).contains(drafts.eventKeys, JSON.stringify(content.key)),
         // The cast keeps SQLite from reading all posts of the organization to find these few.
         sql`cast(${posts.organizationId} as text) = ${organizationId}`,
-        or(isNamedByIt, includesEvent),
       ),
     )
     .orderBy(desc(updatedAt), desc(id))
     .limit(50)
     .all();
 }
+
+/** Limits the drafts that are searched for names: the newest. */
+const MAX_SEARCHED = 2_000;
 
 /** The drafts of an integration's organization with one of these event keys, in the order of triggers and scopes. */
 export async function listDraftsNaming(

@@ -13,9 +13,9 @@ export function answerRequests<Request, Answer>(
   load: () => Promise<(request: Request) => Answer | Promise<Answer>>,
 ): void {
   let answer: Awaited<ReturnType<typeof load>>;
-  self.onmessage = async ({ data }: MessageEvent<Request | typeof LOAD>) => {
+  self.onmessage = async ({ data }: MessageEvent<string | typeof LOAD>) => {
     if (data !== LOAD) {
-      self.postMessage(await answer(data));
+      self.postMessage(await answer(JSON.parse(data)));
       return;
     }
     answer = await load();

@@ -24,7 +24,7 @@ export interface ThreadQueue<Request, Answer> {
 
 /**
  * Requests to a thread, one at a time. Work that takes too long is ended with its thread, and the next request gets a new
- * one. The thread runs `answerRequests`.
+ * one. The thread runs `answerRequests`. Requests are what JSON can hold.
  */
 export function threadQueue<Request, Answer>({
   main,
@@ -69,7 +69,8 @@ export function threadQueue<Request, Answer>({
     void load().then(() => {
       cancel = after(limitMs, () => fail(slow));
       worker.onmessage = ({ data }: MessageEvent<Answer>) => resolve(data);
-      worker.postMessage(request);
+      // To write JSON takes less than half of the time that a clone takes, and holds up other requests.
+      worker.postMessage(JSON.stringify(request));
     });
     try {
       return await promise;

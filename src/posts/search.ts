@@ -16,7 +16,7 @@ export type Found = Awaited<ReturnType<typeof searchPosts>>;
 
 /**
  * Finds posts whose title or text contains every word of the query; newest first, `selection.limit` on a page. The last
- * word may be unfinished, unless the finished words already match more than `maxFound` posts. `isCut`: more posts match;
+ * word may be unfinished, unless it is the only one and more than `maxFound` posts have it. `isCut`: more posts match;
  * they were added before these. `keep`: which of these posts count.
  */
 export async function searchPosts(
@@ -38,9 +38,12 @@ export async function searchPosts(
       contentTypes: types.length < contentTypes.length ? types : null,
       limit: maxFound + 1,
     });
-  const whole = await find(false);
-  // Skip the prefix search for a common word: the engine reads all matches before it returns the first.
-  const ids = whole.length > maxFound || !mayBeUnfinished(words) ? whole : await find(true);
+  // The engine reads all posts with an unfinished word before it returns the first, so a common word is not searched for
+  // like that. Several words seldom are as common, and to search for them twice takes longer.
+  const isUnfinished = mayBeUnfinished(words);
+  const isAlone = words.length === 1;
+  const found = await find(isUnfinished && !isAlone);
+  const ids = isUnfinished && isAlone && found.length <= maxFound ? await find(true) : found;
   const isCut = ids.length > maxFound;
   const kept = await keep(ids.slice(0, maxFound));
   const start = (selection.page - 1) * selection.limit;

@@ -99,7 +99,7 @@ export function shippedBy(delivery: ProcessedEntry, repositories: readonly Repos
   return { repositoryId: processed.repositoryId, event, isEdit: isEdit(processed, event) };
 }
 
-/** The posts that name a delivery as their source, and those that name a later one but include its event. */
+/** The posts that include the event of a delivery, also when they name a later one as their source. */
 export async function listCaused(
   { db }: Pick<Deps, 'db'>,
   delivery: Delivery,
@@ -116,5 +116,5 @@ export async function listCaused(
     // A draft of pull requests has the keys of their pushes, but does not consist of them.
     event: event.type === 'push' ? ('push' as const) : null,
   };
-  return db.read((tx) => listPostsOfDelivery(tx, organizationId, integrationId, event.deliveryId, content));
+  return db.read((tx) => listPostsOfDelivery(tx, organizationId, integrationId, content));
 }

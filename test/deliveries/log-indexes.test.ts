@@ -82,7 +82,7 @@ testSqlite("an integration's days are counted without looking at entries", async
 
 testSqlite('the posts of a delivery are found by way of the drafts, not among all posts', async () => {
   const plans = await plansOf(async (db) =>
-    db.read((tx) => listPostsOfDelivery(tx, 'org_a', 'int_x', 'x', null)),
+    db.read((tx) => listPostsOfDelivery(tx, 'org_a', 'int_x', { key: 'push x', scope: null, event: null })),
   );
   expect(plans.join()).toContain('triggers_by_integration');
   expect(plans.join()).not.toContain('posts_by_');

@@ -2,6 +2,8 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Storage } from '../../db/engine.ts';
 import { explain } from '../../src/cli/hints.ts';
 import type { AppError } from '../../src/lib/app-error.ts';
+import { letOthersIn } from '../../src/lib/time.ts';
+import { parseJsonLines } from '../../src/posts/import/files.ts';
 import { type ImportOptions, importFile } from '../../src/posts/import/service.ts';
 import { contentTypes, postStatuses } from '../../src/posts/model.ts';
 import { deletePost } from '../../src/posts/service.ts';
@@ -481,4 +483,18 @@ test('progress is reported after each commit, up to the last record', async () =
   expect(await progressOf(5)).toEqual([5]);
   Object.assign(app.db, { pace: oneStep });
   expect(await progressOf(30)).toEqual([5, 10, 15, 20, 25, 30, 30, 30]);
+});
+
+test('others get their turns while many lines of JSON are read', async () => {
+  const line = JSON.stringify({ title: 'Long', markdown: 'word '.repeat(100) });
+  const count = 50_000;
+  const reading = parseJsonLines({ name: 'posts.jsonl', text: `${line}\n`.repeat(count) });
+  let turns = 0;
+  let isDone = false;
+  void reading.finally(() => {
+    isDone = true;
+  });
+  for (; !isDone; turns++) await letOthersIn();
+  expect((await reading).records).toHaveLength(count);
+  expect(turns).toBeGreaterThan(3);
 });

@@ -1,5 +1,6 @@
 import { findNodeAtLocation, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { AppError } from '../../lib/app-error.ts';
+import { turns } from '../../lib/time.ts';
 import { isRecord } from '../../lib/validation.ts';
 import { Post } from '../model.ts';
 
@@ -76,19 +77,22 @@ export function parseJson(file: SourceFile): ParsedFile {
   return { records, skipped: [] };
 }
 
-/** Reads a JSON object from each line that is not empty. */
-export function parseJsonLines(file: SourceFile): ParsedFile {
+/** Reads a JSON object from each line that is not empty. Lets others in while it reads. */
+export async function parseJsonLines(file: SourceFile): Promise<ParsedFile> {
   const read = recordReader(file);
+  const turn = turns();
+  const records: RawRecord[] = [];
   const problems: AppError[] = [];
-  const records = file.text.split('\n').flatMap((text, index) => {
-    if (text.trim() === '' || problems.length >= MAX_PROBLEMS) return [];
+  for (const [index, text] of file.text.split('\n').entries()) {
+    if (problems.length >= MAX_PROBLEMS) break;
+    if (text.trim() === '') continue;
+    await turn();
     try {
-      return [read(JSON.parse(text), () => index + 1)];
+      records.push(read(JSON.parse(text), () => index + 1));
     } catch (error) {
       problems.push(error instanceof AppError ? error : importError(file, index + 1, 'is not valid JSON'));
-      return [];
     }
-  });
+  }
   return { records, skipped: [], problems };
 }
 

@@ -107,6 +107,25 @@ describe('a file', () => {
     expect(changed.html).toContain('Import 2 posts');
   });
 
+  test('is not repeated in its preview, whose form sends it compressed', async () => {
+    const line = JSON.stringify({ title: 'Long', markdown: 'word & "word" '.repeat(1_000) });
+    const posts = Array.from({ length: 50 }, (_, at) => line.replace('Long', `Long ${at}`)).join('\n');
+    const { html, sent } = await send({}, fileOf(posts, 'posts.jsonl'));
+    expect(html).toContain('Import 50 posts');
+    expect(html.length).toBeLessThan(posts.length / 10);
+    expect((await send(sent)).notice).toBe('Imported 50 posts: 50 new, 0 updated.');
+  });
+
+  test.each([
+    ['cut off', (packed: string) => packed.slice(0, packed.length / 2)],
+    ['longer than a file may be', () => Bun.deflateSync(new Uint8Array(3 * 1024 * 1024)).toBase64()],
+  ])('is refused in a preview when it is %s', async (_, change) => {
+    const { sent } = await send({}, fileOf(changelog));
+    const { html } = await send({ ...sent, packed: change(sent.packed ?? '') });
+    expect(html).toContain('The text of the preview is incomplete. Choose the file again.');
+    expect(await postsOf(app)).toEqual([]);
+  });
+
   test('has posts of the chosen status and type', async () => {
     const chosen = { status: 'draft', contentType: 'linkedin_post' };
     const preview = await send(chosen, fileOf('{"title":"A","markdown":"- a"}', 'posts.jsonl'));

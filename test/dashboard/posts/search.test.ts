@@ -136,6 +136,17 @@ test('when enough posts have the whole word, posts with longer words are left ou
   expect(enough.posts.map(({ id }) => id)).not.toContain('last');
 });
 
+test('the last of several words may be unfinished, however many posts have it', async () => {
+  const own = await appWithOrganization();
+  const many = Array.from({ length: MAX_FOUND + 1 }, (_, index) => ({ id: `p${index}`, title: 'The same' }));
+  await own.addPosts('org_a', ...many);
+  await own.addPosts('org_a', { id: 'longer', title: 'The sameness' });
+  const all = { ...everything, limit: MAX_FOUND };
+  const found = await own.db.read((tx) => searchPosts(tx, 'org_a', 'the same', all));
+  expect(found.isCut).toBe(true);
+  expect(found.posts.map(({ id }) => id)).toContain('longer');
+});
+
 test('found posts have pages, up to a limit', async () => {
   const own = await appWithOrganization();
   const many = Array.from({ length: MAX_FOUND + 1 }, (_, index) => ({ id: `p${index}`, title: 'Same' }));

@@ -11,8 +11,9 @@ import { providerOf, sampleFor } from '../../../providers/index.ts';
 import { sendDelivery } from '../../../receiver/send.ts';
 import { type Page, redirect } from '../../page.ts';
 import { LinkButton, ToCopy } from '../../view/elements.tsx';
-import { type Failure, placeName, showIntegration } from './one.tsx';
+import { type Failure, showIntegration } from './one.tsx';
 import { type IntegrationVisit, integrationForm, subpage } from './subpage.tsx';
+import { placeName } from './webhooks.tsx';
 import { describeConnected } from './words.ts';
 
 /** Shows a failure at one of the forms of the integration's page. */

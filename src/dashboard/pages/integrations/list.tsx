@@ -12,7 +12,7 @@ import { LinkButton, Status } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
 import { LocalAddressNote } from './local-address.tsx';
-import { Overview, readOverview } from './one.tsx';
+import { Overview, readOverview } from './overview.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
 import { RepositoryForm } from './places.tsx';
 import { PollPart } from './polling-state.tsx';

@@ -21,6 +21,7 @@ import { counted, Status, Table, When } from '../../view/elements.tsx';
 import { Field, Form, Hidden, Select, TextArea } from '../../view/form.tsx';
 import { Facts, PageHead } from '../../view/layout.tsx';
 import { typeNames, typeOptions } from './origin.ts';
+import { pack, unpack } from './packed.ts';
 
 // Imports posts from a file or a pasted text: a preview, whose form sends the text again, and then the import.
 
@@ -38,6 +39,9 @@ const kind: UploadKind = {
 
 /** Their text is read at once, while all other requests wait. */
 const MAX_POSTS = 5_000;
+
+/** The field of the preview's form that has the text. */
+const PACKED = 'packed';
 
 const MAX_NAME = 200;
 const PASTED = 'pasted text';
@@ -119,7 +123,7 @@ export const importPages: readonly Page[] = [
   }),
 ];
 
-/** The fields of the form. A file that was chosen replaces the text. */
+/** The fields of the form. A file that was chosen replaces the text, and so does the text of a preview. */
 async function readForm(visit: MemberVisit): Promise<URLSearchParams> {
   const form = await readMultipart(visit, kind);
   const fields = new URLSearchParams();
@@ -130,6 +134,8 @@ async function readForm(visit: MemberVisit): Promise<URLSearchParams> {
     fields.set('text', readText(await file.bytes()));
     fields.set('name', file.name);
   }
+  const packed = fields.get(PACKED);
+  if (packed !== null) fields.set('text', await unpack(packed, MAX_BYTES));
   return fields;
 }
 
@@ -141,7 +147,7 @@ function readText(bytes: Uint8Array): string {
   } catch {
     throw refusal;
   }
-  // The preview's form cannot send it.
+  // Such as a text in UTF-16.
   if (text.includes('\0')) throw refusal;
   return text.replaceAll(/\r\n?/g, '\n');
 }
@@ -257,7 +263,7 @@ interface Previewed {
   preview: ImportPreview;
 }
 
-function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) {
+async function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) {
   const { base, form } = visit;
   const { posts, published, replaced, reassignedIds, skipped } = preview;
   const [created, updated, unchanged] = (['created', 'updated', 'unchanged'] as const).map(
@@ -266,8 +272,9 @@ function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) 
   const written = created + updated;
   const path = `${base}/posts/~/import`;
   // The preview detected the format and the name.
-  const sent = new Map([...form, ['name', file.name], ['format', options.format]] as const);
-  for (const name of ['again', 'confirmed', ...(replaced > 0 ? ['source'] : [])]) sent.delete(name);
+  const packed = await pack(file.text);
+  const sent = new Map([...form, ['name', file.name], ['format', options.format], [PACKED, packed]] as const);
+  for (const name of ['text', 'again', 'confirmed', ...(replaced > 0 ? ['source'] : [])]) sent.delete(name);
   return view(
     'Preview of the import',
     <>

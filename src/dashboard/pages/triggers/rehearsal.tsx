@@ -44,13 +44,20 @@ async function* rehearse({ deps, request }: MemberVisit, { id }: Trigger): Async
   const now = deps.clock.now();
   const since = new Date(now.getTime() - DAYS * DAY_MS);
   const options = { since, limit: MAX_SHOWN, signal: request.signal };
+  let isAnnounced = false;
+  let shown = 0;
   try {
     const { total, posts } = await streamRehearsal(deps, withinTime(deps.compose), id, options);
     if (total === 0) yield <NoPosts />;
-    if (total > 1) yield <p>{counted(total, 'post')}, newest first.</p>;
-    for await (const post of posts) yield <TrialPost post={post} now={now} />;
+    isAnnounced = total > 1;
+    if (isAnnounced) yield <p>{counted(total, 'post')}, newest first.</p>;
+    for await (const post of posts) {
+      yield <TrialPost post={post} now={now} />;
+      shown++;
+    }
     if (total > MAX_SHOWN) yield <p class="hint">…and {total - MAX_SHOWN} older ones.</p>;
   } catch (error) {
+    if (isAnnounced) yield <p>{shown === 0 ? 'None' : `Only ${shown}`} of these posts could be made:</p>;
     yield whyNoPost(error);
   }
 }
