@@ -23,6 +23,9 @@ afterEach(async () => {
   folder.remove();
 });
 
+/** Of another process, while this one reads. */
+const COMMITS = 2_000;
+
 let marks = 0;
 const insert = () => `INSERT INTO form_marks (mark, expires_at) VALUES ('${++marks}', 1)`;
 const commitHere = () => db.write(() => db.$client.run(insert()));
@@ -59,6 +62,35 @@ test('a commit of another connection changes the version within a turn of the ev
     expect(db.version()).not.toBe(before);
   }
   await other.close();
+});
+
+test('what was read between two equal versions is true for all of that version, while another process commits', async () => {
+  const code = `
+    const { Database } = require('bun:sqlite');
+    const sqlite = new Database(${JSON.stringify(file)});
+    sqlite.run('PRAGMA busy_timeout = 5000');
+    sqlite.run('PRAGMA synchronous = OFF');
+    for (let mark = 1; mark <= ${COMMITS}; mark++) sqlite.run('UPDATE form_marks SET expires_at = ?', [mark]);`;
+  await db.write(() => db.$client.run("INSERT INTO form_marks (mark, expires_at) VALUES ('a', 0)"));
+  const latest = db.$client.query('SELECT expires_at FROM form_marks');
+  const read = () => Number(latest.values()[0]?.[0]);
+  const seen = new Map<number | null, number>();
+  const other = Bun.spawn([process.execPath, '-e', code], { stderr: 'inherit' });
+  while (other.exitCode === null) {
+    for (let round = 0; round < 100; round++) {
+      const version = db.version();
+      const mark = read();
+      if (db.version() !== version) continue;
+      expect(seen.get(version) ?? mark).toBe(mark);
+      seen.set(version, mark);
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(other.exitCode).toBe(0);
+  const last = db.version();
+  expect(read()).toBe(COMMITS);
+  expect(seen.get(last) ?? COMMITS).toBe(COMMITS);
+  expect(db.version()).toBe(last);
 });
 
 test('a header that never changes is not believed', async () => {
