@@ -173,7 +173,8 @@ async function load(
 ): Promise<void> {
   const options = { core: cores.load, folder, defer, seconds: LOAD_SECONDS };
   for (let answered = 0; answered < LOAD_REQUESTS; onPart()) {
-    answered += (await runLoad(server.url, requests, options)).requests;
+    const first = answered % requests.paths.length;
+    answered += (await runLoad(server.url, { ...requests, first }, options)).requests;
   }
 }
 

@@ -54,5 +54,5 @@ export function createStorage(connection: Drizzle, wal: Wal | null): Omit<Storag
   }
 
   const { write, commits } = createWriteQueue(connection, turns, wal);
-  return { read, write, version: createVersion($client, turns.areIdle, commits) };
+  return { read, write, version: createVersion($client, turns.areIdle, commits, wal?.header ?? null) };
 }

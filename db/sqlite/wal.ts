@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { DatabaseBusy, type DiskFailed } from '../failures.ts';
 import { createCheckpoints } from './checkpoints.ts';
 import { logOf } from './connection.ts';
+import { mapHeader } from './wal-index.ts';
 import { createSharedSync } from './wal-sync.ts';
 
 // The server's write-ahead log. SQLite would sync it at each commit, and sync log and database at each checkpoint,
@@ -17,13 +18,15 @@ import { createSharedSync } from './wal-sync.ts';
 // - SQLite syncs the header of a log that starts again, and the folder of a new one, before it appends to it.
 //
 // SQLite locks the database file and the `-shm` file, never the `-wal` file. POSIX drops a process's locks on a file when
-// it closes any descriptor of it, so only the `-wal` file may be opened here. It stays the same file as long as our
+// it closes any descriptor of it, so only the `-wal` file may be closed here. It stays the same file as long as our
 // connection is open, and the descriptor too: Linux reports a failed write to each descriptor that was open by then.
 
 /** Syncs the data of an open file. Tests pass their own. */
 export type SyncFile = (descriptor: number) => Promise<void>;
 
 export interface Wal {
+  /** The header of the log's index, which changes with each commit of any process; null where it cannot be mapped. */
+  readonly header: Int32Array | null;
   /** Resolves once all earlier commits are on the disk. Rejects with `DiskFailed` after a sync that failed. */
   flush(): Promise<void>;
   /** The sync that failed, after which nothing is acknowledged any more. */
@@ -43,7 +46,8 @@ export function openWal(sqlite: Sqlite, syncFile: SyncFile = promisify(fdatasync
   // Copies what a former process committed into the database and syncs that: after a failed sync, syncing the log again
   // proves nothing. The statement also makes SQLite open the log.
   sqlite.run('PRAGMA wal_checkpoint(PASSIVE)');
-  const descriptor = openSync(logOf(sqlite.filename), 'r+');
+  const log = logOf(sqlite.filename);
+  const descriptor = openSync(log, 'r+');
   sqlite.run('PRAGMA synchronous = NORMAL');
   let isClosed = false;
   const sync = createSharedSync(async () => {
@@ -53,6 +57,7 @@ export function openWal(sqlite: Sqlite, syncFile: SyncFile = promisify(fdatasync
   });
   const checkpoints = createCheckpoints(sqlite);
   return {
+    header: mapHeader(log),
     flush: sync.flush,
     failure: sync.failure,
     syncingMs: sync.runningMs,

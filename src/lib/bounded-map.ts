@@ -41,3 +41,14 @@ export class BoundedMap<Key, Value> {
     this.#entries.delete(key);
   }
 }
+
+/** Returns a function that tells whether a key comes for the first time. It remembers the hashes of the latest `maxSeen` keys. */
+export function firstTimes(maxSeen: number): (key: string) => boolean {
+  const seen = new BoundedMap<number | bigint, true>(maxSeen);
+  return (key) => {
+    const hash = Bun.hash(key);
+    if (seen.get(hash)) return false;
+    seen.set(hash, true);
+    return true;
+  };
+}

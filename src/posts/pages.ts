@@ -1,6 +1,7 @@
 import type { Storage } from '../../db/engine.ts';
 import { keptBodies } from '../http/kept.ts';
 import { type Rendered, rendered } from '../http/respond.ts';
+import { firstTimes } from '../lib/bounded-map.ts';
 import type { PageSelection, Pagination, PostSelection } from './model.ts';
 import { findPostJson, listPostPage, tallyPosts } from './store.ts';
 
@@ -9,9 +10,13 @@ import { findPostJson, listPostPage, tallyPosts } from './store.ts';
 /** For all kept pages together. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 
-/** Keeps pages as sent. Every request compares versions with the database, so a write shows in the next response. */
+/** How many pages are remembered as asked for once. */
+const MAX_SEEN = 4096;
+
+/** Keeps pages as sent that were asked for twice: a client that walks through a list replaces none. Every request compares versions with the database, so a write shows in the next response. */
 export function createPages(db: Pick<Storage, 'read'>, maxKeptBytes = MAX_KEPT_BYTES) {
   const kept = keptBodies(maxKeptBytes);
+  const isFirst = firstTimes(MAX_SEEN);
 
   return async function renderPage(organizationId: string, selection: PageSelection): Promise<Rendered> {
     const { statuses, contentTypes, limit, page, sort } = selection;
@@ -25,7 +30,7 @@ export function createPages(db: Pick<Storage, 'read'>, maxKeptBytes = MAX_KEPT_B
     const pagination = JSON.stringify(paginate(totalItems, selection));
     const list = posts.flatMap((post, index) => (index === 0 ? [post] : [COMMA, post]));
     const body = concat([bytes('{"posts":['), ...list, bytes(`],"pagination":${pagination}}`)]);
-    return kept.keep(key, version, body);
+    return isFirst(key) ? rendered(body) : kept.keep(key, version, body);
   };
 }
 

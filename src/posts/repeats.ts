@@ -1,6 +1,6 @@
 import type { Storage } from '../../db/engine.ts';
 import type { RepeatVerdict } from '../keys/model.ts';
-import { BoundedMap } from '../lib/bounded-map.ts';
+import { BoundedMap, firstTimes } from '../lib/bounded-map.ts';
 import type { Metrics } from '../lib/metrics.ts';
 
 /** For all kept responses and their requests together. */
@@ -35,15 +35,7 @@ export function createRepeats(
   maxKeptBytes = MAX_KEPT_BYTES,
 ) {
   const kept = new BoundedMap<string, Answer>(maxKeptBytes);
-  /** By the hashes of keys. */
-  const seen = new BoundedMap<number | bigint, true>(MAX_SEEN);
-
-  function isFirst(key: string): boolean {
-    const hash = Bun.hash(key);
-    if (seen.get(hash)) return false;
-    seen.set(hash, true);
-    return true;
-  }
+  const isFirst = firstTimes(MAX_SEEN);
 
   return {
     version,

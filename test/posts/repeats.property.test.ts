@@ -51,7 +51,7 @@ type Shown = string | null | { titles: string[]; total: number };
 
 test('no response outlives a changed post, a revoked key or an expired one, whichever process writes', async () => {
   const shared = createSharedDatabase();
-  const app = await appWithOrganization({ db: shared.open() });
+  const app = await appWithOrganization({ db: shared.open('server') });
   const other = createTestApp({ db: shared.open(), clock: app.clock });
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: app.fetch });
   let runs = 0;

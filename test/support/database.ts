@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type SQL, sql } from 'drizzle-orm';
-import type { Database, Engine, Pace, Storage } from '../../db/engine.ts';
+import type { Database, Engine, Pace, Role, Storage } from '../../db/engine.ts';
 import { openConnection, openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
 import { createSharedPostgres, openPooledPostgres } from './postgres-databases.ts';
 import { allRows } from './rows.ts';
@@ -38,7 +38,7 @@ function copyOfEmpty(): SqliteDatabase {
 
 export interface SharedDatabase {
   /** Connects as another process would. The connection is closed with the scope that creates the database. */
-  open(): Database;
+  open(role?: Role): Database;
 }
 
 /** As `openTestDatabase`, for several processes. */
@@ -50,8 +50,8 @@ export function createSharedDatabase(): SharedDatabase {
     await remove();
   });
   return {
-    open() {
-      const db = open();
+    open(role) {
+      const db = open(role);
       opened.push(db);
       return db;
     },
@@ -61,7 +61,7 @@ export function createSharedDatabase(): SharedDatabase {
 function sqliteFile() {
   const folder = mkdtempSync(join(tmpdir(), 'tidings-database-'));
   return {
-    open: (): Database => openDatabase(join(folder, 'tidings.db')),
+    open: (role?: Role): Database => openDatabase(join(folder, 'tidings.db'), role),
     remove: async () => rmSync(folder, { recursive: true }),
   };
 }
