@@ -179,7 +179,7 @@ test('only data names a provider outside of src/providers', () => {
       .map(({ path }) => path),
   ).toEqual([
     'db/schema/integrations.ts',
-    'src/config.ts',
+    'src/config/settings.ts',
     'src/deliveries/model.ts',
     'src/drafts/links.ts',
     'src/operate/demo/posts.ts',
