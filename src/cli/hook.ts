@@ -164,7 +164,7 @@ The URL may hold a secret. Tidings stores it encrypted and shows only its host.`
 }
 
 function row({ id, name, kind, host, isEnabled, organizationId }: Hook) {
-  return [id, name, kind, host, status(isEnabled ? 'enabled' : 'disabled'), organizationId];
+  return [id, name, kind, host, status(isEnabled ? 'active' : 'disabled'), organizationId];
 }
 
 function describe({ id, name, kind, host, isEnabled, organizationId }: Hook, secret: string | null) {
@@ -175,7 +175,7 @@ function describe({ id, name, kind, host, isEnabled, organizationId }: Hook, sec
     Kind: kindWords[kind].name,
     Host: host,
     Organization: organizationId,
-    Status: status(isEnabled ? 'enabled' : 'disabled'),
+    Status: status(isEnabled ? 'active' : 'disabled'),
   });
 }
 

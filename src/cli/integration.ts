@@ -210,7 +210,7 @@ function describeList(listed: Awaited<ReturnType<typeof listWithPlaces>>): Text 
     listed.map(({ id, type, enabled, organizationId, isManaged, isHistoryOnly, isPolled, app, names }) => [
       id,
       type,
-      status(enabled ? 'enabled' : 'disabled'),
+      status(enabled ? 'active' : 'disabled'),
       isPolled
         ? 'polling'
         : app !== null

@@ -239,7 +239,7 @@ function contentTypeOption(): Option {
 function row(trigger: Trigger): Cell[] {
   const { id, event, action, contentType, publish, filters, enabled, integrationId } = trigger;
   const posts = publish ? `${contentType}, published` : contentType;
-  const state = status(enabled ? 'enabled' : 'disabled');
+  const state = status(enabled ? 'active' : 'disabled');
   return [id, `${event} ${action}`, posts, describeFilters(filters), state, integrationId];
 }
 
@@ -254,7 +254,7 @@ function describe({ trigger, names }: NamedTrigger) {
     Templates: `title ${origin(trigger.titleTemplate)}, body ${origin(trigger.bodyTemplate)}`,
     Integration: `${trigger.integrationId} (${trigger.integrationType})`,
     ...(repositoryId !== null && { Repository: names.get(repositoryId) ?? repositoryId }),
-    Status: status(enabled ? 'enabled' : 'disabled'),
+    Status: status(enabled ? 'active' : 'disabled'),
   });
 }
 
