@@ -82,8 +82,8 @@ function cut(text: string, length: number): string {
 }
 
 /** `1 commit`, `3 commits`. */
-export function count(number: number, noun: string): string {
-  return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
+export function count(number: number, noun: string, nouns = `${noun}s`): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? noun : nouns}`;
 }
 
 // Characters with which a stranger can control a terminal or reorder the text around their own: control characters and
