@@ -1,4 +1,4 @@
-import { settings } from '../../src/config.ts';
+import { settingNames } from '../../src/config/settings.ts';
 import { BenchError } from './bench-error.ts';
 import type { Defer } from './run.ts';
 
@@ -123,7 +123,7 @@ export async function startServer(
 
 /** The settings of this shell must not change what is measured. An empty one counts as unset. */
 function defaultEnvironment(): Record<string, string | undefined> {
-  return { ...Bun.env, ...Object.fromEntries(Object.keys(settings).map((name) => [name, ''])) };
+  return { ...Bun.env, ...Object.fromEntries(settingNames.map((name) => [name, ''])) };
 }
 
 /** From the line that announces it. Null when the output ends or stays silent. */

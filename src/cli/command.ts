@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { AppError } from '../lib/app-error.ts';
 import type { Services } from '../main.ts';
 import { type CliContext, timeOrSpan, whole, withServices } from './context.ts';
+import { examples } from './help.ts';
 import { print, type Text } from './output.ts';
 
 // Shared by the groups of commands: actions, arguments, options and input files.
@@ -31,6 +32,28 @@ export function answering(context: CliContext) {
 /** Adds a command about one thing of the group, which its id names. */
 export const aboutOne = (group: Command, thing: string) => (name: string, description: string) =>
   group.command(name).description(description).argument('<id>', `Id of the ${thing}`);
+
+/** Adds `enable` and `disable`, which `set` does. `id`: one of these things, for the examples. */
+export function addSwitch(
+  command: ReturnType<typeof aboutOne>,
+  context: CliContext,
+  id: string,
+  descriptions: { enable: string; disable: string },
+  set: (services: Services, id: string, isEnabled: boolean) => Promise<{ id: string }>,
+): void {
+  for (const [name, past] of [
+    ['enable', 'Enabled'],
+    ['disable', 'Disabled'],
+  ] as const) {
+    const made = command(name, descriptions[name]).action(
+      answering(context)(
+        (services: Services, given: string) => set(services, given, name === 'enable'),
+        (changed) => `${past}: ${changed.id}`,
+      ),
+    );
+    examples(made, `${pathOf(made).join(' ')} ${id}`);
+  }
+}
 
 /** Work on one thing that leaves no result. */
 export const done =

@@ -1,5 +1,6 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Environment, readConfig, settings } from '../config.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import { optionOf, settingNames } from '../config/settings.ts';
+import { type Environment, readConfig } from '../config.ts';
 import { DAY_MS, parseTime } from '../lib/time.ts';
 import { openServices, type Services } from '../main.ts';
 import { note } from './help.ts';
@@ -18,11 +19,7 @@ export class WorkFailed extends Error {
 
 /** Adds every setting as an option. --data-dir belongs to every command. */
 export function addSettings(command: Command): Command {
-  for (const [name, setting] of Object.entries(settings)) {
-    if (name === 'DATA_DIR') continue;
-    const byDefault = 'default' in setting ? ` (default: ${setting.default})` : '';
-    command.addOption(new Option(setting.flag, `${setting.help}${byDefault} [${name}]`));
-  }
+  for (const name of settingNames) if (name !== 'DATA_DIR') command.option(...optionOf(name));
   return note(command, 'An option can also be set by the environment variable in brackets. The option wins.');
 }
 

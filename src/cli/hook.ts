@@ -16,7 +16,7 @@ import {
 } from '../rebuild/service.ts';
 import { getHook, listHooks } from '../rebuild/store.ts';
 import { describeOutcome, kindWords, messageStatus } from '../rebuild/words.ts';
-import { aboutOne, answering, clockTime, done, limitTo, ofOrganization } from './command.ts';
+import { aboutOne, addSwitch, answering, clockTime, done, limitTo, ofOrganization } from './command.ts';
 import { type CliContext, readToken, WorkFailed } from './context.ts';
 import { examples, note } from './help.ts';
 import { fields, status, table } from './output.ts';
@@ -81,18 +81,8 @@ The URL may hold a secret. Tidings stores it encrypted and shows only its host.`
   );
   examples(create, 'hook create --organization acme --name Website --url https://example.com/hook');
 
-  for (const [name, past, description] of [
-    ['enable', 'Enabled', 'Enable a hook'],
-    ['disable', 'Disabled', 'Disable a hook. Its queued messages are not sent.'],
-  ] as const) {
-    const set = command(name, description).action(
-      answer(
-        (services: Services, id: string) => switchHook(services, id, name === 'enable'),
-        ({ id }) => `${past}: ${id}`,
-      ),
-    );
-    examples(set, `hook ${name} hook_…`);
-  }
+  const switches = { enable: 'Enable a hook', disable: 'Disable a hook. Its queued messages are not sent.' };
+  addSwitch(command, context, 'hook_…', switches, switchHook);
 
   const rotate = command('rotate-secret', 'Create a new secret. The old one signs too for 24 hours.').action(
     answer(
@@ -164,7 +154,7 @@ The URL may hold a secret. Tidings stores it encrypted and shows only its host.`
 }
 
 function row({ id, name, kind, host, isEnabled, organizationId }: Hook) {
-  return [id, name, kind, host, status(isEnabled ? 'enabled' : 'disabled'), organizationId];
+  return [id, name, kind, host, status(isEnabled ? 'active' : 'disabled'), organizationId];
 }
 
 function describe({ id, name, kind, host, isEnabled, organizationId }: Hook, secret: string | null) {
@@ -175,7 +165,7 @@ function describe({ id, name, kind, host, isEnabled, organizationId }: Hook, sec
     Kind: kindWords[kind].name,
     Host: host,
     Organization: organizationId,
-    Status: status(isEnabled ? 'enabled' : 'disabled'),
+    Status: status(isEnabled ? 'active' : 'disabled'),
   });
 }
 

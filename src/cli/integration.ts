@@ -13,7 +13,7 @@ import { getOrganization } from '../organizations/store.ts';
 import { addPolledPlace } from '../polling/connect.ts';
 import { setPollToken } from '../polling/switch.ts';
 import { listProviders, providerOf, providers } from '../providers/index.ts';
-import { aboutOne, answering, ofOrganization } from './command.ts';
+import { aboutOne, addSwitch, answering, ofOrganization } from './command.ts';
 import { type CliContext, readToken } from './context.ts';
 import { examples } from './help.ts';
 import { addConnectCommands, describePlaces, ONCE } from './integration-connect.ts';
@@ -44,18 +44,11 @@ export function addIntegrationCommands(program: Command, context: CliContext): v
     );
   examples(list, 'integration list', 'integration list --organization acme');
 
-  for (const [name, past, description] of [
-    ['enable', 'Enabled', 'Accept deliveries again'],
-    ['disable', 'Disabled', 'Refuse deliveries until the integration is enabled'],
-  ] as const) {
-    const set = command(name, description).action(
-      answer(
-        (services, id: string) => setEnabled(services, id, name === 'enable'),
-        ({ id }) => `${past}: ${id}`,
-      ),
-    );
-    examples(set, `integration ${name} int_…`);
-  }
+  const switches = {
+    enable: 'Accept deliveries again',
+    disable: 'Refuse deliveries until the integration is enabled',
+  };
+  addSwitch(command, context, 'int_…', switches, setEnabled);
 
   const rotate = command(
     'rotate-secret',
@@ -210,7 +203,7 @@ function describeList(listed: Awaited<ReturnType<typeof listWithPlaces>>): Text 
     listed.map(({ id, type, enabled, organizationId, isManaged, isHistoryOnly, isPolled, app, names }) => [
       id,
       type,
-      status(enabled ? 'enabled' : 'disabled'),
+      status(enabled ? 'active' : 'disabled'),
       isPolled
         ? 'polling'
         : app !== null

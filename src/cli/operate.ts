@@ -1,7 +1,8 @@
 import { get, type IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import type { Command } from 'commander';
-import { readConfig, settings } from '../config.ts';
+import { optionOf } from '../config/settings.ts';
+import { readConfig } from '../config.ts';
 import { AppError } from '../lib/app-error.ts';
 import { fetchWithoutRedirects } from '../lib/network.ts';
 import { systemClock } from '../lib/time.ts';
@@ -92,8 +93,8 @@ export function addHealthcheckCommand(program: Command, context: CliContext): vo
   const command = program
     .command('healthcheck')
     .description('Check that the server responds within a second. Exits with 1 if it does not.')
-    .option(settings.HOST.flag, `Address of the server (default: ${settings.HOST.default}) [HOST]`)
-    .option(settings.PORT.flag, `Port of the server (default: ${settings.PORT.default}) [PORT]`)
+    .option(...optionOf('HOST', 'Address of the server'))
+    .option(...optionOf('PORT', 'Port of the server'))
     .action(async (_options: object, command: Command) => {
       const health = await checkHealth(readConfig(flagsOf(command), context.environment));
       print(context.terminal, command, health, ({ url }) => `${url} responds.`);

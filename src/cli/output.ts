@@ -51,7 +51,6 @@ export type Cell = string | { readonly text: string; readonly style: Style };
 
 const statusStyles: Readonly<Record<string, Style>> = {
   active: 'good',
-  enabled: 'good',
   processed: 'good',
   published: 'good',
   sent: 'good',

@@ -1,5 +1,5 @@
 import { Command, type Option } from 'commander';
-import { settings } from '../config.ts';
+import { optionOf } from '../config/settings.ts';
 import { buildLine, tidings } from '../lib/build.ts';
 import { withoutControls } from '../lib/text.ts';
 import { commandsOf, pathOf } from './command.ts';
@@ -88,14 +88,13 @@ const groups: readonly Group[] = [
  */
 export async function buildProgram(context: CliContext, words: readonly string[] = []): Promise<Command> {
   const { terminal } = context;
-  const { flag, help, default: dataDir } = settings.DATA_DIR;
   const helpWidth = () => (Number.isFinite(terminal.width) ? Math.min(terminal.width, MAX_HELP_WIDTH) : 80);
   const program = new Command('tidings')
     .description('Turns what a team ships into posts that its site can read.')
     .version(buildLine, '-V, --version', 'Show the version')
     .helpOption('-h, --help', 'Show help')
     .option('--json', 'Print exactly one JSON value')
-    .option(flag, `${help} (default: ${dataDir}) [DATA_DIR]`)
+    .option(...optionOf('DATA_DIR'))
     .configureHelp(helpLayout)
     .configureOutput({
       writeOut: (text) => terminal.write(text),

@@ -19,7 +19,7 @@ import {
 } from '../triggers/service.ts';
 import { getTrigger, listTriggers } from '../triggers/store.ts';
 import { describeFilters } from '../triggers/words.ts';
-import { aboutOne, answering, done, ofIntegration, ofOrganization, readText } from './command.ts';
+import { aboutOne, addSwitch, answering, done, ofIntegration, ofOrganization, readText } from './command.ts';
 import { type CliContext, whole } from './context.ts';
 import { examples } from './help.ts';
 import { repositoryNames } from './integration.ts';
@@ -157,14 +157,11 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
   );
   examples(show, 'trigger show trg_…');
 
-  for (const [name, past, description] of [
-    ['enable', 'Enabled', 'Enable a trigger. For earlier events, replay their deliveries.'],
-    ['disable', 'Disabled', 'Disable a trigger'],
-  ] as const) {
-    const switchOne = (services: Services, id: string) => switchTrigger(services, id, name === 'enable');
-    const set = command(name, description).action(answer(switchOne, ({ id }) => `${past}: ${id}`));
-    examples(set, `trigger ${name} trg_…`);
-  }
+  const switches = {
+    enable: 'Enable a trigger. For earlier events, replay their deliveries.',
+    disable: 'Disable a trigger',
+  };
+  addSwitch(command, context, 'trg_…', switches, switchTrigger);
 
   const remove = command('delete', 'Delete a trigger for good. Its posts stay.').action(
     answer(done('deleted', deleteTrigger), ({ id }) => `Deleted: ${id}`),
@@ -239,7 +236,7 @@ function contentTypeOption(): Option {
 function row(trigger: Trigger): Cell[] {
   const { id, event, action, contentType, publish, filters, enabled, integrationId } = trigger;
   const posts = publish ? `${contentType}, published` : contentType;
-  const state = status(enabled ? 'enabled' : 'disabled');
+  const state = status(enabled ? 'active' : 'disabled');
   return [id, `${event} ${action}`, posts, describeFilters(filters), state, integrationId];
 }
 
@@ -254,7 +251,7 @@ function describe({ trigger, names }: NamedTrigger) {
     Templates: `title ${origin(trigger.titleTemplate)}, body ${origin(trigger.bodyTemplate)}`,
     Integration: `${trigger.integrationId} (${trigger.integrationType})`,
     ...(repositoryId !== null && { Repository: names.get(repositoryId) ?? repositoryId }),
-    Status: status(enabled ? 'enabled' : 'disabled'),
+    Status: status(enabled ? 'active' : 'disabled'),
   });
 }
 

@@ -82,10 +82,10 @@ function cut(text: string, length: number): string {
 }
 
 /** `1 commit`, `3 commits`. */
-export function count(number: number, noun: string): string {
+export function count(number: number, noun: string, nouns = `${noun}s`): string {
   // The common case: formatting by locale takes many times as long.
   const digits = number < 1_000 ? String(number) : number.toLocaleString('en');
-  return `${digits} ${noun}${number === 1 ? '' : 's'}`;
+  return `${digits} ${number === 1 ? noun : nouns}`;
 }
 
 // Characters with which a stranger can control a terminal or reorder the text around their own: control characters and

@@ -15,6 +15,7 @@ import { IntegrationProblem } from '../integrations/problems.ts';
 import { getIntegration, type Integration } from '../integrations/store.ts';
 import { openReaderOf } from '../integrations/token.ts';
 import { AppError } from '../lib/app-error.ts';
+import { count } from '../lib/text.ts';
 import { ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import type { RequestBudget } from '../providers/reader.ts';
@@ -113,7 +114,7 @@ function describeLimit(integration: Integration, retryAt: Date, now: Date): stri
   const rounds = allowanceOf(integration)?.organization ?? 0;
   const minutes = Math.max(1, Math.ceil((retryAt.getTime() - now.getTime()) / 60_000));
   const perHour = reader?.anonymousPerHour?.toLocaleString('en');
-  return `${name} answers ${perHour} requests an hour without a token for the whole server, so an organization can poll ${rounds.toLocaleString('en')} repositories an hour by hand. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}, or add a token. The schedule continues.`;
+  return `${name} answers ${perHour} requests an hour without a token for the whole server, so an organization can poll ${rounds.toLocaleString('en')} repositories an hour by hand. Try again in ${count(minutes, 'minute')}, or add a token. The schedule continues.`;
 }
 
 /** Throws `AppError` 409 `not_polled`. */

@@ -99,12 +99,18 @@ async function boundedText(response: Response, service: ApiService): Promise<str
   return Buffer.concat(chunks).toString('utf8');
 }
 
+/** An integer that a number cannot hold, such as GitHub's id of a delivery, is read as its digits. */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return /\d{16}/.test(text) ? JSON.parse(text, exactly) : JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+function exactly(_key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
+  const isInexact = typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source);
+  return isInexact ? source : value;
 }
 
 /** The system's code for a failure. Its message may quote a header, and so the token. */

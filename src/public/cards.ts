@@ -2,6 +2,7 @@ import type { Storage } from '../../db/engine.ts';
 import { keptBodies } from '../http/kept.ts';
 import { publicImage } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
+import { fullAgainAt, type RateLimit, waitMs } from '../lib/rate-limit.ts';
 import type { Clock } from '../lib/time.ts';
 import { findPostJson, parsePost } from '../posts/store.ts';
 import { type Card, cardOf } from './card-model.ts';
@@ -18,9 +19,8 @@ const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 /** Images that are drawn or wait. */
 const MAX_WAITING = 8;
 
-/** Images that may be drawn at once, and how long until there is room for another one. Kept ones do not count. */
-const BURST = 60;
-const REFILL_MS = 1_000;
+/** Images that may be drawn. Kept ones do not count. */
+const DRAWN: RateLimit = { burst: 60, everyMs: 1_000 };
 
 const POST_CARD = /^([A-Za-z0-9_-]{1,64})\.png$/;
 
@@ -48,22 +48,20 @@ export function createCards({
 }): SendCard {
   const kept = keptBodies(MAX_KEPT_BYTES);
   const underWay = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
-  let used = 0;
-  let countedAt = clock.now().getTime();
+  let fullAt = 0;
 
   /** Throws `AppError` 503. */
   function requireRoom(): void {
     const now = clock.now().getTime();
-    used = Math.max(0, used - Math.max(0, now - countedAt) / REFILL_MS);
-    countedAt = now;
-    if (underWay.size >= MAX_WAITING || used > BURST - 1) {
+    fullAt = fullAgainAt(fullAt, DRAWN, now);
+    if (underWay.size >= MAX_WAITING || waitMs(fullAt, DRAWN, now) > 0) {
       const headers = { 'retry-after': '2' };
       throw new AppError(503, 'Too many images are being made. Try again in a moment', {
         headers,
         isRefusal: true,
       });
     }
-    used++;
+    fullAt += DRAWN.everyMs;
   }
 
   async function draw(key: string, version: string, card: Card): Promise<Uint8Array<ArrayBuffer>> {

@@ -1,6 +1,7 @@
 import { AppError } from '../lib/app-error.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import { fullAgainAt, type RateLimit, waitMs } from '../lib/rate-limit.ts';
+import { count } from '../lib/text.ts';
 import type { Clock } from '../lib/time.ts';
 
 // Searching is the one thing on the page that costs work at every request. Limits are kept in the memory of each process:
@@ -31,12 +32,8 @@ function taken(kept: number | undefined, limit: RateLimit, now: number): number 
   const fullAt = fullAgainAt(kept, limit, now);
   const seconds = Math.ceil(waitMs(fullAt, limit, now) / 1000);
   if (seconds <= 0) return fullAt + limit.everyMs;
-  throw new AppError(
-    429,
-    `Too many searches. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}`,
-    {
-      code: 'too_many_searches',
-      headers: { 'retry-after': String(seconds) },
-    },
-  );
+  throw new AppError(429, `Too many searches. Try again in ${count(seconds, 'second')}`, {
+    code: 'too_many_searches',
+    headers: { 'retry-after': String(seconds) },
+  });
 }

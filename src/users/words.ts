@@ -1,4 +1,5 @@
 import { AppError } from '../lib/app-error.ts';
+import { count } from '../lib/text.ts';
 
 type Details = Readonly<Record<string, unknown>>;
 
@@ -35,7 +36,7 @@ const failures = {
   ],
   too_many_attempts: [
     429,
-    ({ seconds }: Details) => `Too many attempts. Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`,
+    ({ seconds }: Details) => `Too many attempts. Try again in ${count(Number(seconds), 'second')}.`,
   ],
   passwords_busy: [429, 'Tidings is checking too many passwords right now. Try again in a second.'],
   // nginx's status for a client that has gone: nobody reads it.

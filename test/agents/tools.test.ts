@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Client } from '@modelcontextprotocol/client';
 import { sql } from 'drizzle-orm';
 import { readPost } from '../../src/posts/store.ts';
 import { listOpenChanges, listSuggestedChanges } from '../../src/posts/suggestion-store.ts';

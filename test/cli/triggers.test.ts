@@ -191,7 +191,7 @@ Creates  changelog, published at once
 Filters  –
 Templates  title built in, body built in
 Integration  int_… (github)
-Status  enabled
+Status  active
 `,
     );
     expect(await said(...(await createWhole()))).toBe(
@@ -396,9 +396,9 @@ describe('trigger list and show', () => {
     }
     expect(await said('trigger', 'list')).toBe(
       `ID  EVENT  CREATES  FILTERS  STATUS  INTEGRATION
-trg_…  release published  changelog, published  –  enabled  int_…
+trg_…  release published  changelog, published  –  active  int_…
 trg_…  push pushed  changelog  no pre-releases  disabled  int_…
-trg_…  issue completed  changelog  –  enabled  int_…
+trg_…  issue completed  changelog  –  active  int_…
 `,
     );
   });
@@ -408,7 +408,7 @@ trg_…  issue completed  changelog  –  enabled  int_…
     expect(await json('trigger', 'show', id)).toEqual({ ...plain(), id });
     const { title, body } = builtInTemplates('release', 'changelog');
     const { stdout } = await run('trigger', 'show', id);
-    expect(stdout).toEndWith(`\nStatus       enabled\n\nTitle:\n${title}\n\nBody:\n${body}\n`);
+    expect(stdout).toEndWith(`\nStatus       active\n\nTitle:\n${title}\n\nBody:\n${body}\n`);
     const own = await json(...(await createWhole()));
     expect((await run('trigger', 'show', own.id)).stdout).toEndWith(
       '\n\nTitle:\nIn {{ branch }}\n\nBody:\nMerged:\n{{ changes.size }}\n\n',

@@ -95,7 +95,7 @@ describe('integration', () => {
     expect(stdout).toContain(`${tidings} trigger create --integration ${id} --event release`);
     expect(stdout).toContain('Copy the secret now');
     expect(stdout).toContain('https://github.com/a/b/settings/hooks/new');
-    expect((await run('integration', 'list')).stdout).toMatch(/ github +enabled +by hand +acme +a\/b/);
+    expect((await run('integration', 'list')).stdout).toMatch(/ github +active +by hand +acme +a\/b/);
   });
 
   test('connect --app prints the page that creates an App', async () => {

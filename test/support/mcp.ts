@@ -1,5 +1,4 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { CreatedKey } from '../../src/keys/model.ts';
 import { changePublication } from '../../src/public/service.ts';
 import { appWithOrganization, type TestApp, type WithOrganization } from './test-app.ts';
@@ -51,8 +50,7 @@ export async function startMcp(
       clients.push(client);
       const requestInit = { headers: { authorization: authorization(key) } };
       const transport = new StreamableHTTPClientTransport(url, { requestInit });
-      // The SDK's own types disagree about absent properties.
-      await client.connect(transport as Parameters<Client['connect']>[0]);
+      await client.connect(transport);
       return client;
     },
     post: (key, body = PING, init = {}) =>

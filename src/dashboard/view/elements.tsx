@@ -256,9 +256,7 @@ export function Status({ status, more = '' }: { status: string; more?: string })
   );
 }
 
-export function counted(count: number, one: string, several = `${one}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : several}`;
-}
+export { count as counted } from '../../lib/text.ts';
 
 /** Copies a text, or the text of the element with the id `text`. The script shows the button. */
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {

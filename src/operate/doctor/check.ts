@@ -82,8 +82,3 @@ export const PROVIDER_SETTINGS = PROVIDER_URLS.join(' or ');
 export function unchecked(settings: string): Finding {
   return warning(`Not checked: ${settings} is wrong`, 'Correct the setting, and run this command again');
 }
-
-/** `1 key`, `2 keys`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}

@@ -10,6 +10,7 @@ import { describeFinding } from '../../integrations/words.ts';
 import { countKeys } from '../../keys/store.ts';
 import { tidings } from '../../lib/build.ts';
 import { openFileStore } from '../../lib/file-store.ts';
+import { count } from '../../lib/text.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import { fileNameOf } from '../../media/model.ts';
 import { listMediaFiles } from '../../media/store.ts';
@@ -23,7 +24,6 @@ import { planSweep } from '../jobs.ts';
 import { findPublicUrl } from '../uptime.ts';
 import {
   type Check,
-  counted,
   failed,
   inDatabase,
   inDatabaseFile,
@@ -61,7 +61,7 @@ export const contentChecks = {
   keys: inDatabase(async ({ db, clock, config }) => {
     if (config.unkey !== undefined) return null;
     const { all, ended } = await db.read((tx) => countKeys(tx, clock.now()));
-    return ok(`${counted(all, 'API key')} in the database; ${ended} of them expired or revoked`);
+    return ok(`${count(all, 'API key')} in the database; ${ended} of them expired or revoked`);
   }),
 
   unkey(patient) {
@@ -85,17 +85,17 @@ export const contentChecks = {
     const { queued, failed, oldest } = await db.read(measureQueue);
     if (failed > 0) {
       return warning(
-        `${counted(failed, 'draft was', 'drafts were')} failed for good after several attempts`,
+        `${count(failed, 'draft was', 'drafts were')} failed for good after several attempts`,
         `Run "${tidings} trigger runs" for the reasons, and "${tidings} trigger retry" to try again`,
       );
     }
     const waitedMs = oldest === null ? 0 : clock.now().getTime() - Date.parse(oldest);
     return waitedMs > LATE_MS
       ? warning(
-          `${counted(queued, 'draft')} in the queue, the oldest since ${oldest}`,
+          `${count(queued, 'draft')} in the queue, the oldest since ${oldest}`,
           `Start the server, which writes them. "${tidings} trigger runs" shows errors`,
         )
-      : ok(queued === 0 ? 'No draft is in the queue' : `${counted(queued, 'draft')} in the queue`);
+      : ok(queued === 0 ? 'No draft is in the queue' : `${count(queued, 'draft')} in the queue`);
   }),
 
   deliveries: inDatabase(async ({ db, clock }) => {
@@ -105,9 +105,7 @@ export const contentChecks = {
       return { integrations, troubled: troubles.filter((trouble) => trouble !== null) };
     });
     if (troubled.length === 0)
-      return ok(
-        `No integration has problems with deliveries (${counted(integrations.length, 'integration')})`,
-      );
+      return ok(`No integration has problems with deliveries (${count(integrations.length, 'integration')})`);
     const more = troubled.length > MAX_NAMED ? `; and ${troubled.length - MAX_NAMED} more` : '';
     return warning(
       troubled.slice(0, MAX_NAMED).join('; ') + more,
@@ -122,11 +120,11 @@ export const contentChecks = {
       failing: await listFailingHooks(tx, dayAgo),
     }));
     if (all === 0) return null;
-    if (failing.length === 0) return ok(`No hook has failed for a day (${counted(all, 'hook')})`);
+    if (failing.length === 0) return ok(`No hook has failed for a day (${count(all, 'hook')})`);
     const more = failing.length > MAX_NAMED ? ` and ${failing.length - MAX_NAMED} more` : '';
     const named = failing.slice(0, MAX_NAMED).map(({ id }) => id);
     return warning(
-      `${counted(failing.length, 'hook has', 'hooks have')} failed for a day or longer: ${named.join(', ')}${more}`,
+      `${count(failing.length, 'hook has', 'hooks have')} failed for a day or longer: ${named.join(', ')}${more}`,
       `Run "${tidings} hook messages ID" for the responses. After a fix, run "${tidings} hook resend ID"`,
     );
   }),
@@ -134,7 +132,7 @@ export const contentChecks = {
   polling: inDatabase(async ({ db }) => {
     const { ok: good, failing } = await db.read(countPolls);
     if (good + failing === 0) return null;
-    const polled = counted(good + failing, 'repository is', 'repositories are');
+    const polled = count(good + failing, 'repository is', 'repositories are');
     return failing === 0
       ? ok(`${polled} polled without problems`)
       : warning(
@@ -164,7 +162,7 @@ export const contentChecks = {
         if (finding.status === 'failed') troubled.set(message, [...(troubled.get(message) ?? []), id]);
       }
     }
-    const asked = counted(Math.min(kept.length, MAX_ASKED), 'integration');
+    const asked = count(Math.min(kept.length, MAX_ASKED), 'integration');
     if (troubled.size === 0) return ok(`The webhooks of ${asked} are correct`);
     return failed(
       Array.from(troubled, ([message, ids]) => `${ids.join(', ')}: ${message}`).join('; '),
@@ -210,16 +208,16 @@ export const contentChecks = {
       return rows.length === 0
         ? null
         : warning(
-            `${counted(rows.length, 'image')} in the database, but MEDIA_DIR is not set`,
+            `${count(rows.length, 'image')} in the database, but MEDIA_DIR is not set`,
             'Set MEDIA_DIR to s3://bucket/prefix',
           );
     }
     const stored = new Set((await openFileStore(dir, media.s3).list()).map(({ name }) => name));
     const missing = rows.filter((row) => !stored.has(fileNameOf(row)));
     if (missing.length === 0)
-      return rows.length === 0 ? null : ok(`${counted(rows.length, 'image')} in ${dir}`);
+      return rows.length === 0 ? null : ok(`${count(rows.length, 'image')} in ${dir}`);
     return failed(
-      `${counted(missing.length, 'image')} of ${rows.length} missing in ${dir}, such as ${missing.slice(0, 3).map(fileNameOf).join(', ')}`,
+      `${count(missing.length, 'image')} of ${rows.length} missing in ${dir}, such as ${missing.slice(0, 3).map(fileNameOf).join(', ')}`,
       'Put the files back, restore a backup, or delete the images in the dashboard',
     );
   }),

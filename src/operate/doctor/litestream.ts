@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { count } from '../../lib/text.ts';
 import { databaseFile, litestreamFolder } from '../data-folder.ts';
-import { counted, type Finding, inFolder, ok, warning } from './check.ts';
+import { type Finding, inFolder, ok, warning } from './check.ts';
 
 /** Litestream copies each second, and a running server writes each minute. */
 const STILL_MS = 5 * 60_000;
@@ -26,7 +27,7 @@ export const examineLitestream = inFolder(({ folder }): Finding | null => {
   const stillMs = changedAt(databaseFile(folder)) - newest;
   if (stillMs > STILL_MS) {
     return warning(
-      `Litestream is ${counted(Math.floor(stillMs / 60_000), 'minute')} behind the database. Its newest transaction is from ${iso(newest)}`,
+      `Litestream is ${count(Math.floor(stillMs / 60_000), 'minute')} behind the database. Its newest transaction is from ${iso(newest)}`,
       `Start Litestream and check its log. If you no longer use it, remove ${litestreamFolder(folder)}`,
     );
   }

@@ -8,12 +8,12 @@ import { findSealedIntegration, listIntegrations, secretsOpen } from '../../inte
 import { messageOf } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
 import { freeBytes, megabytes } from '../../lib/disk.ts';
+import { count } from '../../lib/text.ts';
 import { listLeftovers, modeForOthers } from '../data-folder.ts';
 import { MIN_FREE_BYTES } from '../readiness.ts';
 import { findPublicUrl } from '../uptime.ts';
 import {
   type Check,
-  counted,
   type Finding,
   failed,
   inDatabase,
@@ -170,7 +170,7 @@ export const machineChecks = {
       const ids = (await listIntegrations(tx)).map(({ id }) => id);
       return Array.fromAsync(ids, async (id) => ({ id, sealed: await findSealedIntegration(tx, id) }));
     });
-    const integrations = counted(stored.length, 'integration');
+    const integrations = count(stored.length, 'integration');
     if (secrets === null) {
       return stored.length === 0
         ? ok('No secret is stored. The next start creates the key')

@@ -3,9 +3,10 @@ import { migrations, OLDEST_SERVER } from '../../../db/postgres/migrate.ts';
 import { messageOf } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
 import { keyFingerprint } from '../../lib/secret-box.ts';
+import { count } from '../../lib/text.ts';
 import { BEAT_MS } from '../uptime.ts';
 import { listRuns } from '../uptime-store.ts';
-import { type Check, counted, failed, ok, onPostgres, unchecked, warning } from './check.ts';
+import { type Check, failed, ok, onPostgres, unchecked, warning } from './check.ts';
 
 /** The newest major version that Tidings was run on. */
 const NEWEST_TRIED = 18;
@@ -135,7 +136,7 @@ export const postgresChecks = {
     const runs = db === null ? [] : await db.read((tx) => listRuns(tx, MAX_RUNS));
     const since = clock.now().getTime() - 2 * BEAT_MS;
     const processes = runs.filter(({ aliveAt }) => Date.parse(aliveAt) >= since).length;
-    const use = `${counted(processes, 'process', 'processes')} with up to ${counted(size, 'connection')} each`;
+    const use = `${count(processes, 'process', 'processes')} with up to ${count(size, 'connection')} each`;
     if (!postgres.db.isDirect) {
       return ok(`${use}, through a pooler such as PgBouncer: its limits apply, not those of the server`);
     }

@@ -34,18 +34,12 @@ export const forgejo: Provider<'forgejo'> = {
   },
 
   reader: {
-    async open(baseUrl, token, options) {
-      const { forgejoReader } = await import('./reader.ts');
-      return forgejoReader(baseUrl, token, options);
-    },
+    open: async (...given) => (await import('./reader.ts')).forgejoReader(...given),
     anonymousPerHour: null,
     access: 'the scope read:repository',
   },
   api: {
-    async open(baseUrl, token, options) {
-      const { forgejoApi } = await import('./api/index.ts');
-      return forgejoApi(baseUrl, token, options);
-    },
+    open: async (...given) => (await import('./api/index.ts')).forgejoApi(...given),
     listsDeliveries: false,
     allPlaces: null,
     imagePlace,

@@ -10,7 +10,8 @@ import type {
   RemoteRepository,
   RepositoryReader,
 } from '../reader.ts';
-import { type Call, type ForgejoOptions, hasNextPage, openClient, PER_PAGE } from './api/client.ts';
+import { type Call, type ClientOptions, nextLink } from '../rest.ts';
+import { openClient, PER_PAGE } from './api/client.ts';
 import type { Context } from './api/problems.ts';
 import { type Commit, commitsOf, filesOf, headOf, pullsOf, releasesOf } from './api/responses.ts';
 import { words } from './api/words.ts';
@@ -33,7 +34,7 @@ const REF = /^(?!-)(?!.*\.\.)[^\s~^:?*[\\\p{Cc}]{1,255}$/u;
 export function forgejoReader(
   baseUrl: string,
   token: string | null,
-  options: ForgejoOptions = {},
+  options: ClientOptions = {},
 ): RepositoryReader {
   const { about, askBelow, getRepository, readPages } = openClient(baseUrl, token, 'for reading', {
     requestMs: READ_MS,
@@ -61,7 +62,12 @@ export function forgejoReader(
         .map(isoTime)
         .filter((time) => time !== null)
         .sort()[0] ?? null;
-    return { items, next: hasNextPage(response) ? String(page + 1) : null, oldest, etag: etagOf(response) };
+    return {
+      items,
+      next: nextLink(response) === null ? null : String(page + 1),
+      oldest,
+      etag: etagOf(response),
+    };
   }
 
   /** Commits newest first: those of `head` that `base` lacks. */

@@ -14,18 +14,12 @@ export const github: Provider<'github'> = {
   placeName: (text, apiUrl = 'https://api.github.com') =>
     repositoryName(text, new URL(webOf(apiUrl)).hostname),
   reader: {
-    async open(baseUrl, token, options) {
-      const { githubReader } = await import('./api/reader.ts');
-      return githubReader(baseUrl, token, options);
-    },
+    open: async (...given) => (await import('./api/reader.ts')).githubReader(...given),
     anonymousPerHour: 60,
     access: 'the permissions “Contents: read” and “Pull requests: read”',
   },
   api: {
-    async open(baseUrl, token, options) {
-      const { githubApi } = await import('./api/index.ts');
-      return githubApi(baseUrl, token, options);
-    },
+    open: async (...given) => (await import('./api/index.ts')).githubApi(...given),
     listsDeliveries: true,
     allPlaces: null,
     imagePlace,

@@ -25,19 +25,13 @@ export const gitlab: Provider<'gitlab'> = {
   },
 
   reader: {
-    async open(baseUrl, token, options) {
-      const { gitlabReader } = await import('./reader.ts');
-      return gitlabReader(baseUrl, token, options);
-    },
+    open: async (...given) => (await import('./reader.ts')).gitlabReader(...given),
     // gitlab.com allows 500 a minute from an address.
     anonymousPerHour: 30_000,
     access: 'the scope read_api',
   },
   api: {
-    async open(baseUrl, token, options) {
-      const { gitlabApi } = await import('./api/index.ts');
-      return gitlabApi(baseUrl, token, options);
-    },
+    open: async (...given) => (await import('./api/index.ts')).gitlabApi(...given),
     listsDeliveries: true,
     allPlaces: null,
     // Uploads of a private project are on the website, which takes no token. Below the API, a token would open the

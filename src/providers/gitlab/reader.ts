@@ -10,7 +10,8 @@ import type {
   RemoteRepository,
   RepositoryReader,
 } from '../reader.ts';
-import { type GitlabOptions, nextPage, openClient } from './api/client.ts';
+import type { ClientOptions } from '../rest.ts';
+import { nextPage, openClient } from './api/client.ts';
 import {
   type Commit,
   commitsOf,
@@ -33,7 +34,7 @@ const MAX_COMMIT_PAGES = 20;
 export function gitlabReader(
   baseUrl: string,
   token: string | null,
-  options: GitlabOptions = {},
+  options: ClientOptions = {},
 ): RepositoryReader {
   const client = openClient(baseUrl, token, options);
   const { askBelow, getProject, readPages, budget, web } = client;

@@ -13,10 +13,7 @@ export const linear: Provider<'linear'> = {
   requiresHttps: true,
   reader: null,
   api: {
-    async open(baseUrl, token, options) {
-      const { linearApi } = await import('./api/index.ts');
-      return linearApi(baseUrl, token, options);
-    },
+    open: async (...given) => (await import('./api/index.ts')).linearApi(...given),
     listsDeliveries: false,
     allPlaces: ALL_PUBLIC_TEAMS,
     imagePlace: (url) => (url.origin === 'https://uploads.linear.app' ? ATTACHMENTS : null),

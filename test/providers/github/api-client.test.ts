@@ -1,7 +1,7 @@
-import { expect, spyOn, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { serviceAt } from '../../../src/providers/api-fetch.ts';
 import { githubApi } from '../../../src/providers/github/api/index.ts';
-import { problemOf } from '../../../src/providers/github/api/problems.ts';
+import { problemOf, Refused } from '../../../src/providers/github/api/problems.ts';
 import { webOf } from '../../../src/providers/github/site.ts';
 import { fixedClock } from '../../support/clock.ts';
 import { redirectTo } from '../../support/github-api/faults.ts';
@@ -20,10 +20,8 @@ test.each([
 });
 
 test('a failure of github.com names its status page, and the cause has the request id', () => {
-  const headers = { 'x-github-request-id': 'C0FF:EE' };
-  const error = Object.assign(new Error('x'), {
-    response: { status: 503, headers, data: { message: 'No server' } },
-  });
+  const headers = new Headers({ 'x-github-request-id': 'C0FF:EE' });
+  const error = new Refused({ status: 503, headers, text: '', json: { message: 'No server' } });
   const web = 'https://github.com';
   const context = {
     place: null,
@@ -115,14 +113,4 @@ test('no redirect and no link leads the token to another server', async () => {
     expect(problem).toMatchObject({ kind: 'provider-failed', message });
   }
   expect(seen).toEqual([]);
-});
-
-test('a deprecated route writes nothing to the console', async () => {
-  using world = startRocket();
-  const spies = [spyOn(console, 'warn'), spyOn(console, 'error'), spyOn(console, 'log')];
-  const headers = { deprecation: 'Sat, 21 Nov 2026 00:00:00 GMT', sunset: 'Sun, 21 Nov 2027 00:00:00 GMT' };
-  world.github.failNext(() => Response.json([], { headers }));
-  expect((await world.api.listPlaces()).places).toEqual([]);
-  expect(spies.flatMap((spy) => spy.mock.calls)).toEqual([]);
-  for (const spy of spies) spy.mockRestore();
 });

@@ -26,7 +26,7 @@ test('a hook is created, found, listed, changed and deleted', async () => {
       events: ['push', 'release'],
       config: { url: SETTINGS.url, secret: SECRET, content_type: 'json', insecure_ssl: '0' },
     },
-    authorization: `token ${world.token}`,
+    authorization: `Bearer ${world.token}`,
     status: 201,
   });
   await github.settled();

@@ -1,7 +1,7 @@
 import type { HookSettings } from '../../../src/providers/api.ts';
-import type { ForgejoOptions } from '../../../src/providers/forgejo/api/client.ts';
 import { forgejoApi } from '../../../src/providers/forgejo/api/index.ts';
 import { forgejoReader } from '../../../src/providers/forgejo/reader.ts';
+import type { ClientOptions } from '../../../src/providers/rest.ts';
 import { fixedClock } from '../clock.ts';
 import { problemOf as providerProblemOf } from '../problem-of.ts';
 import { startForgejoApi } from './server.ts';
@@ -17,7 +17,7 @@ export const SETTINGS: HookSettings = {
 
 /** Forgejo with acme/rocket, which ann administers, and Tidings' clients with her token. */
 export function startRocket(
-  options: Partial<ForgejoOptions> & {
+  options: Partial<ClientOptions> & {
     token?: StoredToken;
     isGitea?: boolean;
     sendsEtags?: boolean;

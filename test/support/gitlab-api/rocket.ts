@@ -1,7 +1,7 @@
 import type { HookSettings } from '../../../src/providers/api.ts';
-import type { GitlabOptions } from '../../../src/providers/gitlab/api/client.ts';
 import { gitlabApi } from '../../../src/providers/gitlab/api/index.ts';
 import { gitlabReader } from '../../../src/providers/gitlab/reader.ts';
+import type { ClientOptions } from '../../../src/providers/rest.ts';
 import { fixedClock } from '../clock.ts';
 import { problemOf as providerProblemOf } from '../problem-of.ts';
 import { startGitlabApi } from './server.ts';
@@ -16,7 +16,7 @@ export const SETTINGS: HookSettings = {
 
 /** GitLab with acme/tools/rocket, which ann maintains, and Tidings' clients with her token. */
 export function startRocket(
-  options: Partial<GitlabOptions> & {
+  options: Partial<ClientOptions> & {
     token?: StoredToken;
     canSign?: boolean;
     allowLocal?: boolean;

@@ -1,28 +1,11 @@
-import { type Clock, systemClock } from '../../../lib/time.ts';
+import { systemClock } from '../../../lib/time.ts';
 import { ProviderProblem } from '../../api.ts';
-import { type ApiResponse, apiFetch, notTheApi, serviceAt } from '../../api-fetch.ts';
+import { type ApiResponse, notTheApi, serviceAt } from '../../api-fetch.ts';
+import { type Call, type ClientOptions, isFine, nextLink, readPages, restClient } from '../../rest.ts';
 import { authorization, isRepositoryName, webOf } from '../site.ts';
 import { type Context, problemOf } from './problems.ts';
 import { type Repository, repositoryOf } from './responses.ts';
 import { words } from './words.ts';
-
-export interface ForgejoOptions {
-  clock?: Clock;
-  /** How long one request may take, in milliseconds. */
-  requestMs?: number;
-  /** The time, in milliseconds, after which a list reads no further page. */
-  listingMs?: number;
-  /** Aborts requests, as if Forgejo did not answer. */
-  signal?: AbortSignal | undefined;
-}
-
-export interface Call {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  query?: Record<string, string | number | boolean>;
-  body?: object;
-  /** Of an earlier response; the status is 304 when nothing has changed. */
-  etag?: string | null;
-}
 
 /** The most that Forgejo lists on a page, unless its administrator allows more. */
 export const PER_PAGE = 50;
@@ -32,11 +15,14 @@ export function openClient(
   baseUrl: string,
   token: string | null,
   purpose: 'for webhooks' | 'for reading',
-  { clock = systemClock, requestMs = 10_000, listingMs = 30_000, signal }: ForgejoOptions,
+  { clock = systemClock, ...options }: ClientOptions,
 ) {
   const service = serviceAt(baseUrl, 'Forgejo', 'FORGEJO_API_URL; it is https://HOST/api/v1');
-  // Forgejo redirects requests for a renamed or moved repository.
-  const request = apiFetch(service, { timeoutMs: requestMs, signal, maxRedirects: 3 });
+  const send = restClient(
+    service,
+    () => (token === null ? {} : { authorization: authorization(token) }),
+    options,
+  );
 
   /** `secret` is that of the webhook in the request. */
   const about = (place: string | null, secret = ''): Context => ({
@@ -47,23 +33,6 @@ export function openClient(
     secrets: [token ?? '', secret],
     clock,
   });
-
-  /** Any response of Forgejo. */
-  function send(path: string, { method = 'GET', query = {}, body, etag }: Call): Promise<ApiResponse> {
-    const url = new URL(service.address + path);
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
-    return request(url.href, {
-      method,
-      headers: {
-        'user-agent': 'tidings',
-        accept: 'application/json',
-        ...(token !== null && { authorization: authorization(token) }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(etag != null && { 'if-none-match': etag }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-  }
 
   /** A response with what was asked for. */
   async function ask(context: Context, path: string, call: Call = {}): Promise<ApiResponse> {
@@ -101,27 +70,27 @@ export function openClient(
       maxPages: number,
       itemsOf: (json: unknown) => Item[],
     ): Promise<{ items: Item[]; isCut: boolean } | null> {
-      const startedAt = performance.now();
       const items: Item[] = [];
-      for (let page = 1; ; page++) {
-        const response = await read(page);
-        if (response === null) return null;
-        const found = itemsOf(response.json);
-        items.push(...found);
-        // Some lists come with a count, but without links.
-        const total = Number(response.headers.get('x-total-count') ?? 0);
-        const hasMore = hasNextPage(response) || (found.length > 0 && items.length < total);
-        if (!hasMore) return { items, isCut: false };
-        if (page >= maxPages || performance.now() - startedAt > listingMs) return { items, isCut: true };
-      }
+      let found: Item[] = [];
+      // Some lists come with a count, but without links.
+      const hasMore = (response: ApiResponse) =>
+        nextLink(response) !== null ||
+        (found.length > 0 && items.length < Number(response.headers.get('x-total-count') ?? 0));
+      const listed = await readPages<number>(
+        1,
+        read,
+        (response, page) => (hasMore(response) ? page + 1 : null),
+        { maxPages, listingMs: options.listingMs },
+        (json) => {
+          found = itemsOf(json);
+          items.push(...found);
+          return true;
+        },
+      );
+      return listed && { items, ...listed };
     },
   };
 }
-
-const isFine = ({ status }: ApiResponse) => (status >= 200 && status < 300) || status === 304;
-
-export const hasNextPage = ({ headers }: ApiResponse): boolean =>
-  headers.get('link')?.includes('rel="next"') ?? false;
 
 /** The route of a repository. Throws `ProviderProblem` `place-not-found` for text that cannot be a repository's name. */
 function repositoryPath(context: Context): string {

@@ -1,5 +1,6 @@
 import { type HookSettings, type ProviderApi, ProviderProblem, type RemoteHook } from '../../api.ts';
-import { type Call, type ForgejoOptions, openClient, PER_PAGE } from './client.ts';
+import type { Call, ClientOptions } from '../../rest.ts';
+import { openClient, PER_PAGE } from './client.ts';
 import type { Context } from './problems.ts';
 import { hookOf, hooksOf, repositoriesOf, toPlace } from './responses.ts';
 import { words } from './words.ts';
@@ -17,7 +18,7 @@ const MAX_HOOK_PAGES = 10;
 export function forgejoApi(
   baseUrl: string,
   token: string,
-  options: ForgejoOptions = {},
+  options: ClientOptions = {},
 ): Omit<ProviderApi, 'findHookAnywhere' | 'listAttempts' | 'redeliver'> &
   Required<Pick<ProviderApi, 'pingHook'>> {
   const { about, ask, askBelow, getRepository, readPages } = openClient(

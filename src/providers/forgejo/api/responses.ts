@@ -1,10 +1,12 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import { type Place, ProviderProblem, type RemoteHook } from '../../api.ts';
+import { responseCheck } from '../../rest.ts';
 import { isRepositoryName } from '../site.ts';
 import { words } from './words.ts';
 
 // The parts of Forgejo's responses that Tidings reads. Every function throws `ProviderProblem` for another shape.
+
+const checked = responseCheck(words.otherShape);
 
 const Id = Type.Integer({ minimum: 1 });
 const Text = Type.String();
@@ -69,11 +71,6 @@ export const hooksOf = (placeId: string, data: unknown): RemoteHook[] =>
   list(data, 'webhooks').map((each) => hookOf(placeId, each));
 
 const list = (data: unknown, expected: string) => checked(Type.Array(Type.Unknown()), data, expected);
-
-function checked<T extends TSchema>(schema: T, data: unknown, expected: string): Static<T> {
-  if (Value.Check(schema, data)) return data;
-  throw new ProviderProblem('provider-failed', words.otherShape(expected));
-}
 
 /** An archived repository is read-only. */
 export const toPlace = ({ id, full_name: name, archived, permissions }: Repository): Place => ({

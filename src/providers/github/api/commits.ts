@@ -1,5 +1,6 @@
 import { ProviderProblem } from '../../api.ts';
 import type { RangeCommit, ReadDelivery, RemoteRepository, RepositoryReader } from '../../reader.ts';
+import { type Call, nextLink } from '../../rest.ts';
 import { type openClient, repositoryPath } from './client.ts';
 import type { Context } from './problems.ts';
 import { pushOf } from './pushes.ts';
@@ -16,25 +17,19 @@ const REF = /^(?!.*\.\.)[^\s~^:?*[\\\p{Cc}]{1,255}$/u;
 
 /** The commits of a repository: ranges, and pushes. */
 export function commitReader({
-  octokit,
+  request,
   about,
   askPart,
 }: ReturnType<typeof openClient>): Required<
   Pick<RepositoryReader, 'listCommits' | 'listTouching' | 'listFiles' | 'listPushes' | 'pushOf'>
 > {
-  async function get(context: Context, route: string, parameters: object) {
-    return octokit.request(`GET /repos/{owner}/{repo}${route}`, {
-      ...repositoryPath(context),
-      ...parameters,
-    });
-  }
+  const get = async (context: Context, below: string, query: Call['query'] = {}) =>
+    request(repositoryPath(context) + below, { query });
 
   /** Without paging, GitHub sends the newest 250 in one response; with it, the oldest come first. */
   async function compare(context: Context, base: string, head: string) {
-    const getPart = async (paging: object) =>
-      comparisonOf(
-        (await get(context, '/compare/{basehead}', { basehead: `${base}...${head}`, ...paging })).data,
-      );
+    const below = `/compare/${encodeURIComponent(`${base}...${head}`)}`;
+    const getPart = async (paging: Call['query']) => comparisonOf((await get(context, below, paging)).json);
     const { commits: newest, total, isAncestor } = await getPart({});
     const older: Commit[] = [];
     const end = total - newest.length;
@@ -52,9 +47,9 @@ export function commitReader({
     const newestFirst: Commit[] = [];
     let isCut = true;
     for (let page = 1; isCut && newestFirst.length < MAX_COMMITS; page++) {
-      const { data, headers } = await get(context, '/commits', { sha: head, per_page: PER_PAGE, page });
-      newestFirst.push(...commitsOf(data));
-      isCut = headers.link?.includes('rel="next"') ?? false;
+      const response = await get(context, '/commits', { sha: head, per_page: PER_PAGE, page });
+      newestFirst.push(...commitsOf(response.json));
+      isCut = nextLink(response) !== null;
     }
     return { commits: newestFirst.reverse(), isCut, isAncestor: true };
   }
@@ -74,7 +69,7 @@ export function commitReader({
   async function listActivity(context: Context, branch: string): Promise<Activity[]> {
     const parameters = { ref: `refs/heads/${branch}`, per_page: PER_PAGE };
     const response = await askPart(context, () => get(context, '/activity', parameters));
-    return response === undefined ? [] : activityOf(response.data);
+    return response === undefined ? [] : activityOf(response.json);
   }
 
   return {
@@ -94,18 +89,17 @@ export function commitReader({
         const query = { sha: head, path, per_page: PER_PAGE, page };
         const response = await askPart(context, () => get(context, '/commits', query));
         if (response === undefined) throw new ProviderProblem('refused', words.noRange(context, null, head));
-        shas.push(...commitsOf(response.data).map(({ sha }) => sha));
-        hasMore = response.headers.link?.includes('rel="next"') ?? false;
+        shas.push(...commitsOf(response.json).map(({ sha }) => sha));
+        hasMore = nextLink(response) !== null;
       }
       return shas.slice(0, limit);
     },
 
     async listFiles(repository, sha) {
       const context = about(repository.fullName);
-      const response = await askPart(context, () => get(context, '/commits/{ref}', { ref: sha }));
+      const response = await askPart(context, () => get(context, `/commits/${encodeURIComponent(sha)}`));
       if (response === undefined) throw new ProviderProblem('refused', words.noRange(context, null, sha));
-      const isCut = response.headers.link?.includes('rel="next"') ?? false;
-      return isCut ? null : filesOf(response.data);
+      return nextLink(response) === null ? filesOf(response.json) : null;
     },
 
     async listPushes(repository, before, after) {

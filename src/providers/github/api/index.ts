@@ -1,4 +1,5 @@
 import { type HookSettings, type ProviderApi, ProviderProblem, type RemoteHook } from '../../api.ts';
+import type { Call } from '../../rest.ts';
 import { type GithubOptions, hookPath, openClient, repositoryPath } from './client.ts';
 import type { Context } from './problems.ts';
 import { attemptsOf, hookOf, hooksOf, repositoriesOf, toPlace } from './responses.ts';
@@ -22,7 +23,7 @@ export function githubApi(
   token: string,
   options: GithubOptions = {},
 ): Required<Omit<ProviderApi, 'findHookAnywhere'>> {
-  const { octokit, about, ask, askBelow, askHook, getRepository, readPages } = openClient(
+  const { request, about, ask, askBelow, askHook, getRepository, readPages } = openClient(
     baseUrl,
     token,
     'for webhooks',
@@ -30,15 +31,8 @@ export function githubApi(
   );
 
   /** As `askHook`, but a hook that does not exist is a problem. */
-  async function requireHook(
-    method: string,
-    context: Context,
-    hookId: string,
-    below = '',
-    body: object = {},
-  ) {
-    const response = await askHook(method, context, hookId, below, body);
-    if (response === null) throw noHook(context, hookId);
+  async function requireHook(context: Context, hookId: string, below: string, call: Call) {
+    if ((await askHook(context, hookId, below, call)) === null) throw noHook(context, hookId);
   }
 
   return {
@@ -50,10 +44,10 @@ export function githubApi(
       let isPartial = false;
       const query = { affiliation: 'owner,collaborator,organization_member', sort: 'pushed' };
       const { isCut } = await ask(about(null), () =>
-        readPages('GET /user/repos', query, MAX_PLACE_PAGES, ({ data, headers }) => {
-          repositories.push(...repositoriesOf(data));
+        readPages('/user/repos', query, MAX_PLACE_PAGES, (json, { headers }) => {
+          repositories.push(...repositoriesOf(json));
           // GitHub leaves out organizations that require single sign-on, and only this header says so.
-          isPartial ||= 'x-github-sso' in headers;
+          isPartial ||= headers.has('x-github-sso');
           return true;
         }),
       );
@@ -70,11 +64,11 @@ export function githubApi(
 
     async listHooks(placeId) {
       const context = about(placeId);
-      const path = repositoryPath(context);
+      const path = `${repositoryPath(context)}/hooks`;
       const hooks: RemoteHook[] = [];
       const listed = await askBelow(context, () =>
-        readPages('GET /repos/{owner}/{repo}/hooks', path, MAX_HOOK_PAGES, ({ data }) => {
-          hooks.push(...hooksOf(placeId, data));
+        readPages(path, {}, MAX_HOOK_PAGES, (json) => {
+          hooks.push(...hooksOf(placeId, json));
           return true;
         }),
       );
@@ -85,40 +79,39 @@ export function githubApi(
     },
 
     async findHook(placeId, hookId) {
-      const response = await askHook('GET', about(placeId), hookId);
-      return response && hookOf(placeId, response.data);
+      const response = await askHook(about(placeId), hookId);
+      return response && hookOf(placeId, response.json);
     },
 
     async createHook(placeId, settings) {
       const context = about(placeId, settings.secret);
-      const body = { ...repositoryPath(context), name: 'web', ...bodyOf(settings) };
-      const response = await askBelow(context, () =>
-        octokit.request('POST /repos/{owner}/{repo}/hooks', body),
-      );
+      const path = `${repositoryPath(context)}/hooks`;
+      const body = { name: 'web', ...bodyOf(settings) };
+      const response = await askBelow(context, () => request(path, { method: 'POST', body }));
       if (response === null) throw new ProviderProblem('missing-permission', words.noPermission(context));
-      return hookOf(placeId, response.data);
+      return hookOf(placeId, response.json);
     },
 
     async changeHook(placeId, hookId, settings) {
-      await requireHook('PATCH', about(placeId, settings.secret), hookId, '', bodyOf(settings));
+      const context = about(placeId, settings.secret);
+      await requireHook(context, hookId, '', { method: 'PATCH', body: bodyOf(settings) });
     },
 
     async deleteHook(placeId, hookId) {
-      await askHook('DELETE', about(placeId), hookId);
+      await askHook(about(placeId), hookId, '', { method: 'DELETE' });
     },
 
-    pingHook: (placeId, hookId) => requireHook('POST', about(placeId), hookId, '/pings'),
+    pingHook: (placeId, hookId) => requireHook(about(placeId), hookId, '/pings', { method: 'POST' }),
 
     /** At most 2000. GitHub keeps attempts for some days only. */
     async listAttempts(placeId, hookId, since) {
       const context = about(placeId);
-      const path = hookPath(context, hookId);
+      const path = `${hookPath(context, hookId)}/deliveries`;
       const from = since.toISOString();
       const attempts: ReturnType<typeof attemptsOf> = [];
-      const route = 'GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries';
       const listed = await askBelow(context, () =>
-        readPages(route, path, MAX_ATTEMPT_PAGES, ({ data }) => {
-          const page = attemptsOf(data);
+        readPages(path, {}, MAX_ATTEMPT_PAGES, (json) => {
+          const page = attemptsOf(json);
           const recent = page.filter(({ deliveredAt }) => deliveredAt >= from);
           attempts.push(...recent);
           return recent.length === page.length;
@@ -130,8 +123,8 @@ export function githubApi(
 
     /** GitHub sends it a moment later, as a new attempt of the same delivery. */
     async redeliver(placeId, hookId, attemptId) {
-      const below = '/deliveries/{delivery_id}/attempts';
-      const sent = await askHook('POST', about(placeId), hookId, below, { delivery_id: attemptId });
+      const below = `/deliveries/${encodeURIComponent(attemptId)}/attempts`;
+      const sent = await askHook(about(placeId), hookId, below, { method: 'POST' });
       if (sent === null) throw new ProviderProblem('refused', words.noAttempt(placeId, attemptId));
     },
   };

@@ -1,12 +1,18 @@
 import type { Clock } from '../../../lib/time.ts';
 import { type ProblemKind, ProviderProblem } from '../../api.ts';
-import { notTheApi } from '../../api-fetch.ts';
+import { type ApiResponse, notTheApi } from '../../api-fetch.ts';
+import { reasonIn } from '../../api-problems.ts';
 import { type Subject, words } from './words.ts';
 
-/** A refusal as Octokit's errors carry it. `reason` is GitHub's own, without secrets, at most 300 characters. */
-interface Refusal {
-  status: number;
-  headers: Readonly<Record<string, string | number | undefined>>;
+/** GitHub refused a request. Never leaves the client: the response may repeat a secret. */
+export class Refused extends Error {
+  constructor(readonly response: ApiResponse) {
+    super(`GitHub answered ${response.status}`);
+  }
+}
+
+/** `reason` is GitHub's own, without secrets, at most 300 characters. */
+interface Refusal extends Pick<ApiResponse, 'status' | 'headers'> {
   reason: string;
 }
 
@@ -23,23 +29,18 @@ const MAX_WAIT_SECONDS = 86_400;
 /** GitHub asks for this wait where it names no time. */
 const DEFAULT_WAIT_SECONDS = 60;
 
-/** The refusal that an error of Octokit's carries; null for any other error. */
+/** The refusal behind an error; null for any other error. */
 export function refusalOf(error: unknown, secrets: readonly string[]): Refusal | null {
-  type Response = Omit<Refusal, 'reason'> & { data: unknown };
-  const { response } = error instanceof Error ? (error as Error & { response?: Response }) : {};
-  if (response === undefined) return null;
-  const { status, headers, data } = response;
-  return { status, headers, reason: scrubbed(reasonIn(data), secrets) };
+  if (!(error instanceof Refused)) return null;
+  const { status, headers, json } = error.response;
+  return { status, headers, reason: reasonIn(textsIn(json), secrets) };
 }
 
-/** The problem behind an error of Octokit's. An error that is not about GitHub comes back as it is. */
+/** The problem behind a refusal. Any other error comes back as it is. */
 export function problemOf(error: unknown, { secrets, clock, ...subject }: Context): unknown {
-  // Octokit wraps the errors of its `fetch`.
-  if (error instanceof Error && error.cause instanceof ProviderProblem) return error.cause;
   const refusal = refusalOf(error, secrets);
   if (refusal === null) return error;
-  // Octokit's own error holds the whole request, and so the webhook's secret.
-  const requestId = String(refusal.headers['x-github-request-id'] ?? 'unknown').slice(0, 100);
+  const requestId = (refusal.headers.get('x-github-request-id') ?? 'unknown').slice(0, 100);
   const cause = new Error(`GitHub answered ${refusal.status}: ${refusal.reason} (request ${requestId})`);
   const retryAt = retryAtOf(refusal, clock);
   if (retryAt !== null) {
@@ -60,7 +61,7 @@ function meaningOf({ status, headers, reason }: Refusal, subject: Subject): [Pro
   }
   if (status === 404) return ['place-not-found', words.noPlace(subject)];
   if (status === 403) {
-    const sso = String(headers['x-github-sso'] ?? '');
+    const sso = headers.get('x-github-sso') ?? '';
     if (sso.startsWith('required') || /SAML enforcement/i.test(reason)) {
       return ['missing-permission', words.ssoRequired(subject)];
     }
@@ -85,33 +86,35 @@ function retryAtOf({ status, headers, reason }: Refusal, clock: Clock): Date | n
   const nowSeconds = Math.ceil(clock.now().getTime() / 1000);
   const at = (seconds: number) => new Date(Math.min(seconds, nowSeconds + MAX_WAIT_SECONDS) * 1000);
 
-  const after = Number(headers['retry-after'] ?? Number.NaN);
+  const after = Number(headers.get('retry-after') ?? Number.NaN);
   if (after >= 0) return at(nowSeconds + Math.ceil(after));
-  const reset = Number(headers['x-ratelimit-reset'] ?? Number.NaN);
-  if (Number(headers['x-ratelimit-remaining'] ?? Number.NaN) === 0 && reset > 0) return at(reset);
+  const reset = Number(headers.get('x-ratelimit-reset') ?? Number.NaN);
+  if (Number(headers.get('x-ratelimit-remaining') ?? Number.NaN) === 0 && reset > 0) return at(reset);
   const isLimit = status === 429 || /rate limit|abuse detection/i.test(reason);
   return isLimit ? at(nowSeconds + DEFAULT_WAIT_SECONDS) : null;
 }
 
 /** True for a classic token that has none of the scopes that GitHub accepts for the refused request. */
 export function lacksScope({ headers }: Refusal): boolean {
-  const scopes = headers['x-oauth-scopes'];
-  if (scopes === undefined) return false;
-  const accepted = scopesIn(headers['x-accepted-oauth-scopes'] ?? 'admin:repo_hook, write:repo_hook, repo');
+  const scopes = headers.get('x-oauth-scopes');
+  if (scopes === null) return false;
+  const accepted = scopesIn(
+    headers.get('x-accepted-oauth-scopes') ?? 'admin:repo_hook, write:repo_hook, repo',
+  );
   return !scopesIn(scopes).some((scope) => accepted.includes(scope));
 }
 
-const scopesIn = (header: string | number) =>
-  String(header)
+const scopesIn = (header: string) =>
+  header
     .split(',')
     .map((scope) => scope.trim())
     .filter((scope) => scope !== '');
 
-function reasonIn(data: unknown): string {
-  const { message, errors } = { ...(data as { message?: unknown; errors?: unknown } | null) };
+function textsIn(json: unknown): string[] {
+  const { message, errors } = { ...(json as { message?: unknown; errors?: unknown } | null) };
   const details = (Array.isArray(errors) ? errors : []).map(detailOf).filter((detail) => detail !== '');
-  if (details.length > 0) return details.join('; ');
-  return typeof message === 'string' && message !== '' ? message : 'no reason given';
+  if (details.length > 0) return details;
+  return typeof message === 'string' ? [message] : [];
 }
 
 /** One of a refusal's errors. Leaves out its `value`, which repeats the request. */
@@ -120,12 +123,4 @@ function detailOf(error: unknown): string {
   const { message, field, code } = { ...(error as Record<string, unknown> | null) };
   if (typeof message === 'string' && message !== '') return message;
   return [field, code].filter((part) => typeof part === 'string').join(' ');
-}
-
-function scrubbed(text: string, secrets: readonly string[]): string {
-  const hidden = secrets.reduce(
-    (rest, secret) => (secret ? rest.replaceAll(secret, '********') : rest),
-    text,
-  );
-  return hidden.replaceAll(/\p{Cc}+/gu, ' ').slice(0, 300);
 }

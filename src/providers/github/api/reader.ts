@@ -1,10 +1,12 @@
 import { ProviderProblem } from '../../api.ts';
+import type { ApiResponse } from '../../api-fetch.ts';
 import { numberIn } from '../../api-problems.ts';
 import { mergeIn, pageNumber, releasesIn } from '../../read-payloads.ts';
 import type { PageOf, PageRequest, ReadDelivery, RepositoryReader, RequestBudget } from '../../reader.ts';
+import { type Call, nextLink } from '../../rest.ts';
 import { type GithubOptions, openClient, repositoryPath, type Token } from './client.ts';
 import { commitReader } from './commits.ts';
-import { type Context, refusalOf } from './problems.ts';
+import type { Context } from './problems.ts';
 import { headOf, pullsOf, releasesOf } from './responses.ts';
 import { words } from './words.ts';
 
@@ -29,36 +31,30 @@ export function githubReader(baseUrl: string, token: Token, options: GithubOptio
       budget = budgetIn(headers);
     },
   });
-  const { octokit, about, ask } = client;
+  const { request, about, ask } = client;
 
   /** Null when nothing has changed since the answer with `etag`. */
-  async function get(context: Context, route: string, parameters: object, etag?: string | null) {
-    const path = repositoryPath(context);
-    const headers = etag ? { 'if-none-match': etag } : {};
-    try {
-      return await octokit.request(`GET /repos/{owner}/{repo}${route}`, { ...path, ...parameters, headers });
-    } catch (error) {
-      if (refusalOf(error, context.secrets)?.status === 304) return null;
-      throw error;
-    }
+  async function get(context: Context, below: string, { etag, ...call }: Call) {
+    const response = await request(repositoryPath(context) + below, { ...call, etag: etag || null });
+    return response.status === 304 ? null : response;
   }
 
   /** `read` makes the deliveries of a page, and the times that the list is sorted by. */
   async function getPage(
     context: Context,
-    route: string,
-    sorting: object,
-    { cursor, etag }: PageRequest,
+    below: string,
+    sorting: Call['query'],
+    { cursor, etag = null }: PageRequest,
     read: (data: unknown) => { items: ReadDelivery[]; times: string[] },
   ): Promise<PageOf<ReadDelivery> | null> {
     const page = pageNumber(cursor);
     const query = { ...sorting, per_page: PER_PAGE, page };
-    const response = await ask(context, () => get(context, route, query, etag));
+    const response = await ask(context, () => get(context, below, { query, etag }));
     if (response === null) return null;
-    const { items, times } = read(response.data);
-    const hasMore = response.headers.link?.includes('rel="next"') ?? false;
+    const { items, times } = read(response.json);
     const oldest = times.toSorted()[0] ?? null;
-    return { items, next: hasMore ? String(page + 1) : null, oldest, etag: etagOf(response.headers) };
+    const next = nextLink(response) === null ? null : String(page + 1);
+    return { items, next, oldest, etag: etagOf(response) };
   }
 
   return {
@@ -106,20 +102,19 @@ export function githubReader(baseUrl: string, token: Token, options: GithubOptio
 
     async getHead(repository, branch, etag) {
       const context = about(repository.fullName);
-      const route = '/git/ref/{ref}';
-      const found = await client.askPart(context, () =>
-        get(context, route, { ref: `heads/${branch}` }, etag),
-      );
+      const below = `/git/ref/${encodeURIComponent(`heads/${branch}`)}`;
+      const found = await client.askPart(context, () => get(context, below, { etag: etag ?? null }));
       if (found === undefined) throw new ProviderProblem('refused', words.noBranch(context, branch));
-      return found && { sha: headOf(found.data), etag: etagOf(found.headers) };
+      return found && { sha: headOf(found.json), etag: etagOf(found) };
     },
 
     ...commitReader(client),
   };
 }
 
-function etagOf({ etag }: { etag?: string | undefined }): string | null {
-  return etag !== undefined && etag.length <= MAX_ETAG_LENGTH ? etag : null;
+function etagOf({ headers }: ApiResponse): string | null {
+  const etag = headers.get('etag');
+  return etag !== null && etag.length <= MAX_ETAG_LENGTH ? etag : null;
 }
 
 function budgetIn(headers: Headers): RequestBudget {

@@ -1,12 +1,14 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import { type Place, ProviderProblem, type RemoteAttempt, type RemoteHook } from '../../api.ts';
+import { responseCheck } from '../../rest.ts';
 import { words } from './words.ts';
 
 // The parts of GitHub's responses that Tidings reads. Every function throws `ProviderProblem` for another shape.
 
-/** Octokit reads numbers as bigint when they are too large for JavaScript, such as the ids of attempts. */
-const Id = Type.Union([Type.Integer(), Type.BigInt()]);
+export const checked = responseCheck(words.otherShape);
+
+/** Digits where a number is too small, as for attempts. */
+const Id = Type.Union([Type.Integer(), Type.String({ pattern: '^\\d{1,30}$' })]);
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const Repository = Type.Object({
@@ -108,11 +110,6 @@ export const hookOf = (placeId: string, data: unknown) => toHook(placeId, checke
 export const hooksOf = (placeId: string, data: unknown) =>
   checked(Type.Array(Hook), data, 'webhooks').map((hook) => toHook(placeId, hook));
 export const attemptsOf = (data: unknown) => checked(Type.Array(Attempt), data, 'deliveries').map(toAttempt);
-
-export function checked<T extends TSchema>(schema: T, data: unknown, expected: string): Static<T> {
-  if (Value.Check(schema, data)) return data;
-  throw new ProviderProblem('provider-failed', words.otherShape(expected));
-}
 
 /**
  * The right is that of the token's owner: GitHub reports the permission "Webhooks" of a fine-grained token only when

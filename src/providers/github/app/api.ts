@@ -17,12 +17,12 @@ const MAX_ATTEMPT_PAGES = 20;
 
 /** Throws `ProviderProblem` `refused` for a code that GitHub does not know, or not any more. */
 export async function createApp(baseUrl: string, code: string, options: GithubOptions): Promise<NewApp> {
-  const { octokit, about } = openClient(baseUrl, null, 'of an App', options);
+  const { request, about } = openClient(baseUrl, null, 'of an App', options);
   const badCode = () => new ProviderProblem('refused', words.badCode);
   if (!/^[\w-]{1,200}$/.test(code)) throw badCode();
   try {
-    const { data } = await octokit.request('POST /app-manifests/{code}/conversions', { code });
-    return createdOf(baseUrl, data);
+    const { json } = await request(`/app-manifests/${code}/conversions`, { method: 'POST' });
+    return createdOf(baseUrl, json);
   } catch (error) {
     if ([404, 422].includes(refusalOf(error, [code])?.status ?? 0)) throw badCode();
     throw problemOf(error, { ...about(null), secrets: [code] });
@@ -36,22 +36,22 @@ export function githubAppApi(
   options: GithubOptions = {},
 ): AppApi & Required<Pick<AppApi, 'listAttempts' | 'redeliver'>> {
   const clock = options.clock ?? systemClock;
-  const { octokit, find, readPages } = openAsApp(baseUrl, app, { ...options, clock });
+  const { request, find, readPages } = openAsApp(baseUrl, app, { ...options, clock });
   const openInstallation = () => {
     const [token, more] = asInstallation(baseUrl, app, options);
     return openClient(baseUrl, token, 'of an App', more);
   };
 
   /** As `find`, but GitHub must have it. */
-  async function request<T>(work: () => Promise<T>): Promise<T> {
+  async function need<T>(work: () => Promise<T>): Promise<T> {
     const response = await find(work);
     if (response === null) throw new ProviderProblem('hook-not-found', words.isGone(app.slug));
     return response;
   }
 
   async function getHook(): Promise<RemoteHook> {
-    const config = configOf((await request(() => octokit.request('GET /app/hook/config'))).data);
-    const { events } = appOf((await request(() => octokit.request('GET /app'))).data);
+    const config = configOf((await need(() => request('/app/hook/config'))).json);
+    const { events } = appOf((await need(() => request('/app'))).json);
     return {
       id: APP_HOOK,
       placeId: APP_HOOK,
@@ -66,7 +66,7 @@ export function githubAppApi(
   }
 
   async function findOwn(all: ReturnType<typeof installationsOf>) {
-    const { owner } = appOf((await request(() => octokit.request('GET /app'))).data);
+    const { owner } = appOf((await need(() => request('/app'))).json);
     return all.find(({ accountId }) => accountId !== null && accountId === owner?.id);
   }
 
@@ -76,8 +76,8 @@ export function githubAppApi(
     type: 'github',
 
     async findInstallation({ ofOwner = false } = {}) {
-      const response = await request(() => octokit.request('GET /app/installations', { per_page: 100 }));
-      const all = installationsOf(response.data);
+      const response = await need(() => request('/app/installations', { query: { per_page: 100 } }));
+      const all = installationsOf(response.json);
       const known = all.find(({ id }) => id === app.installationId);
       // A private App is installed on the account that owns it, once. Anybody can install a public one.
       const found = known ?? (ofOwner && all.length > 0 ? await findOwn(all) : all[0]);
@@ -88,8 +88,8 @@ export function githubAppApi(
       const { ask, about, readPages } = openInstallation();
       const places = new Map<string, Place>();
       const { isCut } = await ask(about(null), () =>
-        readPages('GET /installation/repositories', {}, MAX_PLACE_PAGES, ({ data }) => {
-          for (const place of installedOf(data)) places.set(place.id, place);
+        readPages('/installation/repositories', {}, MAX_PLACE_PAGES, (json) => {
+          for (const place of installedOf(json)) places.set(place.id, place);
           return true;
         }),
       );
@@ -107,27 +107,24 @@ export function githubAppApi(
 
     /** The person who owns the App chooses its events: the API cannot. */
     async changeHook(_placeId, _hookId, { url, secret }) {
-      // As `data`: Octokit would take `url` for the address of the request.
-      const data = { url, secret, content_type: 'json', insecure_ssl: '0' };
-      await request(() => octokit.request('PATCH /app/hook/config', { data }));
+      const body = { url, secret, content_type: 'json', insecure_ssl: '0' };
+      await need(() => request('/app/hook/config', { method: 'PATCH', body }));
     },
 
     /** Uninstalls the App, which ends its deliveries. Only a person can delete it. */
     async deleteHook() {
-      const installed = await find(() => octokit.request('GET /app/installations', { per_page: 10 }));
-      for (const { id } of installed === null ? [] : installationsOf(installed.data)) {
-        await find(() =>
-          octokit.request('DELETE /app/installations/{installation_id}', { installation_id: id }),
-        );
+      const installed = await find(() => request('/app/installations', { query: { per_page: 10 } }));
+      for (const { id } of installed === null ? [] : installationsOf(installed.json)) {
+        await find(() => request(`/app/installations/${id}`, { method: 'DELETE' }));
       }
     },
 
     async listAttempts(_placeId, _hookId, since) {
       const from = since.toISOString();
       const attempts: ReturnType<typeof attemptsOf> = [];
-      const { isCut } = await request(() =>
-        readPages('GET /app/hook/deliveries', {}, MAX_ATTEMPT_PAGES, ({ data }) => {
-          const page = attemptsOf(data);
+      const { isCut } = await need(() =>
+        readPages('/app/hook/deliveries', {}, MAX_ATTEMPT_PAGES, (json) => {
+          const page = attemptsOf(json);
           const recent = page.filter(({ deliveredAt }) => deliveredAt >= from);
           attempts.push(...recent);
           return recent.length === page.length;
@@ -137,8 +134,8 @@ export function githubAppApi(
     },
 
     async redeliver(placeId, _hookId, attemptId) {
-      const route: string = 'POST /app/hook/deliveries/{delivery_id}/attempts';
-      const sent = await find(() => octokit.request(route, { delivery_id: attemptId }));
+      const path = `/app/hook/deliveries/${encodeURIComponent(attemptId)}/attempts`;
+      const sent = await find(() => request(path, { method: 'POST' }));
       if (sent === null) throw new ProviderProblem('refused', words.noAttempt(placeId, attemptId));
     },
   };

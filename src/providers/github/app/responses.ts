@@ -70,9 +70,8 @@ export function accessTokenOf(data: unknown): { token: string; expiresAt: number
   return { token, expiresAt };
 }
 
-/** Octokit unwraps the list of a page, but not that of a single response. */
 export function installedOf(data: unknown) {
-  const list = Array.isArray(data) ? data : checked(Repositories, data, 'repositories').repositories;
+  const list = checked(Repositories, data, 'repositories').repositories;
   // Whether the App may read them: an installation has no roles.
   return repositoriesOf(list).map((each) => ({ ...toPlace(each), canAdminister: true }));
 }

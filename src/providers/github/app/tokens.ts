@@ -25,7 +25,7 @@ const kept = new BoundedMap<string, Kept>(MAX_KEPT);
 const tokenKey = (baseUrl: string, { appId, installationId, privateKey }: AppCredential) =>
   [baseUrl, appId, installationId, keyHash(privateKey)].join(' ');
 
-/** Octokit as the App itself, and its failures in the words of an App. */
+/** GitHub's API as the App itself, and its failures in the words of an App. */
 export function openAsApp(baseUrl: string, app: AppCredential, options: GithubOptions & { clock: Clock }) {
   const client = openClient(baseUrl, async () => appToken(app, options.clock), 'of an App', options);
   const context = client.about(null);
@@ -77,13 +77,12 @@ function forgetEntry(key: string, entry: Kept): void {
 }
 
 async function requestToken(baseUrl: string, app: AppCredential, clock: Clock) {
-  const { find, octokit, web } = openAsApp(baseUrl, app, { clock });
-  const { installationId: installation_id } = app;
+  const { find, request, web } = openAsApp(baseUrl, app, { clock });
+  const { installationId } = app;
   const notInstalled = () => new ProviderProblem('missing-permission', words.notInstalled(app.slug, web));
-  if (installation_id === null) throw notInstalled();
-  const made = await find(() =>
-    octokit.request('POST /app/installations/{installation_id}/access_tokens', { installation_id }),
-  );
+  if (installationId === null) throw notInstalled();
+  const path = `/app/installations/${installationId}/access_tokens`;
+  const made = await find(() => request(path, { method: 'POST' }));
   if (made === null) throw notInstalled();
-  return accessTokenOf(made.data);
+  return accessTokenOf(made.json);
 }

@@ -1,47 +1,31 @@
-import { type Clock, systemClock } from '../../../lib/time.ts';
+import { systemClock } from '../../../lib/time.ts';
 import { ProviderProblem } from '../../api.ts';
-import { type ApiResponse, apiFetch, serviceAt } from '../../api-fetch.ts';
+import { type ApiResponse, serviceAt } from '../../api-fetch.ts';
 import { numberIn } from '../../api-problems.ts';
 import type { RequestBudget } from '../../reader.ts';
+import { type Call, type ClientOptions, isFine, nextLink, readPages, restClient } from '../../rest.ts';
 import { signingToken } from '../signing.ts';
 import { isProjectName, webOf } from '../site.ts';
 import { type Context, problemOf, reasonOf } from './problems.ts';
 import { type Project, projectOf } from './responses.ts';
 import { words } from './words.ts';
 
-export interface GitlabOptions {
-  clock?: Clock;
-  /** How long one request may take, in milliseconds. */
-  requestMs?: number;
-  /** The time, in milliseconds, after which a list reads no further page. */
-  listingMs?: number;
-  /** Aborts requests, as if GitLab did not answer. */
-  signal?: AbortSignal | undefined;
-}
-
-type Query = Record<string, string | number | boolean>;
-
-export interface Call {
-  method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  query?: Query;
-  body?: object;
-  /** Of an earlier response; the status is 304 when nothing has changed. */
-  etag?: string | null;
-}
-
 /** GitLab's REST API for a token, or without one. Every failure is a `ProviderProblem`. Never retries a failure. */
 export function openClient(
   baseUrl: string,
   token: string | null,
-  { clock = systemClock, requestMs = 10_000, listingMs = 30_000, signal }: GitlabOptions,
+  { clock = systemClock, ...options }: ClientOptions,
 ) {
   const service = serviceAt(
     baseUrl,
     'GitLab',
     'GITLAB_API_URL; for a self-managed GitLab it is https://HOST/api/v4',
   );
-  // GitLab redirects requests for a renamed or moved project.
-  const request = apiFetch(service, { timeoutMs: requestMs, signal, maxRedirects: 3 });
+  const request = restClient(
+    service,
+    () => (token === null ? {} : { authorization: `Bearer ${token}` }),
+    options,
+  );
   const budget: RequestBudget = { limit: null, remaining: null, resetAt: null, pollMs: null };
 
   /** About a webhook of a project, whose secret is `secret`. */
@@ -56,20 +40,7 @@ export function openClient(
 
   /** Any response of GitLab that is no rate limit and no failure of its own. */
   async function send(context: Context, path: string, call: Call): Promise<ApiResponse> {
-    const { method = 'GET', query = {}, body, etag } = call;
-    const url = new URL(service.address + path);
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
-    const response = await request(url.href, {
-      method,
-      headers: {
-        'user-agent': 'tidings',
-        accept: 'application/json',
-        ...(token !== null && { authorization: `Bearer ${token}` }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(etag != null && { 'if-none-match': etag }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+    const response = await request(path, call);
     readBudget(response.headers);
     if (response.status === 429 || response.status >= 500) throw problemOf(response, context);
     return response;
@@ -118,34 +89,19 @@ export function openClient(
     budget,
     web: webOf(baseUrl),
 
-    /** Reads pages until `take` returns false, `maxPages` are read, or time is up; `isCut` when GitLab has more. */
-    async readPages(
+    readPages: (
       read: (page: number) => Promise<ApiResponse | null>,
       maxPages: number,
       take: (json: unknown) => boolean,
-    ): Promise<{ isCut: boolean } | null> {
-      const startedAt = performance.now();
-      for (let page = 1; ; ) {
-        const response = await read(page);
-        if (response === null) return null;
-        if (!take(response.json)) return { isCut: false };
-        const next = nextPage(response);
-        if (next === null) return { isCut: false };
-        if (page >= maxPages || performance.now() - startedAt > listingMs) return { isCut: true };
-        page = next;
-      }
-    },
+    ) => readPages(1, read, nextPage, { maxPages, listingMs: options.listingMs }, take),
   };
 }
 
-const isFine = ({ status }: ApiResponse) => (status >= 200 && status < 300) || status === 304;
-
 /** GitLab leaves the header out of very long lists, and links to the next page instead. */
-export function nextPage({ headers }: ApiResponse): number | null {
-  const next = numberIn(headers, 'x-next-page');
+export function nextPage(response: ApiResponse): number | null {
+  const next = numberIn(response.headers, 'x-next-page');
   if (next !== null) return next;
-  const link = /<([^>]{1,2000})>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
-  const page = Number(URL.parse(link ?? '')?.searchParams.get('page') ?? Number.NaN);
+  const page = Number(URL.parse(nextLink(response) ?? '')?.searchParams.get('page') ?? Number.NaN);
   return Number.isSafeInteger(page) && page > 1 ? page : null;
 }
 

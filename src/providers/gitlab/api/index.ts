@@ -6,8 +6,9 @@ import {
   ProviderProblem,
   type RemoteAttempt,
 } from '../../api.ts';
+import type { Call, ClientOptions } from '../../rest.ts';
 import { signingToken } from '../signing.ts';
-import { type Call, type GitlabOptions, openClient } from './client.ts';
+import { openClient } from './client.ts';
 import type { Context } from './problems.ts';
 import {
   attemptsOf,
@@ -44,7 +45,7 @@ const MAINTAINER = 40;
 export function gitlabApi(
   baseUrl: string,
   token: string,
-  options: GitlabOptions = {},
+  options: ClientOptions = {},
 ): Required<Omit<ProviderApi, 'findHookAnywhere'>> {
   const { clock = systemClock } = options;
   const { about, ask, askBelow, getProject, readPages } = openClient(baseUrl, token, options);

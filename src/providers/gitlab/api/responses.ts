@@ -1,12 +1,14 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import { ProviderProblem, type RemoteAttempt, type RemoteHook } from '../../api.ts';
+import { responseCheck } from '../../rest.ts';
 import { isTestPush } from '../events.ts';
 import { eventNamed } from '../signing.ts';
 import { isProjectName } from '../site.ts';
 import { words } from './words.ts';
 
 // The parts of GitLab's responses that Tidings reads. Every function throws `ProviderProblem` for another shape.
+
+const checked = responseCheck(words.otherShape);
 
 const Id = Type.Integer({ minimum: 1 });
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -132,11 +134,6 @@ export const filesOf = (data: unknown): string[] =>
 export const headOf = (data: unknown): string => checked(Branch, data, 'a branch').commit.id;
 
 const list = (data: unknown, expected: string) => checked(Type.Array(Type.Unknown()), data, expected);
-
-function checked<T extends TSchema>(schema: T, data: unknown, expected: string): Static<T> {
-  if (Value.Check(schema, data)) return data;
-  throw new ProviderProblem('provider-failed', words.otherShape(expected));
-}
 
 export function toHook(placeId: string, hook: Hook): RemoteHook {
   const { token_present: token, signing_token_present: signing } = hook;

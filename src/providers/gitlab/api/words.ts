@@ -1,15 +1,6 @@
-import type { ApiService } from '../../api-fetch.ts';
+import { type Subject as CommonSubject, commonWords, untilTime } from '../../api-words.ts';
 
-/** The subject of a request, for the sentences about it. */
-export interface Subject {
-  /** A project; null for all that the token can see. */
-  place: string | null;
-  service: ApiService;
-  /** The site that belongs to the API, such as `https://gitlab.com`. */
-  web: string;
-  /** The use of the token; null without one. */
-  token: 'for webhooks' | 'for reading' | null;
-}
+export type Subject = CommonSubject<'for webhooks' | 'for reading'>;
 
 const scopeFor = ({ token }: Subject) => (token === 'for webhooks' ? 'api' : 'read_api');
 const hooksPage = ({ web, place }: Subject) => `${web}/${place}/-/hooks`;
@@ -17,20 +8,14 @@ const tokensPage = ({ web }: Pick<Subject, 'web'>) => `${web}/-/user_settings/pe
 
 /** The sentences of GitLab's problems: what happened, then what to do. */
 export const words = {
-  otherShape: (expected: string) =>
-    `GitLab sent an unexpected response instead of ${expected}. Check GITLAB_API_URL.`,
-  listTooSlow: ({ place }: Subject) =>
-    `GitLab took too long to list the webhooks of ${place}. Try again later.`,
+  ...commonWords('GitLab', 'GITLAB_API_URL'),
 
   failed: ({ web }: Subject, status: number) =>
     `GitLab failed with status ${status}. Try again later.${web === 'https://gitlab.com' ? ' See https://status.gitlab.com.' : ''}`,
-  rateLimited: ({ token }: Subject, retryAt: Date) => {
-    const until = retryAt.toISOString().replace('.000Z', 'Z');
-    return token === null
-      ? `GitLab accepts no more requests without a token until ${until}. Try again then, or use a token.`
-      : `GitLab accepts no more requests from this token until ${until}. Try again then.`;
-  },
-  refused: (status: number, reason: string) => `GitLab rejected the request with status ${status}: ${reason}`,
+  rateLimited: ({ token }: Subject, retryAt: Date) =>
+    token === null
+      ? `GitLab accepts no more requests without a token until ${untilTime(retryAt)}. Try again then, or use a token.`
+      : `GitLab accepts no more requests from this token until ${untilTime(retryAt)}. Try again then.`,
 
   badToken: (subject: Subject) =>
     `GitLab rejected the token: it is unknown, revoked or expired. Create a new one with the scope ${scopeFor(subject)} at ${tokensPage(subject)}.`,
@@ -54,9 +39,6 @@ export const words = {
   isEmpty: (place: string) => `${place} at GitLab has no branch that can be read. Push a commit first.`,
   noCommits: (place: string, range: string) =>
     `GitLab cannot compare ${range} in ${place}: one of them no longer exists.`,
-  noHook: ({ place }: Subject, hookId: string) => `The webhook ${hookId} of ${place} no longer exists`,
-  noAttempt: (place: string, attemptId: string) =>
-    `GitLab no longer has the delivery ${attemptId} of ${place}, or its webhook`,
   noAttempts: (place: string) => `GitLab lists no deliveries of ${place}: that needs GitLab 17.3 or later.`,
   stillDisabled: (subject: Subject) =>
     `GitLab disabled the webhook of ${subject.place} after failed deliveries, and sends no test that would enable it. Test it at ${hooksPage(subject)}.`,
