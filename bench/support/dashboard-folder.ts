@@ -11,7 +11,7 @@ import { openDataFolder } from '../../src/operate/data-folder.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import { savePosts } from '../../src/posts/service.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
-import { hashOf } from '../../src/users/sessions.ts';
+import { hashOf } from '../../src/users/secret.ts';
 import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
 import { fillLog, fillResults } from './dashboard-log.ts';
 import { makePost } from './dashboard-posts.ts';
