@@ -31,10 +31,10 @@ export function addServeCommand(program: Command, context: CliContext): void {
         const demonstration = demo ? await import('../operate/demo/service.ts') : null;
         const shown =
           demonstration && (await demonstration.openDemo(person, join(config.dataDir, 'demo.key')));
+        const setup = await createSetupLink(services, { keepsEarlier: services.db.engine === 'postgres' });
         const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
         const server = await startServer(services, config);
         context.terminal.write(`Listening on ${server.url}\n`);
-        const setup = await createSetupLink(services, { keepsEarlier: services.db.engine === 'postgres' });
         if (demonstration !== null && shown !== null) {
           const { describeDemo, describeDemoDelivery, sendDemoDelivery } = demonstration;
           context.terminal.write(describeDemo(shown, server.publicUrl));
