@@ -155,12 +155,7 @@ async function followLife(
 }
 
 /** A life of its own, so that the lists have left nothing in memory. */
-async function flood(
-  program: Program,
-  figures: Figures,
-  place: Place,
-  deliveries: Load,
-): Promise<void> {
+async function flood(program: Program, figures: Figures, place: Place, deliveries: Load): Promise<void> {
   const { cores, folder, defer } = place;
   const logFile = join(folder, `${program.name}.log`);
   const server = await startServer(program, { core: cores.server, logFile, defer });
