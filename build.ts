@@ -88,11 +88,7 @@ async function build(target: Target | null, outdir: string, commit: string): Pro
       bytecode: true,
       // Two megabytes, for which a stack in the log names our files and lines.
       sourcemap: 'linked',
-      define: {
-        BUILD_COMMIT: JSON.stringify(commit),
-        // Pino asks for its folder, for threads that we do not use: this machine's would be written into the binary.
-        __dirname: '"/"',
-      },
+      define: { BUILD_COMMIT: JSON.stringify(commit) },
       compile: {
         ...(target === null ? {} : { target: `bun-${target}` }),
         outfile: join(folder, name),

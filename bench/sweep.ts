@@ -3,7 +3,7 @@ import { readConfig } from '../src/config.ts';
 import { systemClock } from '../src/lib/time.ts';
 import { openServices, startServer } from '../src/main.ts';
 import { openDataFolder } from '../src/operate/data-folder.ts';
-import { sweep } from '../src/operate/jobs.ts';
+import { sweep } from '../src/operate/sweep.ts';
 import { describeMachine, machineLine } from './support/machine.ts';
 import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
 import { type DataFolder, makeTempFolder, seedDataFolder } from './support/seed.ts';

@@ -1,24 +1,12 @@
-import { Elysia } from 'elysia';
 import type { Storage } from '../db/engine.ts';
 import type { DashboardDeps } from './dashboard/page.ts';
-import { APP_OPTIONS, deferred } from './http/deferred.ts';
-import { errorHandling } from './http/errors.ts';
-import { ping } from './http/ping.ts';
-import {
-  createUploadBudget,
-  type Fetch,
-  type MatchedRoute,
-  routeMatching,
-  withRequestHandling,
-} from './http/request.ts';
-import { media } from './media/routes.ts';
-import { type MetricsAccess, metrics, ready } from './operate/routes.ts';
+import { deferred } from './http/deferred.ts';
+import { createUploadBudget, type Fetch, type MatchedRoute, withRequestHandling } from './http/request.ts';
+import { errorJson, plainText } from './http/respond.ts';
+import type { MetricsAccess } from './operate/routes.ts';
 import { createRepeats } from './posts/repeats.ts';
-import { posts } from './posts/routes.ts';
-import { providers } from './providers/index.ts';
 import type { Provider } from './providers/provider.ts';
 import type { CardPainter } from './public/card-queue.ts';
-import { webhooks } from './receiver/routes.ts';
 
 /** The server that the app runs in. Without one the app is always ready, and nobody may read the metrics. */
 export interface ServerFacts extends MetricsAccess {
@@ -33,64 +21,96 @@ export interface ServerFacts extends MetricsAccess {
 }
 
 /**
- * The HTTP side of Tidings. Anything that is not used here is not served. Health, the content API, its images and the
- * receiver are there from the start; the rest loads at its first request.
+ * The HTTP side of Tidings. Anything that is not used here is not served. `/ping` is there from the start; each feature
+ * loads at its first request.
  */
 export function createApp(
   deps: Omit<DashboardDeps, 'self' | 'peerAddress' | 'clientIpHeader' | 'uploadBudget'> &
     Partial<ServerFacts>,
-  webhookProviders: readonly Provider[] = providers,
+  webhookProviders?: readonly Provider[],
 ): { fetch: Fetch } {
   const { whyNotReady = async () => null, peerAddress = () => null, metricsToken, clientIpHeader } = deps;
   const uploadBudget = createUploadBudget(deps.metrics);
   const matched: MatchedRoute = { current: { route: null } };
   const context = { log: deps.log, matched };
   const repeats = createRepeats(deps.db, deps.metrics);
-  const app = new Elysia(APP_OPTIONS);
 
+  const content = deferred(context, ['/v1/*'], async () => {
+    const { posts } = await import('./posts/routes.ts');
+    return [posts({ ...deps, db: deps.contentDb ?? deps.db, repeats })];
+  });
+  const receiver = deferred(context, ['/api/webhooks/*'], async () => {
+    const [{ webhooks }, { providers }] = await Promise.all([
+      import('./receiver/routes.ts'),
+      import('./providers/index.ts'),
+    ]);
+    return [webhooks(deps, webhookProviders ?? providers, uploadBudget)];
+  });
+  const images = deferred(context, ['/media/*'], async () => {
+    const { media } = await import('./media/routes.ts');
+    return [media(deps)];
+  });
+  const health = deferred(context, ['/ping', '/ready', '/metrics'], async () => {
+    const [{ ping }, { ready, metrics }] = await Promise.all([
+      import('./http/ping.ts'),
+      import('./operate/routes.ts'),
+    ]);
+    return [ping, ready(whyNotReady), metrics(deps, { peerAddress, metricsToken })];
+  });
   const agentSide = deferred(context, ['/mcp'], async () => {
     const { agents } = await import('./agents/routes.ts');
-    return agents(deps);
+    return [agents(deps)];
   });
   const publicSide = deferred(context, ['/changelog/*'], async () => {
     const [{ feeds }, { publicPages }] = await Promise.all([
       import('./public/feeds/routes.ts'),
       import('./public/routes.ts'),
     ]);
-    return new Elysia().use(feeds(deps)).use(publicPages({ ...deps, peerAddress, clientIpHeader }));
+    return [feeds(deps), publicPages({ ...deps, peerAddress, clientIpHeader })];
   });
   const dashboardSide = deferred(context, ['/setup', '/dashboard', '/dashboard/*'], async () => {
     const { dashboard } = await import('./dashboard/routes.ts');
-    return dashboard({
+    const routes = dashboard({
       ...deps,
       uploadBudget,
       // Metrics and log count the requests of clients.
       self(request) {
         matched.current = { route: null };
-        return app.fetch(request);
+        return dispatch(request);
       },
       peerAddress,
       clientIpHeader,
     });
+    return [routes];
   });
   const reference = deferred(context, ['/', '/openapi.json', '/docs', '/docs/*'], async () => {
     const { docs } = await import('./reference/routes.ts');
-    return docs(deps, { routes: [...app.routes, ...(await publicSide.load()).routes] });
+    const documented = await Promise.all(
+      [health, content, images, receiver, publicSide].map((one) => one.load()),
+    );
+    return [docs(deps, { routes: documented.flatMap(({ routes }) => routes) })];
   });
+  const features = [content, receiver, images, health, agentSide, publicSide, dashboardSide, reference];
 
-  app
-    .use(errorHandling(deps.log, () => app.routes))
-    .use(routeMatching(matched))
-    .use(ping)
-    .use(ready(whyNotReady))
-    .use(metrics(deps, { peerAddress, metricsToken }))
-    .use(posts({ ...deps, db: deps.contentDb ?? deps.db, repeats }))
-    .use(media(deps))
-    .use(webhooks(deps, webhookProviders, uploadBudget))
-    .use(agentSide.routes)
-    .use(publicSide.routes)
-    .use(dashboardSide.routes)
-    .use(reference.routes);
+  function dispatch(request: Request): Response | Promise<Response> {
+    const path = rawPathOf(request);
+    // A start answers it before anything else has loaded.
+    if (path === PING && request.method === 'GET') {
+      matched.current.route = PING;
+      return plainText('pong');
+    }
+    const feature = features.find(({ owns }) => owns(path));
+    return feature?.fetch(request) ?? errorJson(404, 'Not found');
+  }
 
-  return { fetch: withRequestHandling(app.fetch, { ...deps, matched, findRepeated: repeats.find }) };
+  return { fetch: withRequestHandling(dispatch, { ...deps, matched, findRepeated: repeats.find }) };
+}
+
+const PING = '/ping';
+
+/** The path as the client wrote it, which is how routes match it. */
+function rawPathOf({ url }: Request): string {
+  const start = url.indexOf('/', 'http://'.length);
+  const end = url.indexOf('?', start);
+  return url.slice(start, end === -1 ? undefined : end);
 }

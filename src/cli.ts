@@ -5,7 +5,6 @@ import { complain } from './cli/output.ts';
 import { buildProgram } from './cli/program.ts';
 import { processTerminal } from './cli/terminal.ts';
 import { ConfigError } from './config.ts';
-import { codeOf } from './lib/app-error.ts';
 
 // Exit codes. Misused: an unknown command, a missing option, an invalid setting.
 const FAILED = 1;
@@ -29,9 +28,5 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
 }
 
 if (import.meta.main) {
-  process.stdout.on('error', (error) => {
-    // The reader closed the pipe, as `head` does.
-    if (codeOf(error) !== 'EPIPE') throw error;
-  });
   process.exitCode = await runCli(Bun.argv.slice(2), { terminal: processTerminal() });
 }

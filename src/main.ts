@@ -6,11 +6,9 @@ import { createApp } from './app.ts';
 import { type Actor, SERVER } from './audit/model.ts';
 import type { Config } from './config.ts';
 import type { Deps, MediaPlace } from './deps.ts';
-import { checkWith } from './drafts/check.ts';
 import { threadedComposer } from './drafts/thread.ts';
 import { pathOf } from './http/request.ts';
 import { errorJson } from './http/respond.ts';
-import { listIntegrations } from './integrations/store.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import { tidings } from './lib/build.ts';
 import { freeBytes } from './lib/disk.ts';
@@ -20,16 +18,16 @@ import { createMetrics } from './lib/metrics.ts';
 import { fetchWithoutRedirects } from './lib/network.ts';
 import { randomIds } from './lib/text.ts';
 import { systemClock } from './lib/time.ts';
-import { backupJobs } from './operate/backup/job.ts';
 import { type DataFolderOptions, databaseFile, openDataFolder } from './operate/data-folder.ts';
 import { guardDescriptors } from './operate/descriptors.ts';
-import { leaderJobs, processJobs, type RunningJobs, startJobs } from './operate/jobs.ts';
+import { type RunningJobs, startJobs } from './operate/jobs.ts';
 import { type Leadership, startLeader } from './operate/leader.ts';
-import { addProcessMetrics } from './operate/metrics.ts';
+import { addProcessMetrics } from './operate/process-metrics.ts';
 import { createReadiness, STOPPING } from './operate/readiness.ts';
-import { type OpenDatabase, openSharedDatabase } from './operate/shared-database.ts';
+import type { OpenDatabase } from './operate/shared-database.ts';
 import { findPublicUrl, newProcessName, trackUptime, type Uptime } from './operate/uptime.ts';
-import { providerApis, providerOf, providers, repositoryReaders } from './providers/index.ts';
+import { leaderJobs, processJobs } from './operate/work.ts';
+import { providerIds } from './providers/ids.ts';
 import { threadedPainter } from './public/card-queue.ts';
 
 /** How long requests in flight may take to finish after a signal; exit follows within 10 s of it. */
@@ -72,7 +70,7 @@ export async function openServices(
     clock: systemClock,
     ids: randomIds,
     log,
-    metrics: createMetrics(providers.map(({ id }) => id)),
+    metrics: createMetrics(providerIds),
     actor: actorOf(role),
   };
   const { unkey } = config;
@@ -87,8 +85,14 @@ export async function openServices(
     providerUrls: config.providerApis,
     plainHosts: config.plainHosts,
     hookPrivateHosts: config.hookPrivateHosts,
-    openProviderApi: providerApis(config.providerApis),
-    openReader: repositoryReaders(config.providerApis),
+    openProviderApi: async (...asked) => {
+      const { providerApis } = await import('./providers/index.ts');
+      return providerApis(config.providerApis)(...asked);
+    },
+    openReader: async (...asked) => {
+      const { repositoryReaders } = await import('./providers/index.ts');
+      return repositoryReaders(config.providerApis)(...asked);
+    },
     publicUrl: () => publicUrl,
     media: mediaPlaceOf(config),
     async close() {
@@ -128,6 +132,7 @@ async function openStorage(
 ): Promise<OpenDatabase> {
   const { dataDir, secretKey } = config;
   if (config.database !== undefined) {
+    const { openSharedDatabase } = await import('./operate/shared-database.ts');
     return openSharedDatabase(config.database, secretKey ?? '', role, { log, process });
   }
   const backupDir = config.backups?.dir;
@@ -199,7 +204,10 @@ export async function startServer(services: Services, config: Config) {
     publicUrl,
     compose: rehearsals.compose,
     render: rehearsals.render,
-    check: checkWith(rehearsals),
+    async check(...asked) {
+      const { checkWith } = await import('./drafts/check.ts');
+      return checkWith(rehearsals)(...asked);
+    },
     drawCard: painter.draw,
     whyNotReady,
     extendTimeout: (request) => server.timeout(request, PROVIDER_TIMEOUT_S),
@@ -248,9 +256,10 @@ export async function startServer(services: Services, config: Config) {
     // The first write: a server that cannot write must not say that it listens.
     await beginRun(services, uptime);
     jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime), services);
+    const backups = config.backups && (await import('./operate/backup/job.ts')).backupJobs(config, services);
     leadership = startLeader(services, (db) => [
       ...leaderJobs({ ...services, publicUrl, db }),
-      ...backupJobs(config, services),
+      ...(backups ?? []),
     ]);
   } catch (error) {
     await stopAll();
@@ -285,6 +294,10 @@ export async function startServer(services: Services, config: Config) {
 async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
   const pause = await uptime.begin();
   if (pause === null) return;
+  const [{ listIntegrations }, { providerOf }] = await Promise.all([
+    import('./integrations/store.ts'),
+    import('./providers/index.ts'),
+  ]);
   const integrations = await db.read((tx) => listIntegrations(tx));
   const asked = integrations.filter(
     ({ type, isManaged, isPolled }) =>

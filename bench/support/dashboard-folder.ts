@@ -12,7 +12,7 @@ import { createOrganization } from '../../src/organizations/service.ts';
 import { savePosts } from '../../src/posts/service.ts';
 import { branchScope } from '../../src/triggers/kinds/branch.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
-import { hashOf } from '../../src/users/sessions.ts';
+import { hashOf } from '../../src/users/secret.ts';
 import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
 import { fillLog, fillResults } from './dashboard-log.ts';
 import { makePost } from './dashboard-posts.ts';

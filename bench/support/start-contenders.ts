@@ -10,18 +10,26 @@ export interface Contender {
   ping: string;
   /** True if it serves the posts of the data folder. */
   hasPosts: boolean;
-  /** True if it is Tidings, which takes deliveries. */
-  isOurs?: true;
+  /** Only of Tidings, which takes deliveries: the same on the folder that they fill. */
+  flooded?: Program;
 }
 
-/** Those that are measured, ours first, on the data folder. Builds the binary into `folder`. Throws `BenchError`. */
-export function contenders(folder: string, dataDir: string, pocketbasePath?: string): Contender[] {
+/** Those that are measured, ours first, on the data folders. Builds the binary into `folder`. Throws `BenchError`. */
+export function contenders(
+  folder: string,
+  { posts, flooded }: { posts: string; flooded: string },
+  pocketbasePath?: string,
+): Contender[] {
   const peer = { ping: '/ping', hasPosts: true };
-  const ours = { ...peer, isOurs: true } as const;
+  const binary = buildBinary(folder);
   return [
-    { program: atOneUrl(tidings(dataDir)), ...ours },
-    { program: atOneUrl(tidingsBinary(buildBinary(folder), dataDir)), ...ours },
-    { program: raw(join(dataDir, 'tidings.db')), ...peer },
+    { program: atOneUrl(tidings(posts)), ...peer, flooded: atOneUrl(tidings(flooded)) },
+    {
+      program: atOneUrl(tidingsBinary(binary, posts)),
+      ...peer,
+      flooded: atOneUrl(tidingsBinary(binary, flooded)),
+    },
+    { program: raw(join(posts, 'tidings.db')), ...peer },
     { program: hello, ...peer },
     ...(pocketbasePath === undefined ? [] : [pocketbaseOf(pocketbasePath, join(folder, 'pocketbase'))]),
   ];

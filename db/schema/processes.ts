@@ -34,3 +34,15 @@ export const leases = sqliteTable('leases', {
   /** Grows with each holder. */
   fence: integer().notNull(),
 });
+
+/** Periods in which the server ran. Between two of them, deliveries may have been missed. */
+export const serverRuns = sqliteTable('server_runs', {
+  id: text().primaryKey(),
+  /** The start of its links. */
+  publicUrl: text('public_url').notNull(),
+  startedAt: text('started_at').notNull(),
+  /** The last heartbeat. */
+  aliveAt: text('alive_at').notNull(),
+  /** Its process, such as `host-4711-1f3a`. Null before processes had names. */
+  process: text(),
+});

@@ -6,7 +6,7 @@ import { findHistory, type History } from '../history/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
 import type { Services } from '../main.ts';
-import { copyDueImages } from '../operate/jobs.ts';
+import { copyDueImages } from '../operate/image-copies.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';
 import type { IntegrationType } from '../providers/index.ts';
 import { listRuns } from '../triggers/queue-store.ts';

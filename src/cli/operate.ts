@@ -8,7 +8,7 @@ import { fetchWithoutRedirects } from '../lib/network.ts';
 import { systemClock } from '../lib/time.ts';
 import type { Result } from '../operate/doctor/check.ts';
 import { admit, examine } from '../operate/doctor/examine.ts';
-import { planSweep, sweep } from '../operate/jobs.ts';
+import { planSweep, sweep } from '../operate/sweep.ts';
 import { answering } from './command.ts';
 import { addSettings, type CliContext, flagsOf, isoTime, WorkFailed } from './context.ts';
 import { examples, note } from './help.ts';

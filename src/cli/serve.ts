@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { actorOf, openServices, startServer } from '../main.ts';
 import { warnOfModes } from '../operate/data-folder.ts';
-import { createSetupLink } from '../users/links.ts';
+import { createSetupLink } from '../users/new-link.ts';
 import { addSettings, type CliContext, flagsOf } from './context.ts';
 import { examples } from './help.ts';
 

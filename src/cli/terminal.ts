@@ -1,5 +1,7 @@
 import { styleText } from 'node:util';
 import { terminalName } from '../config.ts';
+import { codeOf } from '../lib/app-error.ts';
+import { writeWhole } from '../lib/descriptor.ts';
 
 /** Output of a command. Tests pass their own. */
 export interface Terminal {
@@ -34,21 +36,36 @@ export function paint(style: Style, text: string, hasColor: boolean): string {
 }
 
 export function processTerminal(): Terminal {
-  const { stdout, stderr } = process;
   // NO_COLOR, FORCE_COLOR and TERM=dumb count.
   const hasColor = (stream: NodeJS.WriteStream) => styleText('bold', ' ', { stream }) !== ' ';
+  // The streams load at the first question: a server asks none.
   return {
-    write: (text) => void stdout.write(text),
-    writeError: (text) => void stderr.write(text),
-    isInteractive: stderr.isTTY === true,
+    write: (text) => writeUntilClosed(1, text),
+    writeError: (text) => writeUntilClosed(2, text),
+    get isInteractive() {
+      return process.stderr.isTTY === true;
+    },
     // A terminal that does not know its size reports 0.
-    width: (stdout.isTTY && stdout.columns) || Number.POSITIVE_INFINITY,
-    hasSymbols: !(stdout.isTTY && /^(dumb|linux)$/.test(terminalName())),
+    get width() {
+      return (process.stdout.isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
+    },
+    get hasSymbols() {
+      return !(process.stdout.isTTY && /^(dumb|linux)$/.test(terminalName()));
+    },
     get hasColor() {
-      return hasColor(stdout);
+      return hasColor(process.stdout);
     },
     get errorHasColor() {
-      return hasColor(stderr);
+      return hasColor(process.stderr);
     },
   };
+}
+
+/** The reader may close the pipe, as `head` does. */
+function writeUntilClosed(descriptor: number, text: string): void {
+  try {
+    writeWhole(descriptor, text);
+  } catch (error) {
+    if (codeOf(error) !== 'EPIPE') throw error;
+  }
 }

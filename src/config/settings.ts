@@ -1,12 +1,27 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { OrganizationCreation } from '../organizations/model.ts';
+import type { OrganizationCreation } from '../organizations/model.ts';
 
 // Each setting is declared once, here: its variable, its flag, its bounds, and the words of help and errors.
+// TypeBox is not used, because every start would load it for this alone.
+
+/** Reads a value from its text; null when it is none. */
+type Reader<Value> = (given: string) => Value | null;
+
+const text =
+  ({ pattern = '', minLength = 0, maxLength = Number.POSITIVE_INFINITY }): Reader<string> =>
+  (given) =>
+    given.length >= minLength && given.length <= maxLength && new RegExp(pattern).test(given) ? given : null;
+
+const integer =
+  (minimum: number, maximum: number): Reader<number> =>
+  (given) => {
+    const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
+    return value >= minimum && value <= maximum ? value : null;
+  };
 
 interface Setting {
   /** Stands for the value in the help, as in `--port <number>`. */
   readonly value: string;
-  readonly schema: TSchema;
+  readonly read: Reader<string | number>;
   readonly default?: string | number;
   /** Ends the sentence "PORT must be …". */
   readonly expected: string;
@@ -20,23 +35,23 @@ interface Setting {
   readonly plainHttp?: 'listed' | 'never';
 }
 
-const HttpUrl = Type.String({ pattern: '^https?://[^\\s/?#]+(/[^\\s?#]*)?$', maxLength: 2048 });
+const httpUrl = text({ pattern: '^https?://[^\\s/?#]+(/[^\\s?#]*)?$', maxLength: 2048 });
 
-const word = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: '^\\S+$' });
+const word = (maxLength: number) => text({ minLength: 1, maxLength, pattern: '^\\S+$' });
 
 const wholeNumber = (what: string, minimum: number, maximum: number) => ({
-  schema: Type.Integer({ minimum, maximum }),
+  read: integer(minimum, maximum),
   expected: `a ${what} from ${minimum} to ${maximum}`,
 });
 
 const oneOf = <Name extends string>(...names: Name[]) => ({
-  schema: Type.Unsafe<Name>(Type.String({ pattern: `^(?:${names.join('|')})$` })),
+  read: (given: string) => names.find((name) => name === given) ?? null,
   expected: `one of ${names.join(', ')}`,
 });
 
 const hosts = (example: string) => ({
   value: 'hosts',
-  schema: Type.String({
+  read: text({
     pattern: '^(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(?:, ?(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]))*$',
     maxLength: 2048,
   }),
@@ -45,13 +60,13 @@ const hosts = (example: string) => ({
 
 const postgresUrl = {
   value: 'url',
-  schema: Type.String({ pattern: '^postgres(ql)?://', maxLength: 4096 }),
+  read: text({ pattern: '^postgres(ql)?://', maxLength: 4096 }),
   isSecret: true,
 } as const;
 
 const folderOrBucket = {
   value: 'folder',
-  schema: Type.String({
+  read: text({
     minLength: 1,
     maxLength: 4096,
     pattern: '^(?!s3:)|^s3://[^\\s/?#]+(/[^\\s?#]*)?$',
@@ -61,7 +76,7 @@ const folderOrBucket = {
 
 const providerUrl = (url: string, example: string, help: string) => ({
   value: 'url',
-  schema: HttpUrl,
+  read: httpUrl,
   default: url,
   expected: `an http or https URL, such as ${example}`,
   help,
@@ -71,27 +86,27 @@ const providerUrl = (url: string, example: string, help: string) => ({
 const bucket = {
   ENDPOINT: {
     value: 'url',
-    schema: Type.String({ pattern: '^https?://[^\\s/?#@]+/?$', maxLength: 2048 }),
+    read: text({ pattern: '^https?://[^\\s/?#@]+/?$', maxLength: 2048 }),
     expected: 'an http or https URL without a path',
     help: 'S3-compatible store (default: AWS)',
     plainHttp: 'listed',
   },
   REGION: {
     value: 'region',
-    schema: Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
+    read: text({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
     expected: 'the name of a region, such as eu-central-1',
     help: 'Region of the bucket',
   },
   ACCESS_KEY_ID: {
     value: 'id',
-    schema: word(255),
+    read: word(255),
     expected: 'the id of an access key',
     help: 'Access key for the bucket',
     isSecret: true,
   },
   SECRET_ACCESS_KEY: {
     value: 'key',
-    schema: word(512),
+    read: word(512),
     expected: 'a secret access key',
     help: 'Secret of the access key',
     isSecret: true,
@@ -114,27 +129,27 @@ const bucketSettings = <Prefix extends S3Prefix>(prefix: Prefix) =>
 export const settings = {
   HOST: {
     value: 'address',
-    schema: word(255),
+    read: word(255),
     default: '127.0.0.1',
     expected: 'an address to listen on, such as 127.0.0.1 or 0.0.0.0',
     help: 'Address to listen on',
   },
   PORT: {
     value: 'number',
-    schema: Type.Integer({ minimum: 0, maximum: 65535 }),
+    read: integer(0, 65535),
     default: 3000,
     expected: 'a port number from 0 to 65535 (0 picks a free one)',
     help: 'Port to listen on; 0 picks a free one',
   },
   PUBLIC_URL: {
     value: 'url',
-    schema: HttpUrl,
+    read: httpUrl,
     expected: 'an http or https URL, such as https://tidings.example.com',
     help: 'Public address, for links and webhook URLs (default: http://localhost:PORT)',
   },
   DATA_DIR: {
     value: 'folder',
-    schema: Type.String({ minLength: 1, maxLength: 4096 }),
+    read: text({ minLength: 1, maxLength: 4096 }),
     default: './data',
     expected: 'a folder',
     help: 'Folder with the database and the secret key',
@@ -157,27 +172,27 @@ export const settings = {
   },
   SECRET_KEY: {
     value: 'base64',
-    schema: Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' }),
+    read: text({ pattern: '^[A-Za-z0-9+/]{43}=$' }),
     expected: '32 bytes in base64, as "openssl rand -base64 32" prints them',
     help: 'Key that encrypts stored secrets (default: secret.key in the data folder, created at the first start; required with DATABASE_URL)',
     isSecret: true,
   },
   UNKEY_ROOT_KEY: {
     value: 'key',
-    schema: word(512),
+    read: word(512),
     expected: 'an Unkey root key',
     help: 'Unkey root key, to verify and manage API keys with Unkey',
     isSecret: true,
   },
   UNKEY_API_ID: {
     value: 'id',
-    schema: word(255),
+    read: word(255),
     expected: 'the id of an Unkey API, such as api_1234',
     help: 'Unkey API for new keys',
   },
   UNKEY_BASE_URL: {
     value: 'url',
-    schema: Type.String({ pattern: '^https?://[^\\s/?#]+/?$', maxLength: 2048 }),
+    read: text({ pattern: '^https?://[^\\s/?#]+/?$', maxLength: 2048 }),
     expected: 'an http or https URL without a path',
     help: "Base URL of Unkey (default: Unkey's own)",
     plainHttp: 'listed',
@@ -205,7 +220,7 @@ export const settings = {
   ),
   LINEAR_API_URL: {
     value: 'url',
-    schema: HttpUrl,
+    read: httpUrl,
     default: 'https://api.linear.app/graphql',
     expected: 'an https URL, such as https://api.linear.app/graphql',
     help: "Linear's GraphQL API",
@@ -225,7 +240,7 @@ export const settings = {
   },
   BACKUP_SCHEDULE: {
     value: 'cron',
-    schema: Type.String({ minLength: 1, maxLength: 255 }),
+    read: text({ minLength: 1, maxLength: 255 }),
     default: '0 3 * * *',
     expected: 'a cron expression, such as "0 3 * * *" for each day at 03:00 UTC',
     help: 'Schedule of backups, as a cron expression in UTC',
@@ -251,15 +266,14 @@ export const settings = {
   CLIENT_IP_HEADER: {
     value: 'name',
     // `Forwarded` holds more than addresses.
-    schema: Type.String({ pattern: '^(?![Ff]orwarded$)[A-Za-z][A-Za-z0-9-]{0,63}$' }),
+    read: text({ pattern: '^(?![Ff]orwarded$)[A-Za-z][A-Za-z0-9-]{0,63}$' }),
     expected: 'a header that holds an IP address, such as X-Forwarded-For',
     help: "Header in which your proxy sends the client's address (default: the address of the connection)",
   },
   ORGANIZATION_CREATION: {
     value: 'who',
-    schema: OrganizationCreation,
+    ...oneOf<OrganizationCreation>('owners', 'anyone', 'nobody'),
     default: 'owners',
-    expected: 'one of owners, anyone, nobody',
     help: 'Who may create organizations in the dashboard: owners of one, anyone with an account, or nobody',
   },
   LOG_LEVEL: {
@@ -276,7 +290,7 @@ export const settings = {
   },
   METRICS_TOKEN: {
     value: 'token',
-    schema: Type.String({ minLength: 16, maxLength: 512, pattern: '^[!-~]+$' }),
+    read: text({ minLength: 16, maxLength: 512, pattern: '^[!-~]+$' }),
     expected: 'a token of 16 to 512 characters without spaces, as "openssl rand -hex 32" prints one',
     help: 'Bearer token for /metrics (default: only clients on this machine may read it)',
     isSecret: true,
@@ -287,7 +301,7 @@ export type SettingName = keyof typeof settings;
 
 /** A setting's value; undefined only where there is no default. */
 export type Value<Name extends SettingName> =
-  | Static<(typeof settings)[Name]['schema']>
+  | Exclude<ReturnType<(typeof settings)[Name]['read']>, null>
   | ((typeof settings)[Name] extends { default: unknown } ? never : undefined);
 
 export const settingNames = Object.keys(settings) as SettingName[];

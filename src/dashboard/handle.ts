@@ -1,5 +1,6 @@
 import type { Actor } from '../audit/model.ts';
-import { clientAddress as addressOf, requestIdOf } from '../http/request.ts';
+import { clientAddress as addressOf } from '../http/client-address.ts';
+import { requestIdOf } from '../http/request.ts';
 import {
   download as downloadResponse,
   pageData,
@@ -13,11 +14,11 @@ import { countDraftsToReview, countSuggestions } from '../posts/list-store.ts';
 import { findProgress } from '../triggers/progress-store.ts';
 import { countFailedRuns } from '../triggers/queue-store.ts';
 import type { Guard } from '../users/guard.ts';
+import { hashOf } from '../users/secret.ts';
 import {
   BROWSER_MS,
   completeSignIn,
   findSignedIn,
-  hashOf,
   mayCreateOrganization,
   rememberBrowser,
   SESSION_MS,

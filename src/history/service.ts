@@ -9,9 +9,8 @@ import {
   updateIntegration,
 } from '../integrations/store.ts';
 import { requireToken, sealToken } from '../integrations/token.ts';
-import { AppError } from '../lib/app-error.ts';
+import { AppError, invalidField } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { invalidField } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import type { ContentType } from '../posts/model.ts';
 import { type IntegrationType, listProviders, providerOf, providers } from '../providers/index.ts';

@@ -1,62 +1,59 @@
-import { type AnyElysia, Elysia } from 'elysia';
+import type { AnyElysia } from 'elysia';
 import { AppError } from '../lib/app-error.ts';
 import { lazily } from '../lib/lazy.ts';
 import type { Logger } from '../lib/log.ts';
-import { errorHandling } from './errors.ts';
-import { type MatchedRoute, routeMatching } from './request.ts';
-
-/** For every app, which matches paths exactly as they are written. */
-export const APP_OPTIONS = {
-  // `/v1/x/posts/` is another path than `/v1/x/posts`, not a post without an id.
-  strictPath: true,
-  // Otherwise the path is cut wrong for short host names.
-  handler: { standardHostname: false },
-} as const;
+import { failed } from './failure.ts';
+import type { Fetch, MatchedRoute } from './request.ts';
 
 /** Routes that load at the first request for one of their paths, so that a start neither waits nor pays for them. */
 export interface Deferred {
-  /** For the app: sends all requests for these paths to the feature. */
-  readonly routes: AnyElysia;
+  readonly owns: (path: string) => boolean;
+  readonly fetch: Fetch;
   /** Loads the feature. Rejects when a module cannot be read, and tries again at the next call. */
   readonly load: () => Promise<AnyElysia>;
 }
 
 /**
- * `paths`: each is exact, or ends with `/*`; no other routes may be below them. `load` imports the feature. It is an app
- * of its own, with its own 404 and 405. While it cannot be loaded, requests get 503.
+ * `paths`: each is exact, or ends with `/*`; no other feature has routes below them. `load` imports the parts of the
+ * feature. It is an app of its own, with its own 404 and 405. While it cannot be loaded, requests get 503.
  */
 export function deferred(
   { log, matched }: { log: Logger; matched: MatchedRoute },
   paths: readonly string[],
-  load: () => Promise<AnyElysia>,
+  load: () => Promise<readonly AnyElysia[]>,
 ): Deferred {
+  let app: AnyElysia | undefined;
   const loaded = lazily(async () => {
-    const feature = await load();
-    const app: AnyElysia = new Elysia(APP_OPTIONS)
-      .use(errorHandling(log, () => app.routes))
-      .use(routeMatching(matched))
-      .use(feature);
+    const [{ featureApp }, parts] = await Promise.all([import('./feature-app.ts'), load()]);
+    app = featureApp({ log, matched }, parts);
     return app;
   });
+  const exact = new Set(paths.filter((path) => !path.endsWith('/*')));
+  const prefixes = paths.filter((path) => path.endsWith('/*')).map((path) => path.slice(0, -1));
 
-  async function send({ request }: { request: Request }): Promise<Response> {
+  async function fetchLate(request: Request): Promise<Response> {
     const { current } = matched;
-    const app = await loaded().catch((cause: unknown) => {
-      throw new AppError(503, 'This part of Tidings could not be loaded', {
+    try {
+      await loaded();
+    } catch (cause) {
+      const error = new AppError(503, 'This part of Tidings could not be loaded', {
         cause,
         headers: { 'retry-after': '1' },
       });
-    });
-    // Other requests came meanwhile. The feature records its own route, or none.
+      return failed(log, request, error, error);
+    }
+    // Other requests came meanwhile.
     matched.current = current;
-    current.route = null;
-    return app.fetch(request);
+    return send(request);
   }
 
-  const routes = new Elysia();
-  for (const path of paths) {
-    // Elysia would answer HEAD of `all` by the length of a GET's body, and the feature has left the body out already.
-    routes.all(path, send, { parse: 'none' }).head(path, send);
+  function send(request: Request): Response | Promise<Response> {
+    return app === undefined ? fetchLate(request) : app.fetch(request);
   }
-  return { routes, load: loaded };
+
+  return {
+    owns: (path) => exact.has(path) || prefixes.some((prefix) => path.startsWith(prefix)),
+    fetch: send,
+    load: loaded,
+  };
 }

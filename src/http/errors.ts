@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia';
 import { AppError } from '../lib/app-error.ts';
 import type { Logger } from '../lib/log.ts';
-import { pathOf, requestIdOf } from './request.ts';
+import { failed } from './failure.ts';
+import { pathOf } from './request.ts';
 import { errorJson } from './respond.ts';
 
 /** Turns every failure into a response. Must be used first: Elysia calls handlers in the order of registration. */
@@ -15,10 +16,7 @@ export function errorHandling(log: Logger, routes: RouteTable) {
       if (allowed.length === 0 || allowed.includes(request.method)) return errorJson(404, 'Not found');
       return errorJson(405, 'Method not allowed', { allow: allowed.join(', ') });
     }
-    const requestId = requestIdOf(request);
-    log.error({ requestId, method: request.method, err: error }, 'request failed');
-    const headers = { ...known?.headers, 'x-request-id': requestId };
-    return errorJson(known?.status ?? 500, known?.message ?? 'Internal server error', headers);
+    return failed(log, request, error, known);
   });
 }
 

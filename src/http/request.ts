@@ -1,5 +1,3 @@
-import { isIP } from 'node:net';
-import { Elysia } from 'elysia';
 import { MAX_KEY_LENGTH, type Verdict } from '../keys/model.ts';
 import type { KeyService } from '../keys/service.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -32,13 +30,6 @@ export function requestIdOf(request: Request): string {
 /** The current request's route, null until one matches. Elysia sets it before `fetch` returns its promise. */
 export interface MatchedRoute {
   current: { route: string | null };
-}
-
-/** Records each matched route in `matched`. Must be used before the routes. */
-export function routeMatching(matched: MatchedRoute) {
-  return new Elysia({ name: 'route-matching' }).onBeforeHandle({ as: 'global' }, ({ route }) => {
-    matched.current.route = route;
-  });
 }
 
 interface Handling {
@@ -208,27 +199,6 @@ function createRecorder(metrics: Pick<Metrics, 'requests' | 'requestDurations'>)
     durations.observe(seconds);
     count.value++;
   };
-}
-
-/**
- * The client's IP address: the last one in the trusted proxy's `header`, or the connection's peer. Earlier addresses in
- * the header come from the client. Any other value counts as absent; `unknown` without one, as after a disconnect.
- */
-export function clientAddress(headers: Headers, peer: string | null, header: string | undefined): string {
-  const forwarded = header === undefined ? undefined : headers.get(header)?.split(',').at(-1)?.trim();
-  return parseIp(forwarded) ?? parseIp(peer ?? undefined) ?? 'unknown';
-}
-
-/** Normalizes an IP address: IPv6 is compressed, and IPv4 in IPv6 becomes IPv4. Null for anything else. */
-function parseIp(text: string | undefined): string | null {
-  if (text === undefined || isIP(text) === 0) return null;
-  if (isIP(text) === 4) return text;
-  const [withoutZone = ''] = text.split('%');
-  const address = new URL(`http://[${withoutZone}]`).hostname.slice(1, -1);
-  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(address) ?? [];
-  if (high === undefined || low === undefined) return address;
-  const [first, second] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
-  return [first >> 8, first & 255, second >> 8, second & 255].join('.');
 }
 
 // Request bodies, read within limits of size, time and shared memory.

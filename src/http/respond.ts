@@ -1,5 +1,3 @@
-import { promisify } from 'node:util';
-import { gzip, type ZlibOptions } from 'node:zlib';
 import type { ByteRange } from '../lib/bucket.ts';
 
 const commonHeaders = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
@@ -47,10 +45,11 @@ export function rendered(
 
 async function compress(body: Uint8Array<ArrayBuffer>, level: 1 | 9): Promise<Uint8Array<ArrayBuffer>> {
   if (body.byteLength <= MAX_SYNC_BYTES) return Bun.gzipSync(body, { level });
-  return compressInThread(body, { level });
+  const { gzip } = await import('node:zlib');
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer<ArrayBuffer>>();
+  gzip(body, { level }, (error, bytes) => (error === null ? resolve(bytes) : reject(error)));
+  return promise;
 }
-
-const compressInThread = promisify<Uint8Array, ZlibOptions, Buffer<ArrayBuffer>>(gzip);
 
 /** A smaller body fits in one packet uncompressed. */
 const MIN_GZIP_BYTES = 1_400;

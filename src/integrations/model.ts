@@ -2,7 +2,7 @@ import type { WriteTx } from '../../db/engine.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditContext, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import { invalidField } from '../lib/validation.ts';
+import { invalidField } from '../lib/app-error.ts';
 import { type IntegrationType, providerOf, providers } from '../providers/index.ts';
 import type { Integration } from './store.ts';
 

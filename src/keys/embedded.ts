@@ -3,9 +3,8 @@ import { type AuditAction, quote } from '../audit/model.ts';
 import { type AuditContext, recordAudit } from '../audit/store.ts';
 import { randomToken } from '../lib/text.ts';
 import { requireFuture } from '../lib/time.ts';
-import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { type ApiKey, KEY_BYTES, KEY_PREFIX, NewKey } from './model.ts';
+import { type ApiKey, KEY_BYTES, KEY_PREFIX } from './model.ts';
 import type { KeyDeps, KeyService } from './service.ts';
 import {
   deleteKey,
@@ -45,7 +44,8 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
     },
 
     async createKey(input) {
-      const { organizationId, name, permissions } = requireValid(NewKey, input);
+      const { requireNewKey } = await import('./new-key.ts');
+      const { organizationId, name, permissions } = requireNewKey(input);
       const now = clock.now();
       return await db.write(async (tx) => {
         await getOrganization(tx, organizationId);

@@ -1,5 +1,7 @@
-import { type Static, Type } from '@sinclair/typebox';
+import type { NewKey } from './new-key.ts';
 import type { KeyRow } from './store.ts';
+
+export type { NewKey };
 
 /** The permission that every read of the content API needs (section 5 of the spec). */
 export const READ_PERMISSION = 'api.read';
@@ -15,20 +17,6 @@ export const KEY_PREFIX = 'tdk';
 
 /** Random bytes in a key: too many to guess, so a plain hash of the key is enough. */
 export const KEY_BYTES = 32;
-
-export const NewKey = Type.Object({
-  organizationId: Type.String(),
-  name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' }),
-  permissions: Type.Array(
-    Type.String({
-      pattern: '^[A-Za-z0-9_.:-]{1,100}$',
-      errorMessage: 'must be 1 to 100 letters, digits and _.:-, such as api.read',
-    }),
-    { maxItems: 50, uniqueItems: true },
-  ),
-  expiresAt: Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601, UTC; null: never.' }),
-});
-export type NewKey = Static<typeof NewKey>;
 
 /** A key without its value. `prefix` is the start of the value, to tell keys apart. */
 export interface ApiKey extends Omit<KeyRow, 'hash' | 'revokedAt'> {

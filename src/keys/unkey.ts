@@ -9,7 +9,6 @@ import { UnkeyError } from '@unkey/api/models/errors';
 import { AppError, notFound } from '../lib/app-error.ts';
 import { fetchWithoutRedirects } from '../lib/network.ts';
 import { requireFuture } from '../lib/time.ts';
-import { requireValid } from '../lib/validation.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { type KeyChange, recordKey } from './embedded.ts';
 import {
@@ -17,10 +16,10 @@ import {
   KEY_BYTES,
   KEY_PREFIX,
   type KeyWarning,
-  NewKey,
   type UnkeyConfig,
   type Verdict,
 } from './model.ts';
+import { requireNewKey } from './new-key.ts';
 import { type KeyDeps, type KeyService, KeyServiceUnavailable } from './service.ts';
 
 /** For management calls, which a person waits for. */
@@ -81,7 +80,7 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
     },
 
     async createKey(input) {
-      const { organizationId, name, permissions } = requireValid(NewKey, input);
+      const { organizationId, name, permissions } = requireNewKey(input);
       await deps.db.read((tx) => getOrganization(tx, organizationId));
       const expiresAt = requireFuture(input.expiresAt, deps.clock.now());
       const request = {

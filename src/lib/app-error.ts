@@ -45,6 +45,11 @@ export function notFound(kind: string, id: string): AppError {
   return new AppError(404, `${name} ${id} not found`, { code: `${kind}_not_found`, details: { id } });
 }
 
+/** `AppError` 400 about one field; `message` completes the sentence that the field's name begins. */
+export function invalidField(field: string, message: string): AppError {
+  return new AppError(400, `${field} ${message}`, { code: 'invalid_field', fields: { [field]: message } });
+}
+
 /** The message of anything that was thrown. */
 export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 

@@ -1,17 +1,30 @@
-import { isatty } from 'node:tty';
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { isTerminal, writeWhole } from './descriptor.ts';
 import { withoutControls } from './text.ts';
-
-export type { Logger };
+import { systemClock } from './time.ts';
 
 /** Standard error. Standard output is for scripts. */
 const FD = 2;
 
+/** By how much they matter. Nothing is logged at `silent`. */
+const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+
+type Level = Exclude<(typeof levels)[number], 'silent'>;
+
+interface Say {
+  (message: string): void;
+  (fields: object, message: string): void;
+}
+
+/** Writes lines of a level and above. */
+export interface Logger extends Readonly<Record<Level, Say>> {
+  isLevelEnabled(level: Level): boolean;
+}
+
 /** Properties that could hold a secret, at the top of a line or one level below. No code logs one on purpose. */
-const SECRET_NAMES = [
+const SECRET_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',
-  '["set-cookie"]',
+  'set-cookie',
   'headers',
   'body',
   'form',
@@ -23,45 +36,77 @@ const SECRET_NAMES = [
   'metricsToken',
   'password',
   'signature',
-] as const;
+]);
 
 /** The log that `LOG_LEVEL` and `LOG_FORMAT` ask for, on standard error. Each line carries the properties of `base`. */
 export async function openLog(
   { logLevel, logFormat }: { logLevel: string; logFormat: 'auto' | 'json' | 'pretty' },
   base: Readonly<Record<string, string>> = {},
 ): Promise<Logger> {
-  // Synchronous, so that the last lines before a crash are written.
-  const destination = pino.destination({ fd: FD, sync: true });
-  const isTerminal = isatty(FD);
-  const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && isTerminal);
-  if (!isPretty || logLevel === 'silent') return createLog(logLevel, destination, base);
-  // Loaded only for a terminal, because it loads slowly.
-  const { prettyFactory } = await import('pino-pretty');
-  const pretty = prettyFactory({ colorize: isTerminal, singleLine: true, translateTime: 'SYS:HH:MM:ss.l' });
-  return createLog(logLevel, { write: (line) => void destination.write(pretty(line)) }, base);
+  const write = (text: string) => writeWhole(FD, text);
+  const hasColor = logFormat !== 'json' && (await isTerminal(FD));
+  if (logFormat !== 'pretty' && !hasColor) return createLog(logLevel, { write }, base);
+  const { prettyLine } = await import('./log-pretty.ts');
+  return createLog(logLevel, { write: (line) => write(prettyLine(line, hasColor)) }, base);
 }
 
 /** A log of JSON lines, each given to `destination`. */
 export function createLog(
   level: string,
-  destination: DestinationStream,
+  { write }: { write(line: string): void },
   base: Readonly<Record<string, string>> = {},
 ): Logger {
-  return pino(
-    {
-      level,
-      base,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: describeError },
-      redact: {
-        paths: SECRET_NAMES.flatMap((name) => [name, name.startsWith('[') ? `*${name}` : `*.${name}`]),
-        censor: '[redacted]',
-      },
-    },
-    destination,
+  const lowest = (levels as readonly string[]).indexOf(level);
+  const isLevelEnabled = (each: Level) => levels.indexOf(each) >= lowest;
+
+  const sayAt = (each: Level): Say => {
+    if (!isLevelEnabled(each)) return () => undefined;
+    return (given: string | object, message?: string) => {
+      const [fields, msg] = typeof given === 'string' ? [{}, given] : [given, message];
+      const start = { level: each, time: systemClock.now().toISOString(), ...base };
+      write(`${lineOf({ ...start, ...writable(fields), msg })}\n`);
+    };
+  };
+  return {
+    isLevelEnabled,
+    debug: sayAt('debug'),
+    info: sayAt('info'),
+    warn: sayAt('warn'),
+    error: sayAt('error'),
+  };
+}
+
+/** A value that JSON cannot hold takes the other fields with it, but not the line. */
+function lineOf({ level, time, msg, ...fields }: Record<string, unknown>): string {
+  try {
+    return JSON.stringify({ level, time, ...fields, msg });
+  } catch (error) {
+    return JSON.stringify({ level, time, msg, unwritable: String(error) });
+  }
+}
+
+/** Fields without secrets, and `err` as what may be told of it. */
+function writable(fields: object): Record<string, unknown> {
+  return withoutNamed(fields, (value, name) => {
+    if (name === 'err') return describeError(value);
+    return isPlain(value) ? withoutNamed(value, (inner) => inner) : value;
+  });
+}
+
+function withoutNamed(
+  fields: object,
+  of: (value: unknown, name: string) => unknown,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      SECRET_NAMES.has(name) ? '[redacted]' : of(value, name),
+    ]),
   );
 }
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
 /** Bounds on an error in the log: characters of each text, and causes. */
 const MAX_LENGTH = 8_000;

@@ -136,6 +136,9 @@ function labelText(labels: Readonly<Record<string, string>>): string {
 
 const escaped = (text: string) => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 
+/** For the help text of a gauge that is no sum of what the processes report. */
+export const OF_DATABASE = 'All processes on a database report the same value: use the maximum, not the sum.';
+
 /** One sample for each name, which is the value of `label`. */
 export function samplesBy(label: string, values: Readonly<Record<string, number>>): Sample[] {
   return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }));

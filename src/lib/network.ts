@@ -1,8 +1,6 @@
-import { isIP } from 'node:net';
-
 /** Clients with the same group share limits: an IPv6 customer has at least a /64, and counts as one client. */
 export function addressGroup(address: string): string {
-  if (isIP(address) !== 6) return address;
+  if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');
   const before = head.split(':').filter(Boolean);
   const after = tail?.split(':').filter(Boolean) ?? [];

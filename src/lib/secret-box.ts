@@ -1,6 +1,7 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-
 // AES-256-GCM, by Bun's own node:crypto. A sealed value is: version (1 byte), nonce (12), ciphertext, tag (16).
+
+/** Loads at the first secret: it brings the streams of Node with it. */
+const nodeCrypto = () => process.getBuiltinModule('node:crypto');
 
 const VERSION = 1;
 const NONCE_BYTES = 12;
@@ -37,6 +38,7 @@ export function keyFingerprint(key: Uint8Array): number {
 export function secretBox(key: Uint8Array): SecretBox {
   return {
     seal(text, context) {
+      const { createCipheriv, randomBytes } = nodeCrypto();
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
       const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
@@ -44,6 +46,7 @@ export function secretBox(key: Uint8Array): SecretBox {
     },
     open(sealed, context) {
       try {
+        const { createDecipheriv } = nodeCrypto();
         const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
         const tag = sealed.subarray(sealed.length - TAG_BYTES);
         const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })

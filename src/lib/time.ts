@@ -1,5 +1,5 @@
 import { setImmediate as letOthersIn } from 'node:timers/promises';
-import { invalidField } from './validation.ts';
+import { invalidField } from './app-error.ts';
 
 /** The source of the time. Tests move it; nothing else calls `Date.now()`. */
 export interface Clock {

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
-import { AppError } from './app-error.ts';
+import { invalidField } from './app-error.ts';
 
 /** `field` is a path with dots, such as `sourceMetadata.author`; `message` completes the sentence. */
 export interface Problem {
@@ -32,11 +32,6 @@ export function requireValid<Schema extends TSchema>(schema: Schema, value: unkn
   const problem = findProblem(schema, value);
   if (problem !== null) throw invalidField(problem.field, problem.message);
   return value as Static<Schema>;
-}
-
-/** `AppError` 400 about one field; `message` completes the sentence that the field's name begins. */
-export function invalidField(field: string, message: string): AppError {
-  return new AppError(400, `${field} ${message}`, { code: 'invalid_field', fields: { [field]: message } });
 }
 
 /** TypeBox's own messages name unions and patterns instead of the choices and bounds. */

@@ -1,11 +1,10 @@
 import { quote } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import { AppError, notFound } from '../lib/app-error.ts';
+import { AppError, invalidField, notFound } from '../lib/app-error.ts';
 import type { FileStore } from '../lib/file-store.ts';
 import { cutLine } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { invalidField } from '../lib/validation.ts';
 import { readImage } from './image.ts';
 import { fileNameOf, MAX_ALT, MAX_NAME, parseFileName } from './model.ts';
 import {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   accessSync,
   constants,
@@ -197,7 +196,7 @@ export function warnOfModes(dataDir: string, log: Pick<Logger, 'warn'>): void {
 function requireRightKey(db: SqliteDatabase, folder: string, secretKey: string | undefined): Buffer {
   const expected = readKeyFingerprint(db);
   if (expected === null && readSecretKey(folder, secretKey) === null)
-    writeKeyFile(folder, randomBytes(SECRET_KEY_BYTES));
+    writeKeyFile(folder, crypto.getRandomValues(Buffer.alloc(SECRET_KEY_BYTES)));
   const key = readSecretKey(folder, secretKey);
   const source = secretKey === undefined ? 'secret.key in it' : 'SECRET_KEY';
   if (key === null) {

@@ -19,10 +19,10 @@ const ENDED_MS = 3 * BEAT_MS;
 type Needs = Pick<Deps, 'db' | 'clock' | 'log' | 'publicUrl'>;
 
 /**
- * Brings the addresses of images in stored posts to the current `PUBLIC_URL`: when this process begins to lead, and
+ * The work of a job: it brings the addresses of images in stored posts to the current `PUBLIC_URL`: when this process begins to lead, and
  * again after an import, or a process with a former URL, that may have written meanwhile has ended.
  */
-export function mediaAddressJob(deps: Needs): Job {
+export function addressWork(deps: Needs): Job['run'] {
   const { db, clock, log, publicUrl } = deps;
   let last: { at: string; wasImporting: boolean } | null = null;
 
@@ -34,21 +34,17 @@ export function mediaAddressJob(deps: Needs): Job {
     return runs.some((run) => run.publicUrl !== publicUrl() && run.aliveAt > at && run.aliveAt < ended);
   }
 
-  return {
-    name: 'image-addresses',
-    every: 5_000,
-    async run(signal) {
-      const at = clock.now().toISOString();
-      const { due, wasImporting } = await db.read(async (tx) => {
-        const importing = await isImporting(tx);
-        return { due: await isDue(tx, importing), wasImporting: importing };
-      });
-      if (!due) return;
-      const changed = await updateAddresses(deps, signal);
-      if (signal.aborted) return;
-      last = { at, wasImporting };
-      if (changed > 0) log.info({ changed }, 'updated the URLs of images to the new PUBLIC_URL');
-    },
+  return async (signal) => {
+    const at = clock.now().toISOString();
+    const { due, wasImporting } = await db.read(async (tx) => {
+      const importing = await isImporting(tx);
+      return { due: await isDue(tx, importing), wasImporting: importing };
+    });
+    if (!due) return;
+    const changed = await updateAddresses(deps, signal);
+    if (signal.aborted) return;
+    last = { at, wasImporting };
+    if (changed > 0) log.info({ changed }, 'updated the URLs of images to the new PUBLIC_URL');
   };
 }
 

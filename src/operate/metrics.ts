@@ -1,16 +1,10 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { Database } from '../../db/engine.ts';
 import { countLiveClaims } from '../deliveries/count-store.ts';
 import type { Deps } from '../deps.ts';
 import { countProblems } from '../integrations/hook-store.ts';
 import { countPolls } from '../integrations/poll-store.ts';
-import { version } from '../lib/build.ts';
-import { samplesBy } from '../lib/metrics.ts';
+import { OF_DATABASE, samplesBy } from '../lib/metrics.ts';
 import { measureOutbox } from '../rebuild/message-store.ts';
 import { measureQueue } from '../triggers/queue-store.ts';
-
-/** For the help text of a gauge that is no sum of what the processes report. */
-const OF_DATABASE = 'All processes on a database report the same value: use the maximum, not the sum.';
 
 /** Adds gauges that are read from the database. Each must be quick whatever the size, because it holds the thread. */
 export function addDatabaseGauges({ db, clock, metrics }: Pick<Deps, 'db' | 'clock' | 'metrics'>): void {
@@ -59,62 +53,4 @@ export function addDatabaseGauges({ db, clock, metrics }: Pick<Deps, 'db' | 'clo
     `Repositories that are polled, by the outcome of the last round. ${OF_DATABASE}`,
     async () => samplesBy('status', await db.read(countPolls)),
   );
-}
-
-/** How often the event loop is looked at, in milliseconds: a delay that is shorter is not worth waking up for. */
-const RESOLUTION_MS = 20;
-
-/** Adds metrics of the process and its files. Returns a function that stops the event loop monitor. */
-export function addProcessMetrics({
-  metrics: { registry },
-  db,
-  process: name,
-}: Pick<Deps, 'metrics'> & { db: Database; process: string }): () => void {
-  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  delays.enable();
-
-  registry.gauge('tidings_build_info', 'Always 1; the labels have the version.', () => [
-    // With the name that the log lines of this process carry.
-    { labels: { version, bun: Bun.version, ...(db.engine === 'postgres' && { process: name }) }, value: 1 },
-  ]);
-  registry.gauge(
-    'process_start_time_seconds',
-    'Start time of the process, in seconds since 1970.',
-    () => performance.timeOrigin / 1000,
-  );
-  registry.gauge('process_resident_memory_bytes', 'Resident memory of the process.', () =>
-    process.memoryUsage.rss(),
-  );
-  registry.gauge(
-    'process_cpu_seconds_total',
-    'CPU time used by the process.',
-    () => {
-      const { user, system } = process.cpuUsage();
-      return (user + system) / 1e6;
-    },
-    'counter',
-  );
-  registry.gauge(
-    'tidings_database_bytes',
-    `Size of the database and, on SQLite, of its write-ahead log. ${OF_DATABASE}`,
-    async () => {
-      const sizes = await db.sizes();
-      return sizes && samplesBy('file', sizes);
-    },
-  );
-  registry.gauge(
-    'tidings_event_loop_delay_seconds',
-    'Event loop delay since the last scrape; quantile 1 is the maximum.',
-    () => {
-      const inSeconds = (nanoseconds: number) => nanoseconds / 1e9;
-      const samples = samplesBy('quantile', {
-        '0.5': inSeconds(delays.percentile(50)),
-        '0.99': inSeconds(delays.percentile(99)),
-        '1': inSeconds(delays.max),
-      });
-      delays.reset();
-      return samples;
-    },
-  );
-  return () => void delays.disable();
 }

@@ -1,6 +1,6 @@
 import { desc, eq, lt } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
-import { serverRuns } from '../../db/schema/integrations.ts';
+import { serverRuns } from '../../db/schema/processes.ts';
 import { DAY_MS } from '../lib/time.ts';
 
 /** How long ended runs are kept. */

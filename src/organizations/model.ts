@@ -11,13 +11,8 @@ export const NewOrganization = Type.Object({
 });
 export type NewOrganization = Static<typeof NewOrganization>;
 
-export const OrganizationCreation = Type.Union([
-  Type.Literal('owners'),
-  Type.Literal('anyone'),
-  Type.Literal('nobody'),
-]);
 /** The people who may create an organization in the dashboard. `owners`: of another organization. */
-export type OrganizationCreation = Static<typeof OrganizationCreation>;
+export type OrganizationCreation = 'owners' | 'anyone' | 'nobody';
 
 /** `createdAt`: ISO 8601 with milliseconds, UTC. */
 export type Organization = Required<NewOrganization> & { createdAt: string };

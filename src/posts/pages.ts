@@ -13,7 +13,10 @@ const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 /** How many pages are remembered as asked for once. */
 const MAX_SEEN = 4096;
 
-/** Keeps pages as sent that were asked for twice: a client that walks through a list replaces none. Every request compares versions with the database, so a write shows in the next response. */
+/**
+ * Keeps pages as sent that were asked for twice: a client that walks through a list replaces none. Every request compares
+ * versions with the database, so a write shows in the next response.
+ */
 export function createPages(db: Pick<Storage, 'read'>, maxKeptBytes = MAX_KEPT_BYTES) {
   const kept = keptBodies(maxKeptBytes);
   const isFirst = firstTimes(MAX_SEEN);

@@ -1,10 +1,9 @@
 import type { WriteTx } from '../../db/engine.ts';
 import { describeActor } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
-import { notFound } from '../lib/app-error.ts';
+import { invalidField, notFound } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { formatInZone, isTimeZone, parseInZone } from '../lib/time-zone.ts';
-import { invalidField } from '../lib/validation.ts';
 import type { Post } from './model.ts';
 import { listDuePosts, type Schedule, saveSchedule, takeSchedule } from './schedule-store.ts';
 import { END_OF_DATES, isPublished, recordPost, withStatus } from './service.ts';

@@ -4,17 +4,17 @@ import type { OpenProviderApi } from './api.ts';
 import { forgejo } from './forgejo/provider.ts';
 import { github } from './github/provider.ts';
 import { gitlab } from './gitlab/provider.ts';
+import { type IntegrationType, providerIds } from './ids.ts';
 import { linear } from './linear/provider.ts';
 import { eventOf, type Payload, type ProcessedDelivery, type Provider } from './provider.ts';
 import type { OpenReader } from './reader.ts';
 
-const list = [github, gitlab, linear, forgejo] as const;
+export type { IntegrationType };
 
-/** Every provider. Another one is a folder beside these and an entry in the list. */
-export const providers: readonly Provider<IntegrationType>[] = list;
+const byId: { readonly [Id in IntegrationType]: Provider<Id> } = { github, gitlab, linear, forgejo };
 
-/** The id of a provider. */
-export type IntegrationType = (typeof list)[number]['id'];
+/** Every provider. Another one is a folder beside these, its id in `ids.ts`, and an entry above. */
+export const providers: readonly Provider<IntegrationType>[] = providerIds.map((id) => byId[id]);
 
 export function providerOf(type: IntegrationType): Provider<IntegrationType> {
   const provider = providers.find(({ id }) => id === type);

@@ -1,4 +1,4 @@
-import { invalidField } from '../lib/validation.ts';
+import { invalidField } from '../lib/app-error.ts';
 
 const MAX_LENGTH = 2_000;
 

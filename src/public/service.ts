@@ -1,8 +1,8 @@
 import type { ReadTx } from '../../db/engine.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import { AppError } from '../lib/app-error.ts';
-import { invalidField, requireValid } from '../lib/validation.ts';
+import { AppError, invalidField } from '../lib/app-error.ts';
+import { requireValid } from '../lib/validation.ts';
 import { findMedia } from '../media/store.ts';
 import type { Organization } from '../organizations/model.ts';
 import { getOrganization } from '../organizations/store.ts';

@@ -1,5 +1,6 @@
 import type { Deps } from '../deps.ts';
-import { clientAddress, requestIdOf } from '../http/request.ts';
+import { clientAddress } from '../http/client-address.ts';
+import { requestIdOf } from '../http/request.ts';
 import { publicContent, rendered } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { imageServer } from '../media/serve.ts';

@@ -1,33 +1,19 @@
 import type { ReadTx } from '../../db/engine.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
-import { DAY_MS } from '../lib/time.ts';
 import { addOrganization, newOrganization } from '../organizations/service.ts';
 import { getOrganization, listOrganizations } from '../organizations/store.ts';
 import { passwordFacts, requireEmail } from './accounts.ts';
 import { joinOrganization, roleNoun } from './members.ts';
 import type { Role, User } from './model.ts';
+import { newLink } from './new-link.ts';
 import { requireGoodPassword } from './passwords.ts';
-import { actingAs, beginSession, type Guarded, hashOf, newSecret, recordAccount } from './sessions.ts';
+import { hashOf } from './secret.ts';
+import { actingAs, beginSession, type Guarded, recordAccount } from './sessions.ts';
 import * as store from './store.ts';
 import { failure } from './words.ts';
 
 // One-time links: to set up the service, to choose a password, and to join an organization.
-
-/** How long links work, in milliseconds. */
-const LINK_MS = { setup: DAY_MS, invitation: 7 * DAY_MS, password: DAY_MS } as const;
-
-/** A link to store, and its token. `link`: the fields that the purpose needs. */
-function newLink(
-  { clock }: Pick<Deps, 'clock'>,
-  purpose: store.OneTimeLink['purpose'],
-  link: Partial<store.OneTimeLink> = {},
-) {
-  const { token, hash } = newSecret();
-  const now = clock.now();
-  const life = { createdAt: now.toISOString(), expiresAt: now.getTime() + LINK_MS[purpose] };
-  return { token, row: { userId: null, organizationId: null, role: null, ...link, purpose, hash, ...life } };
-}
 
 /** Throws `AppError` 404 for a link that is unknown, used or expired, or has another purpose. */
 export async function requireLink(
@@ -50,24 +36,6 @@ async function hashPassword(
   await guard.count(linkHash);
   await requireGoodPassword(password, about);
   return guard.passwords.hash(password, { source: linkHash, isKnown: true, signal });
-}
-
-/**
- * The path of a new setup link; null once there is a user. Earlier setup links stop working, unless `keepsEarlier`:
- * processes that share a database each print one.
- */
-export function createSetupLink(
-  deps: Pick<Deps, 'db' | 'clock'>,
-  { keepsEarlier = false } = {},
-): Promise<string | null> {
-  const { token, row } = newLink(deps, 'setup');
-  return deps.db.write(async (tx) => {
-    const isSetUp = await store.hasUsers(tx);
-    if (isSetUp || !keepsEarlier) await store.deleteLinks(tx, 'setup');
-    if (isSetUp) return null;
-    await store.insertLink(tx, row);
-    return `/setup?token=${token}`;
-  });
 }
 
 /** Creates the first user, who owns all organizations, or a new one if there are none. Throws `AppError` 400, 404. */

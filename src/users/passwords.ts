@@ -1,6 +1,7 @@
 import type { AppError } from '../lib/app-error.ts';
+import { invalidField } from '../lib/app-error.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import { invalidField, requireValid } from '../lib/validation.ts';
+import { requireValid } from '../lib/validation.ts';
 import { Password } from './model.ts';
 import { failure } from './words.ts';
 

@@ -9,6 +9,7 @@ import type { OrganizationCreation } from '../organizations/model.ts';
 import type { Guard } from './guard.ts';
 import type { Membership, User } from './model.ts';
 import { NOBODYS_HASH } from './passwords.ts';
+import { hashOf, newSecret } from './secret.ts';
 import * as store from './store.ts';
 import { failure } from './words.ts';
 
@@ -21,16 +22,6 @@ const SESSION_WRITE_MS = 3_600_000;
 
 /** How long a browser stays known after a sign-in, in milliseconds. */
 export const BROWSER_MS = 365 * DAY_MS;
-
-/** The token goes to its person; the database holds only its hash. */
-export function newSecret(): { token: string; hash: string } {
-  const token = randomToken(32);
-  return { token, hash: hashOf(token) };
-}
-
-export function hashOf(token: string): string {
-  return new Bun.CryptoHasher('sha256').update(token).digest('base64url');
-}
 
 /** The limits on guessing, and the request's signal: aborted when the client closes the connection. */
 export interface Guarded {

@@ -8,7 +8,8 @@ import {
   disableAccount,
   enableAccount,
 } from '../../src/users/accounts.ts';
-import { createPasswordLink, createSetupLink, invite } from '../../src/users/links.ts';
+import { createPasswordLink, invite } from '../../src/users/links.ts';
+import { createSetupLink } from '../../src/users/new-link.ts';
 import { addAnn, cookieOf, EMAIL, form, PASSWORD, tokenIn, visitor } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';

@@ -10,7 +10,7 @@ import {
   withdrawAudit,
 } from '../../src/audit/store.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/jobs.ts';
+import { sweep } from '../../src/operate/sweep.ts';
 import { changeOrganization } from '../../src/organizations/service.ts';
 import { insertMembership } from '../../src/users/store.ts';
 import { signedIn } from '../support/dashboard.ts';

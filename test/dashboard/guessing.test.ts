@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { createPasswordLink, createSetupLink } from '../../src/users/links.ts';
+import { createPasswordLink } from '../../src/users/links.ts';
+import { createSetupLink } from '../../src/users/new-link.ts';
 import { findKnownBrowser } from '../../src/users/sessions.ts';
 import { findCredentials } from '../../src/users/store.ts';
 import {

@@ -2,11 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { createApp } from '../../src/app.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/jobs.ts';
+import { sweep } from '../../src/operate/sweep.ts';
 import { createUser } from '../../src/users/accounts.ts';
 import { createGuard } from '../../src/users/guard.ts';
 import { createPasswordLink } from '../../src/users/links.ts';
-import { hashOf, signIn as signInAs } from '../../src/users/sessions.ts';
+import { hashOf } from '../../src/users/secret.ts';
+import { signIn as signInAs } from '../../src/users/sessions.ts';
 import {
   appWithAnn,
   cookieOf,

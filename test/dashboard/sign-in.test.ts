@@ -3,7 +3,8 @@ import { createApp } from '../../src/app.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { createUser } from '../../src/users/accounts.ts';
 import { createGuard } from '../../src/users/guard.ts';
-import { acceptInvitation, createPasswordLink, createSetupLink, invite } from '../../src/users/links.ts';
+import { acceptInvitation, createPasswordLink, invite } from '../../src/users/links.ts';
+import { createSetupLink } from '../../src/users/new-link.ts';
 import {
   appWithAnn,
   cookieOf,

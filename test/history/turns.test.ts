@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { readDueHistories } from '../../src/history/read.ts';
 import { startHistory } from '../../src/history/service.ts';
 import { addPlace, removePlace } from '../../src/integrations/places.ts';
-import { sweep } from '../../src/operate/jobs.ts';
+import { sweep } from '../../src/operate/sweep.ts';
 import { listDueRanges, queueRange } from '../../src/triggers/range-store.ts';
 import { valuesOf } from '../support/database.ts';
 import { projectOf } from '../support/github-api/project.ts';

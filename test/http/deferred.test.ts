@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
-import { APP_OPTIONS, deferred } from '../../src/http/deferred.ts';
-import { errorHandling } from '../../src/http/errors.ts';
-import { type MatchedRoute, routeMatching, withRequestHandling } from '../../src/http/request.ts';
+import { deferred } from '../../src/http/deferred.ts';
+import { type MatchedRoute, withRequestHandling } from '../../src/http/request.ts';
 import { plainText } from '../../src/http/respond.ts';
 import { createTestApp } from '../support/test-app.ts';
 
@@ -15,18 +14,18 @@ function appWithFeature(load: () => Promise<unknown>) {
   const feature = deferred(context, ['/late', '/late/*'], async () => {
     loads++;
     await load();
-    return new Elysia()
+    const late = new Elysia()
       .get('/late', () => plainText('top'))
       .get('/late/:id', ({ params }) => plainText(params.id))
       .post('/late/:id', async ({ request }) => plainText(await request.text()), { parse: 'none' });
+    return [late];
   });
-  const app = new Elysia(APP_OPTIONS);
-  app
-    .use(errorHandling(deps.log, () => app.routes))
-    .use(routeMatching(matched))
-    .get('/soon/:id', ({ params }) => plainText(params.id))
-    .use(feature.routes);
-  const fetch = withRequestHandling(app.fetch, { ...deps, matched, findRepeated: () => null });
+  const soon = deferred(context, ['/soon/*'], async () => [
+    new Elysia().get('/soon/:id', ({ params }) => plainText(params.id)),
+  ]);
+  const dispatch = (request: Request) =>
+    (feature.owns(new URL(request.url).pathname) ? feature : soon).fetch(request);
+  const fetch = withRequestHandling(dispatch, { ...deps, matched, findRepeated: () => null });
   return {
     logged,
     loads: () => loads,

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { hashOf } from '../../src/drafts/write.ts';
 import { imagesIn, withAbsoluteMedia } from '../../src/markdown/media.ts';
-import { mediaAddressJob, updateAddresses } from '../../src/operate/media-addresses.ts';
+import { addressWork, updateAddresses } from '../../src/operate/media-addresses.ts';
 import { extendRun, insertRun } from '../../src/operate/uptime-store.ts';
 import { recoverImport } from '../../src/posts/import/staging.ts';
 import { editPost } from '../../src/posts/service.ts';
@@ -95,8 +95,8 @@ describe('the job', () => {
     await app.addPosts('org_a', { id: 'p1', markdown: text(OLD) });
     await app.db.write((tx) => insertRun(tx, { id: 'old', publicUrl: OLD, process: 'a' }, app.clock.now()));
     app.clock.advance(10_000);
-    const job = mediaAddressJob(app.deps);
-    run = () => job.run(new AbortController().signal);
+    const work = addressWork(app.deps);
+    run = () => work(new AbortController().signal);
     await run();
     expect(await markdowns()).toEqual([text(PUBLIC_URL)]);
   });
@@ -121,8 +121,8 @@ test('posts of an import that was under way get the new address when it is done'
   const app = await appWithOrganization();
   const old = 'https://old.test';
   await app.db.write((tx) => insertRun(tx, { id: 'old', publicUrl: old, process: 'a' }, app.clock.now()));
-  const job = mediaAddressJob(app.deps);
-  const run = () => job.run(new AbortController().signal);
+  const work = addressWork(app.deps);
+  const run = () => work(new AbortController().signal);
   const post = { ...examplePost(1), organizationId: 'org_a', markdown: `![a](${old}/media/img_1.png)` };
   await app.addPosts('org_a', post);
   await execute(

@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { leaderJobs, planSweep, startJobs, sweep } from '../../src/operate/jobs.ts';
+import { startJobs } from '../../src/operate/jobs.ts';
+import { planSweep, sweep } from '../../src/operate/sweep.ts';
+import { leaderJobs } from '../../src/operate/work.ts';
 import { changeOrganization } from '../../src/organizations/service.ts';
 import { oneStep, testPostgres, valuesOf } from '../support/database.ts';
 import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { listAuditEvents } from '../../src/audit/store.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/jobs.ts';
+import { sweep } from '../../src/operate/sweep.ts';
 import { changePosts } from '../../src/posts/bulk.ts';
 import { importFile } from '../../src/posts/import/service.ts';
 import { countPosts, countSuggestions, type ListFilter, listPosts } from '../../src/posts/list-store.ts';

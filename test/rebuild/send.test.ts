@@ -475,7 +475,7 @@ test('the connection goes to the address that was checked, without a second look
 
 test('the sweeper deletes messages after the retention of the plan', async () => {
   const { app, clock, send, publish } = await world();
-  const { sweep } = await import('../../src/operate/jobs.ts');
+  const { sweep } = await import('../../src/operate/sweep.ts');
   await publish('p1');
   await send();
   clock.advance(7 * 24 * HOUR - 1);

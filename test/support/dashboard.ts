@@ -3,7 +3,7 @@ import { randomToken } from '../../src/lib/text.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { createUser } from '../../src/users/accounts.ts';
 import type { Role, User } from '../../src/users/model.ts';
-import { hashOf } from '../../src/users/sessions.ts';
+import { hashOf } from '../../src/users/secret.ts';
 import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
 import { execute } from './database.ts';
 import { appWithOrganization, type TestApp, type WithOrganization } from './test-app.ts';

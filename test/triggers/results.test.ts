@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Connected } from '../../src/integrations/model.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/jobs.ts';
+import { sweep } from '../../src/operate/sweep.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';
 import { replayDelivery } from '../../src/receiver/replay.ts';
 import { retryRuns } from '../../src/triggers/queue-store.ts';

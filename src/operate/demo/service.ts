@@ -202,7 +202,7 @@ async function createDemoKey({ keys, log }: Pick<Deps, 'keys' | 'log'>, keyFile:
     permissions: [READ_PERMISSION],
     expiresAt: null,
   });
-  if (warning !== undefined) log.warn(warning);
+  if (warning !== undefined) log.warn(warning, 'the API may refuse the key of the demo');
   await mkdir(dirname(keyFile), { recursive: true, mode: 0o700 });
   await Bun.write(keyFile, `${key}\n`, { mode: 0o600 });
   await chmod(keyFile, 0o600);

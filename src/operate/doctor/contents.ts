@@ -20,7 +20,7 @@ import { listHooks } from '../../rebuild/store.ts';
 import { measureQueue } from '../../triggers/queue-store.ts';
 import { lastBackup } from '../backup/make.ts';
 import { isStore } from '../backup/places.ts';
-import { planSweep } from '../jobs.ts';
+import { planSweep } from '../sweep.ts';
 import { findPublicUrl } from '../uptime.ts';
 import {
   type Check,

@@ -1,9 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type Static, Type } from '@sinclair/typebox';
-import { AppError } from '../../../lib/app-error.ts';
+import { AppError, invalidField } from '../../../lib/app-error.ts';
 import { cutLine, derivedId } from '../../../lib/text.ts';
 import { parseTime } from '../../../lib/time.ts';
-import { invalidField } from '../../../lib/validation.ts';
 import { lineOf, type SourceFile } from '../../../posts/import/files.ts';
 import { formatOf, formatOfText, type ImportFormat, importFormats } from '../../../posts/import/records.ts';
 import {

@@ -1,12 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import { Type } from '@sinclair/typebox';
 import type { ComponentChildren, VNode } from 'preact';
 import { describeActor } from '../../../audit/model.ts';
 import { listAuditEvents } from '../../../audit/store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
+import { invalidField } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { formatInZone, isTimeZone, localTime, parseInZone } from '../../../lib/time-zone.ts';
-import { invalidField } from '../../../lib/validation.ts';
 import { scriptAsset } from '../../../look/assets.ts';
 import type { OwnedPost } from '../../../posts/model.ts';
 import { cancelSchedule, schedulePost } from '../../../posts/schedule.ts';

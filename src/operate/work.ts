@@ -1,0 +1,138 @@
+import type { Deps } from '../deps.ts';
+import type { Compose } from '../drafts/model.ts';
+import { lazily } from '../lib/lazy.ts';
+import type { TriggerDeps } from '../triggers/run.ts';
+import type { Job } from './jobs.ts';
+import { BEAT_MS, type Uptime } from './uptime.ts';
+
+// The jobs of a server. The work of each loads at its first run, after the server listens.
+
+/** Rests of jobs that somebody waits for, and of those that ask a provider, whose own waits are longer. */
+const SHORT_REST_MS = 1_000;
+const LONG_REST_MS = 5_000;
+
+/** Work that loads at its first run. */
+function late(load: () => Promise<Job['run']>): Job['run'] {
+  const work = lazily(load);
+  return async (...given) => (await work())(...given);
+}
+
+/** The jobs of each process. Several may run them at the same time. */
+export function processJobs(
+  deps: Deps & Pick<TriggerDeps, 'db'>,
+  compose: Compose,
+  uptime: Pick<Uptime, 'beat'>,
+): Job[] {
+  return [
+    // Each process collects the uses that it saw.
+    { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
+    // One process reads a history at a time, and another takes a run of a trigger.
+    {
+      name: 'read-histories',
+      every: 1_000,
+      restMs: LONG_REST_MS,
+      run: late(async () => {
+        const { readDueHistories } = await import('../history/read.ts');
+        return (signal) => readDueHistories(deps, signal);
+      }),
+    },
+    {
+      name: 'run-triggers',
+      every: 250,
+      restMs: SHORT_REST_MS,
+      run: late(async () => (await import('../triggers/run.ts')).createTriggerWorker(deps, compose)),
+    },
+    { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
+  ];
+}
+
+/** The jobs of the leader. The leader makes the scheduled backups too. */
+export function leaderJobs(deps: Deps): Job[] {
+  const { clock, log } = deps;
+  const runningSince = clock.now();
+  return [
+    {
+      name: 'publish-scheduled',
+      every: 1_000,
+      run: late(async () => {
+        const { publishDuePosts } = await import('../posts/schedule.ts');
+        return (signal) => publishDuePosts(deps, { signal, runningSince });
+      }),
+    },
+    {
+      name: 'sync-hooks',
+      every: 2_000,
+      restMs: LONG_REST_MS,
+      run: late(async () => {
+        const { syncHooks } = await import('../integrations/sync.ts');
+        return (signal) => syncHooks(deps, signal);
+      }),
+    },
+    {
+      name: 'poll',
+      every: 1_000,
+      restMs: LONG_REST_MS,
+      run: late(async () => {
+        const { pollDue } = await import('../polling/poll.ts');
+        return (signal) => pollDue(deps, signal);
+      }),
+    },
+    {
+      name: 'recover-import',
+      every: 5_000,
+      run: late(async () => {
+        const { recoverImport } = await import('../posts/import/staging.ts');
+        return (signal) => recoverImport(deps, signal);
+      }),
+    },
+    {
+      name: 'image-addresses',
+      every: 5_000,
+      run: late(async () => (await import('./media-addresses.ts')).addressWork(deps)),
+    },
+    {
+      name: 'copy-images',
+      every: 500,
+      restMs: SHORT_REST_MS,
+      run: late(async () => {
+        const { copyDueImages } = await import('./image-copies.ts');
+        return (signal) => copyDueImages(deps, signal);
+      }),
+    },
+    {
+      name: 'read-ranges',
+      every: 500,
+      restMs: SHORT_REST_MS,
+      run: late(async () => {
+        const { readRanges } = await import('../triggers/ranges.ts');
+        return (signal) => readRanges(deps, { signal });
+      }),
+    },
+    {
+      name: 'send-hooks',
+      every: 100,
+      restMs: SHORT_REST_MS,
+      run: late(async () => (await import('../rebuild/send.ts')).createHookSender(deps)),
+    },
+    {
+      name: 'sweep-images',
+      every: '17 * * * *',
+      run: late(async () => {
+        const { sweepFiles } = await import('../media/service.ts');
+        return (signal) => sweepFiles(deps, signal);
+      }),
+    },
+    {
+      name: 'sweep',
+      every: '*/5 * * * *',
+      run: late(async () => {
+        const { sweep } = await import('./sweep.ts');
+        return async (signal) => {
+          const swept = await sweep(deps, clock.now(), signal);
+          if (swept.deliveryIds + swept.logs > 0)
+            log.info({ job: 'sweep', ...swept }, 'removed expired rows');
+        };
+      }),
+    },
+  ];
+}
