@@ -75,8 +75,10 @@ await runBenchmark((defer) =>
       const startedAt = new Date();
       const results: Record<string, Outcome> = {};
       for (const bench of chooseBenches(options.only)) {
-        terminal.writeError(`${bench.name} …\n`);
+        terminal.writeError(`${bench.name} … `);
+        const beganAt = Date.now();
         results[bench.name] = await runBench(bench, options, defer);
+        terminal.writeError(`${Math.round((Date.now() - beganAt) / 1000)} s\n`);
       }
       const minutes = Math.round((Date.now() - startedAt.getTime()) / 60_000);
       const file = join(RESULTS, `${startedAt.toISOString().replaceAll(/[:.]/g, '-')}.json`);

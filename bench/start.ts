@@ -5,6 +5,7 @@ import { progressBar } from '../src/cli/output.ts';
 import { openDataFolder } from '../src/operate/data-folder.ts';
 import { everyPage } from './support/cases.ts';
 import { type Cores, chooseCores } from './support/cores.ts';
+import { imageBytes } from './support/image-size.ts';
 import { describeMachine, machineLine } from './support/machine.ts';
 import { cpuSeconds, residentBytes } from './support/process-figures.ts';
 import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
@@ -38,7 +39,11 @@ interface Figures {
   floodBytes: number[];
 }
 
-type Medians = Record<keyof Figures, number | null> & { executableBytes: number };
+type Medians = Record<keyof Figures, number | null> & {
+  executableBytes: number;
+  /** Null for what the Dockerfile makes no image of. */
+  imageBytes: number | null;
+};
 
 interface Place {
   cores: Cores;
@@ -63,6 +68,7 @@ const labels: Record<keyof Medians, string> = {
   loadedBytes: `resident after ${LOAD_REQUESTS} lists and more, any page, MB`,
   floodBytes: `resident under a flood of ${LOAD_REQUESTS} deliveries and more, MB`,
   executableBytes: 'what is executed, on disk, MB',
+  imageBytes: 'files of its image, MB',
 };
 
 await runBenchmark((defer) =>
@@ -117,7 +123,7 @@ async function measure(
   } finally {
     bar.done();
   }
-  return Object.fromEntries(all.map(({ program, figures }) => [program.name, mediansOf(figures, program)]));
+  return Object.fromEntries(all.map((one) => [one.program.name, mediansOf(one)]));
 }
 
 async function seedDeliveries(dataDir: string): Promise<Load> {
@@ -201,7 +207,8 @@ function noFigures(): Figures {
   };
 }
 
-function mediansOf(figures: Figures, { executable = process.execPath }: Program): Medians {
+function mediansOf({ figures, program, flooded }: Contender & { figures: Figures }): Medians {
+  const { executable = process.execPath } = program;
   const middle = (values: number[]) => (values.length === 0 ? null : median(values));
   return {
     firstPingMs: middle(figures.firstPingMs),
@@ -211,6 +218,8 @@ function mediansOf(figures: Figures, { executable = process.execPath }: Program)
     loadedBytes: middle(figures.loadedBytes),
     floodBytes: middle(figures.floodBytes),
     executableBytes: Bun.file(executable).size,
+    imageBytes:
+      flooded !== undefined && program.executable !== undefined ? imageBytes(program.executable) : null,
   };
 }
 

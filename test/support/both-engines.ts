@@ -36,8 +36,8 @@ interface Outcome {
   names: string[];
 }
 
-/** One more than the cores: tests of crashes and time limits wait much of their time. */
-const WORKERS = availableParallelism() + 1;
+/** Two more than the cores: a worker waits almost half of its time, for processes, time limits and the database. */
+const WORKERS = availableParallelism() + 2;
 
 /** Runs `bun test` and prints its output. A run that ends badly without naming a test counts as one failure. */
 async function runTests(
@@ -51,7 +51,8 @@ async function runTests(
     process.execPath,
     // Ends with this process, and takes its own workers along.
     [
-      ...['--no-orphans', 'test', `--parallel=${WORKERS}`, '--timeout', '300000'],
+      // A worker loads the modules once for all of its files.
+      ...['--no-orphans', 'test', `--parallel=${WORKERS}`, '--no-isolate', '--timeout', '300000'],
       // The slowest files start first, so that none runs alone at the end.
       `--timings=test/support/timings/${timings}.json`,
       ...(process.env.TEST_TIMINGS === 'update' ? ['--update-timings'] : []),

@@ -1,13 +1,10 @@
-import { afterAll } from 'bun:test';
-import { basename } from 'node:path';
-import { SQL } from 'bun';
 import { sql } from 'drizzle-orm';
 import type { Database, Lease, Pace } from '../../db/engine.ts';
 import { openPostgres } from '../../db/postgres/client.ts';
 import { sharedPostgres } from './postgres-server.ts';
 
 // Databases of the shared server for one test after the other: to empty one, with its connections open, costs a tenth
-// of creating one. Each test file has modules of its own, so a file leaves its databases to the next one in a table.
+// of creating one.
 
 interface Pooled {
   db: Database;
@@ -19,14 +16,8 @@ interface Pooled {
 /** Nobody waits for a test. */
 const PACE: Pace = { holdMs: 5, restMs: 0 };
 
-/** Databases of this file that no test uses. */
+/** Databases of this process that no test uses. */
 const idle: Pooled[] = [];
-let isEnding = false;
-
-afterAll(async () => {
-  isEnding = true;
-  for (const pooled of idle.splice(0)) await leave(pooled);
-});
 
 /** An empty database, taken at first use. `close` waits for its work and leaves it to the next test. */
 export function openPooledPostgres(): Database {
@@ -65,9 +56,8 @@ export function openPooledPostgres(): Database {
       if (taken === null) return;
       const pooled = await taken;
       for (const lease of leases) await lease.release();
-      if (!(await emptyTables(pooled))) await drop(pooled);
-      else if (isEnding) await leave(pooled);
-      else idle.push(pooled);
+      if (await emptyTables(pooled)) idle.push(pooled);
+      else await drop(pooled);
     },
   };
 }
@@ -109,25 +99,9 @@ const connect = (url: string) => openPostgres(url, 'server', { poolSize: 4, limi
 async function take(): Promise<Pooled> {
   const pooled = idle.pop();
   if (pooled !== undefined) return pooled;
-  const server = await sharedPostgres();
-  const left = await onServer(async (admin) => {
-    await admin.unsafe(`SELECT pg_advisory_xact_lock(2);
-      CREATE TABLE IF NOT EXISTS idle_databases (name text PRIMARY KEY, fingerprint text NOT NULL)`);
-    const [row] = await admin`
-      DELETE FROM idle_databases WHERE name = (SELECT name FROM idle_databases LIMIT 1 FOR UPDATE SKIP LOCKED)
-      RETURNING name, fingerprint`;
-    return row;
-  });
-  const url = left === undefined ? await server.createDatabase() : server.url(left.name);
+  const url = await (await sharedPostgres()).createDatabase();
   const db = await connect(url);
-  return { db, url, fingerprint: left?.fingerprint ?? (await fingerprintOf(db)) };
-}
-
-/** Leaves a database to the next file. */
-async function leave({ db, url, fingerprint }: Pooled): Promise<void> {
-  await db.close();
-  const name = basename(new URL(url).pathname);
-  await onServer((admin) => admin`INSERT INTO idle_databases VALUES (${name}, ${fingerprint})`);
+  return { db, url, fingerprint: await fingerprintOf(db) };
 }
 
 async function drop({ db, url }: Pooled): Promise<void> {
@@ -163,10 +137,4 @@ const FINGERPRINT = sql.raw(`
 async function fingerprintOf(db: Database): Promise<string> {
   const [row] = await db.read((tx) => tx.values<[string]>(FINGERPRINT), { single: true });
   return row?.[0] ?? '';
-}
-
-async function onServer<Result>(work: (admin: SQL) => Promise<Result>): Promise<Result> {
-  const server = await sharedPostgres();
-  await using admin = new SQL(server.url('postgres'), { max: 1 });
-  return await work(admin);
 }

@@ -122,7 +122,8 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
     db,
     clock,
     logged,
-    fetch: app.fetch,
+    // Elysia composes its handler when it is asked for it.
+    fetch: (request) => app.fetch(request),
     async request(path, init) {
       const response = await app.fetch(new Request(`http://localhost${path}`, init));
       await documented(overrides.providers).check(init?.method ?? 'GET', path, response.clone());
