@@ -77,6 +77,7 @@ test('without scripts the page of a delivery reloads itself once, and the log wo
       .click();
     await here.getByLabel('Result').selectOption('none');
     await here.getByRole('button', { name: 'Filter' }).click();
+    await here.waitForURL(/result=none/);
     expect(await here.getByRole('row').count()).toBe(2);
     await here.getByRole('checkbox').check();
     await here.getByRole('button', { name: 'Replay deliveries' }).click();
