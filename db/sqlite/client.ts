@@ -75,12 +75,14 @@ export function openConnection(
 
 function withStorage(sqlite: Sqlite, pace: Pace, wal: Wal | null): SqliteDatabase {
   const connection = drizzleOver(sqlite);
+  const storage = createStorage(connection, wal);
   const settle = async () => wal?.close();
-  return Object.assign(connection, createStorage(connection, wal), {
+  return Object.assign(connection, storage, {
     pace,
     engine: 'sqlite' as const,
     lease: createLeases(),
-    health: async () => (wal && problemOf(wal)) ?? tryWriteLock(sqlite),
+    // In a turn of its own: a feature that has just loaded runs between the statements of other work.
+    health: async () => (wal && problemOf(wal)) ?? storage.read(() => tryWriteLock(sqlite), { single: true }),
     sizes: async () => fileSizes(sqlite),
     settle,
     async close() {

@@ -43,6 +43,19 @@ test('a server in good health is ready, and was not written to for it', async ()
   other.$client.close();
 });
 
+test('a question in the middle of a read or write of the server waits for it', async () => {
+  const whyNotReady = readiness();
+  const asked: Promise<string | null>[] = [];
+  const ask = async () => {
+    asked.push(whyNotReady());
+    await undefined;
+    expect(db.$client.inTransaction).toBe(true);
+  };
+  await db.write(ask);
+  await db.read(ask);
+  expect(await Promise.all(asked)).toEqual([null, null]);
+});
+
 test.each<[string, Partial<Vitals>, string | null]>([
   ['it is told to stop', { isStopping: () => true }, 'The server is stopping'],
   ['the disk is nearly full', { freeBytes: () => 32 * 1024 * 1024 - 1 }, 'The disk is full'],
