@@ -38,12 +38,20 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'signature',
 ]);
 
+/** Work goes on without its lines when their reader has closed the pipe, or their disk is full. */
+function write(text: string): void {
+  try {
+    writeWhole(FD, text);
+  } catch {
+    // There is nowhere else to say so.
+  }
+}
+
 /** The log that `LOG_LEVEL` and `LOG_FORMAT` ask for, on standard error. Each line carries the properties of `base`. */
 export async function openLog(
   { logLevel, logFormat }: { logLevel: string; logFormat: 'auto' | 'json' | 'pretty' },
   base: Readonly<Record<string, string>> = {},
 ): Promise<Logger> {
-  const write = (text: string) => writeWhole(FD, text);
   const hasColor = logFormat !== 'json' && (await isTerminal(FD));
   if (logFormat !== 'pretty' && !hasColor) return createLog(logLevel, { write }, base);
   const { prettyLine } = await import('./log-pretty.ts');

@@ -131,6 +131,21 @@ describe('LOG_FORMAT', () => {
     expect(text).not.toContain('\u001b');
   });
 
+  test.each([
+    ['on a full disk', '2>/dev/full'],
+    ['whose reader is gone', '2>&1 >&3 | true'],
+  ])('a log %s ends no work', (_, redirection) => {
+    // More than a pipe holds, so it is written until the reader is gone.
+    const busy = `
+      import { openLog } from '${root}/src/lib/log.ts';
+      const log = await openLog({ logLevel: 'info', logFormat: 'json' });
+      log.error('x'.repeat(200_000));
+      console.log('worked');`;
+    const script = `exec 3>&1; "$0" -e "$1" ${redirection}`;
+    const { stdout } = Bun.spawnSync(['sh', '-c', script, process.execPath, busy]);
+    expect(stdout.toString()).toBe('worked\n');
+  });
+
   test('auto is pretty on a terminal, and json is not', async () => {
     expect(await written('auto', {})).toContain('\u001b[31mERROR\u001b[39m');
     expect(await written('json', {})).toStartWith('{"level":"error"');
