@@ -78,11 +78,26 @@ test.each([
   'metricsToken',
   'password',
   'signature',
-])('a value named %s is not written down, at the top or one below', (name) => {
+])('a value named %s is not written down, at any depth', (name) => {
   expect(line({ [name]: 'planted', other: 1 })).toMatchObject({ [name]: '[redacted]', other: 1 });
   expect(line({ request: { [name]: { deep: 'planted' } } })).toMatchObject({
     request: { [name]: '[redacted]' },
   });
+  expect(line({ list: [{ of: { [name]: 'planted' } }] })).toMatchObject({
+    list: [{ of: { [name]: '[redacted]' } }],
+  });
+});
+
+test.each([
+  new (class Credential {
+    token = 'planted';
+  })(),
+  Object.assign(Object.create(null), { token: 'planted' }),
+  new Headers({ authorization: 'planted' }),
+])('a secret is not written down either when it is in %p', (about) => {
+  const written = JSON.stringify(line({ about }));
+  expect(written).toContain('[redacted]');
+  expect(written).not.toContain('planted');
 });
 
 describe('LOG_FORMAT', () => {
