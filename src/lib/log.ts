@@ -20,7 +20,7 @@ export interface Logger extends Readonly<Record<Level, Say>> {
   isLevelEnabled(level: Level): boolean;
 }
 
-/** Properties that could hold a secret, at the top of a line or one level below. No code logs one on purpose. */
+/** Properties that could hold a secret, at any depth of a line. No code logs one on purpose. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',
@@ -38,12 +38,20 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'signature',
 ]);
 
+/** Work goes on without its lines when their reader has closed the pipe, or their disk is full. */
+function write(text: string): void {
+  try {
+    writeWhole(FD, text);
+  } catch {
+    // There is nowhere else to say so.
+  }
+}
+
 /** The log that `LOG_LEVEL` and `LOG_FORMAT` ask for, on standard error. Each line carries the properties of `base`. */
 export async function openLog(
   { logLevel, logFormat }: { logLevel: string; logFormat: 'auto' | 'json' | 'pretty' },
   base: Readonly<Record<string, string>> = {},
 ): Promise<Logger> {
-  const write = (text: string) => writeWhole(FD, text);
   const hasColor = logFormat !== 'json' && (await isTerminal(FD));
   if (logFormat !== 'pretty' && !hasColor) return createLog(logLevel, { write }, base);
   const { prettyLine } = await import('./log-pretty.ts');
@@ -64,7 +72,8 @@ export function createLog(
     return (given: string | object, message?: string) => {
       const [fields, msg] = typeof given === 'string' ? [{}, given] : [given, message];
       const start = { level: each, time: systemClock.now().toISOString(), ...base };
-      write(`${lineOf({ ...start, ...writable(fields), msg })}\n`);
+      const failure = 'err' in fields && { err: describeError(fields.err) };
+      write(`${lineOf({ ...start, ...fields, ...failure, msg })}\n`);
     };
   };
   return {
@@ -79,34 +88,13 @@ export function createLog(
 /** A value that JSON cannot hold takes the other fields with it, but not the line. */
 function lineOf({ level, time, msg, ...fields }: Record<string, unknown>): string {
   try {
-    return JSON.stringify({ level, time, ...fields, msg });
+    return JSON.stringify({ level, time, ...fields, msg }, unlessSecret);
   } catch (error) {
     return JSON.stringify({ level, time, msg, unwritable: String(error) });
   }
 }
 
-/** Fields without secrets, and `err` as what may be told of it. */
-function writable(fields: object): Record<string, unknown> {
-  return withoutNamed(fields, (value, name) => {
-    if (name === 'err') return describeError(value);
-    return isPlain(value) ? withoutNamed(value, (inner) => inner) : value;
-  });
-}
-
-function withoutNamed(
-  fields: object,
-  of: (value: unknown, name: string) => unknown,
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      SECRET_NAMES.has(name) ? '[redacted]' : of(value, name),
-    ]),
-  );
-}
-
-const isPlain = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+const unlessSecret = (name: string, value: unknown) => (SECRET_NAMES.has(name) ? '[redacted]' : value);
 
 /** Bounds on an error in the log: characters of each text, and causes. */
 const MAX_LENGTH = 8_000;

@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Clock } from '../lib/time.ts';
 import { ProviderProblem } from './api.ts';
-import { type ApiResponse, type ApiService, apiFetch } from './api-fetch.ts';
+import { type ApiResponse, type ApiService, apiFetch, notTheApi } from './api-fetch.ts';
 
 // The REST APIs of code hosts have this in common: JSON in, JSON out, and lists in pages.
 
@@ -36,7 +36,8 @@ export function restClient(
   // Providers redirect requests for a renamed or moved repository.
   const request = apiFetch(service, { timeoutMs: requestMs, signal, maxRedirects: 3 });
   return async (path, { method = 'GET', query = {}, body, etag } = {}) => {
-    const url = new URL(path.startsWith('/') ? service.address + path : path);
+    const url = URL.parse(path.startsWith('/') ? service.address + path : path);
+    if (url === null) throw notTheApi(service, 'it links to no address');
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
     return request(url.href, {
       method,

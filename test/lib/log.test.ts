@@ -78,11 +78,26 @@ test.each([
   'metricsToken',
   'password',
   'signature',
-])('a value named %s is not written down, at the top or one below', (name) => {
+])('a value named %s is not written down, at any depth', (name) => {
   expect(line({ [name]: 'planted', other: 1 })).toMatchObject({ [name]: '[redacted]', other: 1 });
   expect(line({ request: { [name]: { deep: 'planted' } } })).toMatchObject({
     request: { [name]: '[redacted]' },
   });
+  expect(line({ list: [{ of: { [name]: 'planted' } }] })).toMatchObject({
+    list: [{ of: { [name]: '[redacted]' } }],
+  });
+});
+
+test.each([
+  new (class Credential {
+    token = 'planted';
+  })(),
+  Object.assign(Object.create(null), { token: 'planted' }),
+  new Headers({ authorization: 'planted' }),
+])('a secret is not written down either when it is in %p', (about) => {
+  const written = JSON.stringify(line({ about }));
+  expect(written).toContain('[redacted]');
+  expect(written).not.toContain('planted');
 });
 
 describe('LOG_FORMAT', () => {
@@ -129,6 +144,21 @@ describe('LOG_FORMAT', () => {
     expect(text).toMatch(/^\[[\d:.]+\] ERROR: failed \{"requestId":"req_1"\}/);
     expect(text).toContain('Error: bad');
     expect(text).not.toContain('\u001b');
+  });
+
+  test.each([
+    ['on a full disk', '2>/dev/full'],
+    ['whose reader is gone', '2>&1 >&3 | true'],
+  ])('a log %s ends no work', (_, redirection) => {
+    // More than a pipe holds, so it is written until the reader is gone.
+    const busy = `
+      import { openLog } from '${root}/src/lib/log.ts';
+      const log = await openLog({ logLevel: 'info', logFormat: 'json' });
+      log.error('x'.repeat(200_000));
+      console.log('worked');`;
+    const script = `exec 3>&1; "$0" -e "$1" ${redirection}`;
+    const { stdout } = Bun.spawnSync(['sh', '-c', script, process.execPath, busy]);
+    expect(stdout.toString()).toBe('worked\n');
   });
 
   test('auto is pretty on a terminal, and json is not', async () => {

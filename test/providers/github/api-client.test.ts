@@ -86,6 +86,14 @@ test('a response without end is cut off at 16 MiB', async () => {
   expect((await failureOf(world.api.listPlaces())).message).toContain('it sent more than 16 MiB');
 });
 
+test('a link to a next page that is no address is a problem of the server', async () => {
+  using world = startRocket();
+  world.github.failNext(() => Response.json([], { headers: { link: '<?page=2>; rel="next"' } }));
+  const { kind, message } = await failureOf(world.api.listPlaces(), world.token);
+  expect(kind).toBe('provider-failed');
+  expect(message).toContain('it links to no address');
+});
+
 test('no redirect and no link leads the token to another server', async () => {
   using world = startRocket();
   const { api, github, token } = world;
