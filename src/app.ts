@@ -20,6 +20,12 @@ export interface ServerFacts extends MetricsAccess {
   readonly drawCard: CardPainter['draw'];
 }
 
+export interface App {
+  readonly fetch: Fetch;
+  /** Loads what readers and providers call, before they do. Rejects when a module cannot be read. */
+  load(): Promise<unknown>;
+}
+
 /**
  * The HTTP side of Tidings. Anything that is not used here is not served. `/ping` is there from the start; each feature
  * loads at its first request.
@@ -28,7 +34,7 @@ export function createApp(
   deps: Omit<DashboardDeps, 'self' | 'peerAddress' | 'clientIpHeader' | 'uploadBudget'> &
     Partial<ServerFacts>,
   webhookProviders?: readonly Provider[],
-): { fetch: Fetch } {
+): App {
   const { whyNotReady = async () => null, peerAddress = () => null, metricsToken, clientIpHeader } = deps;
   const uploadBudget = createUploadBudget(deps.metrics);
   const matched: MatchedRoute = { current: { route: null } };
@@ -103,7 +109,10 @@ export function createApp(
     return feature?.fetch(request) ?? errorJson(404, 'Not found');
   }
 
-  return { fetch: withRequestHandling(dispatch, { ...deps, matched, findRepeated: repeats.find }) };
+  return {
+    fetch: withRequestHandling(dispatch, { ...deps, matched, findRepeated: repeats.find }),
+    load: () => Promise.all([receiver.load(), content.load()]),
+  };
 }
 
 const PING = '/ping';

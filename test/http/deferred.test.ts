@@ -29,6 +29,7 @@ function appWithFeature(load: () => Promise<unknown>) {
   return {
     logged,
     loads: () => loads,
+    load: feature.load,
     request: async (path: string, init?: RequestInit) => fetch(new Request(`http://localhost${path}`, init)),
     async counted(): Promise<string[]> {
       const text = await deps.metrics.registry.render();
@@ -52,6 +53,14 @@ describe('a deferred feature', () => {
     const texts = (await Promise.all(responses)).map((response) => response.text());
     expect(await Promise.all(texts)).toEqual(['top', 'a', 'b']);
     expect(await (await app.request('/late/c', { method: 'POST', body: 'sent' })).text()).toBe('sent');
+    expect(app.loads()).toBe(1);
+  });
+
+  test('may load before its first request', async () => {
+    const app = appWithFeature(async () => undefined);
+    const [early] = await Promise.all([app.load(), app.request('/late')]);
+    expect(early.routes.length).toBeGreaterThan(0);
+    expect(await (await app.request('/late/a')).text()).toBe('a');
     expect(app.loads()).toBe(1);
   });
 
