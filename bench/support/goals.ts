@@ -123,7 +123,7 @@ export const goals: readonly Goal[] = [
   },
   startGoal('start to first `/ping`, binary', 'ms', 50, 'tidings-binary', 'firstPingMs'),
   startGoal('start to first `/ping`, source', 'ms', 120, 'tidings', 'firstPingMs'),
-  startGoal('memory of the binary at rest', 'MB', 55, 'tidings-binary', 'idleBytes'),
+  startGoal('memory of the binary at rest, as in the container', 'MB', 55, 'tidings-binary', 'idleBytes'),
   startGoal('memory after 20,000 different lists', 'MB', 90, 'tidings-binary', 'loadedBytes'),
   startGoal('memory under a flood of deliveries', 'MB', 110, 'tidings-binary', 'floodBytes'),
   startGoal('size of the binary', 'MB', 115, 'tidings-binary', 'executableBytes'),
