@@ -18,8 +18,8 @@ import { seedRepository } from './support/webhook-folder.ts';
 import { type Load, requireWrk, runLoad } from './support/wrk.ts';
 
 // How soon the service answers after it is started on a data folder that holds posts, how much memory it has then, at
-// rest, after work and under a flood of deliveries, and the processor time of rest: from source, and as one binary. Beside it the same by hand, a server that does
-// nothing, which is what Bun itself takes, and PocketBase, where there is one.
+// rest, after work and under a flood of deliveries, and the processor time of rest: from source, and as one binary. Beside
+// it the same by hand, a server that does nothing, which is what Bun itself takes, and PocketBase, where there is one.
 
 interface Options {
   starts: number;

@@ -19,8 +19,8 @@ const ENDED_MS = 3 * BEAT_MS;
 type Needs = Pick<Deps, 'db' | 'clock' | 'log' | 'publicUrl'>;
 
 /**
- * The work of a job: it brings the addresses of images in stored posts to the current `PUBLIC_URL`: when this process begins to lead, and
- * again after an import, or a process with a former URL, that may have written meanwhile has ended.
+ * The work of a job. It brings the addresses of images in stored posts to the current `PUBLIC_URL` when this process begins
+ * to lead, and again after an import, or a process with a former URL, that may have written meanwhile has ended.
  */
 export function addressWork(deps: Needs): Job['run'] {
   const { db, clock, log, publicUrl } = deps;
