@@ -17,14 +17,13 @@ type Issue = Shipped<'issue'>;
 type Links = Awaited<ReturnType<typeof findLinks>>;
 
 /** The identifiers that the changes of a draft name. */
-function identifiersOf({ pushes, pullRequests, issues, release }: Material): string[] {
-  const named = [
-    ...pullRequests.flatMap(({ data }) => data.identifiers ?? []),
-    ...pushes.flatMap(({ data }) => data.commits.flatMap(({ identifiers }) => identifiers ?? [])),
-    // Those of a tracker's release: the issues of a rolling draft queue its runs themselves.
-    ...(release === null ? [] : issues.map(({ data }) => data.identifier)),
-  ];
-  return [...new Set(named)].slice(0, MAX_IDENTIFIERS);
+function identifiersOf({ pushes, pullRequests, issues, release }: Material): Set<string> {
+  const commits = pushes.flatMap(({ data }) => data.commits);
+  const named = [...pullRequests.map(({ data }) => data), ...commits].filter((each) => each.identifiers);
+  const all = new Set(named.flatMap(({ identifiers = [] }) => identifiers));
+  // Those of a tracker's release: the issues of a rolling draft queue its runs themselves.
+  if (release !== null) for (const { data } of issues) all.add(data.identifier);
+  return new Set([...all].slice(0, MAX_IDENTIFIERS));
 }
 
 /** The pull requests of a draft whose pages are known. */
@@ -38,32 +37,43 @@ export async function withIssues<Draft extends PlannedDraft>(
   organizationId: string,
   drafts: readonly Draft[],
 ): Promise<Draft[]> {
-  const materials = drafts.flatMap(({ material }) => material ?? []);
-  const urls = new Set(materials.flatMap(requestsOf).map(({ url }) => url));
+  const named = drafts.map(({ material }) => (material === null ? noNames : namesIn(material)));
+  const urls = new Set(named.flatMap(({ requests }) => requests.map(({ url }) => url)));
   const links = await findLinks(tx, organizationId, urls);
   const issues = await findIssues(tx, organizationId, {
-    identifiers: new Set(materials.flatMap(identifiersOf)),
+    identifiers: new Set(named.flatMap(({ identifiers }) => [...identifiers])),
     ids: new Set(links.map(({ issueId }) => issueId)),
   });
-  return drafts.map((draft) => {
+  return drafts.map((draft, index) => {
     if (draft.material === null) return draft;
-    const { material, keys } = join(draft.material, issues, links);
+    const { material, keys } = join(draft.material, named[index] ?? noNames, issues, links);
     return { ...draft, material, eventKeys: [...draft.eventKeys, ...keys] };
   });
 }
 
+/** What a draft names: issues, and the pull requests that issues link to. */
+const namesIn = (material: Material) => ({
+  identifiers: identifiersOf(material),
+  requests: requestsOf(material),
+});
+
+const noNames: ReturnType<typeof namesIn> = { identifiers: new Set(), requests: [] };
+
 /** `keys`: the deliveries that change the draft are found by them. */
-function join(material: Material, issues: readonly Issue[], links: Links) {
-  const named = new Set(identifiersOf(material));
-  const requests = requestsOf(material);
+function join(
+  material: Material,
+  { identifiers, requests }: ReturnType<typeof namesIn>,
+  issues: readonly Issue[],
+  links: Links,
+) {
   const pages = new Set(requests.map(({ url }) => url));
   const own = links.filter(({ url }) => pages.has(url));
   const ids = new Set(own.map(({ issueId }) => issueId));
   const linked = issues.filter(
-    ({ key, data }) => ids.has(key) || namesOf(data).some((each) => named.has(each)),
+    ({ key, data }) => ids.has(key) || namesOf(data).some((each) => identifiers.has(each)),
   );
   const keys = [
-    ...[...named].map((each) => `identifier ${each}`),
+    ...[...identifiers].map((each) => `identifier ${each}`),
     ...requests.map(({ number }) => requestKey(number)),
     ...[...ids].map(awaitedKey),
     ...[...own, ...linked].map(({ key }) => `issue ${key}`),

@@ -135,6 +135,7 @@ function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | '
  * requests, name the last commit of a push alone.
  */
 function isClosed({ sha }: Commit, { data }: Shipped<'push'>, { closedKeys }: ScopeDrafts): boolean {
+  if (closedKeys.size === 0) return false;
   if (closedKeys.has(`commit ${sha}`) || closedKeys.has(`push ${sha}`)) return true;
   const isPart = data.commits.some((each) => closedKeys.has(`commit ${each.sha}`));
   return closedKeys.has(`push ${data.after}`) && !isPart;
@@ -226,7 +227,7 @@ interface Changes {
 
 /** The changes of each window, oldest first. A push may bring commits of several. */
 function partition(windows: Windows, changes: readonly Event[]): Map<Window, Changes> {
-  const place = windows.placing(changes);
+  const placeIn = windows.placing(changes);
   const parts = new Map<Window, Changes>();
   const partOf = (window: Window) => {
     const part = parts.get(window) ?? { pushes: [], pullRequests: [] };
@@ -234,12 +235,13 @@ function partition(windows: Windows, changes: readonly Event[]): Map<Window, Cha
     return part;
   };
   for (const change of changes) {
+    const place = placeIn(change);
     if (change.type === 'pull_request') {
-      const window = place(change, change.data.mergeCommitSha);
+      const window = place(change.data.mergeCommitSha);
       if (window !== null) partOf(window).pullRequests.push(change);
     }
     if (change.type !== 'push') continue;
-    const byWindow = Map.groupBy(change.data.commits, ({ sha }) => place(change, sha));
+    const byWindow = Map.groupBy(change.data.commits, ({ sha }) => place(sha));
     for (const [window, commits] of byWindow) {
       if (window === null) continue;
       const isWhole = commits.length === change.data.commits.length;

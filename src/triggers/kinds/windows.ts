@@ -45,7 +45,7 @@ export interface Windows {
 }
 
 /** The window of a commit of the event, or of the whole event; null when the branch has lost it. */
-type Place = (event: Event, sha: string | null) => Window | null;
+type Place = (event: Event) => (sha: string | null) => Window | null;
 
 /** How many windows before those to plan are looked at for the commits of merged branches. */
 const OVERLAP = 20;
@@ -193,17 +193,20 @@ function placer(
     }
     return states[low - 1]?.earliest ?? Number.POSITIVE_INFINITY;
   };
-  return ({ occurredAt }, sha) => {
-    const owner = owners.get(sha ?? '');
-    if (owner !== undefined) return owner;
+  return ({ occurredAt }) => {
     const start = windows.findIndex(({ until }) => until === undefined || occurredAt <= until);
-    const lostAt = sha === null ? Number.POSITIVE_INFINITY : releasedAfter(occurredAt);
-    for (let index = start; ; index++) {
-      const window = windows[index];
-      if (window === undefined) return null;
-      const takesAll = window.commits === null || window.isCut || sha === null;
-      if (takesAll) return window;
-      if (lostAt >= start && lostAt <= index) return null;
-    }
+    let lostAt: number | undefined;
+    return (sha) => {
+      const owner = owners.get(sha ?? '');
+      if (owner !== undefined) return owner;
+      for (let index = start; ; index++) {
+        const window = windows[index];
+        if (window === undefined) return null;
+        const takesAll = window.commits === null || window.isCut || sha === null;
+        if (takesAll) return window;
+        lostAt ??= releasedAfter(occurredAt);
+        if (lostAt >= start && lostAt <= index) return null;
+      }
+    };
   };
 }
