@@ -1,4 +1,4 @@
-import { and, count, desc, eq, gte, inArray, like, lt, min, or, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gte, inArray, lt, min, or, sql } from 'drizzle-orm';
 import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { events, integrations } from '../../db/schema/integrations.ts';
 import { posts } from '../../db/schema/posts.ts';
@@ -181,7 +181,7 @@ export async function readScope(
   { triggerId, scope }: Pick<DraftRow, 'triggerId' | 'scope'>,
 ): Promise<ScopeDrafts> {
   const isOfScope = and(eq(drafts.triggerId, triggerId), eq(drafts.scope, scope));
-  const isClosed = and(isOfScope, like(drafts.subject, `${CLOSED}%`));
+  const isClosed = and(isOfScope, gte(drafts.subject, CLOSED), lt(drafts.subject, 'closed!'));
   const last = await tx
     .select({ until: drafts.until })
     .from(drafts)

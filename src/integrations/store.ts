@@ -13,7 +13,7 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import {
   apps,
   deliveries,
@@ -39,7 +39,7 @@ type NewRepository = typeof repositories.$inferInsert;
  * A connected provider, without its secrets. `hasToken`: it has a token, or is the `app`. `isManaged`: Tidings manages its
  * webhooks at the provider. `isPolled`: Tidings reads its events; while it changes to webhooks or back, it has both.
  */
-export type Integration = Awaited<ReturnType<typeof select>>[number];
+export type Integration = ReturnType<typeof fromRows>[number];
 
 /** `fullName`: `owner/name`. `providerId` survives renames; null until the provider or a verified delivery names it. */
 export type Repository = Integration['repositories'][number];
@@ -73,19 +73,18 @@ export async function deleteRepository(tx: WriteTx, id: string): Promise<void> {
 
 /** Of one organization, or of all; oldest first. */
 export async function listIntegrations(tx: ReadTx, organizationId?: string): Promise<Integration[]> {
-  return select(
-    tx,
-    organizationId === undefined ? undefined : eq(integrations.organizationId, organizationId),
-  );
+  const { all, ofOrganization } = statements(tx);
+  return fromRows(await (organizationId === undefined ? all.all() : ofOrganization.all({ organizationId })));
 }
 
 /** Throws `IntegrationProblem` `integration_not_found`. */
 export async function getIntegration(tx: ReadTx, id: string): Promise<Integration> {
-  const [integration] = await select(tx, eq(integrations.id, id));
+  const [integration] = fromRows(await statements(tx).one.all({ id }));
   return integration ?? notFound(id);
 }
 
-async function select(tx: ReadTx, filter: SQL | undefined) {
+/** A row for each repository, and one for an integration without any. */
+function select(tx: ReadTx, filter: SQL | undefined) {
   const { id, organizationId, type, enabled, token, isPolled, createdAt } = integrations;
   const { integrationId: _, createdAt: __, ...repository } = getTableColumns(repositories);
   const hasToken = sql<boolean>`(${token} is not null or ${apps.integrationId} is not null)`.mapWith(Boolean);
@@ -93,7 +92,7 @@ async function select(tx: ReadTx, filter: SQL | undefined) {
   const app = { appId, slug, url, installationId, suspendedAt };
   const hasHooks = sql`exists (select 1 from ${hooks} where ${hooks.integrationId} = ${id})`;
   const isManaged = sql<boolean>`${hasHooks}`.mapWith(Boolean);
-  const rows = await tx
+  return tx
     .select({
       integration: {
         id,
@@ -113,7 +112,16 @@ async function select(tx: ReadTx, filter: SQL | undefined) {
     .leftJoin(repositories, eq(repositories.integrationId, id))
     .where(filter)
     .orderBy(asc(createdAt), asc(id), asc(repositories.fullName))
-    .all();
+    .prepare();
+}
+
+const statements = prepared((tx) => ({
+  all: select(tx, undefined),
+  ofOrganization: select(tx, eq(integrations.organizationId, sql.placeholder('organizationId'))),
+  one: select(tx, eq(integrations.id, sql.placeholder('id'))),
+}));
+
+function fromRows(rows: Awaited<ReturnType<ReturnType<typeof select>['all']>>) {
   return [...Map.groupBy(rows, ({ integration }) => integration.id).values()].flatMap(
     ([first, ...others]) => {
       if (first === undefined) return [];

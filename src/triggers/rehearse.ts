@@ -6,8 +6,9 @@ import { sampleMaterial } from '../drafts/check.ts';
 import type { Compose, DraftText } from '../drafts/model.ts';
 import { readScope } from '../drafts/store.ts';
 import { eventsInMemory } from '../events/memory.ts';
-import { eventTypes } from '../events/model.ts';
+import { type EventSource, eventTypes } from '../events/model.ts';
 import { eventReader } from '../events/store.ts';
+import type { Repository } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { letOthersIn } from '../lib/time.ts';
 import type { Post } from '../posts/model.ts';
@@ -20,7 +21,7 @@ import { listArrivals } from './queue-store.ts';
 import { rangeReader, readCommits } from './range-store.ts';
 import { recipeOf } from './run.ts';
 import { getTrigger } from './store.ts';
-import { type NoPostReason, refusal } from './words.ts';
+import { isRefusal, type NoPostReason, refusal } from './words.ts';
 
 /** Limits a rehearsal to the newest deliveries. */
 const MAX_DELIVERIES = 20_000;
@@ -108,7 +109,7 @@ async function planRehearsal({ db }: Needs, triggerId: string, span: Span) {
 /** Reads outside of a transaction, because a rehearsal takes long. */
 async function rangesOf({ db }: Needs, integrationId: string, repositoryId: string | null) {
   const { heads } = await db.read((tx) => rangeReader(tx, { integrationId, repositoryId }));
-  const source = { integrationId, repositoryId: repositoryId ?? '' };
+  const source = rangeSource({ integrationId, repositoryId });
   return { heads, read: (tags: readonly string[]) => db.read((tx) => readCommits(tx, source, tags)) };
 }
 
@@ -130,10 +131,30 @@ export async function previewRule(
   trigger: Trigger,
   delivery: Delivery,
 ): Promise<RehearsedPost[]> {
-  const drafts = await db.read((tx) => planDelivery(tx, trigger, delivery));
-  const posts = await Array.fromAsync(composePosts(compose, trigger, drafts));
-  if (posts.length === 0) throw noPost(delivery, trigger.id, 'no_change');
-  return posts;
+  const plan = deliveryPlanner(trigger);
+  const drafts = await db.read((tx) => plan(tx, delivery));
+  return Array.fromAsync(composePosts(compose, trigger, drafts));
+}
+
+/** The first of the deliveries that makes posts, with its posts; null when none does. Throws `TemplateError`. */
+export async function previewFirst(
+  { db }: Needs,
+  compose: Compose,
+  trigger: Trigger,
+  deliveries: readonly Delivery[],
+): Promise<{ delivery: Delivery; posts: RehearsedPost[] } | null> {
+  const plan = deliveryPlanner(trigger);
+  for (const delivery of deliveries) {
+    const drafts = await db.read((tx) => plan(tx, delivery)).catch(nullWithoutPost);
+    if (drafts !== null)
+      return { delivery, posts: await Array.fromAsync(composePosts(compose, trigger, drafts)) };
+  }
+  return null;
+}
+
+function nullWithoutPost(error: unknown): null {
+  if (isRefusal(error, 'no_post')) return null;
+  throw error;
 }
 
 /** The post of a sample event. Throws `TemplateError`. */
@@ -148,37 +169,62 @@ export async function previewSample(
   return { ...text, contentType, status, createdAt, scope: '', subject: 'sample' };
 }
 
-/** The drafts that include the delivery's event. */
-async function planDelivery(tx: ReadTx, trigger: Trigger, delivery: Delivery): Promise<ScopedDraft[]> {
+/**
+ * Plans the drafts that include a delivery's event. Several deliveries share the rows of their place. Throws `AppError`
+ * 404 and 409 `no_post`.
+ */
+function deliveryPlanner(trigger: Trigger) {
   const { id: triggerId, integrationId, filters } = trigger;
-  if (delivery.integrationId !== integrationId) throw noPost(delivery, triggerId, 'other_integration');
-  const { repositories } = await getIntegration(tx, integrationId);
-  const shipped = shippedBy(delivery, repositories);
-  if (shipped === null) throw noPost(delivery, triggerId, 'no_event');
-  const { repositoryId, event } = shipped;
-  const { type, key } = event;
   const kind = kinds[trigger.event];
-  const scope = listensTo(trigger, repositoryId) ? kind.scopeOf(filters, event, repositoryId) : null;
-  if (scope === null) throw noPost(delivery, triggerId, 'no_match');
-  const source = { integrationId, repositoryId, triggerId };
-  const arrivals = await listArrivals(tx, triggerId, repositoryId);
-  const arrival = shipped.isEdit ? (arrivals.get(`${type} ${key}`) ?? null) : ARRIVED;
-  if (arrival === null && kind.content.includes(type)) throw noPost(delivery, triggerId, 'edit_only', type);
-  // Add the event: an older version may not have stored it.
-  const known = [...(await eventReader(tx, source).list(eventTypes, {})), event];
-  const events = eventsInMemory(known, (otherType, otherKey) => {
-    if (otherType === type && otherKey === key) return arrival;
-    const other = arrivals.get(`${otherType} ${otherKey}`);
-    return other?.isMatch === true ? other : null;
-  });
-  const drafts = await readScope(tx, source, { triggerId, scope });
-  const ranges = await rangeReader(tx, source);
-  const planned = await kind.plan({ filters, scope, since: event.occurredAt, events, drafts, ranges });
-  const plan = await withIssues(tx, trigger.organizationId, planned);
-  const keys = keysOf(event);
-  const changed = plan.filter(({ eventKeys }) => keys.some((each) => eventKeys.includes(each)));
-  return changed.map((draft) => ({ ...draft, scope }));
+  let repositories: readonly Repository[] | undefined;
+  const places = new Map<string | null, Awaited<ReturnType<typeof readPlace>>>();
+
+  return async (tx: ReadTx, delivery: Delivery): Promise<ScopedDraft[]> => {
+    if (delivery.integrationId !== integrationId) throw noPost(delivery, triggerId, 'other_integration');
+    repositories ??= (await getIntegration(tx, integrationId)).repositories;
+    const shipped = shippedBy(delivery, repositories);
+    if (shipped === null) throw noPost(delivery, triggerId, 'no_event');
+    const { repositoryId, event } = shipped;
+    const { type, key } = event;
+    const scope = listensTo(trigger, repositoryId) ? kind.scopeOf(filters, event, repositoryId) : null;
+    if (scope === null) throw noPost(delivery, triggerId, 'no_match');
+    const source = { integrationId, repositoryId, triggerId };
+    const place = places.get(repositoryId) ?? (await readPlace(tx, source));
+    places.set(repositoryId, place);
+    const { arrivals, heads, known } = place;
+    const arrival = shipped.isEdit ? (arrivals.get(`${type} ${key}`) ?? null) : ARRIVED;
+    if (arrival === null && kind.content.includes(type)) throw noPost(delivery, triggerId, 'edit_only', type);
+    // Add the event: an older version may not have stored it.
+    const events = eventsInMemory([...known, event], (otherType, otherKey) => {
+      if (otherType === type && otherKey === key) return arrival;
+      const other = arrivals.get(`${otherType} ${otherKey}`);
+      return other?.isMatch === true ? other : null;
+    });
+    const drafts = await readScope(tx, source, { triggerId, scope });
+    const ranges = { heads, read: (tags: readonly string[]) => readCommits(tx, rangeSource(source), tags) };
+    const planned = await kind.plan({ filters, scope, since: event.occurredAt, events, drafts, ranges });
+    const plan = await withIssues(tx, trigger.organizationId, planned);
+    const keys = keysOf(event);
+    const changed = plan.filter(({ eventKeys }) => keys.some((each) => eventKeys.includes(each)));
+    if (changed.every(({ material }) => material === null)) throw noPost(delivery, triggerId, 'no_change');
+    return changed.map((draft) => ({ ...draft, scope }));
+  };
 }
+
+/** The rows of a place that the plans of all its deliveries read. */
+async function readPlace(tx: ReadTx, source: EventSource & { triggerId: string }) {
+  return {
+    arrivals: await listArrivals(tx, source.triggerId, source.repositoryId),
+    known: await eventReader(tx, source).list(eventTypes, {}),
+    heads: (await rangeReader(tx, source)).heads,
+  };
+}
+
+/** The source of ranges. A tracker has none. */
+const rangeSource = ({ integrationId, repositoryId }: EventSource) => ({
+  integrationId,
+  repositoryId: repositoryId ?? '',
+});
 
 function noPost({ id }: Delivery, triggerId: string, reason: NoPostReason, type = '') {
   return refusal(409, 'no_post', { deliveryId: id, triggerId, reason, type });

@@ -7,7 +7,7 @@ import type { Compose } from '../../../drafts/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
-import { previewRule, previewSample, type RehearsedPost } from '../../../triggers/rehearse.ts';
+import { previewFirst, previewRule, previewSample, type RehearsedPost } from '../../../triggers/rehearse.ts';
 import { requireRule } from '../../../triggers/service.ts';
 import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
 import { fragment, type MemberVisit } from '../../page.ts';
@@ -138,13 +138,12 @@ async function firstResult(
   others: readonly Delivery[],
 ) {
   const { deps } = visit;
-  for (const delivery of others.slice(0, MAX_TRIED)) {
-    try {
-      const posts = await previewRule(deps, withinTime(deps.compose), rule, delivery);
-      return { delivery, result: await renderPosts(visit, async () => posts) };
-    } catch (error) {
-      if (!isRefusal(error, 'no_post')) break;
-    }
+  // A failure is shown with the sample.
+  const found = await previewFirst(deps, withinTime(deps.compose), rule, others.slice(0, MAX_TRIED)).catch(
+    () => null,
+  );
+  if (found !== null) {
+    return { delivery: found.delivery, result: await renderPosts(visit, async () => found.posts) };
   }
   const now = deps.clock.now().toISOString();
   const result = await renderPosts(visit, async (compose) =>
