@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { rehearseTrigger } from '../../src/triggers/rehearse.ts';
+import { previewFirst, previewTrigger, rehearseTrigger } from '../../src/triggers/rehearse.ts';
 import { listTriggers } from '../../src/triggers/store.ts';
+import { logOf } from '../support/deliveries.ts';
 import { compose, runAll } from '../support/drafts.ts';
 import { githubSchemas } from '../support/github.ts';
 import { createRepository, draftsOf } from '../support/histories.ts';
@@ -123,4 +124,21 @@ test('a rehearsal of the log gives the same posts', async () => {
   const brief = (posts: { title: string; markdown: string; createdAt: string }[]) =>
     posts.map(({ title, markdown, createdAt }) => `${createdAt} ${title}\n${markdown}`).sort();
   expect(brief(rehearsed)).toEqual(brief(await draftsNow()));
+});
+
+test('the first post of several deliveries is the one that each would preview alone', async () => {
+  const { app, deliver } = await createRepository();
+  for (const telling of month) await deliver(telling);
+  const log = await logOf(app);
+  for (const trigger of await app.db.read((tx) => listTriggers(tx, {}))) {
+    const alone = await Promise.all(
+      log.map((delivery) => previewTrigger(app.deps, compose, trigger.id, delivery).catch(() => null)),
+    );
+    for (let start = 0; start < log.length; start += 3) {
+      const first = alone.slice(start, start + 5).findIndex((posts) => posts !== null);
+      const expected = first < 0 ? null : { delivery: log[start + first], posts: alone[start + first] };
+      const found = await previewFirst(app.deps, compose, trigger, log.slice(start, start + 5));
+      expect(found).toEqual(expected as typeof found);
+    }
+  }
 });
