@@ -33,16 +33,7 @@ export async function countDays(
 
 /** When the newest entry of an integration was written; null without any. */
 export async function findLastDeliveryTime(tx: ReadTx, integrationId: string): Promise<string | null> {
-  const isOwn = eq(deliveries.integrationId, integrationId);
-  return (
-    (
-      await tx
-        .select({ at: max(deliveries.createdAt) })
-        .from(deliveries)
-        .where(isOwn)
-        .get()
-    )?.at ?? null
-  );
+  return (await statements(tx).newest.get({ integrationId }))?.at ?? null;
 }
 
 /** The rate is taken over a week, so that a weekend does not mislead. */
@@ -141,6 +132,11 @@ const statements = prepared((db) => {
       })
       .from(deliveryCounts)
       .where(isOrganization)
+      .prepare(),
+    newest: db
+      .select({ at: max(deliveries.createdAt) })
+      .from(deliveries)
+      .where(eq(deliveries.integrationId, sql.placeholder('integrationId')))
       .prepare(),
   };
 });

@@ -9,12 +9,15 @@ import { Bars, counted, ToCopy, When } from '../../view/elements.tsx';
 
 // What an integration delivered lately, and where to.
 
-export const readOverview = async (tx: ReadTx, integration: Integration, now: Date) => ({
-  integration,
-  days: await countDays(tx, integration, now, 30),
-  last: await findLastDeliveryTime(tx, integration.id),
-  isHistoryOnly: (await listHistoryOnly(tx, [integration])).has(integration.id),
-});
+export async function readOverview(tx: ReadTx, integration: Integration, now: Date) {
+  const last = await findLastDeliveryTime(tx, integration.id);
+  return {
+    integration,
+    days: await countDays(tx, integration, now, 30),
+    last,
+    isHistoryOnly: last === null && (await listHistoryOnly(tx, [integration])).has(integration.id),
+  };
+}
 
 /** The picture of recent deliveries, and the webhook URLs. */
 export function Overview({
