@@ -1,13 +1,28 @@
+import type { Database as Sqlite } from 'bun:sqlite';
 import { type SQL, sql } from 'drizzle-orm';
-import type { PostSearch } from '../engine.ts';
+import type { Dialect, PostSearch } from '../engine.ts';
 
 /** Searches with FTS5 (sqlite.org/fts5.html). */
-export function searchPosts({ words, isUnfinished, limit, ...about }: PostSearch): SQL {
-  const texts = `${words.map(quoted).join(' AND ')}${isUnfinished ? ' *' : ''}`;
-  const match = `{about} : (${aboutMatch(about)}) AND {title content} : (${texts})`;
+export function createSearch(sqlite: Sqlite): Dialect['searchPosts'] {
+  // Lists the words of the index. It stores nothing, and needs no index until it is read.
+  sqlite.run("CREATE VIRTUAL TABLE temp.post_words USING fts5vocab(main, post_search, 'row')");
+  return searchPosts;
+}
+
+function searchPosts({ words, isUnfinished, limit, ...about }: PostSearch): SQL {
+  const unfinished = isUnfinished ? words.at(-1) : undefined;
+  const finished = unfinished === undefined ? words : words.slice(0, -1);
+  const texts = finished.map((word) => ` AND {title content} : ${quoted(word)}`).join('');
+  const known = `{about} : (${aboutMatch(about)})${texts}`;
+  const match =
+    unfinished === undefined
+      ? sql`${known}`
+      : sql`${known} || ' AND {title content} : ' || ${unfinishedMatch(unfinished)}`;
   return sql`
     with found as materialized (
-      select rowid as number from post_search where post_search match ${match} order by rowid desc limit ${limit}
+      select rowid as number from post_search
+      where post_search match ${match}
+      order by rowid desc limit ${limit}
     )
     select posts.id from found
     join post_numbers on post_numbers.number = found.number
@@ -25,6 +40,24 @@ function aboutMatch({
   for (const values of [statuses, contentTypes])
     if (values !== null) all.push(`(${values.map(quoted).join(' OR ')})`);
   return all.join(' AND ');
+}
+
+/** More words than this take longer to list than to find by their beginning. */
+const MAX_LISTED = 50;
+
+/**
+ * Matches words that begin with this. FTS5 reads all posts with such words before it returns the first, but with a list
+ * of the words it stops at the limit. Words of other letters are stored without accents, so only FTS5 knows their form.
+ */
+function unfinishedMatch(word: string): SQL {
+  const beginning = `${quoted(word)} *`;
+  if (!/^[a-z0-9]+$/i.test(word)) return sql`${beginning}`;
+  const from = word.toLowerCase();
+  const to = from.slice(0, -1) + String.fromCharCode(from.charCodeAt(from.length - 1) + 1);
+  return sql`(
+    select case when count(*) between 1 and ${MAX_LISTED}
+      then '(' || group_concat('"' || term || '"', ' OR ') || ')' else ${beginning} end
+    from (select term from temp.post_words where term >= ${from} and term < ${to} limit ${MAX_LISTED + 1}))`;
 }
 
 /** A word in which FTS5 reads no operators. */

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { type ReadOptions, type ReadTx, type Storage, setDialect, type WriteTx } from '../engine.ts';
 import type { Drizzle } from './connection.ts';
-import { searchPosts } from './search.ts';
+import { createSearch } from './search.ts';
 import { createSeek } from './seek.ts';
 import { createTurns } from './turns.ts';
 import { createVersion } from './version.ts';
@@ -23,7 +23,7 @@ export function createStorage(connection: Drizzle, wal: Wal | null): Omit<Storag
     postKey: sql`rowid`,
     listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
-    searchPosts,
+    searchPosts: createSearch(connection.$client),
     seekPost: createSeek(connection.$client),
   });
   const turns = createTurns();

@@ -38,8 +38,8 @@ export async function searchPosts(
       contentTypes: types.length < contentTypes.length ? types : null,
       limit: maxFound + 1,
     });
-  // The engine reads all posts with an unfinished word before it returns the first, so a common word is not searched for
-  // like that. Several words seldom are as common, and to search for them twice takes longer.
+  // The engine may read all posts with an unfinished word before it returns the first, so a common word is not searched
+  // for like that. Several words seldom are as common, and to search for them twice takes longer.
   const isUnfinished = mayBeUnfinished(words);
   const isAlone = words.length === 1;
   const found = await find(isUnfinished && !isAlone);

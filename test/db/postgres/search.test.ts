@@ -6,15 +6,17 @@ import fc from 'fast-check';
 import type { PostSearch } from '../../../db/engine.ts';
 import { migrate } from '../../../db/postgres/migrate.ts';
 import { searchPosts as inPostgres } from '../../../db/postgres/search.ts';
-import { searchPosts as inSqlite } from '../../../db/sqlite/search.ts';
+import { createSearch } from '../../../db/sqlite/search.ts';
 import { sharedPostgres } from '../../support/postgres-server.ts';
 import { openTwins, type Twins } from '../../support/twin-databases.ts';
 
 // PostgreSQL finds the posts that SQLite's FTS5 finds.
 
 let twins: Twins;
+let inSqlite: ReturnType<typeof createSearch>;
 beforeAll(async () => {
   twins = await openTwins();
+  inSqlite = createSearch(twins.sqlite);
   for (const id of ['acme', 'other'])
     await twins.both("INSERT INTO organizations VALUES (?, '', 'free', '')", [id]);
 });
@@ -109,6 +111,24 @@ describe('a post is not found by', () => {
     await storePosts([post]);
     expect(await find(words)).toEqual([]);
   });
+});
+
+test('the beginning of few words, and of very many, finds all posts with one of them', async () => {
+  const words = Array.from({ length: 60 }, (_, index) => `w${100 + index}`);
+  await storePosts([
+    ...words.map((content) => ({ content })),
+    { title: 'W150 again' },
+    { title: 'w', status: 'published' },
+    { content: 'x150' },
+  ]);
+  const unfinished = { isUnfinished: true, limit: 1_000 };
+  expect(await find(['w'], unfinished)).toHaveLength(62);
+  expect(await find(['W1'], unfinished)).toHaveLength(61);
+  expect(await find(['w15'], unfinished)).toHaveLength(11);
+  expect(await find(['again', 'w15'], unfinished)).toEqual(['p60']);
+  // A word that the index adds is no word of the text.
+  expect(await find(['publ'], unfinished)).toEqual([]);
+  expect(await find(['w9'], unfinished)).toEqual([]);
 });
 
 test('a search finds only posts of its organization, statuses and types', async () => {
