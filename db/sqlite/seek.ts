@@ -62,7 +62,7 @@ export function createSeek(sqlite: Sqlite, maxKeptRows = MAX_KEPT_ROWS): NonNull
   function readRows(organizationId: string, level: number, { start, end }: Range, columns: string): Row[] {
     const query = sqlite.query<unknown, [string, number, string, string]>(
       `SELECT start, ${columns} FROM post_blocks
-       WHERE organization_id = ? AND level = ? AND start >= ? AND start < ? ORDER BY start`,
+       WHERE organization_id = +? AND level = +? AND start >= +? AND start < +? ORDER BY start`,
     );
     return query.values(organizationId, level, start, end) as Row[];
   }
