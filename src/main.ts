@@ -247,8 +247,15 @@ export async function startServer(services: Services, config: Config) {
   // Kept from the start: out of descriptors, a thread that has to be started takes the process with it.
   const composer = threadedComposer({ idleMs: null });
   const uptime = trackUptime({ ...services, publicUrl });
-  const loading = setTimeout(() => {
-    app.load().catch((error: unknown) => services.log.error({ err: error }, 'modules could not be loaded'));
+  const loading = setTimeout(async () => {
+    try {
+      await app.load();
+    } catch (error) {
+      services.log.error({ err: error }, 'modules could not be loaded');
+    } finally {
+      // What runs from now on runs again.
+      Bun.unsafe.setJITPolicy(1);
+    }
   }, LOAD_AFTER_MS);
   const stopJobs = () => Promise.all([jobs?.stop(), leadership?.stop()]);
   /** Ends everything that was started, the listening socket first. */

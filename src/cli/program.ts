@@ -10,6 +10,9 @@ import { complain } from './output.ts';
 /** Longer lines are hard to read. */
 const MAX_HELP_WIDTH = 100;
 
+/** How many times as often as usual code must run before it is compiled: most of a start runs once. */
+const STARTING_JIT_POLICY = 8;
+
 /** Commands of one file, which loads when a person runs one of them, or when the program must know all. */
 interface Group {
   /** In the help of the program. */
@@ -27,7 +30,15 @@ const WEBHOOKS = 'Webhooks:';
 
 /** In the order of the help. */
 const groups: readonly Group[] = [
-  { heading: SERVER, names: ['serve'], load: async () => (await import('./serve.ts')).addServeCommand },
+  {
+    heading: SERVER,
+    names: ['serve'],
+    load: async () => {
+      // `startServer` sets it back to 1.
+      Bun.unsafe.setJITPolicy(STARTING_JIT_POLICY);
+      return (await import('./serve.ts')).addServeCommand;
+    },
+  },
   {
     heading: SERVER,
     names: ['doctor', 'healthcheck'],
