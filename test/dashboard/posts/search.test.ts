@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { contentTypes, type PageSelection, postStatuses } from '../../../src/posts/model.ts';
 import { MAX_FOUND, searchPosts } from '../../../src/posts/search.ts';
 import { deletePost, editPost, savePosts } from '../../../src/posts/service.ts';
-import { execute, sqliteOf, valuesOf } from '../../support/database.ts';
+import { execute, sqliteOf, testSqlite, valuesOf } from '../../support/database.ts';
 import { appWithOrganization } from '../../support/test-app.ts';
 
 const everything = {
@@ -158,4 +158,15 @@ test('found posts have pages, up to a limit', async () => {
   expect(first.posts.map(({ id }) => id).slice(0, 2)).toEqual(['p1000', 'p999']);
   expect((await page(3)).posts.map(({ id }) => id).at(-1)).toBe('p1');
   expect((await page(4)).posts).toEqual([]);
+});
+
+testSqlite('the pages of the index are small, so that merging them is short', async () => {
+  const own = await appWithOrganization();
+  const words = (post: number) => Array.from({ length: 100 }, (_, at) => `word${post * 100 + at}`).join(' ');
+  await own.addPosts(
+    'org_a',
+    ...Array.from({ length: 100 }, (_, post) => ({ title: `Post ${post}`, content: words(post) })),
+  );
+  const [[bytes] = []] = await valuesOf(own.db, 'select max(length(block)) from post_search_data');
+  expect(bytes).toBeLessThan(1_500);
 });
