@@ -20,7 +20,7 @@ interface KeptList {
 }
 
 /**
- * Finds posts by `post_blocks`: first the run of blocks that the position lies in, then the block. Reads about 300
+ * Finds posts by `post_blocks`: the sum of sums that the position lies in, then the sum, then the block. Reads about 90
  * rows for a million posts, and keeps them for as long as the version of the list stays the same.
  */
 export function createSeek(sqlite: Sqlite, maxKeptRows = MAX_KEPT_ROWS): NonNullable<Dialect['seekPost']> {
@@ -32,7 +32,7 @@ export function createSeek(sqlite: Sqlite, maxKeptRows = MAX_KEPT_ROWS): NonNull
     const columns = groups.join(' + ');
     const { ranges } = keptList(`${organizationId} ${columns}`, version);
     let range = { start: '', end: END, skip: position };
-    for (const level of [2, 1]) {
+    for (const level of [3, 2, 1]) {
       const key = `${level} ${range.start}`;
       const rows = ranges.get(key) ?? readRows(organizationId, level, range, columns);
       if (!ranges.has(key)) keptRows += rows.length;
