@@ -111,7 +111,14 @@ export const goals: readonly Goal[] = [
     unit: 'ms',
     bound: 'max',
     limit: 100,
-    read: (output) => plain(output, 1, 'dashboard', 'longestMs'),
+    read(output) {
+      // The form is opened first, which loads the dashboard.
+      const [opening, importing] = [
+        number(output, 'opening', 'longestMs'),
+        number(output, 'dashboard', 'longestMs'),
+      ];
+      return opening === null || importing === null ? null : { value: Math.max(opening, importing) };
+    },
   },
   {
     bench: 'import-waits',
