@@ -30,12 +30,15 @@ export function createStorage(connection: Drizzle, wal: Wal | null): Omit<Storag
   const { $client } = connection;
   const begin = $client.query('BEGIN');
   const rollback = $client.query('ROLLBACK');
+  /** Reads, and questions about the version, which save a read. */
+  let reads = 0;
 
   /** Hot path: every request of the content API reads twice. */
   async function read<Result>(
     work: (tx: ReadTx) => Result | Promise<Result>,
     { single = false }: ReadOptions = {},
   ): Promise<Result> {
+    reads++;
     // Its statement is done when `work` returns.
     if (single && turns.areIdle()) return work(tx);
     const turn = turns.enter();
@@ -53,6 +56,13 @@ export function createStorage(connection: Drizzle, wal: Wal | null): Omit<Storag
     }
   }
 
-  const { write, commits } = createWriteQueue(connection, turns, wal);
-  return { read, write, version: createVersion($client, turns.areIdle, commits, wal?.header ?? null) };
+  const { write, commits } = createWriteQueue(connection, turns, wal, () => reads);
+  const currentVersion = createVersion($client, turns.areIdle, commits, wal?.header ?? null);
+
+  function version(): number | null {
+    reads++;
+    return currentVersion();
+  }
+
+  return { read, write, version };
 }

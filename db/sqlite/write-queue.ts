@@ -19,15 +19,12 @@ const RETRY_MS = 2;
 const GIVE_UP_MS = 4_000;
 
 /**
- * After a batch, other requests get the thread for so many times as long as the batch took, up to a limit in
- * milliseconds: the batch is about a quarter of what its deliveries cost, and readers are to keep two thirds of the
- * thread. The next batch begins at once when nobody needs the thread.
+ * After a batch, readers get the thread for so many times as long as the batch took, up to a limit in milliseconds. The
+ * batch is about a quarter of what its deliveries cost, so readers keep three quarters of the thread. The next batch
+ * begins at once when nobody reads.
  */
-const REST = 8;
+const REST = 15;
 const MAX_REST_MS = 25;
-
-/** A turn of the event loop that takes less time, in milliseconds, served nobody. */
-const IDLE_TURN_MS = 0.005;
 
 interface Pending {
   work: (tx: WriteTx) => unknown;
@@ -37,8 +34,16 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/** Returns `write`, and how often it committed. `wal`: null where a commit is on the disk when it returns. */
-export function createWriteQueue(connection: Drizzle, turns: Turns, wal: Wal | null) {
+/**
+ * Returns `write`, and how often it committed. `wal`: null where a commit is on the disk when it returns. `countReads`:
+ * how often anybody has read.
+ */
+export function createWriteQueue(
+  connection: Drizzle,
+  turns: Turns,
+  wal: Wal | null,
+  countReads: () => number,
+) {
   // Statements of SQLite are done when they return; to the stores they are promises, as those of any engine.
   const tx = connection as unknown as WriteTx;
   const { $client } = connection;
@@ -64,11 +69,11 @@ export function createWriteQueue(connection: Drizzle, turns: Turns, wal: Wal | n
     });
   }
 
-  /** Begins the next batch when a turn of the event loop serves nobody, or when the rest is over. */
-  function schedule(lastTurn = Number.NEGATIVE_INFINITY): void {
+  /** Begins the next batch when nobody reads during a turn of the event loop, or when the rest is over. */
+  function schedule(readsBefore = -1): void {
     setImmediate(() => {
-      const now = performance.now();
-      if (now < restsUntil && now - lastTurn > IDLE_TURN_MS) schedule(now);
+      const reads = countReads();
+      if (reads !== readsBefore && performance.now() < restsUntil) schedule(reads);
       else void startBatch();
     });
   }

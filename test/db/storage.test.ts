@@ -99,6 +99,45 @@ test('a commit that cannot be made rejects all of its work, and the next one is 
   expect(notes()).toEqual(['b']);
 });
 
+describe('after a commit', () => {
+  function hold(ms: number): void {
+    const end = performance.now() + ms;
+    while (performance.now() < end);
+  }
+
+  /** `turns`, of 1 ms and with `work` in each, and milliseconds from the end of one commit to the next one. */
+  async function untilNextCommit(work: () => unknown): Promise<{ turns: number; ms: number }> {
+    let heldUntil = 0;
+    await db.write(() => {
+      hold(2);
+      heldUntil = performance.now();
+    });
+    let ms = 0;
+    const next = db.write(() => {
+      ms = performance.now() - heldUntil;
+    });
+    let turns = 0;
+    for (; ms === 0; turns++) {
+      hold(1);
+      await work();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await next;
+    return { turns, ms };
+  }
+
+  test.each<[string, () => unknown]>([
+    ['read', () => db.read(() => notes())],
+    ['ask for the version', () => db.version()],
+  ])('those who %s keep the thread, for 25 ms at most', async (_, work) => {
+    expect((await untilNextCommit(work)).ms).toBeGreaterThanOrEqual(25);
+  });
+
+  test('the next one does not wait when nobody reads, however long a turn takes', async () => {
+    expect((await untilNextCommit(() => undefined)).turns).toBeLessThanOrEqual(3);
+  });
+});
+
 describe('while another process writes', () => {
   async function withWriter(
     check: (server: SqliteDatabase, writer: SqliteDatabase) => Promise<void>,
