@@ -30,15 +30,7 @@ const WEBHOOKS = 'Webhooks:';
 
 /** In the order of the help. */
 const groups: readonly Group[] = [
-  {
-    heading: SERVER,
-    names: ['serve'],
-    load: async () => {
-      // `startServer` sets it back to 1.
-      Bun.unsafe.setJITPolicy(STARTING_JIT_POLICY);
-      return (await import('./serve.ts')).addServeCommand;
-    },
-  },
+  { heading: SERVER, names: ['serve'], load: async () => (await import('./serve.ts')).addServeCommand },
   {
     heading: SERVER,
     names: ['doctor', 'healthcheck'],
@@ -120,6 +112,8 @@ export async function buildProgram(context: CliContext, words: readonly string[]
   examples(program, 'serve --demo', 'organization create --name "Acme" --id acme', 'help key create');
 
   const only = groups.find(({ names }) => names.includes(words[0] ?? ''));
+  // `startServer` sets it back to 1. No other command does, and some of them load all groups.
+  if (only?.names.includes('serve')) Bun.unsafe.setJITPolicy(STARTING_JIT_POLICY);
   const needed = only === undefined || only.needsAll ? groups : [only];
   const loaded = await Promise.all(needed.map(async ({ heading, load }) => ({ heading, add: await load() })));
   for (const { heading, add } of loaded) {
