@@ -1,6 +1,7 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Dialect, PostSearch } from '../engine.ts';
+import { posts } from '../schema/posts.ts';
 
 /** Searches with FTS5 (sqlite.org/fts5.html). */
 export function createSearch(sqlite: Sqlite): Dialect['searchPosts'] {
@@ -45,6 +46,9 @@ function aboutMatch({
 /** More words than this take longer to list than to find by their beginning. */
 const MAX_LISTED = 50;
 
+/** The index keeps one or two of these words for each post, so FTS5 reads all posts to list them. */
+const ABOUT_WORDS = [...posts.status.enumValues, ...posts.contentType.enumValues];
+
 /**
  * Matches words that begin with this. FTS5 reads all posts with such words before it returns the first, but with a list
  * of the words it stops at the limit. Words of other letters are stored without accents, so only FTS5 knows their form.
@@ -53,6 +57,7 @@ function unfinishedMatch(word: string): SQL {
   const beginning = `${quoted(word)} *`;
   if (!/^[a-z0-9]+$/i.test(word)) return sql`${beginning}`;
   const from = word.toLowerCase();
+  if (ABOUT_WORDS.some((each) => each.startsWith(from))) return sql`${beginning}`;
   const to = from.slice(0, -1) + String.fromCharCode(from.charCodeAt(from.length - 1) + 1);
   return sql`(
     select case when count(*) between 1 and ${MAX_LISTED}

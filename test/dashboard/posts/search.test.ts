@@ -3,6 +3,7 @@ import { contentTypes, type PageSelection, postStatuses } from '../../../src/pos
 import { MAX_FOUND, searchPosts } from '../../../src/posts/search.ts';
 import { deletePost, editPost, savePosts } from '../../../src/posts/service.ts';
 import { execute, sqliteOf, testSqlite, valuesOf } from '../../support/database.ts';
+import { plansOf } from '../../support/plans.ts';
 import { appWithOrganization } from '../../support/test-app.ts';
 
 const everything = {
@@ -169,4 +170,16 @@ testSqlite('the pages of the index are small, so that merging them is short', as
   );
   const [[bytes] = []] = await valuesOf(own.db, 'select max(length(block)) from post_search_data');
   expect(bytes).toBeLessThan(1_500);
+});
+
+testSqlite.each([
+  ['title', true],
+  ['draft', false],
+  ['Pub', false],
+  ['some change', false],
+  ['linkedin', false],
+])('the words that begin with the end of %p are listed: %p', async (query, isListed) => {
+  // Each post has its status and type in the index as words. To list these words, FTS5 reads all posts.
+  const plans = await plansOf((db) => db.read((tx) => searchPosts(tx, 'org_a', query, everything)));
+  expect(plans.some((plan) => plan.includes('post_words'))).toBe(isListed);
 });
