@@ -24,7 +24,7 @@ testSqlite('no statement has a bare variable, whose value SQLite would plan for'
   expect(sql).not.toMatch(/[^+]\?/);
 });
 
-testSqlite('nor has the one that reads sums of blocks', () => {
+testSqlite('the query for sums of blocks has no bare variable either', () => {
   const { $client } = sqliteOf(openTestDatabase());
   const statements: string[] = [];
   const { query } = $client;

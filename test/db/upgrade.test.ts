@@ -96,9 +96,9 @@ const makesBlocks = (migration: string) => migration.includes('CREATE TABLE `pos
 const makesThreeLevels = (migration: string) => migration.includes('Three levels of blocks');
 
 test.each([
-  ['there were blocks', makesBlocks],
-  ['their sums had sums', makesThreeLevels],
-])('posts from before %s are in blocks, of any number and date', async (_, isChange) => {
+  ['blocks', makesBlocks],
+  ['three levels of blocks', makesThreeLevels],
+])('an upgrade to %s puts every post in a block, whatever the number and dates', async (_, isChange) => {
   await loadFixture(migrations.findIndex(isChange));
   const sqlite = new Sqlite(file());
   sqlite.run(

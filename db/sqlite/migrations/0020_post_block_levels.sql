@@ -12,7 +12,7 @@ DROP TRIGGER `post_blocks_emptied`;
 --> statement-breakpoint
 DELETE FROM `post_blocks` WHERE `level` = 2;
 --> statement-breakpoint
--- The sums of before began with them.
+-- Empty blocks stayed while a sum began with them. These sums are gone.
 DELETE FROM `post_blocks`
 WHERE `start` <> '' AND `draft_changelog` + `draft_linkedin_post` + `published_changelog` + `published_linkedin_post` = 0;
 --> statement-breakpoint
