@@ -101,7 +101,7 @@ function problemOf(wal: Wal): string | null {
 
 /**
  * Opens a database file for inspection: creates, migrates and writes nothing, not even SQLite's own files beside it.
- * Throws when the file is missing or is no database.
+ * Throws when the file is missing or is no database, and leaves nothing open.
  */
 export function openForInspection(file: string): SqliteDatabase {
   // Opening a file in WAL mode creates its log unless `immutable` rules out writers. A log means that somebody writes.
@@ -109,8 +109,13 @@ export function openForInspection(file: string): SqliteDatabase {
   const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
   const url = `${Bun.pathToFileURL(file).href}${isOpenElsewhere ? '' : '?immutable=1'}`;
   const sqlite = new Sqlite(url, flags);
-  sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
-  return withStorage(sqlite, paces.command, null);
+  try {
+    sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
+    return withStorage(sqlite, paces.command, null);
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
 }
 
 /** Moves the write-ahead log into the file and closes the database. */
