@@ -42,13 +42,22 @@ export class BoundedMap<Key, Value> {
   }
 }
 
-/** Returns a function that tells whether a key comes for the first time. It remembers the hashes of the latest `maxSeen` keys. */
+/**
+ * Returns a function that tells whether a key comes for the first time. It remembers the hashes of the latest keys, at least
+ * half of `maxSeen` and at most all. Not a `BoundedMap`: to find its oldest entry, a full one of this size passes over
+ * thousands of deleted ones.
+ */
 export function firstTimes(maxSeen: number): (key: string) => boolean {
-  const seen = new BoundedMap<number | bigint, true>(maxSeen);
+  let recent = new Set<number | bigint>();
+  let older = recent;
   return (key) => {
     const hash = Bun.hash(key);
-    if (seen.get(hash)) return false;
-    seen.set(hash, true);
+    if (recent.has(hash) || older.has(hash)) return false;
+    if (recent.size >= maxSeen / 2) {
+      older = recent;
+      recent = new Set();
+    }
+    recent.add(hash);
     return true;
   };
 }
