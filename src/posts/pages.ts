@@ -24,11 +24,14 @@ export function createPages(db: Pick<Storage, 'read'>, maxKeptBytes = MAX_KEPT_B
   return async function renderPage(organizationId: string, selection: PageSelection): Promise<Rendered> {
     const { statuses, contentTypes, limit, page, sort } = selection;
     const key = `${organizationId} ${statuses} ${contentTypes} ${limit} ${page} ${sort}`;
-    const tally = await db.read((tx) => tallyPosts(tx, organizationId, selection), { single: true });
-    const present = kept.find(key, tally.version);
+    // Only a kept page is compared first: the read of a new one counts the posts itself.
+    const tally = kept.has(key)
+      ? await db.read((tx) => tallyPosts(tx, organizationId, selection), { single: true })
+      : null;
+    const present = tally && kept.find(key, tally.version);
     if (present !== null) return present;
 
-    const current = await db.read((tx) => listPostPage(tx, organizationId, selection, tally.totalItems));
+    const current = await db.read((tx) => listPostPage(tx, organizationId, selection, tally?.totalItems));
     const { version, posts, totalItems } = current;
     const pagination = JSON.stringify(paginate(totalItems, selection));
     const list = posts.flatMap((post, index) => (index === 0 ? [post] : [COMMA, post]));

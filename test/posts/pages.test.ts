@@ -45,6 +45,26 @@ test('a page that is asked for twice is kept until a post on it changes', async 
   expect(await renderPage('org_a', published)).toBe(second);
 });
 
+test('only a kept page is compared with the database before it is read', async () => {
+  let reads = 0;
+  const read: typeof app.db.read = (...given) => {
+    reads++;
+    return app.db.read(...given);
+  };
+  const renderPage = createPages({ read });
+  const readsOfPage = async () => {
+    reads = 0;
+    await renderPage('org_a', published);
+    return reads;
+  };
+  expect(await readsOfPage()).toBe(1);
+  expect(await readsOfPage()).toBe(1);
+  // Kept now.
+  expect(await readsOfPage()).toBe(1);
+  await app.addPosts('org_a', {});
+  expect(await readsOfPage()).toBe(2);
+});
+
 test('pages of other selections, and of other organizations, are other pages', async () => {
   const renderPage = createPages(app.db);
   const selections: [string, PageSelection][] = [
