@@ -61,7 +61,7 @@ function usableDatabase({ db, facts }: Inspection): Inspection['db'] | null {
 function openExisting(path: string) {
   if (!existsSync(path)) return null;
   const db = openForInspection(path);
-  // SQLite reads the file only now.
+  // Throws for a file that is no database.
   readVersion(db.$client);
   return db;
 }
