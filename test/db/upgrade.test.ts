@@ -95,31 +95,34 @@ describe('every schema that there was', () => {
 const makesBlocks = (migration: string) => migration.includes('CREATE TABLE `post_blocks`');
 const makesThreeLevels = (migration: string) => migration.includes('Three levels of blocks');
 
-test.each([
-  ['blocks', makesBlocks],
-  ['three levels of blocks', makesThreeLevels],
-])('an upgrade to %s puts every post in a block, whatever the number and dates', async (_, isChange) => {
-  await loadFixture(migrations.findIndex(isChange));
-  const sqlite = new Sqlite(file());
-  sqlite.run(
-    `INSERT INTO posts (id, organization_id, status, content_type, created_at, updated_at, title, content, markdown)
+// The blocks of each level, for each organization.
+test.each<[string, (migration: string) => boolean, number[]]>([
+  ['blocks', makesBlocks, [268, 17, 2, 45, 3, 1]],
+  ['three levels of blocks', makesThreeLevels, [254, 16, 1, 44, 3, 1]],
+])(
+  'an upgrade to %s puts every post in a block, whatever the number and dates',
+  async (_, isChange, counts) => {
+    await loadFixture(migrations.findIndex(isChange));
+    const sqlite = new Sqlite(file());
+    sqlite.run(
+      `INSERT INTO posts (id, organization_id, status, content_type, created_at, updated_at, title, content, markdown)
      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)
      SELECT 'post_' || i, 'organizations ' || (i % 7 = 0), iif(i % 3, 'published', 'draft'),
        iif(i % 5, 'changelog', 'linkedin_post'), '2026-01-0' || (1 + i * 7919 % 4) || 'T00:00:00.000Z',
        '2026-01-01T00:00:00.000Z', '', '', '' FROM n`,
-  );
-  // Leaves blocks empty, some of which begin sums.
-  sqlite.run("DELETE FROM posts WHERE created_at LIKE '2026-01-02%' OR created_at LIKE '2026-01-03%'");
-  sqlite.close();
-  const db = openDatabase(file());
-  expect(blockProblems(db.$client)).toEqual([]);
-  const levels = 'SELECT organization_id, count(DISTINCT level) FROM post_blocks GROUP BY 1';
-  expect(db.$client.query(levels).values()).toEqual([
-    ['organizations 0', 3],
-    ['organizations 1', 3],
-  ]);
-  closeDatabase(db);
-});
+    );
+    // Leaves blocks empty, some of which begin sums.
+    sqlite.run("DELETE FROM posts WHERE created_at LIKE '2026-01-02%' OR created_at LIKE '2026-01-03%'");
+    sqlite.close();
+    const db = openDatabase(file());
+    expect(blockProblems(db.$client)).toEqual([]);
+    const levels = 'SELECT organization_id, level, count(*) FROM post_blocks GROUP BY 1, 2';
+    expect(db.$client.query(levels).values()).toEqual(
+      counts.map((count, at) => [`organizations ${Math.floor(at / 3)}`, 1 + (at % 3), count]),
+    );
+    closeDatabase(db);
+  },
+);
 
 describe('the events that a trigger may make posts of, from before they were recorded', () => {
   const at = (minute: number) => `2026-11-20T12:${String(minute).padStart(2, '0')}:00.000Z`;
