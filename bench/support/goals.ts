@@ -97,13 +97,7 @@ export const goals: readonly Goal[] = [
     unit: 'ms',
     bound: 'max',
     limit: 5,
-    read(output) {
-      const [sweeping, quiet] = [
-        number(output, 'sweeping', 'longestMs'),
-        number(output, 'quiet', 'longestMs'),
-      ];
-      return sweeping === null || quiet === null ? null : { value: sweeping - quiet };
-    },
+    read: (output) => ofLongest(output, ['sweeping', 'quiet'], (sweeping, quiet) => sweeping - quiet),
   },
   {
     bench: 'import-waits',
@@ -111,14 +105,8 @@ export const goals: readonly Goal[] = [
     unit: 'ms',
     bound: 'max',
     limit: 100,
-    read(output) {
-      // The form is opened first, which loads the dashboard.
-      const [opening, importing] = [
-        number(output, 'opening', 'longestMs'),
-        number(output, 'dashboard', 'longestMs'),
-      ];
-      return opening === null || importing === null ? null : { value: Math.max(opening, importing) };
-    },
+    // The form is opened first, which loads the dashboard.
+    read: (output) => ofLongest(output, ['opening', 'dashboard'], Math.max),
   },
   {
     bench: 'import-waits',
@@ -225,6 +213,16 @@ function ratio(output: unknown, ...path: string[]): Figure | null {
 function plain(output: unknown, divisor: number, ...path: string[]): Figure | null {
   const value = number(output, ...path);
   return value === null ? null : { value: value / divisor };
+}
+
+/** A figure made from the longest waits of two phases. */
+function ofLongest(
+  output: unknown,
+  [first, second]: [first: string, second: string],
+  combine: (first: number, second: number) => number,
+): Figure | null {
+  const [one, other] = [number(output, first, 'longestMs'), number(output, second, 'longestMs')];
+  return one === null || other === null ? null : { value: combine(one, other) };
 }
 
 function number(output: unknown, ...path: string[]): number | null {
