@@ -76,7 +76,7 @@ export function createApp(
   });
   const dashboardSide = deferred(context, ['/setup', '/dashboard', '/dashboard/*'], async () => {
     const { dashboard } = await import('./dashboard/routes.ts');
-    const routes = dashboard({
+    const routes = await dashboard({
       ...deps,
       uploadBudget,
       // Metrics and log count the requests of clients.

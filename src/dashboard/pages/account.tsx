@@ -34,7 +34,7 @@ const OrganizationForm = Type.Object({
   }),
 });
 
-export const accountPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get('/dashboard', 'user', async (visit) => {
     const [first] = visit.memberships;
     return first === undefined ? showNoOrganization(visit) : redirect(`/dashboard/${first.organization.id}`);

@@ -9,7 +9,7 @@ import { Icon, type IconName } from '../view/icon.tsx';
 import { PageHead } from '../view/layout.tsx';
 
 /** Search over pages, actions, integrations and posts: a page, and for the script's palette its list alone. */
-export const jumpPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get('/dashboard/:organizationId/jump', 'member', async (visit) => {
     const query = visit.url.searchParams.get('q')?.trim().slice(0, MAX_QUERY_LENGTH) ?? '';
     const found = await findJumps(visit, query);

@@ -28,7 +28,7 @@ const SetupForm = Type.Object({
 const PasswordForm = Type.Object({ password: newPasswordField('New password') });
 const InvitationForm = Type.Object({ email: emailField, password: newPasswordField('Password') });
 
-export const linkPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(SETUP, 'anyone', async (visit) => {
     await requireLink(visit.deps, tokenOf(visit), 'setup');
     return showSetup(visit);

@@ -17,7 +17,7 @@ const SignInForm = Type.Object({
   to: Type.String(),
 });
 
-export const signInPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'anyone', async (visit) => (visit.user === null ? showSignIn(visit) : redirect('/dashboard'))),
 
   post(PATH, 'anyone', async (visit) => {

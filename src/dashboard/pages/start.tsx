@@ -15,7 +15,7 @@ import { PageHead } from '../view/layout.tsx';
 import { ImportReleases } from './history/start.tsx';
 
 /** The way from a new account to a published post and a first API call. */
-export const startPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get('/dashboard/:organizationId/start', 'member', async (visit) => {
     const { base, organization, role } = visit;
     const steps = await readSteps(visit);

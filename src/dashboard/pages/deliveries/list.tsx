@@ -46,7 +46,7 @@ const ONLY_PROCESSED = 'only processed deliveries can be';
 export const deliveriesScript = scriptAsset('deliveries.js', script);
 
 /** The delivery log, its live tail, and the replay of many. */
-export const deliveryLogPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => {
     const { searchParams } = visit.url;
     const after = readPosition(searchParams.get('after'));

@@ -24,7 +24,7 @@ import { ResultSection, readResult } from './result.tsx';
 const PATH = '/dashboard/:organizationId/deliveries/:deliveryId';
 
 /** One entry of the log: its result, its payload and its replay. */
-export const deliveryPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showDelivery(visit)),
   get(`${PATH}/result`, 'member', async (visit) => fragment((await readPage(visit)).section ?? [])),
   post(`${PATH}/replay`, 'member', async (visit) => {

@@ -26,9 +26,7 @@ const script = scriptAsset('samples.js', samplesScript);
 
 const RECENT_POSTS = 5;
 
-export const explorerPages: readonly Page[] = [
-  get('/dashboard/:organizationId/explorer', 'member', showExplorer),
-];
+export const routes: readonly Page[] = [get('/dashboard/:organizationId/explorer', 'member', showExplorer)];
 
 async function showExplorer({ deps, organization, base, url }: MemberVisit): Promise<View> {
   const choices = readChoices(url.searchParams);

@@ -25,7 +25,7 @@ const MAX_LISTED = 20;
 /** How often a browser without scripts loads the page again while something changes. */
 const REFRESH_S = 3;
 
-export const historyPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', async (visit) => {
     const state = await readState(visit);
     const { base } = visit;

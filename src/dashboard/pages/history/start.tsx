@@ -18,7 +18,7 @@ import { typeOptions } from '../posts/origin.ts';
 
 const PATH = '/dashboard/:organizationId/import';
 
-export const historyStartPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'owner', async (visit) => showImport(visit)),
   post(PATH, 'owner', startImport),
 ];

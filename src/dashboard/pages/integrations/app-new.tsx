@@ -18,7 +18,7 @@ import { problemOf } from './words.ts';
 const PATH = '/dashboard/:organizationId/integrations';
 
 /** Creating an App: a form that goes to the provider, and the page that the provider sends the browser back to. */
-export const newAppPages: readonly Page[] = providers.flatMap(({ id: type, app }) =>
+export const routes: readonly Page[] = providers.flatMap(({ id: type, app }) =>
   app === undefined
     ? []
     : [

@@ -15,7 +15,7 @@ import { type IntegrationVisit, integrationForm, integrationPage, subpage } from
 import { exactTime, problemOf } from './words.ts';
 
 /** Installing an App, refreshing its repositories, and replacing its key. */
-export const appPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   // The provider sends the browser here after each change of the installation.
   integrationPage('installed', async (visit) => refresh(visit), failed),
   integrationForm('refresh', async (visit) => refresh(visit), failed),

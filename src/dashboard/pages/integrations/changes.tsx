@@ -21,7 +21,7 @@ const showAt = (about: Failure['about']) => (visit: IntegrationVisit, error: unk
   showIntegration(visit, { about, error });
 
 /** The forms on the page of an integration. */
-export const changePages: readonly Page[] = [
+export const routes: readonly Page[] = [
   integrationForm('enable', async ({ deps, integration, path }) => {
     await setEnabled(deps, integration.id, true);
     return redirect(path, 'Integration enabled. Tidings accepts its deliveries again.');

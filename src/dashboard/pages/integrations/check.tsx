@@ -9,7 +9,7 @@ import { type IntegrationVisit, integrationPage, subpage } from './subpage.tsx';
 import { exactTime, problemOf, sentence } from './words.ts';
 
 /** The results of the integration doctor, with a button or link for each fix. */
-export const checkPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   integrationPage('check', async (visit) => {
     const { deps, integration, path } = visit;
     const { findings } = await diagnose(deps, integration.id);

@@ -23,7 +23,7 @@ const PATH = '/dashboard/:organizationId/integrations';
  * Connecting by hand takes one form, connecting with a token two: the first has the token, the second the places to
  * connect with it.
  */
-export const connectPages: readonly Page[] = providers.flatMap(({ id: type }) => [
+export const routes: readonly Page[] = providers.flatMap(({ id: type }) => [
   post(`${PATH}/${type}`, 'owner', (visit) => connectByHand(visit, type)),
   post(`${PATH}/${type}/choose`, 'owner', (visit) => readToken(visit, type)),
   post(`${PATH}/${type}/connect`, 'owner', (visit) => connectChosen(visit, type)),

@@ -19,7 +19,7 @@ import { PollPart } from './polling-state.tsx';
 import { tokenField, tokenProblem } from './token.tsx';
 import { problemOf } from './words.ts';
 
-export const integrationListPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get('/dashboard/:organizationId/integrations', 'member', (visit) => showIntegrations(visit)),
 ];
 

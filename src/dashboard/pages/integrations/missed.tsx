@@ -18,7 +18,7 @@ import { exactTime, problemOf } from './words.ts';
 const MAX_ROWS = 200;
 
 /** Missed deliveries, and requests to send them again. */
-export const missedPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   integrationPage('missed', (visit) => showMissed(visit)),
   integrationForm('missed', redeliver, (visit, error) =>
     showMissed(visit, problemOf(error, visit.integration.type)),

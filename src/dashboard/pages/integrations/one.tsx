@@ -1,11 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { ReadTx } from '../../../../db/engine.ts';
 import { listHistories } from '../../../history/store.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
-import { type Integration, integrationName } from '../../../integrations/model.ts';
+import { integrationName } from '../../../integrations/model.ts';
 import { ChangeFailed } from '../../../integrations/problems.ts';
-import { listIntegrations } from '../../../integrations/store.ts';
-import { AppError } from '../../../lib/app-error.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { listRuns } from '../../../triggers/queue-store.ts';
 import { listTriggers } from '../../../triggers/store.ts';
@@ -21,24 +18,11 @@ import { Overview, readOverview } from './overview.tsx';
 import { Disconnect, RotateSecret, TestEvent } from './owner-forms.tsx';
 import { findPauses, PauseNote } from './pauses.tsx';
 import { PollingSection, readPolling } from './polling-state.tsx';
+import { getIntegration, PATH } from './subpage.tsx';
 import { Hooks, type PageProps, placeName, placesOf } from './webhooks.tsx';
 import { problemOf } from './words.ts';
 
-export const PATH = '/dashboard/:organizationId/integrations/:integrationId';
-
-export const integrationPages: readonly Page[] = [get(PATH, 'member', (visit) => showIntegration(visit))];
-
-/** The integration of the path. Throws `AppError` 404, also for another organization's. */
-export function requireIntegration(visit: MemberVisit): Promise<Integration> {
-  return visit.deps.db.read((tx) => getIntegration(tx, visit));
-}
-
-async function getIntegration(tx: ReadTx, { organization, params }: MemberVisit): Promise<Integration> {
-  const all = await listIntegrations(tx, organization.id);
-  const integration = all.find(({ id }) => id === params.integrationId);
-  if (integration !== undefined) return integration;
-  throw new AppError(404, 'Integration not found. It may have been disconnected.');
-}
+export const routes: readonly Page[] = [get(PATH, 'member', (visit) => showIntegration(visit))];
 
 /** The failure of one of the page's forms. */
 export interface Failure {

@@ -26,7 +26,7 @@ export const RepositoryForm = Type.Object({
   repository: Type.String({ label: 'Repository', hint: 'OWNER/NAME, such as acme/rocket, or its URL.' }),
 });
 
-export const placePages: readonly Page[] = [
+export const routes: readonly Page[] = [
   integrationPage('add', (visit) => showForm(visit)),
   integrationForm(
     'add',

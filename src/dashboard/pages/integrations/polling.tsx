@@ -19,7 +19,7 @@ import { TOKEN_FIELD } from './token-field.ts';
 import { describeConnected, describeNames, problemOf } from './words.ts';
 
 /** Connecting by polling, polling now, and the change to a webhook and back. */
-export const pollingPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   ...providers
     .filter(({ reader }) => reader !== null)
     .map(({ id }) =>

@@ -1,6 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
+import type { ReadTx } from '../../../../db/engine.ts';
 import { type Integration, integrationName } from '../../../integrations/model.ts';
+import { listIntegrations } from '../../../integrations/store.ts';
+import { AppError } from '../../../lib/app-error.ts';
 import {
   type Answer,
   get,
@@ -13,9 +16,25 @@ import {
 } from '../../page.ts';
 import { once } from '../../submission.ts';
 import { PageHead } from '../../view/layout.tsx';
-import { PATH, requireIntegration } from './one.tsx';
 
 // Pages and forms below the page of an integration. All are for owners.
+
+export const PATH = '/dashboard/:organizationId/integrations/:integrationId';
+
+export function requireIntegration(visit: MemberVisit): Promise<Integration> {
+  return visit.deps.db.read((tx) => getIntegration(tx, visit));
+}
+
+/** The integration of the path. Throws `AppError` 404, also for another organization's. */
+export async function getIntegration(
+  tx: ReadTx,
+  { organization, params }: MemberVisit,
+): Promise<Integration> {
+  const all = await listIntegrations(tx, organization.id);
+  const integration = all.find(({ id }) => id === params.integrationId);
+  if (integration !== undefined) return integration;
+  throw new AppError(404, 'Integration not found. It may have been disconnected.');
+}
 
 export interface IntegrationVisit extends MemberVisit {
   integration: Integration;

@@ -13,7 +13,7 @@ import { TOKEN_FIELD } from './token-field.ts';
 import { describeConnected, problemOf } from './words.ts';
 
 /** The form for an integration's first token, or for a new one. */
-export const tokenPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   integrationPage('token', async (visit) => showForm(visit)),
   integrationForm(
     'token',

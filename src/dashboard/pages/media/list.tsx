@@ -13,7 +13,7 @@ import { PageHead } from '../../view/layout.tsx';
 const PATH = '/dashboard/:organizationId/media';
 const PER_PAGE = 24;
 
-export const imageListPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showImages(visit)),
 
   /** For the form of this page, and for the editor's script, which asks for JSON. */

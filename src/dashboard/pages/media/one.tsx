@@ -23,7 +23,7 @@ const AltForm = Type.Object({
   }),
 });
 
-export const imagePages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showImage(visit)),
   /** For the form of this page, and for the editor's script, which asks for JSON. */
   post(PATH, 'member', (visit) =>

@@ -24,7 +24,7 @@ const AutosaveForm = Type.Object({
 /** A draft needs a title, and a person may begin with the text. */
 const UNTITLED = 'Untitled';
 
-export const autosavePages: readonly Page[] = [
+export const routes: readonly Page[] = [
   post('/dashboard/:organizationId/posts/~/autosave', 'member', (visit) =>
     answered(visit, async () => {
       const { deps, organization, form } = visit;

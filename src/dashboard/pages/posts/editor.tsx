@@ -50,7 +50,7 @@ const EditForm = Type.Object({
   seen: Type.Optional(Type.String()),
 });
 
-export const editorPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(NEW, 'member', (visit) => showNew(visit)),
 
   post(NEW, 'member', (visit) =>

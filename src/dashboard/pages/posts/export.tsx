@@ -37,7 +37,7 @@ const mediaTypes: Readonly<Record<ExportFormat, string>> = {
   changelog: 'text/markdown; charset=utf-8',
 };
 
-export const exportPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', async ({ base }) =>
     view(
       'Export posts',

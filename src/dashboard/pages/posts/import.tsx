@@ -102,7 +102,7 @@ const statusOptions = [
   { value: 'draft', label: 'Draft' },
 ];
 
-export const importPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', async (visit) => showForm(visit)),
 
   upload(PATH, 'member', async (visit) => {

@@ -23,7 +23,7 @@ const PER_PAGE = 25;
 
 const LIST = '/dashboard/:organizationId/posts';
 
-export const listPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(LIST, 'member', async ({ deps, organization, url, base }) => {
     const filter = readFilter(url);
     const { numbers, found } = await deps.db.read(async (tx) => ({

@@ -12,7 +12,7 @@ import { restorePath } from './trash.tsx';
 
 // The buttons that act on the selected posts of the list.
 
-export const selectionPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   post(
     '/dashboard/:organizationId/posts/~/selected',
     'member',

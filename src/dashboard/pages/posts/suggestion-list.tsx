@@ -18,7 +18,7 @@ const DecisionForm = Type.Object({
   seen: Type.String(),
 });
 
-export const suggestedChangePages: readonly Page[] = [
+export const routes: readonly Page[] = [
   post('/dashboard/:organizationId/posts/:postId/suggestions/:suggestionId', 'member', async (visit) => {
     const { deps, params, form } = visit;
     const { post, path } = await requirePost(visit);

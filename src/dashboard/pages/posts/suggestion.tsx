@@ -26,7 +26,7 @@ const ChoiceForm = Type.Object({
   seen: Type.String(),
 });
 
-export const suggestionPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   post('/dashboard/:organizationId/posts/:postId/suggestion', 'member', async (visit) => {
     const { deps, form } = visit;
     const { post, path } = await requirePost(visit);

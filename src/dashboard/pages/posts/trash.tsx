@@ -22,7 +22,7 @@ const MAX_IDS = 100;
 const SelectionForm = Type.Object({ selected: Type.Array(Type.String()) });
 const OneForm = Type.Object({ id: Type.String() });
 
-export const trashPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(TRASH, 'member', (visit) => showTrash(visit)),
 
   post(`${TRASH}/restore`, 'member', async (visit) => {

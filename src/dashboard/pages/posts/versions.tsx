@@ -18,7 +18,7 @@ import { Difference, requirePost, type Shown } from './suggestion.tsx';
 
 const VERSIONS = '/dashboard/:organizationId/posts/:postId/versions';
 
-export const versionPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(VERSIONS, 'member', (visit) => showVersions(visit)),
 
   // No confirmation: the text before is a version too, and the notice takes it back.

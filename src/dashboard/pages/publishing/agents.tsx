@@ -14,7 +14,7 @@ const PATH = '/dashboard/:organizationId/publishing/agents';
 
 const SwitchForm = Type.Object({ isMcpOn: Type.Boolean({ label: 'Let agents read published posts' }) });
 
-export const agentPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showAgents(visit)),
 
   postForm(PATH, 'owner', SwitchForm, showAgents, async ({ deps, organization, base }, { isMcpOn }) => {

@@ -11,7 +11,7 @@ import { oneHookPages } from './hooks-one.tsx';
 
 const PATH = '/dashboard/:organizationId/publishing/hooks';
 
-export const hookPages: readonly Page[] = [get(PATH, 'member', showHooks), ...newHookPages, ...oneHookPages];
+export const routes: readonly Page[] = [get(PATH, 'member', showHooks), ...newHookPages, ...oneHookPages];
 
 interface Row {
   hook: Hook;

@@ -24,7 +24,7 @@ const MAX_LOGOS = 50;
 
 const publishingScript = scriptAsset('publishing.js', script);
 
-export const publicPagePages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showPublicPage(visit)),
 
   postForm(PATH, 'owner', PageForm, showPublicPage, async (visit, values) => {

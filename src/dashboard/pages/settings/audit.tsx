@@ -36,9 +36,7 @@ const machines: Readonly<Record<string, { type: Actor['type']; name: string }>> 
   server: { type: 'server', name: 'Tidings' },
 };
 
-export const auditPages: readonly Page[] = [
-  get('/dashboard/:organizationId/settings/audit', 'owner', showAudit),
-];
+export const routes: readonly Page[] = [get('/dashboard/:organizationId/settings/audit', 'owner', showAudit)];
 
 async function showAudit(visit: MemberVisit): Promise<View> {
   const { deps, organization, base, url } = visit;

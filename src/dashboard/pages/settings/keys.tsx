@@ -26,7 +26,7 @@ const PAGE_SIZE = 50;
 /** A key that expires within this time stands out. */
 const SOON_MS = 14 * DAY_MS;
 
-export const keyPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showKeys(visit)),
 
   // The response shows the key's value, once. A redirect would need to carry it in a URL or a cookie.

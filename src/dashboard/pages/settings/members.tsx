@@ -25,7 +25,7 @@ const permissions: Readonly<Record<Role, string>> = {
 
 const SHOWN_BEFORE = 'Tidings already showed this link. Create another one if you need it.';
 
-export const memberPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showMembers(visit)),
 
   // The response shows the link: its token must not be in a URL of ours or a cookie.

@@ -19,7 +19,7 @@ const SettingsForm = Type.Object({
   plan: Type.Union(Plan.anyOf, { label: 'Plan', problem: 'Choose a plan.' }),
 });
 
-export const organizationPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showSettings(visit)),
 
   postForm(PATH, 'owner', SettingsForm, showSettings, async ({ deps, organization, base }, values) => {

@@ -13,7 +13,7 @@ import { readFields, submit } from '../../submission.ts';
 import { counted, Select } from '../../view/elements.tsx';
 import { Field } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
-import { requireIntegration } from '../integrations/one.tsx';
+import { requireIntegration } from '../integrations/subpage.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
 import { ruleOf, TriggerForm } from './form.tsx';
 import { crumbsOf, eventWords } from './list.tsx';
@@ -23,7 +23,7 @@ import { previewFragment } from './preview.tsx';
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers';
 
 /** The triggers of an integration. */
-export const triggers: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(`${PATH}/new`, 'owner', (visit) => showForm(visit, visit.url.searchParams)),
 
   post(PATH, 'owner', (visit) =>
