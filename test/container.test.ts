@@ -23,3 +23,14 @@ test('the image copies only files that .dockerignore allows', async () => {
   expect(copied.length).toBeGreaterThan(0);
   expect(copied.sort()).toEqual(letThrough.sort());
 });
+
+test('the image, the systemd unit and the benchmarks give the JavaScript engine the same options', async () => {
+  const [image, unit, bench] = await Promise.all(
+    ['Dockerfile', 'docs/operating.md', 'bench/support/server.ts'].map(async (name) =>
+      found(await read(name), /(BUN_JSC_\w+(?:=|: ')\w+)/g).map((option) => option.replace(": '", '=')),
+    ),
+  );
+  expect(image?.length).toBeGreaterThan(0);
+  expect(unit).toEqual(image ?? []);
+  expect(bench).toEqual(image ?? []);
+});

@@ -51,12 +51,12 @@ export const tidingsOnPostgres = (databaseUrl: string, secretKey: string, dataDi
   return { name, words: [...words, '--database-url', databaseUrl, '--secret-key', secretKey] };
 };
 
-/** The same as a binary of its own, with the memory option of the container and the systemd unit. */
+/** The same as a binary of its own, with the memory options of the container and the systemd unit. */
 export const tidingsBinary = (executable: string, dataDir: string): Program => ({
   name: 'tidings-binary',
   executable,
   words: ['serve', '--port', '0', '--data-dir', dataDir],
-  environment: { BUN_JSC_forceRAMSize: '134217728' },
+  environment: { BUN_JSC_forceRAMSize: '134217728', BUN_JSC_useFTLJIT: '0' },
 });
 
 /** PocketBase, which wants to be told a port, and takes a binary in the folder of temporary files for a developer's. */
