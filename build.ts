@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { BunPlugin } from 'bun';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { STARTING_JIT_POLICY } from './src/lib/build.ts';
 
 // Makes the binary: `bun run build` for this machine, `bun run build --all` for every one that we build for.
 // Whatever the program reads at run time is a module or a text import, so all of it is inside.
@@ -92,6 +93,8 @@ async function build(target: Target | null, outdir: string, commit: string): Pro
       compile: {
         ...(target === null ? {} : { target: `bun-${target}` }),
         outfile: join(folder, name),
+        // `program.ts` changes it for all commands but `serve`.
+        jitPolicy: STARTING_JIT_POLICY,
         // A binary is started in any folder; what lies there is not meant for it.
         autoloadDotenv: false,
         autoloadBunfig: false,

@@ -1,6 +1,6 @@
 import { Command, type Option } from 'commander';
 import { optionOf } from '../config/settings.ts';
-import { buildLine, tidings } from '../lib/build.ts';
+import { buildLine, STARTING_JIT_POLICY, tidings } from '../lib/build.ts';
 import { withoutControls } from '../lib/text.ts';
 import { commandsOf, pathOf } from './command.ts';
 import type { CliContext } from './context.ts';
@@ -9,9 +9,6 @@ import { complain } from './output.ts';
 
 /** Longer lines are hard to read. */
 const MAX_HELP_WIDTH = 100;
-
-/** How many times as often as usual code must run before it is compiled: most of a start runs once. */
-const STARTING_JIT_POLICY = 8;
 
 /** Commands of one file, which loads when a person runs one of them, or when the program must know all. */
 interface Group {
@@ -112,8 +109,8 @@ export async function buildProgram(context: CliContext, words: readonly string[]
   examples(program, 'serve --demo', 'organization create --name "Acme" --id acme', 'help key create');
 
   const only = groups.find(({ names }) => names.includes(words[0] ?? ''));
-  // `startServer` sets it back to 1. No other command does, and some of them load all groups.
-  if (only?.names.includes('serve')) Bun.unsafe.setJITPolicy(STARTING_JIT_POLICY);
+  // The binary begins with that of a start. `startServer` sets it back to 1; other commands may run long in any part.
+  Bun.unsafe.setJITPolicy(only?.names.includes('serve') ? STARTING_JIT_POLICY : 1);
   const needed = only === undefined || only.needsAll ? groups : [only];
   const loaded = await Promise.all(needed.map(async ({ heading, load }) => ({ heading, add: await load() })));
   for (const { heading, add } of loaded) {
