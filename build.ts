@@ -87,6 +87,8 @@ async function build(target: Target | null, outdir: string, commit: string): Pro
       splitting: true,
       minify: true,
       bytecode: true,
+      // Functions deeper inside others are compiled when they are called: 5 MB less, for 4 ms more of a start.
+      bytecodeDepth: 1,
       // Two megabytes, for which a stack in the log names our files and lines.
       sourcemap: 'linked',
       define: { BUILD_COMMIT: JSON.stringify(commit) },
