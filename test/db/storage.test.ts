@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, type Mock, spyOn, test } from 'bun:test';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterCommit, type WriteTx } from '../../db/engine.ts';
@@ -100,41 +100,56 @@ test('a commit that cannot be made rejects all of its work, and the next one is 
 });
 
 describe('after a commit', () => {
-  function hold(ms: number): void {
-    const end = performance.now() + ms;
-    while (performance.now() < end);
-  }
+  let now = 0;
+  let clock: Mock<typeof performance.now>;
+  beforeEach(() => {
+    clock = spyOn(performance, 'now').mockImplementation(() => now);
+  });
+  afterEach(() => clock.mockRestore());
 
-  /** `turns`, of 1 ms and with `work` in each, and milliseconds from the end of one commit to the next one. */
-  async function untilNextCommit(work: () => unknown): Promise<{ turns: number; ms: number }> {
-    let heldUntil = 0;
+  /** `turns`, with `work` in each and of so many milliseconds, and milliseconds from the end of one commit to the next one. */
+  async function untilNextCommit(
+    turnMs: number,
+    work: (turn: number) => unknown,
+  ): Promise<{ turns: number; ms: number }> {
+    let endedAt = 0;
     await db.write(() => {
-      hold(2);
-      heldUntil = performance.now();
+      now += 4;
+      endedAt = now;
     });
-    let ms = 0;
+    let isDone = false;
     const next = db.write(() => {
-      ms = performance.now() - heldUntil;
+      isDone = true;
     });
     let turns = 0;
-    for (; ms === 0; turns++) {
-      hold(1);
-      await work();
+    for (; !isDone; turns++) {
+      now += turnMs;
+      await work(turns);
       await new Promise((resolve) => setImmediate(resolve));
     }
     await next;
-    return { turns, ms };
+    return { turns, ms: now - endedAt };
   }
 
   test.each<[string, () => unknown]>([
     ['read', () => db.read(() => notes())],
     ['ask for the version', () => db.version()],
   ])('those who %s keep the thread, for 25 ms at most', async (_, work) => {
-    expect((await untilNextCommit(work)).ms).toBeGreaterThanOrEqual(25);
+    expect((await untilNextCommit(1, work)).ms).toBe(25);
+  });
+
+  test('those who read in one of ten short turns keep the thread too', async () => {
+    const { ms } = await untilNextCommit(0.0625, (turn) => (turn % 10 === 0 ? db.version() : undefined));
+    expect(ms).toBe(25);
   });
 
   test('the next one does not wait when nobody reads, however long a turn takes', async () => {
-    expect((await untilNextCommit(() => undefined)).turns).toBeLessThanOrEqual(3);
+    expect((await untilNextCommit(5, () => undefined)).turns).toBeLessThanOrEqual(3);
+  });
+
+  test('the next one waits a millisecond for more after a read', async () => {
+    const { ms } = await untilNextCommit(0.25, (turn) => (turn === 0 ? db.version() : undefined));
+    expect(ms).toBe(1.25);
   });
 });
 
