@@ -38,7 +38,7 @@ const benches: readonly Bench[] = [
   { name: 'deep-pages', quick: ['--posts', '100000'] },
   { name: 'flood' },
   { name: 'slow-disk' },
-  { name: 'sweep', words: ['--expired', '1000000'], quick: ['--expired', '100000'] },
+  { name: 'sweep', words: ['--expired', '500000'], quick: ['--expired', '50000'] },
   { name: 'import-waits', quick: ['--posts', '5000'] },
   { name: 'start', quick: ['--starts', '3'] },
   { name: 'dashboard', quick: ['--entries', '100000', '--posts', '10000', '--requests', '10'] },
