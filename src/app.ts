@@ -38,7 +38,7 @@ export function createApp(
   const { whyNotReady = async () => null, peerAddress = () => null, metricsToken, clientIpHeader } = deps;
   const uploadBudget = createUploadBudget(deps.metrics);
   const matched: MatchedRoute = { current: { route: null } };
-  const context = { log: deps.log, matched };
+  const context = { log: deps.log, matched, uploadBudget };
   const repeats = createRepeats(deps.db, deps.metrics);
 
   const content = deferred(context, ['/v1/*'], async () => {

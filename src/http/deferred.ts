@@ -3,7 +3,8 @@ import { AppError } from '../lib/app-error.ts';
 import { lazily } from '../lib/lazy.ts';
 import type { Logger } from '../lib/log.ts';
 import { failed } from './failure.ts';
-import type { Fetch, MatchedRoute } from './request.ts';
+import { type Fetch, type MatchedRoute, type UploadBudget, UploadError, whileBodyWaits } from './request.ts';
+import { errorJson } from './respond.ts';
 
 /** Routes that load at the first request for one of their paths, so that a start neither waits nor pays for them. */
 export interface Deferred {
@@ -15,10 +16,11 @@ export interface Deferred {
 
 /**
  * `paths`: each is exact, or ends with `/*`; no other feature has routes below them. `load` imports the parts of the
- * feature. It is an app of its own, with its own 404 and 405. While it cannot be loaded, requests get 503.
+ * feature. It is an app of its own, with its own 404 and 405. While it cannot be loaded, requests get 503, and so do those
+ * whose bodies exceed the budget while it loads.
  */
 export function deferred(
-  { log, matched }: { log: Logger; matched: MatchedRoute },
+  { log, matched, uploadBudget }: { log: Logger; matched: MatchedRoute; uploadBudget: UploadBudget },
   paths: readonly string[],
   load: () => Promise<readonly AnyElysia[]>,
 ): Deferred {
@@ -34,8 +36,9 @@ export function deferred(
   async function fetchLate(request: Request): Promise<Response> {
     const { current } = matched;
     try {
-      await loaded();
+      await whileBodyWaits(request, uploadBudget, loaded());
     } catch (cause) {
+      if (cause instanceof UploadError) return errorJson(503, 'Too many uploads', { 'retry-after': '1' });
       const error = new AppError(503, 'This part of Tidings could not be loaded', {
         cause,
         headers: { 'retry-after': '1' },

@@ -272,6 +272,26 @@ export class UploadBudget {
   }
 }
 
+/**
+ * Waits for `work` while the server buffers the body of a request that nobody reads yet. Throws `UploadError` when there is
+ * no room for it. A body without a size may become as large as any.
+ */
+export async function whileBodyWaits(
+  { headers }: Request,
+  budget: UploadBudget,
+  work: Promise<unknown>,
+): Promise<void> {
+  const stopped = Promise.withResolvers<never>();
+  const stop = (problem: UploadProblem) => stopped.reject(new UploadError(problem));
+  const upload: Upload = { bytes: 0, isStopped: false, stop };
+  budget.add(upload, headers.has('transfer-encoding') ? MAX_BODY_BYTES : declaredBytes(headers) || 0);
+  try {
+    await Promise.race([work, stopped.promise]);
+  } finally {
+    budget.remove(upload);
+  }
+}
+
 export interface UploadLimits {
   maxBytes: number;
   /** For the whole body. */

@@ -124,9 +124,13 @@ test('2,000 aborted uploads are a row a minute, and no failure of the service', 
   expect(await metric('tidings_unverified_upload_bytes')).toBe(0);
 });
 
-test.skipIf(process.platform !== 'linux')(
-  '300 unfinished forms of 2 MiB without a session are answered at once, and hold no memory',
-  async () => {
+test.skipIf(process.platform !== 'linux').each([
+  // The first request for the dashboard loads it, and bodies wait meanwhile.
+  ['while the dashboard loads', ['HTTP/1.1 401 Unauthorized', 'HTTP/1.1 503 Service Unavailable']],
+  ['afterwards', ['HTTP/1.1 401 Unauthorized']],
+])(
+  '300 unfinished forms of 2 MiB without a session are answered at once, and hold no memory, %s',
+  async (_, expected) => {
     const before = peakBytes();
     const headers = {
       'sec-fetch-site': 'same-origin',
@@ -141,7 +145,7 @@ test.skipIf(process.platform !== 'linux')(
       async () => uploads.filter(({ status }) => status() === null).length,
       (waiting) => waiting === 0,
     );
-    expect(new Set(uploads.map(({ status }) => status()))).toEqual(new Set(['HTTP/1.1 401 Unauthorized']));
+    expect(expected).toEqual(expect.arrayContaining([...new Set(uploads.map(({ status }) => status()))]));
     expect((peakBytes() - before) / MIB).toBeLessThan(100);
   },
 );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
 import { deferred } from '../../src/http/deferred.ts';
-import { type MatchedRoute, withRequestHandling } from '../../src/http/request.ts';
+import { type MatchedRoute, UploadBudget, withRequestHandling } from '../../src/http/request.ts';
 import { plainText } from '../../src/http/respond.ts';
 import { createTestApp } from '../support/test-app.ts';
 
@@ -9,7 +9,8 @@ import { createTestApp } from '../support/test-app.ts';
 function appWithFeature(load: () => Promise<unknown>) {
   const { deps, logged } = createTestApp();
   const matched: MatchedRoute = { current: { route: null } };
-  const context = { log: deps.log, matched };
+  const uploadBudget = new UploadBudget(30 * 1024 * 1024);
+  const context = { log: deps.log, matched, uploadBudget };
   let loads = 0;
   const feature = deferred(context, ['/late', '/late/*'], async () => {
     loads++;
@@ -28,6 +29,7 @@ function appWithFeature(load: () => Promise<unknown>) {
   const fetch = withRequestHandling(dispatch, { ...deps, matched, findRepeated: () => null });
   return {
     logged,
+    waitingBytes: () => uploadBudget.bytes,
     loads: () => loads,
     load: feature.load,
     request: async (path: string, init?: RequestInit) => fetch(new Request(`http://localhost${path}`, init)),
@@ -54,6 +56,24 @@ describe('a deferred feature', () => {
     expect(await Promise.all(texts)).toEqual(['top', 'a', 'b']);
     expect(await (await app.request('/late/c', { method: 'POST', body: 'sent' })).text()).toBe('sent');
     expect(app.loads()).toBe(1);
+  });
+
+  test('holds a bounded amount of bodies while it loads', async () => {
+    const ready = Promise.withResolvers<void>();
+    const app = appWithFeature(() => ready.promise);
+    const post = (headers: Record<string, string>) =>
+      app.request('/late/a', { method: 'POST', body: 'sent', headers });
+    const sized = post({ 'content-length': '4' });
+    const unsized = [post({ 'transfer-encoding': 'chunked' }), post({ 'transfer-encoding': 'chunked' })];
+    const refused = await Promise.race(unsized);
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await refused.json()).toEqual({ error: 'Too many uploads' });
+    expect(app.waitingBytes()).toBe(4 + 25 * 1024 * 1024);
+    ready.resolve();
+    expect(await (await sized).text()).toBe('sent');
+    expect((await Promise.all(unsized)).map(({ status }) => status).sort()).toEqual([200, 503]);
+    expect(app.waitingBytes()).toBe(0);
   });
 
   test('may load before its first request', async () => {
