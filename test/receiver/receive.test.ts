@@ -482,12 +482,16 @@ describe('while it is being disconnected', () => {
 });
 
 describe('while another process locks the database', () => {
+  /** Milliseconds since the test began. It begins after the rest that readers get after a commit. */
   let time = 0;
-  const timer = () => spyOn(performance, 'now').mockImplementation(() => time);
-  let spied: ReturnType<typeof timer>;
+  function startTimer() {
+    const startedAt = performance.now() + 1_000;
+    return spyOn(performance, 'now').mockImplementation(() => startedAt + time);
+  }
+  let spied: ReturnType<typeof startTimer>;
   beforeEach(() => {
     time = 0;
-    spied = timer();
+    spied = startTimer();
   });
   afterEach(() => void spied.mockRestore());
 
