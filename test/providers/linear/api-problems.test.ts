@@ -46,13 +46,13 @@ test.each(tokens)('%s is refused by every method for webhooks', async (_, tokenF
   const linear = linearApi(world.server.url, token);
   const id = crypto.randomUUID();
   for (const call of [
-    linear.listHooks(ALL_PUBLIC_TEAMS),
-    linear.findHook(ALL_PUBLIC_TEAMS, id),
-    linear.createHook(ALL_PUBLIC_TEAMS, settings),
-    linear.changeHook(ALL_PUBLIC_TEAMS, id, settings),
-    linear.deleteHook(ALL_PUBLIC_TEAMS, id),
+    () => linear.listHooks(ALL_PUBLIC_TEAMS),
+    () => linear.findHook(ALL_PUBLIC_TEAMS, id),
+    () => linear.createHook(ALL_PUBLIC_TEAMS, settings),
+    () => linear.changeHook(ALL_PUBLIC_TEAMS, id, settings),
+    () => linear.deleteHook(ALL_PUBLIC_TEAMS, id),
   ]) {
-    const problem = await problemOf(call, [token, SECRET]);
+    const problem = await problemOf(call(), [token, SECRET]);
     expect([problem.kind, problem.message]).toEqual([kind, message]);
   }
   expect(world.server.workspace.hooks).toEqual([]);
