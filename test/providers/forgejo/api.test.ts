@@ -121,11 +121,11 @@ describe('a webhook', () => {
     using world = startRocket();
     const { api } = world;
     for (const call of [
-      api.changeHook(PLACE, '7', SETTINGS),
-      api.changeHook(PLACE, '7', { ...SETTINGS, hasSecret: true }),
-      api.pingHook(PLACE, '7'),
+      () => api.changeHook(PLACE, '7', SETTINGS),
+      () => api.changeHook(PLACE, '7', { ...SETTINGS, hasSecret: true }),
+      () => api.pingHook(PLACE, '7'),
     ]) {
-      expect(await problemOf(call, world.token)).toMatchObject({
+      expect(await problemOf(call(), world.token)).toMatchObject({
         kind: 'hook-not-found',
         message: 'The webhook 7 of acme/rocket no longer exists',
       });
@@ -220,8 +220,8 @@ describe('a problem says what to do', () => {
 
   test('somebody who may write, but not administer', async () => {
     using world = startRocket({ token: { user: 'ben', scopes: ['write:repository', 'read:user'] } });
-    for (const call of [world.api.listHooks(PLACE), world.api.createHook(PLACE, SETTINGS)]) {
-      expect(await problemOf(call, world.token)).toMatchObject({
+    for (const call of [() => world.api.listHooks(PLACE), () => world.api.createHook(PLACE, SETTINGS)]) {
+      expect(await problemOf(call(), world.token)).toMatchObject({
         kind: 'missing-permission',
         message: expect.stringContaining("The token's owner does not administer acme/rocket"),
       });

@@ -160,11 +160,11 @@ test.each(slow)('when Linear %s, the request times out', async (fault) => {
   world.server.fault = fault;
   const linear = linearApi(world.server.url, world.server.adminKey, { timeoutMs: 50 });
   for (const call of [
-    linear.listPlaces(),
-    linear.changeHook('x', 'y', settings),
-    linear.deleteHook('x', 'y'),
+    () => linear.listPlaces(),
+    () => linear.changeHook('x', 'y', settings),
+    () => linear.deleteHook('x', 'y'),
   ]) {
-    const problem = await problemOf(call, [world.server.adminKey, SECRET]);
+    const problem = await problemOf(call(), [world.server.adminKey, SECRET]);
     expect(problem.kind).toBe('provider-failed');
     expect(problem.message).toBe('Linear did not respond within 0.05 s. Try again later.');
   }
@@ -189,8 +189,8 @@ test('secrets that Linear repeats are hidden, and long reasons are cut', async (
 test('a list of another shape is not Linear', async () => {
   using world = startLinear();
   world.server.fault = 'answers JSON of another shape';
-  for (const call of [world.linear.listPlaces(), world.linear.listHooks(ALL_PUBLIC_TEAMS)]) {
-    expect((await problemOf(call)).message).toBe(notLinear().replace('URL', world.server.url));
+  for (const call of [() => world.linear.listPlaces(), () => world.linear.listHooks(ALL_PUBLIC_TEAMS)]) {
+    expect((await problemOf(call())).message).toBe(notLinear().replace('URL', world.server.url));
   }
 });
 
@@ -206,8 +206,8 @@ test('a webhook that Linear created before it failed is hook-exists', async () =
 test('an address where nobody listens cannot be reached', async () => {
   using dead = await holdDeadAddress();
   const linear = linearApi(`${dead.url.replace('//', '//ada:hush@')}/graphql`, 'lin_api_k');
-  for (const call of [linear.listPlaces(), linear.changeHook('x', 'y', settings)]) {
-    const problem = await problemOf(call, ['lin_api_k', SECRET, 'hush']);
+  for (const call of [() => linear.listPlaces(), () => linear.changeHook('x', 'y', settings)]) {
+    const problem = await problemOf(call(), ['lin_api_k', SECRET, 'hush']);
     expect(problem.kind).toBe('provider-failed');
     expect(problem.message).toBe(
       `Linear at ${dead.url}/graphql cannot be reached (ECONNREFUSED). Check the network and LINEAR_API_URL.`,
