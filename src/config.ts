@@ -132,6 +132,7 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     host: read('HOST'),
     port: read('PORT'),
     publicUrl: withoutSlash(read('PUBLIC_URL')),
+    hsts: read('HSTS'),
     dataDir: read('DATA_DIR'),
     secretKey,
     /** PostgreSQL; absent: the file in the data folder. */

@@ -7,7 +7,8 @@ import { type Actor, SERVER } from './audit/model.ts';
 import type { Config } from './config.ts';
 import type { Deps, MediaPlace } from './deps.ts';
 import { threadedComposer } from './drafts/thread.ts';
-import { pathOf } from './http/request.ts';
+import { withHsts } from './http/hsts.ts';
+import { type Fetch, pathOf } from './http/request.ts';
 import { errorJson } from './http/respond.ts';
 import { embeddedKeys } from './keys/embedded.ts';
 import { tidings } from './lib/build.ts';
@@ -228,14 +229,15 @@ export async function startServer(services: Services, config: Config) {
     );
   }
   const stopWatching = addProcessMetrics(services);
+  const answer: Fetch = (request) => {
+    if (isRefusing && !PROBES.has(pathOf(request))) return refuse(STOPPING);
+    if (descriptors.isFull && !isRefusing) return refuse('Too many open connections');
+    return app.fetch(request);
+  };
   const server = Bun.serve({
     hostname: config.host,
     port: config.port,
-    fetch(request) {
-      if (isRefusing && !PROBES.has(pathOf(request))) return refuse(STOPPING);
-      if (descriptors.isFull && !isRefusing) return refuse('Too many open connections');
-      return app.fetch(request);
-    },
+    fetch: withHsts(answer, config.publicUrl, config.hsts),
     // Bun's own refusal of a large body has no body; ours does, and Bun buffers nothing that is not read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     idleTimeout: 30,

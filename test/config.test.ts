@@ -5,6 +5,7 @@ test('defaults, with nothing set', () => {
   expect<unknown>(readConfig({}, {})).toEqual({
     host: '127.0.0.1',
     port: 3000,
+    hsts: 'subdomains',
     dataDir: './data',
     providerApis: {
       github: 'https://api.github.com',
@@ -29,6 +30,7 @@ test('everything from the environment', () => {
         HOST: '::1',
         PORT: '0',
         PUBLIC_URL: 'https://tidings.example.com/base/',
+        HSTS: 'off',
         DATA_DIR: '/data',
         SECRET_KEY: 'q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s=',
         UNKEY_ROOT_KEY: 'unkey_root',
@@ -57,6 +59,7 @@ test('everything from the environment', () => {
     host: '::1',
     port: 0,
     publicUrl: 'https://tidings.example.com/base',
+    hsts: 'off',
     dataDir: '/data',
     secretKey: 'q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s=',
     unkey: { rootKey: 'unkey_root', apiId: 'api_1', baseUrl: 'http://localhost:9', timeoutMs: 50 },

@@ -3,6 +3,9 @@ import type { OrganizationCreation } from '../organizations/model.ts';
 // Each setting is declared once, here: its variable, its flag, its bounds, and the words of help and errors.
 // TypeBox is not used, because every start would load it for this alone.
 
+/** What browsers may ask over https alone: `subdomains` includes the host. */
+export type Hsts = 'subdomains' | 'host' | 'off';
+
 /** Reads a value from its text; null when it is none. */
 type Reader<Value> = (given: string) => Value | null;
 
@@ -146,6 +149,12 @@ export const settings = {
     read: httpUrl,
     expected: 'an http or https URL, such as https://tidings.example.com',
     help: 'Public address, for links and webhook URLs (default: http://localhost:PORT)',
+  },
+  HSTS: {
+    value: 'scope',
+    ...oneOf<Hsts>('subdomains', 'host', 'off'),
+    default: 'subdomains',
+    help: 'Strict-Transport-Security header when PUBLIC_URL is https: for the host and its subdomains, for the host, or off',
   },
   DATA_DIR: {
     value: 'folder',
