@@ -92,7 +92,10 @@ export interface Database extends Storage {
   readonly engine: Engine;
   /** Takes the first of these leases that is free; null while others hold them all. */
   lease(names: readonly string[]): Promise<Lease | null>;
-  /** Null while the database can be written, or a code such as `EROFS`; `BUSY` while another process writes. */
+  /**
+   * Null while the database can be written, or a code such as `EROFS`; `BUSY` while another process writes, `LOCKED` while
+   * another program keeps a table.
+   */
   health(): Promise<string | null>;
   /** Bytes of each part of the database; null when they cannot be told. */
   sizes(): Promise<Record<string, number> | null>;

@@ -41,25 +41,28 @@ const COPIED_AFTER: Readonly<Record<string, string>> = {
   rebuild_hooks: 'posts',
 };
 
+const configs = [integrations, media, organizations, posts, processes, publicSchema, triggers]
+  .flatMap((schema) => Object.values<unknown>(schema))
+  .filter((value) => is(value, SQLiteTable))
+  .map((table) => getTableConfig(table));
+
+export const tableNames: readonly string[] = configs.map(({ name }) => name).sort();
+
 /** The tables that are copied to another database. Each comes after those that it refers to. */
-export const copiedTables: readonly Table[] = inOrder(
-  [integrations, media, organizations, posts, processes, publicSchema, triggers]
-    .flatMap((schema) => Object.values<unknown>(schema))
-    .filter((value) => is(value, SQLiteTable))
-    .map((table) => getTableConfig(table))
-    .filter(({ name }) => !(name in LEFT_OUT)),
-).map(({ name, columns, primaryKeys }) => {
-  const key = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);
-  return {
-    name,
-    columns: columns.map((column) => ({
-      name: column.name,
-      type: column.getSQLType() as Column['type'],
-      isGenerated: column.generated !== undefined,
-    })),
-    key: key.map((column) => columns.findIndex(({ name }) => name === column.name)),
-  };
-});
+export const copiedTables: readonly Table[] = inOrder(configs.filter(({ name }) => !(name in LEFT_OUT))).map(
+  ({ name, columns, primaryKeys }) => {
+    const key = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);
+    return {
+      name,
+      columns: columns.map((column) => ({
+        name: column.name,
+        type: column.getSQLType() as Column['type'],
+        isGenerated: column.generated !== undefined,
+      })),
+      key: key.map((column) => columns.findIndex(({ name }) => name === column.name)),
+    };
+  },
+);
 
 type TableConfig = ReturnType<typeof getTableConfig>;
 

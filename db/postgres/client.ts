@@ -3,9 +3,10 @@ import { codeOf, messageOf } from '../../src/lib/app-error.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Database, Role } from '../engine.ts';
 import { DatabaseBusy, DatabaseUnavailable, PostgresError } from '../failures.ts';
+import { tableNames } from '../tables.ts';
 import { type Address, AddressError, parseAddress } from './address.ts';
 import { type Connection, type ConnectionOptions, connect, TICK_MS } from './connection.ts';
-import { isReadOnly, sqlStateOf, toFailure } from './errors.ts';
+import { ConnectionLost, isDiskFull, isLockTimeout, isReadOnly, sqlStateOf, toFailure } from './errors.ts';
 import { createLeases } from './leases.ts';
 import { migrate } from './migrate.ts';
 import { createPool } from './pool.ts';
@@ -103,6 +104,20 @@ async function connectAfter(
   const run = (text: string, params: readonly unknown[] = []) =>
     withConnection(async (connection) => fromPostgresRows(await connection.send(text, params)));
 
+  /** Commits a change of this process's own row. Returns null, or what to call the failure. */
+  async function probe(): Promise<string | null> {
+    try {
+      return await withConnection((connection) =>
+        connection.send(probeStatement(name)).then(() => null, refusalOf),
+      );
+    } catch (error) {
+      if (error instanceof DatabaseBusy) return 'BUSY';
+      if (error instanceof DatabaseUnavailable) return 'UNREACHABLE';
+      throw error;
+    }
+  }
+  let probing: Promise<string | null> | null = null;
+
   const leases = createLeases(run, name);
   return {
     engine: 'postgres',
@@ -110,22 +125,8 @@ async function connectAfter(
     isDirect,
     ...storage,
     lease: leases.lease,
-    async health() {
-      try {
-        return await withConnection(async (connection) => {
-          const [[isReadOnly] = []] = await connection.send(
-            "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'",
-          );
-          // After a failover, a new connection may lead to the primary server.
-          if (isReadOnly) connection.destroy();
-          return isReadOnly ? 'READ_ONLY' : null;
-        });
-      } catch (error) {
-        if (error instanceof DatabaseBusy) return 'BUSY';
-        if (error instanceof DatabaseUnavailable) return 'UNREACHABLE';
-        throw error;
-      }
-    },
+    /** Those who ask at the same time share one write. */
+    health: () => (probing ??= probe().finally(() => (probing = null))),
     async sizes() {
       const [[database] = []] = await run('SELECT pg_database_size(current_database())');
       return { database: Number(database) };
@@ -135,6 +136,28 @@ async function connectAfter(
       await pool.close();
     },
   };
+}
+
+/** How long the probe waits for a lock on a table, in milliseconds: load balancers wait a second for the response. */
+const PROBE_LOCK_MS = 750;
+
+/** Changes the row of this process, and takes the lock of a writer on every table, in one round trip. */
+function probeStatement(process: string): string {
+  const own = `'${process.replaceAll("'", "''")}'`;
+  return `DO $probe$ BEGIN
+    PERFORM set_config('lock_timeout', '${PROBE_LOCK_MS}ms', true);
+    UPDATE server_runs SET process = process WHERE process = ${own};
+    LOCK TABLE ${tableNames.join(', ')} IN ROW EXCLUSIVE MODE;
+  END $probe$`;
+}
+
+/** Names the reason of a write that the server refused. */
+function refusalOf(error: unknown): string {
+  // The connection ended with it: after a failover, a new one may lead to the primary server.
+  if (error instanceof ConnectionLost && isReadOnly(error.cause)) return 'READ_ONLY';
+  if (isLockTimeout(error)) return 'LOCKED';
+  if (isDiskFull(error)) return 'ENOSPC';
+  throw error;
 }
 
 /**

@@ -39,6 +39,11 @@ export const isReadOnly = (error: unknown): boolean => sqlStateOf(error) === '25
 /** The transaction failed earlier: the first error tells why. */
 export const isAborted = (error: unknown): boolean => sqlStateOf(error) === '25P02';
 
+/** A lock was not free within `lock_timeout`. */
+export const isLockTimeout = (error: unknown): boolean => sqlStateOf(error) === '55P03';
+
+export const isDiskFull = (error: unknown): boolean => sqlStateOf(error) === '53100';
+
 /** Nothing was committed, and the same work may succeed at once: a deadlock, a conflict, a connection that had ended. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof ConnectionLost ? !error.isTimeout : /^40(001|P01)/.test(sqlStateOf(error));

@@ -12,8 +12,11 @@ const MAX_BUSY_MS = 10_000;
 /** How many verified deliveries must fail in a row before that is trouble. */
 const MAX_FAILED = 3;
 
-/** How long that counts after the last one, in milliseconds: a server that gets no requests cannot take one. */
-const FAILED_MS = 300_000;
+/**
+ * How long that counts after the last one, in milliseconds. Only a delivery can show that deliveries work again, and a
+ * server that is not ready gets none, so it becomes ready for the next one within seconds.
+ */
+const FAILED_MS = 5_000;
 
 export const STOPPING = 'The server is stopping';
 
@@ -32,8 +35,8 @@ export interface Vitals {
 }
 
 /**
- * Why the server should get no requests, in words; null when it is ready. Cheap enough for every second: it takes and
- * releases the write lock, and commits nothing.
+ * Why the server should get no requests, in words; null when it is ready. Cheap enough for every second: on SQLite it takes
+ * and releases the write lock and commits nothing, and on PostgreSQL it commits a change of one row.
  */
 export function createReadiness(vitals: Vitals): () => Promise<string | null> {
   const { elapsedMs = () => performance.now() } = vitals;
@@ -47,6 +50,8 @@ export function createReadiness(vitals: Vitals): () => Promise<string | null> {
       if (code === 'ENOENT' || code === 'REPLACED') return 'The database file was deleted or replaced';
       if (code === 'EIO')
         return 'The database cannot be written (EIO). Check the disk and restart the server';
+      if (code === 'LOCKED') return 'Another program has locked a table of the database';
+      if (code === 'ENOSPC') return 'The disk is full';
       return code === null ? null : `The database cannot be written (${code})`;
     }
     // Somebody's command writes: requests wait for it, too.

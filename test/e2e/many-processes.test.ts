@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Post } from '../../src/posts/model.ts';
 import { samplePayload } from '../../src/providers/index.ts';
+import { startBalancer } from '../support/balancer.ts';
 import { connectRepository, type Fleet, inParallel, type Signed, startFleet } from '../support/fleet.ts';
 import { changed } from '../support/payloads.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
@@ -180,12 +181,12 @@ describe('under load', () => {
     const failures: string[] = [];
     let requests = 0;
     let isOver = false;
-    const balancer = balance();
+    using balancer = await startBalancer(() => fleet.servers.map(({ url }) => url));
     const clients = Array.from({ length: 6 }, async (_, client) => {
       for (let number = 1; !isOver; number++) {
         requests++;
         const id = `rolling-${client}-${number}`;
-        const status = await hooks.deliver(balancer.next(), ping(id)).catch((error) => String(error));
+        const status = await hooks.deliver(balancer.url, ping(id)).catch((error) => String(error));
         if (status !== 200) failures.push(`${id}: ${status}`);
       }
     });
@@ -204,31 +205,6 @@ describe('under load', () => {
     }
     isOver = true;
     await Promise.all(clients);
-    balancer.stop();
     expect(failures).toEqual([]);
   }, 600_000);
 });
-
-/** A load balancer that asks every process for `/ready` ten times a second. */
-function balance() {
-  let ready: string[] = [];
-  let turn = 0;
-  const look = async () => {
-    const servers = [...fleet.servers];
-    const answers = await Promise.all(
-      servers.map(({ url }) =>
-        fetch(`${url}/ready`).then(
-          ({ ok }) => ok,
-          () => false,
-        ),
-      ),
-    );
-    ready = servers.filter((_, at) => answers[at]).map(({ url }) => url);
-  };
-  const timer = setInterval(look, 100);
-  return {
-    ready: () => ready,
-    next: () => ready[turn++ % ready.length] ?? someServer().url,
-    stop: () => clearInterval(timer),
-  };
-}

@@ -100,7 +100,7 @@ test("another process's write is no trouble, unless it does not end", async () =
   other.$client.close();
 });
 
-test('deliveries that fail in a row, until one is taken or for five minutes', async () => {
+test('deliveries that fail in a row, until one is taken or for five seconds', async () => {
   const failedDeliveries = { inARow: 2, lastAtMs: 1_000 };
   const whyNot = readiness({ failedDeliveries });
   now = 1_000;
@@ -110,9 +110,25 @@ test('deliveries that fail in a row, until one is taken or for five minutes', as
   failedDeliveries.inARow = 0;
   expect(await whyNot()).toBeNull();
   failedDeliveries.inARow = 4;
-  now = 301_000;
+  now = 6_000;
   expect(await whyNot()).toBe('The last 4 deliveries failed');
-  now = 301_001;
+  // Without a delivery nobody can tell, so the next one is let in.
+  now = 6_001;
+  expect(await whyNot()).toBeNull();
+  Object.assign(failedDeliveries, { inARow: 5, lastAtMs: 7_000 });
+  now = 7_000;
+  expect(await whyNot()).toBe('The last 5 deliveries failed');
+});
+
+test.each([
+  ['LOCKED', 'Another program has locked a table of the database'],
+  ['ENOSPC', 'The disk is full'],
+  ['READ_ONLY', 'The database cannot be written (READ_ONLY)'],
+])('a database that answers a write with %s', async (code, answer) => {
+  let health: string | null = code;
+  const whyNot = readiness({ db: { health: async () => health } });
+  expect(await whyNot()).toBe(answer);
+  health = null;
   expect(await whyNot()).toBeNull();
 });
 

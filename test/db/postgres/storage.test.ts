@@ -10,6 +10,7 @@ import {
 } from '../../../db/failures.ts';
 import { openPostgres } from '../../../db/postgres/client.ts';
 import { execute, valuesOf } from '../../support/database.ts';
+import { refuseWrites } from '../../support/faults.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -424,6 +425,59 @@ describe('a server', () => {
       () => readOnly.health(),
       (health) => health === null,
     );
+  });
+});
+
+describe('health', () => {
+  /** Runs `look` while another client holds the lock. */
+  async function beside(lock: string, look: () => Promise<void>): Promise<void> {
+    await using admin = new Bun.SQL(url, { max: 1 });
+    await admin.begin(async (held) => {
+      await held.unsafe(lock);
+      await look();
+    });
+  }
+
+  test.each(['deliveries', 'posts', 'integrations', 'throttles'])(
+    'tells that nobody can write while %s is locked',
+    async (table) => {
+      await beside(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`, async () =>
+        expect(await db.health()).toBe('LOCKED'),
+      );
+      expect(await db.health()).toBeNull();
+    },
+  );
+
+  test.each([
+    'LOCK TABLE deliveries IN SHARE UPDATE EXCLUSIVE MODE',
+    'LOCK TABLE deliveries IN ACCESS SHARE MODE',
+    'SELECT pg_advisory_xact_lock(0)',
+  ])('is good beside %s, as of a dump, a vacuum or long work', async (lock) => {
+    await beside(lock, async () => expect(await db.health()).toBeNull());
+  });
+
+  test('tells that the disk is full', async () => {
+    const end = await refuseWrites(db, 'disk-full');
+    expect(await db.health()).toBe('ENOSPC');
+    await end();
+    expect(await db.health()).toBeNull();
+  });
+
+  test('commits a change of the own row, once for all who ask at the same time', async () => {
+    const own = `it's ${crypto.randomUUID()}`;
+    const mine = await openPostgres(url, 'server', { limits: PATIENT, process: own });
+    opened.push(mine);
+    await execute(
+      mine,
+      sql`INSERT INTO server_runs VALUES (${own}, 'http://x', '2026-01-01', '2026-01-01', ${own})`,
+    );
+    const version = async () =>
+      (await valuesOf<[string]>(db, sql`SELECT xmin::text FROM server_runs WHERE id = ${own}`)).flat();
+    const before = await version();
+    expect(await Promise.all(Array.from({ length: 50 }, () => mine.health()))).toEqual(Array(50).fill(null));
+    const after = await version();
+    expect(after).not.toEqual(before);
+    expect(Number(after) - Number(before)).toBeLessThan(10);
   });
 });
 

@@ -3,6 +3,7 @@ import { SQL } from 'bun';
 import { sql } from 'drizzle-orm';
 import { DatabaseUnavailable } from '../../../db/failures.ts';
 import { openPostgres } from '../../../db/postgres/client.ts';
+import { startBalancer } from '../../support/balancer.ts';
 import { cli, temporaryFolder } from '../../support/cli.ts';
 import { connectRepository, type Fleet, startFleet } from '../../support/fleet.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
@@ -132,6 +133,42 @@ describe('a database that is gone', () => {
     );
     expect((await statusesOf(again.id)).filter((status) => status === 'processed')).toHaveLength(1);
     await expectNothingRecorded();
+  }, 300_000);
+
+  test('serves behind a load balancer within seconds after it is back', async () => {
+    const second = await fleet.add({ DATABASE_URL: through(proxy, url) });
+    using balancer = await startBalancer(() => [server.url, second.url]);
+    // A process that knows the address verifies a delivery without the database.
+    for (const { url } of [server, second]) expect(await hooks.deliver(url, ping())).toBe(200);
+    const failures = async ({ url }: ServerProcess) =>
+      Number(
+        /^tidings_deliveries_failed_in_a_row (\d+)$/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1],
+      );
+    proxy.isClosed = true;
+    proxy.breakAll();
+    // Deliveries that arrived before the balancer noticed.
+    for (const { url } of [server, second]) {
+      await Promise.all(Array.from({ length: 5 }, () => hooks.deliver(url, ping())));
+    }
+    expect(Math.min(await failures(server), await failures(second))).toBeGreaterThanOrEqual(3);
+    await until(
+      () => hooks.deliver(balancer.url, ping()),
+      () => balancer.ready().length === 0,
+    );
+    expect(await hooks.deliver(balancer.url, ping())).toBe(503);
+    proxy.isClosed = false;
+    // Nobody calls the processes but the balancer.
+    const authorization = `Bearer ${key}`;
+    await until(
+      async () => [
+        await hooks.deliver(balancer.url, ping()),
+        (await fetch(`${balancer.url}/v1/acme/posts`, { headers: { authorization } })).status,
+        balancer.ready().length,
+      ],
+      (found) => found.join() === '200,200,2',
+      60_000,
+    );
+    await fleet.end(second);
   }, 300_000);
 
   test('is not noticed when only its connections ended', async () => {
