@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
+import { compareTexts } from '../drafts/compare.ts';
 import type { SuggestedLine } from '../drafts/model.ts';
-import { compareTexts, dismissSuggestion, getSuggestion, takeSuggestion } from '../drafts/suggestions.ts';
+import { dismissSuggestion, getSuggestion, takeSuggestion } from '../drafts/suggestions.ts';
 import type { Services } from '../main.ts';
 import { getPost } from '../posts/store.ts';
 import { listOpenChanges, type SuggestedHead } from '../posts/suggestion-store.ts';
@@ -45,8 +46,7 @@ export function addSuggestionCommands(posts: Command, context: CliContext): void
   const show = command('show', 'Compare the suggested text with the post').action(
     answer(
       (services, id: string) => (isChange(id) ? compareChange(services, id) : getSuggestion(services, id)),
-      (found) =>
-        'suggestedAt' in found ? describe(found.suggestedAt, found.changes) : describeChange(found),
+      (found) => ('suggestedAt' in found ? describe(found.suggestedAt, found) : describeChange(found)),
     ),
   );
   examples(show, 'post suggestion show sug_…', 'post suggestion show post_…');
@@ -91,17 +91,25 @@ function describeList(changes: readonly SuggestedHead[]): Text {
 }
 
 function describeChange(found: Awaited<ReturnType<typeof compareChange>>): Text {
-  const { postId, keyName, note, createdAt, changes } = found;
+  const { postId, keyName, note, createdAt } = found;
   return [
     fields({ Post: postId, 'API key': keyName, Note: note === '' ? null : note }),
-    ...describe(createdAt, changes),
+    ...describe(createdAt, found),
   ];
 }
 
 const MARKS = { same: ' ', removed: '-', added: '+' } as const;
 const STYLES = { same: null, removed: 'bad', added: 'good' } as const;
 
-function describe(suggestedAt: string, changes: readonly SuggestedLine[]) {
+function describe(
+  suggestedAt: string,
+  { changes, title, markdown }: { changes: readonly SuggestedLine[] | null; title: string; markdown: string },
+) {
+  const head = `Suggested ${suggestedAt}`;
+  if (changes === null) {
+    const why = 'The texts are too different to compare them line by line. Suggested text:';
+    return [head, why, lines([title, '', ...markdown.split('\n')])];
+  }
   const diff = changes.map(({ kind, line }) => painted(`${MARKS[kind]} ${line}`, STYLES[kind]));
-  return [`Suggested ${suggestedAt}`, lines(diff)];
+  return [head, lines(diff)];
 }

@@ -59,8 +59,8 @@ export interface Suggestion {
   content: string;
   /** ISO 8601. */
   suggestedAt: string;
-  /** From the post as it is to the suggestion: the title, an empty line, and the Markdown, line by line. */
-  changes: SuggestedLine[];
+  /** From the post as it is to the suggestion, as `compareTexts` returns them. */
+  changes: SuggestedLine[] | null;
 }
 
 export interface SuggestedLine {

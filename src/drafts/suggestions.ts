@@ -1,4 +1,3 @@
-import { diffLines } from 'diff';
 import type { ReadTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -6,7 +5,8 @@ import type { Post } from '../posts/model.ts';
 import { getPost, readPost } from '../posts/store.ts';
 import { recordVersion } from '../posts/version-store.ts';
 import { writePost } from '../posts/write-store.ts';
-import type { SuggestedLine, Suggestion } from './model.ts';
+import { compareTexts } from './compare.ts';
+import type { Suggestion } from './model.ts';
 import { findDraftOfPost, saveDraft } from './store.ts';
 import { hashOf, settled } from './write.ts';
 
@@ -64,30 +64,4 @@ async function requireSuggestion(tx: ReadTx, postId: string) {
 
 function noSuggestion(postId: string): AppError {
   return new AppError(404, `Post ${postId} has no suggestion`, { code: 'no_suggestion' });
-}
-
-const MAX_EDIT_LENGTH = 2_000;
-
-/**
- * Compares the title, an empty line, and the Markdown, line by line. With more differing lines than `maxEditLength`, the
- * whole text counts as replaced.
- */
-export function compareTexts(
-  one: Pick<Post, 'title' | 'markdown'>,
-  other: Pick<Post, 'title' | 'markdown'>,
-  maxEditLength = MAX_EDIT_LENGTH,
-): SuggestedLine[] {
-  const [before = '', after = ''] = [one, other].map(
-    ({ title, markdown }) => `${title}\n\n${markdown.trimEnd()}\n`,
-  );
-  const parts = diffLines(before, after, { maxEditLength }) ?? [
-    { removed: true, added: false, value: before },
-    { removed: false, added: true, value: after },
-  ];
-  return parts.flatMap(({ removed, added, value }) =>
-    value
-      .replace(/\n$/, '')
-      .split('\n')
-      .map((line): SuggestedLine => ({ kind: removed ? 'removed' : added ? 'added' : 'same', line })),
-  );
 }

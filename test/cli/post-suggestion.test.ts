@@ -74,6 +74,25 @@ test('show compares it with the post', async () => {
   expect(stdout).not.toContain('\u001b');
 });
 
+test('show prints the whole text where it has too many lines to compare', async () => {
+  const services = await openServices(readConfig({ DATA_DIR: folder.path }, { LOG_LEVEL: 'silent' }));
+  try {
+    await suggestChange(
+      services,
+      'acme',
+      { keyId: 'key_b', name: 'b' },
+      { id: 'one', markdown: 'x\n'.repeat(9_000) },
+    );
+  } finally {
+    await services.close();
+  }
+  const [{ id: long }] = await json('post', 'suggestion', 'list', '--post', 'one');
+  expect(await json('post', 'suggestion', 'show', long)).toMatchObject({ changes: null });
+  const { stdout } = await run('post', 'suggestion', 'show', long);
+  expect(stdout).toContain('too different');
+  expect(stdout).toContain('One\n\nx\nx\n');
+});
+
 test('take puts it into the post', async () => {
   expect(await json('post', 'suggestion', 'take', id)).toMatchObject({
     id: 'one',

@@ -142,6 +142,21 @@ describe('a suggestion on the page of its post', () => {
     expect([(await post())?.markdown, (await stored()).length]).toEqual(['Edited', 1]);
   });
 
+  test('has a page of its own for a text that is too different to compare', async () => {
+    await suggest({ markdown: `${hostile}\n${'new\n'.repeat(20_000)}` });
+    const [{ id } = { id: '' }] = await stored();
+    const html = await read(POST);
+    expect(html.includes('too different to compare them line by line')).toBe(true);
+    expect(html).toContain(`href="${POST}/suggestions/${id}"`);
+    const whole = await read(`${POST}/suggestions/${id}`);
+    expect(whole.includes('new\n'.repeat(20_000))).toBe(true);
+    expect(isHarmed(whole)).toBe(false);
+    const stranger = await pageVisitor(app, { organizationId: 'org_b' });
+    expect((await stranger(`${POST}/suggestions/${id}`)).status).toBe(404);
+    expect((await stranger(`/dashboard/org_b/posts/one/suggestions/${id}`)).status).toBe(404);
+    expect((await visit(`/dashboard/org_a/posts/two/suggestions/${id}`)).status).toBe(404);
+  });
+
   test('of another post or organization, or an unknown choice, is refused', async () => {
     await suggest({ markdown: 'New' });
     const [{ id } = { id: '' }] = await stored();

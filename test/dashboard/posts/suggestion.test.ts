@@ -108,3 +108,16 @@ test('an unknown choice is refused; a choice without a newer text changes nothin
   expect((await choose({ ...read, choice: 'both' })).status).toBe(400);
   expect((await app.db.read((tx) => readPost(tx, id)))?.markdown).toBe('My words');
 });
+
+test('a newer text that is too different to compare has a page of its own', async () => {
+  await editPost(app.deps, id, { markdown: 'mine\n'.repeat(10_000) });
+  await edited(`newer\n\n${hostile}\n${'newer\n'.repeat(10_000)}`);
+  const html = await (await visit(path)).text();
+  expect(html.includes('too different to compare them line by line')).toBe(true);
+  expect(html.includes(`href="${path}/suggestion"`)).toBe(true);
+  const page = await (await visit(`${path}/suggestion`)).text();
+  expect(page.includes('<pre class="stored">newer\n')).toBe(true);
+  expect(isHarmed(page)).toBe(false);
+  expect((await choose(await choice('take'))).headers.get('location')).toBe(path);
+  expect((await visit(`${path}/suggestion`)).status).toBe(404);
+});

@@ -84,3 +84,19 @@ test('a version that is not there, or of another post or organization, is out of
   }
   expect(await allRows(app.db)).toEqual(before);
 });
+
+test('where texts are too different to compare, the page says so and links both', async () => {
+  await edit('old\n'.repeat(20_000));
+  await edit('new\n'.repeat(20_000));
+  const html = await read(`${POST}/versions`);
+  const [, before] = await idsOf();
+  expect(html.includes('too different to compare them line by line')).toBe(true);
+  expect(html.includes(`href="${POST}/versions?version=${before}"`)).toBe(true);
+  expect(html.includes(`<pre class="stored">${'new\n'.repeat(20_000)}</pre>`)).toBe(true);
+  expect(html.includes('<del>')).toBe(false);
+});
+
+test('a difference of few long lines is bounded too', async () => {
+  await edit('<'.repeat(60_000));
+  expect((await read(`${POST}/versions`)).includes('too different to compare them line by line')).toBe(true);
+});

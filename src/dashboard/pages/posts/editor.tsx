@@ -5,7 +5,6 @@ import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../../posts/model.ts';
 import { createPost, editPost, plainTextFor } from '../../../posts/service.ts';
-import { listSuggestedChanges } from '../../../posts/suggestion-store.ts';
 import { postAddress } from '../../../public/model.ts';
 import { findPublication } from '../../../public/store.ts';
 import { findRangeProblem } from '../../../triggers/range-origin.ts';
@@ -19,7 +18,7 @@ import { copyProblems, InsertImage, imageScript } from '../media/insert.tsx';
 import { describeOrigin, originOf, typeOptions } from './origin.ts';
 import { isOfPanel, publishPages, publishPanel, publishScript } from './publish.tsx';
 import { Conflict, findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
-import { SuggestedChanges } from './suggestion-list.tsx';
+import { findSuggestions, SuggestedChanges } from './suggestion-list.tsx';
 import { editorScripts, Toolbar } from './toolbar.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
@@ -149,7 +148,7 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const { fields, problem } = formState(EditForm, text, ofText);
   const isConflict = error?.code === 'post_changed';
   const suggestion = isConflict ? null : await findSuggestion(deps, post);
-  const changes = isConflict ? [] : await deps.db.read((tx) => listSuggestedChanges(tx, post.id));
+  const changes = isConflict ? [] : await findSuggestions(deps, post);
   const isStored = markdown === post.markdown && contentType === post.contentType;
   const preview = await previewOf(deps, isStored ? post : text);
   const source = await findSource(visit, post);

@@ -1,14 +1,22 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
-import { compareTexts } from '../../../drafts/suggestions.ts';
+import type { Deps } from '../../../deps.ts';
+import { compareTexts } from '../../../drafts/compare.ts';
+import type { SuggestedLine } from '../../../drafts/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { findSuggestedChange, type SuggestedChange } from '../../../posts/suggestion-store.ts';
+import { turns } from '../../../lib/time.ts';
+import type { Post } from '../../../posts/model.ts';
+import {
+  findSuggestedChange,
+  listSuggestedChanges,
+  type SuggestedChange,
+} from '../../../posts/suggestion-store.ts';
 import { acceptChange, dismissChange, suggestedText } from '../../../posts/suggestions.ts';
-import { type Page, post, redirect } from '../../page.ts';
+import { get, type Page, post, redirect } from '../../page.ts';
 import { readFields } from '../../submission.ts';
 import { counted, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { Difference, requirePost, type Shown } from './suggestion.tsx';
+import { Difference, requirePost, type Shown, showText } from './suggestion.tsx';
 
 // Changes of a post that agents propose, above its editor.
 
@@ -18,8 +26,17 @@ const DecisionForm = Type.Object({
   seen: Type.String(),
 });
 
+const SUGGESTION = '/dashboard/:organizationId/posts/:postId/suggestions/:suggestionId';
+
 export const routes: readonly Page[] = [
-  post('/dashboard/:organizationId/posts/:postId/suggestions/:suggestionId', 'member', async (visit) => {
+  get(SUGGESTION, 'member', async (visit) => {
+    const shown = await requirePost(visit);
+    const found = await visit.deps.db.read((tx) => findSuggestedChange(tx, visit.params.suggestionId ?? ''));
+    if (found?.postId !== shown.post.id) throw new AppError(404, 'The suggestion no longer exists.');
+    return showText(visit, shown, 'Suggested text', suggestedText(shown.post, found));
+  }),
+
+  post(SUGGESTION, 'member', async (visit) => {
     const { deps, params, form } = visit;
     const { post, path } = await requirePost(visit);
     const { choice, seen } = readFields(DecisionForm, form);
@@ -43,15 +60,25 @@ export const routes: readonly Page[] = [
   }),
 ];
 
-/** Several differences on one page must not take long to make. */
-const MAX_EDIT_LENGTH = 500;
+type Compared = SuggestedChange & { lines: SuggestedLine[] | null };
+
+/** Lets others in between: a post may have ten suggestions, as long as it is. */
+export async function findSuggestions(deps: Pick<Deps, 'db'>, post: Post): Promise<Compared[]> {
+  const turn = turns();
+  const compared: Compared[] = [];
+  for (const change of await deps.db.read((tx) => listSuggestedChanges(tx, post.id))) {
+    await turn();
+    compared.push({ ...change, lines: compareTexts(post, suggestedText(post, change)) });
+  }
+  return compared;
+}
 
 export function SuggestedChanges({
   post,
   path,
   changes,
   now,
-}: Shown & { changes: readonly SuggestedChange[]; now: Date }) {
+}: Shown & { changes: readonly Compared[]; now: Date }) {
   if (changes.length === 0) return null;
   return (
     <section class="note" id="suggestions" aria-labelledby="suggestions-label">
@@ -78,7 +105,8 @@ export function SuggestedChanges({
             {change.note === '' ? null : <p class="stored">{change.note}</p>}
             <Difference
               label="Changes"
-              lines={compareTexts(post, suggestedText(post, change), MAX_EDIT_LENGTH)}
+              lines={change.lines}
+              otherwise={<a href={`${path}/suggestions/${change.id}`}>Open the suggested text</a>}
             />
             <div class="bar">
               {action('accept', 'Accept suggestion')}

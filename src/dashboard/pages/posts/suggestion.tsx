@@ -1,9 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
+import type { ComponentChildren } from 'preact';
 import type { Deps } from '../../../deps.ts';
+import { compareTexts } from '../../../drafts/compare.ts';
 import type { SuggestedLine, Suggestion } from '../../../drafts/model.ts';
 import {
-  compareTexts,
   dismissSuggestion,
   getSuggestion,
   hasSuggestionFor,
@@ -12,10 +13,11 @@ import {
 import { AppError } from '../../../lib/app-error.ts';
 import type { OwnedPost, Post } from '../../../posts/model.ts';
 import { readPost } from '../../../posts/store.ts';
-import { type MemberVisit, type Page, post, redirect } from '../../page.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { readFields } from '../../submission.ts';
 import { When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
+import { PageHead } from '../../view/layout.tsx';
 
 // Two versions of a post: a suggestion beside an edited post, and an edit beside somebody else's.
 
@@ -26,8 +28,17 @@ const ChoiceForm = Type.Object({
   seen: Type.String(),
 });
 
+const SUGGESTION = '/dashboard/:organizationId/posts/:postId/suggestion';
+
 export const routes: readonly Page[] = [
-  post('/dashboard/:organizationId/posts/:postId/suggestion', 'member', async (visit) => {
+  get(SUGGESTION, 'member', async (visit) => {
+    const { post, path } = await requirePost(visit);
+    const suggestion = await findSuggestion(visit.deps, post);
+    if (suggestion === null) throw new AppError(404, 'The new version no longer exists.');
+    return showText(visit, { post, path }, 'New version', suggestion);
+  }),
+
+  post(SUGGESTION, 'member', async (visit) => {
     const { deps, form } = visit;
     const { post, path } = await requirePost(visit);
     const suggestion = await findSuggestion(deps, post);
@@ -48,6 +59,30 @@ export const routes: readonly Page[] = [
     return redirect(path, "Your version stays. Tidings won't suggest this one again.");
   }),
 ];
+
+/** A text that a person may decide to take, whole. */
+export function showText(
+  { base }: MemberVisit,
+  { post, path }: Shown,
+  name: string,
+  { title, markdown }: Pick<Post, 'title' | 'markdown'>,
+) {
+  const crumbs = [
+    { to: `${base}/posts`, label: 'Posts' },
+    { to: path, label: post.title },
+  ];
+  return view(
+    `${name} of ${post.title}`,
+    <>
+      <PageHead title={name} crumbs={crumbs} />
+      <p>
+        <strong>{title}</strong>
+      </p>
+      <pre class="stored">{markdown}</pre>
+    </>,
+    { section: 'posts' },
+  );
+}
 
 /** A post with the path of its page. */
 export interface Shown {
@@ -80,7 +115,7 @@ export function SuggestionNote({ post, path, ...more }: Shown & { suggestion: Su
         <When at={suggestedAt} now={more.now} />, after{' '}
         {post.status === 'published' ? 'it was published' : 'somebody edited it'}.
       </p>
-      <Difference label="Changes" lines={changes} />
+      <Difference label="Changes" lines={changes} otherwise={<a href={to}>Open the new version</a>} />
       <div class="bar">
         <Action to={to} label="Use new version" fields={{ choice: 'take', ...seen }} />
         <Action to={to} label="Keep my version" fields={{ choice: 'keep', ...seen }} />
@@ -103,7 +138,11 @@ export function Conflict({ post, path, typed }: Shown & { typed: Pick<Post, 'tit
         </a>
         .
       </p>
-      <Difference label="Changes that you would save" lines={compareTexts(post, typed)} />
+      <Difference
+        label="Changes that you would save"
+        lines={compareTexts(post, typed)}
+        otherwise="The stored version follows."
+      />
       <details>
         <summary>The stored version</summary>
         <p>
@@ -118,31 +157,46 @@ export function Conflict({ post, path, typed }: Shown & { typed: Pick<Post, 'tit
 /** Unchanged lines to show beside a change. */
 const CONTEXT = 2;
 
-/** Keeps the page small. */
+/** Bounds of a difference: a page may show eleven. */
 const MAX_LINES = 1_000;
+const MAX_CHARACTERS = 50_000;
 
 /** A longer difference is folded: it would push the editor away. */
 const MAX_OPEN = 40;
 
 const elements = { added: 'ins', removed: 'del', same: 'span' } as const;
 
-/** The changes from one text to another, line by line. */
-export function Difference({ label, lines }: { label: string; lines: readonly SuggestedLine[] }) {
-  const shown = withoutLongSame(lines);
+/** The changes from one text to another, line by line; `otherwise` says where both are, if there are too many. */
+export function Difference({
+  label,
+  lines,
+  otherwise,
+}: {
+  label: string;
+  lines: readonly SuggestedLine[] | null;
+  otherwise: ComponentChildren;
+}) {
+  const shown = lines === null ? null : withoutLongSame(lines);
+  if (shown === null || shown.length > MAX_LINES || lengthOf(shown) > MAX_CHARACTERS) {
+    return <p>The texts are too different to compare them line by line. {otherwise}</p>;
+  }
   return (
     <details open={shown.length <= MAX_OPEN}>
       <summary>{label}</summary>
       <pre class="difference">
-        {shown.slice(0, MAX_LINES).map((piece) => {
+        {shown.map((piece) => {
           if (typeof piece === 'string') return <span class="dim">{piece}</span>;
           const Line = elements[piece.kind];
           // An empty line keeps its height.
           return <Line>{piece.line || ' '}</Line>;
         })}
-        {shown.length > MAX_LINES ? <span class="dim">… and so on</span> : null}
       </pre>
     </details>
   );
+}
+
+function lengthOf(pieces: readonly (SuggestedLine | string)[]): number {
+  return pieces.reduce((sum, piece) => sum + (typeof piece === 'string' ? 0 : piece.line.length), 0);
 }
 
 /** Each change with its context; a text for the unchanged lines in between. */

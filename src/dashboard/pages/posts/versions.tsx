@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type Actor, describeActor } from '../../../audit/model.ts';
-import { compareTexts } from '../../../drafts/suggestions.ts';
+import { compareTexts } from '../../../drafts/compare.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import {
   findVersion,
@@ -136,7 +136,13 @@ function Version({
           Changed the type from {typeNames[before.contentType]} to {typeNames[version.contentType]}.
         </p>
       ) : null}
-      {before === null ? null : <Difference label="Changes" lines={compareTexts(before, version)} />}
+      {before === null ? null : (
+        <Difference
+          label="Changes"
+          lines={compareTexts(before, version)}
+          otherwise={<a href={`${path}/versions?version=${before.id}`}>Open the version before</a>}
+        />
+      )}
       <details open={before === null}>
         <summary>Full text</summary>
         <p>
