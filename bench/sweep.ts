@@ -79,7 +79,7 @@ async function measure(data: DataFolder, defer: Defer) {
       enter('sweeping');
       const startedAt = performance.now();
       const signal = AbortSignal.timeout(PHASE_MS);
-      const { deliveryIds, logs } = await sweep(services, SWEEP_AS_OF, signal);
+      const { deliveryIds, logs } = await sweep(services, { confirmed: SWEEP_AS_OF, signal });
       sweepMs += performance.now() - startedAt;
       isDone = !signal.aborted;
       swept.deliveryIds += deliveryIds;

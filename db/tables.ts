@@ -31,6 +31,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   imports: 'nothing is copied while an import is in progress',
   staged_posts: 'without an import, its rows are leftovers',
   leases: 'it is about processes that have ended',
+  elapsed_time: 'it is about the machine of the server that wrote it',
   throttles: 'limits on guessing start from zero',
   form_marks: 'forms that are open during the copy must be opened again',
 };

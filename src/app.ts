@@ -12,6 +12,8 @@ import type { CardPainter } from './public/card-queue.ts';
 export interface ServerFacts extends MetricsAccess {
   /** Why no requests should be sent here; null when the server is ready. */
   readonly whyNotReady: () => Promise<string | null>;
+  /** Problems that a person must see to, although the server is ready. */
+  readonly readyWarnings: () => readonly string[];
   /** `CLIENT_IP_HEADER`: the header in which the trusted proxy names the client. */
   readonly clientIpHeader: string | undefined;
   /** The content API reads posts from it. Absent: from the database. */
@@ -35,7 +37,13 @@ export function createApp(
     Partial<ServerFacts>,
   webhookProviders?: readonly Provider[],
 ): App {
-  const { whyNotReady = async () => null, peerAddress = () => null, metricsToken, clientIpHeader } = deps;
+  const {
+    whyNotReady = async () => null,
+    readyWarnings = () => [],
+    peerAddress = () => null,
+    metricsToken,
+    clientIpHeader,
+  } = deps;
   const uploadBudget = createUploadBudget(deps.metrics);
   const matched: MatchedRoute = { current: { route: null } };
   const context = { log: deps.log, matched, uploadBudget };
@@ -61,7 +69,7 @@ export function createApp(
       import('./http/ping.ts'),
       import('./operate/routes.ts'),
     ]);
-    return [ping, ready(whyNotReady), metrics(deps, { peerAddress, metricsToken })];
+    return [ping, ready(whyNotReady, readyWarnings), metrics(deps, { peerAddress, metricsToken })];
   });
   const agentSide = deferred(context, ['/mcp'], async () => {
     const { agents } = await import('./agents/routes.ts');

@@ -24,6 +24,8 @@ export interface MediaPlace {
 export interface Deps {
   readonly db: Storage;
   readonly clock: Clock;
+  /** Milliseconds that grow only as time passes, for claims. See `operate/elapsed.ts`. */
+  readonly elapsed: { nowMs(): number };
   readonly ids: Ids;
   readonly log: Logger;
   readonly metrics: Metrics;

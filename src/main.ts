@@ -21,6 +21,7 @@ import { randomIds } from './lib/text.ts';
 import { systemClock } from './lib/time.ts';
 import { type DataFolderOptions, databaseFile, openDataFolder } from './operate/data-folder.ts';
 import { guardDescriptors } from './operate/descriptors.ts';
+import { createElapsed, describeJump } from './operate/elapsed.ts';
 import { type RunningJobs, startJobs } from './operate/jobs.ts';
 import { type Leadership, startLeader } from './operate/leader.ts';
 import { addProcessMetrics } from './operate/process-metrics.ts';
@@ -75,6 +76,7 @@ export async function openServices(
     ...opened,
     process,
     clock: systemClock,
+    elapsed: createElapsed({ clock: systemClock }),
     ids: randomIds,
     log,
     metrics: createMetrics(providerIds),
@@ -217,6 +219,11 @@ export async function startServer(services: Services, config: Config) {
     },
     drawCard: painter.draw,
     whyNotReady,
+    readyWarnings() {
+      // Only the leader keeps the shared observation up to date.
+      const jump = leadership?.isLeader() ? describeJump(services.elapsed.jumpMs()) : null;
+      return jump === null ? [] : [`${jump.problem}. ${jump.advice}`];
+    },
     extendTimeout: (request) => server.timeout(request, PROVIDER_TIMEOUT_S),
     peerAddress: (request) => server.requestIP(request)?.address ?? null,
     metricsToken: config.metricsToken,
@@ -273,6 +280,7 @@ export async function startServer(services: Services, config: Config) {
   };
   try {
     // The first write: a server that cannot write must not say that it listens.
+    await services.db.read((tx) => services.elapsed.load(tx));
     await beginRun(services, uptime);
     jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime), services);
     const backups = config.backups && (await import('./operate/backup/job.ts')).backupJobs(config, services);

@@ -46,3 +46,16 @@ export const serverRuns = sqliteTable('server_runs', {
   /** Its process, such as `host-4711-1f3a`. Null before processes had names. */
   process: text(),
 });
+
+/** Elapsed time, as the server last observed it: at most one row. See `lib/elapsed.ts`. */
+export const elapsedTime = sqliteTable('elapsed_time', {
+  id: integer().primaryKey(),
+  elapsedMs: integer('elapsed_ms').notNull(),
+  wallMs: integer('wall_ms').notNull(),
+  bootId: text('boot_id').notNull(),
+  bootMs: integer('boot_ms').notNull(),
+  offsetMs: integer('offset_ms').notNull(),
+  newOffsetMs: integer('new_offset_ms'),
+  newSinceMs: integer('new_since_ms'),
+  sweptToMs: integer('swept_to_ms').notNull(),
+});

@@ -24,6 +24,7 @@ import m17 from './migrations/0017_post_blocks.sql' with { type: 'text' };
 import m18 from './migrations/0018_delivery_counts.sql' with { type: 'text' };
 import m19 from './migrations/0019_search_pages.sql' with { type: 'text' };
 import m20 from './migrations/0020_post_block_levels.sql' with { type: 'text' };
+import m21 from './migrations/0021_elapsed_time.sql' with { type: 'text' };
 import { inspectDatabase, snapshotInto } from './snapshot.ts';
 
 /**
@@ -52,6 +53,7 @@ export const migrations: readonly string[] = [
   m18,
   m19,
   m20,
+  m21,
 ];
 
 /** Applies the missing migrations: all, or none when one fails. Throws when the file comes from a newer version. */

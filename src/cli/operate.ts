@@ -19,13 +19,17 @@ export function addSweepCommand(program: Command, context: CliContext): void {
   const command = program
     .command('sweep')
     .description('Remove expired log entries. The server does this every five minutes.')
-    .option('--as-of <time>', 'Remove rows that expire by this time, in ISO 8601 (default: now)', isoTime)
+    .option(
+      '--as-of <time>',
+      'Remove rows that expire by this time, in ISO 8601. Confirms a clock that jumped (default: now)',
+      isoTime,
+    )
     .option('--dry-run', 'Count, but remove nothing')
     .action(
       answer(
         (services, { asOf, dryRun }: { asOf?: string; dryRun?: true }) => {
-          const at = asOf === undefined ? services.clock.now() : new Date(asOf);
-          return dryRun ? planSweep(services, at) : sweep(services, at);
+          const confirmed = asOf === undefined ? undefined : new Date(asOf);
+          return dryRun ? planSweep(services, { confirmed }) : sweep(services, { confirmed });
         },
         ({ deliveryIds, logs }, { dryRun }) =>
           `${dryRun ? 'Would remove' : 'Removed'} ${deliveryIds} delivery ids and ${logs} log entries.`,

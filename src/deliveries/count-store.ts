@@ -66,12 +66,12 @@ export async function forecastLog(tx: ReadTx, organizationId: string, now: Date)
 /** Claims that are counted at most: then there are that many or more. */
 const MAX_COUNTED = 100_000;
 
-/** The number of delivery ids that are claimed at `now`; `MAX_COUNTED` means that many or more. */
-export async function countLiveClaims(tx: ReadTx, now: Date): Promise<number> {
+/** The number of delivery ids that are claimed at `nowMs` of elapsed time; `MAX_COUNTED` means that many or more. */
+export async function countLiveClaims(tx: ReadTx, nowMs: number): Promise<number> {
   const live = tx
     .select({ one: sql`1`.as('one') })
     .from(deliveryClaims)
-    .where(gt(deliveryClaims.expiresAt, now.getTime()))
+    .where(gt(deliveryClaims.expiresAt, nowMs))
     .limit(MAX_COUNTED)
     .as('live');
   return (await tx.select({ claims: count() }).from(live).get())?.claims ?? 0;
@@ -97,13 +97,12 @@ export async function findNewestDeliveryTime(tx: ReadTx): Promise<Date | null> {
   return newest === 0 ? null : new Date(newest);
 }
 
-/** The numbers of expired claims and entries. */
-export async function countExpired(tx: ReadTx, asOf: Date) {
-  const at = asOf.getTime();
-  return {
-    deliveryIds: await tx.$count(deliveryClaims, lte(deliveryClaims.expiresAt, at)),
-    logs: await tx.$count(deliveries, lte(deliveries.expiresAt, at)),
-  };
+export async function countExpiredClaims(tx: ReadTx, asOf: Date): Promise<number> {
+  return tx.$count(deliveryClaims, lte(deliveryClaims.expiresAt, asOf.getTime()));
+}
+
+export async function countExpiredEntries(tx: ReadTx, asOf: Date): Promise<number> {
+  return tx.$count(deliveries, lte(deliveries.expiresAt, asOf.getTime()));
 }
 
 const statements = prepared((db) => {

@@ -68,13 +68,16 @@ export async function findAddress(tx: ReadTx, integrationId: string, repositoryI
   return (await statements(tx).address.get({ integrationId, repositoryId })) ?? null;
 }
 
-/** Claims the delivery id for 24 hours, in one atomic statement; a claim that has expired is renewed. */
-export async function claimDelivery(tx: WriteTx, delivery: Claimable, now: Date): Promise<Claim> {
+/**
+ * Claims the delivery id for 24 hours of elapsed time, in one atomic statement; a claim that has expired is renewed. `nowMs`:
+ * elapsed time.
+ */
+export async function claimDelivery(tx: WriteTx, delivery: Claimable, nowMs: number): Promise<Claim> {
   const { integrationId, referenceId } = delivery;
   const { claim, title } = statements(tx);
-  const expiresAt = now.getTime() + DEDUP_WINDOW_MS;
+  const expiresAt = nowMs + DEDUP_WINDOW_MS;
   const id = { integrationId, deliveryId: referenceId ?? '' };
-  if ((await claim.all({ ...id, now: now.getTime(), expiresAt })).length > 0) return { state: 'claimed' };
+  if ((await claim.all({ ...id, now: nowMs, expiresAt })).length > 0) return { state: 'claimed' };
   return { state: 'duplicate', title: (await title.get({ integrationId, referenceId }))?.title ?? null };
 }
 

@@ -33,6 +33,12 @@ export function turns(): () => Promise<void> {
 /** A day of 24 hours, in milliseconds. */
 export const DAY_MS = 86_400_000;
 
+/** A duration in words: minutes, hours, or days. */
+export function span(ms: number): string {
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`;
+  return ms < 2 * DAY_MS ? `${Math.floor(ms / 3_600_000)} h` : `${Math.floor(ms / DAY_MS)} days`;
+}
+
 const ISO_8601 = /^\d{4}-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d))?$/;
 
 /**

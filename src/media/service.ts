@@ -154,15 +154,16 @@ export async function removeImage(deps: Needs, organizationId: string, mediaId: 
 const BATCH = 500;
 
 /**
- * Removes files without a row, which a crash or a failed deletion left behind. Only those older than a day: a younger
- * one may get its row yet. Returns how many.
+ * Removes files without a row, which a crash or a failed deletion left behind. Only those older than a day at `asOf`: a
+ * younger one may get its row yet. Returns how many.
  */
 export async function sweepFiles(
-  { db, clock, media: { files } }: Pick<Deps, 'db' | 'clock' | 'media'>,
+  { db, media: { files } }: Pick<Deps, 'db' | 'media'>,
+  asOf: Date,
   signal?: AbortSignal,
 ): Promise<number> {
   if (files === null) return 0;
-  const before = clock.now().getTime() - DAY_MS;
+  const before = asOf.getTime() - DAY_MS;
   const old = (await files.list()).filter(({ modifiedAt }) => modifiedAt.getTime() < before);
   let removed = 0;
   for (let start = 0; start < old.length && signal?.aborted !== true; start += BATCH) {

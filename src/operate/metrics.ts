@@ -7,12 +7,17 @@ import { measureOutbox } from '../rebuild/message-store.ts';
 import { measureQueue } from '../triggers/queue-store.ts';
 
 /** Adds gauges that are read from the database. Each must be quick whatever the size, because it holds the thread. */
-export function addDatabaseGauges({ db, clock, metrics }: Pick<Deps, 'db' | 'clock' | 'metrics'>): void {
+export function addDatabaseGauges({
+  db,
+  clock,
+  elapsed,
+  metrics,
+}: Pick<Deps, 'db' | 'clock' | 'elapsed' | 'metrics'>): void {
   const { registry } = metrics;
   registry.gauge(
     'tidings_delivery_claims',
     `Remembered delivery ids, which are not processed again; 100000 means that many or more. ${OF_DATABASE}`,
-    () => db.read((tx) => countLiveClaims(tx, clock.now())),
+    () => db.read((tx) => countLiveClaims(tx, elapsed.nowMs())),
   );
   registry.gauge(
     'tidings_trigger_runs',

@@ -9,13 +9,18 @@ import { errorJson, json, plainText } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { addDatabaseGauges } from './metrics.ts';
 
-/** `GET /ready`: whether requests should be sent here. `whyNot` says why not, in words. Needs no key. */
-export function ready(whyNot: () => Promise<string | null>) {
+/**
+ * `GET /ready`: whether requests should be sent here. `whyNot` says why not, in words. `warnings`: problems of a server
+ * that is ready. Needs no key.
+ */
+export function ready(whyNot: () => Promise<string | null>, warnings: () => readonly string[]) {
   return new Elysia({ name: 'ready' }).get(
     '/ready',
     async () => {
       const problem = await whyNot();
-      return problem === null ? json({ ready: true }) : errorJson(503, problem);
+      if (problem !== null) return errorJson(503, problem);
+      const known = warnings();
+      return json({ ready: true, ...(known.length > 0 && { warnings: known }) });
     },
     {
       detail: documented({
@@ -30,7 +35,17 @@ export function ready(whyNot: () => Promise<string | null>) {
             description: 'The server is ready.',
             content: {
               'application/json': {
-                schema: Type.Object({ ready: Type.Literal(true) }, { additionalProperties: false }),
+                schema: Type.Object(
+                  {
+                    ready: Type.Literal(true),
+                    warnings: Type.Optional(
+                      Type.Array(Type.String(), {
+                        description: 'Problems that a person must see to. Absent without any.',
+                      }),
+                    ),
+                  },
+                  { additionalProperties: false },
+                ),
               },
             },
           },
@@ -90,7 +105,7 @@ export interface MetricsAccess {
 
 /** `GET /metrics`: what Prometheus reads. Open to this machine, or to who has the token. */
 export function metrics(
-  deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'elapsed' | 'log' | 'metrics'>,
   { peerAddress, metricsToken }: MetricsAccess,
 ) {
   addDatabaseGauges(deps);

@@ -1,7 +1,7 @@
 import { inCommits, repeatStep } from '../../db/commits.ts';
 import type { WriteTx } from '../../db/engine.ts';
 import { deleteExpiredAudit } from '../audit/store.ts';
-import { countExpired } from '../deliveries/count-store.ts';
+import { countExpiredClaims, countExpiredEntries } from '../deliveries/count-store.ts';
 import {
   deleteExpiredClaims,
   deleteExpiredDeliveries,
@@ -15,27 +15,40 @@ import { deleteExpiredMessages } from '../rebuild/message-store.ts';
 import { deleteOrphanedRanges } from '../triggers/range-store.ts';
 import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
+import type { Elapsed } from './elapsed.ts';
 
 /** Rows of a step. Each is in up to seven indexes. */
 const STEP_ROWS = 10;
 
+type Needs = Pick<Deps, 'db'> & { elapsed: Elapsed };
+
+interface SweepOptions {
+  /** A person vouches that the rows that expired by this time may go. Absent: as elapsed time allows. */
+  confirmed?: Date | undefined;
+  /** Ends the sweep between two commits. */
+  signal?: AbortSignal | undefined;
+}
+
 /**
- * Deletes what has expired at `asOf`: delivery ids after 24 hours, log entries with their results and audit events after
- * their retention, messages of hooks, limits on guessing, marks of forms, and posts in the trash after 30 days. `signal`
- * ends it between two commits.
+ * Deletes what has expired: delivery ids after 24 hours, log entries with their results and audit events after their
+ * retention, messages of hooks, limits on guessing, marks of forms, and posts in the trash after 30 days.
  */
-export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: AbortSignal) {
+export async function sweep({ db, elapsed }: Needs, { confirmed, signal }: SweepOptions = {}) {
+  const { asOf, textAsOf, claimsAsOf } = await db.write((tx) => elapsed.beginSweep(tx, confirmed), {
+    key: 'sweep',
+  });
   async function drain(
     deleteExpired: (tx: WriteTx, asOf: Date, limit: number) => Promise<number>,
+    until = asOf,
   ): Promise<number> {
     let total = 0;
     const deleteSome = (tx: WriteTx, hasTime: () => boolean) =>
-      repeatStep(hasTime, () => deleteExpired(tx, asOf, STEP_ROWS));
+      repeatStep(hasTime, () => deleteExpired(tx, until, STEP_ROWS));
     // With a key, because deliveries go on meanwhile.
     for await (const deleted of inCommits(db, deleteSome, { key: 'sweep', signal })) total += deleted;
     return total;
   }
-  const deliveryIds = await drain(deleteExpiredClaims);
+  const deliveryIds = await drain(deleteExpiredClaims, claimsAsOf);
   const logs = await drain(deleteExpiredDeliveries);
   // Not counted: scripts read `logs` as entries of the delivery log.
   const others = [
@@ -44,18 +57,22 @@ export async function sweep({ db }: Pick<Deps, 'db'>, asOf: Date, signal?: Abort
     deleteExpiredAudit,
     deleteExpiredThrottles,
     deleteExpiredFormMarks,
-    deleteExpiredTrash,
     deleteOrphanedRanges,
     deleteExpiredMessages,
   ];
   for (const deleteExpired of others) await drain(deleteExpired);
+  await drain(deleteExpiredTrash, textAsOf);
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
 }
 
 /** Counts the rows that `sweep` would remove. */
-export function planSweep({ db }: Pick<Deps, 'db'>, asOf: Date) {
-  return db.read(async (tx) => ({
-    ...(await countExpired(tx, asOf)),
-    sessions: await countExpiredSessions(tx, asOf),
-  }));
+export function planSweep({ db, elapsed }: Needs, { confirmed }: Pick<SweepOptions, 'confirmed'> = {}) {
+  return db.read(async (tx) => {
+    const { asOf, claimsAsOf } = await elapsed.planSweep(tx, confirmed);
+    return {
+      deliveryIds: await countExpiredClaims(tx, claimsAsOf),
+      logs: await countExpiredEntries(tx, asOf),
+      sessions: await countExpiredSessions(tx, asOf),
+    };
+  });
 }

@@ -1,6 +1,7 @@
 import { desc, eq, lt } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
-import { serverRuns } from '../../db/schema/processes.ts';
+import { elapsedTime, serverRuns } from '../../db/schema/processes.ts';
+import { type ClockState, firstObservation } from '../lib/elapsed.ts';
 import { DAY_MS } from '../lib/time.ts';
 
 /** How long ended runs are kept. */
@@ -25,4 +26,18 @@ export async function extendRun(tx: WriteTx, id: string, now: Date): Promise<voi
 /** The one that was alive last comes first. */
 export async function listRuns(tx: ReadTx, limit: number): Promise<(typeof serverRuns.$inferSelect)[]> {
   return tx.select().from(serverRuns).orderBy(desc(serverRuns.aliveAt)).limit(limit);
+}
+
+/** The stored observation of the clocks. Before the first one: the last time that a server was alive. */
+export async function findObservation(tx: ReadTx): Promise<ClockState | null> {
+  const stored = await tx.select().from(elapsedTime).get();
+  if (stored !== undefined) return stored;
+  const [run] = await listRuns(tx, 1);
+  if (run === undefined) return null;
+  return firstObservation({ wallMs: Date.parse(run.aliveAt), boot: { id: '', ms: () => 0 } });
+}
+
+export async function saveObservation(tx: WriteTx, observation: ClockState): Promise<void> {
+  await tx.delete(elapsedTime);
+  await tx.insert(elapsedTime).values({ ...observation, id: 1 });
 }

@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { lazily } from '../lib/lazy.ts';
 import type { TriggerDeps } from '../triggers/run.ts';
+import { describeJump, type Elapsed } from './elapsed.ts';
 import type { Job } from './jobs.ts';
 import { BEAT_MS, type Uptime } from './uptime.ts';
 
@@ -47,7 +48,7 @@ export function processJobs(
 }
 
 /** The jobs of the leader. The leader makes the scheduled backups too. */
-export function leaderJobs(deps: Deps): Job[] {
+export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
   const { clock, log } = deps;
   const runningSince = clock.now();
   return [
@@ -119,7 +120,11 @@ export function leaderJobs(deps: Deps): Job[] {
       every: '17 * * * *',
       run: late(async () => {
         const { sweepFiles } = await import('../media/service.ts');
-        return (signal) => sweepFiles(deps, signal);
+        return async (signal) => {
+          // An image may be of a text that a person is writing.
+          const { textAsOf } = await deps.db.read((tx) => deps.elapsed.planSweep(tx));
+          return sweepFiles(deps, textAsOf, signal);
+        };
       }),
     },
     {
@@ -127,8 +132,13 @@ export function leaderJobs(deps: Deps): Job[] {
       every: '*/5 * * * *',
       run: late(async () => {
         const { sweep } = await import('./sweep.ts');
+        let knownJump: string | null = null;
         return async (signal) => {
-          const swept = await sweep(deps, clock.now(), signal);
+          const swept = await sweep(deps, { signal });
+          const jump = describeJump(deps.elapsed.jumpMs());
+          if (jump !== null && jump.problem !== knownJump)
+            log.warn({ job: 'sweep' }, `${jump.problem}. ${jump.advice}`);
+          knownJump = jump?.problem ?? null;
           if (swept.deliveryIds + swept.logs > 0)
             log.info({ job: 'sweep', ...swept }, 'removed expired rows');
         };

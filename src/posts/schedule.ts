@@ -2,7 +2,7 @@ import type { WriteTx } from '../../db/engine.ts';
 import { describeActor } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import { invalidField, notFound } from '../lib/app-error.ts';
-import { DAY_MS } from '../lib/time.ts';
+import { span } from '../lib/time.ts';
 import { formatInZone, isTimeZone, parseInZone } from '../lib/time-zone.ts';
 import type { Post } from './model.ts';
 import { listDuePosts, type Schedule, saveSchedule, takeSchedule } from './schedule-store.ts';
@@ -135,9 +135,4 @@ function lateness({ publishAt }: Schedule, now: Date, runningSince: Date): strin
   if (lateMs < LATE_MS) return ' as scheduled';
   const reason = publishAt < runningSince.getTime() ? ': Tidings was not running' : '';
   return ` ${span(lateMs)} late${reason}`;
-}
-
-function span(ms: number): string {
-  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`;
-  return ms < 2 * DAY_MS ? `${Math.floor(ms / 3_600_000)} h` : `${Math.floor(ms / DAY_MS)} days`;
 }

@@ -41,7 +41,10 @@ export interface Arrival {
 /** The body of the response to a delivery that was taken (section 4.4 of the spec). */
 type Received = Static<typeof WebhookReceived>;
 
-export type ReceiverDeps = Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'log' | 'metrics' | 'media'>;
+export type ReceiverDeps = Pick<
+  Deps,
+  'db' | 'clock' | 'elapsed' | 'ids' | 'secrets' | 'log' | 'metrics' | 'media'
+>;
 
 /**
  * A delivery waits this long while another process writes. It and the log of its failure share the total, counted from
@@ -175,7 +178,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
       // Sent together: one round trip.
       const [present, claim, known] = await Promise.all([
         findAddress(tx, integrationId, repositoryNamed),
-        claimDelivery(tx, entry, now),
+        claimDelivery(tx, entry, deps.elapsed.nowMs()),
         event === null ? null : readHandOver(tx, { integrationId, repositoryId }, event),
       ]);
       if (!Bun.deepEquals(present, row, true)) throw new AddressChanged();

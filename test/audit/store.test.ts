@@ -110,7 +110,7 @@ test('an event is kept as long as the plan said when it was written; outside an 
   await record({ organizationId: 'org_gone' });
   const after = async (ms: number) => {
     const asOf = new Date(app.clock.now().getTime() + ms);
-    expect(await sweep(app.deps, asOf)).toEqual({ deliveryIds: 0, logs: 0, sessions: 0 });
+    expect(await sweep(app.deps, { confirmed: asOf })).toEqual({ deliveryIds: 0, logs: 0, sessions: 0 });
     return (await all()).map(({ organizationId }) => organizationId);
   };
   expect(await after(7 * DAY_MS - 1)).toEqual(['org_gone', null, 'org_b', 'org_a']);
@@ -124,7 +124,7 @@ test('the sweeper deletes expired events in batches', async () => {
     for (let n = 0; n < 250; n++) await recordAudit(tx, app.deps, event({ organizationId: null }));
   });
   const asOf = new Date(app.clock.now().getTime() + 30 * DAY_MS);
-  await sweep(app.deps, asOf);
+  await sweep(app.deps, { confirmed: asOf });
   expect(await all()).toEqual([]);
 });
 

@@ -138,9 +138,9 @@ describe.each(['folder', 'bucket'] as const)('images in a %s', (kind) => {
     // The bucket may hold other images too.
     await media.place.files.write('logo.png', Buffer.from('x'));
     app.clock.set(new Date(Date.now() + DAY_MS / 2).toISOString());
-    expect(await sweepFiles(app.deps)).toBe(kind === 'bucket' ? 1 : 0);
+    expect(await sweepFiles(app.deps, app.clock.now())).toBe(kind === 'bucket' ? 1 : 0);
     app.clock.set(new Date(Date.now() + 2 * DAY_MS).toISOString());
-    await sweepFiles(app.deps);
+    await sweepFiles(app.deps, app.clock.now());
     expect(await stored()).toEqual(['img_2.png', 'logo.png', 'notes.txt']);
   });
 

@@ -36,10 +36,10 @@ describe('a form with a mark', () => {
     await once(deps, 'mark', done);
     clock.advance(DAY_MS - 1);
     expect(await once(deps, 'mark', done)).toBeNull();
-    await sweep(deps, clock.now());
+    await sweep(deps, { confirmed: clock.now() });
     expect(await valuesOf(deps.db, 'select mark from form_marks')).toEqual([['mark']]);
     clock.advance(1);
-    await sweep(deps, clock.now());
+    await sweep(deps, { confirmed: clock.now() });
     expect(await valuesOf(deps.db, 'select mark from form_marks')).toEqual([]);
     expect(await once(deps, 'mark', done)).toBe('done');
   });

@@ -130,7 +130,7 @@ describe('a session', () => {
     expect(await isIn(visit)).toBe(true);
     app.clock.advance(1);
     expect(await isIn(visit)).toBe(false);
-    expect(await sweep(app.deps, app.clock.now())).toMatchObject({ sessions: 1 });
+    expect(await sweep(app.deps, { confirmed: app.clock.now() })).toMatchObject({ sessions: 1 });
     expect(await sessionsOf(app)).toEqual([]);
   });
 

@@ -53,6 +53,7 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'delivery_counts',
     'delivery_results',
     'drafts',
+    'elapsed_time',
     'events',
     'form_marks',
     'github_apps',

@@ -87,7 +87,7 @@ test('the sweep deletes ranges of a repository that was removed', async () => {
     await queueRange(tx, { ...place, repositoryId, tag: 'w1' }, app.clock.now());
   });
   await removePlace(app.deps, place.integrationId, 'acme/lander');
-  await sweep(app.deps, app.clock.now());
+  await sweep(app.deps, { confirmed: app.clock.now() });
   expect(await valuesOf(app.db, sql`select tag from release_ranges`)).toEqual([['v1']]);
 });
 

@@ -47,11 +47,15 @@ test.each([
   ['7 days', 7, { deliveryIds: 300, logs: 150 }, { claims: 0, free: 0, pro: 150 }],
   ['30 days', 30, { deliveryIds: 300, logs: 300 }, { claims: 0, free: 0, pro: 0 }],
 ])('after %s', async (_, days, removed, left) => {
-  expect(await planSweep(app.deps, inDays(days))).toEqual({ ...removed, sessions: 0 });
+  expect(await planSweep(app.deps, { confirmed: inDays(days) })).toEqual({ ...removed, sessions: 0 });
   expect(await counts()).toEqual({ claims: 300, free: 150, pro: 150 });
-  expect(await sweep(app.deps, inDays(days))).toEqual({ ...removed, sessions: 0 });
+  expect(await sweep(app.deps, { confirmed: inDays(days) })).toEqual({ ...removed, sessions: 0 });
   expect(await counts()).toEqual(left);
-  expect(await sweep(app.deps, inDays(days))).toEqual({ deliveryIds: 0, logs: 0, sessions: 0 });
+  expect(await sweep(app.deps, { confirmed: inDays(days) })).toEqual({
+    deliveryIds: 0,
+    logs: 0,
+    sessions: 0,
+  });
 });
 
 testPostgres('a claim that a delivery renews meanwhile stays', async () => {
@@ -68,7 +72,7 @@ testPostgres('a claim that a delivery renews meanwhile stays', async () => {
     { key: 'delivery' },
   );
   await renewed.promise;
-  const sweeping = sweep(app.deps, asOf);
+  const sweeping = sweep(app.deps, { confirmed: asOf });
   await until(
     () => valuesOf(app.db, "SELECT FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"),
     (waiting) => waiting.length > 0,
@@ -82,7 +86,7 @@ testPostgres('a claim that a delivery renews meanwhile stays', async () => {
 test('requests are answered between its commits', async () => {
   Object.assign(app.db, { pace: oneStep });
   let answered = 0;
-  const sweeping = sweep(app.deps, inDays(30)).then(() => answered);
+  const sweeping = sweep(app.deps, { confirmed: inDays(30) }).then(() => answered);
   const asking = (async () => {
     for (; answered < 3; answered++) await app.request('/ping');
   })();
@@ -93,7 +97,11 @@ test('requests are answered between its commits', async () => {
 test('ends between two commits when the server stops', async () => {
   const abort = new AbortController();
   abort.abort();
-  expect(await sweep(app.deps, inDays(30), abort.signal)).toEqual({ deliveryIds: 0, logs: 0, sessions: 0 });
+  expect(await sweep(app.deps, { confirmed: inDays(30), signal: abort.signal })).toEqual({
+    deliveryIds: 0,
+    logs: 0,
+    sessions: 0,
+  });
   expect((await counts()).claims).toBe(300);
 });
 

@@ -96,10 +96,10 @@ describe('the trash', () => {
   test('is swept after 30 days', async () => {
     await deletePost(app.deps, 'one');
     app.clock.advance(30 * DAY_MS - 1);
-    await sweep(app.deps, app.clock.now());
+    await sweep(app.deps, { confirmed: app.clock.now() });
     expect(await inTrash('one')).not.toBeNull();
     app.clock.advance(1);
-    await sweep(app.deps, app.clock.now());
+    await sweep(app.deps, { confirmed: app.clock.now() });
     expect(await inTrash('one')).toBeNull();
   });
 

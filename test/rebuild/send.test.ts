@@ -479,11 +479,11 @@ test('the sweeper deletes messages after the retention of the plan', async () =>
   await publish('p1');
   await send();
   clock.advance(7 * 24 * HOUR - 1);
-  await sweep(app.deps, clock.now());
+  await sweep(app.deps, { confirmed: clock.now() });
   const left = () => valuesOf(app.db, 'SELECT id FROM hook_messages UNION ALL SELECT id FROM hook_attempts');
   expect(await left()).toHaveLength(2);
   clock.advance(1);
-  await sweep(app.deps, clock.now());
+  await sweep(app.deps, { confirmed: clock.now() });
   expect(await left()).toEqual([]);
 });
 

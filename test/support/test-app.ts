@@ -11,6 +11,7 @@ import { createLog } from '../../src/lib/log.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import type { Ids } from '../../src/lib/text.ts';
+import { createElapsed, type Elapsed } from '../../src/operate/elapsed.ts';
 import type { Organization, OrganizationCreation } from '../../src/organizations/model.ts';
 import { createOrganization } from '../../src/organizations/service.ts';
 import type { Post } from '../../src/posts/model.ts';
@@ -29,7 +30,7 @@ export const PUBLIC_URL = 'https://tidings.test';
 
 export interface TestApp {
   /** With the whole database, so that tests can look at its rows. */
-  readonly deps: Deps & { readonly db: Database };
+  readonly deps: Deps & { readonly db: Database; readonly elapsed: Elapsed };
   readonly db: Database;
   readonly clock: MovableClock;
   /** Each line that was logged, parsed. */
@@ -86,6 +87,7 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
   const base = {
     db,
     clock,
+    elapsed: createElapsed({ clock }, { id: 'test', ms: clock.elapsedMs }),
     ids: overrides.ids ?? countingIds(),
     log,
     metrics: createMetrics(providers.map(({ id }) => id)),

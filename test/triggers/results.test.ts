@@ -318,9 +318,9 @@ test('results are deleted with their log entry', async () => {
   const count = async () => Number((await valuesOf(app.db, 'select count(*) from delivery_results'))[0]?.[0]);
   const [entry] = await logOf(app);
   const expiry = app.clock.now().getTime() + (entry?.retentionDays ?? 0) * DAY_MS;
-  await sweep(app.deps, new Date(expiry - 1));
+  await sweep(app.deps, { confirmed: new Date(expiry - 1) });
   expect(await count()).toBe(1);
-  await sweep(app.deps, new Date(expiry));
+  await sweep(app.deps, { confirmed: new Date(expiry) });
   expect(await count()).toBe(0);
   expect(await logOf(app)).toEqual([]);
 });

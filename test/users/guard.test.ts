@@ -112,10 +112,10 @@ test('attempts that count no longer are swept', async () => {
   const app = createTestApp();
   await createGuard(app.deps).count('session');
   app.clock.advance(19_999);
-  await sweep(app.deps, app.clock.now());
+  await sweep(app.deps, { confirmed: app.clock.now() });
   expect(await rowsOf(app.db)).toHaveLength(1);
   app.clock.advance(1);
-  await sweep(app.deps, app.clock.now());
+  await sweep(app.deps, { confirmed: app.clock.now() });
   expect(await rowsOf(app.db)).toEqual([]);
 });
 

@@ -20,6 +20,7 @@ import { listHooks } from '../../rebuild/store.ts';
 import { measureQueue } from '../../triggers/queue-store.ts';
 import { lastBackup } from '../backup/make.ts';
 import { isStore } from '../backup/places.ts';
+import { createElapsed, describeJump } from '../elapsed.ts';
 import { planSweep } from '../sweep.ts';
 import { findPublicUrl } from '../uptime.ts';
 import {
@@ -71,8 +72,12 @@ export const contentChecks = {
   },
 
   sweep: inDatabase(async ({ db, clock }) => {
-    const then = new Date(clock.now().getTime() - UNSWEPT_MS);
-    const { deliveryIds, logs, sessions } = await planSweep({ db }, then);
+    const elapsed = createElapsed({ clock });
+    const { asOf } = await db.read((tx) => elapsed.planSweep(tx));
+    const jump = describeJump(elapsed.jumpMs());
+    if (jump !== null) return warning(jump.problem, jump.advice);
+    const confirmed = new Date(asOf.getTime() - UNSWEPT_MS);
+    const { deliveryIds, logs, sessions } = await planSweep({ db, elapsed }, { confirmed });
     return deliveryIds + logs + sessions === 0
       ? ok('Expired rows are removed')
       : warning(
