@@ -1,6 +1,12 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { Deps } from '../deps.ts';
-import { readUpload, UNVERIFIED_UPLOAD_MS, UploadError, type UploadProblem } from '../http/request.ts';
+import {
+  hasMoreThan,
+  readUpload,
+  UNVERIFIED_UPLOAD_MS,
+  UploadError,
+  type UploadProblem,
+} from '../http/request.ts';
 import { AppError } from '../lib/app-error.ts';
 import { requireValid } from '../lib/validation.ts';
 import { claimFormMark, deleteFormMark } from '../users/form-mark-store.ts';
@@ -12,6 +18,9 @@ const LIMITS = {
   user: { maxBytes: 2 * 1024 * 1024, timeoutMs: 70_000 },
   anyone: { maxBytes: 16 * 1024, timeoutMs: UNVERIFIED_UPLOAD_MS },
 };
+
+/** A form has at most a field for each row of a long list. */
+const MAX_FIELDS = 1_000;
 
 const uploadFailures: Readonly<Record<UploadProblem, [status: number, message: string]>> = {
   too_large: [413, 'The form is too large. Nothing was saved. Shorten its text, then send it again.'],
@@ -38,14 +47,17 @@ export function requireSameOrigin({ headers }: Request): void {
     );
 }
 
-/** Reads the body of a form. Throws `AppError` 415, or a failure of the upload. */
+/** Reads the body of a form. Throws `AppError` 413 and 415, or a failure of the upload. */
 export async function readBody(from: 'user' | 'anyone', { request, deps }: Visit): Promise<URLSearchParams> {
   const type = request.headers.get('content-type') ?? '';
   if (!type.startsWith('application/x-www-form-urlencoded'))
     throw new AppError(415, 'Send a form (application/x-www-form-urlencoded).');
   const limits = { ...LIMITS[from], ...(from === 'anyone' && { budget: deps.uploadBudget }) };
   try {
-    return new URLSearchParams(new TextDecoder().decode(await readUpload(request, limits)));
+    const body = await readUpload(request, limits);
+    if (!hasMoreThan(MAX_FIELDS, '&', body)) return new URLSearchParams(new TextDecoder().decode(body));
+    const message = `The form has more than ${MAX_FIELDS.toLocaleString('en')} fields. Nothing was saved.`;
+    throw new AppError(413, message, { isRefusal: true });
   } catch (error) {
     if (!(error instanceof UploadError)) throw error;
     const [status, message] = uploadFailures[error.problem];

@@ -1,5 +1,6 @@
-import { readUpload, UploadBudget, UploadError, type UploadProblem } from '../http/request.ts';
+import { hasMoreThan, readUpload, UploadBudget, UploadError, type UploadProblem } from '../http/request.ts';
 import { AppError } from '../lib/app-error.ts';
+import { letOthersIn } from '../lib/time.ts';
 import { MAX_IMAGE_BYTES } from '../media/model.ts';
 import type { MemberVisit } from './page.ts';
 
@@ -7,6 +8,12 @@ import type { MemberVisit } from './page.ts';
 
 /** The other fields of a form, and the boundaries between them. */
 const MORE_BYTES = 64 * 1024;
+
+/** No form with a file has as many fields. */
+const MAX_FIELDS = 50;
+
+/** Read here and given to Bun, so that both count the same. */
+const BOUNDARY = /;\s*boundary=(?:"([^";]{1,70})"|([^\s";]{1,70}))/i;
 
 /** 10 MB at 1 Mbit/s. */
 const TIMEOUT_MS = 100_000;
@@ -49,7 +56,8 @@ export async function readMultipart(
   kind: UploadKind,
 ): Promise<FormData> {
   const type = request.headers.get('content-type') ?? '';
-  if (!type.startsWith('multipart/form-data'))
+  const [, quoted, boundary = quoted] = BOUNDARY.exec(type) ?? [];
+  if (!type.startsWith('multipart/form-data') || boundary === undefined)
     throw new AppError(415, 'Send a form with a file (multipart/form-data).');
   try {
     const limits = {
@@ -58,8 +66,18 @@ export async function readMultipart(
       budget,
     };
     const body = new Uint8Array(await readUpload(request, limits));
-    return await new Response(body, { headers: { 'content-type': type } }).formData();
+    if (hasMoreThan(MAX_FIELDS, `--${boundary}`, body)) {
+      throw new AppError(413, `The form has more than ${MAX_FIELDS} fields. Nothing was saved.`, {
+        isRefusal: true,
+      });
+    }
+    const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` };
+    const form = await new Response(body, { headers }).formData();
+    // A large form takes half of a turn, and an image of it as much.
+    await letOthersIn();
+    return form;
   } catch (error) {
+    if (error instanceof AppError) throw error;
     const problem = error instanceof UploadError ? error.problem : 'aborted';
     if (problem === 'too_large') throw tooLarge(kind);
     const [status, message] = failureOf(kind, problem);

@@ -337,6 +337,20 @@ export async function readUpload(
   }
 }
 
+/** Whether a mark between the parts of a body is there more than `most` times: a library would hold the thread for each. */
+export function hasMoreThan(
+  most: number,
+  mark: string,
+  { buffer, byteOffset, byteLength }: Uint8Array,
+): boolean {
+  const body = Buffer.from(buffer, byteOffset, byteLength);
+  let count = 0;
+  for (let at = body.indexOf(mark); at !== -1; at = body.indexOf(mark, at + mark.length)) {
+    if (++count > most) return true;
+  }
+  return false;
+}
+
 async function readBytes(
   request: Request,
   upload: Upload,

@@ -181,6 +181,21 @@ test('a form that is no form, or too large, is refused', async () => {
   expect(await allRows(app.db)).toEqual(before);
 });
 
+test.each([
+  ['of one name', 'a&'.repeat(1_000_000)],
+  ['without a name', '&'.repeat(2_000_000)],
+  ['of many names', Array.from({ length: 200_000 }, (_, index) => `n${index}=`).join('&')],
+  ['after the real ones', `name=New${'&name=x'.repeat(1_001)}`],
+])('a form with very many fields %s is refused in plain words', async (_, body) => {
+  const { owner, app } = await createWorld();
+  const before = await allRows(app.db);
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const response = await owner('/dashboard/org_a/settings', { method: 'POST', body, headers });
+  expect(response.status).toBe(413);
+  expect(await response.text()).toContain('The form has more than 1,000 fields. Nothing was saved.');
+  expect(await allRows(app.db)).toEqual(before);
+});
+
 describe('the session is checked before the form is read:', () => {
   /** A form whose bytes come as they are read, and how many were. */
   function measuredForm(bytes: number) {

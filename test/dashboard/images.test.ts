@@ -239,6 +239,25 @@ describe('the page', () => {
     expect(await media.place.files.list()).toHaveLength(1);
   });
 
+  test.each([
+    ['--y', 'y'],
+    ['--y', '"y"'],
+    ['--y', 'y; boundary=z'],
+  ])('a form with very many parts after %s is refused, with the boundary %s', async (start, boundary) => {
+    for (const end of ['\r\n', '\n']) {
+      const part = [start, 'Content-Disposition: form-data; name="alt"', '', 'x', ''].join(end);
+      const response = await visit('/dashboard/org_a/media', {
+        method: 'POST',
+        body: `${part.repeat(20_000)}--y--${end}`,
+        headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+      });
+      expect([response.status, await response.text()]).toEqual([
+        413,
+        expect.stringContaining('The form has more than 50 fields. Nothing was saved.'),
+      ]);
+    }
+  });
+
   test('other bodies, other sites and strangers are refused', async () => {
     expect((await visit('/dashboard/org_a/media', form({ alt: 'x' }))).status).toBe(415);
     const upload = uploadOf('photo.png', imageFixture('photo.png'));

@@ -5,6 +5,7 @@ import { crc32, deflateSync } from 'node:zlib';
 import { AppError } from '../../src/lib/app-error.ts';
 import { readImage } from '../../src/media/image.ts';
 import { MAX_IMAGE_BYTES } from '../../src/media/model.ts';
+import { expectLinear } from '../support/growth.ts';
 
 const fixture = (name: string) => readFileSync(join(import.meta.dir, '../fixtures/images', name));
 
@@ -236,19 +237,38 @@ describe('refusals', () => {
     const frame = Buffer.concat([Buffer.from('ANMF'), Buffer.alloc(4 + 16), emptyPictures(1_000)]);
     frame.writeUInt32LE(frame.length - 8, 4);
 
-    test.each([
-      ['PNG', Buffer.concat([whole.subarray(0, 33), repeat(emptyChunk, COUNT), whole.subarray(33)])],
-      ['WebP', webp(emptyPictures(COUNT))],
-      ['WebP with frames', webp(canvas, ...Array<Buffer>(COUNT / 1_000).fill(frame))],
-      ['GIF', Buffer.concat([fixture('anim.gif').subarray(0, 13), repeat([0x21, 0xf9, 0], COUNT)])],
-      ['JPEG', Buffer.concat([Buffer.from([0xff, 0xd8]), repeat([0xff, 0xdb, 0, 2], COUNT)])],
-      [
-        'AVIF',
-        Buffer.concat([avif({ sizes: [0, 0], items: [] }), repeat(bytesOf('\0\0\0\u0008free'), COUNT)]),
-      ],
-    ])('%s', async (_, bytes) => {
-      const refusal = await readImage(bytes).catch((error: AppError) => error);
+    const animation = fixture('anim.gif');
+    const gif = animation.subarray(0, animation.indexOf(Buffer.from([0x21, 0xf9])));
+    const jpeg = fixture('photo.jpg');
+    const scan = jpeg.indexOf(Buffer.from([0xff, 0xda]));
+    const inScan = scan + 2 + jpeg.readUInt16BE(scan + 2);
+    const inData = (part: readonly number[], count: number) =>
+      Buffer.concat([jpeg.subarray(0, inScan), repeat(part, count), jpeg.subarray(inScan)]);
+    const shapes: Record<string, (count: number) => Buffer> = {
+      PNG: (count) => Buffer.concat([whole.subarray(0, 33), repeat(emptyChunk, count), whole.subarray(33)]),
+      WebP: (count) => webp(emptyPictures(count)),
+      'WebP with frames': (count) => webp(canvas, ...Array<Buffer>(Math.ceil(count / 1_000)).fill(frame)),
+      GIF: (count) => Buffer.concat([gif, repeat([0x21, 0xf9, 0], count)]),
+      'GIF of pieces': (count) => Buffer.concat([gif, Buffer.from([0x21, 0xfe]), repeat([1, 1], count)]),
+      JPEG: (count) => Buffer.concat([Buffer.from([0xff, 0xd8]), repeat([0xff, 0xdb, 0, 2], count)]),
+      'JPEG of fill bytes': (count) => Buffer.concat([Buffer.from([0xff, 0xd8]), repeat([0xff], count)]),
+      'JPEG of fill bytes before a part': (count) =>
+        Buffer.concat([jpeg.subarray(0, scan), repeat([0xff], count), jpeg.subarray(scan)]),
+      'JPEG data of marks': (count) => inData([0xff, 0], count),
+      'JPEG data of restarts': (count) => inData([0xff, 0xd0], count),
+      'JPEG data of fill bytes': (count) => inData([0xff], count),
+      AVIF: (count) =>
+        Buffer.concat([avif({ sizes: [0, 0], items: [] }), repeat(bytesOf('\0\0\0\u0008free'), count)]),
+    };
+
+    test.each(Object.entries(shapes))('%s', async (name, make) => {
+      const refusal = await readImage(make(COUNT)).catch((error: AppError) => error);
       expect(refusal).toMatchObject({ status: 400, message: 'The image is damaged: it has too many parts' });
+      await expectLinear(name, make, (bytes) => readImage(bytes).catch(() => null), { most: COUNT });
+    });
+
+    test('a photo with the marks of its restarts is no such file', async () => {
+      expect((await readImage(inData([0xff, 0], 1))).type).toBe('image/jpeg');
     });
 
     test('a long animation is no such file', async () => {

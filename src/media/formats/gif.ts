@@ -1,4 +1,4 @@
-import { DamagedImage, need, partCounter, type Stripped } from './format.ts';
+import { type CountParts, DamagedImage, need, partCounter, type Stripped } from './format.ts';
 
 // GIF: a header, then blocks. Their data is in pieces of up to 255 bytes; an empty piece ends it.
 
@@ -6,6 +6,9 @@ export const isGif = (bytes: Buffer) => /^GIF8[79]a/.test(bytes.toString('latin1
 
 /** Applications whose extensions browsers obey: how often an animation repeats, and the color profile. */
 const KEPT = new Set(['NETSCAPE2.0', 'ANIMEXTS1.0', 'ICCRGBG1012']);
+
+/** Pieces of data in one file. They have 255 bytes in most files, and 40 in the largest file with so many. */
+const MAX_PIECES = 262_144;
 
 /** Drops comments, captions and other programs' data, and what follows the end. Throws `DamagedImage`. */
 export function stripGif(bytes: Buffer): Stripped {
@@ -16,6 +19,7 @@ export function stripGif(bytes: Buffer): Stripped {
   const size = { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
   let frames = 0;
   const count = partCounter();
+  const countPieces = partCounter(MAX_PIECES);
   for (;;) {
     count();
     need(bytes, at, 1);
@@ -32,9 +36,9 @@ export function stripGif(bytes: Buffer): Stripped {
       frames++;
       need(bytes, at, 12);
       requireInside(bytes, at, size);
-      end = dataEnd(bytes, at + 11 + tableBytes(bytes[at + 9] ?? 0));
+      end = dataEnd(bytes, at + 11 + tableBytes(bytes[at + 9] ?? 0), countPieces);
     } else if (kind === 0x21) {
-      end = dataEnd(bytes, at + 2);
+      end = dataEnd(bytes, at + 2, countPieces);
       const label = bytes[at + 1];
       stays = label === 0xf9 || (label === 0xff && KEPT.has(bytes.toString('latin1', at + 3, at + 14)));
     } else throw new DamagedImage('it has an unknown block');
@@ -57,9 +61,10 @@ function requireInside(
   if (right > width || bottom > height) throw new DamagedImage('a frame is larger than the image');
 }
 
-function dataEnd(bytes: Buffer, from: number): number {
+function dataEnd(bytes: Buffer, from: number, count: CountParts): number {
   let at = from;
   for (;;) {
+    count();
     need(bytes, at, 1);
     const length = bytes[at] ?? 0;
     at += 1 + length;

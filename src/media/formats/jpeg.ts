@@ -1,4 +1,4 @@
-import { DamagedImage, need, orientationIn, partCounter, type Stripped } from './format.ts';
+import { type CountParts, DamagedImage, need, orientationIn, partCounter, type Stripped } from './format.ts';
 
 // JPEG: segments that begin with 0xFF and a marker. Compressed data follows each SOS segment up to the next marker.
 
@@ -15,6 +15,9 @@ const isFrame = (marker: number) =>
 /** Progressive images have about ten. Each makes a decoder walk through all pixels again. */
 const MAX_SCANS = 100;
 
+/** 0xFF in compressed data, which has one in 256 bytes: ten times as many as the largest file needs. */
+const MAX_MARKS = 400_000;
+
 /** Whether the segment changes how the image looks: tables, frames, scans, JFIF, color profile, Adobe's transform. */
 function isKept(marker: number, data: Buffer): boolean {
   if (marker === 0xe0) return data.toString('latin1', 0, 5) === 'JFIF\0';
@@ -30,10 +33,13 @@ export function stripJpeg(bytes: Buffer): Stripped {
   let orientation = 1;
   let scans = 0;
   const count = partCounter();
+  const countMarks = partCounter(MAX_MARKS);
   for (let at = 2; ; ) {
     need(bytes, at, 2);
     if (bytes[at] !== 0xff) throw new DamagedImage('it has data where a segment should begin');
     const marker = bytes[at + 1] ?? 0;
+    // A marker may have any number of fill bytes before it.
+    count();
     if (marker === 0xff) {
       at++;
       continue;
@@ -43,7 +49,6 @@ export function stripJpeg(bytes: Buffer): Stripped {
       kept.push(bytes.subarray(at, at + 2));
       return { bytes: Buffer.concat(kept), ...size, orientation };
     }
-    count();
     need(bytes, at, 4);
     const length = bytes.readUInt16BE(at + 2);
     if (length < 2) throw new DamagedImage('a segment has no length');
@@ -59,7 +64,7 @@ export function stripJpeg(bytes: Buffer): Stripped {
     }
     if (marker === SOS) {
       if (++scans > MAX_SCANS) throw new DamagedImage('it has too many scans');
-      end = scanEnd(bytes, end);
+      end = scanEnd(bytes, end, countMarks);
     }
     if (marker === 0xe0 && isKept(marker, data)) kept.push(withoutThumbnail(data));
     else if (isKept(marker, data)) kept.push(bytes.subarray(at, end));
@@ -68,10 +73,11 @@ export function stripJpeg(bytes: Buffer): Stripped {
 }
 
 /** The position of the next marker: 0xFF before anything but zero and the restart markers. */
-function scanEnd(bytes: Buffer, from: number): number {
+function scanEnd(bytes: Buffer, from: number, count: CountParts): number {
   for (let at = bytes.indexOf(0xff, from); at !== -1; at = bytes.indexOf(0xff, at + 1)) {
     const next = bytes[at + 1] ?? 0;
     if (next !== 0 && next !== 0xff && !(next >= 0xd0 && next <= 0xd7)) return at;
+    count();
   }
   throw new DamagedImage('it ends too early');
 }
