@@ -174,6 +174,80 @@ tags: [a, b]
     ]);
   });
 
+  test.each([
+    'draft: true',
+    'draft: "true"',
+    "draft: 'Yes'",
+    'draft: yes',
+    'draft: on',
+    'draft: 1',
+    'Draft: true',
+    'DRAFT: TRUE',
+    'isDraft: true',
+    'is_draft: y',
+    '"draft" : true',
+    'published: false',
+    'Published: no',
+    'published: "off"',
+    'unlisted: true',
+    'private: true',
+    'status: scheduled',
+    'Status: Draft',
+    'status: Pending',
+    'status: published\ndraft: true',
+    'draft: true\npublished: true',
+  ])('%s marks a draft', async (mark) => {
+    await importText('hello.md', `---\ntitle: Hello\n${mark}\n---\n\nText`, { status: 'published' });
+    expect(await stored()).toMatchObject([{ title: 'Hello', status: 'draft' }]);
+  });
+
+  test.each(['draft: false', 'draft: "no"', 'published: true', 'Published: 2024-01-05', 'status: Published'])(
+    '%s does not',
+    async (mark) => {
+      await importText('hello.md', `---\ntitle: Hello\n${mark}\n---\n\nText`, { status: 'published' });
+      expect(await stored()).toMatchObject([{ status: 'published' }]);
+    },
+  );
+
+  test.each([
+    ['draft: maybe', 'draft must be true or false'],
+    ['draft:', 'draft must be true or false'],
+    ['Draft: [true]', 'Draft must be true or false'],
+    ['published: soon', 'published must be true or false'],
+    ['status: wip', 'status must be draft or published'],
+  ])('%s is refused with its line, and nothing is stored', async (mark, problem) => {
+    const importing = importText('hello.md', `---\ntitle: Hello\n${mark}\n---\n\nText`);
+    expect(await importing.catch((error: unknown) => error)).toMatchObject({
+      message: `hello.md:3: ${problem}`,
+    });
+    expect(await stored()).toEqual([]);
+  });
+
+  test.each([
+    ['pubDate: 2024-01-05', '2024-01-05'],
+    ['publishDate: 2024-01-05', '2024-01-05'],
+    ['date: 2024-01-04\npubDate: 2024-01-05', '2024-01-05'],
+  ])('%s is the date', async (dates, day) => {
+    await importText('hello.md', `---\ntitle: Hello\n${dates}\nlastmod: 2024-02-01\n---\n\nText`);
+    expect(await stored()).toMatchObject([
+      { createdAt: `${day}T00:00:00.000Z`, updatedAt: '2024-02-01T00:00:00.000Z', sourceMetadata: null },
+    ]);
+  });
+
+  test('TOML front matter is read too', async () => {
+    const text = '+++\ntitle = "Hello"\ndate = 2024-01-05T10:00:00Z\ndraft = true\ntags = ["a"]\n+++\n\nText';
+    await importText('hello.md', text);
+    expect(await stored()).toMatchObject([
+      {
+        title: 'Hello',
+        markdown: 'Text',
+        status: 'draft',
+        createdAt: '2024-01-05T10:00:00.000Z',
+        sourceMetadata: { tags: ['a'] },
+      },
+    ]);
+  });
+
   test('a missing title is the first heading; renaming it keeps the post', async () => {
     await importText('notes/hello.md', '# Hello\n\nText');
     await importText('notes/hello.md', '# Goodbye\n\nText');

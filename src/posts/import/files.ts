@@ -3,6 +3,7 @@ import { AppError } from '../../lib/app-error.ts';
 import { turns } from '../../lib/time.ts';
 import { isRecord } from '../../lib/validation.ts';
 import { Post } from '../model.ts';
+import { readMark } from './marks.ts';
 
 // JSON, JSON Lines and Markdown files of posts.
 
@@ -115,10 +116,20 @@ function lineOfNode(text: string, index: number, field = ''): number {
   return lineAt(text, node?.offset ?? 0);
 }
 
-export const FRONT_MATTER = /^---[ \t]*\n(?:([\s\S]*?)\n)??---[ \t]*(?:\n|$)/;
+/** YAML between lines of `---`, or TOML between lines of `+++`. */
+export const FRONT_MATTER = /^(---|\+\+\+)[ \t]*\n(?:([\s\S]*?)\n)??\1[ \t]*(?:\n|$)/;
 
-/** Names of our fields in other tools' front matter. */
-const aliases: Record<string, string> = { date: 'createdAt', updated: 'updatedAt', type: 'contentType' };
+/** Names of our fields in other tools' front matter. Of several, the first one here counts. */
+const aliases: Record<string, string> = {
+  publishDate: 'createdAt',
+  pubDate: 'createdAt',
+  date: 'createdAt',
+  updated: 'updatedAt',
+  updatedDate: 'updatedAt',
+  lastmod: 'updatedAt',
+  type: 'contentType',
+};
+const precedence = Object.keys(aliases);
 
 const { markdown: _, ...postFields } = Post.properties;
 const ownFields = { ...postFields, isDateSet: true };
@@ -128,8 +139,8 @@ const ownFields = { ...postFields, isDateSet: true };
  * the white space around the text, and `markdown` is a text that a file cannot hold. Throws `AppError` 400.
  */
 export function parseMarkdown(file: SourceFile): ParsedFile {
-  const [matter = '', yaml = ''] = FRONT_MATTER.exec(file.text) ?? [];
-  const { verbatim, markdown, ...given } = readYaml(file, yaml);
+  const [matter = '', fence, source = ''] = FRONT_MATTER.exec(file.text) ?? [];
+  const { verbatim, markdown, ...given } = readFrontMatter(file, fence === '+++' ? 'TOML' : 'YAML', source);
   const rest = file.text.slice(matter.length);
   const isVerbatim = verbatim === true;
   const body = isVerbatim ? rest.replace(/^\n/, '').replace(/\n$/, '') : rest.trim();
@@ -148,10 +159,21 @@ export function parseMarkdown(file: SourceFile): ParsedFile {
   if (verbatim !== undefined && !isVerbatim) metadata.verbatim = verbatim;
   if (markdown !== undefined && body === '') fields.markdown = markdown;
   else if (markdown !== undefined) metadata.markdown = markdown;
-  for (const [name, value] of Object.entries(given)) {
+  const lines = matter.split('\n');
+  const lineOf = (field: string) =>
+    lines.findIndex((line) => {
+      const name = /^[ \t]*["']?([^\s"':=]*)/.exec(line)?.[1] ?? '';
+      return name === field || aliases[name] === field;
+    }) + 1 || 1;
+  const rank = ([name]: [string, unknown]) => precedence.indexOf(name);
+  for (const [name, value] of Object.entries(given).sort((one, other) => rank(one) - rank(other))) {
     const field = aliases[name] ?? name;
-    if (field === 'draft') fields.status ??= value === true ? 'draft' : 'published';
-    else if (Object.hasOwn(ownFields, field)) fields[field] = value;
+    const mark = readMark(name, value);
+    if (mark !== null) {
+      if ('problem' in mark) throw importError(file, lineOf(name), `${name} ${mark.problem}`);
+      // One mark of a draft is enough.
+      if (fields.status !== 'draft') fields.status = mark.status;
+    } else if (Object.hasOwn(ownFields, field)) fields[field] ??= value;
     else metadata[name] = value;
   }
   if (Object.keys(metadata).length > 0) {
@@ -159,25 +181,22 @@ export function parseMarkdown(file: SourceFile): ParsedFile {
     fields.sourceMetadata = isRecord(own) ? { ...metadata, ...own } : (own ?? metadata);
   }
 
-  const lines = matter.split('\n');
-  const lineOf = (field: string) =>
-    lines.findIndex((line) => {
-      const [name = ''] = line.split(':', 1);
-      return (aliases[name] ?? name) === field;
-    }) + 1 || 1;
   return { records: [{ fields, key: '', lineOf }], skipped: [] };
 }
 
-function readYaml(file: SourceFile, yaml: string): Record<string, unknown> {
+function readFrontMatter(
+  file: SourceFile,
+  language: 'YAML' | 'TOML',
+  source: string,
+): Record<string, unknown> {
   let value: unknown;
   try {
-    value = Bun.YAML.parse(yaml) ?? {};
+    value = Bun[language].parse(source) ?? {};
+    // Dates of TOML are objects, which JSON writes in ISO 8601.
+    if (language === 'TOML') value = JSON.parse(JSON.stringify(value));
   } catch (error) {
-    throw importError(
-      file,
-      1,
-      `front matter is not valid YAML: ${error instanceof Error ? error.message : error}`,
-    );
+    const reason = error instanceof Error ? error.message : error;
+    throw importError(file, 1, `front matter is not valid ${language}: ${reason}`);
   }
   if (isRecord(value)) return value;
   throw importError(file, 1, 'front matter must be a YAML object, such as "title: Hello"');
