@@ -164,7 +164,7 @@ function readPage({ db }: Services, options: ListOptions) {
 
 const IMPORT_HELP = `A record needs a title and a text: markdown, or content for plain text. It can also have id, contentType, status, sourceMetadata, createdAt, updatedAt and isDateSet.
 
-A record without an id gets one from the organization, the source and its title or version. Importing the same file again updates its posts. If another organization has the id of a record, Tidings derives a new one, the same at each import.`;
+A record without an id gets one from the organization, the source and its title or version. Importing the same file again updates its posts. If an id is not available, Tidings derives a new one from it, the same at each import, and prints both.`;
 
 /** Imports each file, or none of its posts. */
 async function importFiles(
@@ -185,8 +185,8 @@ async function importFiles(
         done.push(await importFile(services, await readSource(path), { ...options, onProgress }));
         continue;
       }
-      const whole = { file: path, created: 0, updated: 0, unchanged: 0, reassignedIds: 0, skipped: [] };
-      const total: ImportResult = whole;
+      const counts = { created: 0, updated: 0, unchanged: 0, reassignedIds: 0 };
+      const total: ImportResult = { file: path, ...counts, newIds: {}, skipped: [] };
       for (const [index, file] of inside.entries()) {
         try {
           addResult(total, await importFile(services, await readSource(file), options));
@@ -213,6 +213,7 @@ function requireAppError(error: unknown): AppError {
 
 function addResult(total: ImportResult, one: ImportResult): void {
   for (const name of ['created', 'updated', 'unchanged', 'reassignedIds'] as const) total[name] += one[name];
+  Object.assign(total.newIds, one.newIds);
   total.skipped = [...new Set([...total.skipped, ...one.skipped])];
 }
 
@@ -245,12 +246,18 @@ async function readSource(path: string): Promise<SourceFile> {
   }
 }
 
-function describeImport({ file, created, updated, unchanged, reassignedIds, skipped }: ImportResult): string {
+/** New ids that are shown; `--json` has all. */
+const SHOWN_IDS = 10;
+
+function describeImport({ file, created, updated, unchanged, newIds, skipped }: ImportResult): string {
   const left = skipped.length === 0 ? '' : `; skipped: ${skipped.join(', ')}`;
+  const replaced = Object.entries(newIds);
+  const shown = replaced.slice(0, SHOWN_IDS).map(([given, id]) => `\n    ${given} → ${id}`);
+  if (replaced.length > SHOWN_IDS) shown.push(`\n    and ${replaced.length - SHOWN_IDS} more`);
   const reassigned =
-    reassignedIds === 0
+    replaced.length === 0
       ? ''
-      : `\n  replaced ids: ${reassignedIds}. Another organization has posts with these ids. Importing the file again updates the same posts.`;
+      : `\n  replaced ids: ${replaced.length}. Importing the file again updates the same posts.${shown.join('')}`;
   return `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged${left}${reassigned}`;
 }
 

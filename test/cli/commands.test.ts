@@ -318,12 +318,14 @@ describe('post', () => {
     const { stdout } = await run('post', 'export', '--organization', 'acme');
     const path = await write('export.json', stdout);
     const words = ['post', 'import', '--organization', 'other', path];
-    expect((await run(...words)).stdout).toBe(
-      `${path}: 3 created, 0 updated, 0 unchanged\n  replaced ids: 3. Another organization has posts with these ids. Importing the file again updates the same posts.\n`,
+    const { stdout: summary } = await run(...words);
+    const [result] = await json(...words);
+    expect(result).toMatchObject({ file: path, created: 0, updated: 0, unchanged: 3, reassignedIds: 3 });
+    const pairs = Object.entries(result.newIds).map(([given, id]) => `    ${given} → ${id}\n`);
+    expect(pairs).toHaveLength(3);
+    expect(summary).toBe(
+      `${path}: 3 created, 0 updated, 0 unchanged\n  replaced ids: 3. Importing the file again updates the same posts.\n${pairs.join('')}`,
     );
-    expect(await json(...words)).toEqual([
-      { file: path, created: 0, updated: 0, unchanged: 3, reassignedIds: 3, skipped: [] },
-    ]);
     expect(await json('post', 'list', '--organization', 'acme')).toHaveLength(3);
   });
 

@@ -51,6 +51,7 @@ describe('JSON', () => {
       updated: 0,
       unchanged: 0,
       reassignedIds: 0,
+      newIds: {},
       skipped: [],
     });
     expect(await stored()).toEqual([whole]);
@@ -453,14 +454,14 @@ describe('ids that another organization has', () => {
   });
 
   test('are replaced, and importing again updates the same posts', async () => {
-    expect(await importText('p.json', JSON.stringify([record, other]))).toMatchObject({
-      created: 2,
-      reassignedIds: 1,
-    });
+    const first = await importText('p.json', JSON.stringify([record, other]));
+    expect(first).toMatchObject({ created: 2, reassignedIds: 1 });
     const before = await stored();
     expect(before.map(({ title }) => title).sort()).toEqual(['Mine', 'Own']);
     expect(before.find(({ title }) => title === 'Mine')?.id).toMatch(/^post_\w{20,22}$/);
     expect(before.find(({ title }) => title === 'Own')?.id).toBe('own');
+    expect(first.newIds).toEqual({ shared: before.find(({ title }) => title === 'Mine')?.id ?? '' });
+    expect(JSON.stringify(first)).not.toMatch(/organization|org_b/i);
     expect(await stored('org_b')).toMatchObject([{ id: 'shared', title: 'Theirs' }]);
 
     const again = await importText('q.json', JSON.stringify([{ ...record, title: 'New' }, other]));

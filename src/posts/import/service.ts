@@ -32,8 +32,8 @@ export type ImportResult = Awaited<ReturnType<typeof importFile>>;
 /**
  * Imports all records of a file at one moment, or none. A record without an id gets one from its organization, source
  * and key, so that importing the same file again updates the posts. Throws `AppError` 400 with file, line and field,
- * and 404 for an unknown organization. `reassignedIds` counts posts with another id than in the file, because another
- * organization uses that id; `skipped` describes parts of the file.
+ * and 404 for an unknown organization. `reassignedIds` counts posts with another id than in the file, and
+ * `newIds` has their ids by those of the file; `skipped` describes parts of the file.
  */
 export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFile, options: ImportOptions) {
   const { db } = deps;
@@ -43,7 +43,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   const { records: given, skipped, problems } = await readRecords(file, options);
   const [first] = problems;
   if (first !== undefined) throw first;
-  const { records, reassignedIds } = await replaceTakenIds(deps, file, organizationId, given);
+  const { records, newIds } = await replaceTakenIds(deps, file, organizationId, given);
   const pieces = [...splitRecords(records)];
 
   /** By piece, because a write may run again after a lost connection. */
@@ -55,7 +55,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
     for (const [id, { fields }] of piece) {
       const old = existing.get(id);
       if (old !== undefined && old.organizationId !== organizationId) {
-        const message = `Another organization took the id ${id} during the import. Import the file again.`;
+        const message = `The id ${id} was taken during the import. Import the file again.`;
         throw new AppError(409, message);
       }
       const post = merge(id, fields, old, options, now);
@@ -92,7 +92,8 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   onProgress(records.size, records.size);
   const { created, updated } = sum(counts.values());
   const unchanged = records.size - created - updated;
-  return { file: file.name, created, updated, unchanged, reassignedIds, skipped };
+  const reassignedIds = Object.keys(newIds).length;
+  return { file: file.name, created, updated, unchanged, reassignedIds, newIds, skipped };
 }
 
 interface PreviewedPost extends Pick<OwnedPost, 'id' | 'title' | 'contentType' | 'status' | 'createdAt'> {
@@ -116,7 +117,7 @@ export async function previewImport(
   const now = clock.now().toISOString();
   const read = await readRecords(file, options);
   const posts: PreviewedPost[] = [];
-  const nothing = { posts, published: 0, replaced: 0, reassignedIds: 0, skipped: read.skipped };
+  const nothing = { posts, published: 0, replaced: 0, newIds: {}, skipped: read.skipped };
   if (read.problems.length > 0) return { ...nothing, problems: read.problems };
   const own = await replaceTakenIds(deps, file, organizationId, read.records).catch((error) => {
     if (error instanceof AppError && error.code === 'bad_file') return error;
@@ -138,7 +139,7 @@ export async function previewImport(
     }
   }
   const published = posts.filter((post) => post.change !== 'unchanged' && post.status === 'published').length;
-  return { ...nothing, published, replaced, reassignedIds: own.reassignedIds, problems: [] };
+  return { ...nothing, published, replaced, newIds: own.newIds, problems: [] };
 }
 
 const noCounts = () => ({ created: 0, updated: 0, published: 0 });
@@ -175,7 +176,10 @@ function* splitRecords(records: Records): Generator<Records> {
   if (piece.size > 0) yield piece;
 }
 
-/** A record with an id of another organization gets a derived id, for good. Throws `AppError` 400 for twins. */
+/**
+ * A record with an id of another organization gets a derived id, for good. Nobody is told whose the id is. Throws `AppError`
+ * 400 for twins.
+ */
 async function replaceTakenIds(
   { db }: Pick<AuditDeps, 'db'>,
   file: SourceFile,
@@ -206,7 +210,7 @@ async function replaceTakenIds(
     }
     records.set(id, record);
   }
-  return { records, reassignedIds: reassigned.size };
+  return { records, newIds: Object.fromEntries(reassigned) };
 }
 
 /** Ids of a step, which holds the thread. */

@@ -262,9 +262,19 @@ interface Previewed {
   preview: ImportPreview;
 }
 
+/** New ids that are shown. */
+const SHOWN_IDS = 5;
+
+function describeNewIds(newIds: [given: string, id: string][]): string | null {
+  if (newIds.length === 0) return null;
+  const shown = newIds.slice(0, SHOWN_IDS).map(([given, id]) => `${given} → ${id}`);
+  const more = newIds.length > SHOWN_IDS ? `, and ${newIds.length - SHOWN_IDS} more` : '';
+  return `${counted(newIds.length, 'post')} with another ID than in the file: ${shown.join(', ')}${more}`;
+}
+
 async function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) {
   const { base, form } = visit;
-  const { posts, published, replaced, reassignedIds, skipped } = preview;
+  const { posts, published, replaced, newIds, skipped } = preview;
   const [created, updated, unchanged] = (['created', 'updated', 'unchanged'] as const).map(
     (change) => posts.filter((post) => post.change === change).length,
   ) as [number, number, number];
@@ -302,12 +312,7 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
           ['Unchanged', unchanged === 0 ? null : counted(unchanged, 'post')],
           ['Public', published === 0 ? null : `The API will return ${counted(published, 'post')} at once.`],
           ['Skipped', skipped.length === 0 ? null : skipped.join(', ')],
-          [
-            'New IDs',
-            reassignedIds === 0
-              ? null
-              : `${counted(reassignedIds, 'post')}, because another organization uses the ID in the file.`,
-          ],
+          ['New IDs', describeNewIds(Object.entries(newIds))],
         ]}
       />
       {written === 0 ? null : (
