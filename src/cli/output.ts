@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { tidings } from '../lib/build.ts';
-import { escapeControls, onOneLine, withoutControls } from '../lib/text.ts';
+import { escapeControls, isolated, onOneLine, withoutControls } from '../lib/text.ts';
 import { paint, type Style, type Terminal } from './terminal.ts';
 
 /** Text for people: blocks with an empty line between them. Empty strings are left out. */
@@ -106,7 +106,7 @@ export function table<Heading extends string>(
         .map((cell, column) => {
           const text = oneLine(cleanText(cell), widths[column]);
           const padding = ' '.repeat((widths[column] ?? 0) - Bun.stringWidth(text));
-          return `${paintCell(look, cell, text)}${padding}`;
+          return `${paintCell(look, cell, isolated(text))}${padding}`;
         })
         .join(' '.repeat(GAP))
         .trimEnd();
@@ -145,7 +145,7 @@ function labeled(entries: readonly (readonly [label: string, value: Cell | null]
   return entries
     .map(([label, value]) => {
       const text = cleanText(value ?? '–');
-      return `${look.paint('label', label)}${' '.repeat(width - Bun.stringWidth(label))}${paintCell(look, value ?? '', text)}`;
+      return `${look.paint('label', label)}${' '.repeat(width - Bun.stringWidth(label))}${paintCell(look, value ?? '', isolated(text))}`;
     })
     .join('\n');
 }

@@ -110,6 +110,21 @@ export function onOneLine(text: string): string {
   return text.replaceAll(CONTROLS_AND_BREAKS, ' ');
 }
 
+/** Right-to-left letters and digits. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/**
+ * Surrounds a line that has right-to-left text, and each such quoted part, with Unicode's isolates, so that it reorders
+ * nothing beside it. Returns other lines unchanged.
+ */
+export function isolated(line: string): string {
+  if (!RIGHT_TO_LEFT.test(line)) return line;
+  const quotes = line.replaceAll(/“([^”]*)”/g, (all, quoted: string) =>
+    RIGHT_TO_LEFT.test(quoted) ? `“\u2068${quoted}\u2069”` : all,
+  );
+  return `\u2068${quotes}\u2069`;
+}
+
 /** The same JSON value without characters that a terminal interprets. */
 export function escapeControls(json: string): string {
   return json.replaceAll(UNESCAPED, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);

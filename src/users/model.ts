@@ -5,11 +5,12 @@ export const Role = Type.Union([Type.Literal('owner'), Type.Literal('member')]);
 /** An owner manages keys, integrations, triggers, members and settings; a member writes and publishes posts. */
 export type Role = Static<typeof Role>;
 
+/** Part of an address, without invisible or reordering characters, which make two addresses look alike. U+2800 is a blank. */
+const VISIBLE = '[^\\s@\\p{Cc}\\p{Cf}\\p{Co}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u2800]+';
+
 export const Email = Type.Object({
-  email: Type.String({
-    maxLength: 254,
-    pattern: '^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$',
-    errorMessage: 'must be an email address, such as ann@acme.example',
+  email: Type.RegExp(new RegExp(`^(?=.{1,254}$)${VISIBLE}@${VISIBLE}\\.${VISIBLE}$`, 'u'), {
+    errorMessage: 'must be an email address without invisible characters, such as ann@acme.example',
   }),
 });
 

@@ -25,6 +25,26 @@ const list = ['post', 'list', '--organization', 'acme'];
 const wide = { width: Number.POSITIVE_INFINITY, hasColor: false, hasSymbols: true };
 const plain = (text: string) => Bun.stripANSI(text);
 
+test('right-to-left names reorder nothing beside them', () => {
+  expect(
+    render(
+      wide,
+      table(
+        ['Name', 'Id'],
+        [
+          ['אבג', 'one'],
+          ['Acme', 'two'],
+        ],
+      ),
+    ),
+  ).toBe('Name  Id\n\u2068אבג\u2069   one\nAcme  two');
+  expect(render(wide, fields({ Event: 'renamed “אבג” to “Acme”' }))).toBe(
+    'Event  \u2068renamed “\u2068אבג\u2069” to “Acme”\u2069',
+  );
+  // A name cannot end the isolate around it.
+  expect(render(wide, fields({ Name: 'א\u2069b' }))).toBe('Name  \u2068א b\u2069');
+});
+
 describe('color', () => {
   test('marks headings, statuses and errors, and never changes the text', async () => {
     const colored = await cli(folder.path, list, { hasColor: true });

@@ -27,7 +27,10 @@ test('an account is made with a link to choose a password', async () => {
 });
 
 test.each([
-  [['create', '--email', 'ann'], '--email must be an email address, such as ann@acme.example'],
+  [
+    ['create', '--email', 'ann'],
+    '--email must be an email address without invisible characters, such as ann@acme.example',
+  ],
   [
     ['create', '--email', 'ann@acme.example'],
     'User ann@acme.example already exists. "user reset-password" creates a link to sign in again.',
@@ -42,6 +45,32 @@ test.each([
   ],
 ])('user %p is refused', async (words, message) => {
   expect(await run('user', ...words)).toEqual({ exitCode: 1, stdout: '', stderr: `error: ${message}\n` });
+});
+
+const hidden: [string, string][] = [
+  ['a right-to-left override', 'admin\u202e@acme.example'],
+  ['an isolate in the domain', 'ann@acme\u2066.example'],
+  ['a left-to-right mark', 'ann@acme.exam\u200eple'],
+  ['a zero-width space', 'an\u200bn@acme.example'],
+  ['a byte order mark', 'an\ufeffn@acme.example'],
+  ['a soft hyphen', 'an\u00adn@acme.example'],
+  ['a Hangul filler', 'ann\u3164@acme.example'],
+  ['a variation selector', 'ann\ufe0f@acme.example'],
+  ['a tag of plane 14', 'ann\u{e0061}@acme.example'],
+  ['an empty braille pattern', 'ann\u2800@acme.example'],
+  ['a control character', 'ann\u0007@acme.example'],
+  ['half of a character', 'ann\ud800@acme.example'],
+];
+
+test.each(hidden)('an address with %s is refused', async (_, email) => {
+  const { exitCode, stderr } = await run('user', 'create', '--email', email);
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('without invisible characters')]);
+  expect(JSON.stringify(await cliJson(folder.path, ['user', 'list']))).not.toContain('@acme.exam\u200e');
+});
+
+test('an address in another script is accepted', async () => {
+  const email = 'квіточка@пошта.укр';
+  expect(await cliJson(folder.path, ['user', 'create', '--email', email])).toMatchObject({ email });
 });
 
 describe('accounts', () => {

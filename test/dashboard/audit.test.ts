@@ -139,6 +139,12 @@ test('an empty log describes its entries; a filter without a match and the end l
   expect(await html('?before=1')).toContain('No older events');
 });
 
+test('a name in quotes reorders nothing beside it', async () => {
+  await record('renamed the organization from “אבג” to “Acme”');
+  const html = await (await ann(AUDIT)).text();
+  expect(html).toContain('renamed the organization from “<bdi>אבג</bdi>” to “<bdi>Acme</bdi>”');
+});
+
 test('names and titles of strangers are text', async () => {
   await record(`published the post “${hostile}”`, {}, { ...person(), name: hostile });
   const html = await (await ann(`${AUDIT}?actor=${encodeURIComponent(hostile)}`)).text();

@@ -92,6 +92,8 @@ describe('an invitation', () => {
 
   test.each([
     ['no address', { email: 'bob' }, 400, 'The address must be an email address'],
+    ['a hidden character', { email: 'ann\u200b@acme.example' }, 400, 'without invisible characters'],
+    ['one that turns the rest', { email: 'ann\u202e@acme.example' }, 400, 'without invisible characters'],
     ['a short password', { password: 'short' }, 400, 'The password must have 10 to 200 characters'],
     ['an address that has an account', { email: 'ann@acme.example' }, 409, 'Sign in first'],
   ])('is not used up by %s, and the form stays filled in', async (_, fields, status, message) => {

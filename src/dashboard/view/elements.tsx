@@ -291,3 +291,9 @@ export function ToCopy(props: Parameters<typeof Copy>[0]) {
 }
 
 export { Bars } from './chart.tsx';
+
+/** A sentence with each quoted name isolated, so that a right-to-left name does not reorder the rest. */
+export function Quoted({ text }: { text: string }) {
+  const parts = text.split(/(?<=“)([^”]*)(?=”)/);
+  return <>{parts.map((part, at) => (at % 2 === 1 ? <bdi key={at}>{part}</bdi> : part))}</>;
+}

@@ -14,7 +14,7 @@ import type { Member } from '../../../users/model.ts';
 import { listMembers } from '../../../users/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { SettingsHead } from '../../view/document.tsx';
-import { Empty, FilterBar, type Option, Pager, Select, Table, When } from '../../view/elements.tsx';
+import { Empty, FilterBar, type Option, Pager, Quoted, Select, Table, When } from '../../view/elements.tsx';
 
 const PAGE_SIZE = 50;
 
@@ -138,7 +138,8 @@ function Events({ events, path, now }: { events: readonly AuditEvent[]; path: st
             ) : (
               <strong>{describeActor(actor)}</strong>
             ),
-            ` ${summary}`,
+            ' ',
+            <Quoted text={summary} />,
           ],
         },
         { title: 'Address', isLabeled: true, class: 'short', cell: ({ address }) => address },

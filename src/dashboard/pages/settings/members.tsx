@@ -130,7 +130,7 @@ async function showMembers(visit: MemberVisit, error?: AppError) {
     <>
       <SettingsHead title="Members" visit={visit} current="settings/members" />
       <p class="lede">
-        {counted(people.length, 'member')} of {organization.name}.
+        {counted(people.length, 'member')} of <bdi>{organization.name}</bdi>.
         {role === 'owner' ? '' : ' Owners invite others.'}
       </p>
       <FormError error={isOfInvitation ? null : error?.message} />
@@ -233,7 +233,8 @@ function Actions({ visit, person, people }: { visit: MemberVisit; person: Member
   const path = `${base}/settings/members/${encodeURIComponent(id)}`;
   const next = role === 'owner' ? 'member' : 'owner';
   const isSelf = id === user.id;
-  const [who, about] = isSelf ? ['You', null] : [email, email];
+  const who = isSelf ? 'You' : <bdi>{email}</bdi>;
+  const about = isSelf ? null : email;
   const label = `${isSelf ? 'Become' : 'Make'} ${roleNoun(next)}`;
   const links = 'Invitation links that were not used yet stop working.';
   const isResettable = !isSelf && person.disabledAt === null;
@@ -264,9 +265,10 @@ function Actions({ visit, person, people }: { visit: MemberVisit; person: Member
             button={label}
             fields={{ role: next }}
           >
+            {who}{' '}
             {next === 'owner'
-              ? `${who} can then do everything that you can: manage keys, integrations and settings, and invite and remove people, including you.`
-              : `${who} can still write and publish posts, but no longer manage keys, integrations, members and settings. ${isSelf ? 'Only another owner can make you one again. ' : ''}${links}`}
+              ? 'can then do everything that you can: manage keys, integrations and settings, and invite and remove people, including you.'
+              : `can still write and publish posts, but no longer manage keys, integrations, members and settings. ${isSelf ? 'Only another owner can make you one again. ' : ''}${links}`}
           </Danger>
           <Danger
             label={isSelf ? 'Leave' : 'Remove'}
@@ -274,8 +276,8 @@ function Actions({ visit, person, people }: { visit: MemberVisit; person: Member
             to={`${path}/remove`}
             button={isSelf ? 'Leave this organization' : 'Remove from the organization'}
           >
-            {who} can no longer open {organization.name}. {isSelf ? 'Your' : 'Their'} posts stay. {links} API
-            keys keep working: revoke those that {isSelf ? 'you know' : 'the person knows'}.
+            {who} can no longer open <bdi>{organization.name}</bdi>. {isSelf ? 'Your' : 'Their'} posts stay.{' '}
+            {links} API keys keep working: revoke those that {isSelf ? 'you know' : 'the person knows'}.
           </Danger>
         </>
       )}
