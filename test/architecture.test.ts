@@ -117,6 +117,16 @@ test('a room imports only rooms below it', () => {
   expect(found).toEqual([]);
 });
 
+test('Markdown is parsed in one place, which bounds each text', () => {
+  const parses = /Bun\.markdown\.\w+\(|from '@lezer\/markdown'/;
+  const found = modules.filter(({ path, text }) => path.startsWith('src/') && parses.test(text));
+  // The first has types of the library alone.
+  expect(found.map(({ path }) => path).sort()).toEqual([
+    'src/markdown/definition.ts',
+    'src/markdown/parse.ts',
+  ]);
+});
+
 test('the published client stands alone: it imports nothing of the server, and the server nothing of it', () => {
   const isOwn = is('src/sdk/**');
   const mayImport = (name: string) => isOwn(name) || isPackage('astro')(name);

@@ -1,4 +1,4 @@
-import { blockReader, limitNesting, type SyntaxNode } from './parse.ts';
+import { parseBlocks, type SyntaxNode } from './parse.ts';
 import { cutGraphemes, escapeLines, toPlainText } from './plain-text.ts';
 
 /**
@@ -8,12 +8,12 @@ import { cutGraphemes, escapeLines, toPlainText } from './plain-text.ts';
 export function excerptOf(markdown: string, maxLength: number): string | null {
   if (markdown.length <= maxLength) return null;
   // Blocks that end beyond the limit don't count, so the rest need not be read.
-  const source = limitNesting(markdown.slice(0, maxLength * 2));
+  const { source, tree } = parseBlocks(markdown.slice(0, maxLength * 2));
   let end = 0;
   const take = (node: SyntaxNode) => {
     if (node.to <= maxLength && !/Heading|HTMLBlock|LinkReference/.test(node.name)) end = node.to;
   };
-  for (let node = blockReader.parse(source).topNode.firstChild; node !== null; node = node.nextSibling) {
+  for (let node = tree.topNode.firstChild; node !== null; node = node.nextSibling) {
     take(node);
     if (node.to > maxLength && node.name.endsWith('List')) node.getChildren('ListItem').forEach(take);
     if (node.to > maxLength) break;

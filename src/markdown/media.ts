@@ -1,4 +1,4 @@
-import { limitNesting } from './parse.ts';
+import { toHtml } from './parse.ts';
 
 // Addresses of images in the text of posts. Stored texts hold absolute ones, because sites show them.
 
@@ -43,7 +43,7 @@ export function imagesIn(markdown: string, limit: number): string[] {
     // In bytes: an index of PostgreSQL refuses longer keys.
     if (Buffer.byteLength(address) <= MAX_ADDRESS) found.add(address);
   };
-  const html = Bun.markdown.html(limitNesting(markdown));
+  const html = toHtml(markdown);
   new HTMLRewriter()
     .on('img', { element: (element) => keep(decodeAttribute(element.getAttribute('src'))) })
     .transform(html);

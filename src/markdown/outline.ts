@@ -1,5 +1,5 @@
-import { turns } from '../lib/time.ts';
-import { blockReader, limitNesting, type SyntaxNode, type Tree } from './parse.ts';
+import type { Landmark } from './landmarks.ts';
+import { parseBlocks, type SyntaxNode } from './parse.ts';
 
 export type OutlinePart =
   /** Text that serves as a heading has a level below all headings: 7 in bold, 8 with a colon. */
@@ -19,8 +19,9 @@ const BOLD = /^(?:\*\*[^*]{1,100}\*\*|__[^_]{1,100}__):?$/;
  */
 export function outlineOf(markdown: string, maxItems: number): OutlinePart[] {
   // Markdown has no such bullet, but release notes do.
-  const source = limitNesting(markdown).replaceAll(/^([ \t]*)•(?=[ \t])/gm, '$1*');
-  const nodes = blocksOf(source);
+  const { source, tree } = parseBlocks(markdown.replaceAll(/^([ \t]*)•(?=[ \t])/gm, '$1*'));
+  const nodes: SyntaxNode[] = [];
+  for (let node = tree.topNode.firstChild; node !== null; node = node.nextSibling) nodes.push(node);
   const definitions = definitionsIn(nodes, source);
   let items = 0;
   return nodes.flatMap((node): OutlinePart[] => {
@@ -32,28 +33,6 @@ export function outlineOf(markdown: string, maxItems: number): OutlinePart[] {
       text: withDefinitions(textOf(item, source), definitions, MAX_DEFINITIONS),
     }));
   });
-}
-
-function blocksOf(markdown: string): SyntaxNode[] {
-  return [...childrenOf(blockReader.parse(markdown))];
-}
-
-/** The top-level blocks of a text of any length. Lets others in while it reads. */
-export async function readBlocks(markdown: string): Promise<SyntaxNode[]> {
-  const turn = turns();
-  const reading = blockReader.startParse(markdown);
-  let tree = reading.advance();
-  for (; tree === null; tree = reading.advance()) await turn();
-  const nodes: SyntaxNode[] = [];
-  for (const node of childrenOf(tree)) {
-    nodes.push(node);
-    await turn();
-  }
-  return nodes;
-}
-
-function* childrenOf({ topNode }: Tree): Generator<SyntaxNode> {
-  for (let node = topNode.firstChild; node !== null; node = node.nextSibling) yield node;
 }
 
 function headingsOf({ name, from, to }: SyntaxNode, source: string): OutlinePart[] {
@@ -82,7 +61,7 @@ function textOf(item: SyntaxNode, source: string): string {
 }
 
 /** The definitions of links (`[docs]: https://…`) by their names in lower case. Of one name the first holds. */
-export function definitionsIn(nodes: readonly SyntaxNode[], source: string): ReadonlyMap<string, string> {
+export function definitionsIn(nodes: readonly Landmark[], source: string): ReadonlyMap<string, string> {
   const definitions = nodes.flatMap(({ name, from, to }): [string, string][] => {
     const text = source.slice(from, Math.min(to, from + MAX_DEFINITION_LENGTH + 1));
     const label = name === 'LinkReference' ? /^\[([^\][]{1,100})\]:/.exec(text)?.[1] : undefined;

@@ -1,15 +1,8 @@
 import { type InlineContext, type MarkdownConfig, parser, Table } from '@lezer/markdown';
+import { bounded } from './bounds.ts';
+import { DefinitionParser } from './definition.ts';
 
-// Parsers of Markdown that keep positions. Bounds keep their time proportional to the length, on hostile text too.
-
-// Deeper than any that people write: parsers copy the text within for each level, or take the square of the depth.
-const TOO_DEEP =
-  /^((?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))){50})(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t])))+/gm;
-
-/** Drops the markers of quotes and lists beyond 50 in each other. */
-export function limitNesting(markdown: string): string {
-  return markdown.replaceAll(TOO_DEEP, '$1');
-}
+// The one place that parses Markdown. Each text is bounded before, so that its time is proportional to its length.
 
 /** Bounds the brackets, backticks and tags of a paragraph times its length: at worst the parser looks at each pair. */
 const MAX_COST = 1_000_000;
@@ -35,10 +28,19 @@ const config: MarkdownConfig = {
     { name: 'Less', parse: findLess, after: 'HTMLTag' },
   ],
 };
-export const reader = parser.configure([Table, config]);
-/** Reads blocks of HTML as Markdown, which they become when their tags go. */
-export const inlineReader = reader.configure({ remove: ['HTMLBlock'] });
-export const blockReader = parser.configure({
+const definitions: MarkdownConfig = {
+  parseBlock: [
+    {
+      name: 'LinkReference',
+      leaf: (cx, { start, content }) =>
+        content.startsWith('[') ? new DefinitionParser(cx, start, content) : null,
+    },
+  ],
+};
+const reader = parser.configure([Table, definitions, config]);
+const inlineReader = reader.configure({ remove: ['HTMLBlock'] });
+const blockReader = parser.configure({
+  ...definitions,
   remove: ['Escape', 'Entity', 'InlineCode', 'HTMLTag', 'Emphasis', 'HardBreak', 'Link', 'Image', 'LinkEnd'],
 });
 
@@ -46,3 +48,34 @@ export type Tree = ReturnType<typeof reader.parse>;
 export type SyntaxNode = Tree['topNode'];
 /** A node during a walk. Its `node` costs more, and knows its parent and children. */
 export type NodeRef = Pick<SyntaxNode, 'type' | 'name' | 'from' | 'to' | 'node'>;
+
+/** What was parsed, since positions are those of the bounded text. */
+export interface Parsed {
+  source: string;
+  tree: Tree;
+}
+
+const parseWith = (by: typeof parser, markdown: string): Parsed => {
+  const source = bounded(markdown);
+  return { source, tree: by.parse(source) };
+};
+
+/** Everything that can be active. */
+export const parseActive = (markdown: string) => parseWith(reader, markdown);
+/** The same in a block of HTML, which becomes Markdown when its tags go. Its text is part of one that is bounded. */
+export const parseInHtml = (html: string): Tree => inlineReader.parse(html);
+/** Blocks alone. */
+export const parseBlocks = (markdown: string) => parseWith(blockReader, markdown);
+
+/** As sites render it. */
+export function toHtml(markdown: string, options: Bun.markdown.Options = {}): string {
+  return Bun.markdown.html(bounded(markdown), options);
+}
+
+export function renderWith(
+  markdown: string,
+  callbacks: Bun.markdown.RenderCallbacks,
+  options: Bun.markdown.Options,
+): string {
+  return Bun.markdown.render(bounded(markdown), callbacks, options);
+}

@@ -1,5 +1,5 @@
 import { cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
-import { limitNesting } from './parse.ts';
+import { renderWith } from './parse.ts';
 
 // Plain text of Markdown, and plain text on its way into Markdown: cleaned, cut, escaped so that it keeps its words.
 
@@ -19,8 +19,8 @@ const TAG = /^<(\/?[a-z][^>]*|!--.*--|![a-z][^>]*)>$/is;
 
 /** Text that reads well by itself: list markers, line breaks and addresses stay. LinkedIn has no lists, hence `•`. */
 export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string {
-  const text = Bun.markdown.render(
-    limitNesting(markdown.replaceAll(MARKS, '')),
+  const text = renderWith(
+    markdown.replaceAll(MARKS, ''),
     {
       heading: block,
       paragraph: block,

@@ -1,5 +1,6 @@
 import { names } from './html.ts';
 import { MEDIA_PATH } from './media.ts';
+import { toHtml } from './parse.ts';
 import { safeMarkdown } from './safe.ts';
 
 /** Elements of text. None of them runs, loads or asks for something. */
@@ -25,9 +26,9 @@ const ATTRIBUTES: Readonly<Record<string, (value: string, element: string) => bo
 /** Renders anybody's Markdown for the dashboard, within two independent walls: `safeMarkdown` and `allowOnly`. */
 export function renderMarkdown(markdown: string): string {
   const safe = safeMarkdown(markdown);
-  const linked = Bun.markdown.html(safe, { autolinks: true });
+  const linked = toHtml(safe, { autolinks: true });
   // Bun may lose the end of emphasis around an address that it links. The emphasis would reach beyond the post.
-  return allowOnly(isBalanced(linked) ? linked : Bun.markdown.html(safe));
+  return allowOnly(isBalanced(linked) ? linked : toHtml(safe));
 }
 
 /** Drops everything that is not listed above. Other sites' images become links: a page requests nothing of others. */

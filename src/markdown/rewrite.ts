@@ -1,5 +1,6 @@
+import { bounded } from './bounds.ts';
 import * as html from './html.ts';
-import { inlineReader, limitNesting, type NodeRef, reader, type SyntaxNode, type Tree } from './parse.ts';
+import { type NodeRef, type Parsed, parseActive, parseInHtml, type SyntaxNode, type Tree } from './parse.ts';
 
 /** The paragraph, link or block of HTML in which a tag stands. */
 interface Place {
@@ -11,11 +12,11 @@ interface Place {
 /** `edits` and `links`: how many were made before it. */
 type Anchor = { edit: html.Edit; href: string | null; place: Place; edits: number; links: number };
 
-/** Removes what could be active. Repeat it until nothing changes. Null when quotes and lists nest too deeply. */
-export function rewrite(source: string, keepsTags: boolean): string | null {
-  if (limitNesting(source) !== source) return null;
+/** Removes what could be active. Repeat it until nothing changes. */
+export function rewrite(markdown: string, keepsTags: boolean): string {
   // All that is edited contains one of these.
-  return /[<[`~]/.test(source) ? new Rewriter(source, keepsTags).run() : source;
+  if (!/[<[`~]/.test(markdown)) return bounded(markdown);
+  return new Rewriter(parseActive(markdown), keepsTags).run();
 }
 
 class Rewriter {
@@ -36,18 +37,21 @@ class Rewriter {
   /** The source with spaces for the marks of quotes, which may stand in the middle of a tag. */
   private text: string;
 
+  private readonly source: string;
+  private readonly tree: Tree;
+
   constructor(
-    private readonly source: string,
+    { source, tree }: Parsed,
     private readonly keepsTags: boolean,
   ) {
-    this.text = source;
+    this.source = source;
+    this.tree = tree;
+    this.text = withoutQuoteMarks(source, tree);
     this.findEnd = html.endTagFinder(source);
   }
 
   run(): string {
-    const tree = reader.parse(this.source);
-    this.text = withoutQuoteMarks(this.source, tree);
-    this.visit(tree, 0);
+    this.visit(this.tree, 0);
     const open = html.pairTags(this.tags, this.parents);
     for (const { edit, edits } of this.htmlBlocks) {
       edit.text = withoutBlankLines(this.write(edits, edit.from, edit.to));
@@ -148,7 +152,7 @@ class Rewriter {
       else this.removeBlock(from, end);
     } else if (html.isKept(name) && this.keepsTags) this.readKeptBlock(from, to, text);
     else {
-      this.visit(inlineReader.parse(text), from);
+      this.visit(parseInHtml(text), from);
       this.dedent(from, to);
     }
   }
@@ -280,11 +284,18 @@ class Rewriter {
     const isLast = this.source.slice(node.to + offset).trim() === '';
     if (open === undefined || close !== undefined || !isLast) return;
     const from = open.from + offset;
+    if (open.to - open.from > MAX_FENCE) {
+      this.replace(from, from, '\\');
+      return;
+    }
     const prefix = this.source.slice(this.lineStart(from), from).replaceAll(/[^>\s]/g, ' ');
     const lineEnd = this.source.endsWith('\n') ? '' : '\n';
     this.closing = lineEnd + prefix + this.source.slice(from, open.to + offset);
   }
 }
+
+/** The beginning of a longer one is text, so that its end does not make the text much longer. */
+const MAX_FENCE = 1_000;
 
 const LINK_IN_HTML = /\]([(:])\s{0,100}<?([^\s>)]{0,500})/g;
 const FIRST_MARKUP = new RegExp(`^(?:${html.MARKUP.source})`, 'i');

@@ -1,5 +1,7 @@
 import { cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
+import { bounded } from './bounds.ts';
 import { isKept, isSafeAddress, PHRASING, VOID } from './html.ts';
+import { toHtml } from './parse.ts';
 import { cleanText, escapeLines, toPlainText } from './plain-text.ts';
 import { rewrite } from './rewrite.ts';
 
@@ -30,7 +32,7 @@ function settle(text: string, keepsTags: boolean): string | null {
   let current = text;
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     const next = rewrite(current, keepsTags);
-    if (next === null || next === current) return next;
+    if (next === current) return next;
     current = fit(next);
   }
   return null;
@@ -67,10 +69,12 @@ const ATTRIBUTES: Record<string, (value: string, element: string) => boolean> = 
 
 /** Renders Markdown as different sites do, and looks for anything but harmless, well nested elements. */
 export function isHarmless(markdown: string): boolean {
-  const plain = Bun.markdown.html(markdown);
+  // Beyond the bounds, sites read something else than we do.
+  if (bounded(markdown) !== markdown) return false;
+  const plain = toHtml(markdown);
   if (!isWellFormed(plain, true) || !hasOnlyAllowed(plain)) return false;
   return OTHER_SITES.every((options) => {
-    const html = Bun.markdown.html(markdown, options);
+    const html = toHtml(markdown, options);
     return html === plain || (isWellFormed(html, false) && hasOnlyAllowed(html));
   });
 }

@@ -7,10 +7,10 @@ const MAX_GROWTH = 2.6;
 const ENOUGH_MS = rounds(5, 30);
 
 /** Work that costs less at the largest size that is accepted is no danger, however it grows. */
-const HARMLESS_MS = 2;
+const HARMLESS_MS = 5;
 
 const START = 500;
-const MAX_TRIES = 8;
+const MAX_TRIES = 30;
 
 /**
  * Expects work whose cost grows no faster than its input: doubles the size until the work costs some milliseconds, and

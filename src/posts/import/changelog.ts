@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { parseTime, turns } from '../../lib/time.ts';
-import { definitionsIn, readBlocks, withDefinitions } from '../../markdown/outline.ts';
+import { readLandmarks } from '../../markdown/landmarks.ts';
+import { definitionsIn, withDefinitions } from '../../markdown/outline.ts';
 import { isExportedChangelog, parseExportedChangelog } from './exported-changelog.ts';
 import { lineAt, type ParsedFile, type SourceFile, timesApart } from './files.ts';
 
@@ -28,14 +29,14 @@ export function isChangelogName(name: string): boolean {
 export async function parseChangelog({ text }: SourceFile): Promise<ParsedFile> {
   if (isExportedChangelog(text)) return parseExportedChangelog(text);
   const turn = turns();
-  const blocks = await readBlocks(text);
-  const definitions = definitionsIn(blocks, text);
+  const landmarks = await readLandmarks(text);
+  const definitions = definitionsIn(landmarks, text);
   const nothing = { start: 0, version: '', rest: '', body: '' };
   const sections: (typeof nothing)[] = [];
   let current = nothing;
   let hasUnreleased = false;
   let at = 0;
-  for (const { name, from, to } of blocks) {
+  for (const { name, from, to } of landmarks) {
     await turn();
     const isHeading = /^(?:ATXHeading[123]|SetextHeading\d)$/.test(name);
     // Of several lines that are underlined, the last one.
