@@ -214,7 +214,11 @@ const samples = [deliver, 'src/reference/samples/read.ts'];
 
 test.each([
   ['the environment is read', /\b(Bun|process|import\.meta)\.env\b/, ['src/config.ts', ...samples]],
-  ['the time is asked', /\bDate\.now\(\)|\bnew Date\(\)/, ['src/lib/time.ts', 'src/main.ts', deliver]],
+  [
+    'the time is asked',
+    /\bDate\.now\(\)|\bnew Date\(\)/,
+    ['src/lib/time.ts', 'src/main.ts', 'src/sdk/request.ts', deliver],
+  ],
   ['random ids are made', /\brandomUUID/, ['src/http/request.ts', 'src/lib/text.ts']],
   ['passwords are hashed', /\bBun\.password\b/, ['src/users/passwords.ts']],
   ['CORS headers are set', /access-control-/i, ['src/public/feeds/routes.ts']],

@@ -1,14 +1,14 @@
 import type { Loader, LoaderContext } from 'astro/loaders';
 import type { Post, PostFilter } from './model.ts';
-import { eachPage, type PageFacts, parseList, queryOf } from './pages.ts';
+import { eachPage, keysOf, type Page, type PageQuery, parseList, queryOf } from './pages.ts';
 import { type ClientOptions, createSend, postsUrl } from './request.ts';
 
 export interface TidingsLoaderOptions extends ClientOptions, PostFilter {}
 
 /** A page of the last load. The store has its posts. */
-interface KnownPage extends PageFacts {
+interface KnownPage extends Page {
+  query: PageQuery;
   etag: string | null;
-  ids: string[];
 }
 
 interface LastLoad {
@@ -18,7 +18,7 @@ interface LastLoad {
 }
 
 const LIMIT = 100;
-const META = 'tidings';
+const META = 'tidings-pages';
 
 /**
  * A content loader for Astro 6 and later: one entry for each post, `changelog` posts by default. A load requests only
@@ -28,7 +28,7 @@ const META = 'tidings';
 export function tidingsLoader(options: TidingsLoaderOptions): Loader {
   const send = createSend(options);
   const { status, contentType = 'changelog' } = options;
-  const source = `${postsUrl(options)}${queryOf({ limit: LIMIT, status, contentType })}`;
+  const source = `${postsUrl(options)}${queryOf({ sort: 'desc', status, contentType })}`;
 
   return {
     name: 'tidings',
@@ -40,25 +40,20 @@ export function tidingsLoader(options: TidingsLoaderOptions): Loader {
       meta.delete(META);
       const pages: KnownPage[] = [];
       let changed = 0;
-      const read = async (page: number): Promise<KnownPage> => {
-        const known = last[page - 1];
-        const { etag, text } = await send(`${source}&page=${page}`, known?.etag ?? null);
-        // Drops later pages too, when the list is read again from here.
-        pages.length = page - 1;
-        if (text === null && known !== undefined) {
-          pages.push(known);
-          return known;
-        }
+      const read = async (query: PageQuery): Promise<KnownPage> => {
+        const known = last.find(({ query: { limit, page } }) => limit === query.limit && page === query.page);
+        const { etag, text } = await send(
+          `${source}${queryOf(query).replace('?', '&')}`,
+          known?.etag ?? null,
+        );
+        if (text === null && known !== undefined) return known;
         const { posts, pagination } = parseList(text ?? '');
         for (const post of posts) if (await save(context, post)) changed++;
-        const { nextPage, totalItems } = pagination;
-        const fresh = { etag, nextPage, totalItems, ids: posts.map(({ id }) => id) };
-        pages.push(fresh);
-        return fresh;
+        return { query, etag, nextPage: pagination.nextPage, keys: keysOf(posts) };
       };
-      for await (const _ of eachPage(LIMIT, read));
+      for await (const { page } of eachPage({ limit: LIMIT }, read)) pages.push(page);
 
-      const ids = new Set(pages.flatMap((page) => page.ids));
+      const ids = new Set(pages.flatMap(({ keys }) => keys.map(([, id]) => id)));
       const gone = store.keys().filter((id) => !ids.has(id));
       for (const id of gone) store.delete(id);
       meta.set(META, JSON.stringify({ source, pages } satisfies LastLoad));
@@ -101,7 +96,8 @@ function knownPages({ meta, store }: LoaderContext, source: string): KnownPage[]
   const text = meta.get(META);
   if (text === undefined) return [];
   const last = JSON.parse(text) as LastLoad;
-  const isWhole = last.source === source && last.pages.every(({ ids }) => ids.every((id) => store.has(id)));
+  const isWhole =
+    last.source === source && last.pages.every(({ keys }) => keys.every(([, id]) => store.has(id)));
   return isWhole ? last.pages : [];
 }
 

@@ -1,5 +1,5 @@
 import type { ListQuery, Post, PostFilter, PostList } from './model.ts';
-import { eachPage, notFromTidings, parseBody, parseList, queryOf } from './pages.ts';
+import { eachPage, isPost, keysOf, notFromTidings, parseBody, parseList, queryOf } from './pages.ts';
 import { type ClientOptions, createSend, postsUrl, requirePostId } from './request.ts';
 
 export type {
@@ -24,8 +24,9 @@ export interface TidingsClient {
   /** Null if the post does not exist or does not match the filter. Throws `TidingsError`. */
   getPost(postId: string, filter?: PostFilter, options?: RequestOptions): Promise<Post | null>;
   /**
-   * Reads all pages, each when you need it, with 100 posts per page by default. No post comes twice. A post that is added
-   * meanwhile may be missing. If posts are removed meanwhile, no other post is skipped.
+   * Reads all pages, each when you need it, with up to 100 posts per page by default. No post comes twice. Others may add
+   * and remove posts meanwhile: a post that is in the list all the time, at one date, is never skipped. A post that is added
+   * meanwhile may be missing.
    */
   posts(query?: Omit<ListQuery, 'page'>, options?: RequestOptions): AsyncGenerator<Post, void, undefined>;
 }
@@ -74,19 +75,20 @@ export function createClient({ kept = new Map(), maxKeptLength, ...options }: Cr
 
     async getPost(postId, filter = {}, { signal } = {}) {
       const { post } = parseBody(await read(`/${requirePostId(postId)}${queryOf(filter)}`, signal));
-      if (typeof post !== 'object') throw notFromTidings();
-      return post as Post | null;
+      if (post !== null && !isPost(post)) throw notFromTidings();
+      return post;
     },
 
     async *posts(query = {}, requestOptions = {}) {
-      const { limit = 100 } = query;
+      const { limit = 100, sort } = query;
       const seen = new Set<string>();
-      const pages = eachPage(limit, async (page) => {
-        const { posts, pagination } = await listPosts({ ...query, limit, page }, requestOptions);
-        return { ...pagination, posts };
+      const pages = eachPage({ limit, sort }, async (part) => {
+        const { posts, pagination } = await listPosts({ ...query, ...part }, requestOptions);
+        return { posts, keys: keysOf(posts), nextPage: pagination.nextPage };
       });
-      for await (const { posts } of pages) {
-        for (const post of posts) {
+      for await (const { page, from } of pages) {
+        for (const post of page.posts.slice(from)) {
+          // A post whose date was changed meanwhile may come twice.
           if (seen.has(post.id)) continue;
           seen.add(post.id);
           yield post;

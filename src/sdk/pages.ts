@@ -1,33 +1,72 @@
-import type { ListQuery, PostFilter, PostList } from './model.ts';
+import type { ListQuery, Post, PostFilter, PostList } from './model.ts';
 import { TidingsError } from './request.ts';
 
-export interface PageFacts {
+/** A part of the list, in its order. */
+export interface Page {
+  /** The places of its posts in the list: `createdAt` and `id`. */
+  keys: readonly (readonly [createdAt: string, id: string])[];
   nextPage: number | null;
-  totalItems: number;
 }
 
+export interface PageQuery {
+  limit: number;
+  page: number;
+}
+
+/** The API's largest page. */
+const MAX_LIMIT = 100;
+
 /**
- * Reads the pages of a list, which may change meanwhile. When posts leave the list, later ones move up across the
- * boundary of a page that was read. The total shows how many, so this steps back as many pages as they may have moved.
- * A page may come twice.
+ * Reads the pages of a list, which may change meanwhile. Each page must begin at or before the last post that was read:
+ * then no post between two pages is skipped, whatever was added or removed. Pages of one size meet without an overlap, so
+ * the sizes vary, `limit` at most where that works. Yields each page with the index of its first unread post.
  */
-export async function* eachPage<Page extends PageFacts>(
-  limit: number,
-  read: (page: number) => Promise<Page>,
-): AsyncGenerator<Page, void, undefined> {
-  let total = 0;
-  for (let page: number | null = 1; page !== null; ) {
-    const current: Page = await read(page);
-    const removed: number = total - current.totalItems;
-    total = current.totalItems;
-    if (removed > 0 && page > 1) {
-      page = Math.max(1, page - Math.ceil(removed / limit));
-    } else {
-      yield current;
-      page = current.nextPage;
+export async function* eachPage<Read extends Page>(
+  { limit, sort = 'desc' }: { limit: number; sort?: 'asc' | 'desc' | undefined },
+  read: (query: PageQuery) => Promise<Read>,
+): AsyncGenerator<{ page: Read; from: number }, void, undefined> {
+  let last: Page['keys'][number] | null = null;
+  /** How many posts of the list are at or before `last`, as of the last page. */
+  let passed = 0;
+  let stepBack = limit;
+  for (;;) {
+    const query = passed === 0 ? { limit, page: 1 } : overlapping(passed, limit);
+    const page = await read(query);
+    const { keys } = page;
+    const isAfterLast = (key: Page['keys'][number]) =>
+      last === null || (sort === 'asc' ? compare(key, last) > 0 : compare(key, last) < 0);
+    const [first] = keys;
+    // Posts before this page are gone, so others may have moved up past its beginning.
+    if (query.page > 1 && (first === undefined || isAfterLast(first))) {
+      passed = Math.max(0, passed - stepBack);
+      stepBack *= 2;
+      continue;
     }
+    stepBack = limit;
+    const from = keys.findIndex(isAfterLast);
+    yield { page, from: from === -1 ? keys.length : from };
+    if (page.nextPage === null) return;
+    passed = (query.page - 1) * query.limit + keys.length;
+    last = from === -1 ? last : (keys.at(-1) ?? last);
   }
 }
+
+/** The page that begins at or before the post number `passed`, and reaches furthest beyond it. */
+function overlapping(passed: number, limit: number): PageQuery {
+  const endOf = (size: number) => Math.ceil(passed / size) * size;
+  const sizes = Array.from({ length: MAX_LIMIT }, (_, index) => index + 1);
+  const usual = sizes.slice(0, limit).toSorted((one, other) => endOf(other) - endOf(one))[0] ?? 1;
+  // A number that all these sizes divide needs a larger one.
+  const size = endOf(usual) > passed ? usual : (sizes.find((each) => passed % each !== 0) ?? limit);
+  return { limit: size, page: endOf(size) / size };
+}
+
+function compare(one: Page['keys'][number], other: Page['keys'][number]): number {
+  const [a, b] = one[0] === other[0] ? [one[1], other[1]] : [one[0], other[0]];
+  return a < b ? -1 : Number(a > b);
+}
+
+export const keysOf = (posts: readonly Post[]) => posts.map(({ createdAt, id }) => [createdAt, id] as const);
 
 /** `?limit=10&status=draft&status=published`, or an empty text. */
 export function queryOf(query: ListQuery | PostFilter): string {
@@ -44,14 +83,21 @@ export function queryOf(query: ListQuery | PostFilter): string {
 export function parseList(text: string): PostList {
   const body = parseBody(text);
   const { posts, pagination } = body;
-  if (!Array.isArray(posts) || typeof pagination !== 'object' || pagination === null) throw notFromTidings();
+  if (!Array.isArray(posts) || !posts.every(isPost) || !isObject(pagination)) throw notFromTidings();
   return body as unknown as PostList;
 }
+
+export function isPost(value: unknown): value is Post {
+  return isObject(value) && typeof value.id === 'string' && typeof value.createdAt === 'string';
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
 
 export function parseBody(text: string): Record<string, unknown> {
   try {
     const body: unknown = JSON.parse(text);
-    if (typeof body === 'object' && body !== null) return body as Record<string, unknown>;
+    if (isObject(body)) return body;
   } catch {
     // The error below says the same.
   }

@@ -21,11 +21,18 @@ export class TidingsError extends Error {
   readonly status: number;
   /** Identifies the request in the server's log. */
   readonly requestId: string | null;
+  /** The seconds after which the server asks to try again. Null: it does not say. */
+  readonly retryAfter: number | null;
 
-  constructor(status: number, message: string, options: { requestId?: string | null; cause?: unknown } = {}) {
+  constructor(
+    status: number,
+    message: string,
+    options: { requestId?: string | null; retryAfter?: number | null; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.status = status;
     this.requestId = options.requestId ?? null;
+    this.retryAfter = options.retryAfter ?? null;
   }
 }
 
@@ -39,7 +46,7 @@ type Send = (url: string, etag: string | null, signal?: AbortSignal) => Promise<
 
 /** Section 7 of the API's contract: retry a 5xx after 1, 2 and 4 seconds, and never a 4xx. */
 const RETRY_DELAYS_MS = [1_000, 2_000, 4_000];
-const MAX_RETRY_AFTER_MS = 60_000;
+const MAX_RETRY_AFTER_S = 60;
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Throws a `TypeError` for an option that cannot work. No message contains the key. */
@@ -53,7 +60,11 @@ export function createSend({
     throw new TypeError('`key` is not set, or has a space or line break. Set it to an API key.');
   }
 
-  async function attempt(url: string, etag: string | null, signal?: AbortSignal): Promise<Result | Failure> {
+  async function attempt(
+    url: string,
+    etag: string | null,
+    signal?: AbortSignal,
+  ): Promise<Result | TidingsError> {
     const timeout = AbortSignal.timeout(timeoutMs);
     const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: 'application/json' };
     if (etag !== null) headers['if-none-match'] = etag;
@@ -66,15 +77,16 @@ export function createSend({
       });
       if (response.status === 304 && etag !== null) return { etag, text: null };
       const text = await response.text();
-      if (response.status === 200) return { etag: response.headers.get('etag'), text };
-      return failureOf(response, text);
+      if (response.status !== 200) return failureOf(response, text);
+      if (isCutOff(response, text)) return new TidingsError(0, 'The response was cut off.');
+      return { etag: response.headers.get('etag'), text };
     } catch (cause) {
       signal?.throwIfAborted();
       const { host } = new URL(url);
       const message = timeout.aborted
         ? `${host} did not respond within ${timeoutMs} ms.`
         : `Cannot reach ${host}: ${cause instanceof Error ? cause.message : String(cause)}`;
-      return { error: new TidingsError(0, message, { cause }), retryAfterMs: null };
+      return new TidingsError(0, message, { cause });
     }
   }
 
@@ -82,41 +94,54 @@ export function createSend({
     for (let retry = 0; ; retry++) {
       signal?.throwIfAborted();
       const result = await attempt(url, etag, signal);
-      if (!('error' in result)) return result;
-      const { error, retryAfterMs } = result;
+      if (!(result instanceof TidingsError)) return result;
+      const { status, retryAfter } = result;
       const delay = RETRY_DELAYS_MS[retry];
-      const mayRetry = error.status === 0 || error.status >= 500;
-      if (!mayRetry || delay === undefined) throw error;
-      await sleep(retryAfterMs ?? delay, signal);
+      const mayRetry = status === 0 || status >= 500;
+      if (!mayRetry || delay === undefined) throw result;
+      await sleep(retryAfter === null ? delay : Math.min(retryAfter, MAX_RETRY_AFTER_S) * 1_000, signal);
     }
   };
 }
 
-interface Failure {
-  error: TidingsError;
-  /** From `Retry-After`, at most a minute. */
-  retryAfterMs: number | null;
-}
-
-function failureOf(response: Response, text: string): Failure {
+function failureOf(response: Response, text: string): TidingsError {
   const { status, headers } = response;
   const requestId = headers.get('x-request-id');
+  if (status === 304) {
+    const message =
+      'The server responded with 304 to a request without `If-None-Match`. Check the cache in front of it.';
+    return new TidingsError(304, message, { requestId });
+  }
   // A browser hides the status of a redirect that it did not follow.
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     const target = headers.get('location');
     const message = `The server redirects${target === null ? '' : ` to ${target}`}. Set \`baseUrl\` to its final URL.`;
-    return {
-      error: new TidingsError(status === 0 ? 302 : status, message, { requestId }),
-      retryAfterMs: null,
-    };
+    return new TidingsError(status === 0 ? 302 : status, message, { requestId });
   }
   const message = errorOf(text) ?? `The server responded with ${status}.`;
-  const seconds = headers.get('retry-after') ?? '';
-  const isSeconds = /^\d{1,9}$/.test(seconds);
-  return {
-    error: new TidingsError(status, message, { requestId }),
-    retryAfterMs: isSeconds ? Math.min(Number(seconds) * 1_000, MAX_RETRY_AFTER_MS) : null,
-  };
+  return new TidingsError(status, message, { requestId, retryAfter: retryAfterOf(headers) });
+}
+
+/** Seconds, from a number or a date (RFC 9110, section 10.2.3). */
+function retryAfterOf(headers: Headers): number | null {
+  const value = headers.get('retry-after')?.trim() ?? '';
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  // Only the form of HTTP dates: `Date.parse` also reads numbers and much else.
+  const date = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(value)
+    ? Date.parse(value)
+    : Number.NaN;
+  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - Date.now()) / 1_000));
+}
+
+/** A proxy may end a response early without an error. Another program's page is no JSON. */
+function isCutOff({ headers }: Response, text: string): boolean {
+  if (!/\bjson\b/i.test(headers.get('content-type') ?? '')) return false;
+  try {
+    JSON.parse(text);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** The `error` of a body. Null if something else responded, such as a proxy. */

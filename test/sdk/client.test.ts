@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setSystemTime, test } from 'bun:test';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import { KeyServiceUnavailable } from '../../src/keys/service.ts';
 import { type CreateOptions, createClient, type Post, TidingsError } from '../../src/sdk/client.ts';
@@ -217,12 +217,72 @@ describe('a server that fails on cue', () => {
 
   test('waits for Retry-After, a minute at most', async () => {
     const { delays, sleep } = waits();
-    const cues = ['7', '86400', 'Fri, 20 Nov 2026 12:00:00 GMT'].map((value) =>
-      status(503, undefined, { 'retry-after': value }),
-    );
+    const cues = ['7', '86400', 'soon'].map((value) => status(503, undefined, { 'retry-after': value }));
     await failing(cues, async (baseUrl) => {
       await clientOf({ baseUrl, sleep }).listPosts();
       expect(delays).toEqual([7_000, 60_000, 4_000]);
+    });
+  });
+
+  test('reads Retry-After as a date too', async () => {
+    const { delays, sleep } = waits();
+    setSystemTime(new Date('2026-11-20T12:00:00Z'));
+    const cues = ['Fri, 20 Nov 2026 12:00:30 GMT', 'Fri, 20 Nov 2026 11:00:00 GMT', '2027'].map((value) =>
+      status(503, undefined, { 'retry-after': value }),
+    );
+    try {
+      await failing(cues, async (baseUrl) => {
+        await clientOf({ baseUrl, sleep }).listPosts();
+        expect(delays).toEqual([30_000, 0, 60_000]);
+      });
+    } finally {
+      setSystemTime();
+    }
+  });
+
+  test('tells when the server asks to try again', async () => {
+    await failing([status(429, undefined, { 'retry-after': '120' }), status(429)], async (baseUrl) => {
+      expect((await problemOf(clientOf({ baseUrl }).listPosts())).retryAfter).toBe(120);
+      expect((await problemOf(clientOf({ baseUrl }).listPosts())).retryAfter).toBeNull();
+    });
+  });
+
+  test('retries a response that was cut off', async () => {
+    const json = { 'content-type': 'application/json' };
+    const { delays, sleep } = waits();
+    await failing([status(200, '{"posts":[{"id":"p', json), status(200, '', json)], async (baseUrl) => {
+      expect(idsOf((await clientOf({ baseUrl, sleep }).listPosts()).posts)).toEqual(['p2', 'p1']);
+      expect(delays).toEqual([1_000, 2_000]);
+    });
+    await failing(
+      Array.from({ length: 4 }, () => status(200, '{', json)),
+      async (baseUrl) => {
+        const error = await problemOf(clientOf({ baseUrl, sleep }).listPosts());
+        expect(error).toMatchObject({ status: 0, message: 'The response was cut off.' });
+      },
+    );
+  });
+
+  test('explains a 304 that nobody asked for', async () => {
+    await failing([status(304, null)], async (baseUrl, seen) => {
+      const error = await problemOf(clientOf({ baseUrl }).listPosts());
+      expect([error.status, error.message]).toEqual([
+        304,
+        'The server responded with 304 to a request without `If-None-Match`. Check the cache in front of it.',
+      ]);
+      expect(seen).toHaveLength(1);
+    });
+  });
+
+  test.each([
+    { posts: [null], pagination: {} },
+    { posts: [{ id: 1 }], pagination: {} },
+    { posts: [], pagination: null },
+    { posts: {} },
+  ])('refuses a body that is no list of posts: %j', async (body) => {
+    await failing([status(200, body)], async (baseUrl) => {
+      const error = await problemOf(clientOf({ baseUrl }).listPosts());
+      expect(error.message).toBe('The response is not from Tidings. Check `baseUrl`.');
     });
   });
 
