@@ -111,6 +111,11 @@ export interface Dialect {
   readonly postKey: SQL;
   /** Any number of texts as one variable: a subquery of one column, for `inArray`. */
   listed(values: readonly string[]): SQL;
+  /**
+   * The end of a query in `write`: its rows stay as they are until the commit, and what another transaction has changed
+   * before is seen. SQLite has a single writer.
+   */
+  readonly keepRows: SQL;
   /** True when `text` contains `part`. */
   contains(text: SQLWrapper, part: string): SQL;
   /** Ids of the posts of an organization that match, newest first. Of more than `limit`, those that were added last. */

@@ -6,6 +6,7 @@ export const dialect: Dialect = {
   rowKey: sql`ctid`,
   postKey: sql`id`,
   listed: (values) => sql`(select unnest(cast(${arrayLiteral(values)} as text[])))`,
+  keepRows: sql`for share`,
   contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
   searchPosts,
   // Writers of one organization would wait for each other at the counts that this needs.

@@ -22,6 +22,7 @@ export function createStorage(connection: Drizzle, wal: Wal | null): Omit<Storag
     rowKey: sql`rowid`,
     postKey: sql`rowid`,
     listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
+    keepRows: sql``,
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     searchPosts: createSearch(connection.$client),
     seekPost: createSeek(connection.$client),

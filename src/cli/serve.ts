@@ -27,7 +27,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
         if (services.db.engine === 'sqlite') warnOfModes(config.dataDir, services.log);
         // The demo is made as a command: a first start should not open with the log of its parts.
         const actor = actorOf('command');
-        const person = { ...services, actor, keys: services.keys.as(actor) };
+        const person = { ...services, actor, keys: services.keys.as({ actor }) };
         const demonstration = demo ? await import('../operate/demo/service.ts') : null;
         const shown =
           demonstration && (await demonstration.openDemo(person, join(config.dataDir, 'demo.key')));

@@ -1,3 +1,4 @@
+import { readIfAllowed, requireStillAllowed } from '../../db/checked.ts';
 import type { Actor } from '../audit/model.ts';
 import { clientAddress as addressOf } from '../http/client-address.ts';
 import { requestIdOf } from '../http/request.ts';
@@ -8,12 +9,13 @@ import {
   seeOther,
   streamedPage,
 } from '../http/respond.ts';
-import { AppError } from '../lib/app-error.ts';
+import { type AccessEnded, AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { countDraftsToReview, countSuggestions } from '../posts/list-store.ts';
 import { findProgress } from '../triggers/progress-store.ts';
 import { countFailedRuns } from '../triggers/queue-store.ts';
 import type { Guard } from '../users/guard.ts';
+import { type Permission, permitted, requireRole, SIGNED_OUT } from '../users/permission.ts';
 import { hashOf } from '../users/secret.ts';
 import {
   BROWSER_MS,
@@ -36,7 +38,7 @@ import {
 } from './page.ts';
 import { readPreferences, writePreferences } from './preferences.ts';
 import { streamPage } from './stream.tsx';
-import { readBody, requireSameOrigin } from './submission.ts';
+import { mayBeKept, readBody, requireSameOrigin } from './submission.ts';
 import { type Notice, renderFragment, renderPage, type View } from './view/document.tsx';
 import type { Frame } from './view/side.tsx';
 import { databaseAwayPage, signedOutPage, troublePage } from './view/trouble.tsx';
@@ -54,7 +56,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
       const address = clientAddress === 'unknown' ? null : clientAddress;
       const userAgent = request.headers.get('user-agent')?.slice(0, MAX_USER_AGENT_LENGTH) ?? null;
       const client: Client = { address, userAgent };
-      let visit: Visit = {
+      const asStranger: Visit = {
         deps: actingAs(deps, { type: 'anonymous', id: null, name: null, address }),
         guard,
         request,
@@ -68,29 +70,54 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         knownBrowser: cookies.get('browser'),
         look: readPreferences(cookies.get('look'), cookies.get('zone')),
       };
+      let visit = asStranger;
+      /** Set by the first check of the visit's services that fails: whatever the page makes of it, this is the answer. */
+      let ended: AccessEnded | null = null;
+      const end = (refusal: AccessEnded) => {
+        ended ??= refusal;
+      };
+
+      const token = cookies.get('session');
+      /** The visit of the person that the session belongs to now. */
+      async function enter(form = asStranger.form) {
+        const signedIn = token === null ? null : await findSignedIn(deps, token, client);
+        if (token === null || signedIn === null) return { ...asStranger, form };
+        const { user, memberships, extendedMs } = signedIn;
+        const asUser = actingAs(deps, { type: 'user', id: user.id, name: user.email, address });
+        if (extendedMs !== null) cookies.set('session', token, extendedMs);
+        return { ...asStranger, form, user, memberships, sessionHash: hashOf(token), deps: asUser };
+      }
+
+      async function respond(): Promise<Answer> {
+        if (page.method === 'POST') requireSameOrigin(request);
+        const arrived = await enter();
+        let admitted = admit(page, arrived, end);
+        if (admitted === null) return askToSignIn(page, arrived, await readStrangersForm(page, arrived));
+        if (page.method === 'POST' && page.isUpload !== true) {
+          const form = await readBody(page.access === 'anyone' ? 'anyone' : 'user', admitted);
+          // Much may have ended while the form arrived.
+          admitted = admit(page, await enter(form), end);
+          if (admitted === null) return askToSignIn(page, arrived, mayBeKept(request) ? form : null);
+        }
+        visit = admitted;
+        if (page.path.includes('/integrations/')) deps.extendTimeout?.(request);
+        return page.handle(visit as never);
+      }
+
+      function failed(error: unknown): Answer {
+        if (ended === null) return troubleAbout(deps, request, error);
+        const { form } = visit;
+        visit = asStranger;
+        if (ended.code !== SIGNED_OUT) return troubleAbout(deps, request, ended);
+        return askToSignIn(page, asStranger, mayBeKept(request) && page.isUpload !== true ? form : null);
+      }
+
       let answer: Answer;
       try {
-        if (page.method === 'POST') requireSameOrigin(request);
-        const token = cookies.get('session');
-        const signedIn = token === null ? null : await findSignedIn(deps, token, client);
-        if (token !== null && signedIn !== null) {
-          const { user, memberships, extendedMs } = signedIn;
-          const asUser = actingAs(deps, { type: 'user', id: user.id, name: user.email, address });
-          visit = { ...visit, user, memberships, sessionHash: hashOf(token), deps: asUser };
-          if (extendedMs !== null) cookies.set('session', token, extendedMs);
-        }
-        const admitted = await admit(page, visit);
-        if ('kind' in admitted) answer = admitted;
-        else {
-          visit = admitted;
-          if (page.method === 'POST' && page.isUpload !== true) {
-            visit.form = await readBody(page.access === 'anyone' ? 'anyone' : 'user', visit);
-          }
-          if (page.path.includes('/integrations/')) deps.extendTimeout?.(request);
-          answer = await page.handle(visit as never);
-        }
+        answer = await respond();
+        if (ended !== null) throw ended;
         if (answer.kind === 'redirect') {
-          const { session, remember, to } = answer;
+          const { session, remember } = answer;
           const browser = session
             ? await completeSignIn(deps, session, client)
             : remember && (await rememberBrowser(deps, remember));
@@ -98,11 +125,20 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
           if (browser) cookies.set('browser', browser, BROWSER_MS);
           if (answer.preferences) cookies.set('look', writePreferences(answer.preferences), LOOK_MS);
           if (answer.done !== undefined) cookies.set('notice', writeNotice(answer), NOTICE_MS);
-          return seeOther(to, cookies.changes());
         }
       } catch (error) {
-        answer = troubleAbout(deps, request, error);
+        answer = failed(error);
       }
+      let frame: Frame | null = null;
+      if (answer.kind === 'view') {
+        try {
+          frame = await frameOf(visit);
+        } catch (error) {
+          // Without the navigation, which may be what failed.
+          answer = failed(error);
+        }
+      }
+      if (answer.kind === 'redirect') return seeOther(answer.to, cookies.changes());
       if (answer.kind === 'data') return pageData(answer.value, answer.status, cookies.changes());
       if (answer.kind === 'download') return downloadResponse(answer, cookies.changes());
       if (answer.kind === 'fragment') {
@@ -111,9 +147,8 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
       if (notice !== null) cookies.set('notice', '', 0);
       let html: string;
       try {
-        html = renderPage(answer, await frameOf(visit), notice, visit.look);
+        html = renderPage(answer, frame, notice, visit.look);
       } catch (error) {
-        // Without the navigation, which may be what failed.
         answer = troubleAbout(deps, request, error);
         html = renderPage(answer, null, notice, visit.look);
       }
@@ -130,46 +165,59 @@ function actingAs(deps: DashboardDeps, actor: Actor): DashboardDeps {
     ...deps,
     actor,
     get keys() {
-      return deps.keys.as(actor);
+      return deps.keys.as({ actor });
     },
   };
 }
 
-/** The visit as the page needs it, or an answer instead: a person without a session signs in first and comes back. */
-async function admit(page: Page, visit: Visit): Promise<Visit | MemberVisit | View | Redirect> {
-  const { user, url, params, memberships } = visit;
-  if (page.access === 'anyone') return visit;
-  if (user === null) {
-    if (page.method === 'POST') return askToSignIn(visit);
-    return redirect(`/dashboard/~/sign-in?to=${encodeURIComponent(url.pathname + url.search)}`);
-  }
-  const userVisit: UserVisit = { ...visit, user };
-  if (page.access === 'user') return userVisit;
-  const membership = memberships.find(({ organization }) => organization.id === params.organizationId);
-  // Another's organization does not exist either.
-  if (membership === undefined) throw new AppError(404, 'Page not found.');
-  const { organization, role } = membership;
-  if (page.access === 'owner' && role !== 'owner') {
-    throw new AppError(403, `Only owners of ${organization.name} can do this. Ask one of them.`);
-  }
-  return { ...userVisit, organization, role, base: `/dashboard/${organization.id}` };
+/**
+ * The visit as the page needs it, with services for what it may do. Null for a page that needs a session. Throws `AppError`
+ * 403 and 404.
+ */
+function admit(
+  page: Page,
+  visit: Visit,
+  onEnd: (refusal: AccessEnded) => void,
+): Visit | UserVisit | MemberVisit | null {
+  const { user, params, memberships, sessionHash } = visit;
+  if (user === null) return page.access === 'anyone' ? visit : null;
+  const permit = (membership: Permission['membership']): DashboardDeps => {
+    const allowed = permitted(visit.deps, { sessionHash, membership }, onEnd);
+    const self: DashboardDeps['self'] = async (sent) => {
+      await requireStillAllowed(allowed.db);
+      return visit.deps.self(sent);
+    };
+    return { ...allowed, self };
+  };
+  if (page.access === 'anyone' || page.access === 'user') return { ...visit, user, deps: permit(null) };
+  const found = memberships.find(({ organization }) => organization.id === params.organizationId);
+  const organization = found?.organization ?? { id: '', name: '' };
+  const needed = { organization, needs: page.access };
+  requireRole(found?.role, needed);
+  return { ...visit, ...found, user, deps: permit(needed), base: `/dashboard/${organization.id}` };
 }
 
-/** Signing in leads back to a GET, which would lose the form. */
-async function askToSignIn(visit: Visit): Promise<View> {
-  const form = await readBody('anyone', visit).catch((error) => {
-    // Too large, or a file.
+/** Null for a form that is too large to be read without a session, or a file; for a GET too. */
+async function readStrangersForm(page: Page, visit: Visit): Promise<URLSearchParams | null> {
+  if (page.method === 'GET') return null;
+  return readBody('anyone', visit).catch((error) => {
     if (error instanceof AppError && (error.status === 413 || error.status === 415)) return null;
     throw error;
   });
-  return signedOutPage(visit.url.pathname + visit.url.search, form);
+}
+
+/** Signing in leads back to a GET, which would lose the form. */
+function askToSignIn(page: Page, { url }: Visit, form: URLSearchParams | null): View | Redirect {
+  const path = url.pathname + url.search;
+  if (page.method === 'POST') return signedOutPage(path, form);
+  return redirect(`/dashboard/~/sign-in?to=${encodeURIComponent(path)}`);
 }
 
 async function frameOf(visit: Visit): Promise<Frame | null> {
   if (!('organization' in visit)) return null;
   const member = visit as MemberVisit;
   const { deps, organization, memberships, request, url } = member;
-  const [drafts, suggestions, failedRuns, progress] = await deps.db.read((tx) =>
+  const [drafts, suggestions, failedRuns, progress] = await readIfAllowed(deps.db, (tx) =>
     Promise.all([
       countDraftsToReview(tx, organization.id),
       countSuggestions(tx, organization.id),

@@ -30,7 +30,10 @@ export interface DashboardDeps extends Deps {
 }
 
 export interface Visit {
-  /** `actor` and `keys` record changes as this visitor's. */
+  /**
+   * `actor` and `keys` record changes as this visitor's. Each write, and each call to a provider, first checks what the
+   * visitor may do, and throws `AccessEnded`.
+   */
   deps: DashboardDeps;
   guard: Guard;
   request: Request;
@@ -105,7 +108,7 @@ export interface Page {
   path: string;
   access: keyof Visitors;
   handle: (visit: never) => Promise<Answer>;
-  /** The handler reads the body itself, which holds a file. */
+  /** The handler reads the body itself, by `readMultipart`. It holds a file. */
   isUpload?: boolean;
 }
 

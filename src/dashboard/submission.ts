@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { toSettle } from '../../db/checked.ts';
 import type { Deps } from '../deps.ts';
 import {
   hasMoreThan,
@@ -63,6 +64,11 @@ export async function readBody(from: 'user' | 'anyone', { request, deps }: Visit
     const [status, message] = uploadFailures[error.problem];
     throw new AppError(status, message, { isRefusal: true });
   }
+}
+
+/** True for a form that is as small as those of people without a session, so that a page may carry it. */
+export function mayBeKept({ headers }: Request): boolean {
+  return Number(headers.get('content-length') ?? Number.NaN) <= LIMITS.anyone.maxBytes;
 }
 
 /** Options of a field in a form's schema, beside TypeBox's own. A field that the page shows needs a `label`. */
@@ -221,7 +227,9 @@ export async function once<Result>(
     return await work();
   } catch (error) {
     // Report the failure of the work, even if the mark cannot be removed.
-    await db.write((tx) => deleteFormMark(tx, kept)).catch(() => undefined);
+    await toSettle({ db })
+      .db.write((tx) => deleteFormMark(tx, kept))
+      .catch(() => undefined);
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { requireStillAllowed } from '../../db/checked.ts';
 import { hasMoreThan, readUpload, UploadBudget, UploadError, type UploadProblem } from '../http/request.ts';
 import { AppError } from '../lib/app-error.ts';
 import { letOthersIn } from '../lib/time.ts';
@@ -50,9 +51,9 @@ function failureOf({ noun }: UploadKind, problem: Exclude<UploadProblem, 'too_la
   return failures[problem];
 }
 
-/** A form with a file. Throws `AppError` 400, 408, 413, 415 and 503. */
+/** A form with a file. Throws `AppError` 400, 408, 413, 415 and 503, and `AccessEnded`. */
 export async function readMultipart(
-  { request }: Pick<MemberVisit, 'request'>,
+  { request, deps }: Pick<MemberVisit, 'request' | 'deps'>,
   kind: UploadKind,
 ): Promise<FormData> {
   const type = request.headers.get('content-type') ?? '';
@@ -66,6 +67,7 @@ export async function readMultipart(
       budget,
     };
     const body = new Uint8Array(await readUpload(request, limits));
+    await requireStillAllowed(deps.db);
     if (hasMoreThan(MAX_FIELDS, `--${boundary}`, body)) {
       throw new AppError(413, `The form has more than ${MAX_FIELDS} fields. Nothing was saved.`, {
         isRefusal: true,
@@ -86,7 +88,7 @@ export async function readMultipart(
 }
 
 /** An image and its description. Throws `AppError` as `readMultipart` does. */
-export async function readImageForm(visit: Pick<MemberVisit, 'request'>) {
+export async function readImageForm(visit: Pick<MemberVisit, 'request' | 'deps'>) {
   const form = await readMultipart(visit, image);
   const file = form.get('file');
   if (!(file instanceof File) || file.size === 0) {

@@ -1,3 +1,4 @@
+import { requireStillAllowed } from '../../db/checked.ts';
 import type { WriteTx } from '../../db/engine.ts';
 import { SERVER } from '../audit/model.ts';
 import type { AuditContext } from '../audit/store.ts';
@@ -35,6 +36,8 @@ export async function connectApp(
   const { type, organizationId, integrationId: id } = request;
   const { app: support, url } = requireApps(deps, type);
   await db.read((tx) => getOrganization(tx, organizationId));
+  // Nothing can delete an App at the provider but a person there.
+  await requireStillAllowed(db);
   const { privateKey, webhookSecret, ...app } = await support.create(url, request.code, {});
   const createdAt = clock.now().toISOString();
   const secret = sealSecret(deps, id, webhookSecret);

@@ -1,7 +1,9 @@
+import { toSettle } from '../../db/checked.ts';
 import type { WriteTx } from '../../db/engine.ts';
 import { withdrawAudit } from '../audit/store.ts';
 import { findPing } from '../deliveries/log-store.ts';
 import type { Deps } from '../deps.ts';
+import { AccessEnded } from '../lib/app-error.ts';
 import { type HookChange, type Place, type ProviderApi, ProviderProblem } from '../providers/api.ts';
 import { hookEventsFor, providerOf } from '../providers/index.ts';
 import {
@@ -79,8 +81,8 @@ export function eventsFor(
 /**
  * Brings the provider's hook to the desired state: creates a missing one, takes over one with its URL, changes an
  * existing one. `keepsSecret`: trusts the record that the provider has the current secret. Throws `ProviderProblem`; the
- * database has the provider's state by then. Throws `IntegrationProblem` if the place was disconnected meanwhile; then no
- * hook is left there.
+ * database has the provider's state by then. Throws `IntegrationProblem` if the place was disconnected meanwhile, and
+ * `AccessEnded`; then no new hook is left there.
  */
 export async function makeHook(work: HookWork, hook: Hook, { keepsSecret = false } = {}): Promise<Hook> {
   const { db, api, integration } = work;
@@ -95,31 +97,40 @@ export async function makeHook(work: HookWork, hook: Hook, { keepsSecret = false
     events: eventsFor(integration.type, hook, triggers),
     hasSecret: keepsSecret && known?.hasPresentSecret === true,
   };
-  const remoteId = await putHook(api, hook, desired);
+  const { remoteId, isNew } = await putHook(api, hook, desired);
   const set = { remoteId, events: desired.events, secret: stored.secret };
-  const made = await db.write((tx) => recordMade(tx, hook, set));
+  const { api: settling } = toSettle(work);
+  const made = await db
+    .write((tx) => recordMade(tx, hook, set))
+    .catch(async (error: unknown) => {
+      if (isNew && error instanceof AccessEnded) {
+        await settling.deleteHook(hook.placeId, remoteId).catch((failure) => leftAt(work, hook, failure));
+      }
+      throw error;
+    });
   if (made !== null) return made;
-  await api.deleteHook(hook.placeId, remoteId);
+  await settling.deleteHook(hook.placeId, remoteId);
   throw new IntegrationProblem({ code: 'disconnected_meanwhile', place: hook.placeName });
 }
 
-/** Returns the provider's id of the hook. */
+/** Returns the provider's id of the hook, and whether this created it. */
 async function putHook(api: ProviderApi, { placeId, remoteId }: Hook, desired: HookChange) {
   const known = remoteId ?? (await findByUrl(api, placeId, desired.url));
   if (known !== null) {
     try {
-      return (await api.changeHook(placeId, known, desired)) ?? known;
+      const remoteId = (await api.changeHook(placeId, known, desired)) ?? known;
+      return { remoteId, isNew: false };
     } catch (error) {
       // Somebody deleted it at the provider: create it again.
       if (!isProblem(error, 'hook-not-found')) throw error;
     }
   }
   try {
-    return (await api.createHook(placeId, desired)).id;
+    return { remoteId: (await api.createHook(placeId, desired)).id, isNew: true };
   } catch (error) {
     const existing = isProblem(error, 'hook-exists') ? await findByUrl(api, placeId, desired.url) : null;
     if (existing === null) throw error;
-    return (await api.changeHook(placeId, existing, desired)) ?? existing;
+    return { remoteId: (await api.changeHook(placeId, existing, desired)) ?? existing, isNew: false };
   }
 }
 
@@ -214,37 +225,49 @@ async function pingAndWait(
   }
 }
 
+/** A change that added hooks, and how to take it back here. */
+interface UndoableChange {
+  auditId: number;
+  undo: (tx: WriteTx) => Promise<void>;
+}
+
 /**
  * Makes and pings the hooks that a change added. If one fails, deletes them at the provider, even those whose response
- * was lost, undoes the change with its audit event, and throws `ChangeFailed`.
+ * was lost, undoes the change with its audit event, and throws `ChangeFailed`; `AccessEnded` as it is.
  */
 export async function makeOrUndo(
   work: HookWork,
   hooks: readonly Hook[],
-  change: {
-    code: Extract<Outcome, { left: unknown }>['code'];
-    startedAt: Date;
-    auditId: number;
-    undo: (tx: WriteTx) => Promise<void>;
-  },
+  change: UndoableChange & { code: Extract<Outcome, { left: unknown }>['code']; startedAt: Date },
 ): Promise<ConnectedPlace[]> {
-  const { db, integration } = work;
   try {
     return await makeAndPing(work, hooks, change.startedAt);
   } catch (error) {
-    const left: string[] = [];
-    for (const hook of await db.read((tx) => listHooks(tx, integration.id))) {
-      const isNew = hooks.some(({ placeId }) => placeId === hook.placeId);
-      const mayExist = hook.remoteId !== null || isProblem(error, 'provider-failed');
-      if (!isNew || !mayExist) continue;
-      await unmakeHook(work, hook).catch((failure) => left.push(leftAt(work, hook, failure)));
-    }
-    await db.write(async (tx) => {
-      await change.undo(tx);
-      await withdrawAudit(tx, work, change.auditId);
-    });
-    throw changeFailed(error, { code: change.code, left });
+    throw changeFailed(error, { code: change.code, left: await undoHooks(work, hooks, error, change) });
   }
+}
+
+/** Takes back the hooks and the change that failed. Resolves to the names of the places where a hook may remain. */
+export async function undoHooks(
+  given: HookWork,
+  hooks: readonly Hook[],
+  error: unknown,
+  change: UndoableChange,
+): Promise<string[]> {
+  const work = toSettle(given);
+  const { db, integration } = work;
+  const left: string[] = [];
+  for (const hook of await db.read((tx) => listHooks(tx, integration.id))) {
+    const isNew = hooks.some(({ placeId }) => placeId === hook.placeId);
+    const mayExist = hook.remoteId !== null || isProblem(error, 'provider-failed');
+    if (!isNew || !mayExist) continue;
+    await unmakeHook(work, hook).catch((failure) => left.push(leftAt(work, hook, failure)));
+  }
+  await db.write(async (tx) => {
+    await change.undo(tx);
+    await withdrawAudit(tx, work, change.auditId);
+  });
+  return left;
 }
 
 /**
@@ -266,6 +289,14 @@ export async function deleteWithHooks(
   const { db, clock } = deps;
   const work = api === null ? null : { ...deps, api, integration };
   const left: string[] = [];
+  const settling = toSettle(work ?? { ...deps, integration });
+  /** The first so many are, or may be, gone at the provider. */
+  const keep = (changed: number) =>
+    settling.db.write(async (tx) => {
+      for (const [at, hook] of hooks.entries()) {
+        await (at < changed ? updateHook(tx, hook, { retryAt: null }) : restoreHook(tx, hook));
+      }
+    });
   const retryAt = clock.now().getTime() + HANDS_OFF_MS;
   await db.write(async (tx) => {
     for (const hook of hooks) await updateHook(tx, hook, { hasPresentSecret: false, retryAt });
@@ -277,27 +308,26 @@ export async function deleteWithHooks(
     } catch (error) {
       // A hook that was never made, at a place that is gone, needs no force.
       if (hook.remoteId === null && isProblem(error, 'place-not-found')) continue;
-      if (change.force) {
+      if (change.force && !(error instanceof AccessEnded)) {
         left.push(leftAt(deps, hook, error));
         continue;
       }
       const mayBeGone = isProblem(error, 'provider-failed') ? hook.placeName : null;
-      await db.write(async (tx) => {
-        for (const [at, each] of hooks.entries()) {
-          const isChanged = at < index || (at === index && mayBeGone !== null);
-          await (isChanged ? updateHook(tx, each, { retryAt: null }) : restoreHook(tx, each));
-        }
-      });
+      await keep(mayBeGone === null ? index : index + 1);
       const deleted = hooks.slice(0, index).map(({ placeName }) => placeName);
       throw changeFailed(error, change.outcome(deleted, mayBeGone));
     }
   }
   const known = new Set(hooks.map(({ remoteId }) => remoteId));
-  for (const hook of await db.write(change.forget)) {
+  const forgotten = await db.write(change.forget).catch(async (error: unknown) => {
+    if (error instanceof AccessEnded) await keep(hooks.length);
+    throw error;
+  });
+  for (const hook of forgotten) {
     // The job created it meanwhile.
     const isNew = hook.remoteId !== null && !known.has(hook.remoteId);
-    if (work === null || !isNew) continue;
-    await unmakeHook(work, hook).catch((error) => left.push(leftAt(deps, hook, error)));
+    if (!('api' in settling) || !isNew) continue;
+    await unmakeHook(settling, hook).catch((error) => left.push(leftAt(deps, hook, error)));
   }
   return left;
 }

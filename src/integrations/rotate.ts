@@ -1,5 +1,7 @@
+import { toSettle } from '../../db/checked.ts';
 import { withdrawAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
+import { AccessEnded } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import {
   getWithHooks,
@@ -56,10 +58,11 @@ export async function rotateSecret(
   try {
     for (const hook of hooks) changed.push(await makeHook(work, hook));
   } catch (error) {
+    const settling = toSettle(work);
     // Without a clear response the hook may have the new secret nevertheless, so the receiver must accept it.
     const isRefused = isProblem(error) && error.kind !== 'provider-failed';
     const isUnused = changed.length === 0 && isRefused;
-    await db.write(async (tx) => {
+    await settling.db.write(async (tx) => {
       // The hooks that were changed do not have the current secret, even if this process ends here.
       await markSecretChanged(tx, id, clock.now().getTime() + HANDS_OFF_MS);
       for (const [index, hook] of hooks.slice(changed.length).entries()) {
@@ -70,18 +73,21 @@ export async function rotateSecret(
       await updateIntegration(tx, id, isUnused ? before : { ...before, ...previous });
       await withdrawAudit(tx, deps, auditId);
     });
+    // Without the right to go on, it has the new secret, and was not recorded.
+    if (error instanceof AccessEnded) changed.push(...hooks.slice(changed.length, changed.length + 1));
     for (const hook of changed) {
-      await makeHook(work, hook).catch(async (failure: unknown) => {
+      await makeHook(settling, hook).catch(async (failure: unknown) => {
         deps.log.warn({ err: failure, placeId: hook.placeId }, 'the old secret could not be set back yet');
         // The job tries again.
-        await db.write((tx) => updateHook(tx, hook, { retryAt: null }));
+        await settling.db.write((tx) => updateHook(tx, hook, { retryAt: null }));
       });
     }
     throw changeFailed(error, { code: 'not_rotated' });
   }
   if (endsNow) {
     const previousSecretUntil = clock.now().toISOString();
-    await db.write((tx) => updateIntegration(tx, id, { previousSecretUntil }, sealed));
+    // The provider has the new secret already.
+    await toSettle(deps).db.write((tx) => updateIntegration(tx, id, { previousSecretUntil }, sealed));
   }
   return { secret, isSetAtProvider: hooks.length > 0 };
 }

@@ -1,4 +1,6 @@
+import type { WriteTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
+import { AccessEnded } from '../lib/app-error.ts';
 import {
   ALL_PUBLIC_TEAMS,
   ATTACHMENTS,
@@ -10,13 +12,14 @@ import type { Credential } from '../providers/app.ts';
 import { type IntegrationType, imagePlaceAt, providerOf } from '../providers/index.ts';
 import type { RepositoryReader } from '../providers/reader.ts';
 import { findSealedApp } from './app-store.ts';
-import { getWithHooks, type Hook, insertHooks, listHooks, updateHook } from './hook-store.ts';
-import { getAdministrable, type HookWork, makeAndPing, newHook, urlOf } from './hooks.ts';
+import { deleteHooks, getWithHooks, type Hook, insertHooks, listHooks, updateHook } from './hook-store.ts';
+import { getAdministrable, type HookWork, makeAndPing, newHook, undoHooks, urlOf } from './hooks.ts';
 import { type ConnectedPlace, type Integration, recordChange } from './model.ts';
 import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
 import {
   findSealedIntegration,
   getIntegration,
+  getSealedIntegration,
   learnRepository,
   openOrNull,
   updateIntegration,
@@ -158,20 +161,33 @@ export async function setToken(deps: Deps, id: string, text: string): Promise<Co
     known.length > 0
       ? []
       : targets.map(({ place, repositoryId }) => newHook(id, place, repositoryId, startedAt));
+  const sealed = sealToken(deps, id, token);
   const verb = integration.isManaged ? 'replaced the provider token of' : 'set a provider token for';
-  const hooks = await db.write(async (tx) => {
-    await updateIntegration(tx, id, { token: sealToken(deps, id, token) });
+  const { hooks, before, auditId } = await db.write(async (tx) => {
+    const { token: before } = await getSealedIntegration(tx, id);
+    await updateIntegration(tx, id, { token: sealed });
     await insertHooks(tx, added, startedAt.toISOString());
     for (const { place, repositoryId } of targets) {
       if (repositoryId === null || place.providerId === undefined) continue;
       await learnRepository(tx, repositoryId, { providerId: place.providerId, fullName: place.name });
     }
-    await recordChange(tx, deps, integration, 'token.set', verb);
-    return listHooks(tx, id);
+    const auditId = await recordChange(tx, deps, integration, 'token.set', verb);
+    return { hooks: await listHooks(tx, id), before, auditId };
   });
+  const work = { ...deps, api, integration };
   try {
-    return await makeAndPing({ ...deps, api, integration }, hooks, startedAt);
+    return await makeAndPing(work, hooks, startedAt);
   } catch (error) {
+    if (error instanceof AccessEnded) {
+      const undo = async (tx: WriteTx) => {
+        // Somebody else may have set another one since.
+        const isOurs = (await findSealedIntegration(tx, id))?.token?.equals(sealed) === true;
+        if (isOurs) await updateIntegration(tx, id, { token: before });
+        for (const { placeId } of added) await deleteHooks(tx, id, placeId);
+      };
+      await undoHooks(work, added, error, { auditId, undo });
+      throw error;
+    }
     await db.write(async (tx) => {
       for (const hook of added) await updateHook(tx, hook, { retryAt: null });
     });

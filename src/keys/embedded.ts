@@ -8,6 +8,7 @@ import { type ApiKey, KEY_BYTES, KEY_PREFIX } from './model.ts';
 import type { KeyDeps, KeyService } from './service.ts';
 import {
   deleteKey,
+  findGrant,
   findKeyByHash,
   getKey,
   insertKey,
@@ -25,7 +26,7 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
   const { db, clock, ids } = deps;
 
   return {
-    as: (actor) => embeddedKeys({ ...deps, actor }, usage),
+    as: (caller) => embeddedKeys({ ...deps, ...caller }, usage),
     revocationDelayS: 0,
 
     async verifyKey(key, permission) {
@@ -41,6 +42,11 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
       if (!row.permissions.includes(permission)) return { outcome: 'forbidden' };
       const { id: keyId, name, organizationId } = row;
       return { outcome: 'valid', keyId, name, organizationId, repeat: use };
+    },
+
+    async isStillValid(tx, keyId, permission, isKept) {
+      const key = await findGrant(tx, keyId, isKept);
+      return key !== null && statusOf(key, clock.now()) === 'active' && key.permissions.includes(permission);
     },
 
     async createKey(input) {

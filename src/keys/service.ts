@@ -1,4 +1,4 @@
-import type { Actor } from '../audit/model.ts';
+import type { ReadTx } from '../../db/engine.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Ids } from '../lib/text.ts';
@@ -14,10 +14,15 @@ export type KeyDeps = AuditDeps & { readonly ids: Ids };
 export interface KeyService {
   /** How long a revoked or deleted key can still work; in rare cases longer, unless it is 0. */
   readonly revocationDelayS: number;
-  /** The same keys, with changes recorded as this actor's. */
-  as(actor: Actor): KeyService;
+  /** The same keys, with changes recorded as this actor's, and written through this storage. */
+  as(caller: Partial<Pick<KeyDeps, 'actor' | 'db'>>): KeyService;
   /** Checks a key of 1 to 512 characters for `permission`, at each call. */
   verifyKey(key: string, permission: string): Promise<Verdict>;
+  /**
+   * Whether a key that `verifyKey` has accepted still holds. `isKept`: in `write`, where it does until the commit. Unkey's keys
+   * are in no transaction of ours: there, what `verifyKey` said last counts.
+   */
+  isStillValid(tx: ReadTx, keyId: string, permission: string, isKept: boolean): Promise<boolean>;
   /** Throws `AppError` 404 for an unknown organization and 400 for an invalid field. */
   createKey(input: NewKey): Promise<CreatedKey>;
   /** Every key of the organization, newest first. */

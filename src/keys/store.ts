@@ -1,5 +1,5 @@
 import { and, desc, eq, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm';
-import { prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apiKeys } from '../../db/schema/organizations.ts';
 import { notFound } from '../lib/app-error.ts';
 
@@ -25,6 +25,19 @@ const byHash = prepared((db) =>
     .where(eq(apiKeys.hash, sql.placeholder('hash')))
     .prepare(),
 );
+
+/** What a verdict needs of the key. `isKept`: in `write`, where it stays so until the commit. */
+export async function findGrant(
+  tx: ReadTx,
+  id: string,
+  isKept: boolean,
+): Promise<Pick<KeyRow, 'permissions' | 'expiresAt' | 'revokedAt'> | null> {
+  const { permissions, expiresAt, revokedAt } = apiKeys;
+  const [row] = await tx.values<[permissions: string, expiresAt: string | null, revokedAt: string | null]>(
+    sql`select ${permissions}, ${expiresAt}, ${revokedAt} from ${apiKeys} where ${apiKeys.id} = ${id} ${isKept ? dialectOf(tx).keepRows : sql``}`,
+  );
+  return row ? { permissions: JSON.parse(row[0]), expiresAt: row[1], revokedAt: row[2] } : null;
+}
 
 /** Throws `AppError` 404. */
 export async function getKey(tx: ReadTx, id: string): Promise<KeyRow> {

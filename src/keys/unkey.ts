@@ -6,7 +6,8 @@ import type {
   V2KeysVerifyKeyResponseData,
 } from '@unkey/api/models/components';
 import { UnkeyError } from '@unkey/api/models/errors';
-import { AppError, notFound } from '../lib/app-error.ts';
+import { requireStillAllowed, toSettle } from '../../db/checked.ts';
+import { AccessEnded, AppError, notFound } from '../lib/app-error.ts';
 import { fetchWithoutRedirects } from '../lib/network.ts';
 import { requireFuture } from '../lib/time.ts';
 import { getOrganization } from '../organizations/store.ts';
@@ -66,8 +67,24 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
     }
   }
 
+  /** Records a change at Unkey. Undoes it, and throws `AccessEnded`, when its person may no longer make it. */
+  async function recordOrUndo(undo: () => Promise<unknown>, ...change: KeyChange): Promise<void> {
+    try {
+      await recordChange(deps, ...change);
+    } catch (error) {
+      await undo().catch((err: unknown) => {
+        const [action, { id, organizationId }] = change;
+        deps.log.error(
+          { err, action, id, organizationId },
+          'a refused change of a key is not undone at Unkey',
+        );
+      });
+      throw error;
+    }
+  }
+
   return {
-    as: (actor) => unkeyKeys({ ...deps, actor }, config, unkey),
+    as: (caller) => unkeyKeys({ ...deps, ...caller }, config, unkey),
     // How long Unkey caches a key.
     revocationDelayS: 10,
 
@@ -78,6 +95,8 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
         throw new KeyServiceUnavailable(error, limitOf(error, deps.clock.now()));
       }
     },
+
+    isStillValid: async () => true,
 
     async createKey(input) {
       const { organizationId, name, permissions } = requireNewKey(input);
@@ -93,10 +112,15 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
         recoverable: false,
         ...(expiresAt !== null && { expires: Date.parse(expiresAt) }),
       };
+      await requireStillAllowed(deps.db);
       const { data } = await managed(unkey.keys.createKey(request, management));
       const { keyId: id, key } = data;
       const warning = await checkNewKey(key);
-      await recordChange(deps, 'key.created', { id, organizationId, name });
+      await recordOrUndo(() => unkey.keys.deleteKey({ keyId: id }, management), 'key.created', {
+        id,
+        organizationId,
+        name,
+      });
       return { id, key, name, organizationId, permissions, expiresAt, ...(warning && { warning }) };
     },
 
@@ -112,16 +136,20 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
     async revokeKey(keyId) {
       // Read first: a read that fails after the change would report the change as failed.
       const { data } = await managed(unkey.keys.getKey({ keyId }, management), keyId);
+      await requireStillAllowed(deps.db);
       await managed(unkey.keys.updateKey({ keyId, enabled: false }, management), keyId);
       const revoked = toApiKey({ ...data, enabled: false }, deps.clock.now());
-      await recordChange(deps, 'key.revoked', revoked);
+      const { enabled } = data;
+      await recordOrUndo(() => unkey.keys.updateKey({ keyId, enabled }, management), 'key.revoked', revoked);
       return revoked;
     },
 
     async deleteKey(keyId) {
       const { data } = await managed(unkey.keys.getKey({ keyId }, management), keyId);
+      await requireStillAllowed(deps.db);
       await managed(unkey.keys.deleteKey({ keyId }, management), keyId);
-      await recordChange(deps, 'key.deleted', toApiKey(data, deps.clock.now()));
+      // It is gone for good, so nothing can be undone.
+      await recordChange(toSettle(deps), 'key.deleted', toApiKey(data, deps.clock.now()));
     },
 
     async flush() {
@@ -141,12 +169,13 @@ export function rootKeyPermissions(apiId = 'UNKEY_API_ID'): string[] {
 
 /**
  * Records a change after Unkey made it, because the two share no transaction. A failing write must not hide a new key's
- * value, so it goes to the log instead.
+ * value, so it goes to the log instead. Throws `AccessEnded` alone.
  */
 async function recordChange(deps: KeyDeps, ...change: KeyChange): Promise<void> {
   try {
     await deps.db.write((tx) => recordKey(tx, deps, ...change));
   } catch (error) {
+    if (error instanceof AccessEnded) throw error;
     const [action, { id, organizationId }] = change;
     deps.log.error({ err: error, action, id, organizationId }, 'a change to a key is not in the audit log');
   }

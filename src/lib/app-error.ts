@@ -39,6 +39,12 @@ export class AppError extends Error {
   }
 }
 
+/**
+ * Whoever acts may no longer do so: what a new request would get. Nothing that was done for it may stay. Code that goes on
+ * after other failures passes it on.
+ */
+export class AccessEnded extends AppError {}
+
 /** `AppError` 404 with the code `<kind>_not_found`, such as `post_not_found`, and the id in `details`. */
 export function notFound(kind: string, id: string): AppError {
   const name = `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;

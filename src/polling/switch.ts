@@ -1,3 +1,4 @@
+import { toSettle } from '../../db/checked.ts';
 import { findWebhookDelivery } from '../deliveries/log-store.ts';
 import type { Deps } from '../deps.ts';
 import { listHooks } from '../integrations/hook-store.ts';
@@ -55,7 +56,7 @@ export async function useWebhook(
     return await setToken(deps, id, token);
   } catch (error) {
     // Otherwise Tidings keeps trying to create the webhooks.
-    if (!(error instanceof ChangeFailed)) await unmark(deps, before);
+    if (!(error instanceof ChangeFailed)) await unmark(toSettle(deps), before);
     throw error;
   }
 }
@@ -64,8 +65,11 @@ export async function useWebhook(
 export async function useManualWebhook(deps: Deps, id: string): Promise<ManualWebhook> {
   const integration = await requirePolledIntegration(deps, id);
   const isUsed = await mayBeInUse(deps, integration);
-  await mark(deps, id);
-  const { secret } = await rotateSecret(deps, id, { now: !isUsed });
+  const before = await mark(deps, id);
+  const { secret } = await rotateSecret(deps, id, { now: !isUsed }).catch(async (error: unknown) => {
+    await unmark(toSettle(deps), before);
+    throw error;
+  });
   const urls = integration.repositories.map(({ id: repositoryId, fullName }) => ({
     repository: fullName,
     webhookUrl: urlOf(deps, integration, { repositoryId }),

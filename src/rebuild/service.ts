@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { readIfAllowed } from '../../db/checked.ts';
 import type { WriteTx } from '../../db/engine.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
@@ -124,7 +125,7 @@ export async function sendTest(
   hookId: string,
   connect: HookConnect = {},
 ): Promise<Outcome> {
-  const hook = await deps.db.read((tx) => getSealedHook(tx, hookId));
+  const hook = await readIfAllowed(deps.db, (tx) => getSealedHook(tx, hookId));
   const now = deps.clock.now().toISOString();
   return attempt(
     deps,

@@ -55,7 +55,8 @@ export async function setUp(
   const createdAt = deps.clock.now().toISOString();
   const user = { id: deps.ids.newId('usr'), email, createdAt };
   const session = await deps.db.write(async (tx) => {
-    if (!(await store.useLink(tx, link.hash)) || (await store.hasUsers(tx))) throw failure('bad_link');
+    if (!(await store.useLink(tx, link.hash, deps.clock.now())) || (await store.hasUsers(tx)))
+      throw failure('bad_link');
     await store.insertUser(tx, { ...user, passwordHash });
     const asOwner = actingAs(deps, user);
     await recordAccount(tx, asOwner, 'user.created', user.id, 'created the first account');
@@ -77,9 +78,9 @@ export async function createPasswordLink(
   const address = requireEmail(email);
   const user = await deps.db.read((tx) => store.findCredentials(tx, address));
   if (user === null) throw failure('user_not_found', { email });
-  if (user.disabledAt !== null) throw failure('user_disabled', { email: user.email });
   const { token, row } = newLink(deps, 'password', { userId: user.id });
   await deps.db.write(async (tx) => {
+    if (!(await store.isActive(tx, user.id))) throw failure('user_disabled', { email: user.email });
     await store.deleteLinks(tx, 'password', user.id);
     await store.insertLink(tx, row);
     const summary = `created a link for ${user.email} to choose a password`;
@@ -135,7 +136,8 @@ export async function choosePassword(
   const { user, facts } = found;
   const passwordHash = await hashPassword(input, hash, facts);
   return deps.db.write(async (tx) => {
-    if (!(await store.useLink(tx, hash))) throw failure('bad_link');
+    const works = await store.useLink(tx, hash, deps.clock.now());
+    if (!works || !(await store.isActive(tx, user.id))) throw failure('bad_link');
     // The person may have joined another organization since an owner of this one created the link.
     if (organizationId !== null && !(await isInThisAlone(tx, user.id, organizationId))) {
       throw failure('bad_link');
@@ -176,7 +178,8 @@ export async function acceptInvitation(
   const describe = (_: string, as: string) => `accepted an invitation as ${as}`;
   if ('id' in by) {
     await deps.db.write(async (tx) => {
-      if (!(await store.useLink(tx, hash)) || !(await store.isActive(tx, by.id))) throw failure('bad_link');
+      if (!(await store.useLink(tx, hash, deps.clock.now())) || !(await store.isActive(tx, by.id)))
+        throw failure('bad_link');
       await joinOrganization(tx, deps, { ...membership, userId: by.id }, describe);
     });
     return { organizationId, session: null };
@@ -185,7 +188,7 @@ export async function acceptInvitation(
   const { name } = await deps.db.read((tx) => getOrganization(tx, organizationId));
   const passwordHash = await hashPassword(by, hash, { email: user.email, organizations: [name] });
   const session = await deps.db.write(async (tx) => {
-    if (!(await store.useLink(tx, hash))) throw failure('bad_link');
+    if (!(await store.useLink(tx, hash, deps.clock.now()))) throw failure('bad_link');
     if (!(await store.insertUser(tx, { ...user, passwordHash }))) throw failure('address_taken');
     const asMember = actingAs(deps, user);
     await recordAccount(tx, asMember, 'user.created', user.id, 'created an account by invitation');

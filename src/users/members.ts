@@ -19,19 +19,19 @@ export async function createOwnOrganization(
   name: string,
   policy?: OrganizationCreation,
 ): Promise<Organization> {
-  const memberships = await deps.db.read((tx) => store.listMemberships(tx, user.id));
-  if (!mayCreateOrganization(policy, memberships)) throw failure('may_not_create_organization');
-  if (memberships.length >= MAX_ORGANIZATIONS) {
-    throw failure('too_many_organizations', { limit: MAX_ORGANIZATIONS });
-  }
-  const organization = newOrganization(deps, { name, plan: 'free' });
-  await deps.db.write(async (tx) => {
+  return deps.db.write(async (tx) => {
     if (!(await store.isActive(tx, user.id))) throw failure('account_disabled');
+    const memberships = await store.listRoles(tx, user.id);
+    if (!mayCreateOrganization(policy, memberships)) throw failure('may_not_create_organization');
+    if (memberships.length >= MAX_ORGANIZATIONS) {
+      throw failure('too_many_organizations', { limit: MAX_ORGANIZATIONS });
+    }
+    const organization = newOrganization(deps, { name, plan: 'free' });
     await addOrganization(tx, deps, organization);
     const { id: organizationId, createdAt } = organization;
     await store.insertMembership(tx, { userId: user.id, organizationId, role: 'owner', createdAt });
+    return organization;
   });
-  return organization;
 }
 
 /** The people of an organization, and the number of invitations that still work. */
@@ -79,11 +79,11 @@ export function setRole(deps: AuditDeps, userId: string, organizationId: string,
   return deps.db.write(async (tx) => {
     const member = await requireMember(tx, key);
     if (member.role === role) return;
-    if (member.role === 'owner') {
-      await requireOtherOwner(tx, key, member);
-      await store.deleteLinksOfOwners(tx, organizationId);
-    }
+    const wasOwner = member.role === 'owner';
+    if (wasOwner) await requireOtherOwner(tx, key, member);
     await store.updateRole(tx, key, role);
+    // Last: it waits for an invitation that the owner is creating.
+    if (wasOwner) await store.deleteLinksOfOwners(tx, organizationId);
     await recordMember(tx, deps, 'member.role_changed', key, `made ${member.email} ${roleNoun(role)}`);
   });
 }

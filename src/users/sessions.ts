@@ -122,7 +122,7 @@ export async function findSignedIn(
 /** The organization policy decides whether a person in these organizations may create another. */
 export function mayCreateOrganization(
   policy: OrganizationCreation = 'owners',
-  memberships: readonly Membership[],
+  memberships: readonly Pick<Membership, 'role'>[],
 ): boolean {
   return policy === 'anyone' || (policy === 'owners' && memberships.some(({ role }) => role === 'owner'));
 }

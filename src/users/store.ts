@@ -12,7 +12,7 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { memberships, oneTimeLinks, organizations, sessions, users } from '../../db/schema/organizations.ts';
 import type { Member, Membership, Role, User } from './model.ts';
 
@@ -46,13 +46,12 @@ export async function insertUser(tx: WriteTx, user: typeof users.$inferInsert): 
   return inserted.length > 0;
 }
 
-/** False for a disabled account and, where a hash is given, for one whose password has changed. */
-export async function isActive(tx: ReadTx, userId: string, passwordHash?: string): Promise<boolean> {
+/** False for a disabled account and, where a hash is given, for one whose password has changed. It stays so until the commit. */
+export async function isActive(tx: WriteTx, userId: string, passwordHash?: string): Promise<boolean> {
   const hasPassword = passwordHash === undefined ? undefined : eq(users.passwordHash, passwordHash);
-  const found = tx.select({ id: users.id }).from(users);
-  return (
-    (await found.where(and(eq(users.id, userId), isNull(users.disabledAt), hasPassword)).get()) !== undefined
-  );
+  const isIt = and(eq(users.id, userId), isNull(users.disabledAt), hasPassword);
+  const { keepRows } = dialectOf(tx);
+  return (await tx.values(sql`select 1 from ${users} where ${isIt} ${keepRows}`)).length > 0;
 }
 
 export async function updateUser(tx: WriteTx, userId: string, changes: Partial<Credentials>): Promise<void> {
@@ -89,6 +88,16 @@ export async function listMemberships(tx: ReadTx, userId: string): Promise<Membe
   return await statements(tx).memberships.all({ userId });
 }
 
+/** What a person is in each of their organizations; it stays so until the commit. */
+export async function listRoles(tx: WriteTx, userId: string): Promise<Pick<Membership, 'role'>[]> {
+  const { role, userId: owner } = memberships;
+  const { keepRows } = dialectOf(tx);
+  const rows = await tx.values<[Role]>(
+    sql`select ${role} from ${memberships} where ${owner} = ${userId} ${keepRows}`,
+  );
+  return rows.map(([role]) => ({ role }));
+}
+
 /** The people of an organization, oldest membership first. */
 export async function listMembers(tx: ReadTx, organizationId: string): Promise<Member[]> {
   return selectMembers(tx, eq(memberships.organizationId, organizationId));
@@ -117,10 +126,19 @@ export async function deleteMembership(tx: WriteTx, key: MemberKey): Promise<voi
   await tx.delete(memberships).where(isMembership(key)).run();
 }
 
-/** Disabled owners don't count. */
-export async function hasOtherOwner(tx: ReadTx, { userId, organizationId }: MemberKey): Promise<boolean> {
-  const members = await listMembers(tx, organizationId);
-  return members.some(({ id, role, disabledAt }) => id !== userId && role === 'owner' && disabledAt === null);
+/** Disabled owners don't count. One who is found stays an owner until the commit. */
+export async function hasOtherOwner(tx: WriteTx, { userId, organizationId }: MemberKey): Promise<boolean> {
+  const isOther = and(
+    eq(memberships.organizationId, organizationId),
+    ne(memberships.userId, userId),
+    eq(memberships.role, 'owner'),
+    isNull(users.disabledAt),
+  );
+  const { keepRows } = dialectOf(tx);
+  const found = await tx.values(
+    sql`select 1 from ${memberships} join ${users} on ${users.id} = ${memberships.userId} where ${isOther} limit 1 ${keepRows}`,
+  );
+  return found.length > 0;
 }
 
 function isMembership({ userId, organizationId }: MemberKey) {
@@ -140,9 +158,10 @@ export async function findLink(tx: ReadTx, hash: string, now: Date): Promise<One
   return (await tx.select().from(oneTimeLinks).where(works).get()) ?? null;
 }
 
-/** False when the link is gone: it was used meanwhile. */
-export async function useLink(tx: WriteTx, hash: string): Promise<boolean> {
-  return (await tx.delete(oneTimeLinks).where(eq(oneTimeLinks.hash, hash)).returning().all()).length > 0;
+/** False when the link is gone or has expired: it was used, or withdrawn, meanwhile. */
+export async function useLink(tx: WriteTx, hash: string, now: Date): Promise<boolean> {
+  const works = and(eq(oneTimeLinks.hash, hash), gt(oneTimeLinks.expiresAt, now.getTime()));
+  return (await tx.delete(oneTimeLinks).where(works).returning().all()).length > 0;
 }
 
 export async function deleteLinks(tx: WriteTx, purpose: OneTimeLink['purpose'], userId?: string) {
@@ -185,6 +204,26 @@ export async function insertSession(tx: WriteTx, session: typeof sessions.$infer
 /** A session of an active account that has not expired. */
 export async function findSession(tx: ReadTx, hash: string, now: Date) {
   return (await statements(tx).session.get({ hash, now: now.getTime() })) ?? null;
+}
+
+/**
+ * The role in the organization of the person of an open session; null where no organization is asked for. Undefined for
+ * somebody who is no member, and for a session that `findSession` does not find. `isKept`: in `write`, where it stays so
+ * until the commit.
+ */
+export async function findStanding(
+  tx: ReadTx,
+  { sessionHash, organizationId }: { sessionHash: string; organizationId: string | null },
+  now: Date,
+  isKept: boolean,
+): Promise<Role | null | undefined> {
+  const isMember = sql`join ${memberships} on ${memberships.userId} = ${users.id} and ${memberships.organizationId} = ${organizationId}`;
+  const [row] = await tx.values<[role: Role | null]>(sql`
+    select ${organizationId === null ? sql`null` : memberships.role}
+    from ${sessions} join ${users} on ${users.id} = ${sessions.userId} ${organizationId === null ? sql`` : isMember}
+    where ${sessions.hash} = ${sessionHash} and ${sessions.expiresAt} > ${now.getTime()} and ${users.disabledAt} is null
+    ${isKept ? dialectOf(tx).keepRows : sql``}`);
+  return row?.[0];
 }
 
 /** The sessions of a person that have not expired: the current one, then the one used last. */

@@ -509,7 +509,7 @@ describe('keys at Unkey', () => {
 
   test('leave an event each when they are created, revoked and deleted', async () => {
     using app = await createUnkeyApp();
-    const keys = app.deps.keys.as(actor);
+    const keys = app.deps.keys.as({ actor });
     const { id, key } = await keys.createKey(fields);
     await keys.revokeKey(id);
     await keys.deleteKey(id);

@@ -1,7 +1,10 @@
 import { describe, expect, spyOn, test } from 'bun:test';
+import { withCheck } from '../../db/checked.ts';
 import type { KeyService } from '../../src/keys/service.ts';
 import { describeKeyWarning } from '../../src/keys/words.ts';
+import { AccessEnded } from '../../src/lib/app-error.ts';
 import { refusalOf } from '../support/refusal.ts';
+import { allRows } from '../support/rows.ts';
 import { allFaults, holdDeadAddress } from '../support/unkey/faults.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
 import { API_ID, permissionOn } from '../support/unkey-server.ts';
@@ -156,6 +159,59 @@ describe('a new key is verified once', () => {
     expect(key).toStartWith('tdk_');
     expect(warning).toEqual({ reason: 'not_verified' });
     expect(warning && describeKeyWarning(warning)).toStartWith('Unkey did not verify the new key.');
+  });
+});
+
+describe('whose right to manage keys has ended', () => {
+  /** `while`: when Unkey has answered, before it is recorded. */
+  async function openEnding(when: 'before' | 'while') {
+    const app = await begin();
+    const db = withCheck(app.db, async (_, isWriting) => {
+      if (when === 'before' || isWriting) throw new AccessEnded(404, 'Page not found.');
+    });
+    const { id, key } = await app.addKey('org_1');
+    app.unkey.requests.length = 0;
+    const verdict = () => app.deps.keys.verifyKey(key, 'api.read');
+    return { ...app, id, verdict, keys: app.deps.keys.as({ db }) };
+  }
+  const ended = { status: 404, message: 'Page not found.' };
+
+  test.each([
+    ['createKey', (keys: KeyService) => keys.createKey(fields)],
+    ['revokeKey', (keys: KeyService, id: string) => keys.revokeKey(id)],
+    ['deleteKey', (keys: KeyService, id: string) => keys.deleteKey(id)],
+  ] as const)('Unkey is not asked to change anything: %s', async (_, change) => {
+    using app = await openEnding('before');
+    expect(await refusalOf(change(app.keys, app.id))).toEqual(ended);
+    expect(app.unkey.requests.filter((name) => name !== 'keys.getKey')).toEqual([]);
+  });
+
+  test('a key that was created meanwhile is deleted', async () => {
+    using app = await openEnding('while');
+    expect(await refusalOf(app.keys.createKey(fields))).toEqual(ended);
+    expect(app.unkey.requests).toEqual(['keys.createKey', 'keys.verifyKey', 'keys.deleteKey']);
+    expect((await app.deps.keys.listKeys('org_1')).map(({ id }) => id)).toEqual([app.id]);
+  });
+
+  test('a key that was revoked meanwhile works again', async () => {
+    using app = await openEnding('while');
+    expect(await refusalOf(app.keys.revokeKey(app.id))).toEqual(ended);
+    expect(await app.verdict()).toMatchObject({ outcome: 'valid' });
+  });
+
+  test('a key that was deleted meanwhile stays deleted, and is recorded', async () => {
+    using app = await openEnding('while');
+    await app.keys.deleteKey(app.id);
+    expect(await app.verdict()).not.toMatchObject({ outcome: 'valid' });
+    const rows = (await allRows(app.db)).audit_events ?? [];
+    expect(rows.map(({ action }) => action)).toContain('key.deleted');
+  });
+
+  test('a key that cannot be taken back is in the log', async () => {
+    using app = await openEnding('while');
+    app.unkey.failAfter('keys.verifyKey', 'answers 500');
+    expect(await refusalOf(app.keys.createKey(fields))).toEqual(ended);
+    expect(app.logged.at(-1)).toMatchObject({ level: 'error', action: 'key.created' });
   });
 });
 

@@ -1,3 +1,4 @@
+import { toSettle } from '../../../db/checked.ts';
 import { inCommits, repeatStep } from '../../../db/commits.ts';
 import type { Storage, WriteTx } from '../../../db/engine.ts';
 import type { Deps } from '../../deps.ts';
@@ -50,12 +51,12 @@ export async function importInPieces<Piece>(
     });
   } catch (error) {
     // If this fails too, such as on a full disk, the next import or the server does it.
-    await discardImport(deps, id).catch((err) =>
+    await discardImport(toSettle(deps), id).catch((err) =>
       log.warn({ err }, 'a failed import has not been removed yet'),
     );
     throw error;
   }
-  await finishImport(deps, id, (moved) => onProgress(pieces.length + moved, total)).catch((err) =>
+  await finishImport(toSettle(deps), id, (moved) => onProgress(pieces.length + moved, total)).catch((err) =>
     log.warn({ err }, 'the import is done; the server will finish moving its posts'),
   );
 }
@@ -84,7 +85,7 @@ async function openImport(deps: Needs, organizationId: string): Promise<string> 
     return true;
   };
   while (!(await db.write(open))) {
-    await recoverImport(deps);
+    await recoverImport(toSettle(deps));
     await Bun.sleep(POLL_MS);
   }
   return id;
