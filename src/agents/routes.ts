@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { requireStillAllowed, withCheck } from '../../db/checked.ts';
 import type { Deps } from '../deps.ts';
 import {
   foreignOrganization,
@@ -8,10 +9,10 @@ import {
   verifyApiKey,
 } from '../http/request.ts';
 import { READ_PERMISSION, SUGGEST_PERMISSION } from '../keys/model.ts';
-import { AppError } from '../lib/app-error.ts';
+import { AccessEnded, AppError } from '../lib/app-error.ts';
 import { isRecord } from '../lib/validation.ts';
 import type { Publication } from '../public/model.ts';
-import { findPublication } from '../public/store.ts';
+import { findPublication, isMcpOn } from '../public/store.ts';
 import { SUGGEST_TOOL, type ToolDeps } from './tools.ts';
 
 /** Room for the longest text of a post in most languages. */
@@ -24,9 +25,12 @@ const uploadFailures: Readonly<Record<UploadProblem, [status: number, message: s
   no_room: [503, 'Too many uploads'],
 };
 
+const SWITCHED_OFF =
+  'Forbidden: the endpoint for agents is off. An owner can switch it on in the dashboard under Publishing, Agents';
+
 /**
  * `POST /mcp`: the Model Context Protocol over streamable HTTP, without sessions and streams. Checks run in this order:
- * origin, key, organization, the organization's switch, body.
+ * origin, key, organization, the organization's switch, body; then key and switch again, and in the transaction that writes.
  */
 export function agents(deps: ToolDeps & Pick<Deps, 'keys' | 'metrics'>) {
   return new Elysia({ name: 'agents' }).post(
@@ -37,10 +41,21 @@ export function agents(deps: ToolDeps & Pick<Deps, 'keys' | 'metrics'>) {
       const { keyId, name, organizationId } = await verifyApiKey(deps, headers, READ_PERMISSION);
       if (organizationId === null) throw foreignOrganization();
       const publication = await requireSwitchedOn(deps, organizationId);
+      const db = withCheck(deps.db, async (tx, isWriting) => {
+        const permission = isWriting ? SUGGEST_PERMISSION : READ_PERMISSION;
+        const [isValid, isOn] = await Promise.all([
+          deps.keys.isStillValid(tx, keyId, permission, isWriting),
+          isMcpOn(tx, organizationId, isWriting),
+        ]);
+        if (!isValid)
+          throw new AccessEnded(401, 'INVALID_KEY', { headers: { 'www-authenticate': 'Bearer' } });
+        if (!isOn) throw new AccessEnded(403, SWITCHED_OFF);
+      });
       const message = await readMessage(request);
       const maySuggest = concernsSuggesting(message) && (await holdsSuggestPermission(deps, headers));
       const { answerMessage } = await import('./server.ts');
-      return answerMessage(deps, { keyId, name, publication, maySuggest }, request, message);
+      await requireStillAllowed(db);
+      return answerMessage({ ...deps, db }, { keyId, name, publication, maySuggest }, request, message);
     },
     { parse: 'none' },
   );
@@ -60,10 +75,7 @@ function requireOwnOrigin(headers: Headers, publicUrl: string): void {
 async function requireSwitchedOn({ db }: Pick<Deps, 'db'>, organizationId: string): Promise<Publication> {
   const publication = await db.read((tx) => findPublication(tx, organizationId), { single: true });
   if (publication?.isMcpOn !== true) {
-    throw new AppError(
-      403,
-      'Forbidden: the endpoint for agents is off. An owner can switch it on in the dashboard under Publishing, Agents',
-    );
+    throw new AppError(403, SWITCHED_OFF);
   }
   return publication;
 }

@@ -6,7 +6,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { json } from '../http/respond.ts';
-import { AppError } from '../lib/app-error.ts';
+import { AccessEnded, AppError } from '../lib/app-error.ts';
 import { version } from '../lib/build.ts';
 import { type Caller, SUGGEST_TOOL, type ToolDeps, tools } from './tools.ts';
 
@@ -39,7 +39,8 @@ export async function answerMessage(
     try {
       return resultOf(await tool.run(deps, caller, params.arguments ?? {}));
     } catch (error) {
-      if (error instanceof AppError && error.isRefusal) return refusalOf(error);
+      if (error instanceof AppError && error.isRefusal && !(error instanceof AccessEnded))
+        return refusalOf(error);
       failure = error;
       throw new ProtocolError(ProtocolErrorCode.InternalError, 'Internal server error');
     }

@@ -1,9 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import type { Storage } from '../../db/engine.ts';
 import { embeddedKeys } from '../../src/keys/embedded.ts';
 import type { CreatedKey, Verdict } from '../../src/keys/model.ts';
 import { type KeyService, KeyServiceUnavailable } from '../../src/keys/service.ts';
 import { changePublication } from '../../src/public/service.ts';
+import { holdOpen, readsOf } from '../support/held-request.ts';
 import { JSON_HEADERS, type McpApp, PING, startMcp } from '../support/mcp.ts';
+import { allRows } from '../support/rows.ts';
+import type { TestApp } from '../support/test-app.ts';
 
 // What the endpoint refuses before any tool runs.
 
@@ -95,6 +99,54 @@ test('switching off and on takes effect on the next request', async () => {
   expect(await errorOf(mcp.post(key))).toEqual([403, OFF]);
   await changePublication(deps, 'org_a', { isMcpOn: true });
   expect((await mcp.post(key)).status).toBe(200);
+});
+
+describe.each([
+  ['a revoked key', ({ deps }: TestApp, id: string) => deps.keys.revokeKey(id), 401, 'INVALID_KEY'],
+  ['a deleted key', ({ deps }: TestApp, id: string) => deps.keys.deleteKey(id), 401, 'INVALID_KEY'],
+  [
+    'an endpoint that is off',
+    ({ deps }: TestApp) => changePublication(deps, 'org_a', { isMcpOn: false }),
+    403,
+    OFF,
+  ],
+] as const)('%s ends a suggestion', (_, end, status, message) => {
+  const suggestion = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'suggest_change', arguments: { id: 'first', title: 'Stolen' } },
+  });
+  let writer: CreatedKey;
+  beforeEach(async () => {
+    writer = await mcp.app.addKey('org_a', ['api.read', 'posts.suggest']);
+    await mcp.app.addPosts('org_a', { id: 'first' });
+  });
+  const suggestions = async () => (await allRows(mcp.app.db)).post_suggestions;
+
+  test('that is still arriving', async () => {
+    // The key, and the switch.
+    const admitted = readsOf(mcp.app.db, 2);
+    const headers = { ...JSON_HEADERS, authorization: `Bearer ${writer.key}` };
+    const held = await holdOpen(Number(mcp.url.port), '/mcp', suggestion, headers);
+    await admitted;
+    await end(mcp.app, writer.id);
+    const { status: answered, text } = await held.finish();
+    expect([answered, text]).toEqual([status, expect.stringContaining(JSON.stringify({ error: message }))]);
+    expect(await suggestions()).toEqual([]);
+  });
+
+  test('right before it is stored', async () => {
+    const { db } = mcp.app;
+    const { write } = db;
+    db.write = (async (...given: Parameters<Storage['write']>) => {
+      db.write = write;
+      await end(mcp.app, writer.id);
+      return write.apply(db, given);
+    }) as Storage['write'];
+    expect(await errorOf(mcp.post(writer, suggestion))).toEqual([status, message]);
+    expect(await suggestions()).toEqual([]);
+  });
 });
 
 describe('a request', () => {
