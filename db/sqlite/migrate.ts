@@ -60,9 +60,7 @@ export const migrations: readonly string[] = [
 export function migrate(sqlite: Sqlite): void {
   const applyPending = sqlite.transaction(() => {
     // Read the version inside the write lock: two processes may start on one new folder.
-    for (const migration of migrations.slice(readVersion(sqlite))) {
-      for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
-    }
+    applyMigrations(sqlite, migrations.slice(readVersion(sqlite)));
     sqlite.run(`PRAGMA user_version = ${migrations.length}`);
   });
 
@@ -79,6 +77,13 @@ export function migrate(sqlite: Sqlite): void {
     applyPending.immediate();
   } finally {
     sqlite.run('PRAGMA foreign_keys = ON');
+  }
+}
+
+/** Runs the statements of these migrations. */
+export function applyMigrations(sqlite: Sqlite, some: readonly string[]): void {
+  for (const migration of some) {
+    for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
   }
 }
 

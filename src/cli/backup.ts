@@ -36,17 +36,24 @@ export function addBackupCommands(program: Command, context: CliContext): void {
         );
       }
       process.umask(0o077);
-      const key = withKey || keyOnly ? readSecretKey(dataDir, secretKey) : undefined;
-      if (key === null) {
+      const isKeyNeeded = withKey || keyOnly;
+      const key = isKeyNeeded ? readSecretKey(dataDir, secretKey) : findSecretKey(dataDir, secretKey);
+      if (key === null && isKeyNeeded) {
         const missing = `SECRET_KEY is not set, and ${dataDir} has no secret.key`;
         throw new BackupError(`There is no key to back up: ${missing}`);
       }
-      if (keyOnly && key !== undefined) {
+      if (keyOnly && key !== null) {
         exportKey(dataDir, key, file, { force });
         print(context.terminal, command, { file: resolve(file) }, describeKey);
         return;
       }
-      const source = { dataDir, createdAt: systemClock.now(), key, media: media.dir };
+      const source = {
+        dataDir,
+        createdAt: systemClock.now(),
+        key: key ?? undefined,
+        withKey,
+        media: media.dir,
+      };
       const backup = await makeBackup(source, file, { force, s3 });
       print(context.terminal, command, backup, describeBackup);
     });
@@ -63,7 +70,11 @@ export function addBackupCommands(program: Command, context: CliContext): void {
     .argument('<file>', FILE)
     .option('--force', 'Replace the existing database and keep it beside the new one')
     .option('--new-key', 'Continue without the key of the backup. Every integration then needs a new secret.')
-    .action(async (file: string, { force = false, newKey = false }, command: Command) => {
+    .option(
+      '--unverified',
+      'Restore only the rows of a backup from another server or an earlier version. Use it only if you trust the file.',
+    )
+    .action(async (file: string, { force = false, newKey = false, unverified = false }, command: Command) => {
       const { dataDir, secretKey, s3, database, media } = configOf(context, command);
       if (database !== undefined) {
         throw new BackupError(
@@ -73,7 +84,7 @@ export function addBackupCommands(program: Command, context: CliContext): void {
       process.umask(0o077);
       const files = media.dir === undefined ? undefined : openFileStore(media.dir, media.s3);
       const target = { dataDir, file, secretKey, s3, media: files, now: systemClock.now() };
-      const restored = await restoreBackup({ ...target, force, newKey });
+      const restored = await restoreBackup({ ...target, force, newKey, unverified });
       print(context.terminal, command, restored, describeRestored);
     });
   examples(restore, 'restore tidings.backup', 'restore s3://backups/tidings.backup --force');
@@ -84,12 +95,24 @@ function configOf({ environment }: CliContext, command: Command) {
   return { ...config, dataDir: resolve(config.dataDir) };
 }
 
-function describeBackup({ file, bytes, sha256, includesKey, ...contents }: Backup): Text {
+/** Null also for an invalid key file: a backup must be possible without the key. */
+function findSecretKey(dataDir: string, secretKey: string | undefined): Buffer | null {
+  try {
+    return readSecretKey(dataDir, secretKey);
+  } catch {
+    return null;
+  }
+}
+
+function describeBackup({ file, bytes, sha256, includesKey, isSigned, ...contents }: Backup): Text {
   return [
     fields({ File: file, Bytes: String(bytes), 'SHA-256': sha256, ...factsOf(contents) }),
     includesKey
       ? 'The backup includes the secret key. Store it as safely as the key.'
       : 'The backup does not include the secret key. Store secret.key, or SECRET_KEY, in another safe place: without it, nobody can read the stored secrets.',
+    ...(isSigned
+      ? []
+      : ['The backup is not signed, because its key is not here. A restore needs --unverified.']),
   ];
 }
 
@@ -105,8 +128,12 @@ const KEY_WORDS: Record<Restored['key'], string> = {
   none: 'The backup has no stored secrets.',
 };
 
-function describeRestored({ dataDir, keptAs, key, ...contents }: Restored): Text {
-  return [fields({ Folder: dataDir, ...factsOf(contents), 'Former database': keptAs }), KEY_WORDS[key]];
+function describeRestored({ dataDir, keptAs, isVerified, key, ...contents }: Restored): Text {
+  return [
+    fields({ Folder: dataDir, ...factsOf(contents), 'Former database': keptAs }),
+    KEY_WORDS[key],
+    ...(isVerified ? [] : ['The backup was not verified. Tidings rebuilt the database from its rows.']),
+  ];
 }
 
 /** Leaves out the search index, whose rows are made from the others. */

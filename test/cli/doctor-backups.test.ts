@@ -55,6 +55,7 @@ describe('backups', () => {
     schema: 1,
     tables: {},
     includesKey: false,
+    isSigned: true,
     images: { stored: 0, missing: 0, unreadable: 0, examples: [], place: null },
   });
   const record = async (daysAgo: number, isThere = true) => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -65,7 +65,9 @@ test('makes a backup that can be restored, logs it and remembers it', async () =
   });
 
   const other = join(folder.path, 'other');
-  await cliJson(other, ['restore', file, '--new-key']);
+  mkdirSync(other);
+  cpSync(join(dataDir(), 'secret.key'), join(other, 'secret.key'));
+  expect(await cliJson(other, ['restore', file])).toMatchObject({ isVerified: true });
   const { posts } = await rowsIn(other);
   expect(posts).toEqual((await rowsIn(dataDir())).posts);
 });

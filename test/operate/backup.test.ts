@@ -18,7 +18,7 @@ import { migrations } from '../../db/sqlite/migrate.ts';
 import { keyFingerprint } from '../../src/lib/secret-box.ts';
 import { checkBackup, unpackDatabase, writeBackup } from '../../src/operate/backup/archive.ts';
 import { lastBackup } from '../../src/operate/backup/make.ts';
-import { fillFolder, rowsIn } from '../support/backups.ts';
+import { fillFolder, rowsIn, withoutIndex } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { fixtures } from '../support/schema-fixtures.ts';
 
@@ -57,6 +57,7 @@ describe('a backup', () => {
       tables: told.tables,
       createdAt: told.createdAt,
       includesKey: false,
+      isSigned: true,
       images: { stored: 0, missing: 0, unreadable: 0, examples: [], place: null },
     });
     expect(told.tables).toMatchObject({ organizations: 1, posts: 20, api_keys: 1, integrations: 1 });
@@ -94,7 +95,7 @@ describe('a backup', () => {
     });
     expect(readFileSync(file(), 'utf8')).toBe('mine');
     await backup('--force', '--with-key');
-    expect((await restore(other())).exitCode).toBe(0);
+    expect((await restore(other(), '--unverified')).exitCode).toBe(0);
   });
 
   test.each([
@@ -200,7 +201,7 @@ describe('a file of the data folder itself', () => {
 describe('a restore', () => {
   test('gives every row back, and with the key also the secrets', async () => {
     const { tables, createdAt } = await backup('--with-key');
-    const restored = await cliJson(other(), ['restore', file()]);
+    const restored = await cliJson(other(), ['restore', file(), '--unverified']);
     expect(restored).toEqual({
       file: file(),
       dataDir: other(),
@@ -208,10 +209,11 @@ describe('a restore', () => {
       schema: migrations.length,
       tables,
       keptAs: null,
+      isVerified: false,
       images: { stored: 0, missing: 0, unreadable: 0, examples: [], place: null },
       key: 'restored',
     });
-    expect(await rowsIn(other())).toEqual(await rowsIn(dataDir()));
+    expect(withoutIndex(await rowsIn(other()))).toEqual(withoutIndex(await rowsIn(dataDir())));
     expect(readFileSync(join(other(), 'secret.key'))).toEqual(readFileSync(join(dataDir(), 'secret.key')));
     for (const name of ['tidings.db', 'secret.key'])
       expect(statSync(join(other(), name)).mode & 0o777).toBe(0o600);
@@ -311,7 +313,10 @@ describe('a restore', () => {
     sqlite.run(await Bun.file(join(fixtures, `${schema}.sql`)).text());
     sqlite.close();
     expect(await cliJson(old, ['backup', file()])).toMatchObject({ schema });
-    expect(await cliJson(other(), ['restore', file()])).toMatchObject({ schema, key: 'none' });
+    expect(await cliJson(other(), ['restore', file(), '--unverified'])).toMatchObject({
+      schema,
+      key: 'none',
+    });
     expect(await cliJson(other(), ['organization', 'list'])).toHaveLength(2);
   });
 
@@ -347,7 +352,7 @@ test('a backup that unpacks to something else than a database is refused before 
 describe('a file that is not a whole backup is refused in one line, and the folder left as it was', () => {
   async function refusal(change: (bytes: Buffer) => Buffer): Promise<string> {
     writeFileSync(file(), change(readFileSync(file())));
-    const { exitCode, stderr } = await restore(other());
+    const { exitCode, stderr } = await restore(other(), '--unverified');
     expect(exitCode).toBe(1);
     expect(stderr.split('\n')).toHaveLength(2);
     expect(readdirSync(other())).toEqual(['tidings.lock']);
@@ -369,12 +374,12 @@ describe('a file that is not a whole backup is refused in one line, and the fold
     ['twice', (bytes) => Buffer.concat([bytes, bytes]), /is damaged/],
     [
       'of another form',
-      (bytes) => resealed(bytes.toString('latin1').replace('"version":1', '"version":3')),
+      (bytes) => resealed(bytes.toString('latin1').replace('"version":3', '"version":4'), 32),
       /has a format that this version of Tidings cannot read/,
     ],
     [
       'with another database than its header says',
-      (bytes) => resealed(bytes.toString('latin1').replace(/"databaseSha256":"./, '"databaseSha256":"x')),
+      (bytes) => resealed(bytes.toString('latin1').replace(/"databaseSha256":"./, '"databaseSha256":"x'), 32),
       /has a format that this version/,
     ],
     [
@@ -390,11 +395,11 @@ describe('a file that is not a whole backup is refused in one line, and the fold
     [
       'with a database larger than the disk',
       (bytes) => resealed(bytes.toString('latin1').replace(/"databaseBytes":\d+/, `"databaseBytes":${1e15}`)),
-      /The database in the backup needs 1000000\.0 GB, but .* has only \d[\d.]* [GM]B of free space\. Free up disk space, or set DATA_DIR/,
+      /The database in the backup needs 2000000\.0 GB, but .* has only \d[\d.]* [GM]B of free space\. Free up disk space, or set DATA_DIR/,
     ],
     [
       'with something else in the place of the database',
-      (bytes) => resealed(`${bytes.toString('latin1').split('\n')[0]}\nDear diary`, false),
+      (bytes) => resealed(`${bytes.toString('latin1').split('\n')[0]}\nDear diary${'-'.repeat(64)}`),
       /not restored|is damaged/,
     ],
   ])('%s', async (_, change, message) => {
@@ -405,7 +410,7 @@ describe('a file that is not a whole backup is refused in one line, and the fold
   test('with a flipped bit, wherever it is', async () => {
     await backup();
     const whole = readFileSync(file());
-    const { checkBackup } = await import('../../src/operate/backup/archive.ts');
+    const key = Buffer.from(readFileSync(join(dataDir(), 'secret.key'), 'utf8'), 'base64');
     const damaged = join(folder.path, 'flipped');
     for (let position = 0; position < whole.length; position++) {
       const bytes = Buffer.from(whole);
@@ -413,22 +418,24 @@ describe('a file that is not a whole backup is refused in one line, and the fold
       writeFileSync(damaged, bytes);
       expect(
         await checkBackup(damaged).then(
-          () => position,
+          ({ isSignedWith }) => (isSignedWith(key) ? position : null),
           () => null,
         ),
       ).toBeNull();
     }
     // The check does let through what is whole.
     writeFileSync(damaged, whole);
-    expect((await checkBackup(damaged)).header.tables.posts).toBe(20);
+    const { header, isSignedWith } = await checkBackup(damaged);
+    expect([header.tables.posts, isSignedWith(key)]).toEqual([20, true]);
     truncateSync(damaged, 0);
   }, 300_000);
 
-  /** With a checksum that is right for what was changed. `hasOld`: it ends with the one from before. */
-  function resealed(text: string, hasOld = true): Buffer {
+  /** With a checksum that is right for what was changed. A version that nobody knows has no MAC of `macBytes`. */
+  function resealed(text: string, macBytes = 0): Buffer {
     const bytes = Buffer.from(text, 'latin1');
-    const body = hasOld ? bytes.subarray(0, -32) : bytes;
-    return Buffer.concat([body, new Bun.CryptoHasher('sha256').update(body).digest()]);
+    const body = bytes.subarray(0, -64);
+    const checksum = new Bun.CryptoHasher('sha256').update(body).digest();
+    return Buffer.concat([body, checksum, bytes.subarray(-32, macBytes === 0 ? undefined : -macBytes)]);
   }
 });
 
@@ -445,10 +452,12 @@ describe('the key', () => {
     const refused = await cli(other(), ['restore', file()], { environment });
     expect(refused.exitCode).toBe(1);
     expect(refused.stderr).toContain(message);
-    expect(refused.stderr).toContain('To restore without the key, use --new-key');
+    expect(refused.stderr).toContain('To restore without the key, use --new-key --unverified');
     expect(readdirSync(other())).toEqual(['tidings.lock']);
 
-    expect(await cliJson(other(), ['restore', file(), '--new-key'], { environment })).toMatchObject({
+    expect(
+      await cliJson(other(), ['restore', file(), '--new-key', '--unverified'], { environment }),
+    ).toMatchObject({
       key: 'other',
     });
     // Posts and keys are there, the secret cannot be read, and a new one can be made and read.

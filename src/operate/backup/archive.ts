@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
@@ -10,8 +11,9 @@ import { randomToken } from '../../lib/text.ts';
 import { databaseFile } from '../data-folder.ts';
 import { entriesOf, entryReader, type ImageSource, imageFolder, imagesOf, type TakeImage } from './images.ts';
 
-// A backup is one file: a line of JSON that describes it, the database and the images in zstd, and the SHA-256 of
-// everything before it, in 32 bytes. SQLite's own check misses a flipped bit within a value; the checksum finds any damage or cut.
+// A backup is one file: a line of JSON that describes it, the database and the images in zstd, the SHA-256 of everything
+// before it, and a MAC of that, in 32 bytes each. SQLite's own check misses a flipped bit within a value; the checksum finds
+// any damage or cut, and the MAC any change by somebody without the secret key.
 
 /** A backup or a restore that cannot be done. The message says why, in one line, and what to do. */
 export class BackupError extends Error {
@@ -26,9 +28,8 @@ const Whole = Type.Integer({ minimum: 0 });
 /** The first line of a backup, as JSON. */
 export const BackupHeader = Type.Object({
   format: Type.Literal('tidings-backup'),
-  /** Of the form of the file. */
-  /** 1: without images, as earlier versions wrote them. */
-  version: Type.Union([Type.Literal(1), Type.Literal(2)]),
+  /** Of the form of the file. 3: with a MAC. Without one, 1 has no images, and 2 has some. */
+  version: Type.Union([Type.Literal(1), Type.Literal(2), Type.Literal(3)]),
   createdAt: Type.String({ maxLength: 32 }),
   /** The number of applied migrations. */
   schema: Whole,
@@ -52,6 +53,8 @@ export interface Backup extends Pick<BackupHeader, 'schema' | 'tables' | 'create
   bytes: number;
   sha256: string;
   includesKey: boolean;
+  /** It has a MAC. */
+  isSigned: boolean;
   images: BackupImages;
 }
 
@@ -67,7 +70,25 @@ export interface BackupImages {
   place: string | null;
 }
 
-const CHECKSUM_BYTES = 32;
+/** Of the checksum, and of the MAC. */
+const DIGEST_BYTES = 32;
+
+const trailerBytes = ({ version }: Pick<BackupHeader, 'version'>) =>
+  version === 3 ? 2 * DIGEST_BYTES : DIGEST_BYTES;
+
+/** How many images are in the file. */
+const imageCount = ({ version, images }: BackupHeader) =>
+  version === 1 || images?.place !== undefined ? 0 : (images?.files ?? 0);
+
+/** Bytes that a restore of the images takes. */
+export const imageBytes = (header: BackupHeader) =>
+  imageCount(header) === 0 ? 0 : (header.images?.bytes ?? 0);
+
+/** The MAC of a backup with this checksum, under a key that is derived from the secret key. */
+function macOf(checksum: Uint8Array, key: Uint8Array): Buffer {
+  const derived = new Bun.CryptoHasher('sha256', key).update('tidings backup').digest();
+  return new Bun.CryptoHasher('sha256', derived).update(checksum).digest();
+}
 
 /** The start of every header. */
 const BEGINNING = '{"format":"tidings-backup",';
@@ -78,12 +99,15 @@ const MAX_HEADER_BYTES = 64 * 1024;
 /** How much to write before a sync: syncing everything at once would hold up the commits of the server. */
 const SYNC_BYTES = 4 * 1024 * 1024;
 
-/** Writes a backup of the database file `database` to the new file `file`, through to the disk. */
+/**
+ * Writes a backup of the database file `database` to the new file `file`, through to the disk. `key`: the secret key, for
+ * version 3.
+ */
 export async function writeBackup(
   header: BackupHeader,
   database: string,
   file: string,
-  images?: ImageSource,
+  { images, key }: { images?: ImageSource | undefined; key?: Uint8Array | undefined } = {},
 ): Promise<void> {
   await using target = await open(file, 'wx', 0o600);
   const hasher = new Bun.CryptoHasher('sha256');
@@ -104,33 +128,54 @@ export async function writeBackup(
   await pipeline(content, createZstdCompress(), async (compressed) => {
     for await (const chunk of compressed as AsyncIterable<Uint8Array>) await write(chunk);
   });
-  await writeAll(target, hasher.digest());
+  const checksum = hasher.digest();
+  await writeAll(target, checksum);
+  if (key !== undefined) await writeAll(target, macOf(checksum, key));
   await target.sync();
 }
 
-/** Reads all of a backup and its checksum. Throws `BackupError`, about `name`, when it is none, or not whole. */
+/**
+ * Reads all of a backup and its checksum. `isSignedWith` compares its MAC. Throws `BackupError`, about `name`, when it is
+ * none, or not whole.
+ */
 export async function checkBackup(file: string, name = file) {
   const source = Bun.file(file);
-  const end = Math.max(source.size - CHECKSUM_BYTES, 0);
   if ((await source.slice(0, BEGINNING.length).text()) !== BEGINNING) {
     throw new BackupError(`${name} is not a Tidings backup`);
   }
+  const header = parseHeader(await readLine(source));
+  const end = Math.max(source.size - trailerBytes(header ?? { version: 1 }), 0);
   const hasher = new Bun.CryptoHasher('sha256');
   for await (const chunk of source.slice(0, end).stream()) hasher.update(chunk);
-  const checksum = Buffer.from(await source.slice(end).bytes());
-  const whole = hasher.copy().update(checksum);
+  const trailer = Buffer.from(await source.slice(end).bytes());
+  const checksum = trailer.subarray(0, DIGEST_BYTES);
+  const mac = trailer.subarray(DIGEST_BYTES);
+  const sha256 = hasher.copy().update(trailer).digest('hex');
   if (!checksum.equals(hasher.digest())) {
     throw new BackupError(
       `${name} is damaged or incomplete: its checksum does not match. Use another backup`,
     );
   }
-  const header: unknown = JSON.parse(await readLine(source));
-  if (!Check(BackupHeader, header)) {
+  if (header === null) {
     throw new BackupError(
       `${name} has a format that this version of Tidings cannot read. Restore it with the version that made it`,
     );
   }
-  return { header, bytes: source.size, sha256: whole.digest('hex') };
+  const isSignedWith = (key: Uint8Array) => {
+    const expected = macOf(checksum, key);
+    return mac.length === expected.length && timingSafeEqual(mac, expected);
+  };
+  return { header, bytes: source.size, sha256, isSignedWith };
+}
+
+/** Null for a line that is no header of a version that is known. */
+function parseHeader(line: string): BackupHeader | null {
+  try {
+    const header: unknown = JSON.parse(line);
+    return Check(BackupHeader, header) ? header : null;
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -153,7 +198,7 @@ export async function unpackDatabase(
   const entries = entryReader(file, take);
   let bytes = 0;
   await pipeline(
-    source.slice(start, source.size - CHECKSUM_BYTES).stream(),
+    source.slice(start, source.size - trailerBytes(header)).stream(),
     createZstdDecompress(),
     async (unpacked) => {
       for await (const all of unpacked as AsyncIterable<Uint8Array>) {
@@ -161,7 +206,7 @@ export async function unpackDatabase(
         if (bytes === 0 && sqliteBytes(all) !== header.databaseBytes) throw damaged();
         const chunk = all.subarray(0, header.databaseBytes - bytes);
         const rest = all.subarray(chunk.length);
-        if (rest.length > 0 && header.version === 1) throw damaged();
+        if (rest.length > 0 && imageCount(header) === 0) throw damaged();
         bytes += chunk.length;
         hasher.update(chunk);
         if (chunk.length > 0) await write(chunk);
@@ -170,7 +215,7 @@ export async function unpackDatabase(
     },
   );
   if (bytes !== header.databaseBytes || hasher.digest('hex') !== header.databaseSha256) throw damaged();
-  entries.end(header.version === 1 ? 0 : (header.images?.files ?? 0));
+  entries.end(imageCount(header));
   return entries.counts;
 }
 
@@ -214,8 +259,10 @@ export interface BackupSource {
   createdAt: Date;
   /** Where the images are: a folder, or `s3://…`, which the backup leaves out. Absent: in the data folder. */
   media?: string | undefined;
-  /** The key of the secrets, to store in the backup. */
+  /** The secret key, for the MAC. Absent, and where the secrets have another key: the backup has no MAC. */
   key?: Uint8Array | undefined;
+  /** Store the key in the backup. */
+  withKey?: boolean | undefined;
 }
 
 /** Names of a backup's temporary files, which a crash may leave behind. */
@@ -239,13 +286,23 @@ export async function prepareBackup(source: BackupSource, base: string) {
   try {
     const described = await snapshot(source, database);
     const { images, header } = withImages(source, described, database);
-    await writeBackup(header, database, path, images);
+    const isSigned = header.version === 3;
+    await writeBackup(header, database, path, { images, key: isSigned ? source.key : undefined });
     removeDatabase();
     const { header: read, bytes, sha256 } = await checkBackup(path);
     const counts = await unpackDatabase(path, read, async () => undefined);
     const { schema, tables, createdAt } = header;
     const stored = { ...counts, place: header.images?.place ?? null };
-    const facts = { bytes, sha256, schema, tables, createdAt, includesKey: 'key' in header, images: stored };
+    const facts = {
+      bytes,
+      sha256,
+      schema,
+      tables,
+      createdAt,
+      includesKey: 'key' in header,
+      isSigned,
+      images: stored,
+    };
     return { path, facts, remove };
   } catch (error) {
     remove();
@@ -253,7 +310,6 @@ export async function prepareBackup(source: BackupSource, base: string) {
   }
 }
 
-/** Without images the backup stays one that earlier versions can read. */
 function withImages(
   { dataDir, media }: BackupSource,
   header: BackupHeader,
@@ -266,10 +322,14 @@ function withImages(
   if (media?.startsWith('s3://')) {
     return { header: { ...header, images: { files, bytes, place: media } }, images: undefined };
   }
-  return { header: { ...header, version: 2 as const, images: { files, bytes } }, images };
+  const version = header.version === 1 ? 2 : header.version;
+  return { header: { ...header, version, images: { files, bytes } }, images };
 }
 
-async function snapshot({ dataDir, createdAt, key }: BackupSource, target: string): Promise<BackupHeader> {
+async function snapshot(
+  { dataDir, createdAt, key, withKey = false }: BackupSource,
+  target: string,
+): Promise<BackupHeader> {
   const counted = snapshotInto(databaseFile(dataDir), target);
   const { problem, ...facts } = inspectDatabase(target);
   if (problem !== null) {
@@ -281,7 +341,8 @@ async function snapshot({ dataDir, createdAt, key }: BackupSource, target: strin
       `The backup was not made, because the copy has a different number of rows in ${differing.join(', ')}`,
     );
   }
-  if (key !== undefined && facts.keyFingerprint !== keyFingerprint(key)) {
+  const isRightKey = key !== undefined && facts.keyFingerprint === keyFingerprint(key);
+  if (withKey && !isRightKey) {
     throw new BackupError(
       'The backup was not made, because the stored secrets are encrypted with another key',
     );
@@ -289,11 +350,11 @@ async function snapshot({ dataDir, createdAt, key }: BackupSource, target: strin
   const { bytes: databaseBytes, sha256: databaseSha256 } = await digestOf(Bun.file(target).stream());
   return {
     format: 'tidings-backup',
-    version: 1,
+    version: isRightKey ? 3 : 1,
     createdAt: createdAt.toISOString(),
     ...facts,
     databaseBytes,
     databaseSha256,
-    ...(key === undefined ? {} : { key: Buffer.from(key).toString('base64') }),
+    ...(withKey && isRightKey ? { key: Buffer.from(key).toString('base64') } : {}),
   };
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config.ts';
 import type { Deps } from '../../deps.ts';
 import type { Job } from '../jobs.ts';
+import { readSecretKey } from '../secret-key.ts';
 import { type Backup, BackupError, StoreError } from './archive.ts';
 import type { BackupAnswer, BackupRequest } from './backup-thread.ts';
 import { asBackupError, recordFailure } from './make.ts';
@@ -38,7 +39,8 @@ export function backupJobs(
     backups,
     s3,
     media,
-  }: Pick<Config, 'dataDir' | 'backups' | 's3'> & Partial<Pick<Config, 'media'>>,
+    secretKey,
+  }: Pick<Config, 'dataDir' | 'backups' | 's3'> & Partial<Pick<Config, 'media' | 'secretKey'>>,
   { clock, log, wait = (ms, signal) => sleep(ms, undefined, { signal }) }: Needs,
 ): Job[] {
   if (backups === undefined) return [];
@@ -47,13 +49,15 @@ export function backupJobs(
   const folder = resolve(dataDir);
 
   async function makeOne(signal: AbortSignal): Promise<void> {
-    const source = { dataDir: folder, createdAt: clock.now(), media: media?.dir };
+    const createdAt = clock.now();
     let target = dir;
     try {
+      const key = readSecretKey(folder, secretKey) ?? undefined;
+      const source = { dataDir: folder, createdAt, key, media: media?.dir };
       await removeLeftovers(dir, folder);
       const place = openPlace(dir, s3);
       const before = (await unlessAborted(signal, place.list())).filter(isScheduled);
-      target = `${dir}/${nameOf(source.createdAt, Math.max(0, ...before.map(sequenceOf)) + 1)}`;
+      target = `${dir}/${nameOf(createdAt, Math.max(0, ...before.map(sequenceOf)) + 1)}`;
       const { file, bytes, sha256, images } = await backupInThread([source, target, { s3 }], signal);
       const removed = await unlessAborted(signal, removeOldest(place, before, keep));
       log.info({ job: 'backup', file, bytes, sha256, removed }, 'backup made and verified');
@@ -65,7 +69,7 @@ export function backupJobs(
       await removeLeftovers(dir, folder).catch(() => undefined);
       if (!signal.aborted) {
         const { message } = asBackupError(error, 'The backup was not made');
-        await recordFailure(folder, source.createdAt, target, message);
+        await recordFailure(folder, createdAt, target, message);
       }
       throw error;
     }

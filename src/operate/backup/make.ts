@@ -102,7 +102,7 @@ export function requireNotOwn(dataDir: string, target: string): void {
   const path = realPath(target);
   const database = databaseFile(dataDir);
   // Temporary files of a restore too.
-  const ends = ['', '-wal', '-shm', '-journal', '.restoring', '.fetched'];
+  const ends = ['', '-wal', '-shm', '-journal', '.restoring', '.rebuilt', '.fetched'];
   const others = [lockFile(dataDir), join(dataDir, 'secret.key'), fileOf(dataDir)];
   for (const own of [...ends.map((end) => database + end), ...others]) {
     const stored = statSync(own, { throwIfNoEntry: false });

@@ -3,7 +3,9 @@ import { open } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../../db/sqlite/lock.ts';
 import { migrations } from '../../../db/sqlite/migrate.ts';
+import { findForeignSchema, rebuildFromRows } from '../../../db/sqlite/rebuild.ts';
 import { forgetKey, inspectDatabase, isOpenElsewhere, settle } from '../../../db/sqlite/snapshot.ts';
+import { messageOf } from '../../lib/app-error.ts';
 import type { S3Access } from '../../lib/bucket.ts';
 import { bringToDisk, freeBytes, megabytes } from '../../lib/disk.ts';
 import { type FileStore, openFileStore } from '../../lib/file-store.ts';
@@ -15,6 +17,7 @@ import {
   type BackupHeader,
   type BackupImages,
   checkBackup,
+  imageBytes,
   unpackDatabase,
   writeAll,
 } from './archive.ts';
@@ -32,6 +35,8 @@ interface RestoreOptions {
   force?: boolean;
   /** Continues where the folder has another key than the backup, or none: secrets are then lost. */
   newKey?: boolean;
+  /** Accept a backup without a valid signature or with a foreign schema, and copy only its rows. */
+  unverified?: boolean;
   now: Date;
   s3?: S3Access | undefined;
   /** Where images are stored. Absent: in the data folder. */
@@ -45,6 +50,8 @@ export interface Restored extends Pick<BackupHeader, 'createdAt' | 'schema' | 't
   /** Path of the former database; null without one. */
   keptAs: string | null;
   images: BackupImages;
+  /** The signature and the schema were right. False: rebuilt from its rows. */
+  isVerified: boolean;
   /** `same`: the folder has the key already. `restored`: the backup held it. `other`: the secrets are lost. */
   key: 'same' | 'restored' | 'other' | 'none';
 }
@@ -77,7 +84,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
 }
 
 async function restoreLocked(folder: string, options: RestoreOptions): Promise<Restored> {
-  const { file, force = false, s3 } = options;
+  const { file, force = false, unverified = false, s3 } = options;
   const target = databaseFile(folder);
   // Those are removed before anything is read.
   requireNotOwn(folder, file);
@@ -94,8 +101,11 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
   }
   const fetched = `${target}.fetched`;
   const unpacked = `${target}.restoring`;
+  const rebuilt = `${target}.rebuilt`;
   const removeAll = () => {
-    for (const path of [fetched, unpacked, `${unpacked}-journal`]) rmSync(path, { force: true });
+    for (const path of [fetched, unpacked, rebuilt, `${unpacked}-journal`, `${rebuilt}-journal`]) {
+      rmSync(path, { force: true });
+    }
   };
   removeAll();
   try {
@@ -103,23 +113,28 @@ async function restoreLocked(folder: string, options: RestoreOptions): Promise<R
     if (source === fetched) {
       await download(file, s3, fetched, (bytes) => requireSpace(folder, bytes, 'The backup'));
     }
-    const { header } = await checkBackup(source, file);
+    const { header, isSignedWith } = await checkBackup(source, file);
     if (header.schema > migrations.length) {
       throw new BackupError(
         `${file} was made by a newer Tidings (schema ${header.schema}; this version supports ${migrations.length}). Restore it with that version or a newer one`,
       );
     }
     const key = keyToUse(folder, header, options);
-    const imageBytes = header.version === 1 ? 0 : (header.images?.bytes ?? 0);
-    requireSpace(folder, header.databaseBytes + imageBytes, 'The database in the backup');
+    if (!unverified) requireSigned(folder, header, isSignedWith, options);
+    const copies = unverified ? 2 : 1;
+    requireSpace(folder, copies * header.databaseBytes + imageBytes(header), 'The database in the backup');
     const files = options.media ?? openFileStore(imageFolder(folder));
     const counts = await unpackAndCheck(source, header, unpacked, files);
     const images = { ...counts, place: header.images?.place ?? null };
-    if (key === 'other') forgetKey(unpacked);
+    if (unverified) rebuild(unpacked, rebuilt, file);
+    else requireOwnSchema(unpacked, file);
+    const database = unverified ? rebuilt : unpacked;
+    if (key === 'other') forgetKey(database);
     if (key === 'restored') writeKeyFile(folder, Buffer.from(header.key ?? '', 'base64'));
-    const keptAs = swapIn(unpacked, target, options.now);
+    const keptAs = swapIn(database, target, options.now);
     const { createdAt, schema, tables } = header;
-    return { file, dataDir: folder, createdAt, schema, tables, keptAs, images, key };
+    const isVerified = !unverified;
+    return { file, dataDir: folder, createdAt, schema, tables, keptAs, isVerified, images, key };
   } finally {
     removeAll();
   }
@@ -154,8 +169,54 @@ function keyToUse(
       ? 'The backup includes its key: move that file away to restore the key too.'
       : 'Put the right key in place as secret.key, or set SECRET_KEY.';
   throw new BackupError(
-    `${what} ${how} To restore without the key, use --new-key; every integration then needs a new secret`,
+    `${what} ${how} To restore without the key, use --new-key --unverified; every integration then needs a new secret`,
   );
+}
+
+/** Throws unless the folder's own key signed the backup. A key inside the file proves nothing. */
+function requireSigned(
+  folder: string,
+  { version, keyFingerprint: fingerprint, key: included }: BackupHeader,
+  isSignedWith: (key: Uint8Array) => boolean,
+  { file, secretKey }: RestoreOptions,
+): void {
+  const key = readSecretKey(folder, secretKey);
+  if (version === 3 && key !== null && isSignedWith(key)) return;
+  if (version === 3 && key !== null && keyFingerprint(key) === fingerprint) {
+    throw new BackupError(`${file} was changed after it was made. Use another backup`);
+  }
+  const why =
+    version !== 3
+      ? 'it is not signed. An earlier version of Tidings made it, or the secret key was missing'
+      : key === null && included !== undefined
+        ? `the only key is in the backup itself. Put secret.key in ${folder}, or set SECRET_KEY`
+        : 'another secret key signed it';
+  throw new BackupError(
+    `Tidings can't verify ${file}: ${why}. If you trust everyone who could write to the file, use --unverified: Tidings then restores its rows only`,
+  );
+}
+
+function requireOwnSchema(database: string, file: string): void {
+  const foreign = findForeignSchema(database);
+  if (foreign === null) return;
+  throw new BackupError(
+    `The schema in ${file} is not the one of its version of Tidings: ${foreign}. Use --unverified to restore its rows only`,
+  );
+}
+
+/** Writes the rows of `unpacked` to `rebuilt`, and checks them. */
+function rebuild(unpacked: string, rebuilt: string, file: string): void {
+  try {
+    rebuildFromRows(unpacked, rebuilt);
+  } catch (error) {
+    const reason = messageOf(error);
+    throw new BackupError(`The database in ${file} can't be rebuilt: ${reason}. Use another backup`, {
+      cause: error,
+    });
+  }
+  const { problem } = inspectDatabase(rebuilt);
+  if (problem !== null) throw new BackupError(`The database in ${file} is damaged: ${problem}`);
+  bringToDisk(rebuilt);
 }
 
 /** Images are stored before the database is in place: without their rows, a sweep removes them. */
