@@ -7,7 +7,7 @@ const MAX_GROWTH = 2.6;
 const ENOUGH_MS = rounds(5, 30);
 
 /** Work that costs less at the largest size that is accepted is no danger, however it grows. */
-const HARMLESS_MS = 5;
+const HARMLESS_MS = 15;
 
 const START = 500;
 const MAX_TRIES = 30;
