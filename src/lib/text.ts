@@ -76,9 +76,18 @@ export function cutText(text: string, maxLength: number): string {
   return `${cut(clean, maxLength - note.length)}${note}`;
 }
 
-/** The first characters, never half of a surrogate pair. */
-function cut(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** How far a character that people see as one may reach, in UTF-16 units. Longer ones are piles of accents. */
+const MAX_GRAPHEME = 64;
+
+/** The first characters, never half of one: an emoji or a letter with accents can have many code points. */
+export function cut(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const start = Math.max(0, length - MAX_GRAPHEME);
+  const border = graphemes.segment(text.slice(start, length + MAX_GRAPHEME)).containing(length - start);
+  const whole = border !== undefined && border.index > 0 ? start + border.index : length;
+  return text.slice(0, whole).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 /** `1 commit`, `3 commits`. */

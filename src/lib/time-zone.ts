@@ -15,15 +15,16 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-const LOCAL = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)$/;
+const LOCAL = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?$/;
 
 /**
- * Parses a time without an offset as one in the time zone, and any other as `parseTime` does. Clocks that are set back
+ * Parses a time without an offset as one in the time zone, a date as its midnight there, and any other time as `parseTime`
+ * does. Clocks that are set back
  * show a time twice: it means the earlier one. `isMoved`: clocks that are set forward skip the time, so it is as much
  * later. Null for anything else.
  */
 export function parseInZone(text: string, timeZone: string): { time: Date; isMoved: boolean } | null {
-  const [, day, time] = LOCAL.exec(text.trim()) ?? [];
+  const [, day, time = '00:00'] = LOCAL.exec(text.trim()) ?? [];
   if (day === undefined) {
     const exact = parseTime(text);
     return exact && { time: exact, isMoved: false };

@@ -75,64 +75,70 @@ export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], bud
     return json(await receive({ path, headers, isTooLarge, readBody: () => readUpload(request, limits) }));
   }
 
+  const withRepository = ({ request, params }: { request: Request; params: Arrival['path'] }) =>
+    respond(request, params);
+  const withoutRepositoryId = ({
+    request,
+    params,
+  }: {
+    request: Request;
+    params: Omit<Arrival['path'], 'repositoryId'>;
+  }) => respond(request, { ...params, repositoryId: undefined });
+  // People paste URLs with a slash at the end.
+  const hidden = { parse: 'none', detail: { hide: true } } as const;
+
   return new Elysia({ name: 'webhooks' })
-    .post(
-      '/api/webhooks/:provider/:organizationId/:integrationId/:repositoryId',
-      ({ request, params }) => respond(request, params),
-      {
-        // The signature covers the bytes: nobody may read them before it is checked.
-        parse: 'none',
-        detail: documented({
-          ...documentation,
-          operationId: 'receiveWebhook',
-          summary: 'Receive a delivery',
-          params: Type.Object({
-            provider: ProviderId(...providers.map(({ id }) => id)),
-            ...path,
-            repositoryId: Id(`Repository id; \`-\` for ${namesOf(trackers)}.`, 'repo_5sN8dKf3HjWq2YtXb9MzRe'),
-          }),
-          headers: Type.Composite(providers.map(headersOf)),
-          body: {
-            'application/json': payload,
-            'application/x-www-form-urlencoded': Type.Object(
-              { payload: Type.String({ description: `The payload as JSON; ${namesOf(formSenders)} only.` }) },
-              { description: `The body of a ${namesOf(formSenders)} webhook with the content type "form".` },
-            ),
-          },
-          responses: { 200: 'WebhookReceived', ...webhookRefusals },
+    .post('/api/webhooks/:provider/:organizationId/:integrationId/:repositoryId/', withRepository, hidden)
+    .post('/api/webhooks/:provider/:organizationId/:integrationId/', withoutRepositoryId, hidden)
+    .post('/api/webhooks/:provider/:organizationId/:integrationId/:repositoryId', withRepository, {
+      // The signature covers the bytes: nobody may read them before it is checked.
+      parse: 'none',
+      detail: documented({
+        ...documentation,
+        operationId: 'receiveWebhook',
+        summary: 'Receive a delivery',
+        params: Type.Object({
+          provider: ProviderId(...providers.map(({ id }) => id)),
+          ...path,
+          repositoryId: Id(`Repository id; \`-\` for ${namesOf(trackers)}.`, 'repo_5sN8dKf3HjWq2YtXb9MzRe'),
         }),
-      },
-    )
-    .post(
-      '/api/webhooks/:provider/:organizationId/:integrationId',
-      ({ request, params }) => respond(request, { ...params, repositoryId: undefined }),
-      {
-        parse: 'none',
-        detail: documented({
-          ...documentation,
-          operationId: 'receiveWebhookWithoutRepository',
-          summary: 'Receive a delivery without a repository',
-          description: `${documentation.description} The payloads of an App name the repository.`,
-          params: Type.Object({
-            provider: ProviderId(...trackers.map(({ id }) => id), ...appPaths),
-            ...path,
-          }),
-          headers: Type.Composite(withoutRepository.map(headersOf)),
-          body: { 'application/json': payload },
-          example: { received: true, message: 'Ignored: Tidings does not use the event Comment' },
-          responses: {
-            200: 'WebhookReceived',
-            ...webhookRefusals,
-            400: refusal('The path, a header or the payload is invalid.', [
-              'Invalid webhook parameters',
-              `Missing or invalid header: ${trackers[0]?.headerNames.event}`,
-              'Malformed payload: the body is not a JSON object',
-              'Upload aborted',
-            ]),
-            403: refusal('The integration is disabled.', ['Integration is disabled']),
-            404: refusal('The integration does not exist.', ['Integration not found']),
-          },
+        headers: Type.Composite(providers.map(headersOf)),
+        body: {
+          'application/json': payload,
+          'application/x-www-form-urlencoded': Type.Object(
+            { payload: Type.String({ description: `The payload as JSON; ${namesOf(formSenders)} only.` }) },
+            { description: `The body of a ${namesOf(formSenders)} webhook with the content type "form".` },
+          ),
+        },
+        responses: { 200: 'WebhookReceived', ...webhookRefusals },
+      }),
+    })
+    .post('/api/webhooks/:provider/:organizationId/:integrationId', withoutRepositoryId, {
+      parse: 'none',
+      detail: documented({
+        ...documentation,
+        operationId: 'receiveWebhookWithoutRepository',
+        summary: 'Receive a delivery without a repository',
+        description: `${documentation.description} The payloads of an App name the repository.`,
+        params: Type.Object({
+          provider: ProviderId(...trackers.map(({ id }) => id), ...appPaths),
+          ...path,
         }),
-      },
-    );
+        headers: Type.Composite(withoutRepository.map(headersOf)),
+        body: { 'application/json': payload },
+        example: { received: true, message: 'Ignored: Tidings does not use the event Comment' },
+        responses: {
+          200: 'WebhookReceived',
+          ...webhookRefusals,
+          400: refusal('The path, a header or the payload is invalid.', [
+            'Invalid webhook parameters',
+            `Missing or invalid header: ${trackers[0]?.headerNames.event}`,
+            'Malformed payload: the body is not a JSON object',
+            'Upload aborted',
+          ]),
+          403: refusal('The integration is disabled.', ['Integration is disabled']),
+          404: refusal('The integration does not exist.', ['Integration not found']),
+        },
+      }),
+    });
 }

@@ -43,6 +43,16 @@ test('post publish --at schedules a draft; list and show say when, and unpublish
   expect(await json('post', 'show', 'one')).toMatchObject({ scheduledFor: null });
 });
 
+test('post publish --at takes a day, from its midnight in the time zone', async () => {
+  expect(
+    await json('post', 'publish', 'one', '--at', '2099-04-01', '--time-zone', 'America/New_York'),
+  ).toMatchObject({ scheduledFor: '2099-04-01T04:00:00.000Z' });
+  expect(await json('post', 'publish', 'one', '--at', '2099-04-01')).toMatchObject({
+    scheduledFor: '2099-04-01T00:00:00.000Z',
+  });
+  await json('post', 'unpublish', 'one');
+});
+
 test('post publish --at refuses a time that has passed, and one that it cannot read', async () => {
   expect(await fails('post', 'publish', 'one', '--at', '2001-01-01T09:00')).toContain(
     '--at must be in the future. 1 Jan 2001, 09:00 UTC has passed',

@@ -9,7 +9,15 @@ import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createReceiver } from '../../src/receiver/receive.ts';
 import { execute, sqliteOf, testEngine, testPostgres, testSqlite, valuesOf } from '../support/database.ts';
-import { appWithGithub, claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import {
+  appWithGithub,
+  claimCount,
+  connectGithub,
+  connectLinear,
+  githubRequest,
+  linearRequest,
+  logOf,
+} from '../support/deliveries.ts';
 import { refuseWrites } from '../support/faults.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
@@ -28,7 +36,29 @@ const ping = {
   hook_id: 1,
   repository: { id: 7, full_name: 'acme/rocket' },
 };
+const linearComment = {
+  action: 'create',
+  type: 'Comment',
+  data: {},
+  organizationId: 'o',
+  webhookTimestamp: Date.parse('2026-11-20T12:00:00Z'),
+};
 const DELIVERY = '72d3162e-cc78-11e3-81ab-4c9367dc0958';
+
+/** People paste the URL with a slash at its end. */
+test.each([
+  ['GitHub', () => githubRequest(connected, ping)],
+  [
+    'Linear',
+    async () => linearRequest(await connectLinear(app, 'org_a'), linearComment, { event: 'Comment' }),
+  ],
+])('a URL with a slash at its end works for %s', async (_, request) => {
+  const [path, init] = await request();
+  const send = (ending: string) => app.fetch(new Request(`http://localhost${path}${ending}`, init));
+  expect((await send('/')).status).toBe(200);
+  expect((await send('//')).status).toBe(404);
+  expect(await claimCount(app)).toBe(1);
+});
 
 describe('an accepted delivery', () => {
   test('a ping is answered, claimed and logged', async () => {

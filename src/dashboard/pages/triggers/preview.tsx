@@ -5,6 +5,7 @@ import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { Delivery } from '../../../deliveries/model.ts';
 import type { Compose } from '../../../drafts/model.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { cut as cutText } from '../../../lib/text.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { previewFirst, previewRule, previewSample, type RehearsedPost } from '../../../triggers/rehearse.ts';
@@ -184,8 +185,7 @@ export async function previewFragment(visit: MemberVisit, trigger: Trigger, valu
 }
 
 function nameOf({ title, createdAt }: Delivery): string {
-  const name =
-    title.length > MAX_TITLE_LENGTH ? `${title.slice(0, MAX_TITLE_LENGTH).toWellFormed()}…` : title;
+  const name = title.length > MAX_TITLE_LENGTH ? `${cutText(title, MAX_TITLE_LENGTH)}…` : title;
   return `${name || 'Untitled'} (${exactly(new Date(createdAt))})`;
 }
 
