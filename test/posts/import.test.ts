@@ -3,7 +3,8 @@ import type { Storage } from '../../db/engine.ts';
 import { explain } from '../../src/cli/hints.ts';
 import type { AppError } from '../../src/lib/app-error.ts';
 import { letOthersIn } from '../../src/lib/time.ts';
-import { parseJsonLines } from '../../src/posts/import/files.ts';
+import { parseJsonLines } from '../../src/posts/import/json.ts';
+import { readRecords } from '../../src/posts/import/records.ts';
 import { type ImportOptions, importFile } from '../../src/posts/import/service.ts';
 import { contentTypes, postStatuses } from '../../src/posts/model.ts';
 import { deletePost } from '../../src/posts/service.ts';
@@ -269,7 +270,7 @@ tags: [a, b]
 /** Ten thousand times the same half a million characters. */
 const repeated = `---
 title: a
-b0: &b0 ${'x'.repeat(500_000)}
+b0: &b0 ${'x'.repeat(40_000)}
 b1: &b1 [${'*b0, '.repeat(100)}]
 b2: [${'*b1, '.repeat(100)}]
 ---
@@ -372,6 +373,38 @@ describe('a bad record names file, line and field, and nothing of the file is wr
       'a.md',
       '---\ntitle: a\nb: &b [*b]\n---\nx',
       'a.md:1: sourceMetadata must have at most 16384 characters as JSON',
+    ],
+    [
+      'a post of many values',
+      'p.json',
+      `[${good},\n[${'1,'.repeat(20_001)}1]]`,
+      'p.json:2: has too many values',
+    ],
+    [
+      'a missing brace before many posts',
+      'p.json',
+      `[${good},\n{"title": "x",\n${`${good},\n`.repeat(20_000)}${good}]`,
+      'p.json:3: is not valid JSON: PropertyNameExpected',
+    ],
+    [
+      'an array without an end',
+      'p.json',
+      `[${good},\n${good}\n`,
+      'p.json:3: is not valid JSON: CloseBracketExpected',
+    ],
+    ['text after an array', 'p.json', `[${good}]\n]`, 'p.json:1: is not valid JSON: EndOfFileExpected'],
+    ['a comma before the end', 'p.json', `[${good},\n]`, 'p.json:2: is not valid JSON: ValueExpected'],
+    [
+      'front matter of many values',
+      'a.md',
+      `---\ntitle: a\nb: [${'1,'.repeat(20_001)}1]\n---\nx`,
+      'a.md:1: front matter is too large',
+    ],
+    [
+      'many copies of a long text',
+      'a.md',
+      `---\na: &a ${'x'.repeat(200_000)}\nb: [${'*a,'.repeat(100)}]\n---\nx`,
+      'a.md:1: front matter is too large',
     ],
     ['JSON that nests too deeply', 'p.json', '['.repeat(100_000), 'p.json:1: nests too deeply'],
     [
@@ -543,6 +576,23 @@ test.each([3, 150])('%i posts are counted once when their writes run twice', asy
   );
 });
 
+test('a JSON file names its problems, each with its line', async () => {
+  const text = `[\n${Array.from({ length: 4 }, () => '{"title": 1},\n{"title": }').join(',\n')}\n]`;
+  const { problems } = await readRecords({ name: 'p.json', text }, { organizationId: 'org_a' });
+  const bad = (line: number) => [
+    `p.json:${line}: title is wrong: expected string, not 1`,
+    `p.json:${line + 1}: is not valid JSON: ValueExpected`,
+  ];
+  expect(problems.map(({ message }) => message)).toEqual([2, 4, 6, 8].flatMap(bad));
+});
+
+test('texts of front matter may have any number of marks', async () => {
+  const text = '- [x], {y}: ? *z <<'.repeat(5_000);
+  const file = `---\ntitle: T\ncontent: ${JSON.stringify(text)}\nmarkdown: ${JSON.stringify(text)}\n---\n`;
+  await importText('a.md', file);
+  expect(await stored()).toMatchObject([{ title: 'T', content: text, markdown: text }]);
+});
+
 test('progress is reported after each commit, up to the last record', async () => {
   const progressOf = async (count: number) => {
     const told: number[] = [];
@@ -563,7 +613,7 @@ test('progress is reported after each commit, up to the last record', async () =
 test('others get their turns while many lines of JSON are read', async () => {
   const line = JSON.stringify({ title: 'Long', markdown: 'word '.repeat(100) });
   const count = 50_000;
-  const reading = parseJsonLines({ name: 'posts.jsonl', text: `${line}\n`.repeat(count) });
+  const reading = parseJsonLines({ name: 'posts.jsonl', text: `${line}\n`.repeat(count) }, count);
   let turns = 0;
   let isDone = false;
   void reading.finally(() => {

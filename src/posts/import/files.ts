@@ -1,11 +1,9 @@
-import { findNodeAtLocation, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { AppError } from '../../lib/app-error.ts';
-import { turns } from '../../lib/time.ts';
 import { isRecord } from '../../lib/validation.ts';
 import { Post } from '../model.ts';
 import { readMark } from './marks.ts';
 
-// JSON, JSON Lines and Markdown files of posts.
+// Files of posts, and posts in Markdown.
 
 export interface SourceFile {
   /** The path as the person gave it. */
@@ -14,7 +12,7 @@ export interface SourceFile {
 }
 
 /** One record of a file, not checked yet. */
-interface RawRecord {
+export interface RawRecord {
   fields: Record<string, unknown>;
   /** Stable across imports of the same record: the source of the post's id when the file gives none. */
   key: string;
@@ -40,11 +38,27 @@ export function importError(file: SourceFile, line: number, problem: string, cod
 /** The line of an error that `importError` made. */
 export const lineOf = ({ details }: AppError) => Number(details.line ?? 1);
 
+const [LINE_FEED, QUOTE, BACKSLASH] = [10, 34, 92];
+
 /** The line of a character, counted from 1. */
-export function lineAt(text: string, offset: number): number {
-  let line = 1;
-  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line++;
-  return line;
+export const lineAt = (text: string, offset: number) => 1 + countLines(text, 0, offset);
+
+/** Counts the line feeds of a part of a text. */
+export function countLines(text: string, from: number, to: number): number {
+  let lines = 0;
+  for (let at = from; at < to; at++) if (text.charCodeAt(at) === LINE_FEED) lines++;
+  return lines;
+}
+
+/** The place of the quote that ends a JSON string, or the end of the text. */
+export function endOfString(text: string, begin: number): number {
+  let at = begin + 1;
+  for (; at < text.length; at++) {
+    const each = text.charCodeAt(at);
+    if (each === QUOTE) return at;
+    if (each === BACKSLASH) at++;
+  }
+  return at;
 }
 
 /** Returns a function from a day to the first time of it that no earlier call returned, a millisecond apart. */
@@ -55,65 +69,6 @@ export function timesApart(): (day: Date) => string {
     perDay.set(day.getTime(), count + 1);
     return new Date(day.getTime() + count).toISOString();
   };
-}
-
-/** Checks records, and derives their keys from their titles. Numbers repeated titles. */
-function recordReader(file: SourceFile) {
-  const seen = new Map<string, number>();
-  return (fields: unknown, lineOf: (field?: string) => number): RawRecord => {
-    if (!isRecord(fields)) throw importError(file, lineOf(), 'must be a post, as a JSON object');
-    const title = String(fields.title);
-    const count = (seen.get(title) ?? 0) + 1;
-    seen.set(title, count);
-    return { fields, key: count === 1 ? title : `${title} ${count}`, lineOf };
-  };
-}
-
-/** Reads a JSON array of posts. Throws `AppError` 400. */
-export function parseJson(file: SourceFile): ParsedFile {
-  const read = recordReader(file);
-  const parsed = parse(file);
-  if (!Array.isArray(parsed)) throw importError(file, 1, 'must be a JSON array of posts');
-  const records = parsed.map((each, index) => read(each, (field) => lineOfNode(file.text, index, field)));
-  return { records, skipped: [] };
-}
-
-/** Reads a JSON object from each line that is not empty. Lets others in while it reads. */
-export async function parseJsonLines(file: SourceFile): Promise<ParsedFile> {
-  const read = recordReader(file);
-  const turn = turns();
-  const records: RawRecord[] = [];
-  const problems: AppError[] = [];
-  for (const [index, text] of file.text.split('\n').entries()) {
-    if (problems.length >= MAX_PROBLEMS) break;
-    if (text.trim() === '') continue;
-    await turn();
-    try {
-      records.push(read(JSON.parse(text), () => index + 1));
-    } catch (error) {
-      problems.push(error instanceof AppError ? error : importError(file, index + 1, 'is not valid JSON'));
-    }
-  }
-  return { records, skipped: [], problems };
-}
-
-function parse(file: SourceFile): unknown {
-  try {
-    return JSON.parse(file.text);
-  } catch {
-    // JSON.parse names no position, so a slower parser finds it.
-    const errors: ParseError[] = [];
-    parseTree(file.text, errors, { disallowComments: true });
-    const [first] = errors;
-    const what = first === undefined ? '' : `: ${printParseErrorCode(first.error)}`;
-    throw importError(file, lineAt(file.text, first?.offset ?? 0), `is not valid JSON${what}`);
-  }
-}
-
-function lineOfNode(text: string, index: number, field = ''): number {
-  const tree = parseTree(text);
-  const node = tree && (findNodeAtLocation(tree, [index, field]) ?? findNodeAtLocation(tree, [index]));
-  return lineAt(text, node?.offset ?? 0);
 }
 
 /** YAML between lines of `---`, or TOML between lines of `+++`. */
@@ -133,6 +88,18 @@ const precedence = Object.keys(aliases);
 
 const { markdown: _, ...postFields } = Post.properties;
 const ownFields = { ...postFields, isDateSet: true };
+
+/**
+ * Bounds on front matter: characters that may begin a value, outside of texts that fill their line. The largest metadata
+ * has 16,384 characters. Bun compares each key of TOML with all others.
+ */
+const LIMITS = {
+  YAML: { mark: /[-,:?*[\]{}]/g, marks: 20_000, length: Number.POSITIVE_INFINITY },
+  TOML: { mark: /[=,.[{]/g, marks: 2_000, length: 100_000 },
+};
+
+/** Characters that aliases may copy. */
+const MAX_COPIED = 10_000_000;
 
 /**
  * Reads a post. Unknown names of its front matter go to `sourceMetadata`. An export has two more names: `verbatim` keeps
@@ -189,6 +156,7 @@ function readFrontMatter(
   language: 'YAML' | 'TOML',
   source: string,
 ): Record<string, unknown> {
+  if (isTooLarge(language, source)) throw importError(file, 1, 'front matter is too large');
   let value: unknown;
   try {
     value = Bun[language].parse(source) ?? {};
@@ -200,4 +168,23 @@ function readFrontMatter(
   }
   if (isRecord(value)) return value;
   throw importError(file, 1, 'front matter must be a YAML object, such as "title: Hello"');
+}
+
+function isTooLarge(language: 'YAML' | 'TOML', source: string): boolean {
+  const { mark, marks, length } = LIMITS[language];
+  if (source.length > length) return true;
+  const lines = source.split('\n', marks + 1);
+  const rest = lines.filter((line) => !isText(line)).join('\n');
+  let count = lines.length;
+  for (const _ of rest.matchAll(mark)) if (++count > marks) break;
+  // Bun copies the text that an alias names, and a merge key copies all keys.
+  const aliases = language === 'YAML' ? rest.split('*').length - 1 : 0;
+  if (count > marks || aliases * rest.length > MAX_COPIED) return true;
+  return rest.includes('<<') && aliases * count > marks;
+}
+
+/** The line is a name and one JSON string, as an export writes it. */
+function isText(line: string): boolean {
+  const [name] = /^\w+: (?=")/.exec(line) ?? [];
+  return name !== undefined && endOfString(line, name.length) === line.length - 1;
 }

@@ -45,6 +45,9 @@ const STATUSES: Readonly<Record<string, Post['status']>> = {
   live: 'published',
 };
 
+/** In characters. */
+const MAX_WORD = 100;
+
 /** The status that a field of front matter marks, or why it can't be read. Null: it is no mark. */
 export function readMark(
   name: string,
@@ -66,9 +69,9 @@ export function readMark(
   return { status: isTrue ? marked : other };
 }
 
-/** Reads `Is-Draft`, `is_draft`, and `isDraft` alike. */
+/** Reads `Is-Draft`, `is_draft`, and `isDraft` alike. Aliases of YAML can repeat a long text many times. */
 const plain = (text: unknown) =>
-  typeof text === 'object'
+  typeof text === 'object' || (typeof text === 'string' && text.length > MAX_WORD)
     ? ''
     : String(text)
         .toLowerCase()

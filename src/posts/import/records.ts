@@ -11,20 +11,23 @@ import {
   importError,
   lineOf,
   MAX_PROBLEMS,
-  parseJson,
-  parseJsonLines,
+  type ParsedFile,
   parseMarkdown,
   type SourceFile,
 } from './files.ts';
+import { parseJson, parseJsonLines } from './json.ts';
 
 // The records of a file, checked.
+
+/** May stop at the first post after `maxPosts`. */
+type Parser = (file: SourceFile, maxPosts: number) => ParsedFile | Promise<ParsedFile>;
 
 const parsers = {
   json: parseJson,
   jsonl: parseJsonLines,
   markdown: parseMarkdown,
   changelog: parseChangelog,
-};
+} satisfies Record<string, Parser>;
 export type ImportFormat = keyof typeof parsers;
 export const importFormats = Object.keys(parsers) as ImportFormat[];
 
@@ -56,10 +59,10 @@ export interface CheckedRecord {
 export async function readRecords(file: SourceFile, options: ReadOptions) {
   const format = options.format ?? formatOf(file);
   if (format === null) throw new AppError(400, `${file.name}: unknown format`, { code: 'unknown_format' });
-  const { records: raw, skipped, problems } = await parse(file, format);
   const { maxPosts = Number.POSITIVE_INFINITY } = options;
+  const { records: raw, skipped, problems } = await parse(file, format, maxPosts);
   if (raw.length > maxPosts) {
-    const what = `has ${raw.length} posts, more than the limit of ${maxPosts}`;
+    const what = `has more than ${maxPosts} posts`;
     return { records: [], skipped, problems: [importError(file, 1, what, 'too_many_posts')] };
   }
   const source = options.source ?? sourceOf(file.name);
@@ -93,9 +96,10 @@ export async function readRecords(file: SourceFile, options: ReadOptions) {
   return { records, skipped, problems: problems.toSorted((one, other) => lineOf(one) - lineOf(other)) };
 }
 
-async function parse(file: SourceFile, format: ImportFormat) {
+async function parse(file: SourceFile, format: ImportFormat, maxPosts: number) {
+  const read: Parser = parsers[format];
   try {
-    const { problems = [], ...parsed } = await parsers[format](file);
+    const { problems = [], ...parsed } = await read(file, maxPosts);
     if (parsed.records.length + problems.length === 0) {
       problems.push(importError(file, 1, `has no posts when read as ${format}`, 'no_posts'));
     }
