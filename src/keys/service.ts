@@ -16,7 +16,7 @@ export interface KeyService {
   readonly revocationDelayS: number;
   /** The same keys, with changes recorded as this actor's, and written through this storage. */
   as(caller: Partial<Pick<KeyDeps, 'actor' | 'db'>>): KeyService;
-  /** Checks a key of 1 to 512 characters for `permission`, at each call. */
+  /** Checks a key of 1 to 512 characters for `permission`. Keeps no verdict; equal checks at the same time can share one. */
   verifyKey(key: string, permission: string): Promise<Verdict>;
   /**
    * Whether a key that `verifyKey` has accepted still holds. `isKept`: in `write`, where it does until the commit. Unkey's keys

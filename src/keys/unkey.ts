@@ -22,6 +22,7 @@ import {
 } from './model.ts';
 import { requireNewKey } from './new-key.ts';
 import { type KeyDeps, type KeyService, KeyServiceUnavailable } from './service.ts';
+import { shareVerifications } from './verifications.ts';
 
 /** For management calls, which a person waits for. */
 const MANAGEMENT_TIMEOUT_MS = 2_000;
@@ -47,7 +48,14 @@ export function openUnkey({ rootKey, timeoutMs, baseUrl }: Omit<UnkeyConfig, 'ap
 }
 
 /** Keys at Unkey (API v2). Unkey records when each was last used. */
-export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(config)): KeyService {
+export function unkeyKeys(
+  deps: KeyDeps,
+  config: UnkeyConfig,
+  unkey = openUnkey(config),
+  verify = shareVerifications(async (key, permissions) =>
+    verdictOf((await unkey.keys.verifyKey({ key, permissions })).data, deps.clock.now()),
+  ),
+): KeyService {
   const management = { timeoutMs: MANAGEMENT_TIMEOUT_MS };
 
   function requireApiId(): string {
@@ -84,13 +92,13 @@ export function unkeyKeys(deps: KeyDeps, config: UnkeyConfig, unkey = openUnkey(
   }
 
   return {
-    as: (caller) => unkeyKeys({ ...deps, ...caller }, config, unkey),
+    as: (caller) => unkeyKeys({ ...deps, ...caller }, config, unkey, verify),
     // How long Unkey caches a key.
     revocationDelayS: 10,
 
     async verifyKey(key, permissions) {
       try {
-        return verdictOf((await unkey.keys.verifyKey({ key, permissions })).data, deps.clock.now());
+        return await verify(key, permissions);
       } catch (error) {
         throw new KeyServiceUnavailable(error, limitOf(error, deps.clock.now()));
       }

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'bun:test';
+import type { Verdict } from '../../src/keys/model.ts';
+import { MAX_CALLS, MAX_WAITING, shareVerifications } from '../../src/keys/verifications.ts';
+import { bearer } from '../support/test-app.ts';
+import { createUnkeyApp } from '../support/unkey-app.ts';
+
+const PATH = '/v1/org_1/posts';
+
+/** Unkey that holds each verification until `open`. Keys that begin with `good` are valid. */
+function startGate() {
+  const gate = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  const arrivals = new Map<number, () => void>();
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      const { key }: { key: string } = await request.json();
+      asked.push(key);
+      arrivals.get(asked.length)?.();
+      await gate.promise;
+      const identity = { id: 'i', externalId: 'org_1' };
+      const data = key.startsWith('good')
+        ? { valid: true, code: 'VALID', keyId: key, identity }
+        : { valid: false, code: 'NOT_FOUND' };
+      return Response.json({ meta: { requestId: 'req_1' }, data });
+    },
+  });
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    asked,
+    /** Resolves with the arrival of so many verifications. */
+    arrived: (count: number) =>
+      asked.length >= count
+        ? Promise.resolve()
+        : new Promise<void>((resolve) => void arrivals.set(count, resolve)),
+    open: () => gate.resolve(),
+    [Symbol.dispose]: () => void server.stop(true),
+  };
+}
+
+test('equal keys at the same time share one verification, and the next request asks again', async () => {
+  using unkey = startGate();
+  using app = await createUnkeyApp({ organizations: ['org_1'], baseUrl: unkey.url });
+  const read = async (key: string) => (await app.request(PATH, bearer(key))).status;
+  const held = ['good', 'bad', 'good', 'good2', 'bad', 'good'].map(read);
+  await unkey.arrived(3);
+  unkey.open();
+  expect(await Promise.all(held)).toEqual([200, 401, 200, 200, 401, 200]);
+  expect(unkey.asked.toSorted()).toEqual(['bad', 'good', 'good2']);
+  expect(await read('good')).toBe(200);
+  expect(unkey.asked).toHaveLength(4);
+});
+
+test('1,200 keys at once all get their verdict, and other calls to the internet find a place', async () => {
+  using unkey = startGate();
+  using app = await createUnkeyApp({ organizations: ['org_1'], baseUrl: unkey.url });
+  const keys = Array.from({ length: 1_200 }, (_, index) =>
+    index % 3 === 0 ? `bad${index}` : `good${index}`,
+  );
+  const held = keys.map(async (key) => (await app.request(PATH, bearer(key))).status);
+  await unkey.arrived(MAX_CALLS);
+  using other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('hook') });
+  expect(await (await fetch(other.url)).text()).toBe('hook');
+  expect(unkey.asked).toHaveLength(MAX_CALLS);
+  unkey.open();
+  expect(await Promise.all(held)).toEqual(keys.map((key) => (key.startsWith('bad') ? 401 : 200)));
+});
+
+describe('a verification', () => {
+  const VALID: Verdict = { outcome: 'valid', keyId: 'key_1', name: '', organizationId: 'org_1' };
+
+  function begin() {
+    const calls: { key: string; permission: string; end: (verdict: Verdict | Error) => void }[] = [];
+    const verify = shareVerifications((key, permission) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Verdict>();
+      calls.push({ key, permission, end: (end) => (end instanceof Error ? reject(end) : resolve(end)) });
+      return promise;
+    });
+    const fill = (count: number) =>
+      Array.from({ length: count }, (_, index) => verify(`key${index}`, 'read'));
+    return { calls, verify, fill };
+  }
+
+  test('is shared for the same permission only', async () => {
+    const { calls, verify } = begin();
+    const both = [verify('a', 'read'), verify('a', 'suggest'), verify('a', 'read')];
+    await Promise.resolve();
+    expect(calls.map(({ key, permission }) => `${key} ${permission}`)).toEqual(['a read', 'a suggest']);
+    calls[0]?.end(VALID);
+    calls[1]?.end({ outcome: 'forbidden' });
+    expect(await Promise.all(both)).toEqual([VALID, { outcome: 'forbidden' }, VALID]);
+  });
+
+  test('that fails is shared too, and gives its place to the next', async () => {
+    const { calls, verify, fill } = begin();
+    const failing = fill(MAX_CALLS);
+    const next = verify('next', 'read');
+    await Promise.resolve();
+    expect(calls).toHaveLength(MAX_CALLS);
+    calls[0]?.end(new Error('Unkey is away'));
+    await expect(failing[0]).rejects.toThrow('Unkey is away');
+    while (calls.length === MAX_CALLS) await Promise.resolve();
+    expect(calls.at(-1)?.key).toBe('next');
+    for (const { end } of calls.slice(1)) end(VALID);
+    expect(await next).toEqual(VALID);
+    await Promise.all(failing.slice(1));
+  });
+
+  test('is refused when too many wait, and only then', async () => {
+    const { calls, verify, fill } = begin();
+    const all = fill(MAX_CALLS + MAX_WAITING);
+    await expect(verify('one more', 'read')).rejects.toThrow('too many verifications');
+    // A shared one takes no place.
+    const shared = verify('key0', 'read');
+    for (let at = 0; at < all.length; at++) {
+      while (calls[at] === undefined) await Promise.resolve();
+      calls[at]?.end(VALID);
+    }
+    expect(await Promise.all([...all, shared])).toHaveLength(MAX_CALLS + MAX_WAITING + 1);
+    expect(calls).toHaveLength(MAX_CALLS + MAX_WAITING);
+  });
+});
