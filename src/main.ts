@@ -247,7 +247,8 @@ export async function startServer(services: Services, config: Config) {
     fetch: withHsts(answer, config.publicUrl, config.hsts),
     // Bun's own refusal of a large body has no body; ours does, and Bun buffers nothing that is not read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    idleTimeout: 30,
+    // Longer than the pools of common proxies (Caddy: 120 s), so that their next request meets no reset.
+    idleTimeout: 150,
     // Two servers on one port would share the requests between them, silently.
     reusePort: false,
     development: false,
