@@ -2,10 +2,29 @@ import { AppError, codeOf } from '../src/lib/app-error.ts';
 
 // Failures of the database itself, in the terms of no engine.
 
-/** The database file was deleted or replaced while it was open, so every further write is lost. */
-export class DatabaseMoved extends AppError {
-  constructor() {
-    super(503, 'The database file was deleted or replaced', { headers: { 'retry-after': '60' } });
+/** Nothing can be written safely until the next start. */
+export abstract class StorageLost extends AppError {
+  constructor(message: string, cause?: unknown) {
+    super(503, message, { cause, headers: { 'retry-after': '60' } });
+  }
+}
+
+/** Files that somebody may delete, replace or truncate while they are open, by the code of `health`. */
+export const lostFiles = {
+  REPLACED: 'The database file was deleted or replaced',
+  TRUNCATED: 'The database file was truncated',
+  LOG_REPLACED: "The database's write-ahead log (-wal) was deleted or replaced",
+  LOG_TRUNCATED: "The database's write-ahead log (-wal) was truncated",
+  INDEX_REPLACED: 'The index of the write-ahead log (-shm) was deleted or replaced',
+  LOCK_REPLACED: 'The lock file of the data folder was deleted or replaced',
+} as const;
+
+export type LostFile = keyof typeof lostFiles;
+
+/** A file of the database is gone, so what is written may be lost. */
+export class DatabaseMoved extends StorageLost {
+  constructor(readonly lost: LostFile = 'REPLACED') {
+    super(lostFiles[lost]);
   }
 }
 
@@ -13,9 +32,9 @@ export class DatabaseMoved extends AppError {
  * The disk failed to sync a commit. Whether it has the last commits is unknown, so nothing is acknowledged until the
  * server starts again.
  */
-export class DiskFailed extends AppError {
+export class DiskFailed extends StorageLost {
   constructor(cause: unknown) {
-    super(503, 'The disk failed', { cause, headers: { 'retry-after': '60' } });
+    super('The disk failed', cause);
   }
 }
 
@@ -64,7 +83,7 @@ export function isLocked(error: unknown): boolean {
 const SYSTEM_CODES =
   /^(SQLITE_(BUSY|CANTOPEN|CORRUPT|FULL|IOERR|LOCKED|NOMEM|NOTADB|PROTOCOL|READONLY)|EDQUOT$|EIO$|EMFILE$|ENFILE$|ENOMEM$|ENOSPC$|EROFS$)/;
 
-const SYSTEM_FAILURES = [DatabaseMoved, DiskFailed, DatabaseUnavailable, DatabaseBusy];
+const SYSTEM_FAILURES = [StorageLost, DatabaseUnavailable, DatabaseBusy];
 
 /**
  * The system failed and not the work: a full disk, a locked or damaged database, one that is away, no memory, no file

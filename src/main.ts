@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Role } from '../db/engine.ts';
+import { StorageLost } from '../db/failures.ts';
 import { copyName } from '../db/sqlite/migrate.ts';
 import { createApp } from './app.ts';
 import { type Actor, SERVER } from './audit/model.ts';
@@ -108,7 +109,8 @@ export async function openServices(
       try {
         await keys.flush({ all: true, giveUpMs: LAST_WRITE_MS });
       } catch (error) {
-        base.log.error({ err: error }, 'the last uses of keys could not be stored');
+        if (!(error instanceof StorageLost))
+          base.log.error({ err: error }, 'the last uses of keys could not be stored');
       } finally {
         await close();
       }
@@ -158,6 +160,7 @@ async function openStorage(
   return {
     ...folder,
     contentDb: folder.db,
+    failed: folder.db.failed,
     async close() {
       await folder.db.settle();
       close();
@@ -283,7 +286,9 @@ export async function startServer(services: Services, config: Config) {
     // The first write: a server that cannot write must not say that it listens.
     await services.db.read((tx) => services.elapsed.load(tx));
     await beginRun(services, uptime);
-    jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime), services);
+    const { db } = services;
+    const watchFiles = db.engine === 'sqlite' ? () => db.health() : null;
+    jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime, watchFiles), services);
     const backups = config.backups && (await import('./operate/backup/job.ts')).backupJobs(config, services);
     leadership = startLeader(services, (db) => [
       ...leaderJobs({ ...services, publicUrl, db }),
@@ -312,6 +317,8 @@ export async function startServer(services: Services, config: Config) {
       await stopAll();
       await jobsStopped;
       await uptime.beat(LAST_WRITE_MS).catch((error: unknown) => {
+        // It is the reason for the stop.
+        if (error instanceof StorageLost) return;
         services.log.warn({ err: error }, 'could not record when the server stopped');
       });
     },

@@ -1,6 +1,7 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 import { type ThreadQueue, threadQueue } from '../../src/lib/thread.ts';
 import type { CheckpointRequest } from './checkpoint-thread.ts';
+import { reportsPosition } from './connection.ts';
 
 /** A checkpoint is due when the log has so many pages: 16 MB. */
 const MAX_PAGES = 4_096;
@@ -30,10 +31,12 @@ const startCheckpointThread = (): CheckpointThread =>
  * Checkpoints in a thread of their own, which copy the log into the database and start it again. The thread is started
  * when one is due; if that fails, the checkpoint runs here.
  */
-export function createCheckpoints(sqlite: Sqlite, thread = startCheckpointThread()) {
-  // Before SQLite 3.51, NOOP is a checkpoint. There SQLite goes on to make its own.
-  const [[version] = []] = sqlite.query('SELECT sqlite_version()').values();
-  if (Bun.semver.order(String(version), '3.51.0') < 0) {
+export function createCheckpoints(
+  sqlite: Sqlite,
+  { isSafe, thread = startCheckpointThread() }: { isSafe: () => boolean; thread?: CheckpointThread },
+) {
+  // Otherwise SQLite goes on to make its own.
+  if (!reportsPosition(sqlite)) {
     return { startIfDue: () => undefined, isRestarting: () => false, close: async () => undefined };
   }
   sqlite.run('PRAGMA wal_autocheckpoint = 0');
@@ -47,6 +50,7 @@ export function createCheckpoints(sqlite: Sqlite, thread = startCheckpointThread
   async function run(): Promise<void> {
     try {
       await thread.ask({ file, step: 'copy' }, FAILURES);
+      if (!isSafe()) return;
       isRestarting = true;
       await thread.ask({ file, step: 'restart' }, FAILURES);
     } catch {
@@ -83,7 +87,7 @@ export function createCheckpoints(sqlite: Sqlite, thread = startCheckpointThread
     const pages = isClosing ? null : countPages();
     if (pages === null) return;
     if (pages < MAX_PAGES) dueAt = MAX_PAGES;
-    if (pages < dueAt || running !== null) return;
+    if (pages < dueAt || running !== null || !isSafe()) return;
     // A reader, such as a backup, may keep the log from starting again.
     dueAt = pages + MAX_PAGES;
     running = run();

@@ -2,19 +2,39 @@ import { constants, Database as Sqlite } from 'bun:sqlite';
 import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
 import { codeOf } from '../../src/lib/app-error.ts';
 import type { Database, Pace, Role } from '../engine.ts';
-import { type Drizzle, drizzleOver, isInPlace, logOf, rememberFile } from './connection.ts';
+import { DatabaseMoved, type LostFile, type StorageLost } from '../failures.ts';
+import { type Drizzle, drizzleOver, logOf } from './connection.ts';
+import { createFailureLatch, type FailureLatch } from './failure-latch.ts';
+import { type Files, watchFiles } from './files.ts';
 import { createLeases } from './leases.ts';
 import { upgrade } from './migrate.ts';
+import { rescue } from './rescue.ts';
 import { createStorage } from './storage.ts';
 import { openWal, type SyncFile, type Wal } from './wal.ts';
+import { rewriteLog } from './wal-rewrite.ts';
 
 /** The open database file. `$client` is the connection, for this folder and the tests alone. */
 export type SqliteDatabase = Drizzle &
   Database & {
     readonly engine: 'sqlite';
+    /** Resolves with the failure after which nothing can be written until the next start. */
+    readonly failed: Promise<StorageLost>;
+    failure(): StorageLost | null;
+    /** Watches the lock of the folder with the files of the database. */
+    watchLock(path: string): void;
+    /** Saves what can be saved after a file was lost. Returns sentences for a person. No work may be under way. */
+    rescue(lost: LostFile): string;
     /** Waits for the syncs and checkpoints of a server. No write may follow. */
     settle(): Promise<void>;
   };
+
+export interface OpenOptions {
+  /** Gets the present schema, and may throw to prevent the upgrade. */
+  beforeUpgrade?: ((schema: number) => void) | undefined;
+  /** No server that knows its log has it open. Default: true for a server. */
+  isAlone?: boolean;
+  syncFile?: SyncFile | undefined;
+}
 
 /**
  * How long a statement waits for another process's write before it fails with SQLITE_BUSY, holding the thread: right
@@ -34,69 +54,79 @@ const paces: Record<Role, Pace> = {
 
 /**
  * Opens the database file, creates it if it is missing, and upgrades its schema. `:memory:` gives a private database
- * that ends with the process. `beforeUpgrade` gets the present schema, and may throw to prevent the upgrade.
- * Throws when the file is not a Tidings database, cannot be written, or was written by a newer Tidings.
+ * that ends with the process. Throws when the file is not a Tidings database, cannot be written, or was written by a newer
+ * Tidings.
  */
-export function openDatabase(
-  file: string,
-  role: Role = 'command',
-  beforeUpgrade?: (schema: number) => void,
-  syncFile?: SyncFile,
-): SqliteDatabase {
-  return openConnection(new Sqlite(file, { create: true, strict: true }), role, beforeUpgrade, syncFile);
+export function openDatabase(file: string, role: Role = 'command', options?: OpenOptions): SqliteDatabase {
+  return openConnection(new Sqlite(file, { create: true, strict: true }), role, options);
 }
 
 /** Prepares a new connection as `openDatabase` does. Closes it when that fails. */
 export function openConnection(
   sqlite: Sqlite,
   role: Role = 'command',
-  beforeUpgrade?: (schema: number) => void,
-  syncFile?: SyncFile,
+  { beforeUpgrade, isAlone = role === 'server', syncFile }: OpenOptions = {},
 ): SqliteDatabase {
+  const latch = createFailureLatch();
   let wal: Wal | null = null;
+  let files: Files;
   try {
     // Wait for another process that runs the same migration.
     sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
     sqlite.run('PRAGMA journal_mode = WAL');
+    if (isAlone) rewriteLog(sqlite);
     sqlite.run('PRAGMA synchronous = FULL');
     sqlite.run('PRAGMA foreign_keys = ON');
     // A savepoint's journal would go to /tmp, and without a writable /tmp the whole transaction fails.
     sqlite.run('PRAGMA temp_store = MEMORY');
     upgrade(sqlite, sqlite.filename, beforeUpgrade);
-    if (role === 'server' && sqlite.filename !== ':memory:') wal = openWal(sqlite, syncFile);
+    // It has read the schema, so SQLite has opened all of them.
+    files = watchFiles(sqlite);
+    if (role === 'server' && sqlite.filename !== ':memory:')
+      wal = openWal(sqlite, { latch, files, syncFile });
     sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs[role]}`);
   } catch (error) {
     sqlite.close();
     throw error;
   }
-  rememberFile(sqlite);
-  return withStorage(sqlite, paces[role], wal);
+  return withStorage(sqlite, paces[role], { wal, files, latch });
 }
 
-function withStorage(sqlite: Sqlite, pace: Pace, wal: Wal | null): SqliteDatabase {
+function withStorage(
+  sqlite: Sqlite,
+  pace: Pace,
+  parts: { wal: Wal | null; files: Files; latch: FailureLatch },
+): SqliteDatabase {
+  const { wal, files, latch } = parts;
   const connection = drizzleOver(sqlite);
-  const storage = createStorage(connection, wal);
+  const storage = createStorage(connection, parts);
   const settle = async () => wal?.close();
   return Object.assign(connection, storage, {
     pace,
     engine: 'sqlite' as const,
     lease: createLeases(),
     // In a turn of its own: a feature that has just loaded runs between the statements of other work.
-    health: async () => (wal && problemOf(wal)) ?? storage.read(() => tryWriteLock(sqlite), { single: true }),
+    health: async () =>
+      problemOf(latch, wal) ?? storage.read(() => tryWriteLock(sqlite, files, latch), { single: true }),
     sizes: async () => fileSizes(sqlite),
+    failed: latch.failed,
+    failure: latch.failure,
+    watchLock: files.watchLock,
+    rescue: (lost: LostFile) => rescue(sqlite, wal, lost),
     settle,
     async close() {
       await settle();
-      closeDatabase(connection);
+      if (latch.failure() === null) closeDatabase(connection);
     },
   });
 }
 
 /** A code for a disk that fails or does not finish a sync; null without a problem. */
-function problemOf(wal: Wal): string | null {
-  const failure = wal.failure();
-  if (failure !== null) return codeOf(failure.cause) || 'EIO';
-  return wal.syncingMs() > STALLED_MS ? 'STALLED' : null;
+function problemOf({ failure }: FailureLatch, wal: Wal | null): string | null {
+  const lost = failure();
+  if (lost instanceof DatabaseMoved) return lost.lost;
+  if (lost !== null) return codeOf(lost.cause) || 'EIO';
+  return wal !== null && wal.syncingMs() > STALLED_MS ? 'STALLED' : null;
 }
 
 /**
@@ -111,7 +141,8 @@ export function openForInspection(file: string): SqliteDatabase {
   const sqlite = new Sqlite(url, flags);
   try {
     sqlite.run(`PRAGMA busy_timeout = ${busyTimeoutMs.command}`);
-    return withStorage(sqlite, paces.command, null);
+    const files = { watchLock: () => undefined, lookWhole: () => true, findLost: () => null };
+    return withStorage(sqlite, paces.command, { wal: null, files, latch: createFailureLatch() });
   } catch (error) {
     sqlite.close();
     throw error;
@@ -130,15 +161,18 @@ export function closeDatabase({ $client: sqlite }: Pick<SqliteDatabase, '$client
 
 /**
  * Checks that the file can be written, by taking and releasing the write lock; writes nothing. Returns null, or a code
- * such as `EROFS` of a read-only disk; `BUSY` while another process writes; `REPLACED` when the path leads to another
- * file.
+ * such as `EROFS` of a read-only disk; `BUSY` while another process writes; the code of a file that is lost.
  */
-function tryWriteLock(sqlite: Sqlite): string | null {
+function tryWriteLock(sqlite: Sqlite, files: Files, latch: FailureLatch): string | null {
   const { filename } = sqlite;
   try {
+    const lost = files.lookWhole() ? null : files.findLost();
+    if (lost !== null) {
+      latch.fail(new DatabaseMoved(lost));
+      return lost;
+    }
     // SQLite gives the lock even for a read-only file, and fails at the first write.
     if (filename !== ':memory:') accessSync(filename, fileModes.W_OK);
-    if (!isInPlace(sqlite)) return 'REPLACED';
     sqlite.query('BEGIN IMMEDIATE').run();
     sqlite.query('ROLLBACK').run();
     return null;

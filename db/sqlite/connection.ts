@@ -1,5 +1,5 @@
 import type { Database as Sqlite } from 'bun:sqlite';
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { SQLiteBunSession } from 'drizzle-orm/bun-sqlite/session';
 import { SQLiteSyncDialect } from 'drizzle-orm/sqlite-core';
@@ -26,26 +26,16 @@ export function drizzleOver(sqlite: Sqlite): Drizzle {
   return Object.assign(new BunSQLiteDatabase<None>('sync', dialect, session, undefined), { $client: sqlite });
 }
 
-/** The file behind each connection, as it was when the connection was opened. */
-const openedFiles = new WeakMap<Sqlite, { ino: number; dev: number }>();
-
-/**
- * False after somebody deleted or replaced the file: SQLite keeps writing to one that nobody will ever open again
- * (sqlite.org/howtocorrupt.html, 2.4).
- */
-export function isInPlace(sqlite: Sqlite): boolean {
-  const opened = openedFiles.get(sqlite);
-  if (opened === undefined) return true;
-  const present = statSync(sqlite.filename, { throwIfNoEntry: false });
-  return present?.ino === opened.ino && present.dev === opened.dev;
-}
-
-/** Remembers the file of a connection that was just opened; none for a database in memory. */
-export function rememberFile(sqlite: Sqlite): void {
-  if (sqlite.filename !== ':memory:') openedFiles.set(sqlite, statSync(sqlite.filename));
-}
-
 /** The path of a database's log. SQLite keeps it beside the file that symbolic links lead to. */
 export function logOf(file: string): string {
   return `${existsSync(file) ? realpathSync(file) : file}-wal`;
+}
+
+/**
+ * True where `wal_checkpoint(NOOP)` only tells the position in the log, since SQLite 3.51.0, and where a log that starts
+ * again loses nothing, since 3.51.3.
+ */
+export function reportsPosition(sqlite: Pick<Sqlite, 'query'>): boolean {
+  const [[version] = []] = sqlite.query('SELECT sqlite_version()').values();
+  return Bun.semver.order(String(version), '3.51.3') >= 0;
 }

@@ -15,14 +15,18 @@ const statements = {
   restore: ['BEGIN EXCLUSIVE'],
 } as const;
 
-/** A command waits for a restore to end, in milliseconds; a server and a restore fail at once. */
-const waitMs = { command: 5_000, server: 0, restore: 0 } as const;
+/** A command waits for a restore to end, in milliseconds; a server and a restore only for a command that looks for a server. */
+const waitMs = { command: 5_000, server: 200, restore: 200 } as const;
 
 /** Takes the lock. Returns its release function, or null when another holder has it. Throws for an unusable file. */
-export function takeLock(file: string, holder: Holder): (() => void) | null {
+export function takeLock(
+  file: string,
+  holder: Holder,
+  giveUpMs: number = waitMs[holder],
+): (() => void) | null {
   const sqlite = new Sqlite(file, { create: true, strict: true });
   try {
-    sqlite.run(`PRAGMA busy_timeout = ${waitMs[holder]}`);
+    sqlite.run(`PRAGMA busy_timeout = ${giveUpMs}`);
     for (const statement of statements[holder]) sqlite.query(statement).all();
   } catch (error) {
     sqlite.close();
@@ -33,7 +37,7 @@ export function takeLock(file: string, holder: Holder): (() => void) | null {
 }
 
 export function isServerRunning(file: string): boolean {
-  const release = takeLock(file, 'server');
+  const release = takeLock(file, 'server', 0);
   release?.();
   return release === null;
 }

@@ -1,11 +1,19 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, openSync } from 'node:fs';
 import { codeOf } from '../../src/lib/app-error.ts';
+import { rewriteLog } from './wal-rewrite.ts';
 
 /** Rows in each table. */
 export type TableCounts = Record<string, number>;
 
 const openExisting = (file: string) => new Sqlite(file, { readwrite: true, create: false, strict: true });
+
+/** Brings the log of a database to the disk that has no server (see `wal-rewrite.ts`). */
+export function bringLogToDisk(file: string): void {
+  using sqlite = openExisting(file);
+  sqlite.run('PRAGMA busy_timeout = 5000');
+  rewriteLog(sqlite);
+}
 
 /**
  * Copies a snapshot of `source` to the new file `target`, readable by this user alone. Reads in one transaction, which
@@ -109,6 +117,7 @@ export function isOpenElsewhere(file: string): boolean {
 export function settle(file: string): boolean {
   using sqlite = openExisting(file);
   try {
+    rewriteLog(sqlite);
     return sqlite.query('PRAGMA journal_mode = DELETE').values()[0]?.[0] === 'delete';
   } catch {
     return false;

@@ -1,6 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { type ReadOptions, type ReadTx, type Storage, setDialect, type WriteTx } from '../engine.ts';
 import type { Drizzle } from './connection.ts';
+import type { FailureLatch } from './failure-latch.ts';
+import type { Files } from './files.ts';
 import { createSearch } from './search.ts';
 import { createSeek } from './seek.ts';
 import { createTurns } from './turns.ts';
@@ -15,7 +17,10 @@ import { createWriteQueue } from './write-queue.ts';
  * Reads and writes take turns on one connection: a second one would read through a page cache of its own, which each
  * commit empties.
  */
-export function createStorage(connection: Drizzle, wal: Wal | null): Omit<Storage, 'pace'> {
+export function createStorage(
+  connection: Drizzle,
+  { wal, files, latch }: { wal: Wal | null; files: Files; latch: FailureLatch },
+): Omit<Storage, 'pace'> {
   // Statements of SQLite are done when they return; to the stores they are promises, as those of any engine.
   const tx = connection as unknown as WriteTx;
   setDialect(tx, {
@@ -57,7 +62,12 @@ export function createStorage(connection: Drizzle, wal: Wal | null): Omit<Storag
     }
   }
 
-  const { write, commits } = createWriteQueue(connection, turns, wal, () => reads);
+  const { write, commits } = createWriteQueue(connection, turns, {
+    wal,
+    files,
+    latch,
+    countReads: () => reads,
+  });
   const currentVersion = createVersion($client, turns.areIdle, commits, wal?.header ?? null);
 
   function version(): number | null {

@@ -1,6 +1,8 @@
 import { runWork, type WriteOptions, type WriteTx } from '../engine.ts';
 import { DatabaseMoved, isLocked, LeaseLost } from '../failures.ts';
-import { type Drizzle, isInPlace } from './connection.ts';
+import type { Drizzle } from './connection.ts';
+import type { FailureLatch } from './failure-latch.ts';
+import type { Files } from './files.ts';
 import type { Turns } from './turns.ts';
 import type { Wal } from './wal.ts';
 
@@ -36,15 +38,20 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/**
- * Returns `write`, and how often it committed. `wal`: null where a commit is on the disk when it returns. `countReads`:
- * how often anybody has read.
- */
+interface Surroundings {
+  /** Null where a commit is on the disk when it returns. */
+  wal: Wal | null;
+  files: Files;
+  latch: FailureLatch;
+  /** How often anybody has read. */
+  countReads: () => number;
+}
+
+/** Returns `write`, and how often it committed. */
 export function createWriteQueue(
   connection: Drizzle,
   turns: Turns,
-  wal: Wal | null,
-  countReads: () => number,
+  { wal, files, latch, countReads }: Surroundings,
 ) {
   // Statements of SQLite are done when they return; to the stores they are promises, as those of any engine.
   const tx = connection as unknown as WriteTx;
@@ -99,7 +106,8 @@ export function createWriteQueue(
     if (queue.length === 0) return;
     const startedAt = performance.now();
     try {
-      const refusal = wal?.refusal();
+      requireFiles();
+      const refusal = latch.failure() ?? wal?.refusal();
       if (refusal) throw refusal;
       run('BEGIN IMMEDIATE');
     } catch (error) {
@@ -130,11 +138,29 @@ export function createWriteQueue(
   async function acknowledge(batch: readonly Pending[], settle: readonly (() => void)[]): Promise<void> {
     try {
       await wal?.flush();
-      // Acknowledge nothing that was written to a file that was deleted or replaced.
-      if (!isInPlace($client)) throw new DatabaseMoved();
+      // Acknowledge nothing that was written to a file that was deleted, replaced or cut.
+      if (!files.lookWhole()) await inTurn(requireFiles);
+      const failure = latch.failure();
+      if (failure !== null) throw failure;
       for (const resolve of settle) resolve();
     } catch (error) {
       for (const { reject } of batch) reject(error);
+    }
+  }
+
+  /** The connection must be idle. */
+  function requireFiles(): void {
+    const lost = files.lookWhole() ? null : files.findLost();
+    if (lost !== null) latch.fail(new DatabaseMoved(lost));
+  }
+
+  async function inTurn(work: () => void): Promise<void> {
+    const turn = turns.enter();
+    if (turn !== null) await turn;
+    try {
+      work();
+    } finally {
+      turns.leave();
     }
   }
 

@@ -30,6 +30,11 @@ const systemErrors: readonly [codes: RegExp, advice: (message: string) => string
       'The database is busy: another process has been writing to it for 5 seconds. Run the command again.',
   ],
   [
+    /^(EIO|SQLITE_IOERR)/,
+    (message) =>
+      `The disk failed (${message}). Check the disk, and whether the work was done, then run the command again.`,
+  ],
+  [
     /^SQLITE_CORRUPT/,
     (message) =>
       `The database is damaged (${message}). Restore a backup with --force, which keeps the damaged file beside the new one.`,

@@ -32,7 +32,11 @@ export function addServeCommand(program: Command, context: CliContext): void {
         const shown =
           demonstration && (await demonstration.openDemo(person, join(config.dataDir, 'demo.key')));
         const setup = await createSetupLink(services, { keepsEarlier: services.db.engine === 'postgres' });
-        const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+        const stopped = Promise.race([
+          once(process, 'SIGTERM'),
+          once(process, 'SIGINT'),
+          ...(services.failed === undefined ? [] : [services.failed]),
+        ]);
         const server = await startServer(services, config);
         context.terminal.write(`Listening on ${server.url}\n`);
         if (demonstration !== null && shown !== null) {
@@ -43,17 +47,16 @@ export function addServeCommand(program: Command, context: CliContext): void {
         }
         // Last, so that nothing scrolls it away.
         if (setup !== null) context.terminal.write(`\nSet up the dashboard: ${server.publicUrl}${setup}\n`);
-        const [signal] = await stopped;
-        services.log.info({ signal }, 'stopping');
+        const reason = await stopped;
+        if (Array.isArray(reason)) services.log.info({ signal: reason[0] }, 'stopping');
         // A database that does not answer can hold up each step. All that was acknowledged is on the disk.
         exit = setTimeout(() => {
           services.log.warn('stopped without waiting for the database');
-          process.exit(0);
+          process.exit(Array.isArray(reason) ? 0 : 1);
         }, EXIT_MS);
         await server.stop();
       } finally {
-        await services.close();
-        clearTimeout(exit);
+        await services.close().finally(() => clearTimeout(exit));
       }
     });
   examples(command, 'serve', 'serve --demo', 'serve --port 8080 --public-url https://tidings.example.com');

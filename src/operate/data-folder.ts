@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Role } from '../../db/engine.ts';
+import { DatabaseMoved, type StorageLost } from '../../db/failures.ts';
 import {
   closeDatabase,
   openDatabase,
@@ -17,7 +18,9 @@ import {
   type SqliteDatabase,
   writeKeyFingerprint,
 } from '../../db/sqlite/client.ts';
+import { logOf } from '../../db/sqlite/connection.ts';
 import { isServerRunning, takeLock } from '../../db/sqlite/lock.ts';
+import { rewriteLog } from '../../db/sqlite/wal-rewrite.ts';
 import { codeOf, messageOf } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import type { Logger } from '../lib/log.ts';
@@ -87,25 +90,73 @@ function openLocked(
   requireIntact(folder, options);
   if (role === 'server') for (const { path } of listLeftovers(folder)) rmSync(path, { force: true });
   let upgradedFrom = null as number | null;
-  const db = openDatabase(databaseFile(folder), role, (schema) => {
-    // The server that runs was written for the schema that is there.
-    if (role === 'command' && isServerRunning(lockFile(folder))) {
-      throw new Error(
-        'its server runs an older version of Tidings than this command. Restart the server with this version first',
-      );
-    }
-    upgradedFrom = schema;
+  const isServed = () => isServerRunning(lockFile(folder));
+  if (role === 'command' && isServed()) requireServerFiles(folder, isServed);
+  const wasServed = role === 'command' && isServed();
+  const db = openDatabase(databaseFile(folder), role, {
+    isAlone: !wasServed,
+    beforeUpgrade(schema) {
+      // The server that runs was written for the schema that is there.
+      if (wasServed) {
+        throw new Error(
+          'its server runs an older version of Tidings than this command. Restart the server with this version first',
+        );
+      }
+      upgradedFrom = schema;
+    },
+  });
+  // Whoever opens the database from now on is the first to write to it. A rescue must end before that.
+  void db.failed.then((failure) => {
+    if (!(failure instanceof DatabaseMoved)) release();
   });
   try {
+    db.watchLock(lockFile(folder));
     const secrets = secretBox(requireRightKey(db, folder, secretKey));
+    /** Throws `DataFolderError` after a failure of the database. */
     const close = () => {
-      closeDatabase(db);
-      release();
+      try {
+        const failure = db.failure();
+        if (failure !== null) throw lostStorage(folder, db, failure);
+        // The disk may have failed its server.
+        if (wasServed && !isServed()) rewriteLog(db.$client);
+        closeDatabase(db);
+      } finally {
+        release();
+      }
     };
     return { db, secrets, upgradedFrom, close };
   } catch (error) {
     db.$client.close();
     throw error;
+  }
+}
+
+/** Saves what can be saved, and describes the failure. */
+function lostStorage(
+  folder: string,
+  db: Pick<SqliteDatabase, 'rescue'>,
+  failure: StorageLost,
+): DataFolderError {
+  const message =
+    failure instanceof DatabaseMoved
+      ? `${failure.message}, in ${folder}. ${db.rescue(failure.lost)}`
+      : `The disk of ${folder} failed while it stored changes (${messageOf(failure.cause)}). Nothing that was acknowledged is lost. Check the disk, then start again`;
+  return new DataFolderError(message, { cause: failure });
+}
+
+/** How long a server may take to start, or to stop, in milliseconds. */
+const CHANGE_MS = 2_000;
+
+/**
+ * A command would begin a new log or index beside those that the server has open, and damage the database.
+ */
+function requireServerFiles(folder: string, isServed: () => boolean): void {
+  const log = logOf(databaseFile(folder));
+  const findMissing = () => [log, log.replace(/-wal$/, '-shm')].find((path) => !existsSync(path));
+  for (const givesUpAt = performance.now() + CHANGE_MS; findMissing() !== undefined && isServed(); ) {
+    if (performance.now() > givesUpAt)
+      throw new Error(`${findMissing()} was deleted while its server runs. Restart the server first`);
+    Bun.sleepSync(20);
   }
 }
 
@@ -124,8 +175,10 @@ function requireIntact(folder: string, { newDatabase, backupDir }: DataFolderOpt
     }
     const sign = newDatabase ? null : signOfDatabase(folder, backupDir);
     if (sign === null) return;
+    const rescued = readdirSync(folder).findLast((name) => /^tidings\.db\.rescued-\w+$/.test(name));
+    const copy = rescued === undefined ? '' : `, such as ${rescued}, which the server saved,`;
     throw new Error(
-      `tidings.db is missing, but ${sign}. Put the file back or restore a backup. To start with an empty database, run "${tidings} serve --new-database" once`,
+      `tidings.db is missing, but ${sign}. Put the file back${copy} or restore a backup. To start with an empty database, run "${tidings} serve --new-database" once`,
     );
   }
   accessSync(database, constants.W_OK);

@@ -1,4 +1,5 @@
 import type { Database } from '../../db/engine.ts';
+import { type LostFile, lostFiles } from '../../db/failures.ts';
 
 /** Less free space than this, in bytes, and the next deliveries may not fit. */
 export const MIN_FREE_BYTES = 32 * 1024 * 1024;
@@ -47,7 +48,8 @@ export function createReadiness(vitals: Vitals): () => Promise<string | null> {
     if (code !== 'BUSY') {
       busySince = null;
       if (code === 'STALLED') return 'The disk has not completed a write for over 10 seconds';
-      if (code === 'ENOENT' || code === 'REPLACED') return 'The database file was deleted or replaced';
+      if (code === 'ENOENT') return lostFiles.REPLACED;
+      if (code !== null && Object.hasOwn(lostFiles, code)) return lostFiles[code as LostFile];
       if (code === 'EIO')
         return 'The database cannot be written (EIO). Check the disk and restart the server';
       if (code === 'LOCKED') return 'Another program has locked a table of the database';

@@ -11,6 +11,9 @@ export interface OpenDatabase {
   /** The content API reads posts from it: the read replica while it is fresh, or the database. */
   contentDb: Pick<Database, 'read'>;
   secrets: SecretBox;
+  /** Resolves with a failure that only another start can end. */
+  failed?: Promise<Error>;
+  /** Throws `DataFolderError` after such a failure. */
   close(): Promise<void>;
 }
 

@@ -23,8 +23,11 @@ export function processJobs(
   deps: Deps & Pick<TriggerDeps, 'db'>,
   compose: Compose,
   uptime: Pick<Uptime, 'beat'>,
+  watchFiles: (() => Promise<unknown>) | null,
 ): Job[] {
   return [
+    // Without deliveries and probes, nobody else looks at the files of the database.
+    ...(watchFiles === null ? [] : [{ name: 'watch-files', every: 1_000, run: watchFiles }]),
     // Each process collects the uses that it saw.
     { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
     // One process reads a history at a time, and another takes a run of a trigger.

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, type Mock, spyOn, test } from 'bun:test';
-import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterCommit, type WriteTx } from '../../db/engine.ts';
-import { DatabaseMoved } from '../../db/failures.ts';
 import { closeDatabase, openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
 import { temporaryFolder } from '../support/cli.ts';
 
@@ -196,33 +194,6 @@ describe('while another process writes', () => {
       await expect(insert(0)).rejects.toThrow('database is locked');
       await expect(insert(30)).rejects.toThrow('database is locked');
     });
-  });
-});
-
-describe('a file that is deleted or replaced', () => {
-  test.each<[string, (file: string) => void]>([
-    ['deleted', (file) => rmSync(file)],
-    ['moved away', (file) => renameSync(file, `${file}.old`)],
-    [
-      'replaced by another database',
-      (file) => {
-        openDatabase(`${file}.new`).$client.close();
-        renameSync(`${file}.new`, file);
-      },
-    ],
-  ])('%s: no write is acknowledged', async (_, change) => {
-    const folder = temporaryFolder();
-    const file = join(folder.path, 'tidings.db');
-    db = openDatabase(file, 'server');
-    db.$client.run('CREATE TABLE notes (text TEXT UNIQUE NOT NULL)');
-    await db.write(() => write('before'));
-    change(file);
-    const writes = ['a', 'b'].map((text) => db.write(() => write(text)));
-    for (const outcome of await Promise.allSettled(writes)) {
-      expect(outcome).toMatchObject({ status: 'rejected', reason: new DatabaseMoved() });
-    }
-    db.$client.close();
-    folder.remove();
   });
 });
 

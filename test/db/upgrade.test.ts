@@ -330,7 +330,7 @@ describe('an upgrade', () => {
     const refuse = () => {
       throw new Error('not now');
     };
-    expect(() => openDatabase(file(), 'command', refuse)).toThrow('not now');
+    expect(() => openDatabase(file(), 'command', { beforeUpgrade: refuse })).toThrow('not now');
     expect(read(file(), (sqlite) => sqlite.query('PRAGMA user_version').values())).toEqual([[8]]);
   });
 });

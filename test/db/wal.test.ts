@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { copyFileSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { DiskFailed } from '../../db/failures.ts';
 import { createCheckpoints } from '../../db/sqlite/checkpoints.ts';
@@ -48,7 +48,7 @@ describe('syncs', () => {
 
   beforeEach(() => {
     syncs = heldSyncs();
-    db = openDatabase(file, 'server', undefined, syncs.sync);
+    db = openDatabase(file, 'server', { syncFile: syncs.sync });
     createNotes();
   });
 
@@ -125,6 +125,23 @@ describe('syncs', () => {
     expect(settled).toEqual(['a', 'closed']);
   });
 
+  test('a sync that a signal interrupts is made again', async () => {
+    const settled = watch(insert('a'));
+    for (let tries = 1; tries <= 3; tries++) {
+      await until(
+        async () => syncs.begun,
+        (begun) => begun === tries,
+      );
+      await syncs.finish(Object.assign(new Error('interrupted'), { code: 'EINTR' }));
+      await turns();
+      expect(settled).toEqual([]);
+    }
+    await syncs.finish();
+    expect(settled).toEqual(['a']);
+    expect(await db.health()).toBeNull();
+    await db.close();
+  });
+
   test('after a sync that failed nothing is acknowledged until the server starts again', async () => {
     const settled = watch(insert('a'));
     await until(
@@ -161,11 +178,13 @@ describe('syncs', () => {
     for (const suffix of ['', '-wal']) copyFileSync(`${file}${suffix}`, `${left}${suffix}`);
     db.$client.close();
 
-    // Whether the log is on the disk is unknown, so the next start copies it into the database and syncs that.
+    // Whether the log is on the disk is unknown, so the next start writes it again before anything else.
+    const log = `${left}-wal`;
+    const before = readFileSync(log);
+    utimesSync(log, 0, 0);
     db = openDatabase(left, 'server');
-    const [[, pages, copied] = []] = db.$client.query('PRAGMA wal_checkpoint(NOOP)').values() as number[][];
-    expect(pages).toBeGreaterThan(0);
-    expect(copied).toBe(pages);
+    expect(statSync(log).mtimeMs).toBeGreaterThan(0);
+    expect(readFileSync(log)).toEqual(before);
     expect(await insert('e')).toBe('e');
     expect(count()).toBe(3);
     await db.close();
@@ -248,12 +267,14 @@ describe('checkpoints', () => {
     );
   });
 
+  const noThread = {
+    ask: () => Promise.reject(new Error('out of file descriptors')),
+    close: () => undefined,
+  };
+
   test('without a thread the checkpoint runs in the event loop', async () => {
     await writeMegabytes(10);
-    const { startIfDue, close } = createCheckpoints(db.$client, {
-      ask: () => Promise.reject(new Error('out of file descriptors')),
-      close: () => undefined,
-    });
+    const { startIfDue, close } = createCheckpoints(db.$client, { isSafe: () => true, thread: noThread });
     startIfDue();
     expect(position()[2]).toBe(0);
     db.$client.run('INSERT INTO blobs VALUES (randomblob(?))', [10 * MEGABYTE]);
@@ -265,10 +286,7 @@ describe('checkpoints', () => {
 
   test('a checkpoint in the event loop that finds a reader at work is left to a later commit', async () => {
     await writeMegabytes(20);
-    const { startIfDue, close } = createCheckpoints(db.$client, {
-      ask: () => Promise.reject(new Error('out of file descriptors')),
-      close: () => undefined,
-    });
+    const { startIfDue, close } = createCheckpoints(db.$client, { isSafe: () => true, thread: noThread });
     const copied = position()[2];
     startIfDue();
     await db.read(async () => {

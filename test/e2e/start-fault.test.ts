@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hmacSha256 } from '../../src/providers/provider.ts';
-import { cliJson, temporaryFolder } from '../support/cli.ts';
+import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { mayMount, startOnMount } from '../support/small-disk.ts';
 
@@ -45,8 +45,13 @@ async function failedStart(start: () => Promise<ServerProcess>): Promise<string>
   }
 }
 
+interface Connection {
+  webhookUrl: string;
+  secret: string;
+}
+
 /** Connects a repository. */
-async function connect(): Promise<{ webhookUrl: string; secret: string }> {
+async function connect(): Promise<Connection> {
   await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
   const words = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
   return cliJson(dataDir(), words);
@@ -148,28 +153,88 @@ test('a delivery to a locked database is answered with 500, also by a server tha
   expect(log).toEqual([]);
 }, 60_000);
 
-test('deliveries are refused from the moment that the database file is gone, and the next start says so', async () => {
+describe('a server that loses a file of its database answers no delivery with 200, and ends with one line', () => {
+  /** Null: the server ended before. */
+  const statusOf = async (server: ServerProcess, id: string, { webhookUrl, secret }: Connection) =>
+    (await deliver(server, webhookUrl, secret, id).catch(() => null))?.status ?? null;
+
+  async function loseFile(lose: () => void) {
+    const server = await startTidings(dataDir());
+    running.push(server);
+    const connection = await connect();
+    expect(await statusOf(server, 'before', connection)).toBe(200);
+    lose();
+    expect([503, null]).toContain(await statusOf(server, 'after', connection));
+    const exitCode = await server.exited;
+    const lines = (await server.stderr()).split('\n').filter((line) => !/^(\{.*)?$/.test(line));
+    return { connection, exitCode, lines };
+  }
+
+  const path = (suffix: string) => join(dataDir(), `tidings.db${suffix}`);
+
+  test.each<[string, () => void]>([
+    ['the log', () => rmSync(path('-wal'))],
+    ['the index of the log', () => rmSync(path('-shm'))],
+    ['the lock', () => rmSync(join(dataDir(), 'tidings.lock'))],
+  ])(
+    '%s: the next start has everything',
+    async (_, lose) => {
+      const { connection, exitCode, lines } = await loseFile(lose);
+      expect(lines).toEqual([
+        expect.stringMatching(
+          /^error: .* was deleted or replaced, in .* Nothing that was acknowledged is lost\./,
+        ),
+      ]);
+      expect(exitCode).toBe(1);
+      const next = await startTidings(dataDir());
+      running.push(next);
+      expect(await statusOf(next, 'after', connection)).toBe(200);
+      const log: { referenceId: string }[] = await cliJson(dataDir(), [
+        'delivery',
+        'list',
+        '--organization',
+        'acme',
+      ]);
+      expect(log.map(({ referenceId }) => referenceId).sort()).toEqual(['after', 'before']);
+    },
+    60_000,
+  );
+
+  test('the database: the next start names the copy that was saved', async () => {
+    const { connection, exitCode, lines } = await loseFile(() => rmSync(path('')));
+    expect(lines).toEqual([expect.stringContaining('The database file was deleted or replaced')]);
+    expect(exitCode).toBe(1);
+    const message = await failedStart(() => startTidings(dataDir()));
+    expect(message).toMatch(
+      /^ended with 1: error: [^\n]*tidings\.db is missing, but its secret\.key exists[^\n]*\n$/,
+    );
+    const [copy = ''] = /tidings\.db\.rescued-\w+/.exec(message) ?? [];
+    renameSync(join(dataDir(), copy), path(''));
+    const next = await startTidings(dataDir());
+    running.push(next);
+    const { webhookUrl, secret } = connection;
+    expect(await deliver(next, webhookUrl, secret, 'before')).toMatchObject({
+      status: 200,
+      body: { message: expect.stringContaining('Duplicate') },
+    });
+  }, 60_000);
+});
+
+test('a command does not begin a new index beside the one of a server', async () => {
   const server = await startTidings(dataDir());
   running.push(server);
-  const { webhookUrl, secret } = await connect();
-  expect(await deliver(server, webhookUrl, secret, 'before')).toMatchObject({ status: 200 });
-  rmSync(join(dataDir(), 'tidings.db'));
-  for (const id of ['after', 'again']) {
-    expect(await deliver(server, webhookUrl, secret, id)).toEqual({
-      status: 503,
-      body: { error: 'The database file was deleted or replaced' },
-    });
+  // It can't notice.
+  process.kill(server.pid, 'SIGSTOP');
+  try {
+    rmSync(join(dataDir(), 'tidings.db-shm'));
+    const { exitCode, stderr } = await cli(dataDir(), ['organization', 'list']);
+    expect(stderr).toContain('tidings.db-shm was deleted while its server runs. Restart the server first');
+    expect(exitCode).toBe(1);
+  } finally {
+    process.kill(server.pid, 'SIGCONT');
   }
-  const ready = await fetch(`${server.url}/ready`);
-  expect({ status: ready.status, body: await ready.json() }).toEqual({
-    status: 503,
-    body: { error: 'The database file was deleted or replaced' },
-  });
-  await server.stop('SIGTERM');
-  expect(await failedStart(() => startTidings(dataDir()))).toMatch(
-    /^ended with 1: error: [^\n]*tidings\.db is missing, but its secret\.key exists[^\n]*\n$/,
-  );
-});
+  expect(await server.exited).toBe(1);
+}, 60_000);
 
 test('a server on damaged pages says that it is not ready once three verified deliveries have failed', async () => {
   const first = await startTidings(dataDir());

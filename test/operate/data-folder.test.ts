@@ -1,8 +1,18 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Role } from '../../db/engine.ts';
+import { openDatabase } from '../../db/sqlite/client.ts';
 import { type Holder, takeLock } from '../../db/sqlite/lock.ts';
 import {
   DataFolderError,
@@ -99,8 +109,11 @@ describe('locks on the folder', () => {
   ])('beside a %s, a %s', (holder, role, message) => {
     open('command');
     const release = takeLock(folderLock(), holder);
+    // A server has the files of its database open.
+    const db = openDatabase(databaseFile(folder.path));
     if (message === null) open(role);
     else expect(() => open(role)).toThrow(message);
+    db.$client.close();
     release?.();
     open(role);
   });
@@ -118,11 +131,13 @@ describe('locks on the folder', () => {
   test("a command does not upgrade the database of a server that runs; a server's start does", async () => {
     const sqlite = new Sqlite(databaseFile(folder.path), { create: true });
     sqlite.run(await Bun.file(join(fixtures, '8.sql')).text());
-    sqlite.close();
+    sqlite.run('PRAGMA journal_mode = WAL');
+    sqlite.query('SELECT * FROM sqlite_schema').values();
     const release = takeLock(folderLock(), 'server');
     expect(() => open('command')).toThrow(
       'its server runs an older version of Tidings than this command. Restart the server with this version first',
     );
+    sqlite.close();
     release?.();
     expect(open('server')).toBe(8);
     expect(open('command')).toBeNull();
@@ -241,4 +256,28 @@ test('warns about files that other users can read or write, and about no others'
     warning(databaseFile(folder.path), '620', '600'),
     warning(keyFile(), '604', '600'),
   ]);
+});
+
+test('a command runs beside the server of a database that a symbolic link leads to', async () => {
+  const disk = join(folder.path, 'disk');
+  mkdirSync(disk);
+  symlinkSync(join('disk', 'tidings.db'), databaseFile(folder.path));
+  const server = openDataFolder(folder.path, { role: 'server', newDatabase: true });
+  openDataFolder(folder.path).close();
+  rmSync(join(disk, 'tidings.db-shm'));
+  expect(() => openDataFolder(folder.path)).toThrow('tidings.db-shm was deleted while its server runs');
+  expect(await server.db.health()).toBe('INDEX_REPLACED');
+  expect(server.close).toThrow('Start again');
+  server.db.$client.close();
+});
+
+test('nobody else opens the folder while a lost file is being saved', async () => {
+  const server = openDataFolder(folder.path, { role: 'server' });
+  rmSync(`${databaseFile(folder.path)}-wal`);
+  expect(await server.db.health()).toBe('LOG_REPLACED');
+  await server.db.failed;
+  expect(() => openDataFolder(folder.path)).toThrow('tidings.db-wal was deleted while its server runs');
+  expect(server.close).toThrow('Tidings put it back');
+  server.db.$client.close();
+  openDataFolder(folder.path, { role: 'server' }).close();
 });

@@ -11,6 +11,8 @@ export interface ServerProcess {
   log(): string;
   /** Standard error, whole once the process has ended. */
   stderr(): Promise<string>;
+  /** The exit code, once it has ended. */
+  readonly exited: Promise<number>;
   /** Sends the signal and waits for the end. Returns the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number>;
 }
@@ -60,6 +62,7 @@ export async function startProcess(
     stdout: () => stdout,
     log: () => log,
     stderr: () => stderr,
+    exited: child.exited,
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
       return child.exited;

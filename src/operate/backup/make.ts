@@ -9,7 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { takeLock } from '../../../db/sqlite/lock.ts';
+import { isServerRunning, takeLock } from '../../../db/sqlite/lock.ts';
+import { bringLogToDisk } from '../../../db/sqlite/snapshot.ts';
 import { codeOf, messageOf } from '../../lib/app-error.ts';
 import type { S3Access } from '../../lib/bucket.ts';
 import { bringToDisk } from '../../lib/disk.ts';
@@ -43,6 +44,7 @@ export async function makeBackup(
       );
     }
     try {
+      if (!isServerRunning(lockFile(source.dataDir))) bringLogToDisk(databaseFile(source.dataDir));
       const backup = await openPlace(place, s3).store(name, source, { force });
       await recordSuccess(source.dataDir, backup);
       return backup;
