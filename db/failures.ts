@@ -80,8 +80,11 @@ export function isLocked(error: unknown): boolean {
   return error instanceof DatabaseBusy || codeOf(error).startsWith('SQLITE_BUSY');
 }
 
-const SYSTEM_CODES =
-  /^(SQLITE_(BUSY|CANTOPEN|CORRUPT|FULL|IOERR|LOCKED|NOMEM|NOTADB|PROTOCOL|READONLY)|EDQUOT$|EIO$|EMFILE$|ENFILE$|ENOMEM$|ENOSPC$|EROFS$)/;
+/** These may pass by themselves. */
+const FAULT_CODES =
+  /^(SQLITE_(BUSY|CANTOPEN|FULL|IOERR|LOCKED|NOMEM|PROTOCOL|READONLY)|EDQUOT$|EIO$|EMFILE$|ENFILE$|ENOMEM$|ENOSPC$|EROFS$)/;
+
+const DAMAGE_CODES = /^SQLITE_(CORRUPT|NOTADB)/;
 
 const SYSTEM_FAILURES = [StorageLost, DatabaseUnavailable, DatabaseBusy];
 
@@ -92,6 +95,17 @@ const SYSTEM_FAILURES = [StorageLost, DatabaseUnavailable, DatabaseBusy];
 export function isSystemFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (SYSTEM_FAILURES.some((failure) => error instanceof failure)) return true;
-  if ('code' in error && SYSTEM_CODES.test(String(error.code))) return true;
-  return isSystemFailure(error.cause);
+  const code = codeOf(error);
+  return FAULT_CODES.test(code) || DAMAGE_CODES.test(code) || isSystemFailure(error.cause);
+}
+
+/** What to respond with: an `AppError`, or 503 for a fault of the system that may pass. Null for the unexpected. */
+export function knownFailure(error: unknown): AppError | null {
+  if (error instanceof AppError) return error;
+  if (!(error instanceof Error)) return null;
+  const code = codeOf(error);
+  if (!FAULT_CODES.test(code)) return knownFailure(error.cause);
+  if (/^SQLITE_(BUSY|LOCKED)/.test(code)) return new DatabaseBusy(error);
+  const message = code.startsWith('SQLITE_') ? 'The database is not available' : 'Service unavailable';
+  return new AppError(503, message, { cause: error, headers: { 'retry-after': '5' } });
 }

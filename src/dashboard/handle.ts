@@ -1,4 +1,5 @@
 import { readIfAllowed, requireStillAllowed } from '../../db/checked.ts';
+import { knownFailure } from '../../db/failures.ts';
 import type { Actor } from '../audit/model.ts';
 import { clientAddress as addressOf } from '../http/client-address.ts';
 import { requestIdOf } from '../http/request.ts';
@@ -240,18 +241,14 @@ async function frameOf(visit: Visit): Promise<Frame | null> {
 
 /** A page about a failure. */
 function troubleAbout(deps: Pick<DashboardDeps, 'log'>, request: Request, error: unknown): View {
-  const known = error instanceof AppError ? error : null;
+  const known = knownFailure(error);
   if (known?.code === 'database_unavailable') return databaseAwayPage(request.method, known);
-  return troublePage(
-    known?.status ?? 500,
-    describeTrouble(deps, request, error),
-    known?.isRefusal ? known.headers : {},
-  );
+  return troublePage(known?.status ?? 500, describeTrouble(deps, request, error), known?.headers);
 }
 
 /** A sentence about a failure. Failures of Tidings are logged in full, and the sentence has only the id of the log line. */
 function describeTrouble({ log }: Pick<DashboardDeps, 'log'>, request: Request, error: unknown): string {
-  const known = error instanceof AppError ? error : null;
+  const known = knownFailure(error);
   if (known?.isRefusal) return known.message;
   const requestId = requestIdOf(request);
   log.error({ requestId, method: request.method, err: error }, 'request failed');

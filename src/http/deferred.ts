@@ -43,7 +43,7 @@ export function deferred(
         cause,
         headers: { 'retry-after': '1' },
       });
-      return failed(log, request, error, error);
+      return failed(log, request, error);
     }
     // Other requests came meanwhile.
     matched.current = current;

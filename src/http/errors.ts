@@ -16,7 +16,7 @@ export function errorHandling(log: Logger, routes: RouteTable) {
       if (allowed.length === 0 || allowed.includes(request.method)) return errorJson(404, 'Not found');
       return errorJson(405, 'Method not allowed', { allow: allowed.join(', ') });
     }
-    return failed(log, request, error, known);
+    return failed(log, request, error);
   });
 }
 

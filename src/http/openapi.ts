@@ -113,7 +113,12 @@ export function refusals(badRequest: string): Record<number, ResponseDocumentati
     ),
     503: refusal(
       'Keys or posts are not available right now. Retry after 1, 2 and 4 seconds.',
-      ['Authentication service unavailable', 'The database is busy', 'The database is not available'],
+      [
+        'Authentication service unavailable',
+        'The database is busy',
+        'The database is not available',
+        'Service unavailable',
+      ],
       { ...limitHeaders, 'X-Request-Id': header(requestId) },
     ),
   };
@@ -140,8 +145,8 @@ export const webhookRefusals: Record<number, ResponseDocumentation> = {
   413: refusal('The body has more than 25 MiB.', ['Payload too large']),
   500: internalError('Tidings failed and did not claim the delivery id. It processes a redelivery.'),
   503: unavailable(
-    'Too many unfinished uploads, or the database is not available. Retry after `Retry-After` seconds.',
-    ['Too many uploads', 'The database is busy', 'The database is not available'],
+    'Too many unfinished uploads, or a fault that may pass: the database is locked or away, or its disk is full or fails. Retry after `Retry-After` seconds.',
+    ['Too many uploads', 'The database is busy', 'The database is not available', 'Service unavailable'],
   ),
 };
 

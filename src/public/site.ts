@@ -1,3 +1,4 @@
+import { knownFailure } from '../../db/failures.ts';
 import type { Deps } from '../deps.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { requestIdOf } from '../http/request.ts';
@@ -146,7 +147,7 @@ export function createPublicSite(deps: SiteDeps) {
   /** A failure as a page for browsers. Throws it again for everybody else. */
   async function problem(request: Request, slug: string, error: unknown): Promise<Response> {
     if (!request.headers.get('accept')?.includes('text/html')) throw error;
-    const known = error instanceof AppError ? error : null;
+    const known = knownFailure(error);
     if (known?.isRefusal !== true) {
       const requestId = requestIdOf(request);
       deps.log.error({ requestId, method: request.method, err: error }, 'request failed');

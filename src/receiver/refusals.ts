@@ -1,5 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
-import { isLocked, isSystemFailure } from '../../db/failures.ts';
+import { isLocked, isSystemFailure, knownFailure } from '../../db/failures.ts';
 import type { Delivery } from '../deliveries/model.ts';
 import { countDelivery, insertDelivery, type NewDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
@@ -220,7 +220,7 @@ function failed(open: OpenEntry, error: unknown): NewDelivery {
   return {
     ...open,
     status: 'failed',
-    statusCode: error instanceof AppError ? error.status : 500,
+    statusCode: knownFailure(error)?.status ?? 500,
     title: `${open.payload.event ?? 'Delivery'} failed`,
     reason: `The delivery could not be processed: ${error instanceof Error ? error.message : error}`,
   };

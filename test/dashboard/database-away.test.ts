@@ -4,10 +4,10 @@ import { createApp } from '../../src/app.ts';
 import { composeDraft } from '../../src/drafts/compose.ts';
 import { bearer, createTestApp } from '../support/test-app.ts';
 
-/** An app whose database cannot be reached. */
-function appWithoutDatabase() {
+/** An app whose database fails. */
+function appWithoutDatabase(failure: Error = new DatabaseUnavailable(new Error('connection refused'))) {
   const app = createTestApp();
-  const away = () => Promise.reject(new DatabaseUnavailable(new Error('connection refused')));
+  const away = () => Promise.reject(failure);
   const db = { ...app.db, read: away, write: away };
   const server = createApp({
     ...app.deps,
@@ -58,4 +58,27 @@ test('the content API answers 503 with Retry-After', async () => {
   expect(response.status).toBe(503);
   expect(response.headers.get('retry-after')).toBe('5');
   expect(await response.json()).toEqual({ error: 'The database is not available' });
+});
+
+test.each([
+  ['SQLITE_IOERR_READ', 'The database is not available'],
+  ['SQLITE_BUSY', 'The database is busy'],
+  ['EMFILE', 'Service unavailable'],
+])('%s is 503 with Retry-After on pages and in the content API, and is logged', async (code, error) => {
+  const { ask, addOrganization, addKey, logged } = appWithoutDatabase(
+    Object.assign(new Error('a fault'), { code }),
+  );
+  await addOrganization('org_a');
+  const key = await addKey('org_a');
+  for (const response of [
+    await ask('/dashboard/org_a', { headers: { cookie } }),
+    await ask('/changelog/acme', { headers: { accept: 'text/html' } }),
+    await ask('/v1/org_a/posts', bearer(key)),
+  ]) {
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toMatch(/^[15]$/);
+    if (!response.headers.get('content-type')?.includes('html'))
+      expect(await response.json()).toEqual({ error });
+  }
+  expect(logged.filter(({ msg }) => msg === 'request failed')).toHaveLength(3);
 });

@@ -119,6 +119,41 @@ describe('a handler that throws', () => {
     expect(await claimCount(app)).toBe(1);
   });
 
+  test.each([
+    ['SQLITE_FULL', 'The database is not available', '5'],
+    ['SQLITE_IOERR_WRITE', 'The database is not available', '5'],
+    ['SQLITE_BUSY_SNAPSHOT', 'The database is busy', '1'],
+    ['ENOSPC', 'Service unavailable', '5'],
+    ['EDQUOT', 'Service unavailable', '5'],
+    ['EMFILE', 'Service unavailable', '5'],
+  ])(
+    'because of %s is 503, leaves no claim, and the redelivery is processed',
+    async (code, error, seconds) => {
+      // Drizzle and other libraries wrap what the system reports.
+      failure = new Error('no luck', { cause: Object.assign(new Error('a fault'), { code }) });
+      const response = await deliver();
+      expect(response.status).toBe(503);
+      expect(response.headers.get('retry-after')).toBe(seconds);
+      expect(await response.json()).toEqual({ error });
+      expect(await claimCount(app)).toBe(0);
+      expect(await logOf(app)).toMatchObject([{ status: 'failed', statusCode: 503 }]);
+      expect(app.logged.find(({ msg }) => msg === 'request failed')).toMatchObject({
+        err: { message: expect.stringContaining('no luck') },
+      });
+
+      failure = null;
+      app.clock.advance(1000);
+      expect((await deliver()).status).toBe(200);
+      expect(await claimCount(app)).toBe(1);
+    },
+  );
+
+  test('because the database is damaged is 500, which does not pass by itself', async () => {
+    failure = Object.assign(new Error('malformed'), { code: 'SQLITE_CORRUPT' });
+    expect((await deliver()).status).toBe(500);
+    expect(await claimCount(app)).toBe(0);
+  });
+
   test('loses nothing to an equal delivery that came while it ran', async () => {
     let handled = 0;
     const events = {

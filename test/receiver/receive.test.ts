@@ -8,7 +8,7 @@ import { changeOrganization } from '../../src/organizations/service.ts';
 import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createReceiver } from '../../src/receiver/receive.ts';
-import { execute, sqliteOf, testEngine, testPostgres, testSqlite, valuesOf } from '../support/database.ts';
+import { execute, sqliteOf, testPostgres, testSqlite, valuesOf } from '../support/database.ts';
 import {
   appWithGithub,
   claimCount,
@@ -419,8 +419,7 @@ describe('deliveries that fail in a row', () => {
     (await app.request(...githubRequest(connected, payload, options))).status;
   test('are counted while the system fails, and one that is taken ends the row', async () => {
     const allowWrites = await refuseWrites(app.db, 'read-only');
-    const status = testEngine === 'sqlite' ? 500 : 503;
-    expect([await send(), await send(), inARow()]).toEqual([status, status, 2]);
+    expect([await send(), await send(), inARow()]).toEqual([503, 503, 2]);
     expect(await app.deps.metrics.registry.render()).toContain('\ntidings_deliveries_failed_in_a_row 2\n');
     await allowWrites();
     // A refusal says nothing about the system.
@@ -543,7 +542,8 @@ describe('while another process locks the database', () => {
   testSqlite('the delivery and the log of its failure share less than 4 s', async () => {
     lockUntil(60_000);
     const response = await app.request(...githubRequest(connected, ping));
-    expect(response.status).toBe(500);
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('1');
     expect(time).toBeGreaterThan(3_000);
     expect(time).toBeLessThan(4_000);
     expect(app.logged.map(({ msg }) => msg)).toContain('a rejected delivery could not be logged');
@@ -567,9 +567,9 @@ describe('while another process locks the database', () => {
 
   testSqlite('a failed delivery is logged when the lock ends within the rest', async () => {
     lockUntil(3_300);
-    expect((await app.request(...githubRequest(connected, ping))).status).toBe(500);
+    expect((await app.request(...githubRequest(connected, ping))).status).toBe(503);
     expect(await logOf(app)).toMatchObject([
-      { status: 'failed', statusCode: 500, reason: expect.stringContaining('database is locked') },
+      { status: 'failed', statusCode: 503, reason: expect.stringContaining('database is locked') },
     ]);
     expect(await claimCount(app)).toBe(0);
   });
