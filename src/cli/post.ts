@@ -6,7 +6,7 @@ import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
-import type { SourceFile } from '../posts/import/files.ts';
+import { MAX_PROBLEMS, type SourceFile } from '../posts/import/files.ts';
 import { importFormats, isImportable } from '../posts/import/records.ts';
 import { type ImportResult, importFile, MAX_FILE_BYTES } from '../posts/import/service.ts';
 import { contentTypes, type PageSelection, postStatuses } from '../posts/model.ts';
@@ -78,7 +78,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
       }
       if (failures.length > 0) {
         const which = failures.length > 1 ? 'these files' : 'this file';
-        const messages = failures.map(explain).join('\n');
+        const messages = failures.map(describeFailure).join('\n');
         throw new AppError(400, `${messages}\nNothing of ${which} was imported.`);
       }
     });
@@ -186,7 +186,7 @@ async function importFiles(
         continue;
       }
       const counts = { created: 0, updated: 0, unchanged: 0, reassignedIds: 0 };
-      const total: ImportResult = { file: path, ...counts, newIds: {}, skipped: [] };
+      const total: ImportResult = { file: path, ...counts, newIds: {}, headings: null, skipped: [] };
       for (const [index, file] of inside.entries()) {
         try {
           addResult(total, await importFile(services, await readSource(file), options));
@@ -214,7 +214,8 @@ function requireAppError(error: unknown): AppError {
 function addResult(total: ImportResult, one: ImportResult): void {
   for (const name of ['created', 'updated', 'unchanged', 'reassignedIds'] as const) total[name] += one[name];
   Object.assign(total.newIds, one.newIds);
-  total.skipped = [...new Set([...total.skipped, ...one.skipped])];
+  if (one.headings !== null) total.headings = (total.headings ?? 0) + one.headings;
+  total.skipped.push(...one.skipped.map((part) => `${one.file}: ${part}`));
 }
 
 /** The files in a folder and those below it that an import reads, by name; null for a file. Throws `AppError` 400. */
@@ -249,16 +250,42 @@ async function readSource(path: string): Promise<SourceFile> {
 /** New ids that are shown; `--json` has all. */
 const SHOWN_IDS = 10;
 
-function describeImport({ file, created, updated, unchanged, newIds, skipped }: ImportResult): string {
-  const left = skipped.length === 0 ? '' : `; skipped: ${skipped.join(', ')}`;
+function describeImport(result: ImportResult): string {
+  const { file, created, updated, unchanged, newIds, headings, skipped } = result;
   const replaced = Object.entries(newIds);
-  const shown = replaced.slice(0, SHOWN_IDS).map(([given, id]) => `\n    ${given} → ${id}`);
-  if (replaced.length > SHOWN_IDS) shown.push(`\n    and ${replaced.length - SHOWN_IDS} more`);
-  const reassigned =
-    replaced.length === 0
-      ? ''
-      : `\n  replaced ids: ${replaced.length}. Importing the file again updates the same posts.${shown.join('')}`;
-  return `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged${left}${reassigned}`;
+  const posts = created + updated + unchanged;
+  return [
+    `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged`,
+    headings !== null && `  headings: ${headings}, of which ${posts} are posts and ${skipped.length} skipped`,
+    ...skipped.map((part) => `  skipped: ${oneLine(part)}`),
+    replaced.length > 0 &&
+      `  replaced ids: ${replaced.length}. Importing the file again updates the same posts.`,
+    ...replaced.slice(0, SHOWN_IDS).map(([given, id]) => `    ${given} → ${id}`),
+    replaced.length > SHOWN_IDS && `    and ${replaced.length - SHOWN_IDS} more`,
+  ]
+    .filter((line) => line !== false)
+    .join('\n');
+}
+
+/** Each problem of a file in a line. */
+function describeFailure(error: AppError): string {
+  const {
+    problems = [error],
+    headings = null,
+    skipped = [],
+  } = error.details as {
+    problems?: AppError[];
+    headings?: number | null;
+    skipped?: string[];
+  };
+  const lines = problems.map((problem, index) =>
+    problems.findIndex(({ code }) => code === problem.code) === index ? explain(problem) : problem.message,
+  );
+  const count = problems.length < MAX_PROBLEMS ? problems.length : `at least ${MAX_PROBLEMS}`;
+  if (headings !== null) {
+    lines.push(`headings: ${headings}, of which ${skipped.length} skipped and ${count} with problems`);
+  }
+  return lines.join('\n');
 }
 
 function describePage(

@@ -1,5 +1,4 @@
-import type { Landmark } from './landmarks.ts';
-import { parseBlocks, type SyntaxNode } from './parse.ts';
+import { childrenOf, parseBlocks, type SyntaxNode } from './parse.ts';
 
 export type OutlinePart =
   /** Text that serves as a heading has a level below all headings: 7 in bold, 8 with a colon. */
@@ -20,8 +19,7 @@ const BOLD = /^(?:\*\*[^*]{1,100}\*\*|__[^_]{1,100}__):?$/;
 export function outlineOf(markdown: string, maxItems: number): OutlinePart[] {
   // Markdown has no such bullet, but release notes do.
   const { source, tree } = parseBlocks(markdown.replaceAll(/^([ \t]*)•(?=[ \t])/gm, '$1*'));
-  const nodes: SyntaxNode[] = [];
-  for (let node = tree.topNode.firstChild; node !== null; node = node.nextSibling) nodes.push(node);
+  const nodes = [...childrenOf(tree)];
   const definitions = definitionsIn(nodes, source);
   let items = 0;
   return nodes.flatMap((node): OutlinePart[] => {
@@ -30,7 +28,7 @@ export function outlineOf(markdown: string, maxItems: number): OutlinePart[] {
     items += listed.length;
     return listed.map((item) => ({
       kind: 'item',
-      text: withDefinitions(textOf(item, source), definitions, MAX_DEFINITIONS),
+      text: withDefinitions(textOf(item, source), definitions, { max: MAX_DEFINITIONS }),
     }));
   });
 }
@@ -60,26 +58,39 @@ function textOf(item: SyntaxNode, source: string): string {
     .replaceAll(/[ \t\r]*\n[ \t]*/g, ' ');
 }
 
-/** The definitions of links (`[docs]: https://…`) by their names in lower case. Of one name the first holds. */
-export function definitionsIn(nodes: readonly Landmark[], source: string): ReadonlyMap<string, string> {
-  const definitions = nodes.flatMap(({ name, from, to }): [string, string][] => {
-    const text = source.slice(from, Math.min(to, from + MAX_DEFINITION_LENGTH + 1));
-    const label = name === 'LinkReference' ? /^\[([^\][]{1,100})\]:/.exec(text)?.[1] : undefined;
-    return label === undefined || text.length > MAX_DEFINITION_LENGTH ? [] : [[label.toLowerCase(), text]];
-  });
-  return new Map(definitions.reverse());
+interface Definition {
+  /** Its place in the source. */
+  from: number;
+  text: string;
 }
 
-/** Adds the definitions that the text uses, at most `max`. */
+const LABEL = /\\[\s\S]|\[((?:[^[\]\\]|\\[\s\S]){1,999})\]/g;
+
+/** The labels in a text that may be links, or the one of a definition, as CommonMark compares them. */
+export function labelsIn(text: string): string[] {
+  return Array.from(text.matchAll(LABEL), ([, label]) => label)
+    .filter((label) => label !== undefined)
+    .map((label) => label.replaceAll(/\s+/g, ' ').trim().toLowerCase().toUpperCase());
+}
+
+/** The definitions of links (`[docs]: https://…`) by their labels. Of one label the first holds. Leaves out long ones. */
+export function definitionsIn(nodes: readonly SyntaxNode[], source: string): ReadonlyMap<string, Definition> {
+  const definitions = new Map<string, Definition>();
+  for (const { name, from, to } of nodes) {
+    if (name !== 'LinkReference' || to - from > MAX_DEFINITION_LENGTH) continue;
+    const text = source.slice(from, to);
+    const [label = ''] = labelsIn(text);
+    if (label !== '' && !definitions.has(label)) definitions.set(label, { from, text });
+  }
+  return definitions;
+}
+
+/** Adds the definitions of the labels, at most `max`. */
 export function withDefinitions(
   text: string,
-  definitions: ReadonlyMap<string, string>,
-  max?: number,
+  definitions: ReadonlyMap<string, Definition>,
+  { labels = labelsIn(text), max }: { labels?: Iterable<string>; max?: number } = {},
 ): string {
-  if (definitions.size === 0) return text;
-  const labels = Array.from(text.matchAll(/\[([^\][]{1,100})\](?!\()/g), ([, label = '']) =>
-    label.toLowerCase(),
-  );
-  const used = [...new Set(labels)].flatMap((label) => definitions.get(label) ?? []).slice(0, max);
-  return used.length === 0 ? text : `${text}\n\n${used.join('\n')}`;
+  const used = [...new Set(labels)].flatMap((label) => definitions.get(label)?.text ?? []).slice(0, max);
+  return [text, used.join('\n')].filter((part) => part !== '').join('\n\n');
 }

@@ -1,4 +1,5 @@
 import { type InlineContext, type MarkdownConfig, parser, Table } from '@lezer/markdown';
+import { turns } from '../lib/time.ts';
 import { bounded } from './bounds.ts';
 import { DefinitionParser } from './definition.ts';
 
@@ -66,6 +67,25 @@ export const parseActive = (markdown: string) => parseWith(reader, markdown);
 export const parseInHtml = (html: string): Tree => inlineReader.parse(html);
 /** Blocks alone. */
 export const parseBlocks = (markdown: string) => parseWith(blockReader, markdown);
+
+export function* childrenOf({ topNode }: Tree): Generator<SyntaxNode> {
+  for (let node = topNode.firstChild; node !== null; node = node.nextSibling) yield node;
+}
+
+/** The top-level blocks of a text of any length, and the text that was parsed. Lets others in while it reads. */
+export async function readBlocks(markdown: string): Promise<{ source: string; blocks: SyntaxNode[] }> {
+  const turn = turns();
+  const source = bounded(markdown);
+  const reading = blockReader.startParse(source);
+  let tree = reading.advance();
+  for (; tree === null; tree = reading.advance()) await turn();
+  const blocks: SyntaxNode[] = [];
+  for (const block of childrenOf(tree)) {
+    blocks.push(block);
+    await turn();
+  }
+  return { source, blocks };
+}
 
 /** As sites render it. */
 export function toHtml(markdown: string, options: Bun.markdown.Options = {}): string {

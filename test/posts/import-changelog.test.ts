@@ -37,18 +37,21 @@ All notable changes.
     {
       title: '1.1.0',
       markdown:
-        '### Added\n- A [guide][docs], see [1.0.0]\n\n[docs]: https://x.test/docs\n[1.0.0]: https://x.test/releases/tag/v1.0.0',
+        '### Added\n- A [guide][docs], see [1.0.0]\n\n[1.1.0]: https://x.test/compare/v1.0.0...v1.1.0\n[docs]: https://x.test/docs\n[1.0.0]: https://x.test/releases/tag/v1.0.0',
       sourceMetadata: { version: '1.1.0' },
       createdAt: '2026-02-03T00:00:00.000Z',
     },
     {
       title: '1.0.0 (yanked)',
-      markdown: '### Fixed\n- Everything',
+      markdown: '### Fixed\n- Everything\n\n[1.0.0]: https://x.test/releases/tag/v1.0.0',
       sourceMetadata: { version: '1.0.0' },
       createdAt: '2026-01-02T00:00:00.000Z',
     },
   ]);
-  expect(skipped).toEqual(['unreleased changes']);
+  expect(skipped).toEqual([
+    '"Changelog" (line 1: above the first version)',
+    '"[Unreleased]" (line 5: not released)',
+  ]);
 });
 
 describe('headings', () => {
@@ -61,27 +64,214 @@ describe('headings', () => {
     ['## 1.2.3-rc.1+build.5 – 2026-01-02', '1.2.3-rc.1+build.5', '2026-01-02'],
     ['## v1.21.0 — October 21, 2026', 'v1.21.0', '2026-10-21'],
     ['## 1.2 (2nd Jan 2026)', '1.2', '2026-01-02'],
-    ['## @scope/pack@1.2.3 - 2026-01-02', '1.2.3', '2026-01-02'],
+    ['## @scope/pack@1.2.3 - 2026-01-02', '@scope/pack@1.2.3', '2026-01-02'],
+    ['## pack@1.2.3', 'pack@1.2.3', undefined],
+    ['## my-lib 1.2.3 (2026-01-02)', 'my-lib 1.2.3', '2026-01-02'],
+    ['## My Long Product 1.2.3 (2026-01-02)', 'My Long Product 1.2.3', '2026-01-02'],
+    ['## Release 1.2.3 (2026-01-02)', '1.2.3', '2026-01-02'],
+    ['## What’s new in 1.2.3', '1.2.3', undefined],
+    ['## v.1.2.3 (2026-01-02)', 'v1.2.3', '2026-01-02'],
+    ['## 🎉 1.2.3 (2026-01-02)', '1.2.3', '2026-01-02'],
+    ['## **1.2.3** - `2026-01-02`', '1.2.3', '2026-01-02'],
+    ['## <small>[1.2.3](https://x.test/1.2.2...1.2.3) (2026-01-02)</small>', '1.2.3', '2026-01-02'],
+    ['## | 1.2.3 | 2026-01-02 |', '1.2.3', '2026-01-02'],
+    ['## “1.2.3” 2026-01-02', '1.2.3', '2026-01-02'],
+    ['## 1.2.3 “Winter has come”', '1.2.3 “Winter has come”', undefined],
+    ['## 1.2.3 fast-otter (2026-01-02)', '1.2.3 fast-otter', '2026-01-02'],
+    ['## 1.2.3 (2026-01-02) - Harbor', '1.2.3 Harbor', '2026-01-02'],
+    ['## 1.2.3, 2026-01-02, long-term support', '1.2.3 long-term support', '2026-01-02'],
+    ['## 1.2.3/1.2.4 and 0.9.8 / 2026-01-02 (YANKED)', '1.2.3/1.2.4 and 0.9.8 (yanked)', '2026-01-02'],
+    ['## 1.2.3rc1', '1.2.3rc1', undefined],
+    ['## 18.5b0', '18.5b0', undefined],
+    ['## 1.2.3.post1', '1.2.3.post1', undefined],
+    ['## 1.2.3.dev3 (January 2nd, 2026)', '1.2.3.dev3', '2026-01-02'],
+    ['## 1.2.3.4.5', '1.2.3.4.5', undefined],
+    ['## 2.0 beta 2 (2026-01-02)', '2.0 beta 2', '2026-01-02'],
+    ['## v19 (2026-01-02)', 'v19', '2026-01-02'],
+    ['## 2026.1.2', '2026.1.2', undefined],
+    ['## 2026.01.02', '2026.01.02', '2026-01-02'],
+    ['## 2026-01-02, Version 20.0.0 (Current)', '20.0.0 (Current)', '2026-01-02'],
+    ['## 02.01.2026: 1.2.3', '1.2.3', '2026-01-02'],
+    ['## 1.2.3 (released 2026-01-02)', '1.2.3', '2026-01-02'],
+    ['## 1.2.3 - released on Friday, January 2nd, 2026', '1.2.3', '2026-01-02'],
+    ['## 1.2.3 (2nd January, 2026)', '1.2.3', '2026-01-02'],
+    ['## 1.2.3 (2 of January 2026)', '1.2.3', '2026-01-02'],
+    ['## 1.2.3 (2026 January 2)', '1.2.3', '2026-01-02'],
+    ['## 1.2.3 (2-Jan-2026)', '1.2.3', '2026-01-02'],
+    ['## 1.2.3 - 02.01.2026', '1.2.3', '2026-01-02'],
+    ['## 1.2.3 (Fri Jan 02 2026 16:18:25 GMT+0200 (CEST))', '1.2.3', '2026-01-02'],
+    ['## 1.2.3 - 2026-01-02T23:30:00-08:00', '1.2.3', '2026-01-02'],
+    ['## 1.2.3 - January 2026', '1.2.3', '2026-01-01'],
+    ['##1.2.3 (2026-01-02)', '1.2.3', '2026-01-02'],
+    ['#### 1.2.3 (2026-01-02)', '1.2.3', '2026-01-02'],
+    ['**1.2.3** (2026-01-02)\n', '1.2.3', '2026-01-02'],
+    ['Version 1.2.3 (2026-01-02)\n', '1.2.3', '2026-01-02'],
+    ['* Noteworthy changes in release 1.2.3 (2026-01-02) [stable]\n', '1.2.3 [stable]', '2026-01-02'],
     ['## Version 1.2.3: 2026-01-02', '1.2.3', '2026-01-02'],
     ['1.2.3 / 2026-01-02\n==================', '1.2.3', '2026-01-02'],
     ['## 1.2.3', '1.2.3', undefined],
     ['Before\n1.2.3 / 2026-01-02\n------------------', '1.2.3', '2026-01-02'],
   ])('%s', async (heading, version, date) => {
-    const { records } = await parse(`# Changelog\n\n${heading}\n\nText`);
+    const { records } = await parse(`# Changelog\n\n${heading}\nText`);
     expect(records).toMatchObject([{ fields: { title: version, markdown: 'Text' } }]);
     expect((records[0]?.fields.createdAt as string | undefined)?.slice(0, 10)).toBe(date as string);
   });
 
   test.each([
-    '## 2.0 migration guide',
     '## Added',
     '## 3 things',
-    '#### 1.2.3 - 2026-01-02',
+    '## Changes since 0.9.0',
+    '## Python 3.11 support',
+    '## Next steps',
+    '### 1.0',
+    '### 0.8 / 0.9',
+    '### Next.js',
+    '### Unreleased',
     '```\n## 1.2.3 - 2026-01-02\n```',
+    '<!--\n## 1.2.3 - 2026-01-02\n-->',
+    '- item\n\n  ## 1.2.3 - 2026-01-02',
     '1.2.3 / 2026-01-02\nis a version\n---',
-  ])('no version: %s', async (line) => {
-    const { records } = await parse(`## 1.0.0 - 2026-01-01\n\n${line}`);
-    expect(records).toMatchObject([{ fields: { markdown: line } }]);
+    '1.2.3 is broken.',
+    '* 0.1.0\n* 0.2.0',
+  ])('text of the version above: %j', async (line) => {
+    const text = `## 1.0.0 - 2026-01-01\n\n${line}\n\nMore\n\n## 0.9.0 - 2025-01-01\n\nFirst`;
+    const { records, skipped } = await parse(text);
+    expect(records).toMatchObject([
+      { fields: { title: '1.0.0', markdown: `${line}\n\nMore` } },
+      { fields: { title: '0.9.0', markdown: 'First' } },
+    ]);
+    expect(skipped).toEqual([]);
+  });
+
+  test.each([
+    '## [Unreleased]',
+    '## Unreleased changes',
+    '## Unreleased (2026-01-02)',
+    '## HEAD',
+    '## main',
+    '## Next',
+    '## Master (unreleased)',
+    '## 2.0.0 - TBD',
+    '## 2.0.0 (unreleased)',
+    '## 2.0.0 (not yet released)',
+    '## 2.0.0 (in development)',
+    '## 2.0.0 - ????-??-??',
+    '## 2.0.0 - 2026-xx-xx',
+    '## [Unreleased: 2.0.0]',
+    '# Unreleased',
+    '## 2.0.0\n\n*Unreleased*',
+    '## 2.0.0\n\nRelease date: TBA',
+  ])('not released, and named: %j', async (heading) => {
+    const text = `${heading}\n\n### Added\n\n- Later\n\n## 1.0.0 - 2026-01-01\n\nText`;
+    const { records, skipped, problems } = await parse(text);
+    expect(records).toMatchObject([{ fields: { title: '1.0.0', markdown: 'Text' } }]);
+    const [line = ''] = heading.split('\n');
+    expect(skipped).toEqual([`"${line.replace(/^#+ /, '')}" (line 1: not released)`]);
+    expect(problems).toEqual([]);
+  });
+
+  test.each([
+    ['## 1.0.0 - 2024-02-30', '2024-02-30 is no date'],
+    ['## 1.0.0 (Feb 30, 2024)', 'Feb 30, 2024 is no date'],
+    ['## 1.0.0 - 2024-13-01', '2024-13-01 is no date'],
+    ['## 1.0.0 (03/04/2024)', '03/04/2024 could be 2024-04-03 or 2024-03-04. Write it in that form'],
+    [`## 1.0.0 ${'x'.repeat(500)}`, /^the heading of version 1\.0\.0 x+… must have at most 500 characters$/],
+    ['<div>\n## 1.0.0 - 2024-01-01\n</div>', 'version 1.0.0 belongs to the HTML above it. Add a blank line'],
+    ['```\n## 1.0.0 - 2024-01-01', 'version 1.0.0 is inside code that has no end. It begins in line 5'],
+    ['<!--\n## 1.0.0 - 2024-01-01', 'version 1.0.0 is inside a comment that has no end'],
+  ])('a problem with its line: %j', async (lines, problem) => {
+    const { problems = [] } = await parse(`## 2.0.0 - 2024-03-01\n\nText\n\n${lines}\n\nMore\n`);
+    const line = lines.startsWith('##') ? 5 : 6;
+    expect(problems.map(({ details }) => details)).toEqual([
+      {
+        line,
+        problem:
+          typeof problem === 'string' ? expect.stringContaining(problem) : expect.stringMatching(problem),
+      },
+    ]);
+  });
+
+  test('a date with slashes is read in the order that others of the file show', async () => {
+    const datesOf = async (other: string) =>
+      (await parse(`## 1.1.0 (03/04/2024)\n\n## 1.0.0 (${other})\n`)).records.map(({ fields }) =>
+        String(fields.createdAt).slice(0, 10),
+      );
+    expect(await datesOf('31/01/2024')).toEqual(['2024-04-03', '2024-01-31']);
+    expect(await datesOf('01/31/2024')).toEqual(['2024-03-04', '2024-01-31']);
+  });
+
+  test.each([
+    '*2026-01-02*',
+    '_Released Jan 2, 2026_',
+    '**Date**: [2nd January 2026][m].',
+    '* Release Jan 2, 2026',
+  ])('the date may have the first line for itself, which stays: %s', async (line) => {
+    const { records } = await parse(`## 1.0.0\n\n${line}\n\n- Text\n`);
+    expect(records).toMatchObject([
+      { fields: { createdAt: '2026-01-02T00:00:00.000Z', markdown: `${line}\n\n- Text` } },
+    ]);
+  });
+
+  test('a link in a heading stays as text', async () => {
+    const { records } = await parse('### 1.0.0 [Full changelog](https://x.test/v1)\n\n- Text\n');
+    expect(records).toMatchObject([
+      { fields: { title: '1.0.0', markdown: '[Full changelog](https://x.test/v1)\n\n- Text' } },
+    ]);
+  });
+
+  test('versions of packages, and a version that occurs twice, are posts of their own', async () => {
+    const text = ['@acme/core@1.2.0', '@acme/cli@1.2.0', '1.2.0', '1.2.0'].map(
+      (name) => `## ${name} - 2026-01-02\n`,
+    );
+    const { records } = await parse(text.join('\n'));
+    expect(records.map(({ key }) => key)).toEqual([
+      '@acme/core@1.2.0',
+      '@acme/cli@1.2.0',
+      '1.2.0 2',
+      '1.2.0',
+    ]);
+  });
+});
+
+describe('link definitions', () => {
+  test('go to the versions that use them, by their labels as CommonMark compares them', async () => {
+    const text = `## 1.1.0 - 2024-02-01
+
+- See [The  Guide] and [the text][ the
+  GUIDE ] and [#12], [Straße], [A\\]b]
+
+## 1.0.0 - 2024-01-01
+
+- See [other]
+
+[the guide]: https://x.test/guide
+[#12]: https://x.test/12
+[STRASSE]: https://x.test/s
+[A\\]B]: https://x.test/ab
+[other]: <https://x.test/o p> "T"
+`;
+    const [newer, older] = (await parse(text)).records.map(({ fields }) =>
+      String(fields.markdown).split('\n\n'),
+    );
+    expect(newer?.[1]?.split('\n')).toEqual([
+      '[the guide]: https://x.test/guide',
+      '[#12]: https://x.test/12',
+      '[STRASSE]: https://x.test/s',
+      '[A\\]B]: https://x.test/ab',
+    ]);
+    expect(older).toEqual(['- See [other]', '[other]: <https://x.test/o p> "T"']);
+  });
+
+  test('stay in their place when nothing uses them, and as text when another one has the label', async () => {
+    const text = '## 1.0.0 - 2024-01-01\n\n[a]\n\n[b]: https://x.test/b\n\n[A]: https://x.test/2\n';
+    const { records } = await parse(`[a]: https://x.test/1\n\n${text}`);
+    expect(records).toMatchObject([
+      {
+        fields: {
+          markdown: '[a]\n\n[b]: https://x.test/b\n\n\\[A]: https://x.test/2\n\n[a]: https://x.test/1',
+        },
+      },
+    ]);
   });
 });
 

@@ -53,6 +53,7 @@ describe('JSON', () => {
       unchanged: 0,
       reassignedIds: 0,
       newIds: {},
+      headings: null,
       skipped: [],
     });
     expect(await stored()).toEqual([whole]);
@@ -417,7 +418,7 @@ describe('a bad record names file, line and field, and nothing of the file is wr
       'a version that is as long as the file',
       'CHANGELOG.md',
       `## 1.0.0 ${'# '.repeat(500_000)}x`,
-      'CHANGELOG.md:1: has no posts when read as changelog',
+      'CHANGELOG.md:1: the heading of version 1.0.0',
     ],
     ['no object', 'p.json', `[${good},\n5]`, 'p.json:2: must be a post, as a JSON object'],
     ['no array', 'p.json', '{}', 'p.json:1: must be a JSON array of posts'],
@@ -449,7 +450,7 @@ describe('a bad record names file, line and field, and nothing of the file is wr
       'a version with a day that is none',
       'CHANGELOG.md',
       '## 1.1.0 - 2026-02-30\n',
-      'CHANGELOG.md:1: createdAt is missing',
+      'CHANGELOG.md:1: 2026-02-30 is no date',
     ],
     [
       'a changelog without versions',

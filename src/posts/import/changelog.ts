@@ -1,100 +1,440 @@
 import { basename } from 'node:path';
-import { parseTime, turns } from '../../lib/time.ts';
-import { readLandmarks } from '../../markdown/landmarks.ts';
-import { definitionsIn, withDefinitions } from '../../markdown/outline.ts';
+import type { AppError } from '../../lib/app-error.ts';
+import { cutLine } from '../../lib/text.ts';
+import { turns } from '../../lib/time.ts';
+import { definitionsIn, labelsIn, withDefinitions } from '../../markdown/outline.ts';
+import { readBlocks, type SyntaxNode } from '../../markdown/parse.ts';
+import { type FoundDate, findDate } from './dates.ts';
 import { isExportedChangelog, parseExportedChangelog } from './exported-changelog.ts';
-import { lineAt, type ParsedFile, type SourceFile, timesApart } from './files.ts';
+import {
+  countLines,
+  FRONT_MATTER,
+  importError,
+  lineAt,
+  MAX_PROBLEMS,
+  type ParsedFile,
+  type SourceFile,
+  timesApart,
+} from './files.ts';
+import {
+  isUnreleasedMark,
+  MAX_HEADING,
+  plainText,
+  readHeading,
+  type VersionHeading,
+  wordsOf,
+} from './version-heading.ts';
 
-// Changelogs in the form of keepachangelog.com, and its common variants.
+// Changelogs. The form and the level of the versions' headings is a property of the file: the most common one is found
+// first. Then each heading of that level is a version, a problem, a mark for unreleased changes, or text of the version
+// above it.
 
-const VERSION =
-  /^(?:version\s+)?\[?(?:@?[\w./-]+@)?(v?\d+(?:\.\d+){1,3}(?:[-+.][0-9A-Za-z.+-]+)?)\]?(?:\([^)\s]*\)|\[[^\]]*\])?\s*(.*)$/i;
-const UNRELEASED = /^\[?(unreleased|next|upcoming)\]?/i;
-const ISO_DATE = /(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})/;
-const WORDED_DATE =
-  /\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (?:\d{1,2}(?:st|nd|rd|th)?,? )?\d{4}\b/i;
+/** A heading of Markdown, or a line that may serve as one. */
+interface Heading {
+  form: 'heading' | 'bold' | 'line' | 'item';
+  /** 1 to 6; 0 for other forms. */
+  level: number;
+  from: number;
+  to: number;
+  markdown: string;
+  version: VersionHeading | null;
+  isUnreleased: boolean;
+}
 
-/** A longer heading is no version; the patterns would take minutes for a line of the whole file. */
-const MAX_HEADING = 500;
+type Version = Heading & { version: VersionHeading };
 
-/** CHANGELOG.md, HISTORY.md, CHANGES.md, RELEASES.md, and the like. */
-export function isChangelogName(name: string): boolean {
-  return /^(changelog|change-?log|changes|history|releases?|release-notes)\b/i.test(basename(name));
+/** A heading and the text below it. `reason`: why it is no post. */
+interface Section {
+  heading: Heading | null;
+  version: VersionHeading | null;
+  date: FoundDate | null;
+  reason: string;
+  /** Of the text below the heading. */
+  from: number;
+  to: number;
+  body: string;
+}
+
+const NOT_RELEASED = 'not released';
+
+/** Lines below a heading that may have its date. */
+const DATE_LINES = 3;
+
+/** A longer line is no heading unless Markdown says so. */
+const MAX_LINE = 150;
+const MAY_BE_HEADING =
+  /\d\.\d|\d{4}-\d\d|\bv\d|\b(?:unreleased|head|main|master|next|upcoming|dev|tb[acd])\b/i;
+
+/** True for the names of changelogs; the text tells about the names that are `'maybe'`. */
+export function isChangelogName(name: string): boolean | 'maybe' {
+  const base = basename(name);
+  if (/^(?:changelog|change[-_ ]?log|changes|history|release[-_ ]?notes)(?![a-z])/i.test(base)) return true;
+  return (
+    /(?<![a-z])(?:news|releases?|what'?s[-_ ]?new|change[-_]?log|updates)(?![a-z])/i.test(base) && 'maybe'
+  );
 }
 
 /**
- * Reads a post per version, in the order of the file, newest first. Skips unreleased changes. Versions of one day are a
- * millisecond apart, to keep their order. A version without a date has no `createdAt`. Lets others in while it reads.
+ * Reads a post per version, in the order of the file, newest first. Versions of one day are a millisecond apart, to keep
+ * their order. A version without a date has no `createdAt`. Each line of text is in one post or below a heading in
+ * `skipped`; headings that begin with a version but cannot be read are `problems`. Lets others in while it reads.
  */
-export async function parseChangelog({ text }: SourceFile): Promise<ParsedFile> {
-  if (isExportedChangelog(text)) return parseExportedChangelog(text);
+export async function parseChangelog({ name, text: given }: SourceFile): Promise<ParsedFile> {
+  if (isExportedChangelog(given)) return parseExportedChangelog(given);
+  const [matter = ''] = FRONT_MATTER.exec(given) ?? [];
+  // The lines keep their numbers.
+  const { source: text, blocks } = await readBlocks(
+    matter.replaceAll(/[^\n]/g, ' ') + given.slice(matter.length),
+  );
+  const file = { name, text };
   const turn = turns();
-  const landmarks = await readLandmarks(text);
-  const definitions = definitionsIn(landmarks, text);
-  const nothing = { start: 0, version: '', rest: '', body: '' };
-  const sections: (typeof nothing)[] = [];
-  let current = nothing;
-  let hasUnreleased = false;
-  let at = 0;
-  for (const { name, from, to } of landmarks) {
+  const found: Heading[] = [];
+  for (const block of blocks) {
     await turn();
-    const isHeading = /^(?:ATXHeading[123]|SetextHeading\d)$/.test(name);
-    // Of several lines that are underlined, the last one.
-    const start = name.startsWith('Setext')
-      ? Math.max(from, text.lastIndexOf('\n', text.lastIndexOf('\n', to - 1) - 1) + 1)
-      : from;
-    const [line = ''] = isHeading ? text.slice(start, to).split('\n', 1) : [];
-    const heading = (line.length > MAX_HEADING ? '' : line).trim().replaceAll(/^#+\s+|[\s#]+$/g, '');
-    const [, version = '', rest = ''] = VERSION.exec(heading) ?? [];
-    const isUnreleased = UNRELEASED.test(heading);
-    const isVersion = !isUnreleased && version !== '' && isHeadingTail(rest);
-    if (name !== 'LinkReference' && !isUnreleased && !isVersion) continue;
-    current.body += text.slice(at, start);
-    at = to;
-    hasUnreleased ||= isUnreleased;
-    current = isVersion ? { start, version, rest, body: '' } : isUnreleased ? nothing : current;
-    if (isVersion) sections.push(current);
+    for (const heading of headingsOf(block, text)) found.push(heading);
   }
-  current.body += text.slice(at);
+  const form = formOf(found);
+  if (form === null) return { records: [], skipped: [] };
+  const sections = sectionsOf(found, text, form);
+  await fillBodies(sections, blocks, text);
+  const read = await readSections(file, sections);
+  if (matter !== '') read.skipped.unshift('front matter (line 1: above the first version)');
+  read.problems.unshift(...hiddenVersions(file, blocks, form).take(MAX_PROBLEMS));
+  const { records, skipped, problems } = read;
+  const headings = records.length + skipped.length + problems.length;
+  return { records, skipped, headings, problems: problems.slice(0, MAX_PROBLEMS) };
+}
 
-  const timeOf = timesApart();
-  const records: ParsedFile['records'] = [];
-  // Start with the oldest, so that a version added on top changes no other.
-  for (const { start, version, rest, body } of sections.reverse()) {
+/** Headings of Markdown, and lines of paragraphs and lists that could be headings. */
+function* headingsOf({ name, from, to }: SyntaxNode, text: string): Generator<Heading> {
+  const [, kind, level] = /^(ATX|Setext)Heading(\d)$/.exec(name) ?? [];
+  if (kind !== undefined) {
+    // Of several lines that are underlined, the last one.
+    const start = kind === 'ATX' ? from : text.lastIndexOf('\n', text.lastIndexOf('\n', to - 1) - 1) + 1;
+    const begin = Math.max(from, start);
+    const line = (text.slice(begin, to).split('\n', 1)[0] ?? '').trim();
+    const markdown = kind === 'ATX' ? line.replace(/^#+\s*/, '').replace(/(?<![\s#])\s+#+$/, '') : line;
+    yield headingOf({ form: 'heading', level: Number(level), from: begin, to, markdown });
+    return;
+  }
+  if (name !== 'Paragraph' && !name.endsWith('List')) return;
+  for (let at = from; at < to; ) {
+    const newline = text.indexOf('\n', at);
+    const end = newline === -1 || newline > to ? to : newline;
+    const line = end - at > MAX_LINE ? '' : text.slice(at, end).trimEnd();
+    if (/^[^\s|]/.test(line) && MAY_BE_HEADING.test(line)) {
+      const [, marks = ''] = /^(#{1,6})(?=[^#])/.exec(line) ?? [];
+      const [, bullet = ''] = /^([*+-]\s+)/.exec(line) ?? [];
+      const form =
+        marks !== '' ? 'heading' : bullet !== '' ? 'item' : /^(?:\*\*|__)/.test(line) ? 'bold' : 'line';
+      const markdown = line.slice(marks.length + bullet.length);
+      const heading = headingOf({ form, level: marks.length, from: at, to: end, markdown });
+      const { version } = heading;
+      // A sentence may begin with a version; a line by itself, without a period, is a heading.
+      const isParagraph = name === 'Paragraph' && at === from && end === to;
+      const isAlone = isParagraph && !/[.:]$/.test(line);
+      const isClause = isParagraph && !line.endsWith('.');
+      const isBare = version?.isBare === true && (version.packageName === '' || isClause || form !== 'line');
+      if ((form === 'bold' || isAlone || isBare) && (version !== null || heading.isUnreleased)) yield heading;
+    }
+    at = end + 1;
+  }
+}
+
+function headingOf(line: Omit<Heading, 'version' | 'isUnreleased'>): Heading {
+  const markdown = line.markdown.slice(0, MAX_HEADING);
+  const read = readHeading(markdown);
+  // A line of a text may have a date, too.
+  const version = read?.kind === 'title' && line.form !== 'heading' ? null : read;
+  return { ...line, version, isUnreleased: version?.isUnreleased ?? isUnreleasedMark(plainText(markdown)) };
+}
+
+interface Form {
+  form: Heading['form'];
+  level: number;
+  hasDates: boolean;
+  packageNames: ReadonlySet<string>;
+}
+
+/** Headings whose version can't be meant otherwise. */
+function isClear({ version }: Heading): boolean {
+  if (version === null || version.kind === 'series' || version.kind === 'title') return false;
+  const { packageName, isBare, date, isUnreleased } = version;
+  return packageName === '' || date !== null || isUnreleased || (isBare && !packageName.includes(' '));
+}
+
+const isDated = ({ version }: Heading) => version !== null && (version.date !== null || version.isUnreleased);
+
+/** The form and the level of most versions, where one with a date counts twice; null without any version. */
+function formOf(headings: readonly Heading[]): Form | null {
+  const clear = headings.filter(isClear);
+  const versions = clear.length > 0 ? clear : headings.filter(({ version }) => version !== null);
+  const levels = Map.groupBy(versions, ({ form, level }) => `${form} ${level}`);
+  const score = (group: readonly Heading[]) => group.length + group.filter(isDated).length;
+  // The outermost level first.
+  const groups = [...levels.values()].sort((one, other) => (one[0]?.level ?? 0) - (other[0]?.level ?? 0));
+  const best = (among: readonly (readonly Heading[])[]) =>
+    among.reduce<readonly Heading[]>((one, other) => (score(other) > score(one) ? other : one), []);
+  const isHeading = ([first]: readonly Heading[]) => first?.form === 'heading';
+  const ofHeadings = best(groups.filter(isHeading));
+  const others = best(groups.filter((group) => !isHeading(group)));
+  // Lists of versions occur in texts too.
+  const group = score(others) > 2 * score(ofHeadings) ? others : ofHeadings;
+  const [first] = group;
+  if (first === undefined) return null;
+  return {
+    form: first.form,
+    level: first.level,
+    hasDates: 2 * group.filter(isDated).length >= group.length,
+    packageNames: new Set(group.map(({ version }) => version?.packageName ?? '')),
+  };
+}
+
+/** At other levels, as in conventional changelogs, only headings that are as complete as those of the file's level. */
+function isVersion(heading: Heading, { form, level, hasDates, packageNames }: Form): heading is Version {
+  const { version, markdown } = heading;
+  if (version === null || heading.form !== form) return false;
+  if (heading.level === level) {
+    return isClear(heading) || version.kind !== 'version' || packageNames.has(version.packageName);
+  }
+  if (!isClear(heading) || version.kind !== 'version') return false;
+  const isLinked = /^\[[^\]]+\]\(/.test(markdown) && version.links === '';
+  return hasDates ? isDated(heading) || isLinked : version.isBare && /\.\d+\./.test(version.version);
+}
+
+/** Headings of versions that Markdown takes for HTML, or for code or a comment without an end. */
+function* hiddenVersions(file: SourceFile, blocks: readonly SyntaxNode[], form: Form): Generator<AppError> {
+  if (form.form !== 'heading') return;
+  const { text } = file;
+  const heading = new RegExp(`^ {0,3}#{${form.level}}[ \\t]+(.{1,${MAX_LINE}})$`, 'gm');
+  for (const block of blocks) {
+    const { name, from, to } = block;
+    const isOpen =
+      (name === 'FencedCode' && block.getChildren('CodeMark').length < 2) ||
+      (name === 'CommentBlock' && !text.slice(from, to).includes('-->'));
+    if (name !== 'HTMLBlock' && !isOpen) continue;
+    for (const { index, 1: markdown = '' } of text.slice(from, to).matchAll(heading)) {
+      const line = headingOf({ form: 'heading', level: form.level, from, to, markdown });
+      if (!isClear(line) || (form.hasDates && !isDated(line))) continue;
+      const why =
+        name === 'HTMLBlock'
+          ? 'belongs to the HTML above it. Add a blank line between them'
+          : `is inside ${name === 'FencedCode' ? 'code' : 'a comment'} that has no end. It begins in line ${lineAt(text, from)}`;
+      yield importError(file, lineAt(text, from + index), `version ${line.version?.title} ${why}`);
+    }
+  }
+}
+
+/**
+ * Where the file is cut: at versions and marks of its form. Above the first and below the last one, versions may have another
+ * form or level.
+ */
+function cutsOf(headings: readonly Heading[], form: Form): boolean[] {
+  const isCut = (heading: Heading, by: Form) =>
+    isVersion(heading, by) ||
+    (heading.isUnreleased &&
+      heading.version === null &&
+      heading.form === by.form &&
+      heading.level <= by.level);
+  const cuts = headings.map((heading) => isCut(heading, form));
+  const perLevel = Map.groupBy(headings, ({ level }) => level);
+  for (const [index, heading] of headings.slice(0, Math.max(0, cuts.indexOf(true))).entries()) {
+    const { version } = heading;
+    if (version?.kind !== 'version' || !version.isBare || !isClear(heading)) continue;
+    // The title of the file may have a version.
+    const isTitle =
+      heading.form === 'heading' && heading.level < form.level && perLevel.get(heading.level)?.length === 1;
+    const isWhole = heading.form === 'heading' && /\.\d+\./.test(version.version);
+    cuts[index] = heading.form !== 'item' && !isTitle && (isWhole || isDated(heading));
+  }
+  const end = cuts.lastIndexOf(true) + 1;
+  const older = headings.slice(end).filter((each) => each.form === 'line' || each.form === 'bold');
+  const olderForm = older.filter(isClear).length < 2 ? null : formOf(older);
+  if (olderForm === null || (form.form === 'heading' && !olderForm.hasDates)) return cuts;
+  return cuts.map((isOne, index) => isOne || (index >= end && isCut(headings[index] as Heading, olderForm)));
+}
+
+/** Cuts the file into sections, which together have all of its text. */
+function sectionsOf(headings: readonly Heading[], text: string, form: Form): Section[] {
+  const cuts = cutsOf(headings, form);
+  // Headings above a group of versions, without a text of their own.
+  const isGroup = headings.map(() => false);
+  for (let index = headings.length - 2; index >= 0; index--) {
+    const isEmpty = text.slice(headings[index]?.to, headings[index + 1]?.from).trim() === '';
+    isGroup[index] = isEmpty && (cuts[index + 1] === true || isGroup[index + 1] === true);
+  }
+  const start = (heading: Heading | null, version: VersionHeading | null, reason: string): Section => ({
+    heading,
+    version,
+    date: version?.date ?? null,
+    reason,
+    from: heading?.to ?? 0,
+    to: text.length,
+    body: '',
+  });
+  let current = start(null, null, 'above the first version');
+  const sections = [current];
+  for (const [index, heading] of headings.entries()) {
+    const isHeading = heading.form === 'heading';
+    const above = current.heading?.level ?? 0;
+    const isSkipped = isHeading && current.version === null && heading.level <= (above || 6);
+    const isGroupOf = isHeading && current.version !== null && heading.level <= above && isGroup[index];
+    if (cuts[index] !== true && !isSkipped && !isGroupOf) continue;
+    current.to = heading.from;
+    current =
+      cuts[index] === true
+        ? start(heading, heading.isUnreleased ? null : heading.version, NOT_RELEASED)
+        : start(heading, null, isSkipped ? current.reason : 'no text of its own');
+    sections.push(current);
+  }
+  for (const section of sections) {
+    if (section.version === null || section.date !== null) continue;
+    const { date, isUnreleased } = readFirstLines(text.slice(section.from, section.to).trimStart());
+    section.date = date;
+    if (isUnreleased) section.version = null;
+  }
+  return sections;
+}
+
+/**
+ * The text of each section. A link definition moves to the sections that use it; one that nothing uses stays in its place,
+ * and so does one that can't be moved.
+ */
+async function fillBodies(sections: readonly Section[], blocks: readonly SyntaxNode[], text: string) {
+  const turn = turns();
+  const references = blocks.filter(({ name }) => name === 'LinkReference');
+  const definitions = definitionsIn(references, text);
+  const used = new Set<string>();
+  let start = 0;
+  for (const { from, to } of [...references, { from: text.length, to: text.length }]) {
     await turn();
-    const day = dateOf(rest);
-    const key = version.replace(/^v/i, '');
+    for (const label of labelsIn(text.slice(start, from))) used.add(label);
+    start = to;
+  }
+  let next = 0;
+  for (const section of sections) {
+    await turn();
+    const labels = new Set(labelsIn(section.heading?.markdown ?? ''));
+    let at = section.from;
+    const addUntil = (end: number) => {
+      for (const label of labelsIn(text.slice(at, end))) labels.add(label);
+      section.body += text.slice(at, end);
+    };
+    for (; (references[next]?.from ?? section.to) < section.to; next++) {
+      const { from, to } = references[next] as SyntaxNode;
+      const definition = text.slice(from, to);
+      const [label = ''] = labelsIn(definition);
+      const first = definitions.get(label);
+      addUntil(from);
+      at = to;
+      const isSame = first === undefined || first.text === definition;
+      if (isSame && (first === undefined || !used.has(label))) section.body += definition;
+      // Of two with one label, the first holds.
+      else if (!isSame) section.body += `\\${definition}`;
+    }
+    addUntil(section.to);
+    if (section.heading?.form === 'item') section.body = dedent(section.body);
+    section.body = section.body.replace(/^\s*\n/, '').trimEnd();
+    if (section.version === null) continue;
+    if (section.version.links !== '') section.body = `${section.version.links}\n\n${section.body}`.trimEnd();
+    section.body = withDefinitions(section.body, definitions, { labels });
+  }
+}
+
+/** The text of a list item, without the indentation that its lines share. */
+function dedent(body: string): string {
+  const indents = Array.from(body.matchAll(/^ *(?=[^ \n])/gm), ([indent]) => indent.length);
+  const shared = Math.min(...indents.slice(0, 1000), 4);
+  return body.replaceAll(new RegExp(`^ {${shared}}`, 'gm'), '');
+}
+
+async function readSections(file: SourceFile, sections: readonly Section[]) {
+  const turn = turns();
+  const posts: { section: Section; version: VersionHeading; line: number }[] = [];
+  const skipped: string[] = [];
+  let at = 0;
+  let line = 1;
+  for (const section of sections) {
+    await turn();
+    const { heading, version, reason, body } = section;
+    const from = heading?.from ?? 0;
+    line += countLines(file.text, at, from);
+    at = from;
+    if (version !== null) posts.push({ section, version, line });
+    else if (heading !== null || body.trim() !== '') {
+      const name = heading === null ? 'text' : `"${cutLine(plainText(heading.markdown), 100)}"`;
+      skipped.push(`${name} (line ${line}: ${reason})`);
+    }
+  }
+
+  const isDayFirst = orderOf(posts.map(({ section }) => section.date));
+  const problems: AppError[] = [];
+  const records: ParsedFile['records'] = [];
+  const timeOf = timesApart();
+  const seen = new Map<string, number>();
+  // Start with the oldest, so that a version added on top changes no other.
+  for (const { section, version, line: number } of posts.reverse()) {
+    await turn();
+    const problem = problemOf(section, version, isDayFirst);
+    if (problem !== null) {
+      problems.unshift(importError(file, number, problem));
+      continue;
+    }
+    const { title, packageName, version: name } = version;
+    const key = packageName === '' ? name : `${packageName}@${name}`;
+    const count = (seen.get(key) ?? 0) + 1;
+    seen.set(key, count);
+    const day = section.date?.days.at(isDayFirst === false ? -1 : 0);
     records.push({
-      key,
-      lineOf: () => lineAt(text, start),
+      key: count === 1 ? key : `${key} ${count}`,
+      lineOf: () => number,
       fields: {
-        title: /\[yanked\]/i.test(rest) ? `${version} (yanked)` : version,
-        markdown: withDefinitions(body.trim(), definitions),
-        sourceMetadata: { version: key },
-        ...(day !== null && { createdAt: timeOf(day) }),
+        title,
+        markdown: section.body,
+        ...((version.kind === 'version' || version.kind === 'series') && {
+          sourceMetadata: { version: name },
+        }),
+        ...(day !== undefined && { createdAt: timeOf(day) }),
       },
     });
   }
-  return { records: records.reverse(), skipped: hasUnreleased ? ['unreleased changes'] : [] };
+  return { records: records.reverse(), skipped, problems };
 }
 
-/** Accepts a date, a mark or a code name in quotes after the version; "2.0 migration guide" is no version. */
-function isHeadingTail(rest: string): boolean {
-  const left = rest
-    .replace(ISO_DATE, '')
-    .replace(WORDED_DATE, '')
-    .replace(/\[yanked\]/i, '')
-    .replace(/"[^"]*"/, '');
-  return /^[\s()[\]/:,–—-]*$/.test(left);
-}
-
-function dateOf(rest: string): Date | null {
-  const iso = ISO_DATE.exec(rest);
-  if (iso !== null) {
-    const [, year, month = '', day = ''] = iso;
-    return parseTime(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`);
+/** A mark in the first line below a heading, or a date that has one of the first lines for itself. */
+function readFirstLines(body: string): { date: FoundDate | null; isUnreleased: boolean } {
+  const lines = body.slice(0, MAX_LINE).split(/\n\s*/, DATE_LINES);
+  const words = lines.map((line) =>
+    plainText(line.replace(/^(?:[*+>-]|#+)\s+/, '')).replace(/^(?:release )?(?:date|status)\W+/i, ''),
+  );
+  for (const line of words) {
+    const date = findDate(line);
+    if (date !== null && wordsOf(line.slice(0, date.from) + line.slice(date.to)) === '') {
+      return { date, isUnreleased: false };
+    }
   }
-  const worded = WORDED_DATE.exec(rest)?.[0].replace(/(\d)(st|nd|rd|th)/, '$1');
-  const time = worded === undefined ? Number.NaN : Date.parse(`${worded} UTC`);
-  return Number.isNaN(time) ? null : new Date(time);
+  return { date: null, isUnreleased: isUnreleasedMark(words[0] ?? '') };
+}
+
+/** Whether dates such as 03/04/2020 begin with the day, if the other dates of the file show it. */
+function orderOf(dates: readonly (FoundDate | null)[]): boolean | null {
+  const orders = new Set(dates.flatMap((date) => date?.isDayFirst ?? []));
+  const [isDayFirst = null] = orders;
+  return orders.size === 1 ? isDayFirst : null;
+}
+
+function problemOf(
+  { heading, date }: Section,
+  { title }: VersionHeading,
+  isDayFirst: boolean | null,
+): string | null {
+  if ((heading?.markdown.length ?? 0) > MAX_HEADING) {
+    return `the heading of version ${cutLine(title, 50)} must have at most ${MAX_HEADING} characters`;
+  }
+  if (date?.days.length === 0) return `${date.text} is no date`;
+  if (date?.days.length === 2 && isDayFirst === null) {
+    const [one = '', other = ''] = date.days.map((day) => day.toISOString().slice(0, 10));
+    return `${date.text} could be ${one} or ${other}. Write it in that form`;
+  }
+  return null;
 }

@@ -42,11 +42,12 @@ export function changelogEntry({ title, markdown, createdAt }: Post): string {
 /** Posts of one title are numbered, for their ids. */
 export function parseExportedChangelog(text: string): ParsedFile {
   const sections: { title: string; day: string; start: number; lines: string[] }[] = [];
+  const above: string[] = [];
   let start = 0;
   for (const line of text.split('\n')) {
     const [, heading, day = ''] = HEADING.exec(line) ?? [];
     if (heading !== undefined) sections.push({ title: titleOf(heading), day, start, lines: [] });
-    else sections.at(-1)?.lines.push(HEADING_IN_TEXT.test(line) ? line.slice(1) : line);
+    else (sections.at(-1)?.lines ?? above).push(HEADING_IN_TEXT.test(line) ? line.slice(1) : line);
     start += line.length + 1;
   }
   const timeOf = timesApart();
@@ -67,7 +68,9 @@ export function parseExportedChangelog(text: string): ParsedFile {
       },
     };
   });
-  return { records: records.reverse(), skipped: [] };
+  const isHead = `${above.join('\n').trim()}\n` === CHANGELOG_HEAD;
+  const skipped = isHead ? [] : ['text (line 1: above the first post)'];
+  return { records: records.reverse(), skipped, headings: records.length + skipped.length };
 }
 
 function titleOf(heading: string): string {

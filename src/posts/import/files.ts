@@ -22,7 +22,10 @@ export interface RawRecord {
 
 export interface ParsedFile {
   records: RawRecord[];
+  /** Each part of the file that is no post, with its line and the reason. */
   skipped: string[];
+  /** Of a changelog: those that begin a post, a skipped part, or a problem. */
+  headings?: number;
   /** The first lines that are no record. */
   problems?: AppError[];
 }

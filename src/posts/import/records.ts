@@ -57,13 +57,13 @@ export interface CheckedRecord {
  * `unknown_format`.
  */
 export async function readRecords(file: SourceFile, options: ReadOptions) {
-  const format = options.format ?? formatOf(file);
+  const format = options.format ?? (await formatOf(file));
   if (format === null) throw new AppError(400, `${file.name}: unknown format`, { code: 'unknown_format' });
   const { maxPosts = Number.POSITIVE_INFINITY } = options;
-  const { records: raw, skipped, problems } = await parse(file, format, maxPosts);
+  const { records: raw, skipped, headings, problems } = await parse(file, format, maxPosts);
   if (raw.length > maxPosts) {
     const what = `has more than ${maxPosts} posts`;
-    return { records: [], skipped, problems: [importError(file, 1, what, 'too_many_posts')] };
+    return { records: [], skipped, headings, problems: [importError(file, 1, what, 'too_many_posts')] };
   }
   const source = options.source ?? sourceOf(file.name);
   const records: CheckedRecord[] = [];
@@ -93,7 +93,8 @@ export async function readRecords(file: SourceFile, options: ReadOptions) {
       fields: { ...record, content },
     });
   }
-  return { records, skipped, problems: problems.toSorted((one, other) => lineOf(one) - lineOf(other)) };
+  problems.sort((one, other) => lineOf(one) - lineOf(other));
+  return { records, skipped, headings, problems };
 }
 
 async function parse(file: SourceFile, format: ImportFormat, maxPosts: number) {
@@ -103,12 +104,12 @@ async function parse(file: SourceFile, format: ImportFormat, maxPosts: number) {
     if (parsed.records.length + problems.length === 0) {
       problems.push(importError(file, 1, `has no posts when read as ${format}`, 'no_posts'));
     }
-    return { ...parsed, problems };
+    return { headings: null, ...parsed, problems };
   } catch (error) {
     // The stack was too small for a value in a value in a value.
     const problem = error instanceof RangeError ? importError(file, 1, 'nests too deeply') : error;
     if (!(problem instanceof AppError)) throw error;
-    return { records: [], skipped: [], problems: [problem] };
+    return { records: [], skipped: [], headings: null, problems: [problem] };
   }
 }
 
@@ -119,28 +120,49 @@ function defaultDate(format: ImportFormat, date: string | undefined, index: numb
 
 /** The name of a file that holds posts. */
 export function isImportable(name: string): boolean {
-  return formatOf({ name, text: '' }) !== null;
+  return formatOfName(name) !== null;
 }
 
-/** The format that follows from the name; null for other names. */
-export function formatOf({ name, text }: SourceFile): ImportFormat | null {
+function formatOfName(name: string): ImportFormat | null {
   if (/\.(jsonl|ndjson)$/i.test(name)) return 'jsonl';
   if (/\.json$/i.test(name)) return 'json';
-  if (!/\.(md|markdown|mdx)$/i.test(name)) return null;
-  const isChangelog = isChangelogName(name) && !FRONT_MATTER.test(text);
-  return isChangelog || isExportedChangelog(text) ? 'changelog' : 'markdown';
+  const isMarkdown = /\.(md|markdown|mdx)$/i.test(name);
+  // GNU projects have files such as NEWS.
+  const isText = /(?:^|[/\\])[^.]*$|\.txt$/i.test(name);
+  if (isChangelogName(name) !== false && (isMarkdown || isText)) return 'changelog';
+  return isMarkdown ? 'markdown' : null;
 }
 
-/** A changelog has its first version here. */
+/** The format that follows from the name and the text; null for names that are no file of posts. */
+export async function formatOf({ name, text }: SourceFile): Promise<ImportFormat | null> {
+  const format = formatOfName(name);
+  if (format === null || format.startsWith('json')) return format;
+  if (isExportedChangelog(text)) return 'changelog';
+  const isNamed = isChangelogName(name);
+  if (isNamed === true && !FRONT_MATTER.test(text)) return 'changelog';
+  const { versions, dated } = await countVersions(text);
+  // A post may tell about a version, and even list a few.
+  const isChangelog = isNamed === false || FRONT_MATTER.test(text) ? dated > 1 : versions > 1 || dated > 0;
+  return isChangelog ? 'changelog' : 'markdown';
+}
+
+/** A changelog has its first versions here. */
 const BEGINNING = 64 * 1024;
+
+/** Versions with an invalid date count too. A heading without a version, such as "June 2024", does not tell what the file is. */
+async function countVersions(text: string) {
+  const { records, problems = [] } = await parseChangelog({ name: '', text: text.slice(0, BEGINNING) });
+  const versions = records.filter(({ fields }) => fields.sourceMetadata !== undefined);
+  const dated = versions.filter(({ fields }) => fields.createdAt !== undefined);
+  return { versions: versions.length + problems.length, dated: dated.length + problems.length };
+}
 
 /** The format of a text without a name. */
 export async function formatOfText(text: string): Promise<ImportFormat> {
   if (/^\s*\[\s*[{\]]/.test(text)) return 'json';
   if (/^\s*\{/.test(text)) return 'jsonl';
-  const beginning = { name: '', text: text.slice(0, BEGINNING) };
-  const isChangelog = !FRONT_MATTER.test(text) && (await parseChangelog(beginning)).records.length > 0;
-  return isChangelog ? 'changelog' : 'markdown';
+  const { versions, dated } = await countVersions(text);
+  return (FRONT_MATTER.test(text) ? dated > 1 : versions > 0) ? 'changelog' : 'markdown';
 }
 
 function sourceOf(path: string): string {

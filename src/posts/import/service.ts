@@ -32,17 +32,24 @@ export type ImportResult = Awaited<ReturnType<typeof importFile>>;
 /**
  * Imports all records of a file at one moment, or none. A record without an id gets one from its organization, source
  * and key, so that importing the same file again updates the posts. Throws `AppError` 400 with file, line and field,
- * and 404 for an unknown organization. `reassignedIds` counts posts with another id than in the file, and
- * `newIds` has their ids by those of the file; `skipped` describes parts of the file.
+ * and 404 for an unknown organization; its `details` have all `problems`. `reassignedIds` counts posts with another id
+ * than in the file, and `newIds` has their ids by those of the file; `skipped` names each part of the file that is no post,
+ * and `headings` counts those of a changelog.
  */
 export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFile, options: ImportOptions) {
   const { db } = deps;
   const { organizationId, onProgress = () => undefined } = options;
   await db.read((tx) => getOrganization(tx, organizationId));
   const now = deps.clock.now().toISOString();
-  const { records: given, skipped, problems } = await readRecords(file, options);
+  const { records: given, skipped, headings, problems } = await readRecords(file, options);
   const [first] = problems;
-  if (first !== undefined) throw first;
+  if (first !== undefined) {
+    const { status, message, code, details } = first;
+    throw new AppError(status, message, {
+      ...(code !== undefined && { code }),
+      details: { ...details, problems, headings, skipped },
+    });
+  }
   const { records, newIds } = await replaceTakenIds(deps, file, organizationId, given);
   const pieces = [...splitRecords(records)];
 
@@ -93,7 +100,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   const { created, updated } = sum(counts.values());
   const unchanged = records.size - created - updated;
   const reassignedIds = Object.keys(newIds).length;
-  return { file: file.name, created, updated, unchanged, reassignedIds, newIds, skipped };
+  return { file: file.name, created, updated, unchanged, reassignedIds, newIds, headings, skipped };
 }
 
 interface PreviewedPost extends Pick<OwnedPost, 'id' | 'title' | 'contentType' | 'status' | 'createdAt'> {
@@ -117,7 +124,14 @@ export async function previewImport(
   const now = clock.now().toISOString();
   const read = await readRecords(file, options);
   const posts: PreviewedPost[] = [];
-  const nothing = { posts, published: 0, replaced: 0, newIds: {}, skipped: read.skipped };
+  const nothing = {
+    posts,
+    published: 0,
+    replaced: 0,
+    newIds: {},
+    headings: read.headings,
+    skipped: read.skipped,
+  };
   if (read.problems.length > 0) return { ...nothing, problems: read.problems };
   const own = await replaceTakenIds(deps, file, organizationId, read.records).catch((error) => {
     if (error instanceof AppError && error.code === 'bad_file') return error;

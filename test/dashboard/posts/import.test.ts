@@ -82,7 +82,8 @@ describe('a file', () => {
       'Import 2 posts',
       'CHANGELOG.md (Changelog)',
       '2 posts at once',
-      'unreleased changes',
+      '4, of which 2 skipped',
+      '[Unreleased]&quot; (line 3: not released)',
     ]) {
       expect(preview.html).toContain(words);
     }

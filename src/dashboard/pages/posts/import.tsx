@@ -160,7 +160,7 @@ async function handle(visit: MemberVisit, values: Static<typeof ImportForm>): Pr
   if (values.date !== '' && date === undefined)
     throw invalidField('date', 'must be a day, such as 2026-01-31');
   const file: SourceFile = { name: cutLine(values.name, MAX_NAME) || PASTED, text };
-  const format = values.format ?? formatOf(file) ?? (await formatOfText(text));
+  const format = values.format ?? (await formatOf(file)) ?? (await formatOfText(text));
   const options = {
     organizationId: organization.id,
     status,
@@ -274,7 +274,7 @@ function describeNewIds(newIds: [given: string, id: string][]): string | null {
 
 async function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) {
   const { base, form } = visit;
-  const { posts, published, replaced, newIds, skipped } = preview;
+  const { posts, published, replaced, newIds, headings, skipped } = preview;
   const [created, updated, unchanged] = (['created', 'updated', 'unchanged'] as const).map(
     (change) => posts.filter((post) => post.change === change).length,
   ) as [number, number, number];
@@ -311,7 +311,8 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
           ],
           ['Unchanged', unchanged === 0 ? null : counted(unchanged, 'post')],
           ['Public', published === 0 ? null : `The API will return ${counted(published, 'post')} at once.`],
-          ['Skipped', skipped.length === 0 ? null : skipped.join(', ')],
+          ['Headings', headings === null ? null : `${headings}, of which ${skipped.length} skipped`],
+          ['Skipped', skipped.length === 0 ? null : <SkippedParts skipped={skipped} />],
           ['New IDs', describeNewIds(Object.entries(newIds))],
         ]}
       />
@@ -348,6 +349,17 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
       <PreviewedPosts posts={posts} now={visit.deps.clock.now()} />
     </>,
     { section: 'posts' },
+  );
+}
+
+/** Each part of the file that is no post. */
+function SkippedParts({ skipped }: Pick<ImportPreview, 'skipped'>) {
+  return (
+    <ul>
+      {skipped.map((part) => (
+        <li>{part}</li>
+      ))}
+    </ul>
   );
 }
 
