@@ -11,7 +11,7 @@ export type Check = (tx: ReadTx, isWriting: boolean) => Promise<void>;
 /** What stands behind each checked service. */
 const unchecked = new WeakMap<object, object>();
 
-const checks = new WeakMap<Storage, Check>();
+const checks = new WeakMap<object, Check>();
 
 /** The same storage. Each `write` checks first, in its own transaction, so that nothing is written once the right has ended. */
 export function withCheck(storage: Storage, check: Check): Storage {
@@ -32,7 +32,7 @@ export function withCheck(storage: Storage, check: Check): Storage {
 
 /** Reads, and checks in the same snapshot. */
 export async function readIfAllowed<Result>(
-  storage: Storage,
+  storage: Pick<Storage, 'read'>,
   work: (tx: ReadTx) => Promise<Result>,
 ): Promise<Result> {
   const check = checks.get(storage);

@@ -1,3 +1,4 @@
+import { readIfAllowed } from '../../db/checked.ts';
 import type { Storage } from '../../db/engine.ts';
 import { escapeControls } from '../lib/text.ts';
 import { turns } from '../lib/time.ts';
@@ -59,7 +60,7 @@ export async function* readExport(
   const turn = turns();
   for (let at = 0; at < ids.length; at += BATCH) {
     const batch = ids.slice(at, at + BATCH);
-    const posts = await db.read((tx) => readPosts(tx, batch));
+    const posts = await readIfAllowed(db, (tx) => readPosts(tx, batch));
     for (const id of batch) {
       const post = posts.get(id);
       if (post?.organizationId !== organizationId) continue;

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { removeMember } from '../../../src/users/members.ts';
 import { signedIn } from '../../support/dashboard.ts';
 import { appWithOrganization } from '../../support/test-app.ts';
 
@@ -77,4 +78,18 @@ test('people of another organization download nothing', async () => {
   const response = await stranger(`${PATH}/file`);
   expect(response.status).toBe(404);
   expect(await response.text()).not.toContain('First');
+});
+
+test('a download ends for a person who is removed', async () => {
+  const leaver = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+  const posts = Array.from({ length: 60 }, (_, n) => ({ id: `long${n}`, content: 'x'.repeat(40_000) }));
+  await app.addPosts('org_a', ...posts);
+  const reader = (await leaver(`${PATH}/file`)).body?.getReader();
+  const first = await reader?.read();
+  expect(first?.done).toBe(false);
+  await removeMember(app.deps, leaver.user.id, 'org_a');
+  const rest = async () => {
+    while ((await reader?.read())?.done === false);
+  };
+  await expect(rest()).rejects.toThrow('Page not found.');
 });
