@@ -4,8 +4,10 @@ import type { Page } from '../../src/dashboard/page.ts';
 import { loadPages } from '../../src/dashboard/routes.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { disableAccount } from '../../src/users/accounts.ts';
+import { createPasswordLink, invite } from '../../src/users/links.ts';
 import { removeMember, setRole } from '../../src/users/members.ts';
 import { endAllSessions } from '../../src/users/sessions.ts';
+import { addAnn, form, visitor } from '../support/dashboard.ts';
 import { execute, testEngine } from '../support/database.ts';
 import { createEveryForm, type EveryForm, formPaths } from '../support/every-form.ts';
 import { type HeldRequest, holdOpen, readsOf } from '../support/held-request.ts';
@@ -96,6 +98,43 @@ describe('whose right ends right before a write, or while the provider answers, 
       }
       expect(difference(after, does === 'parts' ? atEnd : before), `step ${at}`).toEqual({});
     }
+  });
+});
+
+describe('a one-time link that ends while a password is hashed gives nothing:', () => {
+  const world = interruptedWorld;
+  const { deps, db } = world.app;
+  const password = 'quiet orange ladder wind';
+  const FORGETFUL = 'forgetful@acme.example';
+  beforeAll(async () => {
+    await addAnn(world.app, FORGETFUL);
+  });
+
+  type Link = [name: string, make: () => Promise<string>, end: string, fields?: Record<string, string>];
+  const invitation = () => invite(deps, 'org_a', 'owner');
+  const passwordLink = async () => (await createPasswordLink(deps, FORGETFUL)).path;
+  const links: Link[] = [
+    ['an invitation is withdrawn', invitation, 'delete from one_time_links', { email: 'new@acme.example' }],
+    ['a password link expires', passwordLink, 'update one_time_links set expires_at = 1'],
+    [
+      'an account is disabled',
+      passwordLink,
+      `update users set disabled_at = '2026' where email = '${FORGETFUL}'`,
+    ],
+  ];
+
+  test.each(links)('%s', async (_, make, end, fields = {}) => {
+    const to = await make();
+    let atEnd: Rows = {};
+    const interruption = async () => {
+      await execute(db, end);
+      atEnd = await world.state(false);
+    };
+    const send = () => visitor(world.app)(to, form({ ...fields, password }));
+    // The first write counts the attempt.
+    const { response } = await world.interruptAt(2, interruption, send);
+    expect(response.status).toBe(404);
+    expect(difference(await world.state(false), atEnd)).toEqual({});
   });
 });
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { revealSecret } from '../../src/integrations/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
+import { executeBeforeNextWrite } from '../support/database.ts';
 import { makeKeys } from '../support/github-api/apps.ts';
 import {
   type AppWorld,
@@ -163,6 +164,25 @@ describe('GitHub sends the browser back', () => {
     expect((await other(back)).status).toBe(404);
     expect(conversions()).toBe(0);
     expect(await connectedCount()).toBe(0);
+  });
+
+  test.each([
+    ['before GitHub is asked', 1, 0],
+    ['while GitHub creates the App', 2, 1],
+  ])('to an owner who was removed %s: nothing is connected', async (_, write, asked) => {
+    const { app, visit, github } = world;
+    const back = await agreeAtGithub(visit);
+    executeBeforeNextWrite(app.db, 'delete from memberships', write);
+    expect((await visit(back)).status).toBe(404);
+    expect(conversions()).toBe(asked);
+    expect(await connectedCount()).toBe(0);
+    // Only its owner at GitHub can delete it.
+    const found = app.logged.filter(({ msg }) =>
+      String(msg).startsWith('an App was created at the provider'),
+    );
+    expect(found.map(({ app: url }) => url)).toEqual(
+      github.apps.slice(0, asked).map(({ slug }) => expect.stringContaining(slug)),
+    );
   });
 
   test('with a code that GitHub refuses: it says what to do, and the same page can be tried again', async () => {

@@ -85,12 +85,15 @@ export async function execute(db: Storage, statement: SQL | string): Promise<voi
   });
 }
 
-/** Runs a statement, as another process may, right before the next write. */
-export function executeBeforeNextWrite(db: Database, statement: SQL | string): void {
+/** Runs a statement, as another process may, right before the next write, or the one of this number. */
+export function executeBeforeNextWrite(db: Database, statement: SQL | string, number = 1): void {
   const write = db.write.bind(db);
+  let left = number;
   db.write = async (work, options) => {
-    db.write = write;
-    await execute(db, statement);
+    if (--left === 0) {
+      db.write = write;
+      await execute(db, statement);
+    }
     return write(work, options);
   };
 }
