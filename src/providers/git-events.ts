@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { Commit } from '../events/model.ts';
 import { count, cutLine } from '../lib/text.ts';
 import { breakingNote, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
+import { payloadField } from './form.ts';
 import { namesIn } from './identifiers.ts';
 import { MaybeFiles, pathCountFor, pathsOf } from './paths.ts';
 import {
@@ -333,13 +334,13 @@ export const codeHost = {
     /^(?!\.{1,2}\/)[A-Za-z0-9_.-]{1,100}\/(?!\.{1,2}$)[A-Za-z0-9_.-]{1,100}$/.test(name),
 
   /** A hook with the content type "form" sends the JSON in one field. */
-  readPayload(body, contentType) {
+  async readPayload(body, contentType) {
     if (!contentType?.toLowerCase().startsWith('application/x-www-form-urlencoded')) {
       return parseJsonObject(body);
     }
-    const payload = new URLSearchParams(new TextDecoder().decode(body)).get('payload');
+    const payload = payloadField(body);
     if (payload === null) throw new MalformedPayload('the form has no field payload');
-    return parseJsonObject(new TextEncoder().encode(payload));
+    return parseJsonObject(payload);
   },
 
   repositoryOf({ repository }) {

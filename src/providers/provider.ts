@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import type { Event, EventFacts, EventSource, EventType } from '../events/model.ts';
+import { JsonTooLarge, parseJsonInTurns } from '../lib/json.ts';
 import { cutBytes, cutLine, cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
 import { DAY_MS, parseTime } from '../lib/time.ts';
 import { findProblem } from '../lib/validation.ts';
@@ -47,7 +48,7 @@ export interface Provider<Id extends string = string> extends Signing {
   /** The sample to try first: an event that drafts are made of. */
   readonly exampleEvent: string;
   /** The payload of a verified body. Throws `MalformedPayload`. */
-  readPayload(body: Uint8Array, contentType: string | null, now: Date): Payload;
+  readPayload(body: Uint8Array, contentType: string | null, now: Date): Promise<Payload>;
   /** The repository of a payload; null when it names none. */
   repositoryOf(payload: Payload): { id: number; fullName: string } | null;
   readonly words: {
@@ -171,12 +172,13 @@ const MAX_KEY_BYTES = 1_000;
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** A JSON object from UTF-8 bytes. Throws `MalformedPayload`. */
-export function parseJsonObject(body: Uint8Array): Payload {
+/** A JSON object from UTF-8 bytes. Lets others in while it reads a large one. Throws `MalformedPayload`. */
+export async function parseJsonObject(body: Uint8Array): Promise<Payload> {
   let value: unknown;
   try {
-    value = JSON.parse(strictUtf8.decode(body));
-  } catch {
+    value = await parseJsonInTurns(strictUtf8.decode(body));
+  } catch (error) {
+    if (error instanceof JsonTooLarge) throw new MalformedPayload(`the body ${error.message}`);
     throw new MalformedPayload('the body is not JSON in UTF-8');
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Payload;

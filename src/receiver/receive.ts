@@ -124,7 +124,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     entry.headers = keptHeaders(provider, arrival.headers);
     entry.bodyHash = Buffer.from(Bun.SHA256.hash(body) as Uint8Array);
     if (headers.signedAt) requireFresh('the signed time', headers.signedAt.getTime(), clock.now());
-    const payload = provider.readPayload(body, arrival.headers.get('content-type'), clock.now());
+    const payload = await provider.readPayload(body, arrival.headers.get('content-type'), clock.now());
     const named = provider.repositoryOf(payload);
     const read = await readEvent(deps, address, headers.event, payload);
     const { result, change } = read;

@@ -1,4 +1,5 @@
 import { AppError } from '../../lib/app-error.ts';
+import { endOfString } from '../../lib/json.ts';
 import { isRecord } from '../../lib/validation.ts';
 import { Post } from '../model.ts';
 import { readMark } from './marks.ts';
@@ -41,7 +42,7 @@ export function importError(file: SourceFile, line: number, problem: string, cod
 /** The line of an error that `importError` made. */
 export const lineOf = ({ details }: AppError) => Number(details.line ?? 1);
 
-const [LINE_FEED, QUOTE, BACKSLASH] = [10, 34, 92];
+const LINE_FEED = 10;
 
 /** The line of a character, counted from 1. */
 export const lineAt = (text: string, offset: number) => 1 + countLines(text, 0, offset);
@@ -51,17 +52,6 @@ export function countLines(text: string, from: number, to: number): number {
   let lines = 0;
   for (let at = from; at < to; at++) if (text.charCodeAt(at) === LINE_FEED) lines++;
   return lines;
-}
-
-/** The place of the quote that ends a JSON string, or the end of the text. */
-export function endOfString(text: string, begin: number): number {
-  let at = begin + 1;
-  for (; at < text.length; at++) {
-    const each = text.charCodeAt(at);
-    if (each === QUOTE) return at;
-    if (each === BACKSLASH) at++;
-  }
-  return at;
 }
 
 /** Returns a function from a day to the first time of it that no earlier call returned, a millisecond apart. */

@@ -1,10 +1,10 @@
 import { findNodeAtLocation, type ParseErrorCode, parseTree, printParseErrorCode, visit } from 'jsonc-parser';
 import { AppError } from '../../lib/app-error.ts';
+import { depthOf, endOfString, skipSpace } from '../../lib/json.ts';
 import { turns } from '../../lib/time.ts';
 import { isRecord } from '../../lib/validation.ts';
 import {
   countLines,
-  endOfString,
   importError,
   MAX_PROBLEMS,
   type ParsedFile,
@@ -110,21 +110,7 @@ function* elementsOf(file: SourceFile): Generator<Value> {
   }
 }
 
-const [TAB, LINE_FEED, RETURN, SPACE, QUOTE, COMMA, COLON] = [9, 10, 13, 32, 34, 44, 58];
-const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [91, 93, 123, 125];
-
-function depthOf(character: number): number {
-  if (character === OPEN_BRACKET || character === OPEN_BRACE) return 1;
-  return character === CLOSE_BRACKET || character === CLOSE_BRACE ? -1 : 0;
-}
-
-function skipSpace(text: string, begin: number): number {
-  for (let at = begin; at < text.length; at++) {
-    const each = text.charCodeAt(at);
-    if (each !== SPACE && each !== LINE_FEED && each !== TAB && each !== RETURN) return at;
-  }
-  return text.length;
-}
+const [QUOTE, COMMA, COLON, CLOSE_BRACKET] = [34, 44, 58, 93];
 
 /** The place of the comma or bracket that ends an element, or the end of the text. */
 function endOfElement(text: string, begin: number): number {

@@ -1,3 +1,4 @@
+import { payloadField, startsWithPayload } from '../form.ts';
 import { parseJsonObject, type Signing, signedBy } from '../provider.ts';
 
 // forgejo.org/docs/latest/user/webhooks and docs.gitea.com/usage/webhooks. Gitea signs as Forgejo does, under the names
@@ -42,10 +43,7 @@ export const signing: Signing = {
 /** As `isSigned` reads it: the signature doesn't cover the content type. */
 export const readPayload = (body: Uint8Array) => parseJsonObject(payloadOf(body));
 
-const FORM = Buffer.from('payload=');
-
-/** The JSON of a body, which may be the only field of a form. */
+/** The JSON of a body, which may be the first field of a form. */
 function payloadOf(body: Uint8Array): Uint8Array {
-  if (!FORM.equals(body.subarray(0, FORM.length))) return body;
-  return Buffer.from(new URLSearchParams(Buffer.from(body).toString()).get('payload') ?? '');
+  return (startsWithPayload(body) ? payloadField(body) : null) ?? body;
 }

@@ -38,8 +38,8 @@ export const linear: Provider<'linear'> = {
     ['Linear-Timestamp'],
   ),
 
-  readPayload(body, _contentType, now) {
-    const payload = parseJsonObject(body);
+  async readPayload(body, _contentType, now) {
+    const payload = await parseJsonObject(body);
     // The header Linear-Timestamp is not signed; this field is.
     const { webhookTimestamp } = payload;
     if (typeof webhookTimestamp !== 'number') throw new MalformedPayload('webhookTimestamp must be a number');

@@ -40,20 +40,22 @@ describe('the signature', () => {
     expect(forgejo.isSigned(bytes('{}'), hmacSha256('secret', '{}'), 'secret')).toBe(true);
   });
 
-  test('covers the payload when the payload comes in a form', () => {
+  test('covers the payload when the payload comes in a form', async () => {
     const form = bytes(new URLSearchParams({ payload: body }).toString());
     expect(forgejo.isSigned(form, signature, 'secret')).toBe(true);
     expect(forgejo.isSigned(form, hmacSha256('secret', form), 'secret')).toBe(false);
-    expect(forgejo.readPayload(form, 'application/x-www-form-urlencoded', now)).toEqual(JSON.parse(body));
+    expect(await forgejo.readPayload(form, 'application/x-www-form-urlencoded', now)).toEqual(
+      JSON.parse(body),
+    );
   });
 
   test.each(['application/json', 'application/x-www-form-urlencoded', null])(
     'covers what is read, whatever the content type %p says',
-    (contentType) => {
+    async (contentType) => {
       const payload = { title: '&payload={"title":"forged"}&' };
       const form = new URLSearchParams({ payload: JSON.stringify(payload) });
-      expect(forgejo.readPayload(bytes(JSON.stringify(payload)), contentType, now)).toEqual(payload);
-      expect(forgejo.readPayload(bytes(form.toString()), contentType, now)).toEqual(payload);
+      expect(await forgejo.readPayload(bytes(JSON.stringify(payload)), contentType, now)).toEqual(payload);
+      expect(await forgejo.readPayload(bytes(form.toString()), contentType, now)).toEqual(payload);
     },
   );
 

@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 /** Reads a payload whose timestamp, as JSON, is this text; without one when it is null. */
 function read(timestamp: string | null) {
   const text = timestamp === null ? '{"type":"Issue"}' : `{"webhookTimestamp":${timestamp}}`;
-  return () => linear.readPayload(new TextEncoder().encode(text), 'application/json', now);
+  return linear.readPayload(new TextEncoder().encode(text), 'application/json', now);
 }
 
 const at = (aheadMs: number) => String(now.getTime() + aheadMs);
@@ -20,8 +20,8 @@ describe('webhookTimestamp', () => {
     ['as old as a retry after six hours', -6 * HOUR_MS - 61_000],
     ['exactly a day old', -24 * HOUR_MS],
     ['exactly a minute ahead', 60_000],
-  ])('may be %s', (_, aheadMs) => {
-    expect(read(at(aheadMs))()).toEqual({ webhookTimestamp: now.getTime() + aheadMs });
+  ])('may be %s', async (_, aheadMs) => {
+    expect(await read(at(aheadMs))).toEqual({ webhookTimestamp: now.getTime() + aheadMs });
   });
 
   test.each([
@@ -37,7 +37,7 @@ describe('webhookTimestamp', () => {
     ['a date', '"2026-11-20T12:00:00.000Z"', 'must be a number'],
     ['a list', `[${now.getTime()}]`, 'must be a number'],
     ['true', 'true', 'must be a number'],
-  ])('may not be %s', (_, timestamp, message) => {
-    expect(read(timestamp)).toThrow(`webhookTimestamp ${message}`);
+  ])('may not be %s', async (_, timestamp, message) => {
+    await expect(read(timestamp)).rejects.toThrow(`webhookTimestamp ${message}`);
   });
 });
