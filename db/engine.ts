@@ -18,6 +18,8 @@ export interface ReadOptions {
    * one round trip.
    */
   single?: boolean;
+  /** The work may take many milliseconds, such as a search. On SQLite, others get turns between two such reads. */
+  isLong?: boolean;
 }
 
 export interface WriteOptions {

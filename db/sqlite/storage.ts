@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { freeTurns } from '../../src/lib/time.ts';
 import { type ReadOptions, type ReadTx, type Storage, setDialect, type WriteTx } from '../engine.ts';
 import type { Drizzle } from './connection.ts';
 import type { FailureLatch } from './failure-latch.ts';
@@ -39,12 +40,21 @@ export function createStorage(
   /** Reads, and questions about the version, which save a read. */
   let reads = 0;
 
+  let othersHadTurns = Promise.resolve();
+  /** Requests of one moment would otherwise hold the thread for all of their long reads. */
+  function afterOthers(): Promise<void> {
+    const mine = othersHadTurns;
+    othersHadTurns = mine.then(freeTurns);
+    return mine;
+  }
+
   /** Hot path: every request of the content API reads twice. */
   async function read<Result>(
     work: (tx: ReadTx) => Result | Promise<Result>,
-    { single = false }: ReadOptions = {},
+    { single = false, isLong = false }: ReadOptions = {},
   ): Promise<Result> {
     reads++;
+    if (isLong) await afterOthers();
     // Its statement is done when `work` returns.
     if (single && turns.areIdle()) return work(tx);
     const turn = turns.enter();

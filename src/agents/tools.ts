@@ -113,8 +113,9 @@ export const tools: readonly Tool[] = [
     async run({ db, publicUrl }, { publication }, input) {
       const { query, page = 1, limit = 20 } = requireValid(SearchInput, input);
       const { organizationId } = publication;
-      const { posts, totalItems } = await db.read((tx) =>
-        searchPosts(tx, organizationId, query, { ...PUBLIC_POSTS, page, limit }),
+      const { posts, totalItems } = await db.read(
+        (tx) => searchPosts(tx, organizationId, query, { ...PUBLIC_POSTS, page, limit }),
+        { isLong: true },
       );
       const heads = posts.map((post) => headOf(post, publication, publicUrl()));
       return pageOf(heads, { page, limit, totalItems });

@@ -20,12 +20,17 @@ const TURN_MS = 2;
  */
 const FREE_TURNS = 3;
 
+/** Lets pending requests run first. */
+export async function freeTurns(): Promise<void> {
+  for (let count = 0; count < FREE_TURNS; count++) await letOthersIn();
+}
+
 /** Returns a function for long work to await often: it lets others in whenever a turn has passed. */
 export function turns(): () => Promise<void> {
   let began = performance.now();
   return async () => {
     if (performance.now() - began < TURN_MS) return;
-    for (let count = 0; count < FREE_TURNS; count++) await letOthersIn();
+    await freeTurns();
     began = performance.now();
   };
 }

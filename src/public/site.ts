@@ -124,11 +124,14 @@ export function createPublicSite(deps: SiteDeps) {
     // An unknown page must not use up the limit.
     await db.read((tx) => getPublic(tx, slug, 'isPageOn'));
     countSearch(client);
-    const { publication, html } = await db.read(async (tx) => {
-      const current = await getPublic(tx, slug, 'isPageOn');
-      const site = await siteOf(tx, current, publicUrl());
-      return { publication: current, html: await renderResults(tx, site, { q, page }) };
-    });
+    const { publication, html } = await db.read(
+      async (tx) => {
+        const current = await getPublic(tx, slug, 'isPageOn');
+        const site = await siteOf(tx, current, publicUrl());
+        return { publication: current, html: await renderResults(tx, site, { q, page }) };
+      },
+      { isLong: true },
+    );
     return publicContent(request, rendered(new TextEncoder().encode(html)), {
       'content-type': HTML,
       'content-security-policy': pagePolicy(publication),

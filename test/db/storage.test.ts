@@ -302,3 +302,30 @@ describe('a body that waits for something other than a store', () => {
     expect(await db.write(() => 3)).toBe(3);
   });
 });
+
+test('others get turns between long reads that come at once', async () => {
+  let turn = 0;
+  const count = () => {
+    turn++;
+    immediate = setImmediate(count);
+  };
+  let immediate = setImmediate(count);
+  const began: number[] = [];
+  const read = () => db.read(async () => began.push(turn), { isLong: true });
+  await Promise.all(Array.from({ length: 6 }, read));
+  clearImmediate(immediate);
+  expect(began).toHaveLength(6);
+  expect(new Set(began).size).toBe(6);
+});
+
+test('a long read that fails holds up no other', async () => {
+  const failing = db.read(
+    async () => {
+      throw new Error('bad');
+    },
+    { isLong: true },
+  );
+  const next = db.read(async () => 'read', { isLong: true });
+  await expect(failing).rejects.toThrow('bad');
+  expect(await next).toBe('read');
+});

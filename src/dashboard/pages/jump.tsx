@@ -119,10 +119,13 @@ async function findJumps({ deps, organization, base, role }: MemberVisit, query:
     limit: MAX_POSTS,
     page: 1,
   };
-  const { posts, integrations } = await deps.db.read(async (tx) => ({
-    posts: (await searchPosts(tx, organization.id, query, selection)).posts,
-    integrations: await listIntegrations(tx, organization.id),
-  }));
+  const { posts, integrations } = await deps.db.read(
+    async (tx) => ({
+      posts: (await searchPosts(tx, organization.id, query, selection)).posts,
+      integrations: await listIntegrations(tx, organization.id),
+    }),
+    { isLong: true },
+  );
   const named = integrations.map((each) => ({ id: each.id, name: integrationName(each) }));
   return [
     ...posts.map(({ id, title, status }): Jump => {

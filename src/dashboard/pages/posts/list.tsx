@@ -26,10 +26,13 @@ const LIST = '/dashboard/:organizationId/posts';
 export const routes: readonly Page[] = [
   get(LIST, 'member', async ({ deps, organization, url, base }) => {
     const filter = readFilter(url);
-    const { numbers, found } = await deps.db.read(async (tx) => ({
-      numbers: await countPosts(tx, organization.id),
-      found: await listPosts(tx, organization.id, filter, PER_PAGE),
-    }));
+    const { numbers, found } = await deps.db.read(
+      async (tx) => ({
+        numbers: await countPosts(tx, organization.id),
+        found: await listPosts(tx, organization.id, filter, PER_PAGE),
+      }),
+      { isLong: filter.q !== '' },
+    );
     const { all, draft, published, trash } = numbers;
     const facts = `${draft === 0 ? 'No drafts to review' : `${counted(draft, 'draft')} to review`}; ${
       published === 0 ? 'nothing is published yet.' : `${counted(published, 'post')} published.`
