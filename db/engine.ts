@@ -89,6 +89,15 @@ export type Engine = 'sqlite' | 'postgres';
 /** Who opens the database: the server, or a command, which ends soon. */
 export type Role = 'command' | 'server';
 
+/** Checkpoints of SQLite's log since the start, which go on to be tried. */
+export interface CheckpointFailures {
+  total: number;
+  /** 0 once one has succeeded. */
+  inARow: number;
+  /** Why the last one failed, with SQLite's code. */
+  cause: string | null;
+}
+
 /** The open database. */
 export interface Database extends Storage {
   readonly engine: Engine;
@@ -96,9 +105,11 @@ export interface Database extends Storage {
   lease(names: readonly string[]): Promise<Lease | null>;
   /**
    * Null while the database can be written, or a code such as `EROFS`; `BUSY` while another process writes, `LOCKED` while
-   * another program keeps a table.
+   * another program keeps a table, `CHECKPOINT` when checkpoints fail.
    */
   health(): Promise<string | null>;
+  /** Absent where the database makes no checkpoints that Tidings starts. */
+  checkpointFailures?(): Readonly<CheckpointFailures>;
   /** Bytes of each part of the database; null when they cannot be told. */
   sizes(): Promise<Record<string, number> | null>;
   /** Waits for what runs, and closes all connections. */

@@ -29,7 +29,7 @@ import { addProcessMetrics } from './operate/process-metrics.ts';
 import { createReadiness, STOPPING } from './operate/readiness.ts';
 import type { OpenDatabase } from './operate/shared-database.ts';
 import { findPublicUrl, newProcessName, trackUptime, type Uptime } from './operate/uptime.ts';
-import { leaderJobs, processJobs } from './operate/work.ts';
+import { leaderJobs, processJobs, watchDatabase } from './operate/work.ts';
 import { providerIds } from './providers/ids.ts';
 import { threadedPainter } from './public/card-queue.ts';
 
@@ -286,9 +286,8 @@ export async function startServer(services: Services, config: Config) {
     // The first write: a server that cannot write must not say that it listens.
     await services.db.read((tx) => services.elapsed.load(tx));
     await beginRun(services, uptime);
-    const { db } = services;
-    const watchFiles = db.engine === 'sqlite' ? () => db.health() : null;
-    jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime, watchFiles), services);
+    const watch = services.db.engine === 'sqlite' ? watchDatabase(services) : null;
+    jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime, watch), services);
     const backups = config.backups && (await import('./operate/backup/job.ts')).backupJobs(config, services);
     leadership = startLeader(services, (db) => [
       ...leaderJobs({ ...services, publicUrl, db }),

@@ -1,5 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { answerRequests } from '../../src/lib/thread-main.ts';
+import { type CheckpointOutcome, checkpoint, copyLog, outcomeOf } from './checkpoint.ts';
 
 // Makes checkpoints of the server's database. Their syncs hold this thread alone.
 
@@ -15,32 +16,31 @@ const WAIT_MS = 50;
 /** A log that grew larger while readers kept it is cut to so many bytes. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-answerRequests<CheckpointRequest, null>(async () => ({ file, step }) => {
-  try {
-    // Closed each time, because the last connection to close empties the log.
-    using sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
-    sqlite.run(`PRAGMA busy_timeout = ${WAIT_MS}`);
-    sqlite.run('PRAGMA synchronous = NORMAL');
-    sqlite.run(`PRAGMA journal_size_limit = ${MAX_BYTES}`);
-    if (step === 'copy') sqlite.run('PRAGMA wal_checkpoint(PASSIVE)');
-    else restart(sqlite);
-  } catch {
-    // The log stays as it is, and the next checkpoint is due when it has grown.
-  }
-  return null;
-});
+answerRequests<CheckpointRequest, CheckpointOutcome>(
+  async () =>
+    ({ file, step }) =>
+      outcomeOf(() => {
+        // Closed each time, because the last connection to close empties the log.
+        using sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
+        sqlite.run(`PRAGMA busy_timeout = ${WAIT_MS}`);
+        sqlite.run('PRAGMA synchronous = NORMAL');
+        sqlite.run(`PRAGMA journal_size_limit = ${MAX_BYTES}`);
+        return step === 'copy' ? copyLog(sqlite) : restart(sqlite);
+      }),
+);
 
 /**
  * The first commit after a checkpoint writes and syncs a new header of the log. This makes it, so that no request waits
  * for that sync: it writes the first page again, unchanged.
  */
-function restart(sqlite: Sqlite): void {
-  const [[isBusy] = []] = sqlite.query('PRAGMA wal_checkpoint(RESTART)').values();
-  if (isBusy !== 0) return;
+function restart(sqlite: Sqlite): CheckpointOutcome {
+  const [isBusy] = checkpoint(sqlite, 'RESTART');
+  if (isBusy !== 0) return 'left';
   sqlite
     .transaction(() => {
       const [[version] = []] = sqlite.query('PRAGMA user_version').values();
       sqlite.run(`PRAGMA user_version = ${version}`);
     })
     .immediate();
+  return 'done';
 }

@@ -1,10 +1,15 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 import { type ThreadQueue, threadQueue } from '../../src/lib/thread.ts';
+import type { CheckpointFailures } from '../engine.ts';
+import { type CheckpointOutcome, copyLog } from './checkpoint.ts';
 import type { CheckpointRequest } from './checkpoint-thread.ts';
 import { reportsPosition } from './connection.ts';
 
 /** A checkpoint is due when the log has so many pages: 16 MB. */
 const MAX_PAGES = 4_096;
+
+/** How soon to try again after a failure without waiting for the log to grow, in milliseconds. */
+const RETRY_MS = 10_000;
 
 /** How long the thread is kept without work, in milliseconds. */
 const IDLE_MS = 10_000;
@@ -18,7 +23,7 @@ const FAILURES = {
   slow: 'The checkpoint took too long',
 };
 
-type CheckpointThread = ThreadQueue<CheckpointRequest, unknown>;
+type CheckpointThread = ThreadQueue<CheckpointRequest, CheckpointOutcome>;
 
 const startCheckpointThread = (): CheckpointThread =>
   threadQueue({
@@ -33,11 +38,16 @@ const startCheckpointThread = (): CheckpointThread =>
  */
 export function createCheckpoints(
   sqlite: Sqlite,
-  { isSafe, thread = startCheckpointThread() }: { isSafe: () => boolean; thread?: CheckpointThread },
+  {
+    isSafe,
+    thread = startCheckpointThread(),
+    elapsedMs = () => performance.now(),
+  }: { isSafe: () => boolean; thread?: CheckpointThread; elapsedMs?: () => number },
 ) {
+  const failures: CheckpointFailures = { total: 0, inARow: 0, cause: null };
   // Otherwise SQLite goes on to make its own.
   if (!reportsPosition(sqlite)) {
-    return { startIfDue: () => undefined, isRestarting: () => false, close: async () => undefined };
+    return { failures, startIfDue: () => undefined, isRestarting: () => false, close: async () => undefined };
   }
   sqlite.run('PRAGMA wal_autocheckpoint = 0');
   const position = sqlite.query('PRAGMA wal_checkpoint(NOOP)');
@@ -46,15 +56,19 @@ export function createCheckpoints(
   let isRestarting = false;
   let isClosing = false;
   let dueAt = MAX_PAGES;
+  let triedAt = 0;
 
   async function run(): Promise<void> {
     try {
-      await thread.ask({ file, step: 'copy' }, FAILURES);
-      if (!isSafe()) return;
+      const copied = await thread.ask({ file, step: 'copy' }, FAILURES);
+      note(copied);
+      if (typeof copied === 'object' || !isSafe()) return;
       isRestarting = true;
-      await thread.ask({ file, step: 'restart' }, FAILURES);
+      const restarted = await thread.ask({ file, step: 'restart' }, FAILURES);
+      if (typeof restarted === 'object') note(restarted);
     } catch {
-      copyHere();
+      // It holds this thread for the syncs.
+      note(copyLog(sqlite));
     } finally {
       isRestarting = false;
       running = null;
@@ -63,13 +77,13 @@ export function createCheckpoints(
     }
   }
 
-  /** Holds the thread for the syncs. */
-  function copyHere(): void {
-    try {
-      sqlite.run('PRAGMA wal_checkpoint(PASSIVE)');
-    } catch {
-      // The log stays as it is, and the next checkpoint is due when it has grown.
-    }
+  /** After a failure the log stays as it is, and keeps growing until a later checkpoint succeeds. */
+  function note(outcome: CheckpointOutcome): void {
+    if (outcome === 'done') failures.inARow = 0;
+    if (typeof outcome !== 'object') return;
+    failures.inARow++;
+    failures.total++;
+    failures.cause = outcome.failure;
   }
 
   /** Null: SQLite does not tell, as while a read is at work. */
@@ -87,13 +101,16 @@ export function createCheckpoints(
     const pages = isClosing ? null : countPages();
     if (pages === null) return;
     if (pages < MAX_PAGES) dueAt = MAX_PAGES;
-    if (pages < dueAt || running !== null || !isSafe()) return;
+    const isRetry = failures.inARow > 0 && elapsedMs() - triedAt >= RETRY_MS;
+    if ((pages < dueAt && !isRetry) || running !== null || !isSafe()) return;
     // A reader, such as a backup, may keep the log from starting again.
     dueAt = pages + MAX_PAGES;
+    triedAt = elapsedMs();
     running = run();
   }
 
   return {
+    failures: failures as Readonly<CheckpointFailures>,
     /** True while the thread holds the write lock. */
     isRestarting: () => isRestarting,
     startIfDue,

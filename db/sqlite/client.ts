@@ -2,7 +2,7 @@ import { constants, Database as Sqlite } from 'bun:sqlite';
 import { accessSync, existsSync, constants as fileModes, statSync } from 'node:fs';
 import { codeOf } from '../../src/lib/app-error.ts';
 import type { Database, Pace, Role } from '../engine.ts';
-import { DatabaseMoved, type LostFile, type StorageLost } from '../failures.ts';
+import { DatabaseMoved, isSystemFailure, type LostFile, type StorageLost } from '../failures.ts';
 import { type Drizzle, drizzleOver, logOf } from './connection.ts';
 import { createFailureLatch, type FailureLatch } from './failure-latch.ts';
 import { type Files, watchFiles } from './files.ts';
@@ -44,6 +44,9 @@ const busyTimeoutMs: Record<Role, number> = { command: 5_000, server: 0 };
 
 /** A sync that runs for longer, in milliseconds, counts as a disk that does not work. */
 const STALLED_MS = 10_000;
+
+/** How many checkpoints must fail in a row before that is trouble. Each leaves the log 16 MB longer, or 10 seconds older. */
+const MAX_FAILED_CHECKPOINTS = 3;
 
 const paces: Record<Role, Pace> = {
   // Its statements and its commits hold the thread that serves requests.
@@ -106,8 +109,16 @@ function withStorage(
     engine: 'sqlite' as const,
     lease: createLeases(),
     // In a turn of its own: a feature that has just loaded runs between the statements of other work.
-    health: async () =>
-      problemOf(latch, wal) ?? storage.read(() => tryWriteLock(sqlite, files, latch), { single: true }),
+    async health() {
+      const problem =
+        problemOf(latch, wal) ??
+        (await storage.read(() => tryWriteLock(sqlite, files, latch), { single: true }));
+      // A checkpoint that failed is tried again without a commit, too.
+      wal?.afterCommit();
+      const areFailing = (wal?.checkpointFailures.inARow ?? 0) >= MAX_FAILED_CHECKPOINTS;
+      return problem ?? (areFailing ? 'CHECKPOINT' : null);
+    },
+    ...(wal !== null && { checkpointFailures: () => wal.checkpointFailures }),
     sizes: async () => fileSizes(sqlite),
     failed: latch.failed,
     failure: latch.failure,
@@ -149,14 +160,19 @@ export function openForInspection(file: string): SqliteDatabase {
   }
 }
 
-/** Moves the write-ahead log into the file and closes the database. */
+/** Moves the write-ahead log into the file and closes the database. A log that can't be moved is left to the next start. */
 export function closeDatabase({ $client: sqlite }: Pick<SqliteDatabase, '$client'>): void {
   // TRUNCATE holds the write lock and waits for readers. A running server must not stand still for that, so PASSIVE,
   // which blocks no writer, does most of the work, and TRUNCATE waits for nobody.
-  sqlite.run('PRAGMA wal_checkpoint(PASSIVE)');
-  sqlite.run('PRAGMA busy_timeout = 0');
-  sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
-  sqlite.close();
+  try {
+    sqlite.run('PRAGMA wal_checkpoint(PASSIVE)');
+    sqlite.run('PRAGMA busy_timeout = 0');
+    sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch (error) {
+    if (!isSystemFailure(error)) throw error;
+  } finally {
+    sqlite.close();
+  }
 }
 
 /**

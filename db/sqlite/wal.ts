@@ -1,6 +1,7 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 import { close, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
+import type { CheckpointFailures } from '../engine.ts';
 import { DatabaseBusy } from '../failures.ts';
 import { createCheckpoints } from './checkpoints.ts';
 import { logOf } from './connection.ts';
@@ -46,6 +47,7 @@ export interface Wal {
   refusal(): DatabaseBusy | null;
   /** Starts a checkpoint when the log is long enough for one. */
   afterCommit(): void;
+  readonly checkpointFailures: Readonly<CheckpointFailures>;
   /** The log, also after it was deleted. */
   readonly descriptor: number;
   /** Waits for the sync and the checkpoint that are running. Leaves the log open after a failure of the latch. */
@@ -79,6 +81,7 @@ export function openWal(sqlite: Sqlite, { latch, files, syncFile = promisify(fda
     syncingMs: sync.runningMs,
     refusal: () => (checkpoints.isRestarting() ? new DatabaseBusy() : null),
     afterCommit: checkpoints.startIfDue,
+    checkpointFailures: checkpoints.failures,
     async close() {
       await checkpoints.close();
       await sync.settled();

@@ -50,6 +50,15 @@ export function addProcessMetrics({
       return sizes && samplesBy('file', sizes);
     },
   );
+  const { checkpointFailures } = db;
+  if (checkpointFailures !== undefined) {
+    registry.gauge(
+      'tidings_checkpoint_failures_total',
+      'Failed attempts to copy the write-ahead log into the database.',
+      () => checkpointFailures().total,
+      'counter',
+    );
+  }
   registry.gauge(
     'tidings_event_loop_delay_seconds',
     'Event loop delay since the last scrape; quantile 1 is the maximum.',

@@ -52,6 +52,8 @@ export function createReadiness(vitals: Vitals): () => Promise<string | null> {
       if (code !== null && Object.hasOwn(lostFiles, code)) return lostFiles[code as LostFile];
       if (code === 'EIO')
         return 'The database cannot be written (EIO). Check the disk and restart the server';
+      if (code === 'CHECKPOINT')
+        return 'The write-ahead log cannot be copied into the database. Check the disk';
       if (code === 'LOCKED') return 'Another program has locked a table of the database';
       if (code === 'ENOSPC') return 'The disk is full';
       return code === null ? null : `The database cannot be written (${code})`;

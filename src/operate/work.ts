@@ -1,6 +1,8 @@
+import type { Database } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { lazily } from '../lib/lazy.ts';
+import type { Logger } from '../lib/log.ts';
 import type { TriggerDeps } from '../triggers/run.ts';
 import { describeJump, type Elapsed } from './elapsed.ts';
 import type { Job } from './jobs.ts';
@@ -18,16 +20,31 @@ function late(load: () => Promise<Job['run']>): Job['run'] {
   return async (...given) => (await work())(...given);
 }
 
+/**
+ * Looks at the files of the database, which nobody else does without deliveries and probes. Logs checkpoints that fail,
+ * once until one succeeds.
+ */
+export function watchDatabase({ db, log }: { db: Database; log: Logger }): () => Promise<void> {
+  let isFailing = false;
+  return async () => {
+    await db.health();
+    const { inARow = 0, cause = null } = db.checkpointFailures?.() ?? {};
+    if (inARow > 0 && !isFailing)
+      log.error({ cause }, 'the write-ahead log cannot be copied into the database, and keeps growing');
+    if (inARow === 0 && isFailing) log.info('the write-ahead log is copied into the database again');
+    isFailing = inARow > 0;
+  };
+}
+
 /** The jobs of each process. Several may run them at the same time. */
 export function processJobs(
   deps: Deps & Pick<TriggerDeps, 'db'>,
   compose: Compose,
   uptime: Pick<Uptime, 'beat'>,
-  watchFiles: (() => Promise<unknown>) | null,
+  watch: (() => Promise<void>) | null,
 ): Job[] {
   return [
-    // Without deliveries and probes, nobody else looks at the files of the database.
-    ...(watchFiles === null ? [] : [{ name: 'watch-files', every: 1_000, run: watchFiles }]),
+    ...(watch === null ? [] : [{ name: 'watch-database', every: 1_000, run: watch }]),
     // Each process collects the uses that it saw.
     { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
     // One process reads a history at a time, and another takes a run of a trigger.

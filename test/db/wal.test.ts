@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { copyFileSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { DiskFailed } from '../../db/failures.ts';
+import type { CheckpointOutcome } from '../../db/sqlite/checkpoint.ts';
 import { createCheckpoints } from '../../db/sqlite/checkpoints.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
+import { reportsPosition } from '../../db/sqlite/connection.ts';
 import { createReadiness } from '../../src/operate/readiness.ts';
 import { temporaryFolder } from '../support/cli.ts';
 import { heldSyncs } from '../support/held-syncs.ts';
@@ -298,4 +300,71 @@ describe('checkpoints', () => {
     // It has not failed, which would end the process.
     await close();
   });
+
+  test('one that fails is counted and tried again after ten seconds, and then is no trouble any more', async () => {
+    await writeMegabytes(15);
+    const failure = 'SQLITE_IOERR_WRITE: disk I/O error';
+    let answer: CheckpointOutcome = { failure };
+    let now = 0;
+    let asked = 0;
+    const { startIfDue, close, failures } = createCheckpoints(db.$client, {
+      isSafe: () => true,
+      thread: {
+        async ask() {
+          asked++;
+          return answer;
+        },
+        close: () => undefined,
+      },
+      elapsedMs: () => now,
+    });
+    const settled = () => new Promise((resolve) => setImmediate(resolve));
+    await writeMegabytes(2);
+    startIfDue();
+    await settled();
+    startIfDue();
+    await settled();
+    expect(failures).toEqual({ total: 1, inARow: 1, cause: failure });
+    now = 9_999;
+    startIfDue();
+    await settled();
+    expect(failures.total).toBe(1);
+    now = 10_000;
+    startIfDue();
+    await settled();
+    // Not the second step, which would find the same.
+    expect([failures.inARow, asked]).toEqual([2, 2]);
+    answer = 'left';
+    now = 20_000;
+    startIfDue();
+    await settled();
+    expect(failures).toMatchObject({ total: 2, inARow: 2 });
+    answer = 'done';
+    startIfDue();
+    await settled();
+    expect(asked).toBe(4);
+    now = 30_000;
+    startIfDue();
+    await settled();
+    expect(failures).toMatchObject({ total: 2, inARow: 0 });
+    now = 40_000;
+    startIfDue();
+    await settled();
+    expect(asked).toBe(6);
+    await close();
+  });
 });
+
+test.each([
+  ['3.50.4', false],
+  ['3.51.0', false],
+  ['3.51.2', false],
+  ['3.51.3', true],
+  ['3.52.0', true],
+])(
+  'SQLite %s makes its own checkpoints unless a log that starts again loses nothing there',
+  (version, isOurs) => {
+    const query = () => ({ values: () => [[version]] });
+    expect(reportsPosition({ query } as unknown as Parameters<typeof reportsPosition>[0])).toBe(isOurs);
+  },
+);

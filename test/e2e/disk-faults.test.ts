@@ -6,6 +6,7 @@ import { hmacSha256 } from '../../src/providers/provider.ts';
 import { type CliResult, temporaryFolder } from '../support/cli.ts';
 import { breakableDisk, canBreakDisk } from '../support/disk-faults.ts';
 import { root, type ServerProcess, startTidings } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
 // A disk that fails while the server or a command writes, and then loses its power.
 
@@ -221,3 +222,54 @@ describe('after a sync that failed while a reader keeps the log', () => {
     60_000,
   );
 });
+
+/** Another process makes the log so long that a checkpoint is due when the server next commits. */
+async function fillLog(): Promise<void> {
+  const script = `
+    const sqlite = new (require('bun:sqlite').Database)(process.argv[1]);
+    sqlite.run('PRAGMA wal_autocheckpoint = 0');
+    sqlite.run('CREATE TABLE filler (bytes BLOB)');
+    sqlite.run('INSERT INTO filler VALUES (randomblob(18000000))');
+    sqlite.close();`;
+  const child = Bun.spawn([process.execPath, '-e', script, join(dataDir(), 'tidings.db')], {
+    env: { PATH: Bun.env.PATH, ...disk.environment },
+  });
+  expect(await child.exited).toBe(0);
+}
+
+onBrokenDisk(
+  'checkpoints that fail are logged once and counted, lose nothing, and the server stops with 0',
+  async () => {
+    const server = await startConnected();
+    disk.fail('pwrite', 'tidings.db', 'EIO');
+    await fillLog();
+    await deliverAll(server, ['one']);
+    const failures = async () =>
+      Number(
+        /^tidings_checkpoint_failures_total (\d+)$/m.exec(
+          await (await fetch(`${server.url}/metrics`)).text(),
+        )?.[1],
+      );
+    await until(failures, (count) => count > 0);
+    const logged = () =>
+      server
+        .log()
+        .split('\n')
+        .filter((line) => line.includes('the write-ahead log cannot be copied'));
+    await until(
+      async () => logged().length,
+      (count) => count > 0,
+    );
+    await deliverAll(server, ['two', 'three']);
+    expect(await server.stop()).toBe(0);
+    expect(logged()).toEqual([expect.stringContaining('SQLITE_IOERR_WRITE')]);
+    expect(
+      (await server.stderr()).split('\n').filter((line) => line !== '' && !line.startsWith('{')),
+    ).toEqual([]);
+    disk.mend('pwrite', 'tidings.db');
+    const { deliveries, check } = await losePower();
+    expect(deliveries.sort()).toEqual(['one', 'three', 'two']);
+    expect(check).toEqual([['ok']]);
+  },
+  60_000,
+);

@@ -120,6 +120,7 @@ test('deliveries that fail in a row, until one is taken or for five seconds', as
 });
 
 test.each([
+  ['CHECKPOINT', 'The write-ahead log cannot be copied into the database. Check the disk'],
   ['LOCKED', 'Another program has locked a table of the database'],
   ['ENOSPC', 'The disk is full'],
   ['READ_ONLY', 'The database cannot be written (READ_ONLY)'],
