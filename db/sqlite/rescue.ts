@@ -48,14 +48,18 @@ function rescueDatabase(sqlite: Sqlite): string {
   const { filename } = sqlite;
   const log = logOf(filename);
   const copy = `${filename}.rescued-${stamp()}`;
+  // The next start removes what a kill leaves of it.
+  const partial = `${filename}.rescuing`;
+  rmSync(partial, { force: true });
   try {
-    closeSync(openSync(copy, 'wx', 0o600));
-    sqlite.query('VACUUM INTO ?').run(copy);
-    const { problem } = inspectDatabase(copy);
+    closeSync(openSync(partial, 'wx', 0o600));
+    sqlite.query('VACUUM INTO ?').run(partial);
+    const { problem } = inspectDatabase(partial);
     if (problem !== null) throw new Error(problem);
-    bringToDisk(copy);
+    bringToDisk(partial);
+    renameSync(partial, copy);
   } catch (error) {
-    rmSync(copy, { force: true });
+    rmSync(partial, { force: true });
     throw error;
   } finally {
     if (existsSync(log)) renameSync(log, `${log}.rescued-${stamp()}`);

@@ -200,7 +200,7 @@ function signOfDatabase(folder: string, backupDir: string | undefined): string |
 
 /** Temporary files of upgrades and restores: see `db/sqlite/migrate.ts` and `backup/restore.ts`. */
 const UNFINISHED =
-  /^tidings\.db\.(?:(?:restoring|rebuilt|fetched)(?:-journal)?|upgrade-(\d+)(?:-tried(?:-journal)?)?)$/;
+  /^tidings\.db\.(?:restoring|rebuilt|fetched|rescuing|upgrade-(\d+)(?:-tried)?)(?:-journal|-wal|-shm)?$/;
 
 /**
  * Files that a killed upgrade or restore left behind, each as large as the database. To remove them, hold the server

@@ -194,11 +194,23 @@ test('the start of a server removes what a killed upgrade or restore left, and n
     'tidings.db.restoring-journal',
     'tidings.db.fetched',
     `tidings.db.upgrade-${ended}`,
+    `tidings.db.upgrade-${ended}-journal`,
+    `tidings.db.upgrade-${ended}-wal`,
+    `tidings.db.upgrade-${ended}-shm`,
     `tidings.db.upgrade-${ended}-tried`,
+    `tidings.db.upgrade-${ended}-tried-journal`,
+    `tidings.db.upgrade-${ended}-tried-wal`,
+    'tidings.db.fetched-journal',
+    'tidings.db.rescuing',
+    'tidings.db.rescuing-journal',
     `tidings.db.upgrade-${process.pid}`,
   ];
   const kept = [
     `tidings.db.upgrade-${process.ppid}`,
+    `tidings.db.upgrade-${process.ppid}-journal`,
+    'tidings.db.rescued-20260101T000000Z',
+    // A rescue that is killed between two names leaves the only log in it.
+    'tidings.db-wal.restoring',
     'tidings.db.before-upgrade-3',
     'tidings.db.before-restore-20260101T000000000Z',
     'notes.db.restoring',
