@@ -39,6 +39,9 @@ static const char *folder;
 static _Atomic int32_t *faults;
 // A change and its record are one step, so that a death leaves no change without a record.
 static pthread_mutex_t step = PTHREAD_MUTEX_INITIALIZER;
+// When the log was last written as this process opened it. All zero after its own first write.
+static struct timespec log_opened;
+static int log_known;
 
 __attribute__((constructor)) static void begin(void) {
   folder = getenv("RECORD_FOLDER");
@@ -88,6 +91,7 @@ ssize_t pwrite64(int descriptor, const void *data, size_t size, off64_t offset) 
   ssize_t written = REAL(ssize_t, pwrite64, int, const void *, size_t, off64_t)(descriptor, data, size, offset);
   if (!is_recorded) return written;
   if (written > 0) append('W', 1, stats.st_ino, offset, NULL, 0, data, written);
+  if (ends_with(path, "-wal")) log_opened = (struct timespec){0};
   pthread_mutex_unlock(&step);
   return written;
 }
@@ -104,6 +108,12 @@ int ftruncate64(int descriptor, off64_t size) {
   return result;
 }
 
+/** Tidings writes the log over itself before its own first write to it. */
+static int is_rewritten(const char *path, struct timespec written) {
+  return ends_with(path, "-wal") && log_opened.tv_sec != 0 &&
+         (log_opened.tv_sec != written.tv_sec || log_opened.tv_nsec != written.tv_nsec);
+}
+
 /** Bun writes its own files without the C library. Their content is recorded when they are synced. */
 static void append_content(int descriptor, const struct stat *stats) {
   char link[32], data[65536];
@@ -117,7 +127,8 @@ static void append_content(int descriptor, const struct stat *stats) {
 
 static int sync_file(int descriptor, const char *path, const struct stat *stats) {
   pthread_mutex_lock(&step);
-  if (S_ISREG(stats->st_mode) && strstr(path, "/tidings.") == NULL) append_content(descriptor, stats);
+  if (S_ISREG(stats->st_mode) && (strstr(path, "/tidings.") == NULL || is_rewritten(path, stats->st_mtim)))
+    append_content(descriptor, stats);
   append('B', 1, stats->st_ino, 0, path, strlen(path), NULL, 0);
   pthread_mutex_unlock(&step);
   nanosleep(&(struct timespec){0, 1000000}, NULL);
@@ -155,6 +166,7 @@ int open64(const char *path, int flags, ...) {
   struct stat stats;
   if (descriptor >= 0 && fstat(descriptor, &stats) == 0)
     append('O', 1, stats.st_ino, 0, path, strlen(path), NULL, 0);
+  if (descriptor >= 0 && !log_known && ends_with(path, "-wal")) log_opened = stats.st_mtim, log_known = 1;
   pthread_mutex_unlock(&step);
   return descriptor;
 }

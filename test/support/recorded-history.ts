@@ -1,3 +1,4 @@
+import { Database as Sqlite } from 'bun:sqlite';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { samplePayload } from '../../src/providers/index.ts';
@@ -7,7 +8,7 @@ import { createRecorder, type Random } from './recorded-disk.ts';
 import { root, type ServerProcess, startTidings } from './server.ts';
 
 // Servers and commands at work on a recorded data folder: kill -9, restarts, checkpoints, a log that starts again, a sync
-// that fails. Marks in the recording say what was attempted and what was acknowledged.
+// that fails while a reader is at work. Marks in the recording say what was attempted and what was acknowledged.
 
 /** From its attempt on, `key` may have `value`; once it is acknowledged, it must have that or one attempted later. */
 export interface Mark {
@@ -141,8 +142,18 @@ export async function recordHistory(folder: string, workshop: string, random: Ra
   if (former === undefined) {
     server = await start();
     await work(hooks, server, 10, 2);
+    // It keeps the log from starting again, as a backup and Litestream do.
+    using reader = new Sqlite(join(folder, 'tidings.db'), { readwrite: true, create: false });
+    reader.run('BEGIN');
+    reader.query('SELECT count(*) FROM deliveries').values();
+    await work(hooks, server, 10, 2);
     recorder.failLogSyncs(1);
     await work(hooks, server, 10, 2);
+    await server.stop('SIGKILL');
+    server = await start();
+    await work(hooks, server, 10, 2);
+    // The last one to close the log would copy it, which nobody records.
+    reader.close();
     await server.stop('SIGKILL');
   }
   return { hooks, folder, newDisk: recorder.newDisk, records: recorder.records() };
