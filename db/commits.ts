@@ -1,4 +1,4 @@
-import type { Storage, WriteTx } from './engine.ts';
+import type { Storage, WriteOptions, WriteTx } from './engine.ts';
 
 // Work that is too large for one commit, such as an import or the removal of expired rows. It takes many short ones and
 // rests between them, so that other work hardly waits.
@@ -9,9 +9,7 @@ export interface Part<Result> {
   hasMore: boolean;
 }
 
-interface CommitOptions {
-  /** As in `WriteOptions`. */
-  key?: string;
+interface CommitOptions extends Pick<WriteOptions, 'key' | 'shares'> {
   /** Ends the work between two commits. */
   signal?: AbortSignal | undefined;
 }
@@ -26,18 +24,15 @@ const MAX_REST_MS = 1_000;
 export async function* inCommits<Result>(
   db: Storage,
   work: (tx: WriteTx, hasTime: () => boolean) => Promise<Part<Result>>,
-  { key, signal }: CommitOptions = {},
+  { signal, ...order }: CommitOptions = {},
 ): AsyncGenerator<Result, void, undefined> {
   const { holdMs, restMs } = db.pace;
   while (signal?.aborted !== true) {
     const began = performance.now();
-    const { result, hasMore } = await db.write(
-      (tx) => {
-        const end = performance.now() + holdMs;
-        return work(tx, () => performance.now() < end);
-      },
-      { key },
-    );
+    const { result, hasMore } = await db.write((tx) => {
+      const end = performance.now() + holdMs;
+      return work(tx, () => performance.now() < end);
+    }, order);
     yield result;
     if (!hasMore) return;
     await Bun.sleep(Math.min(Math.max(performance.now() - began, restMs), MAX_REST_MS));

@@ -24,10 +24,13 @@ export interface ReadOptions {
 
 export interface WriteOptions {
   /**
-   * Work of one key keeps its order, and may run beside work of other keys. Work without a key runs alone. SQLite has a
-   * single writer, which keeps the order of all work.
+   * What the work changes, in the names of `order.ts`. Work that names the same runs one after the other and keeps its
+   * order. Absent: the work runs alone. Empty: its statements are right beside any other work. SQLite has a single writer,
+   * which keeps the order of all work.
    */
-  key?: string | undefined;
+  key?: string | readonly string[] | undefined;
+  /** What the work relies on and does not change: it runs beside others that rely on it, and not beside who changes it. */
+  shares?: readonly string[] | undefined;
   /** How long to wait in all for other work before this one begins, in milliseconds. */
   giveUpMs?: number | undefined;
   /** Rejects with `LeaseLost` unless this lease is still held at the commit. */
@@ -53,7 +56,7 @@ export interface Storage {
    * Runs `work` in a transaction, which it may share with other work, and resolves when it is on the disk. Work that
    * throws leaves nothing behind, rejects with what it threw, and does not affect the others. Waits for other writers
    * without holding the thread, and rejects after `giveUpMs`. Rejects when a body waits for anything but a store.
-   * On PostgreSQL, work may run again after a deadlock or a lost connection, so it changes nothing but the database.
+   * On PostgreSQL, work may run again after a conflict or a lost connection, so it changes nothing but the database.
    */
   write<Result>(work: (tx: WriteTx) => Result | Promise<Result>, options?: WriteOptions): Promise<Result>;
   /**

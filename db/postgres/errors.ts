@@ -44,9 +44,14 @@ export const isLockTimeout = (error: unknown): boolean => sqlStateOf(error) === 
 
 export const isDiskFull = (error: unknown): boolean => sqlStateOf(error) === '53100';
 
-/** Nothing was committed, and the same work may succeed at once: a deadlock, a conflict, a connection that had ended. */
+/**
+ * Nothing was committed, and the same work may succeed at once: a deadlock, a conflict, a connection that had ended. Also a
+ * row that other work has inserted or deleted since this work looked: it decides again with what is there now.
+ */
 export function isRetryable(error: unknown): boolean {
-  return error instanceof ConnectionLost ? !error.isTimeout : /^40(001|P01)/.test(sqlStateOf(error));
+  return error instanceof ConnectionLost
+    ? !error.isTimeout
+    : /^(40001|40P01|23503|23505)/.test(sqlStateOf(error));
 }
 
 /** Another writer held the key for too long, or the statement was canceled. */

@@ -17,8 +17,8 @@ import { ConnectionLost, isAborted, isRetryable, sqlStateOf, toFailure, unwrap }
 import type { Pool } from './pool.ts';
 import { fromPostgresRows } from './translate.ts';
 
-// `read` and `write` on a pool of connections. A read is one snapshot. Writes that have a key run beside those of other
-// keys, and a write without one runs alone, as all do on SQLite. Statements are sent without waiting for BEGIN, so a
+// `read` and `write` on a pool of connections. A read is one snapshot. Writes that name what they change run beside those
+// about other things, and a write without a name runs alone, as all do on SQLite. Statements are sent without waiting for BEGIN, so a
 // transaction of one query costs two round trips, and a read of one costs one.
 
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
@@ -28,7 +28,9 @@ const BEGIN_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 const SETTINGS =
   "set_config('lock_timeout', ?, true), set_config('idle_in_transaction_session_timeout', '15s', true)";
 const LOCK_ALL = `SELECT ${SETTINGS}, pg_advisory_xact_lock(0)`;
-const LOCK_KEY = `SELECT ${SETTINGS}, pg_advisory_xact_lock_shared(0), pg_advisory_xact_lock(hashtextextended(?, 0))`;
+const LOCK_SOME = `SELECT ${SETTINGS}, pg_advisory_xact_lock_shared(0)`;
+const LOCK_ONE = 'pg_advisory_xact_lock(hashtextextended(?, 0))';
+const SHARE_ONE = 'pg_advisory_xact_lock_shared(hashtextextended(?, 0))';
 
 /**
  * Fails with a division by zero unless the lease is held, and keeps it from being taken over before the commit. The
@@ -190,19 +192,25 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
 
   async function write<Result>(
     work: (tx: WriteTx) => Result | Promise<Result>,
-    { key, giveUpMs = limits.giveUpMs, lease }: WriteOptions = {},
+    { key, shares = [], giveUpMs = limits.giveUpMs, lease }: WriteOptions = {},
   ): Promise<Result> {
     refuseNested();
+    const keys = key === undefined ? undefined : [...new Set([key].flat())].sort();
     if (lease?.isHeld() === false) throw new LeaseLost(`the lease ${lease.name} was lost`);
     const leftMs = untilGiveUp(giveUpMs);
-    return lines.enter(key, giveUpMs, () =>
+    return lines.enter(keys ?? [ALONE], leftMs, () =>
       onSession(leftMs, true, async (session, present) => {
         const { tx, connection } = session;
         const lockMs = Math.max(1, Math.ceil(leftMs()));
         const ahead = (text: string, ...params: unknown[]) =>
           sendAhead(session, present, text, params, limits.answerMs + lockMs);
         const begun = sendAhead(session, present, BEGIN_WRITE);
-        void (key === undefined ? ahead(LOCK_ALL, String(lockMs)) : ahead(LOCK_KEY, String(lockMs), key));
+        if (keys === undefined) void ahead(LOCK_ALL, String(lockMs));
+        else {
+          const names = [...new Set([...keys, ...shares])].sort();
+          const locks = names.map((name) => (keys.includes(name) ? LOCK_ONE : SHARE_ONE));
+          void ahead([LOCK_SOME, ...locks].join(', '), String(lockMs), ...names);
+        }
         const leased = lease && ahead(CHECK_LEASE, lease.name, lease.fence);
         try {
           const { value, runEffects } = await runBody(() => runWork(tx, work));
@@ -228,16 +236,15 @@ function untilGiveUp(giveUpMs: number): () => number {
   return () => Math.max(end - performance.now(), 0);
 }
 
+/** The line of work without a key. No name is empty. */
+const ALONE = '';
+
 /** Keeps the order of works of one key in this process, and lets one of them at a time wait for the lock. */
 function createLines() {
   /** The end of the last work of each key. */
-  const last = new Map<string | undefined, Promise<void>>();
+  const last = new Map<string, Promise<void>>();
 
-  async function enter<Result>(
-    key: string | undefined,
-    giveUpMs: number,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
+  async function enterOne<Result>(key: string, waitMs: number, work: () => Promise<Result>): Promise<Result> {
     const before = last.get(key);
     const { promise, resolve } = Promise.withResolvers<void>();
     last.set(key, promise);
@@ -245,11 +252,21 @@ function createLines() {
       resolve();
       if (last.get(key) === promise) last.delete(key);
     };
-    if (before !== undefined && !(await endsWithin(before, giveUpMs))) {
+    if (before !== undefined && !(await endsWithin(before, waitMs))) {
       void before.then(leave);
       throw new DatabaseBusy();
     }
     return work().finally(leave);
+  }
+
+  /** The keys are sorted, so that works of several keys do not wait for each other. */
+  function enter<Result>(
+    [key, ...others]: readonly string[],
+    leftMs: () => number,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    if (key === undefined) return work();
+    return enterOne(key, leftMs(), () => enter(others, leftMs, work));
   }
 
   return { enter };

@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { toSettle } from '../../db/checked.ts';
+import { NONE } from '../../db/order.ts';
 import type { Deps } from '../deps.ts';
 import {
   hasMoreThan,
@@ -222,13 +223,13 @@ export async function once<Result>(
 ): Promise<Result | null> {
   if (mark === null || mark === '') return work();
   const kept = mark.slice(0, 64);
-  if (!(await db.write((tx) => claimFormMark(tx, kept, clock.now())))) return null;
+  if (!(await db.write((tx) => claimFormMark(tx, kept, clock.now()), NONE))) return null;
   try {
     return await work();
   } catch (error) {
     // Report the failure of the work, even if the mark cannot be removed.
     await toSettle({ db })
-      .db.write((tx) => deleteFormMark(tx, kept))
+      .db.write((tx) => deleteFormMark(tx, kept), NONE)
       .catch(() => undefined);
     throw error;
   }

@@ -2,6 +2,7 @@ import type { ReadTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Post } from '../posts/model.ts';
+import { writeAbout } from '../posts/service.ts';
 import { getPost, readPost } from '../posts/store.ts';
 import { recordVersion } from '../posts/version-store.ts';
 import { writePost } from '../posts/write-store.ts';
@@ -35,7 +36,7 @@ export async function takeSuggestion(
   deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'actor'>,
   postId: string,
 ): Promise<Post> {
-  return deps.db.write(async (tx) => {
+  return writeAbout(deps.db, { postId }, async (tx) => {
     const { row, suggestion } = await requireSuggestion(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw noSuggestion(postId);
@@ -50,7 +51,7 @@ export async function takeSuggestion(
 
 /** Tidings does not suggest this text again. Throws `AppError` 404 when there is no suggestion. */
 export async function dismissSuggestion({ db }: Pick<Deps, 'db'>, postId: string): Promise<void> {
-  await db.write(async (tx) => {
+  await writeAbout(db, { postId }, async (tx) => {
     const { row, suggestion } = await requireSuggestion(tx, postId);
     await saveDraft(tx, { ...row, ...settled, dismissedHash: hashOf(suggestion) });
   });

@@ -1,4 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
+import { changing, integration as integrationKey } from '../../db/order.ts';
 import type { Deps } from '../deps.ts';
 import type { Event } from '../events/model.ts';
 import { learnRepository } from '../integrations/store.ts';
@@ -139,16 +140,19 @@ const ended = (now: Date) => ({ status: 'done' as const, cursor: null, endedAt: 
 /** Writes a page once: not after another process has read it, or a person stopped the history. */
 async function writePage(
   { db }: Deps,
-  { id, cursor }: History,
+  { id, integrationId, cursor }: History,
   work: (tx: WriteTx) => Promise<Parameters<typeof updateHistory>[2]>,
 ): Promise<void> {
-  await db.write(async (tx) => {
-    const current = await findHistory(tx, id);
-    if (current?.status !== 'queued' || !Bun.deepEquals(current.cursor, cursor)) return;
-    const changes = await work(tx);
-    // Due at once: the next claim is this process's own, unless another one is quicker.
-    await updateHistory(tx, id, { problem: null, attempts: 0, dueAt: 0, ...changes });
-  });
+  await db.write(
+    async (tx) => {
+      const current = await findHistory(tx, id);
+      if (current?.status !== 'queued' || !Bun.deepEquals(current.cursor, cursor)) return;
+      const changes = await work(tx);
+      // Due at once: the next claim is this process's own, unless another one is quicker.
+      await updateHistory(tx, id, { problem: null, attempts: 0, dueAt: 0, ...changes });
+    },
+    changing(integrationKey(integrationId)),
+  );
 }
 
 /** Nothing is asked with an entity tag, so there is always a page. */

@@ -1,3 +1,4 @@
+import { changing, integration as integrationKey, NONE } from '../../db/order.ts';
 import type { Deps } from '../deps.ts';
 import { getIntegration, type Integration } from '../integrations/store.ts';
 import { openReaderOf } from '../integrations/token.ts';
@@ -59,7 +60,7 @@ export async function readHistory(
   const { db, clock } = deps;
   const claim = () => {
     const now = clock.now();
-    return db.write((tx) => claimHistory(tx, id, now, now.getTime() + CLAIM_MS));
+    return db.write((tx) => claimHistory(tx, id, now, now.getTime() + CLAIM_MS), NONE);
   };
   let history = await claim();
   let reader: RepositoryReader | null = null;
@@ -84,7 +85,7 @@ export async function readHistory(
   }
   // Stopped, or at the end of its turn: another process may go on at once.
   if (history !== null) {
-    await db.write((tx) => updateHistory(tx, id, { dueAt: clock.now().getTime() }));
+    await db.write((tx) => updateHistory(tx, id, { dueAt: clock.now().getTime() }), NONE);
   }
 }
 
@@ -125,23 +126,29 @@ async function pause(
   if (isOver) return end(deps, history, message);
   const waitMs = BACK_OFF_MS[Math.min(attempts, BACK_OFF_MS.length) - 1] ?? CLAIM_MS;
   const dueAt = Math.max(retryAt?.getTime() ?? now + waitMs, now + 1_000);
-  await deps.db.write(async (tx) => {
-    const integration = await getIntegration(tx, history.integrationId);
-    const sentence = describePause(problem, integration, reader?.budget ?? null);
-    if (await updateHistory(tx, history.id, { problem: sentence, dueAt, attempts })) {
-      await settle(tx, deps, integration, history);
-    }
-  });
+  await deps.db.write(
+    async (tx) => {
+      const integration = await getIntegration(tx, history.integrationId);
+      const sentence = describePause(problem, integration, reader?.budget ?? null);
+      if (await updateHistory(tx, history.id, { problem: sentence, dueAt, attempts })) {
+        await settle(tx, deps, integration, history);
+      }
+    },
+    changing(integrationKey(history.integrationId)),
+  );
 }
 
 /** Ends a history that failed. */
 async function end(deps: Deps, history: History, problem: string): Promise<void> {
-  await deps.db.write(async (tx) => {
-    const endedAt = deps.clock.now().toISOString();
-    if (await updateHistory(tx, history.id, { status: 'failed', problem, endedAt })) {
-      await settle(tx, deps, await getIntegration(tx, history.integrationId), history, { isOver: true });
-    }
-  });
+  await deps.db.write(
+    async (tx) => {
+      const endedAt = deps.clock.now().toISOString();
+      if (await updateHistory(tx, history.id, { status: 'failed', problem, endedAt })) {
+        await settle(tx, deps, await getIntegration(tx, history.integrationId), history, { isOver: true });
+      }
+    },
+    changing(integrationKey(history.integrationId)),
+  );
 }
 
 /** Why reading waits. Whoever shows it adds until when. */

@@ -1,5 +1,6 @@
 import { requireStillAllowed } from '../../db/checked.ts';
 import type { WriteTx } from '../../db/engine.ts';
+import { changing, integration as integrationKey, organization } from '../../db/order.ts';
 import { SERVER } from '../audit/model.ts';
 import type { AuditContext } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -56,14 +57,17 @@ export async function connectApp(
     attempts: 0,
   };
   try {
-    await db.write(async (tx) => {
-      await insertIntegration(tx, row, []);
-      const sealed = sealAppKey(deps, id, privateKey);
-      const rest = { installationId: null, suspendedAt: null, createdAt };
-      await insertApp(tx, { ...app, integrationId: id, privateKey: sealed, ...rest });
-      await insertHooks(tx, [hook], createdAt);
-      await recordChange(tx, deps, { ...row, repositories: [] }, 'integration.connected', 'connected');
-    });
+    await db.write(
+      async (tx) => {
+        await insertIntegration(tx, row, []);
+        const sealed = sealAppKey(deps, id, privateKey);
+        const rest = { installationId: null, suspendedAt: null, createdAt };
+        await insertApp(tx, { ...app, integrationId: id, privateKey: sealed, ...rest });
+        await insertHooks(tx, [hook], createdAt);
+        await recordChange(tx, deps, { ...row, repositories: [] }, 'integration.connected', 'connected');
+      },
+      changing(organization(row.organizationId)),
+    );
   } catch (error) {
     log.error(
       { err: error, app: app.url },
@@ -95,7 +99,10 @@ export async function syncInstallation(deps: Deps, id: string, { ofOwner = false
   const found = await api.findInstallation({ ofOwner });
   const { id: installationId = null, suspendedAt = null } = found ?? {};
   if (found !== null || !ofOwner)
-    await deps.db.write((tx) => updateApp(tx, id, { installationId, suspendedAt }));
+    await deps.db.write(
+      (tx) => updateApp(tx, id, { installationId, suspendedAt }),
+      changing(integrationKey(id)),
+    );
   const none = {
     isInstalled: found !== null,
     isSuspended: suspendedAt !== null,
@@ -109,24 +116,27 @@ export async function syncInstallation(deps: Deps, id: string, { ofOwner = false
   const installed = places.flatMap(({ providerId, name }) =>
     providerId === undefined ? [] : [{ providerId, fullName: name }],
   );
-  const changed = await deps.db.write(async (tx) => {
-    // An installation has at least one repository: don't delete all triggers because of an empty list.
-    const isDoubtful = isCut || installed.length === 0;
-    const removed = isDoubtful
-      ? []
-      : await removeInstalled(
-          tx,
-          id,
-          installed.map(({ providerId }) => providerId),
-          { isKept: true },
-        );
-    const { added, skipped } = await addInstalled(tx, integration, installed, {
-      ids: deps.ids,
-      now: deps.clock.now(),
-    });
-    await recordRepositories(tx, deps, integration, added, removed);
-    return { added, removed, skipped };
-  });
+  const changed = await deps.db.write(
+    async (tx) => {
+      // An installation has at least one repository: don't delete all triggers because of an empty list.
+      const isDoubtful = isCut || installed.length === 0;
+      const removed = isDoubtful
+        ? []
+        : await removeInstalled(
+            tx,
+            id,
+            installed.map(({ providerId }) => providerId),
+            { isKept: true },
+          );
+      const { added, skipped } = await addInstalled(tx, integration, installed, {
+        ids: deps.ids,
+        now: deps.clock.now(),
+      });
+      await recordRepositories(tx, deps, integration, added, removed);
+      return { added, removed, skipped };
+    },
+    changing(integrationKey(id), organization(integration.organizationId)),
+  );
   return { ...none, ...changed };
 }
 
@@ -219,8 +229,11 @@ export async function replaceAppKey(deps: Deps, id: string, pem: string): Promis
   if (known === null) throw new IntegrationProblem({ code: 'no_apps', type: integration.type });
   const api = await deps.openProviderApi(integration.type, { ...known, privateKey });
   await api.findHook(APP_HOOK, APP_HOOK);
-  await db.write(async (tx) => {
-    await updateApp(tx, id, { privateKey: sealAppKey(deps, id, privateKey) });
-    await recordChange(tx, deps, integration, 'token.set', 'replaced the App key of');
-  });
+  await db.write(
+    async (tx) => {
+      await updateApp(tx, id, { privateKey: sealAppKey(deps, id, privateKey) });
+      await recordChange(tx, deps, integration, 'token.set', 'replaced the App key of');
+    },
+    changing(integrationKey(id)),
+  );
 }

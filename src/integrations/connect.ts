@@ -1,4 +1,5 @@
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { changing, integration as integrationKey, organization } from '../../db/order.ts';
 import type { Deps } from '../deps.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from '../providers/api.ts';
@@ -76,13 +77,16 @@ export async function connectWithToken(
   const added = places.map((place) => newPlace(deps, row, place, startedAt));
   const repositories = added.flatMap(({ repository }) => repository ?? []);
   const hooks = added.map(({ hook }) => hook);
-  const auditId = await db.write(async (tx) => {
-    // Again: another request may have connected one since.
-    await requireUnconnected(tx, request, places);
-    await insertIntegration(tx, row, repositories);
-    await insertHooks(tx, hooks, row.createdAt);
-    return recordChange(tx, deps, { ...row, repositories }, 'integration.connected', 'connected');
-  });
+  const auditId = await db.write(
+    async (tx) => {
+      // Again: another request may have connected one since.
+      await requireUnconnected(tx, request, places);
+      await insertIntegration(tx, row, repositories);
+      await insertHooks(tx, hooks, row.createdAt);
+      return recordChange(tx, deps, { ...row, repositories }, 'integration.connected', 'connected');
+    },
+    changing(organization(organizationId)),
+  );
   const undo = (tx: WriteTx) => deleteIntegration(tx, integrationId);
   const change = { code: 'not_connected', startedAt, auditId, undo } as const;
   return { integrationId, places: await makeOrUndo({ ...deps, api, integration: row }, hooks, change) };
@@ -176,12 +180,15 @@ export async function connectIntegration(
   const integrationId = deps.ids.newId('int');
   const { row, secret } = newIntegration(deps, integrationId, type, organizationId);
   const repositories = distinct.map((id) => newRepository(deps, integrationId, { id }));
-  await deps.db.write(async (tx) => {
-    await getOrganization(tx, organizationId);
-    if (isOnly) await requireNew(tx, type, organizationId, distinct);
-    await insertIntegration(tx, row, repositories);
-    await recordChange(tx, deps, { ...row, repositories }, 'integration.connected', 'connected');
-  });
+  await deps.db.write(
+    async (tx) => {
+      await getOrganization(tx, organizationId);
+      if (isOnly) await requireNew(tx, type, organizationId, distinct);
+      await insertIntegration(tx, row, repositories);
+      await recordChange(tx, deps, { ...row, repositories }, 'integration.connected', 'connected');
+    },
+    changing(organization(organizationId)),
+  );
   return describeManual(deps, row, repositories, secret);
 }
 
@@ -228,14 +235,19 @@ async function takeOverByHand(
   organizationId: string,
   name: string,
 ): Promise<ReturnType<typeof describeManual> | null> {
-  return deps.db.write(async (tx) => {
-    const imported = await findHistoryOnly(tx, type, organizationId, name);
-    if (imported === null) return null;
-    const { secret, sealed } = newSecret(deps, imported.id);
-    await updateIntegration(tx, imported.id, { secret: sealed });
-    await recordChange(tx, deps, imported, 'integration.connected', 'connected');
-    return describeManual(deps, imported, imported.repositories, secret);
-  });
+  const known = await deps.db.read((tx) => findHistoryOnly(tx, type, organizationId, name));
+  if (known === null) return null;
+  return deps.db.write(
+    async (tx) => {
+      const imported = await findHistoryOnly(tx, type, organizationId, name);
+      if (imported === null) return null;
+      const { secret, sealed } = newSecret(deps, imported.id);
+      await updateIntegration(tx, imported.id, { secret: sealed });
+      await recordChange(tx, deps, imported, 'integration.connected', 'connected');
+      return describeManual(deps, imported, imported.repositories, secret);
+    },
+    changing(organization(organizationId), integrationKey(known.id)),
+  );
 }
 
 /** Throws `IntegrationProblem` `place_connected`. */
@@ -269,15 +281,18 @@ export async function setEnabled(
   enabled: boolean,
 ): Promise<Integration> {
   const verb = enabled ? 'enabled' : 'disabled';
-  return deps.db.write(async (tx) => {
-    const before = await getIntegration(tx, id);
-    if (before.enabled === enabled) return before;
-    await updateIntegration(tx, id, { enabled });
-    // What happened while it was disabled is not drafted. The first round takes the present as the start, so it is due
-    // at once: each moment before it would be lost.
-    const polls = enabled ? await listPolls(tx, id) : [];
-    for (const poll of polls) await restartPoll(tx, poll, deps.clock.now().getTime());
-    await recordChange(tx, deps, before, `integration.${verb}`, verb);
-    return { ...before, enabled };
-  });
+  return deps.db.write(
+    async (tx) => {
+      const before = await getIntegration(tx, id);
+      if (before.enabled === enabled) return before;
+      await updateIntegration(tx, id, { enabled });
+      // What happened while it was disabled is not drafted. The first round takes the present as the start, so it is due
+      // at once: each moment before it would be lost.
+      const polls = enabled ? await listPolls(tx, id) : [];
+      for (const poll of polls) await restartPoll(tx, poll, deps.clock.now().getTime());
+      await recordChange(tx, deps, before, `integration.${verb}`, verb);
+      return { ...before, enabled };
+    },
+    changing(integrationKey(id)),
+  );
 }

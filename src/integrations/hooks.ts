@@ -1,5 +1,6 @@
 import { toSettle } from '../../db/checked.ts';
 import type { WriteTx } from '../../db/engine.ts';
+import { changing, integration as integrationKey } from '../../db/order.ts';
 import { withdrawAudit } from '../audit/store.ts';
 import { findPing } from '../deliveries/log-store.ts';
 import type { Deps } from '../deps.ts';
@@ -101,7 +102,7 @@ export async function makeHook(work: HookWork, hook: Hook, { keepsSecret = false
   const set = { remoteId, events: desired.events, secret: stored.secret };
   const { api: settling } = toSettle(work);
   const made = await db
-    .write((tx) => recordMade(tx, hook, set))
+    .write((tx) => recordMade(tx, hook, set), changing(integrationKey(integration.id)))
     .catch(async (error: unknown) => {
       if (isNew && error instanceof AccessEnded) {
         await settling.deleteHook(hook.placeId, remoteId).catch((failure) => leftAt(work, hook, failure));
@@ -263,10 +264,13 @@ export async function undoHooks(
     if (!isNew || !mayExist) continue;
     await unmakeHook(work, hook).catch((failure) => left.push(leftAt(work, hook, failure)));
   }
-  await db.write(async (tx) => {
-    await change.undo(tx);
-    await withdrawAudit(tx, work, change.auditId);
-  });
+  await db.write(
+    async (tx) => {
+      await change.undo(tx);
+      await withdrawAudit(tx, work, change.auditId);
+    },
+    changing(integrationKey(integration.id)),
+  );
   return left;
 }
 
@@ -288,6 +292,7 @@ export async function deleteWithHooks(
 ): Promise<string[]> {
   const { db, clock } = deps;
   const work = api === null ? null : { ...deps, api, integration };
+  const order = changing(integrationKey(integration.id));
   const left: string[] = [];
   const settling = toSettle(work ?? { ...deps, integration });
   /** The first so many are, or may be, gone at the provider. */
@@ -296,11 +301,11 @@ export async function deleteWithHooks(
       for (const [at, hook] of hooks.entries()) {
         await (at < changed ? updateHook(tx, hook, { retryAt: null }) : restoreHook(tx, hook));
       }
-    });
+    }, order);
   const retryAt = clock.now().getTime() + HANDS_OFF_MS;
   await db.write(async (tx) => {
     for (const hook of hooks) await updateHook(tx, hook, { hasPresentSecret: false, retryAt });
-  });
+  }, order);
   for (const [index, hook] of hooks.entries()) {
     try {
       if (work !== null) await unmakeHook(work, hook);
@@ -319,7 +324,7 @@ export async function deleteWithHooks(
     }
   }
   const known = new Set(hooks.map(({ remoteId }) => remoteId));
-  const forgotten = await db.write(change.forget).catch(async (error: unknown) => {
+  const forgotten = await db.write(change.forget, order).catch(async (error: unknown) => {
     if (error instanceof AccessEnded) await keep(hooks.length);
     throw error;
   });

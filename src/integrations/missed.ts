@@ -1,3 +1,4 @@
+import { NONE } from '../../db/order.ts';
 import { listLogged } from '../deliveries/log-store.ts';
 import { type Delivery, isTaken } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
@@ -38,7 +39,7 @@ type Needs = Pick<Deps, 'db' | 'clock' | 'secrets' | 'openProviderApi'>;
 export async function findMissed(deps: Needs, integrationId: string): Promise<Comparison> {
   const comparison = await compareDeliveries(deps, integrationId);
   const missedCheckedAt = deps.clock.now().toISOString();
-  await deps.db.write((tx) => updateIntegration(tx, integrationId, { missedCheckedAt }));
+  await deps.db.write((tx) => updateIntegration(tx, integrationId, { missedCheckedAt }), NONE);
   return comparison;
 }
 

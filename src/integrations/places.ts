@@ -1,4 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
+import { changing, integration as integrationKey, organization } from '../../db/order.ts';
 import type { Deps } from '../deps.ts';
 import type { Place } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
@@ -46,13 +47,16 @@ export async function addPlace(deps: Deps, integrationId: string, text: string):
 
   const startedAt = clock.now();
   const { repository, hook } = newPlace(deps, integration, place, startedAt);
-  const auditId = await db.write(async (tx) => {
-    await requireUnconnected(tx, integration, [place]);
-    if (repository !== null) await insertRepository(tx, repository);
-    const isNew = await insertHooks(tx, [hook], startedAt.toISOString());
-    if (!isNew) throw addedBefore(integration, place.name);
-    return recordChange(tx, deps, integration, 'integration.place_added', `added ${place.name} to`);
-  });
+  const auditId = await db.write(
+    async (tx) => {
+      await requireUnconnected(tx, integration, [place]);
+      if (repository !== null) await insertRepository(tx, repository);
+      const isNew = await insertHooks(tx, [hook], startedAt.toISOString());
+      if (!isNew) throw addedBefore(integration, place.name);
+      return recordChange(tx, deps, integration, 'integration.place_added', `added ${place.name} to`);
+    },
+    changing(integrationKey(integrationId), organization(integration.organizationId)),
+  );
   const undo = async (tx: WriteTx) => {
     await deleteHooks(tx, integrationId, place.id);
     if (repository !== null) await deleteRepository(tx, repository.id);
@@ -72,10 +76,13 @@ async function addByHand(deps: Deps, integration: Integration, name: string): Pr
   requireRepositoryName(type, name);
   requireAddable(integration, repositories.length, { id: name });
   const repository = newRepository(deps, integration.id, { id: name });
-  await deps.db.write(async (tx) => {
-    await insertRepository(tx, repository);
-    await recordChange(tx, deps, integration, 'integration.place_added', `added ${name} to`);
-  });
+  await deps.db.write(
+    async (tx) => {
+      await insertRepository(tx, repository);
+      await recordChange(tx, deps, integration, 'integration.place_added', `added ${name} to`);
+    },
+    changing(integrationKey(integration.id), organization(integration.organizationId)),
+  );
   const repositoryId = repository.id;
   return { place: name, repositoryId, webhookUrl: urlOf(deps, integration, { repositoryId }) };
 }

@@ -1,3 +1,4 @@
+import { NONE } from '../../db/order.ts';
 import type { Deps } from '../deps.ts';
 import { messageOf } from '../lib/app-error.ts';
 import { ProviderProblem } from '../providers/api.ts';
@@ -80,7 +81,7 @@ async function recordFailure({ db, clock, log }: Deps, hook: Hook, error: unknow
   const requested = error instanceof ProviderProblem ? (error.retryAt?.getTime() ?? 0) : 0;
   const problem = messageOf(error);
   const retryAt = Math.min(Math.max(now + backOff, requested), now + MAX_WAIT_MS);
-  await db.write((tx) => updateHook(tx, hook, { problem, retryAt, attempts: hook.attempts + 1 }));
+  await db.write((tx) => updateHook(tx, hook, { problem, retryAt, attempts: hook.attempts + 1 }), NONE);
   const { integrationId, placeId } = hook;
   log.warn({ err: error, integrationId, placeId }, 'the hook could not be brought up to date');
 }

@@ -1,4 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
+import { changing, integration as integrationKey } from '../../db/order.ts';
 import type { Deps } from '../deps.ts';
 import { AccessEnded } from '../lib/app-error.ts';
 import {
@@ -163,17 +164,20 @@ export async function setToken(deps: Deps, id: string, text: string): Promise<Co
       : targets.map(({ place, repositoryId }) => newHook(id, place, repositoryId, startedAt));
   const sealed = sealToken(deps, id, token);
   const verb = integration.isManaged ? 'replaced the provider token of' : 'set a provider token for';
-  const { hooks, before, auditId } = await db.write(async (tx) => {
-    const { token: before } = await getSealedIntegration(tx, id);
-    await updateIntegration(tx, id, { token: sealed });
-    await insertHooks(tx, added, startedAt.toISOString());
-    for (const { place, repositoryId } of targets) {
-      if (repositoryId === null || place.providerId === undefined) continue;
-      await learnRepository(tx, repositoryId, { providerId: place.providerId, fullName: place.name });
-    }
-    const auditId = await recordChange(tx, deps, integration, 'token.set', verb);
-    return { hooks: await listHooks(tx, id), before, auditId };
-  });
+  const { hooks, before, auditId } = await db.write(
+    async (tx) => {
+      const { token: before } = await getSealedIntegration(tx, id);
+      await updateIntegration(tx, id, { token: sealed });
+      await insertHooks(tx, added, startedAt.toISOString());
+      for (const { place, repositoryId } of targets) {
+        if (repositoryId === null || place.providerId === undefined) continue;
+        await learnRepository(tx, repositoryId, { providerId: place.providerId, fullName: place.name });
+      }
+      const auditId = await recordChange(tx, deps, integration, 'token.set', verb);
+      return { hooks: await listHooks(tx, id), before, auditId };
+    },
+    changing(integrationKey(id)),
+  );
   const work = { ...deps, api, integration };
   try {
     return await makeAndPing(work, hooks, startedAt);
@@ -188,9 +192,12 @@ export async function setToken(deps: Deps, id: string, text: string): Promise<Co
       await undoHooks(work, added, error, { auditId, undo });
       throw error;
     }
-    await db.write(async (tx) => {
-      for (const hook of added) await updateHook(tx, hook, { retryAt: null });
-    });
+    await db.write(
+      async (tx) => {
+        for (const hook of added) await updateHook(tx, hook, { retryAt: null });
+      },
+      changing(integrationKey(id)),
+    );
     throw changeFailed(error, { code: 'token_stored' });
   }
 }

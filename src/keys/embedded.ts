@@ -1,4 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
+import { changing, NONE } from '../../db/order.ts';
 import { type AuditAction, quote } from '../audit/model.ts';
 import { type AuditContext, recordAudit } from '../audit/store.ts';
 import { randomToken } from '../lib/text.ts';
@@ -68,7 +69,7 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
         });
         await recordKey(tx, deps, 'key.created', key);
         return { ...key, key: value };
-      });
+      }, NONE);
     },
 
     async listKeys(organizationId) {
@@ -79,22 +80,28 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
 
     async revokeKey(keyId) {
       const now = clock.now();
-      return await db.write(async (tx) => {
-        const row = await getKey(tx, keyId);
-        if (row.revokedAt === null) {
-          row.revokedAt = now.toISOString();
-          await updateKey(tx, keyId, { revokedAt: row.revokedAt });
-          await recordKey(tx, deps, 'key.revoked', row);
-        }
-        return toApiKey(row, now);
-      });
+      return await db.write(
+        async (tx) => {
+          const row = await getKey(tx, keyId);
+          if (row.revokedAt === null) {
+            row.revokedAt = now.toISOString();
+            await updateKey(tx, keyId, { revokedAt: row.revokedAt });
+            await recordKey(tx, deps, 'key.revoked', row);
+          }
+          return toApiKey(row, now);
+        },
+        changing(`key ${keyId}`),
+      );
     },
 
     async deleteKey(keyId) {
-      await db.write(async (tx) => {
-        await recordKey(tx, deps, 'key.deleted', await getKey(tx, keyId));
-        await deleteKey(tx, keyId);
-      });
+      await db.write(
+        async (tx) => {
+          await recordKey(tx, deps, 'key.deleted', await getKey(tx, keyId));
+          await deleteKey(tx, keyId);
+        },
+        changing(`key ${keyId}`),
+      );
     },
 
     async flush({ all, giveUpMs } = {}) {

@@ -7,6 +7,7 @@ import type {
 } from '@unkey/api/models/components';
 import { UnkeyError } from '@unkey/api/models/errors';
 import { requireStillAllowed, toSettle } from '../../db/checked.ts';
+import { NONE } from '../../db/order.ts';
 import { AccessEnded, AppError, notFound } from '../lib/app-error.ts';
 import { fetchWithoutRedirects } from '../lib/network.ts';
 import { requireFuture } from '../lib/time.ts';
@@ -181,7 +182,7 @@ export function rootKeyPermissions(apiId = 'UNKEY_API_ID'): string[] {
  */
 async function recordChange(deps: KeyDeps, ...change: KeyChange): Promise<void> {
   try {
-    await deps.db.write((tx) => recordKey(tx, deps, ...change));
+    await deps.db.write((tx) => recordKey(tx, deps, ...change), NONE);
   } catch (error) {
     if (error instanceof AccessEnded) throw error;
     const [action, { id, organizationId }] = change;

@@ -1,3 +1,4 @@
+import { changing, NONE, organization } from '../../db/order.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -84,7 +85,7 @@ export async function addImage(
         const isNew = await insertMedia(tx, { ...row, sha256 });
         return isNew ? row : findMediaByContent(tx, organizationId, sha256);
       },
-      { key: `media ${organizationId}` },
+      changing(mediaOf(organizationId)),
     );
   } catch (error) {
     await files.remove(file).catch(() => undefined);
@@ -94,6 +95,8 @@ export async function addImage(
   if (stored?.id !== row.id) await files.remove(file).catch(() => undefined);
   return stored ?? row;
 }
+
+const mediaOf = (organizationId: string) => `media ${organizationId}`;
 
 function requireQuota({ media }: Pick<Deps, 'media'>, used: number, more: number): void {
   if (used + Math.max(more, 1) <= media.quotaBytes) return;
@@ -130,22 +133,26 @@ export async function describeImage(
   await getImage(deps, organizationId, id);
   const text = alt.trim();
   if (text.length > MAX_ALT) throw invalidField('alt', `must have at most ${MAX_ALT} characters`);
-  await deps.db.write((tx) => updateMedia(tx, id, { alt: cutLine(text, MAX_ALT) }));
+  await deps.db.write((tx) => updateMedia(tx, id, { alt: cutLine(text, MAX_ALT) }), NONE);
 }
 
 /** Deletes the row, then the file. Posts that show it lose it. Throws `AppError` 404 and 503 `media_off`. */
 export async function removeImage(deps: Needs, organizationId: string, mediaId: string): Promise<Media> {
   const files = requireFiles(deps);
   const image = await getImage(deps, organizationId, mediaId);
-  await deps.db.write(async (tx) => {
-    await deleteMedia(tx, mediaId);
-    await recordAudit(tx, deps, {
-      organizationId,
-      action: 'image.deleted',
-      target: { type: 'image', id: mediaId },
-      summary: `deleted the image ${quote(image.name)}`,
-    });
-  });
+  await deps.db.write(
+    async (tx) => {
+      await deleteMedia(tx, mediaId);
+      await recordAudit(tx, deps, {
+        organizationId,
+        action: 'image.deleted',
+        target: { type: 'image', id: mediaId },
+        summary: `deleted the image ${quote(image.name)}`,
+      });
+      // The settings of the public page may name it.
+    },
+    changing(mediaOf(organizationId), organization(organizationId)),
+  );
   await fromStore(files.remove(fileNameOf(image)));
   return image;
 }

@@ -35,12 +35,15 @@ export function trackUptime(deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl
   return {
     /** Begins a run. Resolves with the pause that it ends; null without one. */
     begin: () =>
-      db.write(async (tx) => {
-        const now = clock.now();
-        const [before] = await listRuns(tx, 1);
-        await insertRun(tx, { id, publicUrl: publicUrl(), process }, now);
-        return before === undefined ? null : pauseBetween(before.aliveAt, now.toISOString());
-      }),
+      db.write(
+        async (tx) => {
+          const now = clock.now();
+          const [before] = await listRuns(tx, 1);
+          await insertRun(tx, { id, publicUrl: publicUrl(), process }, now);
+          return before === undefined ? null : pauseBetween(before.aliveAt, now.toISOString());
+        },
+        { key: 'server runs' },
+      ),
     /** Records that the server is alive. `giveUpMs`: how long to wait while another process writes. */
     beat: (giveUpMs?: number) =>
       db.write((tx) => extendRun(tx, id, clock.now()), { key: `beat ${id}`, giveUpMs }),

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { WriteTx } from '../../db/engine.ts';
+import { changing, NONE, organization as organizationKey } from '../../db/order.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Ids } from '../lib/text.ts';
@@ -14,7 +15,7 @@ export async function createOrganization(
   input: NewOrganization,
 ): Promise<Organization> {
   const organization = newOrganization(deps, input);
-  await deps.db.write((tx) => addOrganization(tx, deps, organization));
+  await deps.db.write((tx) => addOrganization(tx, deps, organization), NONE);
   return organization;
 }
 
@@ -52,19 +53,22 @@ export async function changeOrganization(
   input: { name?: string; plan?: string },
 ): Promise<Organization> {
   const { name, plan } = requireValid(OrganizationChange, input);
-  return deps.db.write(async (tx) => {
-    const before = await getOrganization(tx, id);
-    const after = { ...before, name: name?.trim() ?? before.name, plan: plan ?? before.plan };
-    const changes: string[] = [];
-    if (after.name !== before.name) {
-      changes.push(`renamed the organization from ${quote(before.name)} to ${quote(after.name)}`);
-    }
-    if (after.plan !== before.plan) changes.push(`changed the plan from ${before.plan} to ${after.plan}`);
-    if (changes.length === 0) return before;
-    await updateOrganization(tx, after);
-    const summary = changes.join(' and ');
-    const target = { type: 'organization', id };
-    await recordAudit(tx, deps, { organizationId: id, action: 'organization.changed', target, summary });
-    return after;
-  });
+  return deps.db.write(
+    async (tx) => {
+      const before = await getOrganization(tx, id);
+      const after = { ...before, name: name?.trim() ?? before.name, plan: plan ?? before.plan };
+      const changes: string[] = [];
+      if (after.name !== before.name) {
+        changes.push(`renamed the organization from ${quote(before.name)} to ${quote(after.name)}`);
+      }
+      if (after.plan !== before.plan) changes.push(`changed the plan from ${before.plan} to ${after.plan}`);
+      if (changes.length === 0) return before;
+      await updateOrganization(tx, after);
+      const summary = changes.join(' and ');
+      const target = { type: 'organization', id };
+      await recordAudit(tx, deps, { organizationId: id, action: 'organization.changed', target, summary });
+      return after;
+    },
+    changing(organizationKey(id)),
+  );
 }

@@ -1,3 +1,4 @@
+import { changing, THROTTLES } from '../../db/order.ts';
 import type { Deps } from '../deps.ts';
 import { findFullAt, saveThrottle } from '../http/throttle-store.ts';
 import { type Polled, REQUESTS_PER_ROUND } from '../integrations/poll-interval.ts';
@@ -69,7 +70,7 @@ export async function takeRounds(
     return { granted, retryAt: new Date(now + Math.ceil(wait)) };
   };
   // The key under which all rows of the table are written.
-  return db.write(take, { key: 'throttles' });
+  return db.write(take, changing(THROTTLES));
 }
 
 const perHour = (number: number): RateLimit => ({ burst: number, everyMs: HOUR_MS / number });

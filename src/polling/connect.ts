@@ -1,3 +1,4 @@
+import { changing, integration as integrationKey, organization } from '../../db/order.ts';
 import type { Deps } from '../deps.ts';
 import {
   findHistoryOnly,
@@ -86,22 +87,25 @@ export async function connectPolled(
   const places = all.map(({ repository: { id, fullName } }) => ({ place: fullName, repositoryId: id }));
   const [first] = places;
   if (first === undefined) throw new Error('no repository was read');
-  await db.write(async (tx) => {
-    // Again: another request may have connected one since.
-    await requireUnconnected(
-      tx,
-      row,
-      places.map(({ place }) => ({ id: place })),
-    );
-    const repositories = all.map(({ repository }) => repository);
-    await insertIntegration(tx, row, repositories);
-    for (const { poll } of all) await insertPoll(tx, poll);
-    const sharing = await listSharing(tx, { id: integrationId, type, hasToken: token !== null });
-    const dueAt = clock.now().getTime() + pollEveryMs({ type, hasToken: token !== null }, sharing.length);
-    for (const { poll } of all) await updatePoll(tx, poll.repositoryId, { dueAt });
-    const target = { ...row, repositories };
-    await recordChange(tx, deps, target, 'integration.connected', 'connected');
-  });
+  await db.write(
+    async (tx) => {
+      // Again: another request may have connected one since.
+      await requireUnconnected(
+        tx,
+        row,
+        places.map(({ place }) => ({ id: place })),
+      );
+      const repositories = all.map(({ repository }) => repository);
+      await insertIntegration(tx, row, repositories);
+      for (const { poll } of all) await insertPoll(tx, poll);
+      const sharing = await listSharing(tx, { id: integrationId, type, hasToken: token !== null });
+      const dueAt = clock.now().getTime() + pollEveryMs({ type, hasToken: token !== null }, sharing.length);
+      for (const { poll } of all) await updatePoll(tx, poll.repositoryId, { dueAt });
+      const target = { ...row, repositories };
+      await recordChange(tx, deps, target, 'integration.connected', 'connected');
+    },
+    changing(organization(row.organizationId)),
+  );
   return { integrationId, repositoryId: first.repositoryId, places };
 }
 
@@ -122,20 +126,23 @@ async function pollImported(deps: Deps, integration: Integration, token: string 
   }));
   const [first] = places;
   if (first === undefined) throw new Error('an imported integration has a repository');
-  await db.write(async (tx) => {
-    const present = await getIntegration(tx, integrationId);
-    // Another request may have connected it since.
-    if ((await listHistoryOnly(tx, [present])).size === 0) {
-      throw new IntegrationProblem({ code: 'place_connected', integrationId, place: first.place });
-    }
-    const sealed = token === null ? {} : { token: sealToken(deps, integrationId, token) };
-    await updateIntegration(tx, integrationId, { isPolled: true, ...sealed });
-    for (const { poll } of started) await insertPoll(tx, poll);
-    const sharing = await listSharing(tx, { id: integrationId, type, hasToken });
-    const dueAt = clock.now().getTime() + pollEveryMs({ type, hasToken }, sharing.length);
-    for (const { poll } of started) await updatePoll(tx, poll.repositoryId, { dueAt });
-    await recordChange(tx, deps, present, 'integration.connected', 'connected');
-  });
+  await db.write(
+    async (tx) => {
+      const present = await getIntegration(tx, integrationId);
+      // Another request may have connected it since.
+      if ((await listHistoryOnly(tx, [present])).size === 0) {
+        throw new IntegrationProblem({ code: 'place_connected', integrationId, place: first.place });
+      }
+      const sealed = token === null ? {} : { token: sealToken(deps, integrationId, token) };
+      await updateIntegration(tx, integrationId, { isPolled: true, ...sealed });
+      for (const { poll } of started) await insertPoll(tx, poll);
+      const sharing = await listSharing(tx, { id: integrationId, type, hasToken });
+      const dueAt = clock.now().getTime() + pollEveryMs({ type, hasToken }, sharing.length);
+      for (const { poll } of started) await updatePoll(tx, poll.repositoryId, { dueAt });
+      await recordChange(tx, deps, present, 'integration.connected', 'connected');
+    },
+    changing(integrationKey(integrationId)),
+  );
   return { integrationId, repositoryId: first.repositoryId, places };
 }
 
@@ -172,11 +179,14 @@ export async function addPolledPlace(deps: Deps, integrationId: string, text: st
   requireAddable(integration, integration.repositories.length, { id: fullName, providerId });
   const repository = newRepository(deps, integrationId, { id: fullName, providerId });
   const { poll } = await start(deps, reader, repository);
-  await db.write(async (tx) => {
-    await requireUnconnected(tx, integration, [{ id: fullName }]);
-    await insertRepository(tx, repository);
-    await insertPoll(tx, poll);
-    await recordChange(tx, deps, integration, 'integration.place_added', `added ${fullName} to`);
-  });
+  await db.write(
+    async (tx) => {
+      await requireUnconnected(tx, integration, [{ id: fullName }]);
+      await insertRepository(tx, repository);
+      await insertPoll(tx, poll);
+      await recordChange(tx, deps, integration, 'integration.place_added', `added ${fullName} to`);
+    },
+    changing(integrationKey(integrationId), organization(integration.organizationId)),
+  );
   return { place: fullName, repositoryId: repository.id };
 }

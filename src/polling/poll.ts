@@ -1,3 +1,4 @@
+import { NONE } from '../../db/order.ts';
 import { findWebhookDelivery } from '../deliveries/log-store.ts';
 import type { Deps } from '../deps.ts';
 import { nextPollMs } from '../integrations/poll-interval.ts';
@@ -157,7 +158,7 @@ async function pollRepository(deps: Deps, poll: Poll, signal?: AbortSignal): Pro
 /** What happens while an integration is disabled is not drafted: polling starts anew when it is enabled. */
 async function forget({ db, clock }: Deps, poll: Poll): Promise<void> {
   const dueAt = clock.now().getTime() + WAIT_MS;
-  await db.write((tx) => restartPoll(tx, poll, dueAt));
+  await db.write((tx) => restartPoll(tx, poll, dueAt), NONE);
 }
 
 /** Resolves to the number of news. Throws `ProviderProblem`, and `IntegrationProblem` `name_reused`. */
@@ -209,6 +210,7 @@ async function recordFailure(
   if (error instanceof ProviderProblem && error.kind === 'rate-limited') {
     const retryAt = error.retryAt?.getTime() ?? now.getTime() + WAIT_MS;
     const dueAt = Math.min(Math.max(retryAt, now.getTime() + 1_000), now.getTime() + MAX_WAIT_MS);
+    // Alone, because it changes rows of many integrations.
     await db.write(async (tx) => {
       await updatePoll(tx, repositoryId, { dueAt, problem });
       // The provider would refuse the others too.
@@ -219,5 +221,5 @@ async function recordFailure(
   const isOutage = error instanceof ProviderProblem && error.kind === 'provider-failed';
   const waits = isOutage ? BACK_OFF_MS : REFUSED_MS;
   const dueAt = now.getTime() + (waits[Math.min(attempts, waits.length - 1)] ?? 0);
-  await db.write((tx) => updatePoll(tx, repositoryId, { dueAt, problem, attempts: attempts + 1 }));
+  await db.write((tx) => updatePoll(tx, repositoryId, { dueAt, problem, attempts: attempts + 1 }), NONE);
 }

@@ -1,4 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
+import { changing, integration } from '../../db/order.ts';
 import { listDeliveries } from '../deliveries/log-store.ts';
 import { isTaken } from '../deliveries/model.ts';
 import { findAddress, insertDelivery, newEntry } from '../deliveries/store.ts';
@@ -22,7 +23,7 @@ import { asEdit, type News, type Round } from './round.ts';
 
 type Address = NonNullable<Awaited<ReturnType<typeof findAddress>>>;
 
-/** News of one commit: a write without a key runs alone, so none may take long. */
+/** News of one commit, which other work about the integration waits for. */
 const PART = 25;
 
 /**
@@ -47,16 +48,20 @@ export async function recordRound(
     // Nothing reads the mark: it ends the round of another process that began at the same cursor.
     const next: PollCursor = { ...cursor, recorded: String(index + 1) };
     const before = cursor;
-    const recorded = await deps.db.write(async (tx) => {
-      const address = await findPresent(tx, poll, before);
-      if (address === null) return null;
-      if (index === 0) await learn(tx, address, repositoryId, round);
-      let taken = 0;
-      for (const each of news) if (await takeNews(tx, deps, address, repositoryId, each, durationMs)) taken++;
-      if (!isEnd) await updatePoll(tx, repositoryId, { cursor: next });
-      else await endRound(tx, deps, address, poll, round, { changes, isLast, durationMs });
-      return taken;
-    });
+    const recorded = await deps.db.write(
+      async (tx) => {
+        const address = await findPresent(tx, poll, before);
+        if (address === null) return null;
+        if (index === 0) await learn(tx, address, repositoryId, round);
+        let taken = 0;
+        for (const each of news)
+          if (await takeNews(tx, deps, address, repositoryId, each, durationMs)) taken++;
+        if (!isEnd) await updatePoll(tx, repositoryId, { cursor: next });
+        else await endRound(tx, deps, address, poll, round, { changes, isLast, durationMs });
+        return taken;
+      },
+      changing(integration(poll.integrationId)),
+    );
     if (recorded === null) return null;
     count += recorded;
     cursor = next;

@@ -1,4 +1,5 @@
 import { toSettle } from '../../db/checked.ts';
+import { changing, integration as integrationKey } from '../../db/order.ts';
 import { findWebhookDelivery } from '../deliveries/log-store.ts';
 import type { Deps } from '../deps.ts';
 import { listHooks } from '../integrations/hook-store.ts';
@@ -56,7 +57,7 @@ export async function useWebhook(
     return await setToken(deps, id, token);
   } catch (error) {
     // Otherwise Tidings keeps trying to create the webhooks.
-    if (!(error instanceof ChangeFailed)) await unmark(toSettle(deps), before);
+    if (!(error instanceof ChangeFailed)) await unmark(toSettle(deps), id, before);
     throw error;
   }
 }
@@ -67,7 +68,7 @@ export async function useManualWebhook(deps: Deps, id: string): Promise<ManualWe
   const isUsed = await mayBeInUse(deps, integration);
   const before = await mark(deps, id);
   const { secret } = await rotateSecret(deps, id, { now: !isUsed }).catch(async (error: unknown) => {
-    await unmark(toSettle(deps), before);
+    await unmark(toSettle(deps), id, before);
     throw error;
   });
   const urls = integration.repositories.map(({ id: repositoryId, fullName }) => ({
@@ -92,24 +93,30 @@ function mayBeInUse({ db }: Deps, { id, repositories }: Integration): Promise<bo
 /** From now on, the first delivery of a webhook ends polling, after one more round. Returns the rows before. */
 function mark({ db, clock }: Deps, id: string): Promise<Poll[]> {
   const webhookSince = clock.now().toISOString();
-  return db.write(async (tx) => {
-    const polls = await listPolls(tx, id);
-    for (const { repositoryId, cursor } of polls) {
-      await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince, oldHook: null } });
-    }
-    return polls;
-  });
+  return db.write(
+    async (tx) => {
+      const polls = await listPolls(tx, id);
+      for (const { repositoryId, cursor } of polls) {
+        await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince, oldHook: null } });
+      }
+      return polls;
+    },
+    changing(integrationKey(id)),
+  );
 }
 
 /** Leaves alone what was polled meanwhile, but for the mark. */
-function unmark({ db }: Deps, before: readonly Poll[]): Promise<void> {
-  return db.write(async (tx) => {
-    for (const { integrationId, repositoryId, cursor } of before) {
-      const now = (await listPolls(tx, integrationId)).find((each) => each.repositoryId === repositoryId);
-      const { webhookSince = null, oldHook = null } = cursor ?? {};
-      await updatePoll(tx, repositoryId, { cursor: { ...now?.cursor, webhookSince, oldHook } });
-    }
-  });
+function unmark({ db }: Deps, id: string, before: readonly Poll[]): Promise<void> {
+  return db.write(
+    async (tx) => {
+      for (const { repositoryId, cursor } of before) {
+        const now = (await listPolls(tx, id)).find((each) => each.repositoryId === repositoryId);
+        const { webhookSince = null, oldHook = null } = cursor ?? {};
+        await updatePoll(tx, repositoryId, { cursor: { ...now?.cursor, webhookSince, oldHook } });
+      }
+    },
+    changing(integrationKey(id)),
+  );
 }
 
 /**
@@ -132,27 +139,33 @@ export async function usePolling(deps: Deps, id: string): Promise<{ places: stri
     started.push(await start(deps, reader, row, { webhookSince: null, hasOldHook }));
   }
   const everyMs = pollEveryMs(integration, integration.repositories.length);
-  await db.write(async (tx) => {
-    await updateIntegration(tx, id, { isPolled: true });
-    for (const { poll } of started) {
-      await deletePoll(tx, poll.repositoryId);
-      await insertPoll(tx, { ...poll, dueAt: clock.now().getTime() + everyMs });
-    }
-    await recordSwitch(tx, deps, integration, 'polling');
-  });
+  await db.write(
+    async (tx) => {
+      await updateIntegration(tx, id, { isPolled: true });
+      for (const { poll } of started) {
+        await deletePoll(tx, poll.repositoryId);
+        await insertPoll(tx, { ...poll, dueAt: clock.now().getTime() + everyMs });
+      }
+      await recordSwitch(tx, deps, integration, 'polling');
+    },
+    changing(integrationKey(id)),
+  );
   const places = started.map(({ remote }) => remote.fullName);
   return { places, byHand: hooks.length > 0 ? [] : places };
 }
 
 /** Ends a change to webhooks that is under way: polling goes on where it is. */
 async function stay({ db }: Deps, { id, repositories, hasToken }: Integration) {
-  await db.write(async (tx) => {
-    const hooks = await listHooks(tx, id);
-    for (const { repositoryId, cursor } of await listPolls(tx, id)) {
-      const oldHook = hooks.some((hook) => hook.repositoryId === repositoryId) ? 'yes' : null;
-      await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince: null, oldHook } });
-    }
-  });
+  await db.write(
+    async (tx) => {
+      const hooks = await listHooks(tx, id);
+      for (const { repositoryId, cursor } of await listPolls(tx, id)) {
+        const oldHook = hooks.some((hook) => hook.repositoryId === repositoryId) ? 'yes' : null;
+        await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince: null, oldHook } });
+      }
+    },
+    changing(integrationKey(id)),
+  );
   const places = repositories.map(({ fullName }) => fullName);
   return { places, byHand: hasToken ? [] : places };
 }
@@ -164,14 +177,17 @@ export async function setPollToken(deps: Deps, id: string, text: string): Promis
   if (integration.app !== null) throw new IntegrationProblem({ code: 'app_without_token' });
   const token = requireToken(text);
   await requireReadable(await deps.openReader(integration.type, token), integration);
-  await db.write(async (tx) => {
-    await updateIntegration(tx, id, { token: sealToken(deps, id, token) });
-    for (const { repositoryId } of await listPolls(tx, id)) {
-      await updatePoll(tx, repositoryId, { dueAt: clock.now().getTime(), problem: null, attempts: 0 });
-    }
-    const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
-    await recordChange(tx, deps, integration, 'token.set', verb);
-  });
+  await db.write(
+    async (tx) => {
+      await updateIntegration(tx, id, { token: sealToken(deps, id, token) });
+      for (const { repositoryId } of await listPolls(tx, id)) {
+        await updatePoll(tx, repositoryId, { dueAt: clock.now().getTime(), problem: null, attempts: 0 });
+      }
+      const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
+      await recordChange(tx, deps, integration, 'token.set', verb);
+    },
+    changing(integrationKey(id)),
+  );
 }
 
 /** A token for webhooks alone cannot read the code of a private repository. */

@@ -1,3 +1,4 @@
+import { changingPosts } from '../../db/order.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { moveToTrash, setStatus } from './service.ts';
@@ -43,5 +44,5 @@ export function changePosts(
       else result.unchanged++;
     }
     return result;
-  });
+  }, changingPosts(organizationId));
 }

@@ -33,9 +33,12 @@ export async function listSchedules(tx: ReadTx, postIds: readonly string[]): Pro
 }
 
 /** The posts that are due, the earliest first. */
-export async function listDuePosts(tx: ReadTx, now: Date, limit: number): Promise<string[]> {
-  const rows = await statements(tx).due.all({ now: now.getTime(), limit });
-  return rows.map(({ postId }) => postId);
+export async function listDuePosts(
+  tx: ReadTx,
+  now: Date,
+  limit: number,
+): Promise<Pick<Schedule, 'postId' | 'organizationId'>[]> {
+  return await statements(tx).due.all({ now: now.getTime(), limit });
 }
 
 /** The number of an organization's drafts that have a schedule. An import may have published the others. */
@@ -55,7 +58,7 @@ const statements = prepared((tx) => ({
     .returning()
     .prepare(),
   due: tx
-    .select({ postId: postSchedules.postId })
+    .select({ postId: postSchedules.postId, organizationId: postSchedules.organizationId })
     .from(postSchedules)
     .where(lte(postSchedules.publishAt, sql.placeholder('now')))
     .orderBy(asc(postSchedules.publishAt), asc(postSchedules.postId))

@@ -1,4 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
+import { changingPosts } from '../../db/order.ts';
 import { describeActor } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import { invalidField, notFound } from '../lib/app-error.ts';
@@ -6,7 +7,7 @@ import { span } from '../lib/time.ts';
 import { formatInZone, isTimeZone, parseInZone } from '../lib/time-zone.ts';
 import type { Post } from './model.ts';
 import { listDuePosts, type Schedule, saveSchedule, takeSchedule } from './schedule-store.ts';
-import { END_OF_DATES, isPublished, recordPost, withStatus } from './service.ts';
+import { END_OF_DATES, isPublished, recordPost, withStatus, writeAbout } from './service.ts';
 import { getPost, readPost } from './store.ts';
 import { keepVersion } from './version-store.ts';
 import { settleStagedPost, writePost } from './write-store.ts';
@@ -33,7 +34,7 @@ export interface Scheduled {
 export async function schedulePost(deps: AuditDeps, postId: string, given: GivenTime): Promise<Scheduled> {
   const { timeZone } = given;
   const { time, isMoved } = readTime(given, deps.clock.now());
-  return deps.db.write(async (tx) => {
+  return writeAbout(deps.db, { postId }, async (tx) => {
     await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
@@ -66,7 +67,7 @@ function readTime({ publishAt, timeZone }: GivenTime, now: Date): { time: Date; 
 
 /** The draft stays a draft. False when it has no schedule. Throws `AppError` 404. */
 export function cancelSchedule(deps: AuditDeps, postId: string): Promise<boolean> {
-  return deps.db.write(async (tx) => {
+  return writeAbout(deps.db, { postId }, async (tx) => {
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
     const isCanceled = (await takeSchedule(tx, postId)) !== null && post.status === 'draft';
@@ -91,10 +92,11 @@ export async function publishDuePosts(
   let hasMore = true;
   while (hasMore && failures.length === 0) {
     const due = await db.read((tx) => listDuePosts(tx, clock.now(), BATCH), { single: true });
-    for (const postId of due) {
+    for (const { postId, organizationId } of due) {
       if (signal?.aborted === true) return published;
       try {
-        if (await db.write((tx) => publishDuePost(tx, deps, postId, runningSince))) published++;
+        const publish = (tx: WriteTx) => publishDuePost(tx, deps, postId, runningSince);
+        if (await db.write(publish, changingPosts(organizationId))) published++;
       } catch (error) {
         failures.push(error);
       }

@@ -1,4 +1,5 @@
 import type { Storage, WriteTx } from '../../db/engine.ts';
+import { changingPosts } from '../../db/order.ts';
 import { type AuditAction, describeActor, quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -10,7 +11,7 @@ import { toPlainText } from '../markdown/plain-text.ts';
 import { checkRecord, MAX_TITLE } from './fields.ts';
 import type { ContentType, OwnedPost, Post, PostStatus } from './model.ts';
 import { takeSchedule } from './schedule-store.ts';
-import { getPost, readPost } from './store.ts';
+import { findOwner, getPost, readPost } from './store.ts';
 import { deleteOrphans, insertDeletedPost } from './trash-store.ts';
 import { keepVersion, recordVersion } from './version-store.ts';
 import { deletePostRow, settleStagedPost, writePost } from './write-store.ts';
@@ -31,17 +32,34 @@ interface PostEdit {
 /** For services that change texts, and record each version. */
 type WritingDeps = AuditDeps & Pick<Deps, 'ids' | 'publicUrl'>;
 
+/** Runs work about one post in its turn with other work about the organization's posts. */
+export async function writeAbout<Result>(
+  db: Storage,
+  { postId, organizationId }: { postId: string; organizationId?: string | undefined },
+  work: (tx: WriteTx) => Promise<Result>,
+): Promise<Result> {
+  const owner = organizationId ?? (await db.read((tx) => findOwner(tx, postId), { single: true }));
+  // Without an owner there is no such post, unless it is created in the meantime: then the work runs alone.
+  return db.write(work, owner === null ? {} : changingPosts(owner));
+}
+
 /**
  * Throws `AppError` 400 with the invalid field, 404, 409 `post_changed` when the text changed since `seen`, and 409
- * `post_published` for an autosave of a published post.
+ * `post_published` for an autosave of a published post. `organizationId`: 404 for a post of another one.
  */
-export function editPost(deps: WritingDeps, postId: string, edit: PostEdit): Promise<Post> {
+export function editPost(
+  deps: WritingDeps,
+  postId: string,
+  edit: PostEdit,
+  organizationId?: string,
+): Promise<Post> {
   const hasText = [edit.title, edit.markdown, edit.contentType].some((each) => each !== undefined);
-  return deps.db.write(async (tx) => {
+  return writeAbout(deps.db, { postId, organizationId }, async (tx) => {
     // A status alone wins over an import in progress, even if the post has it already.
     if (!hasText) await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
-    if (post === null) throw notFound('post', postId);
+    const isOther = organizationId !== undefined && post?.organizationId !== organizationId;
+    if (post === null || isOther) throw notFound('post', postId);
     const { title = post.title, markdown = post.markdown, contentType = post.contentType } = edit;
     const text = hasText ? checkText(deps, { title, markdown }) : { title, markdown };
     const isRetyped = contentType !== post.contentType;
@@ -56,15 +74,20 @@ export function editPost(deps: WritingDeps, postId: string, edit: PostEdit): Pro
     const content = isSameBody ? post.content : plainTextFor(contentType, text.markdown);
     const edited = { ...post, ...text, contentType, content };
     const isWritten = edit.status !== undefined && (await setStatus(tx, deps, edited, edit.status));
-    if (isEdited && !isWritten) await writePost(tx, { ...edited, updatedAt: nowOf(deps) });
     const { isAutosave = false } = edit;
-    if (isEdited) await recordVersion(tx, deps, { before: post, after: edited, origin: 'edit', isAutosave });
-    else if (hasText && !isAutosave) await keepVersion(tx, postId);
+    if (!isEdited && hasText && !isAutosave) await keepVersion(tx, postId);
     if (isRetyped) {
       const more = ` to ${contentType.replaceAll('_', ' ')}`;
       await recordPost(tx, deps, 'post.changed', edited, { verb: 'changed the type of', more });
     }
-    return getPost(tx, postId);
+    if (!isEdited) return getPost(tx, postId);
+    // Sent together: one round trip.
+    const [, , saved] = await Promise.all([
+      isWritten ? null : writePost(tx, { ...edited, updatedAt: nowOf(deps) }),
+      recordVersion(tx, deps, { before: post, after: edited, origin: 'edit', isAutosave }),
+      getPost(tx, postId),
+    ]);
+    return saved;
   });
 }
 
@@ -118,12 +141,12 @@ export function createPost(
     await writePost(tx, after);
     await recordVersion(tx, deps, { before: null, after, origin: 'edit', isAutosave: mark !== undefined });
     return post;
-  });
+  }, changingPosts(organizationId));
 }
 
 /** A draft with the text of another post. Throws `AppError` 404. */
 export function duplicatePost(deps: WritingDeps, postId: string): Promise<Post> {
-  return deps.db.write(async (tx) => {
+  return writeAbout(deps.db, { postId }, async (tx) => {
     const original = await readPost(tx, postId);
     if (original === null) throw notFound('post', postId);
     const title = cutLine(`Copy of ${original.title}`, MAX_TITLE);
@@ -183,7 +206,7 @@ function changePost(
   postId: string,
   change: (tx: WriteTx, post: OwnedPost) => Promise<void>,
 ): Promise<Post> {
-  return db.write(async (tx) => {
+  return writeAbout(db, { postId }, async (tx) => {
     await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
@@ -201,7 +224,7 @@ export const TRASH_DAYS = 30;
 
 /** Moves a post to the trash. Throws `AppError` 404. */
 export async function deletePost(deps: AuditDeps, postId: string): Promise<void> {
-  await deps.db.write(async (tx) => {
+  await writeAbout(deps.db, { postId }, async (tx) => {
     await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);

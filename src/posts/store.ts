@@ -130,6 +130,11 @@ export async function findOwners(tx: ReadTx, ids: readonly string[]): Promise<Ma
   return owners;
 }
 
+/** The organization of a post, also of one that an import has not published yet or that is in the trash. */
+export async function findOwner(tx: ReadTx, postId: string): Promise<string | null> {
+  return (await statements(tx).owner.get({ postId }))?.organizationId ?? null;
+}
+
 /** The posts that match, newest first. Of more than `limit`, those that were added last. */
 export async function findPostIds(tx: ReadTx, search: PostSearch): Promise<string[]> {
   const rows = await tx.values<[id: string]>(dialectOf(tx).searchPosts(search));
@@ -187,6 +192,23 @@ const statements = prepared((tx) => ({
     .where(eq(postCounts.organizationId, sql.placeholder('organizationId')))
     .prepare(),
   currentImport: tx.select().from(imports).prepare(),
+  owner: tx
+    .select({ organizationId: posts.organizationId })
+    .from(posts)
+    .where(eq(posts.id, sql.placeholder('postId')))
+    .unionAll(
+      tx
+        .select({ organizationId: stagedPosts.organizationId })
+        .from(stagedPosts)
+        .where(eq(stagedPosts.id, sql.placeholder('postId'))),
+    )
+    .unionAll(
+      tx
+        .select({ organizationId: deletedPosts.organizationId })
+        .from(deletedPosts)
+        .where(eq(deletedPosts.id, sql.placeholder('postId'))),
+    )
+    .prepare(),
   byId: versions(tx, ({ id }) => eq(id, sql.placeholder('postId'))).prepare(),
   ownedById: ownedVersions(tx, ({ id }) => eq(id, sql.placeholder('postId'))).prepare(),
 }));

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { ReadTx } from '../../db/engine.ts';
+import { changingPosts } from '../../db/order.ts';
 import { quote } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -98,7 +99,7 @@ export async function suggestChange(
       createdAt: deps.clock.now().toISOString(),
     });
     return { outcome: 'received', post };
-  });
+  }, changingPosts(organizationId));
 }
 
 function tooMany(thing: 'post' | 'organization', limit: number): AppError {
@@ -131,11 +132,12 @@ interface Accepted {
  * Puts the suggested text into the post as a new version; the status stays, and so do other suggestions. Throws `AppError`
  * 404, and 409 `post_changed` when the post is no longer the one of `seen`, its `updatedAt`.
  */
-export function acceptChange(
+export async function acceptChange(
   deps: AuditDeps & Pick<Deps, 'ids'>,
   id: string,
   { seen }: { seen?: string } = {},
 ): Promise<Accepted> {
+  const { organizationId } = await deps.db.read((tx) => getSuggestedChange(tx, id), { single: true });
   return deps.db.write(async (tx) => {
     const change = await getSuggestedChange(tx, id);
     const { postId, keyName } = change;
@@ -154,13 +156,14 @@ export function acceptChange(
     const verb = `accepted a suggestion of the API key ${quote(keyName)} for`;
     await recordPost(tx, deps, 'post.changed', before, { verb });
     return { post: await getPost(tx, postId), previousId };
-  });
+  }, changingPosts(organizationId));
 }
 
 /** Deletes the suggestion. Throws `AppError` 404. */
 export async function dismissChange({ db }: Pick<Deps, 'db'>, id: string): Promise<void> {
+  const { organizationId } = await db.read((tx) => getSuggestedChange(tx, id), { single: true });
   await db.write(async (tx) => {
     await getSuggestedChange(tx, id);
     await deleteSuggestedChange(tx, id);
-  });
+  }, changingPosts(organizationId));
 }

@@ -62,7 +62,8 @@ async function deleteRows(tx: WriteTx, isGone: ReturnType<typeof eq>, limit: num
   const gone = tx.select({ id: deletedPosts.id }).from(deletedPosts).where(isGone).limit(limit);
   const rows = await tx
     .delete(deletedPosts)
-    .where(inArray(deletedPosts.id, gone))
+    // Look again: a post with the id of an earlier one may come into the trash in the meantime.
+    .where(and(isGone, inArray(deletedPosts.id, gone)))
     .returning({ id: deletedPosts.id })
     .all();
   await deleteOrphans(

@@ -1,10 +1,11 @@
 import { inCommits, repeatStep } from '../../db/commits.ts';
 import type { WriteTx } from '../../db/engine.ts';
+import { changingPosts } from '../../db/order.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
 import type { Post } from './model.ts';
-import { recordPost } from './service.ts';
+import { recordPost, writeAbout } from './service.ts';
 import { getPost, readPost } from './store.ts';
 import {
   type DeletedPost,
@@ -22,13 +23,14 @@ import { deletePostRow, settleStagedPost, writePost } from './write-store.ts';
  * `post_id_taken` when an import created a post with the id meanwhile.
  */
 export function restorePost(deps: AuditDeps, postId: string): Promise<Post> {
-  return deps.db.write(async (tx) => {
+  return writeAbout(deps.db, { postId }, async (tx) => {
     const deleted = await findDeletedPost(tx, postId);
     if (deleted === null) throw notInTrash(postId);
-    if (!(await restore(tx, deps, deleted))) {
+    if ((await readPost(tx, postId)) !== null) {
       const message = `A post with the id ${postId} already exists. Delete it before you restore this one`;
       throw new AppError(409, message, { code: 'post_id_taken', details: { id: postId } });
     }
+    if (!(await restore(tx, deps, deleted))) throw notInTrash(postId);
     return getPost(tx, postId);
   });
 }
@@ -52,17 +54,18 @@ export function restorePosts(
     for (const postId of postIds) {
       const deleted = await findDeletedPost(tx, postId);
       if (deleted?.organizationId !== organizationId) result.missing++;
+      else if ((await readPost(tx, postId)) !== null) result.taken++;
       else if (await restore(tx, deps, deleted)) result.restored++;
-      else result.taken++;
+      else result.missing++;
     }
     return result;
-  });
+  }, changingPosts(organizationId));
 }
 
+/** False when a sweep has removed it in the meantime. */
 async function restore(tx: WriteTx, deps: AuditContext, deleted: DeletedPost): Promise<boolean> {
-  if ((await readPost(tx, deleted.id)) !== null) return false;
   const { deletedAt, actorName, expiresAt, ...post } = deleted;
-  await takeDeletedPost(tx, post.id);
+  if ((await takeDeletedPost(tx, post.id)) === null) return false;
   await writePost(tx, post);
   await recordPost(tx, deps, 'post.restored', post);
   return true;
@@ -70,7 +73,7 @@ async function restore(tx: WriteTx, deps: AuditContext, deleted: DeletedPost): P
 
 /** Deletes a post for good: the existing one, or else the one in the trash. Throws `AppError` 404. */
 export async function erasePost(deps: AuditDeps, postId: string): Promise<void> {
-  await deps.db.write(async (tx) => {
+  await writeAbout(deps.db, { postId }, async (tx) => {
     await settleStagedPost(tx, postId);
     const erased = (await deletePostRow(tx, postId)) ?? (await takeDeletedPost(tx, postId));
     if (erased === null) throw notFound('post', postId);
@@ -92,7 +95,7 @@ export async function eraseDeletedPost(
     await deleteOrphans(tx, [postId]);
     await recordPost(tx, deps, 'post.erased', deleted);
     return deleted.title;
-  });
+  }, changingPosts(organizationId));
 }
 
 /** Posts of a step. Their versions go with them. */
@@ -114,7 +117,7 @@ export async function emptyTrash(deps: AuditDeps, organizationId: string): Promi
     return part;
   }
   let total = 0;
-  for await (const deleted of inCommits(deps.db, deleteSome)) total += deleted;
+  for await (const deleted of inCommits(deps.db, deleteSome, changingPosts(organizationId))) total += deleted;
   return total;
 }
 

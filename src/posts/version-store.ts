@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, inArray, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, gt, inArray, or, sql } from 'drizzle-orm';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { postVersions } from '../../db/schema/posts.ts';
 import type { Actor } from '../audit/model.ts';
@@ -117,16 +117,7 @@ async function insertVersion(
 }
 
 async function dropOldest(tx: WriteTx, postId: string): Promise<void> {
-  const sizes = await statements(tx).sizes.all({ postId });
-  let total = 0;
-  const surplus = sizes.filter(({ bytes }, index) => {
-    total += bytes;
-    // The newest is the current text.
-    return index > 0 && (index >= MAX_VERSIONS || total > MAX_VERSION_BYTES);
-  });
-  if (surplus.length === 0) return;
-  const ids = surplus.map(({ id }) => id);
-  await tx.delete(postVersions).where(inArray(postVersions.id, ids)).run();
+  await statements(tx).dropOldest.run({ postId });
 }
 
 /** All versions of a post, newest first. */
@@ -149,7 +140,17 @@ const { title: _title, markdown: _markdown, ...headColumns } = columns;
 const statements = prepared((tx) => {
   const isOfPost = eq(postVersions.postId, sql.placeholder('postId'));
   const newestFirst = [desc(postVersions.createdAt), desc(postVersions.id)];
-  const bytes = sql<number>`octet_length(${postVersions.title}) + octet_length(${postVersions.markdown})`;
+  const bytes = sql`octet_length(${postVersions.title}) + octet_length(${postVersions.markdown})`;
+  const fromNewest = sql`(order by ${postVersions.createdAt} desc, ${postVersions.id} desc)`;
+  const ranked = tx
+    .select({
+      id: postVersions.id,
+      place: sql<number>`row_number() over ${fromNewest}`.as('place'),
+      total: sql<number>`sum(${bytes}) over ${fromNewest}`.as('total'),
+    })
+    .from(postVersions)
+    .where(isOfPost)
+    .as('ranked');
   return {
     latest: tx
       .select()
@@ -165,11 +166,23 @@ const statements = prepared((tx) => {
       .orderBy(...newestFirst)
       .limit(MAX_VERSIONS)
       .prepare(),
-    sizes: tx
-      .select({ id: postVersions.id, bytes })
-      .from(postVersions)
-      .where(isOfPost)
-      .orderBy(...newestFirst)
+    dropOldest: tx
+      .delete(postVersions)
+      .where(
+        inArray(
+          postVersions.id,
+          tx
+            .select({ id: ranked.id })
+            .from(ranked)
+            // The newest is the current text.
+            .where(
+              and(
+                gt(ranked.place, 1),
+                or(gt(ranked.place, MAX_VERSIONS), gt(ranked.total, MAX_VERSION_BYTES)),
+              ),
+            ),
+        ),
+      )
       .prepare(),
     keep: tx
       .update(postVersions)

@@ -2,7 +2,7 @@ import type { AuditDeps } from '../audit/store.ts';
 import { notFound } from '../lib/app-error.ts';
 import type { Ids } from '../lib/text.ts';
 import type { Post } from './model.ts';
-import { plainTextFor } from './service.ts';
+import { plainTextFor, writeAbout } from './service.ts';
 import { getPost, readPost } from './store.ts';
 import { findVersion, recordVersion } from './version-store.ts';
 import { writePost } from './write-store.ts';
@@ -19,7 +19,7 @@ export function restoreVersion(
   postId: string,
   versionId: string,
 ): Promise<Restored> {
-  return deps.db.write(async (tx) => {
+  return writeAbout(deps.db, { postId }, async (tx) => {
     const before = await readPost(tx, postId);
     if (before === null) throw notFound('post', postId);
     const version = await findVersion(tx, postId, versionId);

@@ -1,15 +1,20 @@
 import { and, eq, getTableColumns, min, sql } from 'drizzle-orm';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { imports, postSchedules, posts, stagedPosts } from '../../db/schema/posts.ts';
+import { AppError } from '../lib/app-error.ts';
 import type { OwnedPost } from './model.ts';
 import { readPosts } from './store.ts';
 
-/** Writes a new post or version, which an import in progress no longer overwrites. Throws for a foreign id. */
+/** Writes a new post or version, which an import in progress no longer overwrites. Throws `AppError` 409 for a foreign id. */
 export async function writePost(tx: WriteTx, post: OwnedPost): Promise<void> {
-  const staged = await statements(tx).take.get({ postId: post.id });
+  const [staged, isSaved] = await Promise.all([
+    statements(tx).take.get({ postId: post.id }),
+    savePost(tx, post),
+  ]);
   const isTheirs = staged !== undefined && staged.organizationId !== post.organizationId;
-  if (isTheirs || !(await savePost(tx, post)))
-    throw new Error(`post ${post.id} belongs to another organization`);
+  if (isTheirs || !isSaved) {
+    throw new AppError(409, `The id ${post.id} was taken in the meantime. Try again.`);
+  }
 }
 
 /** Inserts or replaces a post in `posts`. False when another organization has the id. */

@@ -1,4 +1,5 @@
 import type { ReadTx } from '../../db/engine.ts';
+import { changing, organization } from '../../db/order.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError, invalidField } from '../lib/app-error.ts';
@@ -79,34 +80,38 @@ export async function changePublication(
 ): Promise<Publication> {
   const valid = requireValid(PublicationChange, input);
   const change = valid.address ? { ...valid, address: requireAddress(valid.address) } : valid;
-  return deps.db.write(async (tx) => {
-    const before = await readPublication(tx, organizationId);
-    const after: Publication = {
-      ...before,
-      ...change,
-      title: (change.title ?? before.title).trim(),
-      description: (change.description ?? before.description).trim(),
-      version: deps.ids.newId('version'),
-      updatedAt: deps.clock.now().toISOString(),
-    };
-    const owner = await findPublicationBySlug(tx, after.slug);
-    if (owner !== null && owner.organizationId !== organizationId) {
-      throw new AppError(409, `The address /changelog/${after.slug} is in use. Choose another one`, {
-        code: 'slug_taken',
-        fields: { slug: 'is in use. Choose another one' },
-      });
-    }
-    if (after.logoId !== null && after.logoId !== before.logoId) {
-      const logo = await findMedia(tx, after.logoId);
-      if (logo?.organizationId !== organizationId) throw invalidField('logoId', 'must be an image of yours');
-    }
-    await savePublication(tx, after);
-    const switched = Object.entries(surfaces)
-      .filter(([surface]) => before[surface as Surface] !== after[surface as Surface])
-      .map(([surface, name]) => `switched ${name} ${after[surface as Surface] ? 'on' : 'off'}`);
-    const summary = switched.join(' and ') || 'changed the settings of the public page';
-    const target = { type: 'organization', id: organizationId };
-    await recordAudit(tx, deps, { organizationId, action: 'publication.changed', target, summary });
-    return after;
-  });
+  return deps.db.write(
+    async (tx) => {
+      const before = await readPublication(tx, organizationId);
+      const after: Publication = {
+        ...before,
+        ...change,
+        title: (change.title ?? before.title).trim(),
+        description: (change.description ?? before.description).trim(),
+        version: deps.ids.newId('version'),
+        updatedAt: deps.clock.now().toISOString(),
+      };
+      const owner = await findPublicationBySlug(tx, after.slug);
+      if (owner !== null && owner.organizationId !== organizationId) {
+        throw new AppError(409, `The address /changelog/${after.slug} is in use. Choose another one`, {
+          code: 'slug_taken',
+          fields: { slug: 'is in use. Choose another one' },
+        });
+      }
+      if (after.logoId !== null && after.logoId !== before.logoId) {
+        const logo = await findMedia(tx, after.logoId);
+        if (logo?.organizationId !== organizationId)
+          throw invalidField('logoId', 'must be an image of yours');
+      }
+      await savePublication(tx, after);
+      const switched = Object.entries(surfaces)
+        .filter(([surface]) => before[surface as Surface] !== after[surface as Surface])
+        .map(([surface, name]) => `switched ${name} ${after[surface as Surface] ? 'on' : 'off'}`);
+      const summary = switched.join(' and ') || 'changed the settings of the public page';
+      const target = { type: 'organization', id: organizationId };
+      await recordAudit(tx, deps, { organizationId, action: 'publication.changed', target, summary });
+      return after;
+    },
+    changing(organization(organizationId)),
+  );
 }

@@ -1,3 +1,4 @@
+import { changing, OUTBOX } from '../../db/order.ts';
 import { retentionDaysOf } from '../audit/model.ts';
 import type { Deps } from '../deps.ts';
 import { DAY_MS } from '../lib/time.ts';
@@ -26,49 +27,46 @@ export async function acceptNew(
   bursts: Bursts,
 ): Promise<boolean> {
   const now = clock.now().getTime();
-  const accepted = await db.write(
-    async (tx) => {
-      const messages = (await listNewMessages(tx, BATCH)).sort((a, b) => a.number - b.number);
-      for (const [hookId, own] of Map.groupBy(messages, (each) => each.hookId)) {
-        const [first] = own;
-        if (first === undefined) continue;
-        const { kind, plan, isEnabled, organizationId } = first;
-        const publication = await findPublication(tx, organizationId);
-        const common = {
-          page: publication?.isPageOn === true ? postAddress(publication, publicUrl(), '') : null,
-          createdAt: new Date(now).toISOString(),
-          expiresAt: now + retentionDaysOf[plan] * DAY_MS,
-        };
-        const accept = (some: readonly NewMessage[], state: 'queued' | 'merged' | 'failed', dueAt = now) =>
-          acceptMessages(tx, idsOf(some), { ...common, state, dueAt });
-        // Switched off between the change and now.
-        if (!isEnabled) await accept(own, 'failed');
-        else if (isDeploy(kind)) {
-          // Without a queued build the burst is over: it was sent, or the hook was disabled.
-          const isInBurst = (await countQueued(tx, hookId)) > 0;
-          await endQueued(tx, hookId, 'merged');
-          await accept(own.slice(0, -1), 'merged');
-          const since = (isInBurst ? bursts.get(hookId) : undefined) ?? now;
-          bursts.set(hookId, since);
-          await accept(own.slice(-1), 'queued', Math.min(now + QUIET_MS, since + MAX_QUIET_MS));
-        } else if (isChat(kind)) {
-          const gone = own.filter(({ type }) => type === 'post.unpublished' || type === 'post.deleted');
-          // Nobody needs to hear of a post that is no longer public.
-          if (gone.length > 0)
-            await endQueued(tx, hookId, 'merged', [...new Set(gone.map(({ postId }) => postId))]);
-          const isGone = ({ postId, number }: NewMessage) =>
-            gone.some((each) => each.postId === postId && each.number > number);
-          const news = own.filter((each) => isNews(each, now) && !isGone(each));
-          await deleteMessages(tx, idsOf(own.filter((each) => !news.includes(each))));
-          const room = Math.max(MAX_CHAT_QUEUE - (await countQueued(tx, hookId)), 0);
-          await accept(news.slice(0, room), 'queued');
-          await accept(news.slice(room), 'merged');
-        } else await accept(own, 'queued');
-      }
-      return messages.length;
-    },
-    { key: 'hook outbox' },
-  );
+  const accepted = await db.write(async (tx) => {
+    const messages = (await listNewMessages(tx, BATCH)).sort((a, b) => a.number - b.number);
+    for (const [hookId, own] of Map.groupBy(messages, (each) => each.hookId)) {
+      const [first] = own;
+      if (first === undefined) continue;
+      const { kind, plan, isEnabled, organizationId } = first;
+      const publication = await findPublication(tx, organizationId);
+      const common = {
+        page: publication?.isPageOn === true ? postAddress(publication, publicUrl(), '') : null,
+        createdAt: new Date(now).toISOString(),
+        expiresAt: now + retentionDaysOf[plan] * DAY_MS,
+      };
+      const accept = (some: readonly NewMessage[], state: 'queued' | 'merged' | 'failed', dueAt = now) =>
+        acceptMessages(tx, idsOf(some), { ...common, state, dueAt });
+      // Switched off between the change and now.
+      if (!isEnabled) await accept(own, 'failed');
+      else if (isDeploy(kind)) {
+        // Without a queued build the burst is over: it was sent, or the hook was disabled.
+        const isInBurst = (await countQueued(tx, hookId)) > 0;
+        await endQueued(tx, hookId, 'merged');
+        await accept(own.slice(0, -1), 'merged');
+        const since = (isInBurst ? bursts.get(hookId) : undefined) ?? now;
+        bursts.set(hookId, since);
+        await accept(own.slice(-1), 'queued', Math.min(now + QUIET_MS, since + MAX_QUIET_MS));
+      } else if (isChat(kind)) {
+        const gone = own.filter(({ type }) => type === 'post.unpublished' || type === 'post.deleted');
+        // Nobody needs to hear of a post that is no longer public.
+        if (gone.length > 0)
+          await endQueued(tx, hookId, 'merged', [...new Set(gone.map(({ postId }) => postId))]);
+        const isGone = ({ postId, number }: NewMessage) =>
+          gone.some((each) => each.postId === postId && each.number > number);
+        const news = own.filter((each) => isNews(each, now) && !isGone(each));
+        await deleteMessages(tx, idsOf(own.filter((each) => !news.includes(each))));
+        const room = Math.max(MAX_CHAT_QUEUE - (await countQueued(tx, hookId)), 0);
+        await accept(news.slice(0, room), 'queued');
+        await accept(news.slice(room), 'merged');
+      } else await accept(own, 'queued');
+    }
+    return messages.length;
+  }, changing(OUTBOX));
   return accepted === BATCH;
 }
 

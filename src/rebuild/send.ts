@@ -1,4 +1,5 @@
 import type { Storage } from '../../db/engine.ts';
+import { changing, hook as hookKey, OUTBOX, organization } from '../../db/order.ts';
 import type { Deps } from '../deps.ts';
 import { acceptNew, type Bursts } from './accept.ts';
 import { type AttemptDeps, attempt, type HookConnect, type Outcome } from './attempt.ts';
@@ -63,7 +64,7 @@ export function createHookSender(deps: Needs, connect: HookConnect = {}) {
           if (outcome.problem === null) failing.delete(hook.id);
           else failing.add(hook.id);
           deps.metrics.hookAttempts(hook.kind, outcome.problem === null ? 'sent' : 'failed').value++;
-          await settle(deps, hook.id, message.id, outcome);
+          await settle(deps, hook, message.id, outcome);
         })
         .catch((error) => {
           // The next start repeats the request.
@@ -78,7 +79,8 @@ export function createHookSender(deps: Needs, connect: HookConnect = {}) {
       const { first, last } = await db.read(findDueTimes, { single: true });
       const now = clock.now().getTime();
       const latest = now + MAX_AGE_MS;
-      if (last !== null && last > latest) await db.write((tx) => hastenMessages(tx, latest, now));
+      if (last !== null && last > latest)
+        await db.write((tx) => hastenMessages(tx, latest, now), changing(OUTBOX));
       else if (first === null || first > now) return false;
       const hasMore = first === 0 && (await acceptNew(deps, bursts));
       // Later than `now`: accepted messages are due from then on.
@@ -122,7 +124,12 @@ export function createHookSender(deps: Needs, connect: HookConnect = {}) {
 }
 
 /** Stores the outcome of a request. */
-async function settle(deps: Needs, hookId: string, messageId: string, outcome: Outcome): Promise<void> {
+async function settle(
+  deps: Needs,
+  { id: hookId, organizationId }: SealedHook,
+  messageId: string,
+  outcome: Outcome,
+): Promise<void> {
   const { db, ids, clock } = deps;
   const { retryAfterMs, ...result } = outcome;
   await db.write(
@@ -149,6 +156,7 @@ async function settle(deps: Needs, hookId: string, messageId: string, outcome: O
       await updateQueued(tx, messageId, { attempts, dueAt });
       await postponeLater(tx, message, dueAt);
     },
-    { key: `hook ${hookId}` },
+    // A hook that is gone for good is disabled, in its turn with posts that are announced.
+    changing(hookKey(hookId), ...(outcome.statusCode === 410 ? [organization(organizationId), OUTBOX] : [])),
   );
 }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { readIfAllowed } from '../../db/checked.ts';
-import type { WriteTx } from '../../db/engine.ts';
+import type { Storage, WriteTx } from '../../db/engine.ts';
+import { changing, hook as hookKey, OUTBOX, organization } from '../../db/order.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -41,16 +42,19 @@ export async function createHook(deps: HookDeps, input: NewHook): Promise<Create
     createdAt: deps.clock.now().toISOString(),
   };
   const sealedUrl = deps.secrets.seal(url.href, urlContextOf(id)).toString('base64url');
-  await deps.db.write(async (tx) => {
-    await getOrganization(tx, organizationId);
-    if ((await countHooks(tx, organizationId)) >= MAX_HOOKS) {
-      throw new AppError(409, `An organization can have ${MAX_HOOKS} hooks. Delete one first`, {
-        code: 'too_many_hooks',
-      });
-    }
-    await insertHook(tx, { ...hook, url: sealedUrl, secret: signing?.sealed ?? null });
-    await record(tx, deps, hook, 'hook.created', `added the hook ${quote(name)} to ${url.host}`);
-  });
+  await deps.db.write(
+    async (tx) => {
+      await getOrganization(tx, organizationId);
+      if ((await countHooks(tx, organizationId)) >= MAX_HOOKS) {
+        throw new AppError(409, `An organization can have ${MAX_HOOKS} hooks. Delete one first`, {
+          code: 'too_many_hooks',
+        });
+      }
+      await insertHook(tx, { ...hook, url: sealedUrl, secret: signing?.sealed ?? null });
+      await record(tx, deps, hook, 'hook.created', `added the hook ${quote(name)} to ${url.host}`);
+    },
+    changing(organization(organizationId)),
+  );
   return { ...hook, secret: signing?.secret ?? null };
 }
 
@@ -71,9 +75,19 @@ function requireHookUrl(text: string, privateHosts: ReadonlySet<string> = new Se
   return url;
 }
 
+/** Runs work about a hook in its turn with posts that are announced, and with the sender. Throws `AppError` 404. */
+async function writeAbout<Result>(
+  db: Storage,
+  hookId: string,
+  work: (tx: WriteTx) => Promise<Result>,
+): Promise<Result> {
+  const { organizationId } = await db.read((tx) => getHook(tx, hookId), { single: true });
+  return db.write(work, changing(organization(organizationId), hookKey(hookId), OUTBOX));
+}
+
 /** Disabling drops what is queued. Throws `AppError` 404. */
 export function switchHook(deps: AuditDeps, hookId: string, isEnabled: boolean): Promise<Hook> {
-  return deps.db.write(async (tx) => {
+  return writeAbout(deps.db, hookId, async (tx) => {
     const hook = await getHook(tx, hookId);
     if (hook.isEnabled === isEnabled) return hook;
     await switchHookIn(tx, deps, hook, isEnabled);
@@ -97,7 +111,7 @@ export async function switchHookIn(
 
 /** Its messages are deleted too. Throws `AppError` 404. */
 export async function deleteHook(deps: AuditDeps, hookId: string): Promise<void> {
-  await deps.db.write(async (tx) => {
+  await writeAbout(deps.db, hookId, async (tx) => {
     const hook = await getHook(tx, hookId);
     await deleteHookRow(tx, hookId);
     await record(tx, deps, hook, 'hook.deleted', `deleted the hook ${quote(hook.name)} to ${hook.host}`);
@@ -106,7 +120,7 @@ export async function deleteHook(deps: AuditDeps, hookId: string): Promise<void>
 
 /** The previous secret signs too for 24 hours. Throws `AppError` 404, and 409 `hook_not_signed`. */
 export function rotateSecret(deps: HookDeps, hookId: string): Promise<{ hook: Hook; secret: string }> {
-  return deps.db.write(async (tx) => {
+  return writeAbout(deps.db, hookId, async (tx) => {
     const { url: _url, ...sealed } = await getSealedHook(tx, hookId);
     const { secret: before, ...hook } = sealed;
     if (before === null) {
@@ -150,7 +164,7 @@ export function resendMessage(
   hookId: string,
   messageId: string,
 ): Promise<number> {
-  return deps.db.write(async (tx) => {
+  return writeAbout(deps.db, hookId, async (tx) => {
     requireEnabled(await getHook(tx, hookId));
     await getMessage(tx, hookId, messageId);
     return requeueMessages(tx, hookId, { id: messageId }, deps.clock.now().getTime());
@@ -162,7 +176,7 @@ export function resendMessage(
  * `hook_disabled`.
  */
 export function resendFailed(deps: Pick<Deps, 'db' | 'clock'>, hookId: string): Promise<number> {
-  return deps.db.write(async (tx) => {
+  return writeAbout(deps.db, hookId, async (tx) => {
     const hook = await getHook(tx, hookId);
     requireEnabled(hook);
     const now = deps.clock.now().getTime();

@@ -1,5 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import type { WriteTx } from '../../db/engine.ts';
+import { changing, integration as integrationKey, organization } from '../../db/order.ts';
 import { DUPLICATE_REASON, POLLED_ID, POLLED_REASON, type WebhookReceived } from '../deliveries/model.ts';
 import { claimDelivery, findAddress, insertClaimed, insertDelivery, newEntry } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
@@ -203,9 +204,11 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     };
     // The versions of one event keep their order. What is learned of a repository may concern all of its deliveries.
     const subject = event === null ? deliveryId : `${repositoryId ?? ''} ${event.type} ${event.key}`;
-    const isAlone = learned !== null || change !== null;
-    const key = isAlone ? undefined : `delivery ${integrationId} ${subject}`;
-    return deps.db.write(work, { key, giveUpMs });
+    const changesIt = learned !== null || change !== null;
+    const order = changesIt
+      ? changing(integrationKey(integrationId), organization(entry.organizationId))
+      : { key: `delivery ${integrationId} ${subject}`, shares: [integrationKey(integrationId)] };
+    return deps.db.write(work, { ...order, giveUpMs });
   }
 }
 

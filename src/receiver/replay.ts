@@ -1,3 +1,4 @@
+import { changing, integration as integrationKey } from '../../db/order.ts';
 import { type Delivery, toProcessed } from '../deliveries/model.ts';
 import { insertDelivery } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
@@ -25,22 +26,25 @@ export async function replayDelivery(
     durationMs: 0,
     createdAt: now.toISOString(),
   };
-  await deps.db.write(async (tx) => {
-    const { repositories } = await getIntegration(tx, delivery.integrationId);
-    const processed = toProcessed(delivery, repositories);
-    if (processed === null) {
-      throw new AppError(
-        409,
-        `Delivery ${delivery.id} (${delivery.status}) cannot be replayed: it has no processed event.`,
-        { code: 'delivery_not_replayable' },
-      );
-    }
-    const event = toEvent(processed);
-    if (event !== null) {
-      const known = await readHandOver(tx, processed, event);
-      await handOver(tx, { ...processed, images: imageOwner(deps, delivery) }, entry, event, known, now);
-    }
-    await insertDelivery(tx, { ...entry, bodyHash: null }, now);
-  });
+  await deps.db.write(
+    async (tx) => {
+      const { repositories } = await getIntegration(tx, delivery.integrationId);
+      const processed = toProcessed(delivery, repositories);
+      if (processed === null) {
+        throw new AppError(
+          409,
+          `Delivery ${delivery.id} (${delivery.status}) cannot be replayed: it has no processed event.`,
+          { code: 'delivery_not_replayable' },
+        );
+      }
+      const event = toEvent(processed);
+      if (event !== null) {
+        const known = await readHandOver(tx, processed, event);
+        await handOver(tx, { ...processed, images: imageOwner(deps, delivery) }, entry, event, known, now);
+      }
+      await insertDelivery(tx, { ...entry, bodyHash: null }, now);
+    },
+    changing(integrationKey(delivery.integrationId)),
+  );
   return entry;
 }

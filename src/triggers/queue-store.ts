@@ -103,8 +103,8 @@ export async function repeatRuns(tx: WriteTx, integrationId: string): Promise<vo
     .run();
 }
 
-/** A run as the worker takes it. */
-export type DueRun = typeof triggerRuns.$inferSelect;
+/** A run as the worker takes it, with the integration and the organization of its trigger. */
+export type DueRun = typeof triggerRuns.$inferSelect & { integrationId: string; organizationId: string };
 
 /**
  * At most `limit` due runs, without those under way. Runs that never failed come first. A run that waits longer than any
@@ -121,7 +121,7 @@ export async function listDueRuns(
   const latestDue = now.getTime() + Math.max(...backOffMs);
   const due = { now: now.getTime(), latestDue, limit: underWay.length + limit };
   const rows = await statements(tx).due.all(due);
-  return rows.map(({ run }) => run).filter((run) => !isUnderWay(run));
+  return rows.map(({ run, ...owner }) => ({ ...run, ...owner })).filter((run) => !isUnderWay(run));
 }
 
 /** Removes the run. False when an event queued it again since, or its trigger was deleted. */
@@ -209,7 +209,7 @@ export async function retryRuns(tx: WriteTx, triggerId: string | undefined, now:
   return (await retried.returning({ scope: triggerRuns.scope }).all()).length;
 }
 
-function isRun({ triggerId, scope }: DueRun) {
+function isRun({ triggerId, scope }: Pick<DueRun, 'triggerId' | 'scope'>) {
   return and(eq(triggerRuns.triggerId, triggerId), eq(triggerRuns.scope, scope));
 }
 
@@ -283,9 +283,14 @@ const statements = prepared((tx) => {
       )
       .prepare(),
     due: tx
-      .select({ run: triggerRuns })
+      .select({
+        run: triggerRuns,
+        integrationId: triggers.integrationId,
+        organizationId: integrations.organizationId,
+      })
       .from(triggerRuns)
       .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
+      .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
       .where(
         and(
           eq(triggerRuns.status, 'queued'),

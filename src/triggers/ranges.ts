@@ -1,4 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
+import { integration as integrationKey } from '../../db/order.ts';
 import type { Deps } from '../deps.ts';
 import type { Commit, Event } from '../events/model.ts';
 import { findEvent, listReleases } from '../events/store.ts';
@@ -82,9 +83,9 @@ async function readPlace(deps: Needs, ranges: readonly DueRange[], signal: Abort
     if (signal?.aborted) return;
     try {
       place ??= await openPlace(deps, first, signal);
-      if (place === null) return await deps.db.write((tx) => deleteRanges(tx, ranges));
+      if (place === null) return await deps.db.write((tx) => deleteRanges(tx, ranges), orderOf(first));
       const found = await findRange(place, range.tag);
-      await deps.db.write((tx) => settle(tx, deps, range, found, deps.clock.now()), keyOf(range));
+      await deps.db.write((tx) => settle(tx, deps, range, found, deps.clock.now()), orderOf(range));
     } catch (error) {
       if (signal?.aborted) throw error;
       const { isForAll } = await postpone(deps, range, error, ranges);
@@ -93,8 +94,9 @@ async function readPlace(deps: Needs, ranges: readonly DueRange[], signal: Abort
   }
 }
 
-const keyOf = ({ integrationId, repositoryId }: RangeSource) => ({
+const orderOf = ({ integrationId, repositoryId }: RangeSource) => ({
   key: `ranges ${integrationId} ${repositoryId}`,
+  shares: [integrationKey(integrationId)],
 });
 
 /** A repository to ask about. */
@@ -314,7 +316,7 @@ async function postpone(
   if (kind === 'rate-limited') {
     const retryAt = error instanceof ProviderProblem ? error.retryAt?.getTime() : undefined;
     const dueAt = Math.min(Math.max(retryAt ?? now + LIMIT_WAIT_MS, now + 1_000), now + MAX_WAIT_MS);
-    await db.write((tx) => postponeRanges(tx, range, { dueAt, problem }), keyOf(range));
+    await db.write((tx) => postponeRanges(tx, range, { dueAt, problem }), orderOf(range));
     return { isForAll: true };
   }
   const waitMs = kind === 'provider-failed' ? BACK_OFF_MS[range.attempts] : undefined;
@@ -325,7 +327,7 @@ async function postpone(
   const isForAll = kind !== 'refused';
   await db.write(async (tx) => {
     for (const each of isForAll ? all : [range]) await updateRange(tx, each, changes);
-  }, keyOf(range));
+  }, orderOf(range));
   return { isForAll };
 }
 

@@ -3,10 +3,16 @@ import {
   type Lease,
   type ReadTx,
   type Storage,
+  type WriteOptions,
   type WriteTx,
   withLease,
 } from '../../db/engine.ts';
 import { isSystemFailure, LeaseLost } from '../../db/failures.ts';
+import {
+  integration as integrationKey,
+  organization as organizationKey,
+  posts as postsKey,
+} from '../../db/order.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { Compose, DraftText, Recipe } from '../drafts/model.ts';
@@ -173,8 +179,13 @@ function begin(
   return { run, lease, deps: held, steps: doRun(held, compose, run, signal) };
 }
 
-/** The drafts of one trigger are written one after the other. */
 const keyOf = ({ triggerId }: DueRun) => `trigger ${triggerId}`;
+
+/** The drafts of one trigger are written one after the other, in their turn with other work about the organization's posts. */
+const orderOf = (run: DueRun): WriteOptions => ({
+  key: [keyOf(run), postsKey(run.organizationId)],
+  shares: [integrationKey(run.integrationId), organizationKey(run.organizationId)],
+});
 
 /** Throws the failure when the delay cannot be written. */
 async function delay({ deps: { db, clock }, run }: Work, failure: unknown): Promise<void> {
@@ -213,7 +224,7 @@ async function* doRun(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<void, void> {
   const { db, clock, log } = deps;
-  const write = <Result>(work: (tx: WriteTx) => Promise<Result>) => db.write(work, { key: keyOf(run) });
+  const write = <Result>(work: (tx: WriteTx) => Promise<Result>) => db.write(work, orderOf(run));
   const failures: unknown[] = [];
   let last: Plan | null = null;
   let written: Written[] = [];

@@ -1,4 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
+import { changing, integration as integrationKey } from '../../db/order.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -61,16 +62,19 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
   });
   requireLast(kind, last);
   const rule = ruleOf(trigger);
-  return db.write(async (tx) => {
-    if (!(await store.insertTrigger(tx, trigger, rule))) {
-      throw refusal(409, 'trigger_exists', { id: (await store.findTriggerIdByRule(tx, rule)) ?? '' });
-    }
-    if (last > 0) await requestReleases(tx, integration, trigger, last, now);
-    await askForPaths(tx, integration, trigger, now);
-    const created = await store.getTrigger(tx, trigger.id);
-    await record(tx, deps, 'trigger.created', created);
-    return created;
-  });
+  return db.write(
+    async (tx) => {
+      if (!(await store.insertTrigger(tx, trigger, rule))) {
+        throw refusal(409, 'trigger_exists', { id: (await store.findTriggerIdByRule(tx, rule)) ?? '' });
+      }
+      if (last > 0) await requestReleases(tx, integration, trigger, last, now);
+      await askForPaths(tx, integration, trigger, now);
+      const created = await store.getTrigger(tx, trigger.id);
+      await record(tx, deps, 'trigger.created', created);
+      return created;
+    },
+    changing(integrationKey(trigger.integrationId)),
+  );
 }
 
 async function requestReleases(
@@ -134,11 +138,12 @@ export async function changeTrigger(deps: Needs, id: string, changes: TriggerCha
     const changed = changedFields(before, next);
     if (changed !== '') await record(tx, deps, 'trigger.changed', next, `: ${changed}`);
     return { ...before, ...fields, updatedAt };
-  });
+  }, changesOf(current));
 }
 
 /** Throws `AppError` 404. */
 export async function switchTrigger(deps: Needs, id: string, enabled: boolean): Promise<Trigger> {
+  const present = await deps.db.read((tx) => store.getTrigger(tx, id), { single: true });
   return deps.db.write(async (tx) => {
     const before = await store.getTrigger(tx, id);
     const updatedAt = deps.clock.now().toISOString();
@@ -147,18 +152,22 @@ export async function switchTrigger(deps: Needs, id: string, enabled: boolean): 
       await record(tx, deps, enabled ? 'trigger.enabled' : 'trigger.disabled', before);
     }
     return { ...before, enabled, updatedAt };
-  });
+  }, changesOf(present));
 }
 
 /** With its runs; its posts stay. Throws `AppError` 404. */
 export async function deleteTrigger(deps: AuditDeps, id: string): Promise<void> {
+  const present = await deps.db.read((tx) => store.getTrigger(tx, id), { single: true });
   await deps.db.write(async (tx) => {
     const before = await store.getTrigger(tx, id);
     await store.removeTrigger(tx, id);
     await endWaiting(tx, id, deps.clock.now());
     await record(tx, deps, 'trigger.deleted', before);
-  });
+  }, changesOf(present));
 }
+
+/** Deliveries hand their events to it, and runs write its drafts. */
+const changesOf = ({ integrationId }: Trigger) => changing(integrationKey(integrationId));
 
 async function record(
   tx: WriteTx,

@@ -1,4 +1,5 @@
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { ACCOUNTS, account, changing, organization } from '../../db/order.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { requireValid } from '../lib/validation.ts';
@@ -26,11 +27,13 @@ export async function createUser(
   const { organizationId, role = 'owner' } = input;
   const createdAt = deps.clock.now().toISOString();
   const user = { id: deps.ids.newId('usr'), email: requireEmail(input.email), createdAt };
+  const key = organizationId === undefined ? [] : [organization(organizationId)];
+  const order = { key, shares: [ACCOUNTS] };
   await deps.db.write(async (tx) => {
     if (!(await store.insertUser(tx, { ...user, passwordHash: null }))) throw failure('user_exists', user);
     await recordAccount(tx, deps, 'user.created', user.id, `created the account ${user.email}`);
     if (organizationId !== undefined) await addMember(tx, deps, user, organizationId, role);
-  });
+  }, order);
   return user;
 }
 
@@ -104,14 +107,17 @@ export async function changePassword(
   }
   await requireGoodPassword(input.password, facts);
   const next = await guard.passwords.hash(input.password, request);
-  await deps.db.write(async (tx) => {
-    // Another change may have come first.
-    if (!(await store.isActive(tx, user.id, passwordHash))) throw failure('wrong_current_password');
-    await store.updateUser(tx, user.id, { passwordHash: next });
-    await store.deleteLinks(tx, 'password', user.id);
-    await store.deleteSessionsOf(tx, user.id, keepHash);
-    await recordAccount(tx, deps, 'password.changed', user.id, 'changed their password');
-  });
+  await deps.db.write(
+    async (tx) => {
+      // Another change may have come first.
+      if (!(await store.isActive(tx, user.id, passwordHash))) throw failure('wrong_current_password');
+      await store.updateUser(tx, user.id, { passwordHash: next });
+      await store.deleteLinks(tx, 'password', user.id);
+      await store.deleteSessionsOf(tx, user.id, keepHash);
+      await recordAccount(tx, deps, 'password.changed', user.id, 'changed their password');
+    },
+    changing(account(user.id)),
+  );
 }
 
 export function requireEmail(text: string): string {

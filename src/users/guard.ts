@@ -1,4 +1,5 @@
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { changing, REFUSALS, THROTTLES } from '../../db/order.ts';
 import { countRefusedSignIn } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { deleteSurplusThrottles, deleteThrottle, findFullAt, saveThrottle } from '../http/throttle-store.ts';
@@ -46,7 +47,7 @@ function createRefusalCounter(deps: Pick<Deps, 'db' | 'clock' | 'log'>) {
     try {
       await deps.db.write(async (tx) => {
         for (const [address, attempts] of counted) await countRefusedSignIn(tx, deps, address, attempts);
-      });
+      }, changing(REFUSALS));
     } catch (error) {
       deps.log.warn({ err: error }, 'could not record refused sign-ins');
     }
@@ -140,7 +141,7 @@ async function count({ db, clock }: Needs, buckets: readonly Bucket[]): Promise<
     await deleteSurplusThrottles(tx);
   };
   // With a key, so that strangers don't hold up all other writes. Only sweeps change these rows beside it.
-  await db.write(work, { key: 'throttles' });
+  await db.write(work, changing(THROTTLES));
 }
 
 /** Empties the first bucket of attempts, and gives one back to each of the others. */

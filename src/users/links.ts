@@ -1,4 +1,5 @@
 import type { ReadTx } from '../../db/engine.ts';
+import { ACCOUNTS, account, changing, organization } from '../../db/order.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { addOrganization, newOrganization } from '../organizations/service.ts';
@@ -54,19 +55,22 @@ export async function setUp(
   const passwordHash = await hashPassword(input, link.hash, about);
   const createdAt = deps.clock.now().toISOString();
   const user = { id: deps.ids.newId('usr'), email, createdAt };
-  const session = await deps.db.write(async (tx) => {
-    if (!(await store.useLink(tx, link.hash, deps.clock.now())) || (await store.hasUsers(tx)))
-      throw failure('bad_link');
-    await store.insertUser(tx, { ...user, passwordHash });
-    const asOwner = actingAs(deps, user);
-    await recordAccount(tx, asOwner, 'user.created', user.id, 'created the first account');
-    if (created !== null) await addOrganization(tx, asOwner, created);
-    for (const { id: organizationId } of owned) {
-      const membership = { userId: user.id, organizationId, role: 'owner', createdAt } as const;
-      await joinOrganization(tx, asOwner, membership, (_, as) => `joined as ${as}`);
-    }
-    return beginSession(tx, deps, user);
-  });
+  const session = await deps.db.write(
+    async (tx) => {
+      if (!(await store.useLink(tx, link.hash, deps.clock.now())) || (await store.hasUsers(tx)))
+        throw failure('bad_link');
+      await store.insertUser(tx, { ...user, passwordHash });
+      const asOwner = actingAs(deps, user);
+      await recordAccount(tx, asOwner, 'user.created', user.id, 'created the first account');
+      if (created !== null) await addOrganization(tx, asOwner, created);
+      for (const { id: organizationId } of owned) {
+        const membership = { userId: user.id, organizationId, role: 'owner', createdAt } as const;
+        await joinOrganization(tx, asOwner, membership, (_, as) => `joined as ${as}`);
+      }
+      return beginSession(tx, deps, user);
+    },
+    changing(ACCOUNTS, ...owned.map(({ id }) => organization(id))),
+  );
   return { session, organizationId: owned[0]?.id ?? '' };
 }
 
@@ -79,13 +83,16 @@ export async function createPasswordLink(
   const user = await deps.db.read((tx) => store.findCredentials(tx, address));
   if (user === null) throw failure('user_not_found', { email });
   const { token, row } = newLink(deps, 'password', { userId: user.id });
-  await deps.db.write(async (tx) => {
-    if (!(await store.isActive(tx, user.id))) throw failure('user_disabled', { email: user.email });
-    await store.deleteLinks(tx, 'password', user.id);
-    await store.insertLink(tx, row);
-    const summary = `created a link for ${user.email} to choose a password`;
-    await recordAccount(tx, deps, 'password.link_created', user.id, summary);
-  });
+  await deps.db.write(
+    async (tx) => {
+      if (!(await store.isActive(tx, user.id))) throw failure('user_disabled', { email: user.email });
+      await store.deleteLinks(tx, 'password', user.id);
+      await store.insertLink(tx, row);
+      const summary = `created a link for ${user.email} to choose a password`;
+      await recordAccount(tx, deps, 'password.link_created', user.id, summary);
+    },
+    changing(account(user.id)),
+  );
   return { user, path: `/dashboard/~/password?token=${token}` };
 }
 
@@ -99,19 +106,22 @@ export async function createMemberPasswordLink(
   userId: string,
 ): Promise<{ email: string; path: string }> {
   const { token, row } = newLink(deps, 'password', { userId, organizationId });
-  return deps.db.write(async (tx) => {
-    const member = await store.findMember(tx, { userId, organizationId });
-    if (member === null) throw failure('member_not_found');
-    const { email } = member;
-    if (userId === deps.actor.id) throw failure('own_password_link');
-    if (member.disabledAt !== null) throw failure('user_disabled', { email });
-    if (!(await isInThisAlone(tx, userId, organizationId))) throw failure('shared_account', { email });
-    await store.deleteLinks(tx, 'password', userId);
-    await store.insertLink(tx, row);
-    const summary = `created a link for ${email} to choose a password`;
-    await recordAccount(tx, deps, 'password.link_created', userId, summary);
-    return { email, path: `/dashboard/~/password?token=${token}` };
-  });
+  return deps.db.write(
+    async (tx) => {
+      const member = await store.findMember(tx, { userId, organizationId });
+      if (member === null) throw failure('member_not_found');
+      const { email } = member;
+      if (userId === deps.actor.id) throw failure('own_password_link');
+      if (member.disabledAt !== null) throw failure('user_disabled', { email });
+      if (!(await isInThisAlone(tx, userId, organizationId))) throw failure('shared_account', { email });
+      await store.deleteLinks(tx, 'password', userId);
+      await store.insertLink(tx, row);
+      const summary = `created a link for ${email} to choose a password`;
+      await recordAccount(tx, deps, 'password.link_created', userId, summary);
+      return { email, path: `/dashboard/~/password?token=${token}` };
+    },
+    changing(account(userId), organization(organizationId)),
+  );
 }
 
 async function isInThisAlone(tx: ReadTx, userId: string, organizationId: string): Promise<boolean> {
@@ -135,30 +145,36 @@ export async function choosePassword(
   if (found === null) throw failure('bad_link');
   const { user, facts } = found;
   const passwordHash = await hashPassword(input, hash, facts);
-  return deps.db.write(async (tx) => {
-    const works = await store.useLink(tx, hash, deps.clock.now());
-    if (!works || !(await store.isActive(tx, user.id))) throw failure('bad_link');
-    // The person may have joined another organization since an owner of this one created the link.
-    if (organizationId !== null && !(await isInThisAlone(tx, user.id, organizationId))) {
-      throw failure('bad_link');
-    }
-    await store.deleteLinks(tx, 'password', user.id);
-    await store.updateUser(tx, user.id, { passwordHash });
-    await store.deleteSessionsOf(tx, user.id);
-    await recordAccount(tx, actingAs(deps, user), 'password.changed', user.id, 'chose a password by link');
-    return beginSession(tx, deps, user);
-  });
+  return deps.db.write(
+    async (tx) => {
+      const works = await store.useLink(tx, hash, deps.clock.now());
+      if (!works || !(await store.isActive(tx, user.id))) throw failure('bad_link');
+      // The person may have joined another organization since an owner of this one created the link.
+      if (organizationId !== null && !(await isInThisAlone(tx, user.id, organizationId))) {
+        throw failure('bad_link');
+      }
+      await store.deleteLinks(tx, 'password', user.id);
+      await store.updateUser(tx, user.id, { passwordHash });
+      await store.deleteSessionsOf(tx, user.id);
+      await recordAccount(tx, actingAs(deps, user), 'password.changed', user.id, 'chose a password by link');
+      return beginSession(tx, deps, user);
+    },
+    changing(account(user.id)),
+  );
 }
 
 /** The path of a link that lets one person join an organization. */
 export async function invite(deps: AuditDeps, organizationId: string, role: Role): Promise<string> {
   const { token, row } = newLink(deps, 'invitation', { organizationId, role });
-  await deps.db.write(async (tx) => {
-    await store.insertLink(tx, row);
-    const target = { type: 'organization', id: organizationId };
-    const summary = `created an invitation link for ${roleNoun(role)}`;
-    await recordAudit(tx, deps, { organizationId, action: 'member.invited', target, summary });
-  });
+  await deps.db.write(
+    async (tx) => {
+      await store.insertLink(tx, row);
+      const target = { type: 'organization', id: organizationId };
+      const summary = `created an invitation link for ${roleNoun(role)}`;
+      await recordAudit(tx, deps, { organizationId, action: 'member.invited', target, summary });
+    },
+    changing(organization(organizationId)),
+  );
   return `/dashboard/~/invitation?token=${token}`;
 }
 
@@ -177,23 +193,29 @@ export async function acceptInvitation(
   const membership = { organizationId, role, createdAt };
   const describe = (_: string, as: string) => `accepted an invitation as ${as}`;
   if ('id' in by) {
-    await deps.db.write(async (tx) => {
-      if (!(await store.useLink(tx, hash, deps.clock.now())) || !(await store.isActive(tx, by.id)))
-        throw failure('bad_link');
-      await joinOrganization(tx, deps, { ...membership, userId: by.id }, describe);
-    });
+    await deps.db.write(
+      async (tx) => {
+        if (!(await store.useLink(tx, hash, deps.clock.now())) || !(await store.isActive(tx, by.id)))
+          throw failure('bad_link');
+        await joinOrganization(tx, deps, { ...membership, userId: by.id }, describe);
+      },
+      changing(account(by.id), organization(organizationId)),
+    );
     return { organizationId, session: null };
   }
   const user = { id: deps.ids.newId('usr'), email: requireEmail(by.email), createdAt };
   const { name } = await deps.db.read((tx) => getOrganization(tx, organizationId));
   const passwordHash = await hashPassword(by, hash, { email: user.email, organizations: [name] });
-  const session = await deps.db.write(async (tx) => {
-    if (!(await store.useLink(tx, hash, deps.clock.now()))) throw failure('bad_link');
-    if (!(await store.insertUser(tx, { ...user, passwordHash }))) throw failure('address_taken');
-    const asMember = actingAs(deps, user);
-    await recordAccount(tx, asMember, 'user.created', user.id, 'created an account by invitation');
-    await joinOrganization(tx, asMember, { ...membership, userId: user.id }, describe);
-    return beginSession(tx, deps, user);
-  });
+  const session = await deps.db.write(
+    async (tx) => {
+      if (!(await store.useLink(tx, hash, deps.clock.now()))) throw failure('bad_link');
+      if (!(await store.insertUser(tx, { ...user, passwordHash }))) throw failure('address_taken');
+      const asMember = actingAs(deps, user);
+      await recordAccount(tx, asMember, 'user.created', user.id, 'created an account by invitation');
+      await joinOrganization(tx, asMember, { ...membership, userId: user.id }, describe);
+      return beginSession(tx, deps, user);
+    },
+    { key: organization(organizationId), shares: [ACCOUNTS] },
+  );
   return { organizationId, session };
 }

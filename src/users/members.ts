@@ -1,4 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
+import { account, changing, organization as organizationKey } from '../../db/order.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -19,19 +20,22 @@ export async function createOwnOrganization(
   name: string,
   policy?: OrganizationCreation,
 ): Promise<Organization> {
-  return deps.db.write(async (tx) => {
-    if (!(await store.isActive(tx, user.id))) throw failure('account_disabled');
-    const memberships = await store.listRoles(tx, user.id);
-    if (!mayCreateOrganization(policy, memberships)) throw failure('may_not_create_organization');
-    if (memberships.length >= MAX_ORGANIZATIONS) {
-      throw failure('too_many_organizations', { limit: MAX_ORGANIZATIONS });
-    }
-    const organization = newOrganization(deps, { name, plan: 'free' });
-    await addOrganization(tx, deps, organization);
-    const { id: organizationId, createdAt } = organization;
-    await store.insertMembership(tx, { userId: user.id, organizationId, role: 'owner', createdAt });
-    return organization;
-  });
+  return deps.db.write(
+    async (tx) => {
+      if (!(await store.isActive(tx, user.id))) throw failure('account_disabled');
+      const memberships = await store.listRoles(tx, user.id);
+      if (!mayCreateOrganization(policy, memberships)) throw failure('may_not_create_organization');
+      if (memberships.length >= MAX_ORGANIZATIONS) {
+        throw failure('too_many_organizations', { limit: MAX_ORGANIZATIONS });
+      }
+      const organization = newOrganization(deps, { name, plan: 'free' });
+      await addOrganization(tx, deps, organization);
+      const { id: organizationId, createdAt } = organization;
+      await store.insertMembership(tx, { userId: user.id, organizationId, role: 'owner', createdAt });
+      return organization;
+    },
+    changing(account(user.id)),
+  );
 }
 
 /** The people of an organization, and the number of invitations that still work. */
@@ -63,43 +67,52 @@ export async function joinOrganization(
 /** Ends the links of owners too: the person may have kept one. Throws `AppError` 404, and 409 for the last owner. */
 export function removeMember(deps: AuditDeps, userId: string, organizationId: string): Promise<void> {
   const key = { userId, organizationId };
-  return deps.db.write(async (tx) => {
-    const member = await requireMember(tx, key);
-    if (member.role === 'owner') await requireOtherOwner(tx, key, member);
-    await store.deleteMembership(tx, key);
-    await store.deleteLinksOfOwners(tx, organizationId);
-    const summary = deps.actor.id === userId ? 'left the organization' : `removed ${member.email}`;
-    await recordMember(tx, deps, 'member.removed', key, summary);
-  });
+  return deps.db.write(
+    async (tx) => {
+      const member = await requireMember(tx, key);
+      if (member.role === 'owner') await requireOtherOwner(tx, key, member);
+      await store.deleteMembership(tx, key);
+      await store.deleteLinksOfOwners(tx, organizationId);
+      const summary = deps.actor.id === userId ? 'left the organization' : `removed ${member.email}`;
+      await recordMember(tx, deps, 'member.removed', key, summary);
+    },
+    changing(account(userId), organizationKey(organizationId)),
+  );
 }
 
 /** The links of owners end with an owner's role, which one would bring back. Throws `AppError` 404, 409 for the last owner. */
 export function setRole(deps: AuditDeps, userId: string, organizationId: string, role: Role): Promise<void> {
   const key = { userId, organizationId };
-  return deps.db.write(async (tx) => {
-    const member = await requireMember(tx, key);
-    if (member.role === role) return;
-    const wasOwner = member.role === 'owner';
-    if (wasOwner) await requireOtherOwner(tx, key, member);
-    await store.updateRole(tx, key, role);
-    // Last: it waits for an invitation that the owner is creating.
-    if (wasOwner) await store.deleteLinksOfOwners(tx, organizationId);
-    await recordMember(tx, deps, 'member.role_changed', key, `made ${member.email} ${roleNoun(role)}`);
-  });
+  return deps.db.write(
+    async (tx) => {
+      const member = await requireMember(tx, key);
+      if (member.role === role) return;
+      const wasOwner = member.role === 'owner';
+      if (wasOwner) await requireOtherOwner(tx, key, member);
+      await store.updateRole(tx, key, role);
+      // Last: it waits for an invitation that the owner is creating.
+      if (wasOwner) await store.deleteLinksOfOwners(tx, organizationId);
+      await recordMember(tx, deps, 'member.role_changed', key, `made ${member.email} ${roleNoun(role)}`);
+    },
+    changing(account(userId), organizationKey(organizationId)),
+  );
 }
 
 export function withdrawInvitations(deps: AuditDeps, organizationId: string): Promise<void> {
-  return deps.db.write(async (tx) => {
-    const count = await store.deleteInvitations(tx, organizationId);
-    if (count === 0) return;
-    await recordAudit(tx, deps, {
-      organizationId,
-      action: 'member.invitations_withdrawn',
-      target: { type: 'organization', id: organizationId },
-      summary: count === 1 ? 'withdrew 1 invitation link' : `withdrew ${count} invitation links`,
-      count,
-    });
-  });
+  return deps.db.write(
+    async (tx) => {
+      const count = await store.deleteInvitations(tx, organizationId);
+      if (count === 0) return;
+      await recordAudit(tx, deps, {
+        organizationId,
+        action: 'member.invitations_withdrawn',
+        target: { type: 'organization', id: organizationId },
+        summary: count === 1 ? 'withdrew 1 invitation link' : `withdrew ${count} invitation links`,
+        count,
+      });
+    },
+    changing(organizationKey(organizationId)),
+  );
 }
 
 export function roleNoun(role: Role): string {

@@ -1,3 +1,4 @@
+import { ACCOUNTS, changing } from '../../db/order.ts';
 import type { Deps } from '../deps.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { newSecret } from './secret.ts';
@@ -33,5 +34,5 @@ export function createSetupLink(
     if (isSetUp) return null;
     await store.insertLink(tx, row);
     return `/setup?token=${token}`;
-  });
+  }, changing(ACCOUNTS));
 }

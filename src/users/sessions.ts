@@ -1,4 +1,5 @@
 import type { WriteTx } from '../../db/engine.ts';
+import { account, changing, NONE, THROTTLES } from '../../db/order.ts';
 import type { AuditAction } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -52,12 +53,15 @@ export async function signIn(
   const isRight = await guard.passwords.verify(password, hash, request);
   if (user === null || !isRight) throw failure('wrong_credentials');
   if (user.disabledAt !== null) throw failure('account_disabled');
-  return deps.db.write(async (tx) => {
-    // The account may have changed while the password was verified.
-    if (!(await store.isActive(tx, user.id, hash))) throw failure('wrong_credentials');
-    await attempt.succeed(tx);
-    return beginSession(tx, deps, user);
-  });
+  return deps.db.write(
+    async (tx) => {
+      // The account may have changed while the password was verified.
+      if (!(await store.isActive(tx, user.id, hash))) throw failure('wrong_credentials');
+      await attempt.succeed(tx);
+      return beginSession(tx, deps, user);
+    },
+    changing(account(user.id), THROTTLES),
+  );
 }
 
 /** Stores a session, and records that the user signed in. Returns the token. */
@@ -113,8 +117,9 @@ export async function findSignedIn(
   if (remainingMs <= 0) return null;
   if (lastUsedAt - found.lastUsedAt < SESSION_WRITE_MS) return { user, memberships, extendedMs: null };
   const extendedMs = Math.min(SESSION_MS, remainingMs);
-  await db.write((tx) =>
-    store.updateSession(tx, hash, { ...client, lastUsedAt, expiresAt: lastUsedAt + extendedMs }),
+  await db.write(
+    (tx) => store.updateSession(tx, hash, { ...client, lastUsedAt, expiresAt: lastUsedAt + extendedMs }),
+    NONE,
   );
   return { user, memberships, extendedMs };
 }
@@ -133,23 +138,29 @@ export async function completeSignIn(deps: BrowserDeps, token: string, client: s
   const user = await deps.db.write(async (tx) => {
     await store.updateSession(tx, hash, client);
     return (await store.findSession(tx, hash, deps.clock.now()))?.user ?? null;
-  });
+  }, NONE);
   return user && rememberBrowser(deps, user);
 }
 
 /** Signs out of one session. Does nothing for a session of somebody else. */
 export async function endSession(deps: AuditDeps, { id }: User, hash: string): Promise<void> {
-  await deps.db.write(async (tx) => {
-    if (await store.deleteSession(tx, id, hash))
-      await recordAccount(tx, deps, 'session.ended', id, 'signed out');
-  });
+  await deps.db.write(
+    async (tx) => {
+      if (await store.deleteSession(tx, id, hash))
+        await recordAccount(tx, deps, 'session.ended', id, 'signed out');
+    },
+    changing(account(id)),
+  );
 }
 
 export async function endAllSessions(deps: AuditDeps, { id }: User): Promise<void> {
-  await deps.db.write(async (tx) => {
-    await store.deleteSessionsOf(tx, id);
-    await recordAccount(tx, deps, 'session.ended', id, 'signed out everywhere');
-  });
+  await deps.db.write(
+    async (tx) => {
+      await store.deleteSessionsOf(tx, id);
+      await recordAccount(tx, deps, 'session.ended', id, 'signed out everywhere');
+    },
+    changing(account(id)),
+  );
 }
 
 // A browser that has signed in carries a token, so that others who guess at the account don't lock it out. The token

@@ -199,8 +199,8 @@ describe('accepting', () => {
     await suggest({ id: 'one', markdown: 'New' });
     const id = await firstOf();
     await acceptChange(app.deps, id);
-    for (const again of [acceptChange(app.deps, id), dismissChange(app.deps, id)]) {
-      expect((await refusalOf(again)).status).toBe(404);
+    for (const again of [acceptChange, dismissChange]) {
+      expect((await refusalOf(again(app.deps, id))).status).toBe(404);
     }
   });
 });

@@ -1,5 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+
 import { Type } from '@sinclair/typebox';
+import { changing, REFUSALS } from '../../../db/order.ts';
 import { countRefusedSignIn } from '../../audit/store.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { addressGroup } from '../../lib/network.ts';
@@ -31,7 +33,9 @@ export const routes: readonly Page[] = [
       if (!(error instanceof AppError)) throw error;
       // Only a refusal after a hash is written at once: the queue of hashes bounds how often.
       if (error.status === 429) guard.countRefusal(clientAddress);
-      else if (error.isRefusal) await deps.db.write((tx) => countRefusedSignIn(tx, deps, clientAddress));
+      else if (error.isRefusal) {
+        await deps.db.write((tx) => countRefusedSignIn(tx, deps, clientAddress), changing(REFUSALS));
+      }
       return showSignIn(visit, error);
     }
   }),

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { Storage, WriteTx } from '../../../db/engine.ts';
+import { changingPosts, IMPORTS } from '../../../db/order.ts';
 import { quote } from '../../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../../audit/store.ts';
 import { AppError } from '../../lib/app-error.ts';
@@ -88,13 +89,16 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
       onProgress(Math.floor((records.size * done) / total), records.size),
     );
   } else {
-    await db.write(async (tx) => {
-      await save(tx, only, async (after, before) => {
-        await writePost(tx, after);
-        if (before !== undefined) await recordVersion(tx, deps, { before, after, origin: 'import' });
-      });
-      await record(tx);
-    });
+    await db.write(
+      async (tx) => {
+        await save(tx, only, async (after, before) => {
+          await writePost(tx, after);
+          if (before !== undefined) await recordVersion(tx, deps, { before, after, origin: 'import' });
+        });
+        await record(tx);
+      },
+      changingPosts(organizationId, IMPORTS),
+    );
   }
   onProgress(records.size, records.size);
   const { created, updated } = sum(counts.values());

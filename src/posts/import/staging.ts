@@ -1,6 +1,7 @@
 import { toSettle } from '../../../db/checked.ts';
 import { inCommits, repeatStep } from '../../../db/commits.ts';
 import type { Storage, WriteTx } from '../../../db/engine.ts';
+import { changingPosts, IMPORTS } from '../../../db/order.ts';
 import type { Deps } from '../../deps.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { OwnedPost } from '../model.ts';
@@ -11,6 +12,9 @@ import * as store from '../write-store.ts';
 const STALE_MS = 30_000;
 
 const POLL_MS = 100;
+
+/** Its posts count with those of the organization. */
+const orderOf = (organizationId: string) => changingPosts(organizationId, IMPORTS);
 
 type Needs = Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'actor'>;
 
@@ -43,12 +47,12 @@ export async function importInPieces<Piece>(
       } while (result < pieces.length && hasTime());
       return { result, hasMore: result < pieces.length };
     };
-    for await (staged of inCommits(db, stageSome)) onProgress(staged, total);
+    for await (staged of inCommits(db, stageSome, orderOf(organizationId))) onProgress(staged, total);
     await db.write(async (tx) => {
       await requireStaging(tx, deps, id);
       await store.applyImport(tx, id);
       await record(tx);
-    });
+    }, orderOf(organizationId));
   } catch (error) {
     // If this fails too, such as on a full disk, the next import or the server does it.
     await discardImport(toSettle(deps), id).catch((err) =>
@@ -56,9 +60,9 @@ export async function importInPieces<Piece>(
     );
     throw error;
   }
-  await finishImport(toSettle(deps), id, (moved) => onProgress(pieces.length + moved, total)).catch((err) =>
-    log.warn({ err }, 'the import is done; the server will finish moving its posts'),
-  );
+  await finishImport(toSettle(deps), { id, organizationId }, (moved) =>
+    onProgress(pieces.length + moved, total),
+  ).catch((err) => log.warn({ err }, 'the import is done; the server will finish moving its posts'));
 }
 
 /** Finishes an import that was killed after it published its posts; removes one that was killed before. */
@@ -72,7 +76,7 @@ export async function recoverImport(deps: Needs, signal?: AbortSignal): Promise<
   const { id, organizationId: organization, state } = current;
   log.warn({ import: id, organization }, `an import was interrupted: ${state}`);
   await (state === 'applying'
-    ? finishImport(deps, id, () => undefined, signal)
+    ? finishImport(deps, current, () => undefined, signal)
     : discardImport(deps, id, signal));
 }
 
@@ -84,7 +88,7 @@ async function openImport(deps: Needs, organizationId: string): Promise<string> 
     await store.insertImport(tx, { id, organizationId, state: 'staging', beatAt: clock.now().getTime() });
     return true;
   };
-  while (!(await db.write(open))) {
+  while (!(await db.write(open, { key: IMPORTS }))) {
     await recoverImport(toSettle(deps));
     await Bun.sleep(POLL_MS);
   }
@@ -100,7 +104,7 @@ async function requireStaging(tx: WriteTx, { clock }: Needs, id: string): Promis
 /** Moves all pieces of an applied import. `onMoved` gets the number of pieces. */
 async function finishImport(
   deps: Needs,
-  id: string,
+  { id, organizationId }: { id: string; organizationId: string },
   onMoved: (pieces: number) => void,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -117,7 +121,7 @@ async function finishImport(
     return part;
   };
   let total = 0;
-  for await (const moved of inCommits(db, moveSome, { signal })) {
+  for await (const moved of inCommits(db, moveSome, { signal, ...orderOf(organizationId) })) {
     total += moved;
     onMoved(total);
   }
@@ -125,7 +129,7 @@ async function finishImport(
 
 async function discardImport({ db }: Needs, id: string, signal?: AbortSignal): Promise<void> {
   // Delete its row first, so that its process stops if it is alive.
-  await db.write((tx) => store.deleteImport(tx, { id, state: 'staging' }));
+  await db.write((tx) => store.deleteImport(tx, { id, state: 'staging' }), { key: IMPORTS });
   await dropLeftovers(db, signal);
 }
 
@@ -134,5 +138,5 @@ async function dropLeftovers(db: Storage, signal?: AbortSignal): Promise<void> {
     (await store.findImport(tx)) === null
       ? repeatStep(hasTime, async () => (await store.takePiece(tx)).length)
       : { result: 0, hasMore: false };
-  for await (const _ of inCommits(db, dropSome, { signal }));
+  for await (const _ of inCommits(db, dropSome, { signal, key: IMPORTS }));
 }

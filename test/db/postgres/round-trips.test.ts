@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Database } from '../../../db/engine.ts';
 import { openPostgres } from '../../../db/postgres/client.ts';
+import { editPost } from '../../../src/posts/service.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
 import { createTrigger } from '../../../src/triggers/service.ts';
+import { signedIn } from '../../support/dashboard.ts';
 import { appWithGithub, githubRequest } from '../../support/deliveries.ts';
 import { changed } from '../../support/payloads.ts';
 import { sharedPostgres } from '../../support/postgres-server.ts';
@@ -78,6 +80,19 @@ describe('a delivery', () => {
       app.request(...githubRequest(connected, release('v1'), { event: 'release', delivery: 'one' }));
     expect(await count(again)).toEqual({ status: 200, trips: 3 });
   });
+});
+
+test('a save of the editor takes eight: the session and its memberships, before and after the body; the check, the post, what it changes, and the commit', async () => {
+  const { app } = world;
+  const ann = await signedIn(app, { organizationId: 'org_a' });
+  // The clock of the test stands still, so each version has this time.
+  const { updatedAt: seen } = await editPost(app.deps, 'post_1', { title: 'Title' });
+  let number = 0;
+  const save = () => {
+    const fields = { title: 'Title', markdown: `Text ${++number}`, seen, mark: '', explicit: 'true' };
+    return ann('/dashboard/org_a/posts/post_1/autosave', { body: new URLSearchParams(fields) });
+  };
+  expect(await count(save)).toEqual({ status: 200, trips: 8 });
 });
 
 describe('a reader', () => {

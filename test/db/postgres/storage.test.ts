@@ -176,6 +176,79 @@ describe('keys', () => {
     expect(await waits).toBe('done');
   });
 
+  test('work of several names waits for each of them, and work of none for nothing', async () => {
+    const write = (key: string[], shares: string[] = []) =>
+      db.write(() => 'done', { key, shares, giveUpMs: 30 });
+    const end = await hold('b');
+    expect(await write(['a', 'c'])).toBe('done');
+    expect(await write([])).toBe('done');
+    await expect(write(['a', 'b'])).rejects.toBeInstanceOf(DatabaseBusy);
+    await expect(write(['c'], ['b'])).rejects.toBeInstanceOf(DatabaseBusy);
+    // A name that work changes and relies on is one that it changes.
+    expect(await db.write(() => 'done', { key: ['a', 'a'], shares: ['a'] })).toBe('done');
+    await end();
+    expect(await write(['a', 'b'])).toBe('done');
+  });
+
+  test('work that relies on a name runs beside others that do, and not beside who changes it', async () => {
+    const other = await open();
+    const started = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    const relies = db.write(
+      async (tx) => {
+        await tx.values(sql`SELECT 1`);
+        started.resolve();
+        while (
+          !(await Promise.race([gate.promise.then(() => true), tx.values(sql`SELECT 1`).then(() => false)]))
+        );
+      },
+      { key: 'one', shares: ['thing'] },
+    );
+    await started.promise;
+    expect(await other.write(() => 'beside', { key: 'two', shares: ['thing'] })).toBe('beside');
+    await expect(other.write(() => 'done', { key: 'thing', giveUpMs: 30 })).rejects.toBeInstanceOf(
+      DatabaseBusy,
+    );
+    await expect(other.write(() => 'done', { giveUpMs: 30 })).rejects.toBeInstanceOf(DatabaseBusy);
+    const changes = other.write(() => 'done', { key: 'thing' });
+    gate.resolve();
+    await relies;
+    expect(await changes).toBe('done');
+  });
+
+  test('works of the same names in another order do not wait in a circle', async () => {
+    const other = await open();
+    const works = Array.from({ length: 40 }, (_, n) =>
+      (n % 2 ? db : other).write((tx) => tx.values(sql`SELECT pg_sleep(0.001)`), {
+        key: n % 3 ? ['a', 'b', 'c'] : ['c', 'b', 'a'],
+        shares: n % 5 ? ['d'] : [],
+      }),
+    );
+    expect(await Promise.all(works)).toHaveLength(40);
+  });
+
+  test('a row that other work inserted first makes the work decide again', async () => {
+    const looked = Promise.withResolvers<void>();
+    const inserted = Promise.withResolvers<void>();
+    const add = db.write(
+      async (tx) => {
+        const [known] = await tx.values(sql`SELECT 1 FROM notes WHERE text = 'a'`);
+        if (known !== undefined) return 'there already';
+        looked.resolve();
+        // Not a store's: the body waits for the other work, which needs nothing of this one.
+        await inserted.promise;
+        await tx.values(sql`INSERT INTO notes VALUES ('a') RETURNING 1`);
+        return 'added';
+      },
+      { key: [] },
+    );
+    await looked.promise;
+    await db.write((tx) => tx.values(sql`INSERT INTO notes VALUES ('a') RETURNING 1`), { key: [] });
+    inserted.resolve();
+    expect(await add).toBe('there already');
+    expect(await notes()).toEqual(['a']);
+  });
+
   test('the time in line counts against the wait for the lock', async () => {
     const end = await hold('a');
     const startedAt = performance.now();

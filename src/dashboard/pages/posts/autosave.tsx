@@ -35,18 +35,19 @@ export const routes: readonly Page[] = [
       const created = await createPost(deps, organization.id, { title, markdown, contentType }, mark);
       // An earlier request with this mark may have sent an older text.
       const edit = { title, markdown, contentType, seen: created.createdAt };
-      return editPost(deps, created.id, { ...edit, isAutosave: !explicit });
+      return editPost(deps, created.id, { ...edit, isAutosave: !explicit }, organization.id);
     }),
   ),
 
-  post('/dashboard/:organizationId/posts/:postId/autosave', 'member', async (visit) => {
-    const { id } = (await requirePost(visit)).post;
-    return answered(visit, async () => {
-      const { title, explicit, mark: _, ...rest } = readFields(AutosaveForm, visit.form);
+  post('/dashboard/:organizationId/posts/:postId/autosave', 'member', (visit) =>
+    answered(visit, async () => {
+      const { deps, organization, params, form } = visit;
+      const { title, explicit, mark: _, ...rest } = readFields(AutosaveForm, form);
       const isBlank = title.trim() === '' && !explicit;
-      return editPost(visit.deps, id, { ...rest, ...(!isBlank && { title }), isAutosave: !explicit });
-    });
-  }),
+      const edit = { ...rest, ...(!isBlank && { title }), isAutosave: !explicit };
+      return editPost(deps, params.postId ?? '', edit, organization.id);
+    }),
+  ),
 ];
 
 async function answered(visit: MemberVisit, save: () => Promise<Post>): Promise<Fragment> {

@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
+import { changing, integration as integrationKey } from '../../../../db/order.ts';
 import { builtInTemplates } from '../../../drafts/built-in.ts';
 import { integrationName } from '../../../integrations/model.ts';
 import { getIntegration } from '../../../integrations/store.ts';
@@ -71,7 +72,10 @@ export const onePages: readonly Page[] = [
   post(`${PATH}/retry`, 'member', async (visit) => {
     const { db, clock } = visit.deps;
     const { trigger, path } = await requireTrigger(visit);
-    const retried = await db.write((tx) => retryRuns(tx, trigger.id, clock.now()));
+    const retried = await db.write(
+      (tx) => retryRuns(tx, trigger.id, clock.now()),
+      changing(integrationKey(trigger.integrationId)),
+    );
     return redirect(path, retried === 0 ? 'Nothing to retry.' : 'Retrying now.');
   }),
 ];

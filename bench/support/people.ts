@@ -1,0 +1,88 @@
+import { SERVER } from '../../src/audit/model.ts';
+import type { Deps } from '../../src/deps.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { randomIds } from '../../src/lib/text.ts';
+import { systemClock } from '../../src/lib/time.ts';
+import { createOrganization } from '../../src/organizations/service.ts';
+import { createPost } from '../../src/posts/service.ts';
+import { createUser } from '../../src/users/accounts.ts';
+import { beginSession } from '../../src/users/sessions.ts';
+import { BenchError } from './bench-error.ts';
+import type { Server } from './server.ts';
+
+/** Somebody with a draft open in the editor. */
+export interface Writer {
+  organizationId: string;
+  postId: string;
+  cookie: string;
+  /** The `updatedAt` of the last save. */
+  seen: string;
+}
+
+/** One person with a draft in each of `count` organizations. */
+export async function seedWriters(db: Deps['db'], count: number): Promise<Writer[]> {
+  const log = createLog('silent', { write: () => undefined });
+  const deps = {
+    db,
+    log,
+    clock: systemClock,
+    ids: randomIds,
+    actor: SERVER,
+    publicUrl: () => 'http://localhost',
+  };
+  const writers: Writer[] = [];
+  for (let at = 0; at < count; at++) {
+    const organizationId = `org_writer_${at}`;
+    await createOrganization(deps, { id: organizationId, name: `Writers ${at}`, plan: 'free' });
+    const user = await createUser(deps, { email: `writer-${at}@example.com`, organizationId });
+    const token = await db.write((tx) => beginSession(tx, deps, user));
+    const text = { title: 'Draft', markdown: 'Text', contentType: 'changelog' } as const;
+    const { id: postId, updatedAt } = await createPost(deps, organizationId, text);
+    writers.push({ organizationId, postId, cookie: `tidings_session=${token}`, seen: updatedAt });
+  }
+  return writers;
+}
+
+/** Saves a change as the script of the editor does. Throws `BenchError` unless it was saved. */
+async function save(server: Server, writer: Writer, number: number): Promise<void> {
+  const { organizationId, postId, cookie, seen } = writer;
+  const form = { title: 'Draft', markdown: `Text ${number}`, seen, mark: '', explicit: 'false' };
+  const response = await fetch(`${server.url}/dashboard/${organizationId}/posts/${postId}/autosave`, {
+    method: 'POST',
+    headers: { cookie },
+    body: new URLSearchParams(form),
+  });
+  const html = await response.text();
+  const saved = /data-outcome="saved" data-seen="([^"]+)"/.exec(html)?.[1];
+  if (saved === undefined) throw new BenchError(`a save failed (${response.status}): ${html.slice(0, 300)}`);
+  writer.seen = saved;
+}
+
+/** Everybody types until the returned function is called, which resolves to the number of saves a second. */
+export function startTyping(
+  servers: readonly Server[],
+  writers: readonly Writer[],
+  pauseMs: number,
+): () => Promise<number> {
+  const startedAt = performance.now();
+  let isOver = false;
+  let saves = 0;
+  const typing = writers.map(async (writer, at) => {
+    // Not all at once.
+    await Bun.sleep((pauseMs * at) / writers.length);
+    for (let number = 0; !isOver; number++) {
+      const server = servers[(at + number) % servers.length];
+      if (server === undefined) return;
+      await save(server, writer, number);
+      saves++;
+      if (pauseMs > 0) await Bun.sleep(pauseMs);
+    }
+  });
+  return async () => {
+    isOver = true;
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const rate = saves / seconds;
+    await Promise.all(typing);
+    return rate;
+  };
+}
