@@ -1,5 +1,5 @@
 import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join, relative, resolve, sep } from 'node:path';
 import { type Command, Option } from 'commander';
 import { hasSuggestionFor } from '../drafts/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -187,9 +187,12 @@ async function importFiles(
       }
       const counts = { created: 0, updated: 0, unchanged: 0, reassignedIds: 0 };
       const total: ImportResult = { file: path, ...counts, newIds: {}, headings: null, skipped: [] };
+      // Files of one name in different folders are different posts.
+      const root = options.source ?? basename(resolve(path));
       for (const [index, file] of inside.entries()) {
         try {
-          addResult(total, await importFile(services, await readSource(file), options));
+          const source = `${root}/${relative(path, file).replaceAll(sep, '/')}`;
+          addResult(total, await importFile(services, await readSource(file), { ...options, source }));
         } catch (error) {
           failures.push(requireAppError(error));
         }

@@ -467,3 +467,14 @@ test('another process sees a write at once', async () => {
   expect(await db.read((tx) => findOrganization(tx, 'acme'))).toMatchObject({ name: 'Acme' });
   close();
 });
+
+test('files of one name in different folders are different posts, and stay the same posts', async () => {
+  await run('organization', 'create', '--name', 'Acme', '--id', 'acme');
+  for (const name of ['2023/spring/v1', '2024/spring/v1', '2024/autumn']) {
+    await write(`posts/${name}/index.md`, `# ${name}\n\nText\n`);
+  }
+  const words = ['post', 'import', '--organization', 'acme', join(folder.path, 'posts')];
+  expect((await run(...words)).stdout).toContain('3 created, 0 updated, 0 unchanged');
+  expect((await run(...words)).stdout).toContain('0 created, 0 updated, 3 unchanged');
+  expect((await run(...words, '--source', 'other')).stdout).toContain('3 created, 0 updated, 0 unchanged');
+});
