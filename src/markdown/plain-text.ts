@@ -3,14 +3,15 @@ import { renderWith } from './parse.ts';
 
 // Plain text of Markdown, and plain text on its way into Markdown: cleaned, cut, escaped so that it keeps its words.
 
-// Marks in the text under construction: between the cells of a row, and around an inline tag.
-const CELL = '\u001f';
+// Marks in the text under construction, around an inline tag.
 const TAG_OPENS = '\u0001';
 const TAG_CLOSES = '\u0002';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches the marks
-const MARKS = /[\u0001\u0002\u001f]/g;
+const MARKS = /[\u0001\u0002]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches the marks
 const MARKED_TAG = /\u0001[^\u0002]*\u0002/g;
+
+const BETWEEN_CELLS = ' | ';
 
 /** A link with such a text needs no address: an issue, a person, a commit, a version. */
 const REFERENCE = /^(#\d+|@[\w-]+|[0-9a-f]{7,40}|v?\d+\.\d+[\w.+-]*)$/i;
@@ -19,7 +20,7 @@ const TAG = /^<(\/?[a-z][^>]*|!--.*--|![a-z][^>]*)>$/is;
 
 /** Text that reads well by itself: list markers, line breaks and addresses stay. LinkedIn has no lists, hence `•`. */
 export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string {
-  const text = renderWith(
+  const marked = renderWith(
     markdown.replaceAll(MARKS, ''),
     {
       heading: block,
@@ -31,13 +32,17 @@ export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string
       listItem: (children, { ordered, start, index, checked }) => {
         const marker = ordered ? `${(start ?? 1) + index}.` : '-';
         const box = checked === undefined ? '' : checked ? '[x] ' : '[ ] ';
-        const lines = children.trim().replaceAll(/\n+/g, '\n');
-        return `${marker} ${box}${lines.replaceAll('\n', `\n${' '.repeat(marker.length + 1)}`)}\n`;
+        const item = children.trim();
+        // Most items are one line, and a text may have a hundred thousand.
+        const lines = item.includes('\n')
+          ? item.replaceAll(/\n+/g, `\n${' '.repeat(marker.length + 1)}`)
+          : item;
+        return `${marker} ${box}${lines}\n`;
       },
       table: block,
-      tr: (cells) => `${cells.slice(0, -1).replaceAll(CELL, ' | ')}\n`,
-      th: (cell) => cell + CELL,
-      td: (cell) => cell + CELL,
+      tr: (cells) => `${cells.slice(0, -BETWEEN_CELLS.length)}\n`,
+      th: (cell) => cell + BETWEEN_CELLS,
+      td: (cell) => cell + BETWEEN_CELLS,
       link: (children, { href }) => {
         const isAddress = /^https?:/i.test(href);
         return !isAddress || children === href || REFERENCE.test(children)
@@ -52,15 +57,13 @@ export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string
     },
     { autolinks: true },
   );
-  return (
-    text
-      .replaceAll(MARKED_TAG, '')
-      // Match only from the start of a run: a long one inside a line would take quadratic time.
-      .replaceAll(/(?<![ \t])[ \t]+$/gm, '')
-      .replaceAll(/\n{3,}/g, '\n\n')
-      .replaceAll(/^( *)- /gm, `$1${bullet} `)
-      .trim()
-  );
+  const text = marked
+    .replaceAll(MARKED_TAG, '')
+    // Match only from the start of a run: a long one inside a line would take quadratic time.
+    .replaceAll(/(?<![ \t])[ \t]+$/gm, '')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim();
+  return bullet === '-' ? text : text.replaceAll(/^( *)- /gm, `$1${bullet} `);
 }
 
 /** Ends with one blank line, also in nested quotes. */

@@ -67,18 +67,22 @@ function fitElements(html: string, { mediaBase, sizes }: ArticleOptions): string
   );
 }
 
+/** A text of 200,000 characters could have 50,000 headings. */
+const MAX_ANCHORS = 1_000;
+
 const HEADING = /<h([1-6])(?: align="[a-z]+")?>([\s\S]*?)<\/h\1>/g;
 
 /** Levels start at `level` and skip none, whatever the author wrote. */
 function fitHeadings(html: string, { level, hasAnchors }: ArticleOptions): string {
   const open: number[] = [];
   const ids = new Map<string, number>();
+  let count = 0;
   return html.replaceAll(HEADING, (_, written: string, content: string) => {
     const own = Number(written);
     while ((open.at(-1) ?? 0) >= own) open.pop();
     open.push(own);
     const name = `h${Math.min(6, level + open.length - 1)}`;
-    const slug = hasAnchors ? slugOf(content) : '';
+    const slug = hasAnchors && count++ < MAX_ANCHORS ? slugOf(content) : '';
     if (slug === '') return `<${name}>${content}</${name}>`;
     const times = (ids.get(slug) ?? 0) + 1;
     ids.set(slug, times);

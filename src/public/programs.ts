@@ -1,3 +1,4 @@
+import { letOthersIn } from '../lib/time.ts';
 import { excerptOf } from '../markdown/excerpt.ts';
 import { escapeHtml } from '../markdown/html.ts';
 import { inlineMarkdown } from '../markdown/plain-text.ts';
@@ -39,7 +40,11 @@ function bodyOf({ markdown }: Post, { address }: Publication, publicUrl: string)
   return address === null ? markdown : markdown.replaceAll(`${publicUrl}/media/`, `${address}/media/`);
 }
 
-export async function listMarkdown(view: PublicView, publicUrl: string, page: number): Promise<() => string> {
+export async function listMarkdown(
+  view: PublicView,
+  publicUrl: string,
+  page: number,
+): Promise<() => Promise<string>> {
   const { publication } = view;
   const url = pageAddress(publication, publicUrl);
   const { posts, totalPages } = await readListPage(view, page);
@@ -49,8 +54,12 @@ export async function listMarkdown(view: PublicView, publicUrl: string, page: nu
     const text = excerpt === null ? body : `${excerpt}\n\n[Continue reading](${url}/${post.id}.md)`;
     return `## [${labelOf(post.title)}](${url}/${post.id}.md)\n\n${formatDay(post.createdAt)}\n\n${text}`;
   };
-  return () => {
-    const body = posts.length === 0 ? ['No posts yet.'] : posts.map(entryOf);
+  return async () => {
+    const body = posts.length === 0 ? ['No posts yet.'] : [];
+    for (const post of posts) {
+      body.push(entryOf(post));
+      await letOthersIn();
+    }
     const next =
       page < totalPages ? [`[Older posts](${listAddress(publication, url)}?page=${page + 1})`] : [];
     return `${[...headOf(publication), ...body, ...next].join('\n\n')}\n`;

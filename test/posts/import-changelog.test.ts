@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { dirname, join } from 'node:path';
-import { letOthersIn } from '../../src/lib/time.ts';
 import { parseChangelog } from '../../src/posts/import/changelog.ts';
+import { CHANGELOG_HEAD } from '../../src/posts/import/exported-changelog.ts';
 import { readRecords } from '../../src/posts/import/records.ts';
 import { importFile } from '../../src/posts/import/service.ts';
 import { appWithOrganization, bearer } from '../support/test-app.ts';
+import { turnsDuring } from '../support/turns.ts';
 
 const parse = (text: string) => parseChangelog({ name: 'CHANGELOG.md', text });
 
@@ -343,13 +344,17 @@ test('others get their turns while a long changelog is read', async () => {
   const version = (n: number) =>
     `## 1.${n}.0 - 2026-01-02\n\n${'- something **bold** and [docs][]\n'.repeat(20)}\n`;
   const text = Array.from({ length: 1_000 }, (_, n) => version(n)).join('');
-  const reading = readRecords({ name: 'CHANGELOG.md', text }, { organizationId: 'org_a' });
-  let turns = 0;
-  let isDone = false;
-  void reading.finally(() => {
-    isDone = true;
+  const turns = await turnsDuring(async () => {
+    const { records } = await readRecords({ name: 'CHANGELOG.md', text }, { organizationId: 'org_a' });
+    expect(records).toHaveLength(1_000);
   });
-  for (; !isDone; turns++) await letOthersIn();
-  expect((await reading).records).toHaveLength(1_000);
+  expect(turns).toBeGreaterThan(5);
+});
+
+test('an exported changelog of 2 MB is read in turns', async () => {
+  const text = CHANGELOG_HEAD + '\n## A post - 2026-01-01\n\n- item\n'.repeat(50_000);
+  const turns = await turnsDuring(async () => {
+    expect((await parseChangelog({ name: 'CHANGELOG.md', text })).records).toHaveLength(50_000);
+  });
   expect(turns).toBeGreaterThan(5);
 });

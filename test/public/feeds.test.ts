@@ -6,6 +6,7 @@ import type { PublicationChange } from '../../src/public/model.ts';
 import { changePublication, getPublic } from '../../src/public/service.ts';
 import { readers } from '../support/feeds.ts';
 import { appWithOrganization, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
+import { turnsDuring } from '../support/turns.ts';
 
 const ALL = { slug: 'acme', title: 'Acme news', isFeedOn: true, isPageOn: true };
 const names = Object.keys(readers) as (keyof typeof readers)[];
@@ -256,16 +257,7 @@ test('rendering a feed lets others in between posts', async () => {
     const publication = await getPublic(tx, 'acme', 'isFeedOn');
     return readFeed(tx, publication, null, { publicUrl: () => PUBLIC_URL });
   });
-  let turns = 0;
-  let isDone = false;
-  const count = () => {
-    turns++;
-    if (!isDone) setImmediate(count);
-  };
-  setImmediate(count);
-  await render();
-  isDone = true;
-  expect(turns).toBeGreaterThanOrEqual(5);
+  expect(await turnsDuring(render)).toBeGreaterThanOrEqual(5);
 });
 
 test('no character breaks a feed', async () => {

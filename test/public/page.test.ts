@@ -266,6 +266,14 @@ describe('a post', () => {
     ]);
   });
 
+  test('has anchors at the first thousand headings', async () => {
+    const { app, open } = await appWithPage();
+    await app.addPosts('org_acme', { id: 'post_a', markdown: '# Added\n'.repeat(1_001) });
+    const { text } = await open('/post_a');
+    expect(headingsOf(text)).toHaveLength(1_002);
+    expect(attributesOf(text, 'id').at(-1)).toBe('h-added-1000');
+  });
+
   test('shows our images with their size, below the address of the page too', async () => {
     using media = testMedia();
     const { app, change, open } = await appWithPage({ media: media.place });

@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test';
+import { listMarkdown } from '../../src/public/programs.ts';
+import { getPublic } from '../../src/public/service.ts';
 import { appWithPage } from '../support/public-page.ts';
 import { PUBLIC_URL } from '../support/test-app.ts';
+import { turnsDuring } from '../support/turns.ts';
 
 // The page for programs: Markdown, llms.txt, the sitemap, robots.txt.
 
@@ -51,6 +54,19 @@ test('the list as Markdown cuts a very long post', async () => {
   expect(text.length).toBeLessThan(21_000);
   expect(text).toEndWith(`- A line about rockets\n\n[Continue reading](${url}/long.md)\n`);
   expect((await open('/long.md')).text).toEndWith('The very end.\n');
+});
+
+test('the list as Markdown lets others in between posts', async () => {
+  const { app } = await appWithPage();
+  await app.addPosts(
+    'org_acme',
+    ...Array.from({ length: 5 }, () => ({ markdown: '- item\n'.repeat(5_000) })),
+  );
+  const render = await app.db.read(async (tx) => {
+    const publication = await getPublic(tx, 'acme', 'isPageOn');
+    return listMarkdown({ tx, publication, totalItems: 5 }, PUBLIC_URL, 1);
+  });
+  expect(await turnsDuring(render)).toBeGreaterThanOrEqual(5);
 });
 
 test('llms.txt lists the newest posts', async () => {

@@ -1,4 +1,5 @@
 import { onOneLine } from '../../lib/text.ts';
+import { turns } from '../../lib/time.ts';
 import type { Post } from '../model.ts';
 import { lineAt, type ParsedFile, timesApart } from './files.ts';
 
@@ -39,12 +40,14 @@ export function changelogEntry({ title, markdown, createdAt }: Post): string {
   return `\n## ${heading} - ${createdAt.slice(0, 10)}\n${text === '' ? '' : `\n${text}\n`}`;
 }
 
-/** Posts of one title are numbered, for their ids. */
-export function parseExportedChangelog(text: string): ParsedFile {
+/** Posts of one title are numbered, for their ids. Lets others in while it reads. */
+export async function parseExportedChangelog(text: string): Promise<ParsedFile> {
+  const turn = turns();
   const sections: { title: string; day: string; start: number; lines: string[] }[] = [];
   const above: string[] = [];
   let start = 0;
   for (const line of text.split('\n')) {
+    await turn();
     const [, heading, day = ''] = HEADING.exec(line) ?? [];
     if (heading !== undefined) sections.push({ title: titleOf(heading), day, start, lines: [] });
     else (sections.at(-1)?.lines ?? above).push(HEADING_IN_TEXT.test(line) ? line.slice(1) : line);
@@ -53,11 +56,13 @@ export function parseExportedChangelog(text: string): ParsedFile {
   const timeOf = timesApart();
   const seen = new Map<string, number>();
   // Start with the oldest, so that a post added on top changes no other.
-  const records = sections.reverse().map(({ title, day, start: at, lines }) => {
+  const records: ParsedFile['records'] = [];
+  for (const { title, day, start: at, lines } of sections.reverse()) {
+    await turn();
     const number = (seen.get(title) ?? 0) + 1;
     seen.set(title, number);
     const date = new Date(day);
-    return {
+    records.push({
       key: number === 1 ? title : `${title} ${number}`,
       lineOf: () => lineAt(text, at),
       // `checkRecord` refuses a day that no calendar has.
@@ -66,8 +71,8 @@ export function parseExportedChangelog(text: string): ParsedFile {
         markdown: lines.join('\n').trim(),
         createdAt: Number.isNaN(date.getTime()) ? day : timeOf(date),
       },
-    };
-  });
+    });
+  }
   const isHead = `${above.join('\n').trim()}\n` === CHANGELOG_HEAD;
   const skipped = isHead ? [] : ['text (line 1: above the first post)'];
   return { records: records.reverse(), skipped, headings: records.length + skipped.length };
