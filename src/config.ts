@@ -133,6 +133,7 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     port: read('PORT'),
     publicUrl: withoutSlash(read('PUBLIC_URL')),
     hsts: read('HSTS'),
+    allowNetwork: read('NETWORK_FILE_SYSTEM') === 'allow',
     dataDir: read('DATA_DIR'),
     secretKey,
     /** PostgreSQL; absent: the file in the data folder. */

@@ -141,7 +141,7 @@ async function openStorage(
   role: Role,
   { log, process, newDatabase }: { log: Logger; process: string; newDatabase: boolean | undefined },
 ): Promise<OpenDatabase> {
-  const { dataDir, secretKey } = config;
+  const { dataDir, secretKey, allowNetwork } = config;
   if (config.database !== undefined) {
     const { openSharedDatabase } = await import('./operate/shared-database.ts');
     return openSharedDatabase(config.database, secretKey ?? '', role, { log, process });
@@ -151,6 +151,7 @@ async function openStorage(
     secretKey,
     backupDir,
     newDatabase,
+    allowNetwork,
     role,
   });
   if (upgradedFrom !== null) {

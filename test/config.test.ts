@@ -6,6 +6,7 @@ test('defaults, with nothing set', () => {
     host: '127.0.0.1',
     port: 3000,
     hsts: 'subdomains',
+    allowNetwork: false,
     dataDir: './data',
     providerApis: {
       github: 'https://api.github.com',
@@ -31,6 +32,7 @@ test('everything from the environment', () => {
         PORT: '0',
         PUBLIC_URL: 'https://tidings.example.com/base/',
         HSTS: 'off',
+        NETWORK_FILE_SYSTEM: 'allow',
         DATA_DIR: '/data',
         SECRET_KEY: 'q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s=',
         UNKEY_ROOT_KEY: 'unkey_root',
@@ -60,6 +62,7 @@ test('everything from the environment', () => {
     port: 0,
     publicUrl: 'https://tidings.example.com/base',
     hsts: 'off',
+    allowNetwork: true,
     dataDir: '/data',
     secretKey: 'q6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq6s=',
     unkey: { rootKey: 'unkey_root', apiId: 'api_1', baseUrl: 'http://localhost:9', timeoutMs: 50 },

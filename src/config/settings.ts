@@ -163,6 +163,12 @@ export const settings = {
     expected: 'a folder',
     help: 'Folder with the database and the secret key',
   },
+  NETWORK_FILE_SYSTEM: {
+    value: 'mode',
+    ...oneOf<'refuse' | 'allow'>('refuse', 'allow'),
+    default: 'refuse',
+    help: 'Whether serve may start with DATA_DIR on a network file system, which can lose or damage the database',
+  },
   DATABASE_URL: {
     ...postgresUrl,
     expected: 'a PostgreSQL URL, such as postgres://user:password@db.example.com/tidings?sslmode=verify-full',

@@ -23,6 +23,7 @@ import { isServerRunning, takeLock } from '../../db/sqlite/lock.ts';
 import { rewriteLog } from '../../db/sqlite/wal-rewrite.ts';
 import { codeOf, messageOf } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
+import { networkFileSystem } from '../lib/disk.ts';
 import type { Logger } from '../lib/log.ts';
 import { keyFingerprint, SECRET_KEY_BYTES, secretBox } from '../lib/secret-box.ts';
 import { readSecretKey, writeKeyFile } from './secret-key.ts';
@@ -40,6 +41,10 @@ export interface DataFolderOptions {
   backupDir?: string | undefined;
   /** Begin with an empty database even where there are signs of a lost one. */
   newDatabase?: boolean | undefined;
+  /** Start a server on a network file system all the same. */
+  allowNetwork?: boolean | undefined;
+  /** For tests: the mounts of the system. */
+  mounts?: string | undefined;
 }
 
 export const databaseFile = (folder: string) => join(folder, 'tidings.db');
@@ -55,12 +60,18 @@ export const lockFile = (folder: string) => join(folder, 'tidings.lock');
  * `upgradedFrom` is the former schema when this upgraded the database, or null. Throws `DataFolderError`.
  */
 export function openDataFolder(dataDir: string, options: DataFolderOptions = {}) {
-  const { role = 'command' } = options;
+  const { role = 'command', allowNetwork = false, mounts } = options;
   const folder = resolve(dataDir);
   process.umask(0o077);
   try {
     mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
+    const network = role === 'server' && !allowNetwork ? networkFileSystem(folder, mounts) : null;
+    if (network !== null) {
+      throw new Error(
+        `it is on a network file system (${network}), where SQLite can lose or damage data. Use a local disk or PostgreSQL, or set NETWORK_FILE_SYSTEM=allow to take the risk`,
+      );
+    }
     const release = takeLock(lockFile(folder), role);
     if (release === null) {
       throw new Error(

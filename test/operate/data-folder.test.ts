@@ -293,3 +293,47 @@ test('nobody else opens the folder while a lost file is being saved', async () =
   server.db.$client.close();
   openDataFolder(folder.path, { role: 'server' }).close();
 });
+
+describe('a network file system', () => {
+  /** The mounts of a system that has the folder, with a space in its name, on a file system of that type. */
+  function mounts(type: string): string {
+    const path = join(folder.path, 'mounts');
+    const point = folder.path.replaceAll(' ', '\\040');
+    writeFileSync(
+      path,
+      [
+        '22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw',
+        `23 22 0:40 / ${point} rw,relatime shared:1 - ${type} server:/export rw`,
+        `24 22 0:41 / ${point}-other rw,relatime - tmpfs tmpfs rw`,
+        '',
+      ].join('\n'),
+    );
+    return path;
+  }
+
+  test.each(['nfs', 'nfs4', 'cifs', 'smb3', '9p', 'virtiofs', 'fuse.sshfs'])(
+    '%s is refused, and nothing is created',
+    (type) => {
+      const start = () => openDataFolder(folder.path, { role: 'server', mounts: mounts(type) });
+      expect(start).toThrow(
+        `it is on a network file system (${type}), where SQLite can lose or damage data. Use a local disk or PostgreSQL, or set NETWORK_FILE_SYSTEM=allow to take the risk`,
+      );
+      expect(existsSync(databaseFile(folder.path))).toBe(false);
+    },
+  );
+
+  test('is used when somebody allows it, and below a local disk that hides it', () => {
+    openDataFolder(folder.path, { role: 'server', mounts: mounts('nfs4'), allowNetwork: true }).close();
+    const path = mounts('nfs4');
+    writeFileSync(path, `25 23 8:2 / ${folder.path} rw - xfs /dev/sdb1 rw\n`, { flag: 'a' });
+    openDataFolder(folder.path, { role: 'server', mounts: path }).close();
+  });
+
+  test.each(['ext4', 'xfs', 'btrfs', 'zfs', 'overlay', 'tmpfs', 'apfs'])('%s is none', (type) => {
+    openDataFolder(folder.path, { role: 'server', mounts: mounts(type) }).close();
+  });
+
+  test('a system that does not tell its mounts is trusted', () => {
+    openDataFolder(folder.path, { role: 'server', mounts: join(folder.path, 'none') }).close();
+  });
+});
