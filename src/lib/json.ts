@@ -42,11 +42,14 @@ const MAX_NAMES = 20_000;
 /** The message completes a sentence about the text. */
 export class JsonTooLarge extends Error {}
 
+/** As of `JSON.parse`, for values that are neither objects nor arrays. */
+type Reviver = (name: string, value: unknown, context?: { source?: string }) => unknown;
+
 type Whole = unknown[] | Record<string, unknown>;
 
 /** `JSON.parse` of an object or array, which lets others in meanwhile. Throws `SyntaxError` and `JsonTooLarge`. */
-export async function parseJsonInTurns(text: string): Promise<unknown> {
-  if (text.length <= PIECE) return JSON.parse(text);
+export async function parseJsonInTurns(text: string, reviver?: Reviver): Promise<unknown> {
+  if (text.length <= PIECE) return JSON.parse(text, reviver);
   const turn = turns();
 
   async function readWhole(begin: number, depth: number): Promise<{ whole: Whole; end: number }> {
@@ -65,7 +68,10 @@ export async function parseJsonInTurns(text: string): Promise<unknown> {
         add(whole, name, inner.whole);
         at = skipSpace(text, inner.end);
       } else {
-        const part: Whole = JSON.parse(isArray ? `[${text.slice(at, end)}]` : `{${text.slice(at, end)}}`);
+        const part: Whole = JSON.parse(
+          isArray ? `[${text.slice(at, end)}]` : `{${text.slice(at, end)}}`,
+          reviver,
+        );
         const count = addAll(whole, part);
         const mayBeEmpty = isFirst && text[end] !== ',';
         if (count === 0 && !mayBeEmpty) throw new SyntaxError('Nothing beside a comma');

@@ -1,3 +1,4 @@
+import { parseJsonInTurns } from '../lib/json.ts';
 import { fetchWithoutRedirects } from '../lib/network.ts';
 import { ProviderProblem } from './api.ts';
 
@@ -63,7 +64,7 @@ export function apiFetch(
       const location = headers.get('location');
       if (maxRedirects === 0 || location === null || !REDIRECTS.includes(status)) {
         const text = await boundedText(response, service);
-        return { status, headers, text, json: parseJson(text) };
+        return { status, headers, text, json: await parseJson(text) };
       }
       await response.body?.cancel();
       if (redirects === maxRedirects) throw notTheApi(service, 'it redirects endlessly');
@@ -100,9 +101,9 @@ async function boundedText(response: Response, service: ApiService): Promise<str
 }
 
 /** An integer that a number cannot hold, such as GitHub's id of a delivery, is read as its digits. */
-function parseJson(text: string): unknown {
+async function parseJson(text: string): Promise<unknown> {
   try {
-    return /\d{16}/.test(text) ? JSON.parse(text, exactly) : JSON.parse(text);
+    return await parseJsonInTurns(text, /\d{16}/.test(text) ? exactly : undefined);
   } catch {
     return undefined;
   }

@@ -97,6 +97,13 @@ test('others get their turns while many strings are read', async () => {
   expect(await reading).toHaveLength(text.split(',').length);
 });
 
+test('numbers of each piece are revived from their digits', async () => {
+  const digits = (_: string, value: unknown, { source = '' }: { source?: string } = {}) =>
+    typeof value === 'number' ? source : value;
+  const text = `{"ids":[${fill('{"id":12345678901234567890},')}7],"count":12345678901234567891}`;
+  expect(await parseJsonInTurns(text, digits)).toEqual(JSON.parse(text, digits));
+});
+
 test('a large object may have 20,000 names', async () => {
   const withNames = (count: number) =>
     `{${Array.from({ length: count }, (_, at) => `"name${at}":1`).join(',')}}`;
