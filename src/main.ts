@@ -217,6 +217,7 @@ export async function startServer(services: Services, config: Config) {
     publicUrl,
     compose: rehearsals.compose,
     render: rehearsals.render,
+    readChangelog: rehearsals.readChangelog,
     async check(...asked) {
       const { checkWith } = await import('./drafts/check.ts');
       return checkWith(rehearsals)(...asked);

@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import type { CheckTemplates } from '../drafts/check.ts';
 import type { Compose } from '../drafts/model.ts';
+import type { Composer } from '../drafts/thread.ts';
 import type { Fetch, UploadBudget } from '../http/request.ts';
 import type { Organization, OrganizationCreation } from '../organizations/model.ts';
 import type { Guard } from '../users/guard.ts';
@@ -14,6 +15,8 @@ export interface DashboardDeps extends Deps {
   readonly compose: Compose;
   /** Renders long Markdown in a thread. Rejects with `AppError` when it takes too long. Absent: there is no thread. */
   readonly render?: (markdown: string) => Promise<string>;
+  /** Reads changelogs in the thread. */
+  readonly readChangelog?: Composer['readChangelog'];
   /** Checks templates in a thread that is kept. Absent: in one of its own. */
   readonly check?: CheckTemplates;
   readonly self: Fetch;

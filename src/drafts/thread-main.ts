@@ -1,5 +1,6 @@
 import { AppError, messageOf } from '../lib/app-error.ts';
 import { answerRequests } from '../lib/thread-main.ts';
+import { toSend } from '../posts/import/sent.ts';
 import type { ThreadAnswer, ThreadRequest } from './thread.ts';
 
 // The thread that `thread.ts` starts.
@@ -8,15 +9,19 @@ answerRequests<ThreadRequest, ThreadAnswer>(async () => {
   const { renderMarkdown } = await import('../markdown/render.ts');
   const { checkOwnTemplates, composeDraft } = await import('./compose.ts');
 
-  function work(request: ThreadRequest) {
+  async function work(request: ThreadRequest) {
+    if ('changelog' in request) {
+      const { parseChangelog } = await import('../posts/import/changelog.ts');
+      return toSend(await parseChangelog(request.changelog), request.maxPosts);
+    }
     if ('markdown' in request) return renderMarkdown(request.markdown);
     if ('recipe' in request) return composeDraft(request.recipe, request.material);
     return checkOwnTemplates(request.templates, request.material);
   }
 
-  return (request) => {
+  return async (request) => {
     try {
-      return { result: work(request) };
+      return { result: await work(request) };
     } catch (error) {
       const { status, details } = error instanceof AppError ? error : { status: 500, details: {} };
       return { error: { status, message: messageOf(error), details } };

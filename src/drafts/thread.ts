@@ -1,20 +1,27 @@
 import { AppError, type AppErrorOptions } from '../lib/app-error.ts';
+import { tidings } from '../lib/build.ts';
 import { type After, threadQueue } from '../lib/thread.ts';
+import type { ParsedFile, SourceFile } from '../posts/import/files.ts';
+import { fromThread, type SentFile } from '../posts/import/sent.ts';
 import type { Compose, Material, OwnTemplates, Recipe } from './model.ts';
 
 /** How long one request may take, in milliseconds. Most take one or two. */
 const TIME_LIMIT_MS = 2_000;
+
+/** The same for reading a changelog, which somebody waits for. The largest real ones take about a second. */
+const CHANGELOG_LIMIT_MS = 30_000;
 
 /** How long the thread is kept without work, in milliseconds: it weighs some megabytes. */
 const IDLE_MS = 30_000;
 
 const MAIN = new URL('./thread-main.ts', import.meta.url);
 
-/** A draft to compose, templates to check on sample material, or Markdown to render. */
+/** A draft to compose, templates to check on sample material, Markdown to render, or a changelog to read. */
 export type ThreadRequest =
   | { recipe: Recipe; material: Material }
   | { templates: OwnTemplates; material: Material }
-  | { markdown: string };
+  | { markdown: string }
+  | { changelog: SourceFile; maxPosts: number };
 export type ThreadAnswer =
   | { result: unknown }
   | { error: { status: number; message: string; details?: AppErrorOptions['details'] } };
@@ -25,6 +32,8 @@ export interface Composer {
   check(templates: OwnTemplates, material: Material): Promise<void>;
   /** Markdown as HTML that a page can hold (`renderMarkdown`). Rejects with `AppError` 503. */
   render(markdown: string): Promise<string>;
+  /** Reads a changelog as `parseChangelog` does. Rejects with `AppError` 503. */
+  readChangelog(changelog: SourceFile, maxPosts: number): Promise<ParsedFile>;
   /** Ends the thread. The work under way, what waits and what comes later is rejected. */
   close(): void;
 }
@@ -39,6 +48,11 @@ const failures = {
     stopping: 'The text was not rendered: the server is stopping',
     failed: 'The text could not be rendered',
     slow: 'The text took more than 2 s to render',
+  },
+  changelog: {
+    stopping: 'The changelog was not read: the server is stopping',
+    failed: 'The changelog could not be read',
+    slow: `The changelog took more than 30 s to read. Import it on the command line: ${tidings} post import`,
   },
 };
 
@@ -58,9 +72,17 @@ export function threadedComposer({
   after?: After;
 } = {}): Composer {
   const queue = threadQueue<ThreadRequest, ThreadAnswer>({ main, limitMs: TIME_LIMIT_MS, idleMs, after });
+  // With a thread of their own, so that no draft has to wait for a changelog.
+  const readers = threadQueue<ThreadRequest, ThreadAnswer>({
+    main,
+    limitMs: CHANGELOG_LIMIT_MS,
+    idleMs: IDLE_MS,
+    after,
+  });
 
   async function ask<Result>(request: ThreadRequest): Promise<Result> {
-    const answer = await queue.ask(request, 'markdown' in request ? failures.text : failures.draft);
+    const kind = 'markdown' in request ? 'text' : 'changelog' in request ? 'changelog' : 'draft';
+    const answer = await (kind === 'changelog' ? readers : queue).ask(request, failures[kind]);
     if ('error' in answer) {
       const { status, message, details = {} } = answer.error;
       throw new AppError(status, message, { details });
@@ -72,6 +94,12 @@ export function threadedComposer({
     compose: (recipe, material) => ask({ recipe, material }),
     check: (templates, material) => ask({ templates, material }),
     render: (markdown) => ask({ markdown }),
-    close: () => queue.close(),
+    async readChangelog(changelog, maxPosts) {
+      return fromThread(await ask<SentFile>({ changelog, maxPosts }));
+    },
+    close() {
+      queue.close();
+      readers.close();
+    },
   };
 }

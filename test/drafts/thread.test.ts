@@ -3,6 +3,8 @@ import { sampleMaterial } from '../../src/drafts/check.ts';
 import type { Recipe } from '../../src/drafts/model.ts';
 import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';
 import { renderMarkdown } from '../../src/markdown/render.ts';
+import { parseChangelog } from '../../src/posts/import/changelog.ts';
+import type { ParsedFile } from '../../src/posts/import/files.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { limitOfStuckThreads } from '../support/stuck-thread.ts';
 
@@ -138,4 +140,29 @@ test('a pending time limit does not keep the process alive', async () => {
   const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'inherit' });
   expect(await new Response(child.stdout).text()).toBe('The draft was not written: the server is stopping');
   expect(await child.exited).toBe(0);
+});
+
+describe('a changelog', () => {
+  const file = {
+    name: 'CHANGELOG.md',
+    text: '# Log\n\n## Unreleased\n\nSoon\n\n## [1.1.0] - 2026-02-30\n\nTwo\n\n## [1.0.0] - 2026-01-31\n\n- One\n\n## 0.9.0 - 2026-01-01\n\nZero\n',
+  };
+  const plain = ({ records, problems = [], ...rest }: ParsedFile) => ({
+    ...rest,
+    records: records.map(({ lineOf, ...record }) => ({ ...record, line: lineOf('title') })),
+    problems: problems.map(({ message, code, details }) => ({ message, code, details })),
+  });
+
+  test('is read as in this thread', async () => {
+    composer = threadedComposer({ after: noLimit });
+    const here = plain(await parseChangelog(file));
+    expect(here).toMatchObject({ records: [{ line: 11 }, { line: 15 }], problems: [{ code: 'bad_file' }] });
+    expect(plain(await composer.readChangelog(file, 100))).toEqual(here);
+  });
+
+  test('with too many posts sends no more than one beyond the limit', async () => {
+    composer = threadedComposer({ after: noLimit });
+    expect((await composer.readChangelog(file, 1)).records).toHaveLength(2);
+    expect((await composer.readChangelog(file, 0)).records).toHaveLength(1);
+  });
 });

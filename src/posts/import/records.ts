@@ -41,6 +41,8 @@ export interface ReadOptions {
   source?: string | undefined;
   /** Absent: no limit. */
   maxPosts?: number;
+  /** Reads a changelog in a thread. Absent: here, which takes a second for the largest ones. */
+  readChangelog?: Parser | undefined;
 }
 
 export interface CheckedRecord {
@@ -60,7 +62,7 @@ export async function readRecords(file: SourceFile, options: ReadOptions) {
   const format = options.format ?? (await formatOf(file));
   if (format === null) throw new AppError(400, `${file.name}: unknown format`, { code: 'unknown_format' });
   const { maxPosts = Number.POSITIVE_INFINITY } = options;
-  const { records: raw, skipped, headings, problems } = await parse(file, format, maxPosts);
+  const { records: raw, skipped, headings, problems } = await parse(file, format, maxPosts, options);
   if (raw.length > maxPosts) {
     const what = `has more than ${maxPosts} posts`;
     return { records: [], skipped, headings, problems: [importError(file, 1, what, 'too_many_posts')] };
@@ -97,8 +99,13 @@ export async function readRecords(file: SourceFile, options: ReadOptions) {
   return { records, skipped, headings, problems };
 }
 
-async function parse(file: SourceFile, format: ImportFormat, maxPosts: number) {
-  const read: Parser = parsers[format];
+async function parse(
+  file: SourceFile,
+  format: ImportFormat,
+  maxPosts: number,
+  { readChangelog = parseChangelog }: Pick<ReadOptions, 'readChangelog'>,
+) {
+  const read: Parser = format === 'changelog' ? readChangelog : parsers[format];
   try {
     const { problems = [], ...parsed } = await read(file, maxPosts);
     if (parsed.records.length + problems.length === 0) {

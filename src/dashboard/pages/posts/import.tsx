@@ -169,6 +169,7 @@ async function handle(visit: MemberVisit, values: Static<typeof ImportForm>): Pr
     format,
     source: values.source.trim() || sourceOf(file, format),
     maxPosts: MAX_POSTS,
+    readChangelog: deps.readChangelog,
   };
   if (!confirmed || again) {
     const preview = await previewImport(deps, file, options);
