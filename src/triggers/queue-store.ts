@@ -301,7 +301,12 @@ const statements = prepared((tx) => {
           eq(triggers.enabled, true),
         ),
       )
-      .orderBy(asc(triggerRuns.attempts), asc(triggerRuns.dueAt))
+      .orderBy(
+        asc(triggerRuns.attempts),
+        asc(triggerRuns.dueAt),
+        asc(triggerRuns.triggerId),
+        asc(triggerRuns.scope),
+      )
       .limit(sql.placeholder('limit'))
       .prepare(),
     // The runs of a disabled trigger wait for a person, which is no delay.
