@@ -48,7 +48,7 @@ export async function answerMessage(
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   try {
-    const response = await transport.handleRequest(request, { parsedBody: message });
+    const response = await transport.handleRequest(withAccept(request), { parsedBody: message });
     if (failure !== undefined) throw failure;
     if (response.status === 202) return response;
     const body = await response.json();
@@ -57,6 +57,18 @@ export async function answerMessage(
   } finally {
     await server.close();
   }
+}
+
+/** The media ranges that JSON matches. */
+const JSON_RANGE = /(?:^|,)\s*(?:application\/json|application\/\*|\*\/\*)\s*(?:;|,|$)/i;
+
+/** The SDK demands both types of streamable HTTP. Tidings always answers with JSON, so a client that takes JSON is enough. */
+function withAccept(request: Request): Request {
+  const accept = request.headers.get('accept')?.trim() ?? '';
+  if (accept !== '' && !JSON_RANGE.test(accept)) return request;
+  const headers = new Headers(request.headers);
+  headers.set('accept', 'application/json, text/event-stream');
+  return new Request(new URL(request.url, 'http://localhost'), { method: request.method, headers });
 }
 
 function describeTool({

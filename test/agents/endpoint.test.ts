@@ -212,6 +212,26 @@ describe('a request', () => {
     expect(await errorOf(mcp.post(key, body, { headers: headers as never }))).toEqual([status, message]);
   });
 
+  test.each([
+    'application/json',
+    '*/*',
+    'application/*',
+    'text/html, application/json;q=0.9',
+    'APPLICATION/JSON; charset=utf-8',
+    'text/event-stream, application/json',
+    '',
+  ])('that accepts "%s" gets JSON', async (accept) => {
+    const response = await mcp.post(key, PING, { headers: { accept } });
+    expect([response.status, await response.json()]).toMatchObject([200, { result: {} }]);
+  });
+
+  test.each(['text/event-stream', 'application/jsonp', 'text/json'])(
+    'that accepts "%s" is refused',
+    async (accept) => {
+      expect((await errorOf(mcp.post(key, PING, { headers: { accept } })))[0]).toBe(406);
+    },
+  );
+
   test('that nests deeper than anything is refused, and the next one is answered', async () => {
     expect((await errorOf(mcp.post(key, deep)))[0]).toBe(400);
     expect((await mcp.post(key)).status).toBe(200);
