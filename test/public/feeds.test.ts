@@ -240,6 +240,21 @@ test('a text that cannot be rendered in time is plain text, and the other posts 
   }
 });
 
+test.each(['feed.atom', 'feed.rss'] as const)('%s has no white space around its texts', async (name) => {
+  const { app, change, get } = await world();
+  await change({ title: 'Acme & sons', description: 'News <here> & ]]> there' });
+  await app.addPosts('acme', {
+    id: 'a',
+    title: 'Fixes & improvements',
+    markdown: 'a < b',
+    content: 'a < b & c',
+  });
+  const xml = await (await get(`acme/${name}`)).text();
+  expect(xml).toContain('><![CDATA[Fixes & improvements]]></title>');
+  expect(xml).toContain('><![CDATA[Acme & sons]]></title>');
+  expect(xml.replaceAll(']]]]><![CDATA[>', '').match(/[^>]<!\[CDATA\[|\]\]>[^<]/g)).toBeNull();
+});
+
 test('a summary in RSS is text, although readers take the element for HTML', async () => {
   const { app, get } = await world();
   await app.addPosts('acme', { id: 'a', content: 'Use <img src=x onerror=alert(1)> & "x"' });

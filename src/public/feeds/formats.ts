@@ -6,10 +6,17 @@ import type { Entry, Feed, FeedFile } from './feed.ts';
 // and time that most starts don't need.
 
 export const writers: Readonly<Record<FeedFile, (feed: Feed) => string>> = {
-  'feed.atom': writeAtom,
-  'feed.rss': writeRss,
+  'feed.atom': (feed) => withTightText(writeAtom(feed)),
+  'feed.rss': (feed) => withTightText(writeRss(feed)),
   'feed.json': writeJson,
 };
+
+/**
+ * feedsmith puts each CDATA section on a line of its own, and many readers show the white space around it. A `<` inside of
+ * a section is part of HTML, where `<![CDATA[` is escaped, or of a text without line breaks.
+ */
+const withTightText = (xml: string) =>
+  xml.replaceAll(/>\n\s*<!\[CDATA\[/g, '><![CDATA[').replaceAll(/\]\]>\n\s*<\//g, ']]></');
 
 const addressOf = ({ base }: Feed, file: FeedFile) => `${base}/${file}`;
 
