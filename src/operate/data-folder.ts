@@ -20,6 +20,7 @@ import {
 } from '../../db/sqlite/client.ts';
 import { logOf } from '../../db/sqlite/connection.ts';
 import { isServerRunning, takeLock } from '../../db/sqlite/lock.ts';
+import { findOrphanedUser } from '../../db/sqlite/lock-holder.ts';
 import { rewriteLog } from '../../db/sqlite/wal-rewrite.ts';
 import { codeOf, messageOf } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
@@ -104,6 +105,7 @@ function openLocked(
   const isServed = () => isServerRunning(lockFile(folder));
   if (role === 'command' && isServed()) requireServerFiles(folder, isServed);
   const wasServed = role === 'command' && isServed();
+  if (!wasServed) requireSharedIndex(folder);
   const db = openDatabase(databaseFile(folder), role, {
     isAlone: !wasServed,
     beforeUpgrade(schema) {
@@ -169,6 +171,15 @@ function requireServerFiles(folder: string, isServed: () => boolean): void {
       throw new Error(`${findMissing()} was deleted while its server runs. Restart the server first`);
     Bun.sleepSync(20);
   }
+}
+
+/** The same for a process that outlived the server. */
+function requireSharedIndex(folder: string): void {
+  const holder = findOrphanedUser(databaseFile(folder));
+  if (holder === null) return;
+  throw new Error(
+    `tidings.db-shm was deleted while process ${holder} has tidings.db open. Stop every process that has it open, such as Litestream, then start again`,
+  );
 }
 
 /**

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
-import { type ServerProcess, startTidings } from '../support/server.ts';
+import { root, type ServerProcess, startTidings } from '../support/server.ts';
 import { mayMount, startOnMount } from '../support/small-disk.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -50,12 +50,26 @@ interface Connection {
   secret: string;
 }
 
-/** Connects a repository. */
-async function connect(): Promise<Connection> {
-  await cliJson(dataDir(), ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
-  const words = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
-  return cliJson(dataDir(), words);
+/** Runs a command as a process of its own: one that runs here keeps the index of the log open after it closes it. */
+function command(...words: string[]) {
+  const { stdout, stderr } = Bun.spawnSync([process.execPath, join(root, 'src/cli.ts'), ...words, '--json'], {
+    env: { PATH: Bun.env.PATH, HOME: Bun.env.HOME, DATA_DIR: dataDir(), LOG_LEVEL: 'error' },
+  });
+  expect(stderr.toString()).toBe('');
+  return JSON.parse(stdout.toString());
 }
+
+/** Connects a repository. */
+function connect(): Connection {
+  command('organization', 'create', '--name', 'Acme', '--id', 'acme');
+  return command('integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b');
+}
+
+/** The provider's ids of the deliveries in the log. */
+const logged = (): string[] =>
+  command('delivery', 'list', '--organization', 'acme')
+    .map(({ referenceId }: { referenceId: string }) => referenceId)
+    .sort();
 
 /** Sends a ping. */
 async function deliver(server: ServerProcess, webhookUrl: string, secret: string, id: string) {
@@ -135,7 +149,7 @@ test('a server whose database another process locks still stops with 0', async (
 test('a delivery to a locked database is answered with 503, also by a server that stops with 0', async () => {
   const server = await startTidings(dataDir());
   running.push(server);
-  const { webhookUrl, secret } = await connect();
+  const { webhookUrl, secret } = connect();
   const failed = { status: 503, body: { error: 'The database is busy' } };
   const release = holdWriteLock();
   try {
@@ -148,8 +162,7 @@ test('a delivery to a locked database is answered with 503, also by a server tha
   } finally {
     release();
   }
-  const log = await cliJson(dataDir(), ['delivery', 'list', '--organization', 'acme']);
-  expect(log).toEqual([]);
+  expect(logged()).toEqual([]);
 }, 60_000);
 
 describe('a server that loses a file of its database answers no delivery with 200, and ends with one line', () => {
@@ -157,12 +170,12 @@ describe('a server that loses a file of its database answers no delivery with 20
   const statusOf = async (server: ServerProcess, id: string, { webhookUrl, secret }: Connection) =>
     (await deliver(server, webhookUrl, secret, id).catch(() => null))?.status ?? null;
 
-  async function loseFile(lose: () => void) {
+  async function loseFile(lose: () => unknown) {
     const server = await startTidings(dataDir());
     running.push(server);
-    const connection = await connect();
+    const connection = connect();
     expect(await statusOf(server, 'before', connection)).toBe(200);
-    lose();
+    await lose();
     expect([503, null]).toContain(await statusOf(server, 'after', connection));
     const exitCode = await server.exited;
     const lines = (await server.stderr()).split('\n').filter((line) => !/^(\{.*)?$/.test(line));
@@ -188,16 +201,33 @@ describe('a server that loses a file of its database answers no delivery with 20
       const next = await startTidings(dataDir());
       running.push(next);
       expect(await statusOf(next, 'after', connection)).toBe(200);
-      const log: { referenceId: string }[] = await cliJson(dataDir(), [
-        'delivery',
-        'list',
-        '--organization',
-        'acme',
-      ]);
-      expect(log.map(({ referenceId }) => referenceId).sort()).toEqual(['after', 'before']);
+      expect(logged()).toEqual(['after', 'before']);
     },
     60_000,
   );
+
+  test('the index of the log, which another process still has: the next start waits for its end', async () => {
+    const read = `const db = new (require('bun:sqlite').Database)(process.argv[1]); db.query('SELECT * FROM sqlite_schema').all(); console.log('open'); await Bun.stdin.text();`;
+    const start = () =>
+      Bun.spawn([process.execPath, '-e', read, path('')], { stdin: 'pipe', stdout: 'pipe' });
+    let other = null as ReturnType<typeof start> | null;
+    const { connection, exitCode } = await loseFile(async () => {
+      other = start();
+      await other.stdout.getReader().read();
+      rmSync(path('-shm'));
+    });
+    expect(exitCode).toBe(1);
+    const refusal = `tidings.db-shm was deleted while process ${other?.pid} has tidings.db open. Stop every process that has it open, such as Litestream, then start again`;
+    expect(await failedStart(() => startTidings(dataDir()))).toContain(refusal);
+    const { exitCode: code, stderr } = await cli(dataDir(), ['organization', 'list']);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(refusal) });
+    other?.kill();
+    await other?.exited;
+    const next = await startTidings(dataDir());
+    running.push(next);
+    expect(await statusOf(next, 'after', connection)).toBe(200);
+    expect(logged()).toEqual(['after', 'before']);
+  }, 60_000);
 
   test('the database: the next start names the copy that was saved', async () => {
     const { connection, exitCode, lines } = await loseFile(() => rmSync(path('')));
@@ -238,7 +268,7 @@ test('a command does not begin a new index beside the one of a server', async ()
 test('a server on damaged pages says that it is not ready once three verified deliveries have failed', async () => {
   const first = await startTidings(dataDir());
   running.push(first);
-  const { secret, webhookUrl } = await connect();
+  const { secret, webhookUrl } = connect();
   expect(await deliver(first, webhookUrl, secret, 'before')).toMatchObject({ status: 200 });
   await first.stop();
   const repair = damage('deliveries_by_reference');
