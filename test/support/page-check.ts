@@ -1,9 +1,15 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
+import { rounds } from './rounds.ts';
 import { looks } from './screenshots.ts';
 
+/** A wide screen in light and a phone in dark; every pair in the long check. */
+const checked = looks.filter(
+  ({ width, colorScheme }) => rounds(0, 1) === 1 || width > 500 === (colorScheme === 'light'),
+);
+
 /**
- * Lists problems of the open page, in each look: axe violations, touch targets that are too small on a phone,
+ * Lists problems of the open page, in several looks: axe violations, touch targets that are too small on a phone,
  * and whether it can be moved sideways, as it is and with all unfolded that can be. Only contrast depends on the color
  * scheme, so the dark looks check nothing else with axe.
  */
@@ -11,7 +17,7 @@ export async function wrongWith(page: Page): Promise<string[]> {
   const wrong: string[] = [];
   // The page's own policy would refuse a script element; this is no part of the page.
   await page.evaluate(axe.source);
-  for (const { width, colorScheme } of looks) {
+  for (const { width, colorScheme } of checked) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     const found = await page.evaluate(look, colorScheme === 'dark');
