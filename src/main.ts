@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Role } from '../db/engine.ts';
-import { StorageLost } from '../db/failures.ts';
+import { isSystemFailure, StorageLost } from '../db/failures.ts';
 import { copyName } from '../db/sqlite/migrate.ts';
 import { createApp } from './app.ts';
 import { type Actor, SERVER } from './audit/model.ts';
@@ -71,7 +71,10 @@ export async function openServices(
 ) {
   const process = newProcessName();
   // Only where several processes may write to one log.
-  const log = await openLog(config, config.database === undefined ? {} : { process });
+  const log = await openLog(config, {
+    base: config.database === undefined ? {} : { process },
+    isOutage: isSystemFailure,
+  });
   const { close, ...opened } = await openStorage(config, role, { log, process, newDatabase });
   const base = {
     ...opened,

@@ -1,7 +1,7 @@
 import { and, desc, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { prepared, type ReadTx } from '../../db/engine.ts';
-import { deliveries } from '../../db/schema/integrations.ts';
+import { deliveries, integrations } from '../../db/schema/integrations.ts';
 import { deliveryResults } from '../../db/schema/triggers.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { IntegrationType } from '../providers/index.ts';
@@ -257,6 +257,26 @@ const MAX_TESTS = 50;
 
 /** The sender that Tidings names itself. */
 const isOwnTest = (headers: Record<string, string>) => headers['user-agent']?.endsWith('/tidings') === true;
+
+/** Of the last `limit` entries of each integration: how many there are, and how many of them were taken. */
+export async function countLastDeliveries(
+  tx: ReadTx,
+  limit: number,
+): Promise<Map<string, { entries: number; taken: number }>> {
+  // Counted in one statement, from an index: an installation may have tens of thousands.
+  const last = sql`(select ${deliveries.status} from ${deliveries} where ${deliveries.integrationId} = ${integrations.id}
+    order by ${deliveries.createdAt} desc, ${deliveries.id} desc limit ${limit}) as last`;
+  const isTaken = sql`last.status not in ('failed', 'rejected')`;
+  const rows = await tx
+    .select({
+      id: integrations.id,
+      entries: sql`(select count(*) from ${last})`.mapWith(Number),
+      taken: sql`(select count(*) from ${last} where ${isTaken})`.mapWith(Number),
+    })
+    .from(integrations)
+    .all();
+  return new Map(rows.map(({ id, ...counts }) => [id, counts]));
+}
 
 /** By the provider's delivery id: the newest entry of a delivery that was taken, else the newest. */
 export async function listLogged(

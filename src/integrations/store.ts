@@ -169,6 +169,13 @@ export async function listHistoryOnly(
   return new Set(rows.map((row) => row.id));
 }
 
+/** Of all integrations, oldest first. */
+export async function listSealedSecrets(tx: ReadTx): Promise<SealedSecrets[]> {
+  const { id, secret, previousSecret, previousSecretUntil, createdAt } = integrations;
+  const sealed = tx.select({ id, secret, previousSecret, previousSecretUntil }).from(integrations);
+  return sealed.orderBy(asc(createdAt), asc(id)).all();
+}
+
 /** With its encrypted secrets and token. */
 export async function findSealedIntegration(tx: ReadTx, id: string) {
   return (await tx.select().from(integrations).where(eq(integrations.id, id)).get()) ?? null;

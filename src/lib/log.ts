@@ -47,33 +47,47 @@ function write(text: string): void {
   }
 }
 
-/** The log that `LOG_LEVEL` and `LOG_FORMAT` ask for, on standard error. Each line carries the properties of `base`. */
+interface LogOptions {
+  /** Properties that each line carries. */
+  base?: Readonly<Record<string, string>>;
+  /** Tells failures of the system, which may fail every request. A line about one stands for all of its cause in a minute. */
+  isOutage?: (error: unknown) => boolean;
+}
+
+/** The log that `LOG_LEVEL` and `LOG_FORMAT` ask for, on standard error. */
 export async function openLog(
   { logLevel, logFormat }: { logLevel: string; logFormat: 'auto' | 'json' | 'pretty' },
-  base: Readonly<Record<string, string>> = {},
+  options?: LogOptions,
 ): Promise<Logger> {
   const hasColor = logFormat !== 'json' && (await isTerminal(FD));
-  if (logFormat !== 'pretty' && !hasColor) return createLog(logLevel, { write }, base);
+  if (logFormat !== 'pretty' && !hasColor) return createLog(logLevel, { write }, options);
   const { prettyLine } = await import('./log-pretty.ts');
-  return createLog(logLevel, { write: (line) => write(prettyLine(line, hasColor)) }, base);
+  return createLog(logLevel, { write: (line) => write(prettyLine(line, hasColor)) }, options);
 }
 
 /** A log of JSON lines, each given to `destination`. */
 export function createLog(
   level: string,
   { write }: { write(line: string): void },
-  base: Readonly<Record<string, string>> = {},
+  { base = {}, isOutage = () => false }: LogOptions = {},
 ): Logger {
   const lowest = (levels as readonly string[]).indexOf(level);
   const isLevelEnabled = (each: Level) => levels.indexOf(each) >= lowest;
+  const onceAMinute = createRepeats();
 
   const sayAt = (each: Level): Say => {
     if (!isLevelEnabled(each)) return () => undefined;
     return (given: string | object, message?: string) => {
       const [fields, msg] = typeof given === 'string' ? [{}, given] : [given, message];
-      const start = { level: each, time: systemClock.now().toISOString(), ...base };
-      const failure = 'err' in fields && { err: describeError(fields.err) };
-      write(`${lineOf({ ...start, ...fields, ...failure, msg })}\n`);
+      const say = (more: object) => {
+        const start = { level: each, time: systemClock.now().toISOString(), ...base };
+        const failure = 'err' in fields && { err: describeError(fields.err) };
+        write(`${lineOf({ ...start, ...more, ...fields, ...failure, msg })}\n`);
+      };
+      if ('err' in fields && isOutage(fields.err)) {
+        const job = 'job' in fields ? fields.job : '';
+        onceAMinute(`${each} ${msg} ${job} ${causeOf(fields.err)}`, say);
+      } else say({});
     };
   };
   return {
@@ -83,6 +97,49 @@ export function createLog(
     warn: sayAt('warn'),
     error: sayAt('error'),
   };
+}
+
+/** How long one line stands for all of its cause, and how many causes to tell apart. */
+const REPEAT_MS = 60_000;
+const MAX_REPEATS = 100;
+
+/**
+ * Says the first line of each cause at once. At the end of each minute that had more, says the last of them with their
+ * number as `count`.
+ */
+function createRepeats() {
+  const running = new Map<string, { count: number; say: (more: object) => void }>();
+
+  function begin(cause: string, say: (more: object) => void): void {
+    const repeats = { count: 0, say };
+    running.set(cause, repeats);
+    const end = () => {
+      running.delete(cause);
+      if (repeats.count === 0) return;
+      repeats.say({ count: repeats.count });
+      begin(cause, repeats.say);
+    };
+    setTimeout(end, REPEAT_MS).unref();
+  }
+
+  return (cause: string, say: (more: object) => void) => {
+    const repeats = running.get(cause);
+    if (repeats !== undefined) {
+      repeats.count++;
+      repeats.say = say;
+      return;
+    }
+    say({});
+    if (running.size < MAX_REPEATS) begin(cause, say);
+  };
+}
+
+/** What failed, without what differs between requests: the types and codes of an error and its causes. */
+function causeOf(error: unknown, depth = 0): string {
+  if (!(error instanceof Error)) return typeof error;
+  const { code, errno, cause } = error as Error & { code?: unknown; errno?: unknown };
+  const own = `${error.constructor.name} ${code ?? ''} ${errno ?? ''}`;
+  return cause === undefined || depth >= MAX_CAUSES ? own : `${own} < ${causeOf(cause, depth + 1)}`;
 }
 
 /** A value that JSON cannot hold takes the other fields with it, but not the line. */

@@ -5,6 +5,7 @@ import { SQL } from 'bun';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { pauseReplay, startStandby } from '../support/standby.ts';
+import { startTcpProxy, through } from '../support/tcp-proxy.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
 const OTHER_KEY = Buffer.alloc(32, 8).toString('base64');
@@ -76,6 +77,7 @@ test('a healthy server is all well, and the data folder is not looked at', async
     'database schema',
     'secret key',
     'durability',
+    'database disk',
     'connections',
     'clock and database',
     'indexes',
@@ -163,6 +165,17 @@ test.each<[string, string, Record<string, string>, string, string, string]>([
     'synchronous_commit=off: a crash of the database server can lose deliveries that were acknowledged',
   ],
   [
+    'a full disk',
+    // As the server refuses to extend a file.
+    `CREATE FUNCTION full_disk() RETURNS event_trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+      CREATE EVENT TRIGGER full_disk ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION full_disk()`,
+    {},
+    'database disk',
+    'failed',
+    'The disk of the database server is full: deliveries and changes get 503',
+  ],
+  [
     'a read-only database',
     `DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET default_transaction_read_only = on'; END $$`,
     {},
@@ -203,6 +216,38 @@ test.each<[string, string, Record<string, string>, string, string, string]>([
   const finding = (await examine({ ...changes, ...readUrl }))(name);
   expect(finding).toMatchObject({ status });
   expect(finding?.message).toContain(message);
+});
+
+test('a full disk is not looked for where this user may make no temporary table', async () => {
+  await setUp();
+  const name = new URL(url).pathname.slice(1);
+  await run(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC; CREATE ROLE guest LOGIN SUPERUSER`);
+  await run(`ALTER ROLE guest NOSUPERUSER; GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest`);
+  const named = await examine({ DATABASE_URL: Object.assign(new URL(url), { username: 'guest' }).href });
+  expect(named('database server')).toMatchObject({ status: 'ok' });
+  expect(named('database disk')).toBeUndefined();
+});
+
+test('any number of integrations is examined in as many round trips as one', async () => {
+  await setUp();
+  const connect = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'a/b'];
+  await cliJson(folder.path, connect, { environment: environment() });
+  await using proxy = await startTcpProxy({ port: server.port });
+  const trips = async () => {
+    const before = proxy.roundTrips;
+    const named = await examine({ DATABASE_URL: through(proxy, url) });
+    return { trips: proxy.roundTrips - before, message: named('deliveries')?.message };
+  };
+  const one = await trips();
+  expect(one.message).toBe('No integration has problems with deliveries (1 integration)');
+  await run(`CREATE TEMP TABLE more AS SELECT * FROM integrations, generate_series(1, 300) AS number;
+    UPDATE more SET id = 'int_' || number;
+    ALTER TABLE more DROP number;
+    INSERT INTO integrations SELECT * FROM more`);
+  const many = await trips();
+  expect(many.message).toBe('No integration has problems with deliveries (301 integrations)');
+  // A large answer may arrive in parts.
+  expect(many.trips).toBeLessThan(one.trips + 30);
 });
 
 test('after a lost key, a new one and a rotation of each secret make all well', async () => {

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, jest, test } from 'bun:test';
+import { DatabaseBusy, DatabaseUnavailable, isSystemFailure } from '../../db/failures.ts';
 import { createLog, describeError } from '../../src/lib/log.ts';
 import { root } from '../support/server.ts';
 
@@ -164,5 +165,67 @@ describe('LOG_FORMAT', () => {
   test('auto is pretty on a terminal, and json is not', async () => {
     expect(await written('auto', {})).toContain('\u001b[31mERROR\u001b[39m');
     expect(await written('json', {})).toStartWith('{"level":"error"');
+  });
+});
+
+describe('a failure of the system', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  function openLog() {
+    const lines: Record<string, unknown>[] = [];
+    const write = (line: string) => void lines.push(JSON.parse(line));
+    const log = createLog('debug', { write }, { base: { process: 'a' }, isOutage: isSystemFailure });
+    return { log, take: () => lines.splice(0) };
+  }
+
+  test('is logged once for each cause, and then once a minute with a count', () => {
+    const { log, take } = openLog();
+    const away = () => new DatabaseUnavailable(new Error('refused'));
+    for (let request = 0; request < 479; request++)
+      log.error({ err: away(), requestId: request }, 'not logged');
+    expect(take()).toMatchObject([
+      { process: 'a', level: 'error', requestId: 0, err: { type: 'DatabaseUnavailable' } },
+    ]);
+    jest.advanceTimersByTime(59_999);
+    expect(take()).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(take()).toMatchObject([{ count: 478, requestId: 478, msg: 'not logged' }]);
+    log.error({ err: away(), requestId: 479 }, 'not logged');
+    expect(take()).toEqual([]);
+    jest.advanceTimersByTime(60_000);
+    expect(take()).toMatchObject([{ count: 1, requestId: 479 }]);
+    // A minute without one ends it: the next outage is logged at once.
+    jest.advanceTimersByTime(60_000);
+    expect(take()).toEqual([]);
+    log.error({ err: away() }, 'not logged');
+    expect(take()).toHaveLength(1);
+  });
+
+  test.each<[string, (number: number) => { err: Error; job?: string; msg: string }]>([
+    ['another message', (at) => ({ err: new DatabaseBusy(), msg: `${at}` })],
+    ['another job', (at) => ({ err: new DatabaseBusy(), job: `${at}`, msg: 'failed' })],
+    [
+      'another failure',
+      (at) => ({ err: at === 0 ? new DatabaseBusy() : new DatabaseUnavailable(null), msg: 'failed' }),
+    ],
+    [
+      'another cause',
+      (at) => ({
+        err: new DatabaseUnavailable(Object.assign(new Error(), { code: `${at}` })),
+        msg: 'failed',
+      }),
+    ],
+    [
+      'a failure that is none of the system, with an id to find it by',
+      () => ({ err: new Error(), msg: 'failed' }),
+    ],
+  ])('is logged beside %s', (_, line) => {
+    const { log, take } = openLog();
+    for (const at of [0, 1]) {
+      const { msg, ...fields } = line(at);
+      log.warn(fields, msg);
+    }
+    expect(take()).toHaveLength(2);
   });
 });

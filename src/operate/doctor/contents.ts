@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ReadTx } from '../../../db/engine.ts';
-import { listDeliveries } from '../../deliveries/log-store.ts';
+import { countLastDeliveries, listDeliveries } from '../../deliveries/log-store.ts';
 import { diagnose } from '../../integrations/doctor.ts';
 import type { Integration } from '../../integrations/model.ts';
 import { countPolls } from '../../integrations/poll-store.ts';
@@ -104,16 +104,25 @@ export const contentChecks = {
   }),
 
   deliveries: inDatabase(async ({ db, clock }) => {
-    const { integrations, troubled } = await db.read(async (tx) => {
+    const { integrations, troubled, named } = await db.read(async (tx) => {
       const integrations = (await listIntegrations(tx)).filter(({ enabled }) => enabled);
-      const troubles = await Array.fromAsync(integrations, (each) => findTrouble(tx, each, clock.now()));
-      return { integrations, troubled: troubles.filter((trouble) => trouble !== null) };
+      const last = await countLastDeliveries(tx, IN_A_ROW);
+      const isTroubled = ({ id, createdAt, isPolled }: Integration) => {
+        const { entries, taken } = last.get(id) ?? { entries: 0, taken: 0 };
+        // A quiet repository is no trouble.
+        if (isPolled) return false;
+        if (entries === 0) return clock.now().getTime() - Date.parse(createdAt) >= DAY_MS;
+        return entries >= IN_A_ROW && taken === 0;
+      };
+      const troubled = integrations.filter(isTroubled);
+      const named = await Array.fromAsync(troubled.slice(0, MAX_NAMED), (each) => describeTrouble(tx, each));
+      return { integrations, troubled, named };
     });
     if (troubled.length === 0)
       return ok(`No integration has problems with deliveries (${count(integrations.length, 'integration')})`);
     const more = troubled.length > MAX_NAMED ? `; and ${troubled.length - MAX_NAMED} more` : '';
     return warning(
-      troubled.slice(0, MAX_NAMED).join('; ') + more,
+      named.join('; ') + more,
       `Run "${tidings} delivery list", and check the webhook's URL and secret at the provider`,
     );
   }),
@@ -230,21 +239,10 @@ export const contentChecks = {
   litestream: examineLitestream,
 } satisfies Record<string, Check>;
 
-/** The problem with an integration's latest deliveries; null without one. */
-async function findTrouble(
-  tx: ReadTx,
-  { id, type, organizationId, createdAt, isPolled }: Integration,
-  now: Date,
-): Promise<string | null> {
-  // A quiet repository is no trouble.
-  if (isPolled) return null;
-  const last = await listDeliveries(tx, organizationId, { integrationId: id }, { limit: IN_A_ROW });
-  const [newest] = last;
-  if (newest === undefined) {
-    const isNew = now.getTime() - Date.parse(createdAt) < DAY_MS;
-    return isNew ? null : `${id} (${type}): no deliveries yet`;
-  }
-  const isTaken = last.some(({ status }) => status !== 'failed' && status !== 'rejected');
-  if (isTaken || last.length < IN_A_ROW) return null;
-  return `${id} (${type}): the last ${IN_A_ROW} were not accepted (${newest.reason ?? newest.status})`;
+/** The problem with the latest deliveries of an integration that has one. */
+async function describeTrouble(tx: ReadTx, { id, type, organizationId }: Integration): Promise<string> {
+  const [newest] = await listDeliveries(tx, organizationId, { integrationId: id }, { limit: 1 });
+  return newest === undefined
+    ? `${id} (${type}): no deliveries yet`
+    : `${id} (${type}): the last ${IN_A_ROW} were not accepted (${newest.reason ?? newest.status})`;
 }

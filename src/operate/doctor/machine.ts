@@ -4,7 +4,7 @@ import { findDamage, openForInspection } from '../../../db/sqlite/client.ts';
 import { migrations, readVersion } from '../../../db/sqlite/migrate.ts';
 import { findNewestDeliveryTime } from '../../deliveries/count-store.ts';
 import { isLocal } from '../../integrations/doctor.ts';
-import { findSealedIntegration, listIntegrations, secretsOpen } from '../../integrations/store.ts';
+import { listIntegrations, listSealedSecrets, secretsOpen } from '../../integrations/store.ts';
 import { messageOf } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
 import { freeBytes, megabytes } from '../../lib/disk.ts';
@@ -166,10 +166,7 @@ export const machineChecks = {
 
   'stored secrets': inDatabase(async ({ db, secrets, clock, config }) => {
     if (config.secretKey === null) return unchecked('SECRET_KEY');
-    const stored = await db.read(async (tx) => {
-      const ids = (await listIntegrations(tx)).map(({ id }) => id);
-      return Array.fromAsync(ids, async (id) => ({ id, sealed: await findSealedIntegration(tx, id) }));
-    });
+    const stored = await db.read(listSealedSecrets, { single: true });
     const integrations = count(stored.length, 'integration');
     if (secrets === null) {
       return stored.length === 0
@@ -179,9 +176,7 @@ export const machineChecks = {
             'Restore secret.key, or set SECRET_KEY, before you start the server',
           );
     }
-    const closed = stored
-      .filter(({ sealed }) => sealed !== null && !secretsOpen({ secrets, clock }, sealed))
-      .map(({ id }) => id);
+    const closed = stored.filter((sealed) => !secretsOpen({ secrets, clock }, sealed)).map(({ id }) => id);
     return closed.length === 0
       ? ok(`This key decrypts the secrets of ${integrations}`)
       : failed(

@@ -130,6 +130,19 @@ export const postgresChecks = {
         );
   }),
 
+  'database disk': onPostgres(async ({ postgres: { db, facts } }) => {
+    if (facts.isStandby || facts.isReadOnly) return null;
+    const { hasRoom } = await import('../../../db/postgres/inspect.ts');
+    const room = await hasRoom(db);
+    if (room === null) return null;
+    return room
+      ? ok('The disk of the database server is not full')
+      : failed(
+          'The disk of the database server is full: deliveries and changes get 503',
+          'Free up disk space on the database server, or enlarge its disk',
+        );
+  }),
+
   connections: onPostgres(async ({ config, clock, db, postgres }) => {
     const { facts } = postgres;
     const size = config.database?.pool ?? 0;
