@@ -21,6 +21,9 @@ const LIMITS = {
   anyone: { maxBytes: 16 * 1024, timeoutMs: UNVERIFIED_UPLOAD_MS },
 };
 
+/** The code of an error: two people changed the same fields. `edit.ts` makes it. */
+export const EDIT_CONFLICT = 'edit_conflict';
+
 /** A form has at most a field for each row of a long list. */
 const MAX_FIELDS = 1_000;
 
@@ -168,7 +171,9 @@ export function formState<Schema extends TObject>(
   const wrong = Object.values<FieldState>(fields).flatMap(({ name, id = `field-${name}`, error }) =>
     error === null ? [] : [{ id, error }],
   );
-  const problem: Problem | null = error == null ? null : wrong.length > 0 ? wrong : asSentence(error.message);
+  // The form shows a conflict itself.
+  const isPlain = error == null || error.code === EDIT_CONFLICT;
+  const problem: Problem | null = isPlain ? null : wrong.length > 0 ? wrong : asSentence(error.message);
   return { fields, problem };
 }
 

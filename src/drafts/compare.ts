@@ -15,6 +15,14 @@ export function compareTexts(
   one: Pick<Post, 'title' | 'markdown'>,
   other: Pick<Post, 'title' | 'markdown'>,
 ): SuggestedLine[] | null {
+  return compareLines(wholeOf(one), wholeOf(other));
+}
+
+const wholeOf = ({ title, markdown }: Pick<Post, 'title' | 'markdown'>) =>
+  `${title}\n\n${markdown.trimEnd()}`;
+
+/** Compares two texts line by line. Null when that would take too many steps. */
+export function compareLines(one: string, other: string): SuggestedLine[] | null {
   const removed = linesOf(one);
   const added = linesOf(other);
   if (removed === null || added === null) return null;
@@ -32,8 +40,8 @@ export function compareTexts(
   return lines;
 }
 
-function linesOf({ title, markdown }: Pick<Post, 'title' | 'markdown'>): string[] | null {
-  const lines = `${title}\n\n${markdown.trimEnd()}`.split('\n', MAX_LINES + 1);
+function linesOf(text: string): string[] | null {
+  const lines = text.split('\n', MAX_LINES + 1);
   return lines.length > MAX_LINES ? null : lines;
 }
 

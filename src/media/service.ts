@@ -1,4 +1,4 @@
-import { changing, NONE, organization } from '../../db/order.ts';
+import { changing, organization } from '../../db/order.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
@@ -125,15 +125,24 @@ export async function getImage(
   return found;
 }
 
-/** Changes the description for new uses; posts keep theirs. Throws `AppError` 400 and 404. */
+/** Changes the description for new uses; posts keep theirs. `check` may throw, in the transaction. Throws `AppError` 400 and 404. */
 export async function describeImage(
   deps: Pick<Deps, 'db'>,
   { organizationId, id, alt }: { organizationId: string; id: string; alt: string },
+  check?: (stored: Media) => void,
 ): Promise<void> {
-  await getImage(deps, organizationId, id);
+  const { organizationId: owner } = await getImage(deps, organizationId, id);
   const text = alt.trim();
   if (text.length > MAX_ALT) throw invalidField('alt', `must have at most ${MAX_ALT} characters`);
-  await deps.db.write((tx) => updateMedia(tx, id, { alt: cutLine(text, MAX_ALT) }), NONE);
+  await deps.db.write(
+    async (tx) => {
+      const stored = await findMedia(tx, id);
+      if (stored === null) throw notFound('image', id);
+      check?.(stored);
+      await updateMedia(tx, id, { alt: cutLine(text, MAX_ALT) });
+    },
+    changing(mediaOf(owner)),
+  );
 }
 
 /** Deletes the row, then the file. Posts that show it lose it. Throws `AppError` 404 and 503 `media_off`. */

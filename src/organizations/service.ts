@@ -3,6 +3,7 @@ import type { WriteTx } from '../../db/engine.ts';
 import { changing, NONE, organization as organizationKey } from '../../db/order.ts';
 import { quote } from '../audit/model.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
+import { type ChangeOf, changeFor } from '../lib/change.ts';
 import type { Ids } from '../lib/text.ts';
 import type { Clock } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
@@ -46,16 +47,16 @@ export async function addOrganization(
 /** The id is part of URLs and never changes. */
 const OrganizationChange = Type.Partial(Type.Pick(NewOrganization, ['name', 'plan']));
 
-/** Throws `AppError` 400 for an invalid field and 404. */
+/** `input`: the change, or what makes it of the stored values. Throws `AppError` 400 for an invalid field and 404. */
 export async function changeOrganization(
   deps: AuditDeps,
   id: string,
-  input: { name?: string; plan?: string },
+  input: ChangeOf<Organization, { name?: string; plan?: string }>,
 ): Promise<Organization> {
-  const { name, plan } = requireValid(OrganizationChange, input);
   return deps.db.write(
     async (tx) => {
       const before = await getOrganization(tx, id);
+      const { name, plan } = requireValid(OrganizationChange, changeFor(before, input));
       const after = { ...before, name: name?.trim() ?? before.name, plan: plan ?? before.plan };
       const changes: string[] = [];
       if (after.name !== before.name) {

@@ -6,7 +6,7 @@ import { invalidField, notFound } from '../lib/app-error.ts';
 import { span } from '../lib/time.ts';
 import { formatInZone, isTimeZone, parseInZone } from '../lib/time-zone.ts';
 import type { Post } from './model.ts';
-import { listDuePosts, type Schedule, saveSchedule, takeSchedule } from './schedule-store.ts';
+import { findSchedule, listDuePosts, type Schedule, saveSchedule, takeSchedule } from './schedule-store.ts';
 import { END_OF_DATES, isPublished, recordPost, withStatus, writeAbout } from './service.ts';
 import { getPost, readPost } from './store.ts';
 import { keepVersion } from './version-store.ts';
@@ -28,10 +28,15 @@ export interface Scheduled {
 }
 
 /**
- * Schedules a draft, or changes its schedule. Throws `AppError` 400 with the invalid field, 404, and 409
+ * Schedules a draft, or changes its schedule. `check` may throw, in the transaction that writes. Throws `AppError` 400 with the invalid field, 404, and 409
  * `post_is_published`.
  */
-export async function schedulePost(deps: AuditDeps, postId: string, given: GivenTime): Promise<Scheduled> {
+export async function schedulePost(
+  deps: AuditDeps,
+  postId: string,
+  given: GivenTime,
+  check?: (stored: Schedule | null) => void,
+): Promise<Scheduled> {
   const { timeZone } = given;
   const { time, isMoved } = readTime(given, deps.clock.now());
   return writeAbout(deps.db, { postId }, async (tx) => {
@@ -39,6 +44,7 @@ export async function schedulePost(deps: AuditDeps, postId: string, given: Given
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
     if (post.status === 'published') throw isPublished();
+    check?.(await findSchedule(tx, postId));
     const schedule = {
       postId,
       organizationId: post.organizationId,

@@ -16,6 +16,8 @@ import { deleteOrphans, insertDeletedPost } from './trash-store.ts';
 import { keepVersion, recordVersion } from './version-store.ts';
 import { deletePostRow, settleStagedPost, writePost } from './write-store.ts';
 
+type PostText = Partial<Pick<Post, 'title' | 'markdown' | 'contentType'>>;
+
 /** A person's change of a post; its plain text follows from the Markdown and the type. */
 interface PostEdit {
   title?: string | undefined;
@@ -23,8 +25,8 @@ interface PostEdit {
   contentType?: ContentType | undefined;
   /** Either value ends a schedule. */
   status?: PostStatus | undefined;
-  /** The `updatedAt` of the version that the person edited. A later change of the text is not overwritten. */
-  seen?: string | undefined;
+  /** Makes the text to write of the stored one, in place of the fields above. It may throw: somebody else wrote first. */
+  merge?: ((stored: OwnedPost) => PostText) | undefined;
   /** Saved without a button: shares a version with other autosaves, and never changes a published post. */
   isAutosave?: boolean | undefined;
 }
@@ -44,8 +46,7 @@ export async function writeAbout<Result>(
 }
 
 /**
- * Throws `AppError` 400 with the invalid field, 404, 409 `post_changed` when the text changed since `seen`, and 409
- * `post_published` for an autosave of a published post. `organizationId`: 404 for a post of another one.
+ * Throws `AppError` 400 with the invalid field, 404, what `merge` throws, and 409 `post_published` for an autosave of a published post. `organizationId`: 404 for a post of another one.
  */
 export function editPost(
   deps: WritingDeps,
@@ -53,20 +54,20 @@ export function editPost(
   edit: PostEdit,
   organizationId?: string,
 ): Promise<Post> {
-  const hasText = [edit.title, edit.markdown, edit.contentType].some((each) => each !== undefined);
+  const hasText =
+    edit.merge !== undefined ||
+    [edit.title, edit.markdown, edit.contentType].some((each) => each !== undefined);
   return writeAbout(deps.db, { postId, organizationId }, async (tx) => {
     // A status alone wins over an import in progress, even if the post has it already.
     if (!hasText) await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
     const isOther = organizationId !== undefined && post?.organizationId !== organizationId;
     if (post === null || isOther) throw notFound('post', postId);
-    const { title = post.title, markdown = post.markdown, contentType = post.contentType } = edit;
+    const given = edit.merge?.(post) ?? edit;
+    const { title = post.title, markdown = post.markdown, contentType = post.contentType } = given;
     const text = hasText ? checkText(deps, { title, markdown }) : { title, markdown };
     const isRetyped = contentType !== post.contentType;
     const isEdited = text.title !== post.title || text.markdown !== post.markdown || isRetyped;
-    if (isEdited && edit.seen !== undefined && edit.seen !== post.updatedAt) {
-      throw new AppError(409, 'The post was changed in the meantime', { code: 'post_changed' });
-    }
     if (isEdited && edit.isAutosave && post.status === 'published') {
       throw new AppError(409, 'The post was published in the meantime', { code: 'post_published' });
     }
@@ -182,13 +183,19 @@ export const END_OF_DATES = new Date('2100-01-01T00:00:00.000Z');
 
 /**
  * Sets the date of a post, which is its place in the list. Null: its first publication will set it; the post must be a
- * draft. Throws `AppError` 400 with the invalid field, 404, and 409 `post_is_published`.
+ * draft. `check` may throw, in the transaction that writes. Throws `AppError` 400 with the invalid field, 404, and 409 `post_is_published`.
  */
-export async function datePost(deps: AuditDeps, postId: string, date: Date | null): Promise<Post> {
+export async function datePost(
+  deps: AuditDeps,
+  postId: string,
+  date: Date | null,
+  check?: (stored: OwnedPost) => void,
+): Promise<Post> {
   if (date !== null && !(date >= FIRST_DATE && date < END_OF_DATES)) {
     throw invalidField('createdAt', 'must be between the years 1970 and 2099');
   }
   return changePost(deps, postId, async (tx, post) => {
+    check?.(post);
     if (date === null && post.status === 'published') throw isPublished();
     const now = nowOf(deps);
     const createdAt = date?.toISOString() ?? now;

@@ -3,6 +3,7 @@ import { changing, organization } from '../../db/order.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import { AppError, invalidField } from '../lib/app-error.ts';
+import { type ChangeOf, changeFor } from '../lib/change.ts';
 import { requireValid } from '../lib/validation.ts';
 import { findMedia } from '../media/store.ts';
 import type { Organization } from '../organizations/model.ts';
@@ -70,19 +71,19 @@ const surfaces: Readonly<Record<Surface, string>> = {
 };
 
 /**
- * Changes settings of an organization; takes effect on the next request. Throws `AppError` 400 with the invalid field, 404,
- * and 409 `slug_taken`.
+ * Changes settings of an organization; takes effect on the next request. `input`: the change, or what makes it of the
+ * stored settings. Throws `AppError` 400 with the invalid field, 404, and 409 `slug_taken`.
  */
 export async function changePublication(
   deps: AuditDeps & Pick<Deps, 'ids'>,
   organizationId: string,
-  input: PublicationChange,
+  input: ChangeOf<Publication, PublicationChange>,
 ): Promise<Publication> {
-  const valid = requireValid(PublicationChange, input);
-  const change = valid.address ? { ...valid, address: requireAddress(valid.address) } : valid;
   return deps.db.write(
     async (tx) => {
       const before = await readPublication(tx, organizationId);
+      const valid = requireValid(PublicationChange, changeFor(before, input));
+      const change = valid.address ? { ...valid, address: requireAddress(valid.address) } : valid;
       const after: Publication = {
         ...before,
         ...change,

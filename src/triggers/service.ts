@@ -8,6 +8,7 @@ import { findEvent, listReleases } from '../events/store.ts';
 import { type Integration, placeName, providerNames } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError, invalidField } from '../lib/app-error.ts';
+import { type ChangeOf, changeFor } from '../lib/change.ts';
 import { requireValid } from '../lib/validation.ts';
 import { branchScope, fitsOne, matchesRelease } from './kinds/branch.ts';
 import { kinds, kindsFor } from './kinds/index.ts';
@@ -115,16 +116,33 @@ async function askForPaths(
   await requeueRanges(tx, id, repositoryIds, MAX_LAST, now);
 }
 
-/** Throws as `createTrigger` does. Retries failed runs at once, because the change may have fixed them. */
-export async function changeTrigger(deps: Needs, id: string, changes: TriggerChanges): Promise<Trigger> {
+/**
+ * `change`: the new values, or what makes them of the stored trigger. Throws as `createTrigger` does. Retries failed runs
+ * at once, because the change may have fixed them.
+ */
+export async function changeTrigger(
+  deps: Needs,
+  id: string,
+  change: ChangeOf<Trigger, TriggerChanges>,
+): Promise<Trigger> {
+  for (;;) {
+    const current = await deps.db.read((tx) => store.getTrigger(tx, id));
+    const next = await requireRule({ ...current, ...changeFor(current, change) });
+    const changed = await writeTrigger(deps, current, next);
+    if (changed !== null) return changed;
+  }
+}
+
+/** Null when the trigger is no longer the one that was read. */
+async function writeTrigger(deps: Needs, current: Trigger, next: Trigger): Promise<Trigger | null> {
   const { db, clock } = deps;
-  const current = await db.read((tx) => store.getTrigger(tx, id));
-  const next = await requireRule({ ...current, ...changes });
+  const { id } = current;
   const { filters, contentType, titleTemplate, bodyTemplate, publish } = next;
   const rule = ruleOf(next);
   const now = clock.now();
   return db.write(async (tx) => {
     const before = await store.getTrigger(tx, id);
+    if (!Bun.deepEquals(before, current)) return null;
     const otherId = await store.findTriggerIdByRule(tx, rule, id);
     if (otherId !== null) throw refusal(409, 'trigger_exists', { id: otherId });
     if (!Bun.deepEquals(before.filters, filters)) await forgetUnmatched(tx, id);

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { takeSuggestion } from '../../src/drafts/suggestions.ts';
+import { AppError } from '../../src/lib/app-error.ts';
 import { importFile } from '../../src/posts/import/service.ts';
 import { publishDuePosts, schedulePost } from '../../src/posts/schedule.ts';
 import { createPost, deletePost, editPost, removePost } from '../../src/posts/service.ts';
@@ -70,7 +71,10 @@ describe('a version is written', () => {
   test('not by a change of the status alone, nor by an edit that is refused', async () => {
     await app.addPosts('org_a', { id: 'p', markdown: 'one' });
     await editPost(as('ann'), 'p', { status: 'draft', markdown: 'one' });
-    await refusalOf(editPost(as('ann'), 'p', { markdown: 'two', seen: 'another' }));
+    const merge = () => {
+      throw new AppError(409, 'Somebody else wrote first');
+    };
+    await refusalOf(editPost(as('ann'), 'p', { markdown: 'two', merge }));
     await refusalOf(editPost(as('ann'), 'p', { title: ' ' }));
     expect(await versionsOf('p')).toEqual([]);
   });

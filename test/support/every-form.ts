@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { sql } from 'drizzle-orm';
 import type { Storage } from '../../db/engine.ts';
+import { seenOf } from '../../src/dashboard/edit.ts';
 import type { Page } from '../../src/dashboard/page.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import { syncHooks } from '../../src/integrations/sync.ts';
@@ -332,7 +333,9 @@ export async function createEveryForm() {
     { id: 'published', status: 'published' },
     { id: 'public', status: 'published' },
   );
-  const { updatedAt: seen } = await editPost(app.deps, 'edited', { markdown: 'Before' });
+  const { updatedAt, ...text } = await editPost(app.deps, 'edited', { markdown: 'Before' });
+  const { title, markdown, contentType } = text;
+  const seen = seenOf({ title, markdown, contentType });
   await schedulePost(app.deps, 'selected', { publishAt: '2030-01-01T09:00', timeZone: 'UTC' });
   for (const id of ['deleted', 'erased', 'emptied']) await deletePost(app.deps, id);
   await execute(app.db, "update hook_messages set state = 'failed'");
@@ -347,7 +350,7 @@ export async function createEveryForm() {
   await execute(
     app.db,
     sql`insert into histories (id, integration_id, repository_id, trigger_id, publish, status, found, "read", due_at, attempts, created_at)
-      values ('his_1', ${integrationId}, ${repositoryId}, ${trigger.id}, 0, 'queued', 0, 0, 0, 0, ${seen})`,
+      values ('his_1', ${integrationId}, ${repositoryId}, ${trigger.id}, 0, 'queued', 0, 0, 0, 0, ${updatedAt})`,
   );
   const other = await signedIn(app, { organizationId: 'org_a', role: 'member' });
 

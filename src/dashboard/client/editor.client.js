@@ -116,7 +116,7 @@ async function handle(response, sent) {
       await accept(answer.dataset, sent);
       return 'saved';
     case 'conflict':
-      see(answer.dataset.seen);
+      see(answer.dataset);
       conflict.replaceChildren(...answer.childNodes);
       return stop('Not saved: somebody else changed this post.');
     case 'published':
@@ -128,10 +128,11 @@ async function handle(response, sent) {
   }
 }
 
-async function accept({ seen: time, path, status: newStatus }, sent) {
+async function accept({ path, status: newStatus, ...version }, sent) {
   saved = sent;
   isStopped = false;
-  see(time);
+  see(version);
+  seen.dataset.base = seen.value;
   conflict.replaceChildren();
   const isNew = form.dataset.status === 'new';
   if (isNew) removeCopy();
@@ -142,9 +143,10 @@ async function accept({ seen: time, path, status: newStatus }, sent) {
   announce('Saved');
 }
 
-/** Forms of this page compare the post with what the person has seen. */
-function see(time) {
-  for (const field of document.querySelectorAll('input[name=seen]')) field.value = time;
+/** The forms of suggestions compare the time of the post, and the editor its version. */
+function see({ seen: version, updatedAt }) {
+  for (const field of document.querySelectorAll('.note input[name=seen]')) field.value = updatedAt;
+  seen.value = version;
 }
 
 /** The page of a new post gets the rest of the page of its draft. Everything on it stays in its place. */
@@ -202,7 +204,8 @@ function readCopy() {
 function keepCopy() {
   clearTimeout(copyTimer);
   if (found !== null || isSigningOut) return;
-  const copy = { ...current(), seen: seen.value, mark: mark.value, at: Date.now() };
+  // After a conflict, the copy stays based on the version before it, so that restoring it shows the conflict again.
+  const copy = { ...current(), seen: seen.dataset.base, mark: mark.value, at: Date.now() };
   try {
     localStorage.setItem(copyKey(), JSON.stringify(copy));
   } catch {
@@ -237,7 +240,7 @@ note.querySelector('[data-restore-copy]').addEventListener('click', () => {
   text.value = found.markdown;
   type.value = found.contentType;
   // The version that the text is based on: a newer one is a conflict, and is not overwritten.
-  if (seen.value !== '') seen.value = found.seen;
+  if (seen.value !== '') seen.value = seen.dataset.base = found.seen;
   else mark.value = found.mark;
   settleCopy();
   text.dispatchEvent(new Event('input', { bubbles: true }));

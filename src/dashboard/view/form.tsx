@@ -1,5 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
+import type { EditState } from '../edit.ts';
+import { EditConflict, type EditWords } from './difference.tsx';
 
 /** Why a form was refused: its invalid fields, by the ids of their controls, or a sentence about the whole form. */
 export type Problem = string | readonly { id: string; error: string }[];
@@ -20,6 +22,8 @@ export function Form({
   isUpload = false,
   busy,
   id,
+  edit,
+  isUnsaved = problem !== null || (edit !== undefined && edit.conflicts.length > 0),
   children,
 }: {
   to: string;
@@ -34,6 +38,10 @@ export function Form({
   /** The button's label while the response takes its time. The script sets it. */
   busy?: string;
   id?: string;
+  /** Of a form that edits what is stored: its version, by `editState`, and the words for a conflict. */
+  edit?: (EditState & EditWords) | undefined;
+  /** The fields hold what was typed and is not stored. */
+  isUnsaved?: boolean;
   children?: ComponentChildren;
 }) {
   return (
@@ -44,7 +52,9 @@ export function Form({
       id={id}
       encType={isUpload ? 'multipart/form-data' : undefined}
       data-once={isOnce ? '' : undefined}
+      data-unsaved={isUnsaved ? '' : undefined}
     >
+      {edit === undefined ? null : <EditVersion edit={edit} to={to} />}
       <FormError error={problem} />
       {isOnce ? <Mark /> : null}
       {children}
@@ -52,6 +62,22 @@ export function Form({
         {button}
       </button>
     </form>
+  );
+}
+
+/** The version of a form that edits something, and the conflict with a newer one. `to`: its page. */
+export function EditVersion({
+  edit: { seen, base, conflicts, ...words },
+  to,
+}: {
+  edit: EditState & EditWords;
+  to: string;
+}) {
+  return (
+    <>
+      {conflicts.length === 0 ? null : <EditConflict conflicts={conflicts} to={to} words={words} />}
+      <input type="hidden" name="seen" value={seen} data-base={base} autoComplete="off" />
+    </>
   );
 }
 

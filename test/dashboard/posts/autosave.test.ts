@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { seenOf } from '../../../src/dashboard/edit.ts';
 import { readPost } from '../../../src/posts/store.ts';
 import { form, hostile, isHarmed, signedIn, type Visit, visitor } from '../../support/dashboard.ts';
 import { postsOf } from '../../support/drafts.ts';
@@ -20,10 +21,16 @@ beforeEach(async () => {
 
 const stored = (id = 'p') => app.db.read((tx) => readPost(tx, id));
 
+/** The version of the stored text. */
+async function seenNow(): Promise<string> {
+  const { title, markdown, contentType } = (await stored()) ?? {};
+  return seenOf({ title, markdown, contentType });
+}
+
 /** Sends a text; without `seen`, based on the stored version. */
 async function autosave(fields: Record<string, string>, path = `${ALL}/p/autosave`, by = visit) {
-  const { title = '', updatedAt = '' } = (await stored()) ?? {};
-  const response = await by(path, form({ title, seen: updatedAt, ...fields }));
+  const { title = '' } = (await stored()) ?? {};
+  const response = await by(path, form({ title, seen: await seenNow(), ...fields }));
   const html = await response.text();
   return { status: response.status, html, outcome: /data-outcome="(\w+)"/.exec(html)?.[1] };
 }
@@ -33,7 +40,7 @@ describe('a draft', () => {
     app.clock.advance(1000);
     const { html, ...answer } = await autosave({ markdown: 'two\r\n', title: ' New ' });
     expect(answer).toEqual({ status: 200, outcome: 'saved' });
-    expect(html).toContain('data-seen="2026-11-20T12:00:01.000Z"');
+    expect(html).toContain(`data-seen="${await seenNow()}" data-updated-at="2026-11-20T12:00:01.000Z"`);
     expect(html).toContain(`data-path="${ALL}/p"`);
     expect(await stored()).toMatchObject({ title: 'New', markdown: 'two\n', status: 'draft' });
   });
@@ -48,14 +55,13 @@ describe('a draft', () => {
   });
 
   test('that somebody else changed is not overwritten', async () => {
-    const seen = (await stored())?.updatedAt ?? '';
-    app.clock.advance(1000);
+    const seen = await seenNow();
     await autosave({ markdown: hostile });
     const before = await allRows(app.db);
     const { html, outcome } = await autosave({ markdown: 'mine', seen });
     expect(outcome).toBe('conflict');
     expect(html).toContain('<ins>mine</ins>');
-    expect(html).toContain(`data-seen="${(await stored())?.updatedAt}"`);
+    expect(html).toContain(`data-seen="${await seenNow()}"`);
     expect(isHarmed(html)).toBe(false);
     expect(await allRows(app.db)).toEqual(before);
   });
@@ -67,9 +73,21 @@ describe('a draft', () => {
     expect(await stored()).toMatchObject({ contentType: 'linkedin_post' });
   });
 
+  test('whose title somebody else changed keeps that title, also with the text that is sent next', async () => {
+    const opened = await seenNow();
+    await autosave({ title: 'Theirs', markdown: 'one' });
+    const { html } = await autosave({ title: 'Title', markdown: 'mine', seen: opened });
+    const [, seen = ''] = /data-seen="([^"]*)"/.exec(html) ?? [];
+    expect(await stored()).toMatchObject({ title: 'Theirs', markdown: 'mine' });
+    await autosave({ title: 'Title', markdown: 'mine too', seen });
+    expect(await stored()).toMatchObject({ title: 'Theirs', markdown: 'mine too' });
+    expect(await autosave({ title: 'My title', markdown: 'mine too', seen })).toMatchObject({
+      outcome: 'conflict',
+    });
+  });
+
   test('that is saved again after a lost response is no conflict', async () => {
-    const seen = (await stored())?.updatedAt ?? '';
-    app.clock.advance(1000);
+    const seen = await seenNow();
     await autosave({ markdown: 'two', seen });
     expect(await autosave({ markdown: 'two', seen })).toMatchObject({ outcome: 'saved' });
   });

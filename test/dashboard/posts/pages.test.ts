@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { seenOf } from '../../../src/dashboard/edit.ts';
 import { AppError } from '../../../src/lib/app-error.ts';
 import { readPost } from '../../../src/posts/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit, visitor } from '../../support/dashboard.ts';
@@ -21,8 +22,8 @@ const stored = (id: string) => app.db.read((tx) => readPost(tx, id));
 
 /** Fields of the editor's form for an unchanged post. */
 async function fieldsOf(id: string, changes: Record<string, string> = {}): Promise<Record<string, string>> {
-  const { title = '', markdown = '', updatedAt = '' } = (await stored(id)) ?? {};
-  return { title, markdown, seen: updatedAt, ...changes };
+  const { title = '', markdown = '' } = (await stored(id)) ?? {};
+  return { title, markdown, seen: seenOf({ title, markdown }), ...changes };
 }
 
 function noticeOf(response: Response): string {

@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm';
 import type { Database } from '../../../db/engine.ts';
 import { changingPosts } from '../../../db/order.ts';
 import { openPostgres } from '../../../db/postgres/client.ts';
+import { mergeOf, seenOf } from '../../../src/dashboard/edit.ts';
 import { connectIntegration, setEnabled } from '../../../src/integrations/connect.ts';
 import { disconnectIntegration } from '../../../src/integrations/places.ts';
 import { rotateSecret as rotateIntegrationSecret } from '../../../src/integrations/rotate.ts';
@@ -161,10 +162,11 @@ test('a save that hangs holds up neither deliveries nor the work of other organi
 
 testConflict('two edits of the same version: one is saved', async () => {
   const [id = ''] = await newPosts(await organization(), 1);
-  const { updatedAt: seen } = await editPost(one.deps, id, { title: 'Seen' });
-  one.clock.advance(1_000);
-  const edit = (app: TestApp, title: string) => () => editPost(app.deps, id, { title, seen });
-  expect((await race(edit(one, 'A'), edit(other, 'B'))).sort()).toEqual(['409 post_changed', 'done']);
+  await editPost(one.deps, id, { title: 'Seen' });
+  const { changes } = mergeOf({ form: new URLSearchParams({ seen: seenOf({ title: 'Seen' }) }) });
+  const edit = (app: TestApp, title: string) => () =>
+    editPost(app.deps, id, { merge: (stored) => changes({ title }, { title: stored.title }) });
+  expect((await race(edit(one, 'A'), edit(other, 'B'))).sort()).toEqual(['409 edit_conflict', 'done']);
 });
 
 testConflict('everything that can happen to the posts of one organization', async () => {

@@ -4,8 +4,9 @@ import { AppError } from '../../../lib/app-error.ts';
 import { fileNameOf } from '../../../media/model.ts';
 import { getImage, removeImage, describeImage as saveDescription } from '../../../media/service.ts';
 import { listPostsWith } from '../../../media/store.ts';
+import { editForm, editState } from '../../edit.ts';
 import { data, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { formState, submit } from '../../submission.ts';
+import { formState } from '../../submission.ts';
 import { counted, ToCopy, When } from '../../view/elements.tsx';
 import { Danger, Field, Form } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
@@ -26,19 +27,22 @@ const AltForm = Type.Object({
 export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showImage(visit)),
   /** For the form of this page, and for the editor's script, which asks for JSON. */
-  post(PATH, 'member', (visit) =>
-    submit(
-      visit,
-      AltForm,
-      async ({ alt }) => {
-        const { id } = await requireImage(visit);
-        await saveDescription(visit.deps, { organizationId: visit.organization.id, id, alt });
-        const image = await requireImage(visit);
-        if (asksForJson(visit)) return data({ alt: image.alt, ...usesOf(visit, image) });
-        return redirect(`${visit.base}/media/${id}`, 'Saved.');
-      },
-      (error) => (asksForJson(visit) ? refusal(error) : showImage(visit, error)),
-    ),
+  editForm(
+    PATH,
+    'member',
+    AltForm,
+    (visit, error) => (asksForJson(visit) ? refusal(error) : showImage(visit, error)),
+    async (visit, values, merge) => {
+      const { id } = await requireImage(visit);
+      const alt = values.alt.trim();
+      const described = { organizationId: visit.organization.id, id, alt };
+      await saveDescription(visit.deps, described, (stored) => {
+        merge.changes({ alt }, { alt: stored.alt });
+      });
+      const image = await requireImage(visit);
+      if (asksForJson(visit)) return data({ alt: image.alt, ...usesOf(visit, image) });
+      return redirect(`${visit.base}/media/${id}`, 'Saved.');
+    },
   ),
   post(`${PATH}/delete`, 'member', async (visit) => {
     const { id } = await requireImage(visit);
@@ -65,6 +69,11 @@ async function showImage(visit: MemberVisit, error?: AppError) {
   const { path, markdown } = usesOf(visit, image);
   const { fields, problem } = formState(AltForm, { alt: form.get('alt') ?? image.alt }, error);
   const to = `${base}/media/${image.id}`;
+  const edit = {
+    ...editState(visit, { alt: image.alt }, error),
+    noun: 'image',
+    labels: { alt: fields.alt.label },
+  };
   return view(
     image.name,
     <>
@@ -92,7 +101,7 @@ async function showImage(visit: MemberVisit, error?: AppError) {
         </p>
         <h2 class="label">Markdown</h2>
         <ToCopy text={markdown} label="Copy Markdown" />
-        <Form to={to} problem={problem} button="Save description">
+        <Form to={to} problem={problem} button="Save description" edit={edit}>
           <Field {...fields.alt} required={false} />
         </Form>
         <Danger to={`${to}/delete`} label="Delete image" button="Delete image">

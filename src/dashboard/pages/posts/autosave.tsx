@@ -1,11 +1,14 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
 import { AppError } from '../../../lib/app-error.ts';
-import { ContentType, type Post } from '../../../posts/model.ts';
+import { ContentType, type OwnedPost, type Post } from '../../../posts/model.ts';
 import { createPost, editPost } from '../../../posts/service.ts';
+import { type EditState, mergeOf, seenOf } from '../../edit.ts';
 import { type Fragment, fragment, type MemberVisit, type Page, post } from '../../page.ts';
-import { formState, readFields } from '../../submission.ts';
-import { Conflict, requirePost } from './suggestion.tsx';
+import { EDIT_CONFLICT, formState, readFields } from '../../submission.ts';
+import { EditConflict } from '../../view/difference.tsx';
+import { editable, editWords } from './editor.tsx';
+import { requirePost } from './suggestion.tsx';
 
 // Saves what the script of the editor sends while a person types. Each response is an element with `data-outcome`.
 
@@ -13,8 +16,6 @@ const AutosaveForm = Type.Object({
   title: Type.String({ label: 'Title', subject: 'Title' }),
   markdown: Type.String({ label: 'Text', subject: 'Markdown' }),
   contentType: Type.Optional(Type.Union(ContentType.anyOf)),
-  /** The `updatedAt` of the version that the text is based on. */
-  seen: Type.String(),
   /** Made by the script, so that a lost response does not make a second draft. */
   mark: Type.String(),
   /** The person pressed the keys to save, which may change a published post. */
@@ -33,36 +34,60 @@ export const routes: readonly Page[] = [
       if (mark === '') throw new AppError(400, 'The form is incomplete. Reload the page.');
       const title = typed.trim() === '' ? UNTITLED : typed;
       const created = await createPost(deps, organization.id, { title, markdown, contentType }, mark);
-      // An earlier request with this mark may have sent an older text.
-      const edit = { title, markdown, contentType, seen: created.createdAt };
-      return editPost(deps, created.id, { ...edit, isAutosave: !explicit }, organization.id);
+      const text = { title: title.trim(), markdown, contentType };
+      const merge = (post: OwnedPost) => {
+        // An earlier request with this mark may have sent an older text, but nobody may have changed it.
+        if (post.updatedAt === created.createdAt || Bun.deepEquals(editable(post), text)) return text;
+        throw new AppError(409, 'Somebody else changed this draft. Open it in the list of posts');
+      };
+      const post = await editPost(deps, created.id, { merge, isAutosave: !explicit }, organization.id);
+      return { post, seen: seenOf(editable(post)) };
     }),
   ),
 
   post('/dashboard/:organizationId/posts/:postId/autosave', 'member', (visit) =>
     answered(visit, async () => {
       const { deps, organization, params, form } = visit;
-      const { title, explicit, mark: _, ...rest } = readFields(AutosaveForm, form);
+      const { title, explicit, markdown, contentType } = readFields(AutosaveForm, form);
       const isBlank = title.trim() === '' && !explicit;
-      const edit = { ...rest, ...(!isBlank && { title }), isAutosave: !explicit };
-      return editPost(deps, params.postId ?? '', edit, organization.id);
+      const typed = {
+        markdown,
+        ...(!isBlank && { title: title.trim() }),
+        ...(contentType !== undefined && { contentType }),
+      };
+      const merge = mergeOf(visit);
+      const edit = {
+        merge: (stored: OwnedPost) => merge.changes(typed, editable(stored)),
+        isAutosave: !explicit,
+      };
+      const post = await editPost(deps, params.postId ?? '', edit, organization.id);
+      return { post, seen: merge.seenAfter(typed, editable(post)) };
     }),
   ),
 ];
 
-async function answered(visit: MemberVisit, save: () => Promise<Post>): Promise<Fragment> {
+async function answered(
+  visit: MemberVisit,
+  save: () => Promise<{ post: Post; seen: string }>,
+): Promise<Fragment> {
   try {
-    const { id, updatedAt, status } = await save();
+    const { post, seen } = await save();
+    const { id, updatedAt, status } = post;
     const path = `${visit.base}/posts/${id}`;
     return fragment(
-      <p data-outcome="saved" data-seen={updatedAt} data-path={path} data-status={status}>
+      <p
+        data-outcome="saved"
+        data-seen={seen}
+        data-updated-at={updatedAt}
+        data-path={path}
+        data-status={status}
+      >
         Saved
       </p>,
     );
   } catch (error) {
     if (!(error instanceof AppError) || ![400, 409].includes(error.status)) throw error;
-    const isConflict = error.code === 'post_changed' && visit.params.postId !== undefined;
-    return isConflict ? showConflict(visit) : refused(visit, error);
+    return error.code === EDIT_CONFLICT ? showConflict(visit, error) : refused(visit, error);
   }
 }
 
@@ -72,12 +97,12 @@ function refused({ form }: MemberVisit, error: AppError): Fragment {
   return fragment(<p data-outcome={outcome}>{fields.title.error ?? fields.markdown.error ?? problem}</p>);
 }
 
-async function showConflict(visit: MemberVisit): Promise<Fragment> {
-  const { title, markdown } = readFields(AutosaveForm, visit.form);
+async function showConflict(visit: MemberVisit, error: AppError): Promise<Fragment> {
   const { post, path } = await requirePost(visit);
+  const { seen, conflicts } = error.details as unknown as EditState;
   return fragment(
-    <div data-outcome="conflict" data-seen={post.updatedAt}>
-      <Conflict post={post} path={path} typed={{ title, markdown }} />
+    <div data-outcome="conflict" data-seen={seen} data-updated-at={post.updatedAt}>
+      <EditConflict conflicts={conflicts} to={path} words={editWords} />
     </div>,
   );
 }

@@ -8,16 +8,18 @@ import { createPost, editPost, plainTextFor } from '../../../posts/service.ts';
 import { postAddress } from '../../../public/model.ts';
 import { findPublication } from '../../../public/store.ts';
 import { findRangeProblem } from '../../../triggers/range-origin.ts';
+import { type EditState, editForm, editState } from '../../edit.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { type FieldState, formState, readFields, submit } from '../../submission.ts';
+import { EDIT_CONFLICT, type FieldState, formState, readFields, submit } from '../../submission.ts';
+import { EditConflict } from '../../view/difference.tsx';
 import { Copy, Select, When } from '../../view/elements.tsx';
 import { Field, FormError, TextArea } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { proseOf } from '../../view/prose.tsx';
 import { copyProblems, InsertImage, imageScript } from '../media/insert.tsx';
-import { describeOrigin, originOf, typeOptions } from './origin.ts';
+import { describeOrigin, originOf, typeNames, typeOptions } from './origin.ts';
 import { isOfPanel, publishPages, publishPanel, publishScript } from './publish.tsx';
-import { Conflict, findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
+import { findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
 import { findSuggestions, SuggestedChanges } from './suggestion-list.tsx';
 import { editorScripts, Toolbar } from './toolbar.tsx';
 
@@ -40,14 +42,29 @@ const PreviewForm = Type.Object({
   markdown,
   contentType: Type.Union(ContentType.anyOf, { default: 'changelog' }),
 });
-/** `seen`: the `updatedAt` of the post when the person opened it. */
 const EditForm = Type.Object({
   title: Type.Optional(title),
   markdown: Type.Optional(markdown),
   contentType: Type.Optional(contentType),
   status: Type.Optional(Type.Union(PostStatus.anyOf)),
-  seen: Type.Optional(Type.String()),
 });
+
+/** What the form edits. */
+export const editable = ({
+  title,
+  markdown,
+  contentType,
+}: Pick<Post, 'title' | 'markdown' | 'contentType'>) => ({
+  title,
+  markdown,
+  contentType,
+});
+
+export const editWords = {
+  noun: 'post',
+  labels: { title: 'Title', markdown: 'Text', contentType: 'Type' },
+  show: (field: string, value: unknown) => (field === 'contentType' ? typeNames[value as ContentType] : null),
+};
 
 export const routes: readonly Page[] = [
   get(NEW, 'member', (visit) => showNew(visit)),
@@ -75,18 +92,17 @@ export const routes: readonly Page[] = [
 
   get(POST, 'member', (visit) => showEditor(visit)),
 
-  post(POST, 'member', (visit) =>
-    submit(
-      visit,
-      EditForm,
-      async (values) => {
-        const { post, path } = await requirePost(visit);
-        const { status } = await editPost(visit.deps, post.id, values);
-        return redirect(path, resultOf(post.status, status));
-      },
-      (error) => showEditor(visit, error),
-    ),
-  ),
+  editForm(POST, 'member', EditForm, showEditor, async (visit, { status: wanted, ...values }, merge) => {
+    const { post, path } = await requirePost(visit);
+    const given = { ...values, title: values.title?.trim() };
+    const typed = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    const hasText = Object.keys(typed).length > 0;
+    const { status } = await editPost(visit.deps, post.id, {
+      status: wanted,
+      ...(hasText && { merge: (stored) => merge.changes(typed, editable(stored)) }),
+    });
+    return redirect(path, resultOf(post.status, status));
+  }),
 
   ...publishPages(showEditor),
 ];
@@ -146,7 +162,8 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const text = { title, markdown, contentType };
   const ofText = isOfPanel(visit) ? undefined : error;
   const { fields, problem } = formState(EditForm, text, ofText);
-  const isConflict = error?.code === 'post_changed';
+  const isConflict = error?.code === EDIT_CONFLICT && !isOfPanel(visit);
+  const edit = editState(visit, editable(post), ofText);
   const suggestion = isConflict ? null : await findSuggestion(deps, post);
   const changes = isConflict ? [] : await findSuggestions(deps, post);
   const isStored = markdown === post.markdown && contentType === post.contentType;
@@ -190,9 +207,8 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
           status={post.status}
           person={user.id}
           isUnsaved={error !== undefined && !isOfPanel(visit)}
-          problem={isConflict ? null : problem}
-          conflict={isConflict ? <Conflict post={post} path={path} typed={text} /> : null}
-          seen={post.updatedAt}
+          problem={problem}
+          edit={edit}
         >
           <TextFields visit={visit} fields={fields} preview={preview} />
         </EditorForm>
@@ -210,8 +226,7 @@ function EditorForm({
   person,
   isUnsaved,
   problem,
-  conflict = null,
-  seen = '',
+  edit = { seen: '', base: '', conflicts: [] },
   children,
 }: {
   action: string;
@@ -221,14 +236,17 @@ function EditorForm({
   /** The fields hold a text that was refused. */
   isUnsaved: boolean;
   problem: ReturnType<typeof formState>['problem'];
-  conflict?: VNode | null;
-  seen?: string;
+  edit?: EditState;
   children: ComponentChildren;
 }) {
   return (
     <>
       <UnsavedCopy />
-      <div id="conflict">{conflict}</div>
+      <div id="conflict">
+        {edit.conflicts.length === 0 ? null : (
+          <EditConflict conflicts={edit.conflicts} to={action} words={editWords} />
+        )}
+      </div>
       <form
         method="post"
         action={action}
@@ -240,7 +258,7 @@ function EditorForm({
         data-unsaved={isUnsaved ? '' : undefined}
       >
         <FormError error={problem} />
-        <input type="hidden" name="seen" value={seen} autoComplete="off" />
+        <input type="hidden" name="seen" value={edit.seen} data-base={edit.base} autoComplete="off" />
         <input type="hidden" name="mark" value="" autoComplete="off" />
         {children}
       </form>

@@ -14,10 +14,11 @@ import { cancelSchedule, schedulePost } from '../../../posts/schedule.ts';
 import { findSchedule, type Schedule } from '../../../posts/schedule-store.ts';
 import { datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
 import script from '../../client/publish.client.js' with { type: 'text' };
+import { editForm, editState } from '../../edit.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
-import { type FieldState, formState, postForm } from '../../submission.ts';
+import { EDIT_CONFLICT, type FieldState, formState } from '../../submission.ts';
 import { exactly, Status } from '../../view/elements.tsx';
-import { Action, Field, FormError } from '../../view/form.tsx';
+import { Action, EditVersion, Field, FormError } from '../../view/form.tsx';
 import { requirePost } from './suggestion.tsx';
 import { restorePath } from './trash.tsx';
 
@@ -41,9 +42,12 @@ type ShowEditor = (visit: MemberVisit, error?: AppError) => Promise<Answer>;
 
 /** `show`: the page with the panel. It gets the error of a form that was refused. */
 export const publishPages = (show: ShowEditor): readonly Page[] => [
-  postForm(`${POST}/schedule`, 'member', ScheduleForm, show, async (visit, given) => {
+  editForm(`${POST}/schedule`, 'member', ScheduleForm, show, async (visit, given, merge) => {
     const { post, path } = await requirePost(visit);
-    const { schedule, isMoved } = await schedulePost(visit.deps, post.id, given);
+    const typed = { publishAt: parseInZone(given.publishAt, given.timeZone)?.time };
+    const { schedule, isMoved } = await schedulePost(visit.deps, post.id, given, (stored) => {
+      merge.changes(scheduleIn(typed), scheduleIn(stored));
+    });
     const time = formatInZone(new Date(schedule.publishAt), schedule.timeZone);
     const moved = isMoved ? ' The clocks go forward that night, so the time you chose does not exist.' : '';
     return redirect(path, `Scheduled for ${time}.${moved}`, `${path}/schedule/cancel`);
@@ -58,9 +62,12 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
     );
   }),
 
-  postForm(`${POST}/date`, 'member', DateForm, show, async (visit, given) => {
+  editForm(`${POST}/date`, 'member', DateForm, show, async (visit, given, merge) => {
     const { post, path } = await requirePost(visit);
-    const { createdAt } = await datePost(visit.deps, post.id, readDate(given));
+    const date = readDate(given);
+    const { createdAt } = await datePost(visit.deps, post.id, date, (stored) => {
+      merge.changes(dateIn({ createdAt: date, isDateSet: true }), dateIn(stored));
+    });
     return redirect(path, `Set the date to ${formatInZone(new Date(createdAt), given.timeZone)}.`);
   }),
 
@@ -85,6 +92,16 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
   }),
 ];
 
+/** What the forms edit, as the fields show it: to the minute. */
+const minutes = (time: Date | string | number) =>
+  `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+const scheduleIn = (schedule: { publishAt?: Date | number | undefined } | null) => ({
+  publishAt: schedule?.publishAt === undefined ? null : minutes(schedule.publishAt),
+});
+const dateIn = ({ createdAt, isDateSet }: { createdAt: Date | string; isDateSet: boolean }) => ({
+  createdAt: isDateSet ? minutes(createdAt) : null,
+});
+
 function readDate({ createdAt, timeZone }: { createdAt: string; timeZone: string }): Date {
   if (!isTimeZone(timeZone)) throw invalidField('timeZone', 'must be an IANA name, such as Europe/Berlin');
   const parsed = parseInZone(createdAt, timeZone);
@@ -108,7 +125,8 @@ export async function publishPanel(
     post.status === 'draft' ? deps.db.read((tx) => findSchedule(tx, post.id)) : null,
     post.status === 'published' ? findPublication(visit, post) : null,
   ]);
-  const isField = error?.status === 400;
+  const isConflict = error?.code === EDIT_CONFLICT;
+  const isField = error?.status === 400 || isConflict;
   const ofSchedule = isField && form.has('publishAt') ? error : undefined;
   const ofDate = isField && form.has('createdAt') ? error : undefined;
   return (
@@ -117,7 +135,9 @@ export async function publishPanel(
         <h2 id="publish">Publication</h2>
         <Status status={schedule === null ? post.status : 'scheduled'} />
       </div>
-      {isOfPanel(visit) && error?.status === 409 ? <FormError error={`${error.message}.`} /> : null}
+      {isOfPanel(visit) && error?.status === 409 && !isConflict ? (
+        <FormError error={`${error.message}.`} />
+      ) : null}
       {post.status === 'published' ? (
         <>
           {publication === null ? null : <p class="hint">{publication}.</p>}
@@ -134,12 +154,12 @@ export async function publishPanel(
             schedule={schedule}
             now={deps.clock.now()}
             defaultZone={visit.look.zone}
-            typed={form}
+            visit={visit}
             error={ofSchedule}
           />
         </>
       )}
-      <DatePost post={post} path={path} typed={form} error={ofDate} />
+      <DatePost post={post} path={path} visit={visit} error={ofDate} />
       <div class="bar">
         <Action to={`${path}/duplicate`} label="Duplicate post" />
         <Action to={`${path}/delete`} label="Delete post" kind="bad" />
@@ -192,7 +212,7 @@ export function ZonedTime({ schedule, isShort = false }: { schedule: Schedule; i
 
 interface FormOf {
   path: string;
-  typed: URLSearchParams;
+  visit: MemberVisit;
   error: AppError | undefined;
 }
 
@@ -202,17 +222,19 @@ function SchedulePost({
   schedule,
   now,
   defaultZone,
-  typed,
+  visit,
   error,
 }: FormOf & { schedule: Schedule | null; now: Date; defaultZone: string }) {
   const zone = schedule?.timeZone ?? defaultZone;
   const time = schedule && new Date(schedule.publishAt);
   const tomorrow = localTime(new Date(now.getTime() + DAY_MS), zone).slice(0, 'YYYY-MM-DD'.length);
   const stored = { publishAt: time ? localTime(time, zone) : `${tomorrow}T09:00`, timeZone: zone };
-  const { fields, problem } = formState(ScheduleForm, error ? typed : stored, error);
+  const { fields, problem } = formState(ScheduleForm, error ? visit.form : stored, error);
+  const edit = editState(visit, scheduleIn(schedule), error);
   return (
     <Folded label={schedule === null ? 'Schedule…' : 'Change schedule…'} isOpen={error !== undefined}>
       <form method="post" action={`${path}/schedule`} class="stack" data-zoned>
+        <EditVersion edit={{ ...edit, noun: 'schedule', labels: { publishAt: 'Publish at' } }} to={path} />
         <FormError error={problem} />
         <ZonedFields id="schedule" time={fields.publishAt} zone={fields.timeZone} at={time} />
         <button type="submit" class="button">
@@ -223,16 +245,18 @@ function SchedulePost({
   );
 }
 
-function DatePost({ post, path, typed, error }: FormOf & { post: OwnedPost }) {
+function DatePost({ post, path, visit, error }: FormOf & { post: OwnedPost }) {
   const { status, isDateSet } = post;
   const time = new Date(post.createdAt);
   const stored = { createdAt: localTime(time, 'UTC'), timeZone: 'UTC' };
-  const { fields, problem } = formState(DateForm, error ? typed : stored, error);
+  const { fields, problem } = formState(DateForm, error ? visit.form : stored, error);
+  const edit = editState(visit, dateIn(post), error);
   const date = isDateSet ? formatInZone(time, 'UTC') : 'when published';
   return (
     <Folded label={`Date: ${date}`} isOpen={error !== undefined}>
       <p class="hint">The API returns it as createdAt and sorts posts by it.</p>
       <form method="post" action={`${path}/date`} class="stack" data-zoned>
+        <EditVersion edit={{ ...edit, noun: 'date', labels: { createdAt: 'Date' } }} to={path} />
         <FormError error={problem} />
         <ZonedFields id="date" time={fields.createdAt} zone={fields.timeZone} at={time} />
         <button type="submit" class="button">

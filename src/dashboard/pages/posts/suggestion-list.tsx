@@ -14,9 +14,10 @@ import {
 import { acceptChange, dismissChange, suggestedText } from '../../../posts/suggestions.ts';
 import { get, type Page, post, redirect } from '../../page.ts';
 import { readFields } from '../../submission.ts';
+import { Difference } from '../../view/difference.tsx';
 import { counted, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { Difference, requirePost, type Shown, showText } from './suggestion.tsx';
+import { requirePost, type Shown, showText } from './suggestion.tsx';
 
 // Changes of a post that agents propose, above its editor.
 

@@ -1,9 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
-import type { ComponentChildren } from 'preact';
 import type { Deps } from '../../../deps.ts';
-import { compareTexts } from '../../../drafts/compare.ts';
-import type { SuggestedLine, Suggestion } from '../../../drafts/model.ts';
+import type { Suggestion } from '../../../drafts/model.ts';
 import {
   dismissSuggestion,
   getSuggestion,
@@ -15,11 +13,12 @@ import type { OwnedPost, Post } from '../../../posts/model.ts';
 import { readPost } from '../../../posts/store.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { readFields } from '../../submission.ts';
+import { Difference } from '../../view/difference.tsx';
 import { When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
 
-// Two versions of a post: a suggestion beside an edited post, and an edit beside somebody else's.
+// A newer text of the source beside a post that a person edited.
 
 /** The times tie a choice to the versions that the person saw. */
 const ChoiceForm = Type.Object({
@@ -122,99 +121,4 @@ export function SuggestionNote({ post, path, ...more }: Shown & { suggestion: Su
       </div>
     </section>
   );
-}
-
-/** Shows both versions after somebody else saved first. */
-export function Conflict({ post, path, typed }: Shown & { typed: Pick<Post, 'title' | 'markdown'> }) {
-  return (
-    <div class="problem conflict" role="alert">
-      <p>
-        <strong>This post was changed while you had it open, and your version is not saved yet.</strong>
-      </p>
-      <p>
-        Your version is below. Save it to replace the stored one; or{' '}
-        <a href={path} data-discard>
-          discard it and open the stored one
-        </a>
-        .
-      </p>
-      <Difference
-        label="Changes that you would save"
-        lines={compareTexts(post, typed)}
-        otherwise="The stored version follows."
-      />
-      <details>
-        <summary>The stored version</summary>
-        <p>
-          <strong>{post.title}</strong>
-        </p>
-        <pre class="stored">{post.markdown}</pre>
-      </details>
-    </div>
-  );
-}
-
-/** Unchanged lines to show beside a change. */
-const CONTEXT = 2;
-
-/** Bounds of a difference: a page may show eleven. */
-const MAX_LINES = 1_000;
-const MAX_CHARACTERS = 50_000;
-
-/** A longer difference is folded: it would push the editor away. */
-const MAX_OPEN = 40;
-
-const elements = { added: 'ins', removed: 'del', same: 'span' } as const;
-
-/** The changes from one text to another, line by line; `otherwise` says where both are, if there are too many. */
-export function Difference({
-  label,
-  lines,
-  otherwise,
-}: {
-  label: string;
-  lines: readonly SuggestedLine[] | null;
-  otherwise: ComponentChildren;
-}) {
-  const shown = lines === null ? null : withoutLongSame(lines);
-  if (shown === null || shown.length > MAX_LINES || lengthOf(shown) > MAX_CHARACTERS) {
-    return <p>The texts are too different to compare them line by line. {otherwise}</p>;
-  }
-  return (
-    <details open={shown.length <= MAX_OPEN}>
-      <summary>{label}</summary>
-      <pre class="difference">
-        {shown.map((piece) => {
-          if (typeof piece === 'string') return <span class="dim">{piece}</span>;
-          const Line = elements[piece.kind];
-          // An empty line keeps its height.
-          return <Line>{piece.line || ' '}</Line>;
-        })}
-      </pre>
-    </details>
-  );
-}
-
-function lengthOf(pieces: readonly (SuggestedLine | string)[]): number {
-  return pieces.reduce((sum, piece) => sum + (typeof piece === 'string' ? 0 : piece.line.length), 0);
-}
-
-/** Each change with its context; a text for the unchanged lines in between. */
-function withoutLongSame(lines: readonly SuggestedLine[]): (SuggestedLine | string)[] {
-  const pieces: (SuggestedLine | string)[] = [];
-  let left: SuggestedLine[] = [];
-  const flush = () => {
-    // A single line takes no more room than the words for it.
-    pieces.push(...(left.length > 1 ? [`… ${left.length} unchanged lines`] : left));
-    left = [];
-  };
-  for (const [index, line] of lines.entries()) {
-    const context = lines.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1);
-    if (context.some(({ kind }) => kind !== 'same')) {
-      flush();
-      pieces.push(line);
-    } else left.push(line);
-  }
-  flush();
-  return pieces;
 }

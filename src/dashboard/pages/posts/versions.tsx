@@ -10,11 +10,12 @@ import {
 } from '../../../posts/version-store.ts';
 import { restoreVersion } from '../../../posts/versions.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { Difference } from '../../view/difference.tsx';
 import { Empty, LinkButton, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { Columns, PageHead } from '../../view/layout.tsx';
 import { typeNames } from './origin.ts';
-import { Difference, requirePost, type Shown } from './suggestion.tsx';
+import { requirePost, type Shown } from './suggestion.tsx';
 
 const VERSIONS = '/dashboard/:organizationId/posts/:postId/versions';
 

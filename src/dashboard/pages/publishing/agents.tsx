@@ -4,8 +4,9 @@ import { SUGGEST_PERMISSION } from '../../../keys/model.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { countOpenChanges } from '../../../posts/suggestion-store.ts';
 import { changePublication, readPublication } from '../../../public/service.ts';
+import { editForm, editState } from '../../edit.ts';
 import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
-import { formState, postForm } from '../../submission.ts';
+import { formState } from '../../submission.ts';
 import { PublishingHead } from '../../view/document.tsx';
 import { Copy, counted, ToCopy } from '../../view/elements.tsx';
 import { Form, Toggle } from '../../view/form.tsx';
@@ -17,8 +18,10 @@ const SwitchForm = Type.Object({ isMcpOn: Type.Boolean({ label: 'Let agents read
 export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showAgents(visit)),
 
-  postForm(PATH, 'owner', SwitchForm, showAgents, async ({ deps, organization, base }, { isMcpOn }) => {
-    await changePublication(deps, organization.id, { isMcpOn });
+  editForm(PATH, 'owner', SwitchForm, showAgents, async ({ deps, organization, base }, typed, merge) => {
+    const { isMcpOn } = await changePublication(deps, organization.id, ({ isMcpOn }) =>
+      merge.changes(typed, { isMcpOn }),
+    );
     const done = isMcpOn ? 'on. Agents need an API key to connect.' : 'off. Agents get 403 from now on.';
     return redirect(`${base}/publishing/agents`, `The endpoint for agents is ${done}`);
   }),
@@ -40,7 +43,16 @@ async function showAgents(visit: MemberVisit, error?: AppError) {
         If their key allows it, they also suggest changes, which you accept or dismiss.
       </p>
       {role === 'owner' ? (
-        <Form to={`${base}/publishing/agents`} problem={problem} button="Save settings">
+        <Form
+          to={`${base}/publishing/agents`}
+          problem={problem}
+          button="Save settings"
+          edit={{
+            ...editState(visit, { isMcpOn }, error),
+            noun: 'switch',
+            labels: { isMcpOn: fields.isMcpOn.label },
+          }}
+        >
           <Toggle
             name={fields.isMcpOn.name}
             label={fields.isMcpOn.label}

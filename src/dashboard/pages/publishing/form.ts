@@ -35,19 +35,38 @@ function linksOf({ linkLabel, linkUrl }: Pick<PageForm, 'linkLabel' | 'linkUrl'>
     .filter(({ label, url }) => label !== '' || url !== '');
 }
 
-export function changeOf(values: PageForm, before: Publication): PublicationChange {
+export const colorIn = ({ accentColor }: PageForm) => accentColor.trim().toLowerCase();
+
+/** `isColorTyped`: in the text field. Without the script only one of the two fields of the color changes. */
+export function changeOf(values: PageForm, isColorTyped: boolean) {
   const { accentPicker, linkLabel, linkUrl, logoId, ...rest } = values;
-  const typed = values.accentColor.trim().toLowerCase();
+  const typed = colorIn(values);
   return {
     ...rest,
     slug: values.slug.trim(),
-    // Without the script only one of the two fields changes.
-    accentColor: typed === before.accentColor ? accentPicker.toLowerCase() || typed : typed,
+    title: values.title.trim(),
+    description: values.description.trim(),
+    accentColor: isColorTyped ? typed : accentPicker.toLowerCase() || typed,
     logoId: logoId || null,
     links: linksOf({ linkLabel, linkUrl }),
     address: values.address.trim() || null,
-  };
+  } satisfies PublicationChange;
 }
+
+/** What the form edits. */
+export const editable = ({ organizationId: _, isMcpOn, version, updatedAt, ...rest }: Publication) => rest;
+
+export const pageLabels: Readonly<Record<string, string>> = {
+  isPageOn: 'Public page',
+  isFeedOn: 'Feeds and widget',
+  slug: 'Address',
+  title: 'Title',
+  description: 'Description',
+  accentColor: 'Accent color',
+  logoId: 'Logo',
+  links: 'Footer links',
+  address: 'Custom domain',
+};
 
 /** One row of links. `name` ends the ids of its fields. */
 export interface LinkRow extends Link {

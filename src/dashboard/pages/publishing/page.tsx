@@ -7,14 +7,15 @@ import { tallyPosts } from '../../../posts/store.ts';
 import { PUBLIC_POSTS, type Publication } from '../../../public/model.ts';
 import { changePublication, readPublication } from '../../../public/service.ts';
 import script from '../../client/publishing.client.js' with { type: 'text' };
+import { editForm, editState } from '../../edit.ts';
 import { get, type MemberVisit, type Page, redirect, upload, view } from '../../page.ts';
-import { postForm, readFields } from '../../submission.ts';
+import { readFields } from '../../submission.ts';
 import { readImageForm } from '../../upload.ts';
 import { PublishingHead } from '../../view/document.tsx';
 import { counted } from '../../view/elements.tsx';
 import { Columns } from '../../view/layout.tsx';
 import { Addresses } from './addresses.tsx';
-import { changeOf, PageForm, pageFormState } from './form.ts';
+import { changeOf, colorIn, editable, PageForm, pageFormState, pageLabels } from './form.ts';
 import { LogoUpload, PageSettings, Summary } from './settings.tsx';
 
 const PATH = '/dashboard/:organizationId/publishing';
@@ -27,10 +28,14 @@ const publishingScript = scriptAsset('publishing.js', script);
 export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showPublicPage(visit)),
 
-  postForm(PATH, 'owner', PageForm, showPublicPage, async (visit, values) => {
+  editForm(PATH, 'owner', PageForm, showPublicPage, async (visit, values, merge) => {
     const { deps, organization, base } = visit;
     const before = await deps.db.read((tx) => readPublication(tx, organization.id));
-    const after = await changePublication(deps, organization.id, changeOf(values, before));
+    const after = await changePublication(deps, organization.id, (publication) => {
+      const stored = editable(publication);
+      const isText = !merge.isUntouched('accentColor', colorIn(values), stored.accentColor);
+      return merge.changes(changeOf(values, isText), stored);
+    });
     return redirect(`${base}/publishing`, resultOf(before, after));
   }),
 
@@ -80,6 +85,12 @@ async function showPublicPage(visit: MemberVisit, error?: AppError, uploadError?
               publication={publication}
               images={images}
               state={pageFormState(publication, posted, error)}
+              edit={{
+                ...editState(visit, editable(publication), error),
+                noun: 'page',
+                labels: pageLabels,
+                show: (field, value) => shownValue(field, value, images),
+              }}
             />
             <LogoUpload visit={visit} error={uploadError} />
           </>
@@ -100,6 +111,10 @@ function ledeOf({ isPageOn, isFeedOn }: Publication, count: number): string {
   return count === 0
     ? `Nothing is public yet. Switch the page on: each changelog post that you publish appears there. ${isPrivate}`
     : `Nothing is public yet. When you switch the page or the feeds on, ${posts} ${count === 1 ? 'becomes' : 'become'} public. ${isPrivate}`;
+}
+
+function shownValue(field: string, value: unknown, images: readonly Media[]): string | null {
+  return field === 'logoId' ? (images.find(({ id }) => id === value)?.name ?? '') : null;
 }
 
 function withLogo(newest: readonly Media[], logo: Media | null): readonly Media[] {

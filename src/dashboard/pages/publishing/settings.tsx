@@ -3,7 +3,9 @@ import type { AppError } from '../../../lib/app-error.ts';
 import { fileNameOf, imageTypes } from '../../../media/model.ts';
 import type { Media } from '../../../media/store.ts';
 import { MAX_LINKS, type Publication } from '../../../public/model.ts';
+import type { EditState } from '../../edit.ts';
 import type { MemberVisit } from '../../page.ts';
+import type { EditWords } from '../../view/difference.tsx';
 import { Select } from '../../view/elements.tsx';
 import { Field, Form, TextArea, Toggle } from '../../view/form.tsx';
 import { sentenceOf } from '../media/list.tsx';
@@ -14,15 +16,17 @@ export function PageSettings({
   publication,
   images,
   state: { fields, rows, problem, isPageOn, isFeedOn },
+  edit,
 }: {
   visit: MemberVisit;
   publication: Publication;
   images: readonly Media[];
   state: ReturnType<typeof pageFormState>;
+  edit: EditState & EditWords;
 }) {
   const logo = images.find(({ id }) => id === fields.logoId.value);
   return (
-    <Form to={`${base}/publishing`} problem={problem} button="Save settings">
+    <Form to={`${base}/publishing`} problem={problem} button="Save settings" edit={edit}>
       <Toggle
         label="Public page"
         name="isPageOn"

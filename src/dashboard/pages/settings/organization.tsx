@@ -3,10 +3,11 @@ import { Type } from '@sinclair/typebox';
 import { retentionDaysOf } from '../../../audit/model.ts';
 import { forecastLog, type LogForecast } from '../../../deliveries/count-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import { Plan } from '../../../organizations/model.ts';
+import { type Organization, Plan } from '../../../organizations/model.ts';
 import { changeOrganization } from '../../../organizations/service.ts';
+import { editForm, editState } from '../../edit.ts';
 import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
-import { formState, postForm } from '../../submission.ts';
+import { formState } from '../../submission.ts';
 import { SettingsHead } from '../../view/document.tsx';
 import { counted, When } from '../../view/elements.tsx';
 import { Choice, Field, Form } from '../../view/form.tsx';
@@ -22,13 +23,20 @@ const SettingsForm = Type.Object({
 export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showSettings(visit)),
 
-  postForm(PATH, 'owner', SettingsForm, showSettings, async ({ deps, organization, base }, values) => {
-    const { plan } = await changeOrganization(deps, organization.id, values);
+  editForm(PATH, 'owner', SettingsForm, showSettings, async (visit, values, merge) => {
+    const { deps, organization, base } = visit;
+    const typed = { ...values, name: values.name.trim() };
+    const { plan } = await changeOrganization(deps, organization.id, (stored) =>
+      merge.changes(typed, editable(stored)),
+    );
     const isOther = plan !== organization.plan;
     const then = isOther ? ` Tidings keeps new log entries for ${retentionDaysOf[plan]} days.` : '';
     return redirect(`${base}/settings`, `Saved.${then}`);
   }),
 ];
+
+/** What the form edits. */
+const editable = ({ name, plan }: Pick<Organization, 'name' | 'plan'>) => ({ name, plan });
 
 async function showSettings(visit: MemberVisit, error?: AppError) {
   const { deps, organization, role } = visit;
@@ -50,11 +58,16 @@ async function showSettings(visit: MemberVisit, error?: AppError) {
 
 function Settings(props: { visit: MemberVisit; log: LogForecast; error: AppError | undefined }) {
   const { organization, form, base } = props.visit;
-  const { name, plan } = organization;
-  const typed = { name, plan, ...Object.fromEntries(form) };
+  const stored = editable(organization);
+  const typed = { ...stored, ...Object.fromEntries(form) };
   const { fields, problem } = formState(SettingsForm, typed, props.error);
+  const edit = {
+    ...editState(props.visit, stored, props.error),
+    noun: 'organization',
+    labels: { name: 'Name', plan: 'Plan' },
+  };
   return (
-    <Form to={`${base}/settings`} problem={problem} button="Save settings">
+    <Form to={`${base}/settings`} problem={problem} button="Save settings" edit={edit}>
       <Field
         {...fields.name}
         hint={

@@ -8,8 +8,10 @@ import { scriptAsset } from '../../../look/assets.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import script from '../../client/triggers.client.js' with { type: 'text' };
+import type { EditState } from '../../edit.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';
 import { formState, readFields } from '../../submission.ts';
+import type { EditWords } from '../../view/difference.tsx';
 import { Copy } from '../../view/elements.tsx';
 import { Form } from '../../view/form.tsx';
 import { RuleFields, type TriggerFields, TriggerForm } from './form.tsx';
@@ -52,12 +54,13 @@ export interface EditorProps {
   /** Where the form is sent. The preview is at `preview` below it. */
   to: string;
   button: string;
+  edit?: EditState & EditWords;
 }
 
 /** The page of a trigger's form. `head` and `tail`: what stands above and below. */
 export async function editorPage(
   visit: MemberVisit,
-  { trigger, values, error: refused, to, button }: EditorProps,
+  { trigger, values, error: refused, to, button, edit }: EditorProps,
   {
     title,
     head,
@@ -84,7 +87,15 @@ export async function editorPage(
     <>
       {head}
       <div class="workbench">
-        <Form id={FORM} to={to} problem={problem} button={button} layout="stack rule">
+        <Form
+          id={FORM}
+          to={to}
+          problem={problem}
+          button={button}
+          layout="stack rule"
+          edit={edit}
+          isUnsaved={visit.request.method === 'POST'}
+        >
           {first?.(fields)}
           <RuleFields kind={kinds[trigger.event]} type={contentType} fields={fields} error={error} />
           {last?.(fields)}

@@ -86,6 +86,40 @@ export function valuesOf({ filters, titleTemplate, bodyTemplate, publish }: Trig
   };
 }
 
+/** What the form edits, by field. */
+export function editable(rule: Pick<Trigger, keyof TriggerChanges>, kind: TriggerKind) {
+  const { filters, contentType, titleTemplate, bodyTemplate, publish } = rule;
+  return {
+    ...Object.fromEntries(kind.filters.map((name) => [name, filters[name] ?? null])),
+    contentType,
+    titleTemplate,
+    bodyTemplate,
+    publish,
+  };
+}
+
+/** The inverse of `editable`, with the filters that do not change. */
+export function changesOf(
+  edited: Readonly<Record<string, unknown>>,
+  { filters }: Trigger,
+  kind: TriggerKind,
+): TriggerChanges {
+  const isFilter = (name: string) => kind.filters.some((each) => each === name);
+  const entries = Object.entries(edited);
+  const changed = Object.fromEntries(entries.filter(([name]) => isFilter(name)));
+  const all = Object.entries({ ...filters, ...changed }).filter(([, value]) => value !== null);
+  return {
+    ...Object.fromEntries(entries.filter(([name]) => !isFilter(name))),
+    filters: Object.fromEntries(all) as TriggerFilters,
+  };
+}
+
+export const ruleLabels: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.entries(TriggerForm.properties).map(([name, { label }]) => [name, label])),
+  prereleases: 'Pre-releases',
+  publish: 'Publish at once',
+};
+
 // The values of a filter as one line, separated by commas. A value with a comma, such as a project "Quiet, fast",
 // stands in double quotes; a quote inside is doubled.
 

@@ -11,13 +11,13 @@ import { listRuns, retryRuns } from '../../../triggers/queue-store.ts';
 import { changeTrigger, deleteTrigger, switchTrigger } from '../../../triggers/service.ts';
 import { findTrigger } from '../../../triggers/store.ts';
 import { describeFilters } from '../../../triggers/words.ts';
+import { editForm, editState } from '../../edit.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { submit } from '../../submission.ts';
 import { Status, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { Facts, PageHead } from '../../view/layout.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
-import { ruleOf, TriggerForm, valuesOf } from './form.tsx';
+import { changesOf, editable, ruleLabels, ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import { crumbsOf, describePosts, eventWords, Runs } from './list.tsx';
 import { previewFragment, renderPreview } from './preview.tsx';
 import { Rehearsal, rehearsalOf } from './rehearsal.tsx';
@@ -28,24 +28,19 @@ const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:t
 export const onePages: readonly Page[] = [
   get(PATH, 'member', (visit) => showTrigger(visit)),
 
-  post(PATH, 'owner', (visit) =>
-    assistanceIn(visit.form) !== null
-      ? showTrigger(visit)
-      : submit(
-          visit,
-          TriggerForm,
-          async (values) => {
-            const { trigger, path } = await requireTrigger(visit);
-            const hadFailed = await hasFailedRuns(visit, trigger);
-            await changeTrigger(visit.deps, trigger.id, ruleOf(values, kinds[trigger.event]));
-            const next = hadFailed
-              ? 'Retrying its failed runs.'
-              : 'Existing drafts change with their next event.';
-            return redirect(path, `Trigger saved. ${next}`);
-          },
-          (error) => showTrigger(visit, error),
-        ),
-  ),
+  editForm(PATH, 'owner', TriggerForm, showTrigger, async (visit, values, merge) => {
+    if (assistanceIn(visit.form) !== null) return showTrigger(visit);
+    const { trigger, path } = await requireTrigger(visit);
+    const hadFailed = await hasFailedRuns(visit, trigger);
+    const kind = kinds[trigger.event];
+    const { contentType = trigger.contentType, ...typed } = ruleOf(values, kind);
+    const rule = editable({ ...typed, contentType }, kind);
+    await changeTrigger(visit.deps, trigger.id, (stored) =>
+      changesOf(merge.changes(rule, editable(stored, kind)), stored, kind),
+    );
+    const next = hadFailed ? 'Retrying its failed runs.' : 'Existing drafts change with their next event.';
+    return redirect(path, `Trigger saved. ${next}`);
+  }),
 
   post(`${PATH}/preview`, 'owner', async (visit) => {
     const { trigger } = await requireTrigger(visit);
@@ -129,7 +124,18 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
   const values = isPosted ? typedValues(visit.form, trigger.event) : stored;
   return editorPage(
     visit,
-    { trigger, values, error, to: path, button: 'Save trigger' },
+    {
+      trigger,
+      values,
+      error,
+      to: path,
+      button: 'Save trigger',
+      edit: {
+        ...editState(visit, editable(trigger, kinds[trigger.event]), error),
+        noun: 'trigger',
+        labels: ruleLabels,
+      },
+    },
     {
       title,
       head: <Head {...found} base={visit.base} now={now} isOwner />,

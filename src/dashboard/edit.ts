@@ -1,0 +1,108 @@
+import type { Static, TObject } from '@sinclair/typebox';
+import { AppError } from '../lib/app-error.ts';
+import type { Answer, Page, Visit, Visitors } from './page.ts';
+import { EDIT_CONFLICT, postForm } from './submission.ts';
+
+// Forms that edit what is stored. Each carries the version that it was opened with: a fingerprint of every field. Only
+// fields that the person changed are written, and nothing that somebody else changed meanwhile is overwritten unseen.
+
+/** What a form edits, by field. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A field that two people changed. */
+export interface FieldConflict {
+  field: string;
+  stored: unknown;
+  typed: unknown;
+}
+
+/** How a form carries its version. `base`: the version of its text where a conflict showed a newer one. */
+export interface EditState {
+  seen: string;
+  base: string;
+  conflicts: readonly FieldConflict[];
+}
+
+/** The version of a form that shows these values, such as `name:x7Gk-3 plan:Zu81bQ`. */
+export function seenOf(values: Fields): string {
+  return written(Object.entries(values).map(([field, value]) => [field, fingerprint(value)]));
+}
+
+const written = (entries: Iterable<readonly [field: string, print: string]>) =>
+  Array.from(entries, ([field, print]) => `${field}:${print}`).join(' ');
+
+const read = (seen: string) =>
+  new Map(seen.split(' ').map((each) => each.split(':') as [field: string, print: string]));
+
+/** The same for a text before and after a browser sends it. */
+function fingerprint(value: unknown): string {
+  const json = JSON.stringify(value ?? null, (_, each) =>
+    typeof each === 'string'
+      ? each.toWellFormed().replaceAll(/\r\n?/g, '\n').replaceAll('\0', '\uFFFD')
+      : each,
+  );
+  return new Bun.CryptoHasher('sha256').update(json).digest('base64url').slice(0, 12);
+}
+
+export type Merge = ReturnType<typeof mergeOf>;
+
+/** Merges a posted form into what is stored now. A form without a version replaces it. */
+export function mergeOf({ form }: Pick<Visit, 'form'>) {
+  const base = form.get('seen') ?? '';
+  const prints = base === '' ? null : read(base);
+  /** The person left the value as the form was opened with it. */
+  const isUntouched = (field: string, typed: unknown, stored: unknown) =>
+    fingerprint(typed) === (prints === null ? fingerprint(stored) : prints.get(field));
+  return {
+    isUntouched,
+    /** The fields to write. Throws `AppError` 409 `edit_conflict`. Call it in the transaction that writes them. */
+    changes<Values extends Fields>(typed: Partial<Values>, stored: Values): Partial<Values> {
+      const changed = Object.entries(typed).filter(
+        ([field, value]) =>
+          !isUntouched(field, value, stored[field]) && fingerprint(value) !== fingerprint(stored[field]),
+      );
+      const conflicts = changed
+        .filter(([field]) => prints !== null && prints.get(field) !== fingerprint(stored[field]))
+        .map(([field, value]) => ({ field, stored: stored[field], typed: value }));
+      if (conflicts.length === 0) return Object.fromEntries(changed) as Partial<Values>;
+      const seen = new Map(Object.keys(stored).map((field) => [field, prints?.get(field) ?? '']));
+      for (const { field } of conflicts) seen.set(field, fingerprint(stored[field]));
+      const details: EditState = { seen: written(seen), base, conflicts };
+      const message = 'Somebody else changed the same fields in the meantime';
+      throw new AppError(409, message, { code: EDIT_CONFLICT, details: { ...details } });
+    },
+    /** The version of the form after it was saved: its untouched fields still show what they did before. */
+    seenAfter(typed: Fields, stored: Fields): string {
+      const isSaved = (field: string) => !isUntouched(field, typed[field], stored[field]);
+      return written(
+        Object.keys(stored).map((field) => [
+          field,
+          prints === null || (field in typed && isSaved(field))
+            ? fingerprint(stored[field])
+            : (prints.get(field) ?? ''),
+        ]),
+      );
+    },
+  };
+}
+
+/** The version that a form carries: of what is stored or, when it was refused, the one that it was sent with. */
+export function editState({ form }: Pick<Visit, 'form'>, stored: Fields, error?: AppError | null): EditState {
+  if (error?.code === EDIT_CONFLICT) return error.details as unknown as EditState;
+  const sent = form.get('seen') ?? '';
+  const prints = read(sent);
+  // Another form of the page may have been sent.
+  const seen = Object.keys(stored).every((field) => prints.has(field)) ? sent : seenOf(stored);
+  return { seen, base: seen, conflicts: [] };
+}
+
+/** A form that edits what is stored: `postForm` with the `merge` that its work passes to the service. */
+export function editForm<Who extends keyof Visitors, Schema extends TObject>(
+  path: string,
+  access: Who,
+  schema: Schema,
+  again: (visit: Visitors[Who], error: AppError) => Answer | Promise<Answer>,
+  work: (visit: Visitors[Who], values: Static<Schema>, merge: Merge) => Promise<Answer>,
+): Page {
+  return postForm(path, access, schema, again, (visit, values) => work(visit, values, mergeOf(visit)));
+}
