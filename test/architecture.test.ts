@@ -213,7 +213,11 @@ const deliver = 'src/reference/samples/deliver.ts';
 const samples = [deliver, 'src/reference/samples/read.ts'];
 
 test.each([
-  ['the environment is read', /\b(Bun|process|import\.meta)\.env\b/, ['src/config.ts', ...samples]],
+  [
+    'the environment is read',
+    /\b(Bun|process|import\.meta)\.env\b/,
+    ['src/config.ts', 'src/lib/engine-options.ts', ...samples],
+  ],
   [
     'the time is asked',
     /\bDate\.now\(\)|\bnew Date\(\)/,
