@@ -33,6 +33,21 @@ export const publications = sqliteTable(
   (table) => [uniqueIndex('publications_by_slug').on(table.slug)],
 );
 
+/** Slugs that organizations had. They redirect to the current one, unless another organization takes them. */
+export const formerSlugs = sqliteTable(
+  'former_slugs',
+  {
+    slug: text().primaryKey(),
+    organizationId: partOf('organization_id', () => organizations.id),
+    /** Milliseconds since 1970. */
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    index('former_slugs_by_organization').on(table.organizationId),
+    index('former_slugs_by_expiry').on(table.expiresAt),
+  ],
+);
+
 /** Addresses that are called when a public post changes. */
 export const rebuildHooks = sqliteTable(
   'rebuild_hooks',

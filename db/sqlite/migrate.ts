@@ -25,6 +25,7 @@ import m18 from './migrations/0018_delivery_counts.sql' with { type: 'text' };
 import m19 from './migrations/0019_search_pages.sql' with { type: 'text' };
 import m20 from './migrations/0020_post_block_levels.sql' with { type: 'text' };
 import m21 from './migrations/0021_elapsed_time.sql' with { type: 'text' };
+import m22 from './migrations/0022_former_slugs.sql' with { type: 'text' };
 import { inspectDatabase, snapshotInto } from './snapshot.ts';
 
 /**
@@ -54,6 +55,7 @@ export const migrations: readonly string[] = [
   m19,
   m20,
   m21,
+  m22,
 ];
 
 /** Applies the missing migrations: all, or none when one fails. Throws when the file comes from a newer version. */

@@ -1,6 +1,6 @@
 import type { ByteRange } from '../lib/bucket.ts';
 
-const commonHeaders = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
+export const commonHeaders = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
 
 const jsonHeaders = {
   ...commonHeaders,

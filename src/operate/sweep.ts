@@ -11,6 +11,7 @@ import {
 import type { Deps } from '../deps.ts';
 import { deleteExpiredThrottles } from '../http/throttle-store.ts';
 import { deleteExpiredTrash } from '../posts/trash-store.ts';
+import { deleteExpiredSlugs } from '../public/store.ts';
 import { deleteExpiredMessages } from '../rebuild/message-store.ts';
 import { deleteOrphanedRanges } from '../triggers/range-store.ts';
 import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
@@ -31,7 +32,8 @@ interface SweepOptions {
 
 /**
  * Deletes what has expired: delivery ids after 24 hours, log entries with their results and audit events after their
- * retention, messages of hooks, limits on guessing, marks of forms, and posts in the trash after 30 days.
+ * retention, messages of hooks, limits on guessing, marks of forms, former slugs after a year, and posts in the trash after
+ * 30 days.
  */
 export async function sweep({ db, elapsed }: Needs, { confirmed, signal }: SweepOptions = {}) {
   const { asOf, textAsOf, claimsAsOf } = await db.write((tx) => elapsed.beginSweep(tx, confirmed), {
@@ -59,6 +61,7 @@ export async function sweep({ db, elapsed }: Needs, { confirmed, signal }: Sweep
     deleteExpiredFormMarks,
     deleteOrphanedRanges,
     deleteExpiredMessages,
+    deleteExpiredSlugs,
   ];
   for (const deleteExpired of others) await drain(deleteExpired);
   await drain(deleteExpiredTrash, textAsOf);

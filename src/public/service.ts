@@ -2,14 +2,33 @@ import type { ReadTx } from '../../db/engine.ts';
 import { changing, organization } from '../../db/order.ts';
 import { type AuditDeps, recordAudit } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
+import { commonHeaders } from '../http/respond.ts';
 import { AppError, invalidField } from '../lib/app-error.ts';
 import { type ChangeOf, changeFor } from '../lib/change.ts';
+import { DAY_MS } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { findMedia } from '../media/store.ts';
 import type { Organization } from '../organizations/model.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { ADDRESS_PROBLEM, type Publication, PublicationChange, type Surface } from './model.ts';
-import { findPublication, findPublicationBySlug, savePublication } from './store.ts';
+import {
+  deleteFormerSlug,
+  findPublication,
+  findPublicationByFormerSlug,
+  findPublicationBySlug,
+  saveFormerSlug,
+  savePublication,
+} from './store.ts';
+
+/** How long a former slug redirects, in milliseconds. */
+const REDIRECT_MS = 365 * DAY_MS;
+
+/** The organization has changed its slug, and the surface is on. */
+class SlugChanged extends AppError {
+  constructor(readonly slug: string) {
+    super(404, 'Not found');
+  }
+}
 
 /** The settings of an organization; those it would start with when it has none yet. Throws `AppError` 404. */
 export async function readPublication(tx: ReadTx, organizationId: string): Promise<Publication> {
@@ -17,17 +36,43 @@ export async function readPublication(tx: ReadTx, organizationId: string): Promi
   return (await findPublication(tx, organizationId)) ?? initial(tx, organization);
 }
 
-/** The organization's settings, for a surface that is on. Throws `AppError` 404, the same for unknown and switched off. */
+/**
+ * The organization's settings, for a surface that is on. Throws `SlugChanged`, and `AppError` 404, the same for unknown and
+ * switched off.
+ */
 export async function getPublic(tx: ReadTx, slug: string, surface: Surface): Promise<Publication> {
   const publication = await findPublicationBySlug(tx, slug);
-  if (publication?.[surface] !== true) throw new AppError(404, 'Not found');
-  return publication;
+  if (publication?.[surface] === true) return publication;
+  const renamed = publication === null ? await findPublicationByFormerSlug(tx, slug) : null;
+  throw renamed?.[surface] === true ? new SlugChanged(renamed.slug) : new AppError(404, 'Not found');
+}
+
+/**
+ * Responds with a redirect where `respond` throws `SlugChanged`. It leads to `publicUrl` rather than to a custom domain, whose
+ * proxy may still ask for the old slug, which would redirect forever.
+ */
+export async function followSlug(
+  request: Request,
+  publicUrl: string,
+  respond: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await respond();
+  } catch (error) {
+    if (!(error instanceof SlugChanged)) throw error;
+    const { pathname, search } = new URL(request.url, 'http://localhost');
+    const location = `${publicUrl}/changelog/${error.slug}${pathname.replace(/^\/changelog\/[^/.]*/, '')}${search}`;
+    // Revalidated, because the slug may change back or be taken by another organization.
+    const headers = { ...commonHeaders, location, 'cache-control': 'public, no-cache' };
+    return new Response(null, { status: 301, headers });
+  }
 }
 
 async function initial(tx: ReadTx, { id, name }: Organization): Promise<Publication> {
   const short = slugOf(name) || slugOf(id) || 'changelog';
+  const owner = (await findPublicationBySlug(tx, short)) ?? (await findPublicationByFormerSlug(tx, short));
   // Of two organizations with one name, the second starts with its id.
-  const slug = (await findPublicationBySlug(tx, short)) === null ? short : slugOf(`${id} ${name}`) || short;
+  const slug = owner === null ? short : slugOf(`${id} ${name}`) || short;
   return {
     organizationId: id,
     slug,
@@ -105,6 +150,11 @@ export async function changePublication(
           throw invalidField('logoId', 'must be an image of yours');
       }
       await savePublication(tx, after);
+      await deleteFormerSlug(tx, after.slug);
+      if (before.version !== '' && before.slug !== after.slug) {
+        const expiresAt = deps.clock.now().getTime() + REDIRECT_MS;
+        await saveFormerSlug(tx, { slug: before.slug, organizationId, expiresAt });
+      }
       const switched = Object.entries(surfaces)
         .filter(([surface]) => before[surface as Surface] !== after[surface as Surface])
         .map(([surface, name]) => `switched ${name} ${after[surface as Surface] ? 'on' : 'off'}`);

@@ -16,7 +16,7 @@ import { renderPost } from './post-page.tsx';
 import { icon, listMarkdown, llmsText, monthMarkdown, postMarkdown, robots, sitemap } from './programs.ts';
 import { createRenderQueue } from './render-queue.ts';
 import { createSearchLimit } from './search-limit.ts';
-import { getPublic } from './service.ts';
+import { followSlug, getPublic } from './service.ts';
 
 export interface SiteDeps extends Pick<Deps, 'db' | 'clock' | 'log' | 'media' | 'publicUrl'> {
   readonly render?: RenderInThread;
@@ -179,7 +179,7 @@ export function createPublicSite(deps: SiteDeps) {
 
   /** Runs a handler, whose failures become pages for browsers. */
   const respond = (slug: string, request: Request, work: () => Promise<Response>) =>
-    work().catch((error) => problem(request, slug, error));
+    followSlug(request, publicUrl(), work).catch((error) => problem(request, slug, error));
 
   return {
     /** The list, as HTML or Markdown, and the results of a search. */

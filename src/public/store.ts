@@ -1,6 +1,7 @@
-import { eq, sql } from 'drizzle-orm';
+import { eq, getTableColumns, sql } from 'drizzle-orm';
 import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
-import { publications } from '../../db/schema/public.ts';
+import { formerSlugs, publications } from '../../db/schema/public.ts';
+import { deleteExpired } from '../http/bounded-store.ts';
 import type { Publication } from './model.ts';
 
 export async function findPublication(tx: ReadTx, organizationId: string): Promise<Publication | null> {
@@ -31,6 +32,34 @@ export async function savePublication(tx: WriteTx, publication: Publication): Pr
     .onConflictDoUpdate({ target: publications.organizationId, set: changeable })
     .run();
 }
+
+/** The publication that had a slug before. The caller must have checked that none has it now. */
+export async function findPublicationByFormerSlug(tx: ReadTx, slug: string): Promise<Publication | null> {
+  const found = tx
+    .select(getTableColumns(publications))
+    .from(formerSlugs)
+    .innerJoin(publications, eq(publications.organizationId, formerSlugs.organizationId))
+    .where(eq(formerSlugs.slug, slug));
+  return (await found.get()) ?? null;
+}
+
+export async function saveFormerSlug(tx: WriteTx, row: typeof formerSlugs.$inferInsert): Promise<void> {
+  await tx.insert(formerSlugs).values(row).onConflictDoUpdate({ target: formerSlugs.slug, set: row }).run();
+}
+
+/** For a slug that an organization takes. */
+export async function deleteFormerSlug(tx: WriteTx, slug: string): Promise<void> {
+  await tx.delete(formerSlugs).where(eq(formerSlugs.slug, slug)).run();
+}
+
+/** Deletes at most `limit` slugs that no longer redirect. Returns their number. */
+export const deleteExpiredSlugs = (tx: WriteTx, asOf: Date, limit: number) =>
+  deleteExpired(
+    tx,
+    { table: formerSlugs, key: formerSlugs.slug, expiresAt: formerSlugs.expiresAt },
+    asOf,
+    limit,
+  );
 
 const statements = prepared((tx) => ({
   bySlug: tx

@@ -56,6 +56,7 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'elapsed_time',
     'events',
     'form_marks',
+    'former_slugs',
     'github_apps',
     'histories',
     'hook_attempts',

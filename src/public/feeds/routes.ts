@@ -6,7 +6,7 @@ import { publicContent } from '../../http/respond.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { createPublicPages } from '../kept.ts';
 import { createRenderQueue } from '../render-queue.ts';
-import { getPublic } from '../service.ts';
+import { followSlug, getPublic } from '../service.ts';
 import { widgetScript } from '../widget/widget.ts';
 import { type FeedDeps, type FeedFile, MAX_ENTRIES, readFeed } from './feed.ts';
 
@@ -45,7 +45,11 @@ export function feeds(deps: Pick<Deps, 'db'> & FeedDeps) {
   const renderPublic = createPublicPages(deps.db);
   const inTurn = createRenderQueue();
 
-  async function sendFeed(request: Request, slug: string, { type, file }: Format) {
+  async function sendFeed(request: Request, slug: string, format: Format) {
+    return forEverySite(await followSlug(request, deps.publicUrl(), () => feed(request, slug, format)));
+  }
+
+  async function feed(request: Request, slug: string, { type, file }: Format) {
     const limit = limitOf(new URL(request.url).searchParams);
     const body = await renderPublic(slug, 'isFeedOn', `${type} ${limit}`, async ({ tx, publication }) => {
       const render = await readFeed(tx, publication, limit, deps);
@@ -55,13 +59,14 @@ export function feeds(deps: Pick<Deps, 'db'> & FeedDeps) {
           return writers[file](await render());
         });
     });
-    return forEverySite(await publicContent(request, body, { 'content-type': type }));
+    return publicContent(request, body, { 'content-type': type });
   }
 
   async function sendWidget(request: Request, slug: string) {
-    await deps.db.read((tx) => getPublic(tx, slug, 'isFeedOn'));
-    const type = 'text/javascript; charset=utf-8';
-    const response = await publicContent(request, widgetScript, { 'content-type': type });
+    const response = await followSlug(request, deps.publicUrl(), async () => {
+      await deps.db.read((tx) => getPublic(tx, slug, 'isFeedOn'));
+      return publicContent(request, widgetScript, { 'content-type': 'text/javascript; charset=utf-8' });
+    });
     // A site may require it of everything that it loads.
     response.headers.set('cross-origin-resource-policy', 'cross-origin');
     return response;
@@ -125,6 +130,14 @@ function detailOf({ name, type, schema }: Format) {
     }),
     responses: {
       200: { description: 'The feed.', headers: cachingHeaders, content: { [mediaType]: { schema } } },
+      301: {
+        description: 'The organization has changed its slug within the last year.',
+        headers: {
+          Location: always('The feed.', { type: 'string', format: 'uri' }),
+          'Cache-Control': cachingHeaders['Cache-Control'],
+          'Access-Control-Allow-Origin': cachingHeaders['Access-Control-Allow-Origin'],
+        },
+      },
       304: { description: 'The feed matches `If-None-Match`.', headers: cachingHeaders },
       400: refusal('`limit` is invalid.', [BAD_LIMIT]),
       404: refusal('No organization with this name has its feeds on.', ['Not found']),

@@ -45,7 +45,9 @@ export function PageSettings({
           <>
             {`${deps.publicUrl()}/changelog/`}
             <strong data-slug>{fields.slug.value}</strong>
-            {publication.version === '' ? null : '. A change breaks links to the old address.'}
+            {publication.version === ''
+              ? null
+              : '. An old address redirects for a year, unless another organization takes it.'}
           </>
         }
       />
