@@ -209,24 +209,23 @@ test('only data names a provider outside of src/providers', () => {
 });
 
 /** They write code that does these things. */
-const deliver = 'src/reference/samples/deliver.ts';
-const samples = [deliver, 'src/reference/samples/read.ts'];
+const samples = 'src/reference/samples/write.ts';
 
 test.each([
   [
     'the environment is read',
     /\b(Bun|process|import\.meta)\.env\b/,
-    ['src/config.ts', 'src/lib/engine-options.ts', ...samples],
+    ['src/config.ts', 'src/lib/engine-options.ts', samples],
   ],
   [
     'the time is asked',
     /\bDate\.now\(\)|\bnew Date\(\)/,
-    ['src/lib/time.ts', 'src/main.ts', 'src/sdk/request.ts', deliver],
+    ['src/lib/time.ts', 'src/main.ts', 'src/sdk/request.ts', samples],
   ],
   ['random ids are made', /\brandomUUID/, ['src/http/request.ts', 'src/lib/text.ts']],
   ['passwords are hashed', /\bBun\.password\b/, ['src/users/passwords.ts']],
   ['CORS headers are set', /access-control-/i, ['src/public/feeds/routes.ts']],
-  ['the console is used', /\bconsole\./, samples],
+  ['the console is used', /\bconsole\./, [samples]],
   [
     'a command is named as only the binary has it',
     /\btidings (?!run )[a-z-]+ (?:[a-z-]+ )?(?:--|ID\b)|"tidings /,

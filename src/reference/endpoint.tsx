@@ -3,8 +3,8 @@ import { STATUS_CODES } from 'node:http';
 import { Json } from './json.tsx';
 import { Article } from './layout.tsx';
 import type { Header, Operation, Response } from './operations.ts';
-import type { Delivery, ReadRequest } from './samples/request.ts';
 import { CopyButton, Samples } from './samples/tabs.tsx';
+import type { Delivery, ReadRequest } from './samples/write.ts';
 import { Field, inCode, nameOf, type Schema, TypeName, words } from './schema.tsx';
 
 const places = { path: 'Path parameters', query: 'Query parameters', header: 'Request headers' } as const;

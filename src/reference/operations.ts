@@ -1,6 +1,6 @@
 import type { OpenApi } from '../http/openapi.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type Delivery, NOW, type ReadRequest } from './samples/request.ts';
+import { type Delivery, NOW, type ReadRequest } from './samples/write.ts';
 import type { Schema } from './schema.tsx';
 
 // The operations of the OpenAPI document, and a request for each.

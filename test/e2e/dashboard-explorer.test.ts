@@ -27,12 +27,12 @@ test('a person sends a request, copies its body and code, and meets their langua
   await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
   expect(JSON.parse(await clipboard())).toMatchObject({ posts: [{}], pagination: { limit: 1 } });
 
-  await page.getByLabel('Python', { exact: true }).check();
-  await page.getByRole('button', { name: 'Copy the Python sample' }).click();
-  await page.getByRole('button', { name: 'Copy the Python sample' }).getByText('Copied').waitFor();
-  expect(await clipboard()).toContain('urllib.request.urlopen');
+  await page.getByLabel('JavaScript', { exact: true }).check();
+  await page.getByRole('button', { name: 'Copy the JavaScript sample' }).click();
+  await page.getByRole('button', { name: 'Copy the JavaScript sample' }).getByText('Copied').waitFor();
+  expect(await clipboard()).toContain('await fetch(');
 
   await page.goto(`${origin}/docs`);
-  expect(await page.locator('#listPosts-python').isVisible()).toBe(true);
+  expect(await page.locator('#listPosts-javascript').isVisible()).toBe(true);
   expect(trouble).toEqual([]);
 }, 300_000);

@@ -44,8 +44,8 @@ test('works without scripts and offline, and breaks no policy', async () => {
   expect(await page.locator('h1').evaluate((heading) => getComputedStyle(heading).fontSize)).toBe('32px');
   // Languages are radio buttons, so a browser switches between them by itself.
   const samples = page.locator('#getPost .samples');
-  await samples.getByLabel('Python', { exact: true }).check();
-  expect(await samples.getByText('import urllib.request').isVisible()).toBe(true);
+  await samples.getByLabel('JavaScript', { exact: true }).check();
+  expect(await samples.getByText('await fetch(').isVisible()).toBe(true);
   expect(await page.locator('#getPost-curl').isVisible()).toBe(false);
   // Nothing offers what only the script can do.
   expect(await page.getByRole('button').count()).toBe(0);
@@ -88,12 +88,14 @@ test('the search finds endpoints, fields and errors, by keyboard alone', async (
 
 test('the page remembers the language, and copies what it shows', async () => {
   const { page, said } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
-  await page.locator('#getPost .samples').getByLabel('Go', { exact: true }).check();
-  expect(await page.locator('#listPosts .samples').getByLabel('Go', { exact: true }).isChecked()).toBe(true);
+  await page.locator('#getPost .samples').getByLabel('JavaScript', { exact: true }).check();
+  expect(
+    await page.locator('#listPosts .samples').getByLabel('JavaScript', { exact: true }).isChecked(),
+  ).toBe(true);
   await page.reload();
-  const sample = page.locator('#listPosts-go');
+  const sample = page.locator('#listPosts-javascript');
   expect(await sample.isVisible()).toBe(true);
-  await page.locator('#listPosts').getByRole('button', { name: 'Copy the Go sample' }).click();
+  await page.locator('#listPosts').getByRole('button', { name: 'Copy the JavaScript sample' }).click();
   const copied = page.locator('#listPosts').getByText('Copied');
   await copied.waitFor();
   expect(await page.getByRole('status').textContent()).toBe('Copied');

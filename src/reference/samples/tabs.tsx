@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { writeSample } from './index.ts';
-import { type Delivery, type Language, languages, type ReadRequest } from './request.ts';
+
+import { type Delivery, type Language, languages, type ReadRequest, writeSample } from './write.ts';
 
 /** Code for a request in each language, in tabs that need no script. `id`: unique on the page. */
 export function Samples({ id, request }: { id: string; request: ReadRequest | Delivery }) {
