@@ -37,12 +37,14 @@ export interface WriteOptions {
   lease?: Lease | undefined;
 }
 
-/** How work that takes many commits shares the database with other work, in milliseconds. See `commits.ts`. */
+/** How work that takes many commits shares the database with other work. Times are in milliseconds. See `commits.ts`. */
 export interface Pace {
   /** How long one commit may do such work. */
   holdMs: number;
   /** How long it rests between two commits, at least. */
   restMs: number;
+  /** How many rows of a log one step removes. Each is in up to seven indexes. */
+  stepRows: number;
 }
 
 export interface Storage {

@@ -1,4 +1,5 @@
 import { SERVER } from '../../src/audit/model.ts';
+import { seenOf } from '../../src/dashboard/edit.ts';
 import type { Deps } from '../../src/deps.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { randomIds } from '../../src/lib/text.ts';
@@ -15,7 +16,7 @@ export interface Writer {
   organizationId: string;
   postId: string;
   cookie: string;
-  /** The `updatedAt` of the last save. */
+  /** The version of the form after the last save. */
   seen: string;
 }
 
@@ -37,8 +38,8 @@ export async function seedWriters(db: Deps['db'], count: number): Promise<Writer
     const user = await createUser(deps, { email: `writer-${at}@example.com`, organizationId });
     const token = await db.write((tx) => beginSession(tx, deps, user));
     const text = { title: 'Draft', markdown: 'Text', contentType: 'changelog' } as const;
-    const { id: postId, updatedAt } = await createPost(deps, organizationId, text);
-    writers.push({ organizationId, postId, cookie: `tidings_session=${token}`, seen: updatedAt });
+    const { id: postId } = await createPost(deps, organizationId, text);
+    writers.push({ organizationId, postId, cookie: `tidings_session=${token}`, seen: seenOf(text) });
   }
   return writers;
 }

@@ -45,8 +45,8 @@ const MAX_RETRIES = 2;
 /** How long it waits before that: so long the first time, and twice as long the second, in milliseconds. */
 const RETRY_WAIT_MS = 20;
 
-/** Work without a key holds a lock that all other writes wait for. */
-const PACE: Pace = { holdMs: 5, restMs: 5 };
+/** Work without a key holds a lock that all other writes wait for. A step costs a round trip at least. */
+const PACE: Pace = { holdMs: 5, restMs: 5, stepRows: 500 };
 
 const NESTED = 'a body of read or write waits for something other than a store';
 

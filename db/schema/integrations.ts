@@ -313,7 +313,7 @@ export const deliveryCounts = sqliteTable(
     status: text({ enum: DELIVERY_STATUSES }).notNull(),
     /**
      * PostgreSQL has several rows, each for some connections: deliveries at the same time must not wait for each other. Only their
-     * sum has a meaning.
+     * sum has a meaning. The sweeper adds up those of past days.
      */
     shard: integer().notNull(),
     entries: integer().notNull(),

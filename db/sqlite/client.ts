@@ -50,9 +50,9 @@ const MAX_FAILED_CHECKPOINTS = 3;
 
 const paces: Record<Role, Pace> = {
   // Its statements and its commits hold the thread that serves requests.
-  server: { holdMs: 1, restMs: 3 },
+  server: { holdMs: 1, restMs: 3, stepRows: 10 },
   // The server asks for the write lock every 2 ms, so a shorter rest may fall between two attempts.
-  command: { holdMs: 8, restMs: 8 },
+  command: { holdMs: 8, restMs: 8, stepRows: 10 },
 };
 
 /**

@@ -1,5 +1,5 @@
-import { and, asc, count, eq, gt, gte, lte, max, type SQLWrapper, sql } from 'drizzle-orm';
-import { prepared, type ReadTx } from '../../db/engine.ts';
+import { and, asc, count, eq, gt, gte, lt, lte, max, ne, type SQLWrapper, sql } from 'drizzle-orm';
+import { prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { deliveries, deliveryClaims, deliveryCounts } from '../../db/schema/integrations.ts';
 import { organizations } from '../../db/schema/organizations.ts';
 import { DAY_MS } from '../lib/time.ts';
@@ -29,6 +29,72 @@ export async function countDays(
     day,
     counts: Object.fromEntries((byDay.get(day) ?? []).map(({ status, entries }) => [status, entries])),
   }));
+}
+
+export type CountKey = Omit<typeof deliveryCounts.$inferSelect, 'entries'>;
+
+export const FIRST_COUNT: CountKey = {
+  organizationId: '',
+  integrationId: '',
+  day: '',
+  status: 'processed',
+  shard: -1,
+};
+
+/**
+ * Adds up the rows of each day before yesterday among the next `limit` rows, and removes sums of 0. Nobody writes entries of
+ * such a day any more. Returns the last key; null at the end of the table.
+ */
+export async function foldPastCounts(
+  tx: WriteTx,
+  asOf: Date,
+  after: CountKey,
+  limit: number,
+): Promise<CountKey | null> {
+  const { organizationId, integrationId, day, status, shard, entries } = deliveryCounts;
+  const columns = { organizationId, integrationId, day, status, shard };
+  const key = sql`(${organizationId}, ${integrationId}, ${day}, ${status}, ${shard})`;
+  const placeOf = (at: CountKey) =>
+    sql`(${at.organizationId}, ${at.integrationId}, ${at.day}, ${at.status}, ${at.shard})`;
+  const rest = tx
+    .select(columns)
+    .from(deliveryCounts)
+    .where(sql`${key} > ${placeOf(after)}`);
+  const order = [organizationId, integrationId, day, status, shard].map((each) => asc(each));
+  const last = await rest
+    .orderBy(...order)
+    .limit(1)
+    .offset(limit - 1)
+    .get();
+  const isPast = and(
+    sql`${key} > ${placeOf(after)}`,
+    last && sql`${key} <= ${placeOf(last)}`,
+    lt(day, dayOf(asOf.getTime() - DAY_MS)),
+  );
+  const shards = await tx
+    .delete(deliveryCounts)
+    .where(and(isPast, ne(shard, 0)))
+    .returning()
+    .all();
+  const sums = Map.groupBy(shards, (row) =>
+    JSON.stringify([row.organizationId, row.integrationId, row.day, row.status]),
+  );
+  const folded = Array.from(sums.values(), ([first, ...others]) => ({
+    ...(first as (typeof shards)[number]),
+    shard: 0,
+    entries: others.reduce((sum, row) => sum + row.entries, first?.entries ?? 0),
+  }));
+  if (folded.length > 0) {
+    await tx
+      .insert(deliveryCounts)
+      .values(folded)
+      .onConflictDoUpdate({
+        target: Object.values(columns),
+        set: { entries: sql`${entries} + excluded.entries` },
+      });
+  }
+  await tx.delete(deliveryCounts).where(and(isPast, eq(shard, 0), eq(entries, 0)));
+  return last ?? null;
 }
 
 /** When the newest entry of an integration was written; null without any. */

@@ -4,7 +4,6 @@ import {
   apps,
   deliveries,
   deliveryClaims,
-  deliveryCounts,
   integrations,
   repositories,
 } from '../../db/schema/integrations.ts';
@@ -116,17 +115,6 @@ function deleteExpired(table: typeof deliveries | typeof deliveryClaims | typeof
 export const deleteExpiredClaims = deleteExpired(deliveryClaims);
 export const deleteExpiredDeliveries = deleteExpired(deliveries);
 export const deleteExpiredResults = deleteExpired(deliveryResults);
-
-const LONGEST_RETENTION_DAYS = Math.max(...Object.values(retentionDaysOf));
-
-/** Deletes at most `limit` counts of days whose entries have all expired. Returns the number deleted. */
-export async function deletePastCounts(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
-  const { rowKey } = dialectOf(tx);
-  const end = new Date(asOf.getTime() - (LONGEST_RETENTION_DAYS + 1) * DAY_MS).toISOString().slice(0, 10);
-  const past = sql`select ${rowKey} from ${deliveryCounts} where ${deliveryCounts.day} < ${end} limit ${limit}`;
-  return (await tx.values(sql`delete from ${deliveryCounts} where ${rowKey} in (${past}) returning 1`))
-    .length;
-}
 
 const statements = prepared((db) => {
   const values = placeholdersFor(getTableColumns(deliveries));

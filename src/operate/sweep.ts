@@ -1,13 +1,13 @@
 import { inCommits, repeatStep } from '../../db/commits.ts';
 import type { WriteTx } from '../../db/engine.ts';
 import { deleteExpiredAudit } from '../audit/store.ts';
-import { countExpiredClaims, countExpiredEntries } from '../deliveries/count-store.ts';
 import {
-  deleteExpiredClaims,
-  deleteExpiredDeliveries,
-  deleteExpiredResults,
-  deletePastCounts,
-} from '../deliveries/store.ts';
+  countExpiredClaims,
+  countExpiredEntries,
+  FIRST_COUNT,
+  foldPastCounts,
+} from '../deliveries/count-store.ts';
+import { deleteExpiredClaims, deleteExpiredDeliveries, deleteExpiredResults } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import { deleteExpiredThrottles } from '../http/throttle-store.ts';
 import { deleteExpiredTrash } from '../posts/trash-store.ts';
@@ -18,8 +18,8 @@ import { deleteExpiredFormMarks } from '../users/form-mark-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../users/store.ts';
 import type { Elapsed } from './elapsed.ts';
 
-/** Rows of a step. Each is in up to seven indexes. */
-const STEP_ROWS = 10;
+/** How many times as many counts are looked at in a step as rows of a log are removed: they are small. */
+const COUNTS = 20;
 
 type Needs = Pick<Deps, 'db'> & { elapsed: Elapsed };
 
@@ -45,7 +45,7 @@ export async function sweep({ db, elapsed }: Needs, { confirmed, signal }: Sweep
   ): Promise<number> {
     let total = 0;
     const deleteSome = (tx: WriteTx, hasTime: () => boolean) =>
-      repeatStep(hasTime, () => deleteExpired(tx, until, STEP_ROWS));
+      repeatStep(hasTime, () => deleteExpired(tx, until, db.pace.stepRows));
     // With a key, because deliveries go on meanwhile.
     for await (const deleted of inCommits(db, deleteSome, { key: 'sweep', signal })) total += deleted;
     return total;
@@ -55,7 +55,6 @@ export async function sweep({ db, elapsed }: Needs, { confirmed, signal }: Sweep
   // Not counted: scripts read `logs` as entries of the delivery log.
   const others = [
     deleteExpiredResults,
-    deletePastCounts,
     deleteExpiredAudit,
     deleteExpiredThrottles,
     deleteExpiredFormMarks,
@@ -65,6 +64,12 @@ export async function sweep({ db, elapsed }: Needs, { confirmed, signal }: Sweep
   ];
   for (const deleteExpired of others) await drain(deleteExpired);
   await drain(deleteExpiredTrash, textAsOf);
+  let after = FIRST_COUNT;
+  const fold = async (tx: WriteTx) => {
+    const result = await foldPastCounts(tx, asOf, after, COUNTS * db.pace.stepRows);
+    return { result, hasMore: result !== null };
+  };
+  for await (const last of inCommits(db, fold, { key: 'sweep', signal })) after = last ?? after;
   return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
 }
 

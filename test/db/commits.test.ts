@@ -38,7 +38,7 @@ async function deleteAll(
 }
 
 test('one commit does as many steps as there is time for', async () => {
-  expect(await deleteAll({ holdMs: 20_000, restMs: 0 })).toEqual([40]);
+  expect(await deleteAll({ holdMs: 20_000, restMs: 0, stepRows: 10 })).toEqual([40]);
   expect(await left()).toBe(0);
 });
 

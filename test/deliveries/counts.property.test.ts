@@ -1,11 +1,17 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { countDays, forecastLog } from '../../src/deliveries/count-store.ts';
+import type { Storage } from '../../db/engine.ts';
+import {
+  type CountKey,
+  countDays,
+  FIRST_COUNT,
+  foldPastCounts,
+  forecastLog,
+} from '../../src/deliveries/count-store.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../../src/deliveries/model.ts';
 import {
   countDelivery,
   deleteExpiredDeliveries,
-  deletePastCounts,
   insertDelivery,
   type NewDelivery,
 } from '../../src/deliveries/store.ts';
@@ -98,7 +104,7 @@ test('the numbers of the log are those of its entries, whichever process writes 
           } else {
             const asOf = new Date(command.at);
             await db.write((tx) => deleteExpiredDeliveries(tx, asOf, 10_000));
-            await db.write((tx) => deletePastCounts(tx, asOf, 10_000));
+            await foldAll(db, asOf);
             log = log.filter(
               ({ createdAt, retentionDays }) =>
                 Date.parse(createdAt) + retentionDays * DAY_MS > asOf.getTime(),
@@ -132,28 +138,52 @@ test('the numbers of the log are those of its entries, whichever process writes 
   );
 });
 
-test('counts are deleted once all entries of their day have expired, whatever their retention', async () => {
-  const db = createSharedDatabase().open();
-  const days = () =>
-    valuesOf(db, 'select distinct day from delivery_counts order by day').then((rows) => rows.flat());
-  for (const day of [0, 1]) {
-    const command = {
+/** In steps so small that a step may end between two rows of a day. */
+async function foldAll(db: Storage, asOf: Date): Promise<void> {
+  let after: CountKey | null = FIRST_COUNT;
+  while (after !== null) {
+    const from: CountKey = after;
+    after = await db.write((tx) => foldPastCounts(tx, asOf, from, 2));
+  }
+}
+
+test('a past day keeps one row, and none once all of its entries have expired, whatever their retention', async () => {
+  const shared = createSharedDatabase();
+  const connections = Array.from({ length: 4 }, () => shared.open());
+  const [db = shared.open()] = connections;
+  const rows = () =>
+    valuesOf<[string, number]>(
+      db,
+      'select day, entries from delivery_counts order by day, organization_id, integration_id, status, shard',
+    );
+  const insertFrom = async (each: Storage, at: number, retentionDays: number) => {
+    const { entry, now } = entryOf('org_a', {
       kind: 'insert',
-      at: START + day * DAY_MS,
+      at,
       status: 'processed',
       integration: 0,
-    } as const;
-    const { entry, now } = entryOf('org_a', { ...command, retentionDays: 30 });
-    await db.write((tx) => insertDelivery(tx, entry, now));
-  }
-  const sweepAt = async (asOf: number) => {
-    await db.write((tx) => deleteExpiredDeliveries(tx, new Date(asOf), 100));
-    return db.write((tx) => deletePastCounts(tx, new Date(asOf), 100));
+      retentionDays,
+    });
+    await each.write((tx) => insertDelivery(tx, entry, now));
   };
-  expect(await sweepAt(START + 29 * DAY_MS)).toBe(0);
-  expect(await days()).toEqual(['2026-11-01', '2026-11-02']);
-  expect(await sweepAt(START + 32 * DAY_MS)).toBe(1);
-  expect(await days()).toEqual(['2026-11-02']);
-  expect(await sweepAt(START + 33 * DAY_MS)).toBe(1);
-  expect(await days()).toEqual([]);
+  // The first day ends two hours after the start.
+  for (const day of [0, 2]) {
+    for (const each of connections) await insertFrom(each, START + day * DAY_MS, day === 0 ? 7 : 30);
+  }
+  const sumOf = async (day: string) =>
+    (await rows()).filter((row) => row[0] === day).reduce((sum, [, entries]) => sum + entries, 0);
+  const sweepAt = async (asOf: number, by: Storage) => {
+    await by.write((tx) => deleteExpiredDeliveries(tx, new Date(asOf), 100));
+    await foldAll(db, new Date(asOf));
+  };
+  await sweepAt(START + 1.5 * DAY_MS, db);
+  expect(await sumOf('2026-11-01')).toBe(4);
+  await sweepAt(START + 2.5 * DAY_MS, db);
+  expect((await rows()).filter(([day]) => day === '2026-11-01')).toEqual([['2026-11-01', 4]]);
+  expect(await sumOf('2026-11-03')).toBe(4);
+  // Another connection counts down in a row of its own.
+  await sweepAt(START + 7 * DAY_MS, connections[3] ?? db);
+  expect(await rows()).toEqual([['2026-11-03', 4]]);
+  await sweepAt(START + 32 * DAY_MS, connections[2] ?? db);
+  expect(await rows()).toEqual([]);
 });

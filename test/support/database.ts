@@ -26,7 +26,7 @@ export function openTestDatabase(): Database {
 }
 
 /** Work that takes many commits then does one step in each. */
-export const oneStep: Pace = { holdMs: 0, restMs: 0 };
+export const oneStep: Pace = { holdMs: 0, restMs: 0, stepRows: 10 };
 
 /** An empty database as a file. To copy it costs a hundredth of running all migrations. */
 let empty: Buffer | null = null;

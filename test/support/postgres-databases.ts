@@ -14,7 +14,7 @@ interface Pooled {
 }
 
 /** Nobody waits for a test. */
-const PACE: Pace = { holdMs: 5, restMs: 0 };
+const PACE: Pace = { holdMs: 5, restMs: 0, stepRows: 500 };
 
 /** Databases of this process that no test uses. */
 const idle: Pooled[] = [];
