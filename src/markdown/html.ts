@@ -21,6 +21,11 @@ const OTHERS = names(
     'span strike time track tt video wbr',
 );
 
+/** Parts of other elements, which no note names. They go with their attributes. */
+export const PARTS = names('area col param source track wbr');
+/** Elements of HTML whose end tags may be left out. */
+const UNENDED = names('p li dt dd thead tbody tfoot tr th td');
+
 /** Tags of these elements stay, without their attributes. */
 export function isKept(name: string): boolean {
   return VOID.has(name) || STRUCTURE.has(name) || PHRASING.has(name);
@@ -35,10 +40,11 @@ export interface Tag {
 const TAG = /^<(\/?)([a-z][a-z\d]{0,15})(?=[\s/>])([\s\S]*)>$/i;
 const ATTRIBUTE = /([^\s/>="'<][^\s/>=<]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>][^\s>]*)))?/g;
 
-/** Reads a whole tag. Null for names that HTML does not have: `<string>` is more likely a type in somebody's code. */
+/** Reads a whole tag. Null for names that HTML does not have, as in `<string>`, and for `<Button>`, a component. */
 export function readTag(source: string): Tag | null {
   const [, slash, written = '', rest = ''] = TAG.exec(source) ?? [];
   const name = written.toLowerCase();
+  if (/[a-z]/.test(written) && /[A-Z]/.test(written)) return null;
   if (!isKept(name) && !OPAQUE.has(name) && !OTHERS.has(name)) return null;
   const attributes = new Map<string, string>();
   for (const [, key = '', ...values] of rest.matchAll(ATTRIBUTE)) {
@@ -113,7 +119,7 @@ const NAMED: Record<string, string> = {
   apos: "'",
 };
 
-function decodeEntities(text: string): string {
+export function decodeEntities(text: string): string {
   return text.replaceAll(ENTITY, (_, decimal?: string, hex?: string, name?: string) => {
     if (name !== undefined) return NAMED[name.toLowerCase()] ?? '';
     const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
@@ -168,13 +174,17 @@ export interface Edit {
   text: string;
 }
 
-/** A tag that stays if its other half is found. */
-export interface KeptTag {
+/** A tag that stays, or goes, if its other half is found. Else it is what somebody wrote about: `Fix <b> in titles`. */
+export interface PairedTag {
   edit: Edit;
   name: string;
   isEnd: boolean;
   /** The block that it stands in: an index of `parents`. */
   scope: number;
+  isKept: boolean;
+  isInHtml: boolean;
+  /** Replaces the tag where it cannot stay: its own words, or nothing if it has another half. */
+  alone: string;
 }
 
 /** Deeper than this, tags are dropped: browsers flatten what is nested deeper than some hundred levels. */
@@ -202,9 +212,11 @@ function patternFor(name: string, table: typeof PARENTS): RegExp | undefined {
   return table.find(([element]) => element.test(name))?.[1];
 }
 
-/** Drops tags without their other half in one block. Returns the end tags that scope 0, the text, still needs. */
-export function pairTags(tags: readonly KeptTag[], parents: readonly number[]): string[] {
-  const open: KeptTag[] = [];
+/** Makes words of tags without their other half. Returns the end tags that scope 0, the text, still needs. */
+export function pairTags(all: readonly PairedTag[], parents: readonly number[]): string[] {
+  findAlone(all, parents);
+  const tags = all.filter(({ isKept }) => isKept);
+  const open: PairedTag[] = [];
   for (const tag of tags) {
     for (let last = open.at(-1); last && !isWithin(tag.scope, last.scope, parents); last = open.at(-1)) {
       drop(last);
@@ -213,19 +225,19 @@ export function pairTags(tags: readonly KeptTag[], parents: readonly number[]): 
     if (tag.isEnd) close(tag, open);
     else start(tag, open);
   }
-  const stays = (tag: KeptTag) => tag.scope === 0 && !PHRASING.has(tag.name);
+  const stays = (tag: PairedTag) => tag.scope === 0 && !PHRASING.has(tag.name);
   for (const tag of open) if (!stays(tag)) drop(tag);
   const unclosed = open.filter(stays).reverse();
   return unclosed.map(({ name }) => `</${name}>`);
 }
 
-function start(tag: KeptTag, open: KeptTag[]): void {
+function start(tag: PairedTag, open: PairedTag[]): void {
   const parent = patternFor(tag.name, PARENTS);
   if (parent && !open.some(({ name, scope }) => scope === tag.scope && parent.test(name))) {
     drop(tag);
     return;
   }
-  const ends = ({ name, scope }: KeptTag) =>
+  const ends = ({ name, scope }: PairedTag) =>
     scope === tag.scope && patternFor(name, ENDED_BY)?.test(tag.name) === true;
   let closers = '';
   for (let last = open.at(-1); last !== undefined && ends(last); last = open.at(-1)) {
@@ -237,7 +249,7 @@ function start(tag: KeptTag, open: KeptTag[]): void {
   else drop(tag);
 }
 
-function close(tag: KeptTag, open: KeptTag[]): void {
+function close(tag: PairedTag, open: PairedTag[]): void {
   const at = open.findLastIndex(({ name, scope }) => name === tag.name && scope === tag.scope);
   // An end tag of words must not end the blocks in which it stands.
   const crosses = PHRASING.has(tag.name) && open.slice(at + 1).some(({ name }) => !PHRASING.has(name));
@@ -251,8 +263,28 @@ function close(tag: KeptTag, open: KeptTag[]): void {
   }
 }
 
-function drop({ edit }: KeptTag): void {
-  edit.text = '';
+function drop({ edit, alone }: PairedTag): void {
+  edit.text = alone;
+}
+
+/** Empties `alone` of tags whose other half stands in the same block, or in one around it. */
+function findAlone(tags: readonly PairedTag[], parents: readonly number[]): void {
+  const open = new Map<string, PairedTag[]>();
+  for (const tag of tags) {
+    const { name, isEnd, scope, isInHtml } = tag;
+    if (isInHtml && UNENDED.has(name)) tag.alone = '';
+    const starts = open.getOrInsertComputed(name, () => []);
+    if (!isEnd) starts.push(tag);
+    else {
+      let start = starts.pop();
+      while (start !== undefined && !isWithin(scope, start.scope, parents)) start = starts.pop();
+      if (start !== undefined) {
+        start.alone = '';
+        tag.alone = '';
+      }
+    }
+  }
+  for (const tag of tags) if (!tag.isKept && tag.alone !== '') drop(tag);
 }
 
 function isWithin(scope: number, outer: number, parents: readonly number[]): boolean {

@@ -1,69 +1,84 @@
 import { cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
+import { decodeEntities, STRUCTURE } from './html.ts';
 import { renderWith } from './parse.ts';
+import { rewrite } from './rewrite.ts';
 
 // Plain text of Markdown, and plain text on its way into Markdown: cleaned, cut, escaped so that it keeps its words.
 
-// Marks in the text under construction, around an inline tag.
-const TAG_OPENS = '\u0001';
-const TAG_CLOSES = '\u0002';
+// Marks in the text under construction: `\u0001<br>\u0002` is an inline tag, and `\u0003` and a number code that was put aside.
+// Tags leave `\u0004` before a row, `\u0005` before a cell, and `\u0006` before an item.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches the marks
-const MARKS = /[\u0001\u0002]/g;
+const MARKS = /[\u0001-\u0006]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches the marks
-const MARKED_TAG = /\u0001[^\u0002]*\u0002/g;
+const MARKED_TAG = /\u0001([^\u0002]*)\u0002/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches the marks
+const LINE_BREAK = /\u0001<\/?br\b[^\u0002]*\u0002[ \t]*\n?/gi;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches the marks
+const ASIDE = /\u0003(\d{1,9});/g;
+// Match only from the start of a run of spaces: a long one inside a line would take quadratic time.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches the marks
+const BREAKS = /(?<!\s)\s*[\u0004-\u0006][\s\u0004-\u0006]*/g;
 
 const BETWEEN_CELLS = ' | ';
 
 /** A link with such a text needs no address: an issue, a person, a commit, a version. */
 const REFERENCE = /^(#\d+|@[\w-]+|[0-9a-f]{7,40}|v?\d+\.\d+[\w.+-]*)$/i;
 
-const TAG = /^<(\/?[a-z][^>]*|!--.*--|![a-z][^>]*)>$/is;
+const TAG = /^<\/?[a-z][^>]*>$/i;
 
-/** Text that reads well by itself: list markers, line breaks and addresses stay. LinkedIn has no lists, hence `•`. */
+/**
+ * Text that reads well by itself: list markers, line breaks, addresses and code stay. Tags that pair are markup, others are
+ * words. LinkedIn has no lists, hence `•`.
+ */
 export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string {
+  const unmarked = markdown.replaceAll(MARKS, '');
+  const codes: string[] = [];
+  const putAside = (code: string) => `\u0003${codes.push(code.replaceAll(MARKS, '')) - 1};`;
+  const restored = (text: string) => text.replaceAll(ASIDE, (_, index) => codes[Number(index)] ?? '');
   const marked = renderWith(
-    markdown.replaceAll(MARKS, ''),
+    /<[a-z/!?]/i.test(unmarked) ? rewrite(unmarked, true) : unmarked,
     {
       heading: block,
       paragraph: block,
-      blockquote: block,
-      code: (code) => block(code.replaceAll(MARKS, '')),
+      blockquote: ownLines,
+      code: (code) => ownLines(putAside(code.replace(/\n$/, ''))),
       hr: () => '\n\n',
       list: (items, { depth }) => (depth > 0 ? `\n${items}` : `${items}\n`),
       listItem: (children, { ordered, start, index, checked }) => {
         const marker = ordered ? `${(start ?? 1) + index}.` : '-';
         const box = checked === undefined ? '' : checked ? '[x] ' : '[ ] ';
-        const item = children.trim();
+        const item = withoutTags(children).trim();
         // Most items are one line, and a text may have a hundred thousand.
         const lines = item.includes('\n')
           ? item.replaceAll(/\n+/g, `\n${' '.repeat(marker.length + 1)}`)
           : item;
         return `${marker} ${box}${lines}\n`;
       },
-      table: block,
+      table: ownLines,
       tr: (cells) => `${cells.slice(0, -BETWEEN_CELLS.length)}\n`,
-      th: (cell) => cell + BETWEEN_CELLS,
-      td: (cell) => cell + BETWEEN_CELLS,
+      th: cellOf,
+      td: cellOf,
       link: (children, { href }) => {
         const isAddress = /^https?:/i.test(href);
-        return !isAddress || children === href || REFERENCE.test(children)
+        return !isAddress || children === href || REFERENCE.test(restored(children))
           ? children
           : `${children} (${href})`;
       },
       image: (alt) => alt,
-      html: (html) => block(withoutTags(html)),
+      html: (html) =>
+        ownLines(withoutTags(decodeEntities(html.replaceAll(MARKS, '').replaceAll(TAGS, '\u0001$&\u0002')))),
       // Bun gives an inline tag as a text of its own. One in code stays.
-      text: (text) => (TAG.test(text) ? TAG_OPENS + text + TAG_CLOSES : text),
-      codespan: (code) => code.replaceAll(MARKS, ''),
+      text: (text) => (TAG.test(text) ? `\u0001${text}\u0002` : text),
+      codespan: putAside,
     },
     { autolinks: true },
   );
-  const text = marked
-    .replaceAll(MARKED_TAG, '')
-    // Match only from the start of a run: a long one inside a line would take quadratic time.
+  const text = withoutTags(marked)
     .replaceAll(/(?<![ \t])[ \t]+$/gm, '')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim();
-  return bullet === '-' ? text : text.replaceAll(/^( *)- /gm, `$1${bullet} `);
+  const bulleted = bullet === '-' ? text : text.replaceAll(/^( *)- /gm, `$1${bullet} `);
+  return withCode(bulleted, codes);
 }
 
 /** Ends with one blank line, also in nested quotes. */
@@ -71,19 +86,50 @@ function block(children: string): string {
   return children.endsWith('\n\n') ? children : `${children}\n\n`;
 }
 
-/** Removes tags and comments in one pass, since thousands of them may have no end. */
-function withoutTags(html: string): string {
-  const lastComment = html.lastIndexOf('-->');
-  let text = '';
-  let at = 0;
-  for (let start = html.indexOf('<'); start !== -1; start = html.indexOf('<', at)) {
-    const isComment = html.startsWith('<!--', start) && start + 4 <= lastComment;
-    const end = isComment ? html.indexOf('-->', start + 4) + 2 : html.indexOf('>', start);
-    if (end === -1) break;
-    text += html.slice(at, start);
-    at = end + 1;
-  }
-  return text + html.slice(at);
+/** A block that may follow words of a list item. */
+function ownLines(children: string): string {
+  return children.startsWith('\n') ? block(children) : `\n${block(children)}`;
+}
+
+function cellOf(children: string): string {
+  return withoutTags(children).replaceAll(/\s*\n\s*/g, ' ') + BETWEEN_CELLS;
+}
+
+const TAGS = /<\/?[a-z][^<>]*>/gi;
+
+/** What stands in the place of a tag. */
+function spaceOf(tag: string): string {
+  const [, slash, name = ''] = /^<(\/?)([a-z]+\d?)/i.exec(tag) ?? [];
+  const isEnd = slash === '/';
+  if (/^(?:table|tr)$/.test(name)) return isEnd && name === 'table' ? '\n\n' : '\u0004';
+  if (/^(?:td|th)$/.test(name)) return isEnd ? '' : '\u0005';
+  if (/^(?:li|dt|dd)$/.test(name)) return isEnd ? '' : '\u0006';
+  return STRUCTURE.has(name) || name === 'hr' ? '\n\n' : '';
+}
+
+/** Puts lines, rows, items and cells in the place of tags. */
+function withoutTags(marked: string): string {
+  if (!marked.includes('\u0001')) return marked;
+  return marked
+    .replaceAll(LINE_BREAK, '\n')
+    .replaceAll(MARKED_TAG, (_, tag: string) => spaceOf(tag))
+    .replaceAll(BREAKS, (run) => {
+      if (run.includes('\u0006')) return '\n- ';
+      return run.includes('\u0004') ? '\n' : BETWEEN_CELLS;
+    });
+}
+
+/** Puts code back, each line of a block indented as its first one. */
+function withCode(text: string, codes: readonly string[]): string {
+  if (codes.length === 0) return text;
+  let lineStart = 0;
+  return text.replaceAll(ASIDE, (_, index, at: number) => {
+    const code = codes[Number(index)] ?? '';
+    if (!code.includes('\n')) return code;
+    lineStart = Math.max(lineStart, text.lastIndexOf('\n', at) + 1);
+    const indent = ' '.repeat(at - lineStart);
+    return code.replaceAll(/\n(?!\n|$)/g, `\n${indent}`);
+  });
 }
 
 /** Controls that turn the direction of the text after them, even outside of the post. Right-to-left text needs none. */

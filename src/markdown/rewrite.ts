@@ -21,10 +21,12 @@ export function rewrite(markdown: string, keepsTags: boolean): string {
 
 class Rewriter {
   private edits: html.Edit[] = [];
-  private readonly tags: html.KeptTag[] = [];
+  private readonly tags: html.PairedTag[] = [];
   /** By scope, the one around it. Scope 0 is the whole text, the others are blocks. */
   private readonly parents = [0];
   private readonly scopes = [0];
+  /** Scope of the block of HTML that is read as Markdown: its tags reach beyond it. */
+  private htmlScope: number | null = null;
   /** Blocks that stay HTML, each with the edits within it. */
   private readonly htmlBlocks: { edit: html.Edit; edits: html.Edit[] }[] = [];
   private readonly findEnd: ReturnType<typeof html.endTagFinder>;
@@ -152,7 +154,9 @@ class Rewriter {
       else this.removeBlock(from, end);
     } else if (html.isKept(name) && this.keepsTags) this.readKeptBlock(from, to, text);
     else {
+      this.htmlScope = this.scope;
       this.visit(parseInHtml(text), from);
+      this.htmlScope = null;
       this.dedent(from, to);
     }
   }
@@ -216,27 +220,30 @@ class Rewriter {
     } else if (from < this.imageEnd) this.replace(from, to, '');
     else if (tag.name === 'img' && !tag.isEnd) this.replace(from, to, html.writeImage(tag, place.isHtml));
     else if (tag.name === 'a') this.readAnchor(tag, from, to, place);
-    else if (this.isType(tag, from)) this.escape(from, place);
-    else if (!html.isKept(tag.name) || !this.keepsTags) this.replace(from, to, tag.name === 'br' ? ' ' : '');
-    else if (html.VOID.has(tag.name)) this.replace(from, to, html.voidTag(tag, this.source.slice(from, to)));
+    else if (html.VOID.has(tag.name)) {
+      const stays = this.keepsTags ? html.voidTag(tag, this.source.slice(from, to)) : ' ';
+      this.replace(from, to, stays);
+    } else if (html.PARTS.has(tag.name)) this.replace(from, to, '');
     else {
-      const { name, isEnd } = tag;
-      const edit = this.replace(from, to, `<${isEnd ? '/' : ''}${name}>`);
-      this.tags.push({ edit, name, isEnd, scope: this.scope });
+      const isKept = html.isKept(tag.name) && this.keepsTags;
+      const edit = this.replace(from, to, isKept ? `<${tag.isEnd ? '/' : ''}${tag.name}>` : '');
+      this.pair(tag, edit, place, isKept);
     }
   }
 
-  /** True for a type's argument, as in `List<Button>`. */
-  private isType({ name, isEnd, attributes }: html.Tag, at: number): boolean {
-    const isGlued = /[\p{L}\p{N}_]/u.test(this.source[at - 1] ?? '');
-    const isPlain = !isEnd && attributes.size === 0 && !html.STRUCTURE.has(name) && !html.VOID.has(name);
-    return isGlued && isPlain && this.findEnd(name, at) === null;
+  private pair({ name, isEnd }: html.Tag, edit: html.Edit, { isHtml }: Place, isKept: boolean): void {
+    const written = this.source.slice(edit.from, edit.to);
+    const alone = isHtml ? `&lt;${written.slice(1)}` : `\\${written}`;
+    const scope = isKept ? this.scope : (this.htmlScope ?? this.scope);
+    this.tags.push({ edit, name, isEnd, scope, isKept, isInHtml: isHtml, alone });
   }
 
   /** Makes a link of an anchor that holds words or an image and no other link. */
-  private readAnchor({ isEnd, attributes }: html.Tag, from: number, to: number, place: Place): void {
+  private readAnchor(tag: html.Tag, from: number, to: number, place: Place): void {
     const { anchor } = this;
+    const { isEnd, attributes } = tag;
     const edit = this.replace(from, to, '');
+    this.pair(tag, edit, place, false);
     this.anchor = null;
     if (!isEnd) {
       const href = attributes.get('href')?.trim() ?? '';

@@ -29,6 +29,20 @@ test.each([
     'Map<string> List<Button> Array<object> <T>',
     'Map\\<string> List\\<Button> Array\\<object> \\<T>',
   ],
+  [
+    'components',
+    '* Fix <Button> focus, <Input>, <Select>, <Form>, <Link href="/x">, <Image/>, <Table> and <Dialog>x</Dialog>',
+    '* Fix \\<Button> focus, \\<Input>, \\<Select>, \\<Form>, \\<Link href="/x">, \\<Image/>, \\<Table> and \\<Dialog>x\\</Dialog>',
+  ],
+  ['a component at the beginning', '- <Table> sorts\n- <Form> saves', '- \\<Table> sorts\n- \\<Form> saves'],
+  [
+    'elements that the words are about',
+    'Fix <b>, <a>, <p>, <li>, <input> and <link>',
+    'Fix \\<b>, \\<a>, \\<p>, \\<li>, \\<input> and \\<link>',
+  ],
+  ['one of them beside a pair', 'Fix <i>\n\n<i>a</i> <i>b</i>', 'Fix \\<i>\n\n<i>a</i> <i>b</i>'],
+  ['elements in different items', '- Fix <span>\n- Drop </span>', '- Fix \\<span>\n- Drop \\</span>'],
+  ['a pair around paragraphs', '<center>a\n\nb</center>\n\n<a name="x"></a>c', 'a\n\nb\n\nc'],
   ['what only looks like a tag', 'a < b, 3 > 2, <3', 'a < b, 3 > 2, <3'],
   ['a tag without an end', 'a <img src=x onerror=y', 'a \\<img src=x onerror=y'],
   ['autolinks', '<https://x.test> <a@x.test> <javascript:x>', '<https://x.test> <a@x.test> \\<javascript:x>'],
@@ -75,9 +89,9 @@ test.each([
     '<details>\n<summary>S</summary>\n\na\n\n</details>',
   ],
   ['elements that may stay open in HTML', '<ul><li>a<li>b</ul>', '<ul><li>a</li><li>b</li></ul>'],
-  ['elements of words', 'a <b>b\n\nc', 'a b\n\nc'],
-  ['an element in a list item', '- <details>\n\n  a\n\nb', '- \n\n  a\n\nb'],
-  ['ends without a beginning', 'a</details></b>\n\n</li></ul></div>\n\nb', 'a\n\n\n\nb'],
+  ['elements of words', 'a <b>b\n\nc', 'a \\<b>b\n\nc'],
+  ['an element in a list item', '- <details>\n\n  a\n\nb', '- &lt;details>\n\n  a\n\nb'],
+  ['ends without a beginning', 'a</details></b>\n\n</li></ul>\n\nb', 'a\\</details>\\</b>\n\n&lt;/ul>\n\nb'],
   ['items without a list', '<li>a</li>', 'a'],
 ])('nothing stays open: %s', (_, markdown, expected) => {
   expect(safeMarkdown(markdown)).toBe(expected);

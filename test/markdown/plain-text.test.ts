@@ -24,15 +24,45 @@ test.each([
   ['links by reference', '[Guide][g]\n\n[g]: https://x.test/g', 'Guide (https://x.test/g)'],
   ['images', '![A chart](c.png) ![](d.png)', 'A chart'],
   ['rules', 'a\n\n---\n\nb', 'a\n\nb'],
-  ['inline HTML', 'a <b onclick="x()">b</b><br/> c <!-- no -->d', 'a b c d'],
-  ['blocks of HTML', '<div>\n<script>alert(1)</script>\ntext\n</div>\n\nafter', 'alert(1)\ntext\n\nafter'],
+  ['inline HTML', 'a <b onclick="x()">b</b><br/> c <!-- no -->d', 'a b\nc d'],
+  ['blocks of HTML', '<div>\n<script>alert(1)</script>\ntext\n</div>\n\nafter', 'text\n\nafter'],
   ['what only looks like a tag', 'if a < b and \\<c> then `<d>`', 'if a < b and <c> then <d>'],
   ['entities', 'a &amp; b &lt;c&gt; &#128640;', 'a & b <c> 🚀'],
+  ['lines in HTML', 'One<br>two\n\n- a<br/>b\n\n|a<br>b|\n|-|', 'One\ntwo\n\n- a\n  b\n\na b'],
+  [
+    'items in HTML',
+    '<ul><li>One</li><li>Two</li></ul>\n\n<ol>\n  <li>a\n  <li>b\n</ol>\nc',
+    '- One\n- Two\n\n- a\n- b\n\nc',
+  ],
+  [
+    'tables in HTML',
+    '<table><tr><th>a</th><th>b</th></tr>\n<tr>\n  <td>1</td>\n  <td>2</td>\n</tr></table>\n\nafter',
+    'a | b\n1 | 2\n\nafter',
+  ],
+  [
+    'folded sections',
+    '<details>\n<summary>More</summary>\n\n<p>a &lt; b</p><p>c</p>\n</details>',
+    'More\n\na < b\n\nc',
+  ],
+  ['types and components', 'List<string>, <Button> and Map<b>', 'List<string>, <Button> and Map<b>'],
+  ['elements that the words are about', 'Fix <b> in <li>, **not** <i>this</i>', 'Fix <b> in <li>, not this'],
+  [
+    'code byte for byte',
+    '```\n  a\n\n\n\n- b  \n\n1. c\n```\n\n`- d   e`',
+    '  a\n\n\n\n- b  \n\n1. c\n\n- d   e',
+  ],
+  ['code in a list', '- a\n  ```\n  b\n\n\n    c\n  ```\n- d', '- a\n  b\n\n\n    c\n- d'],
+  ['references in code', '[`ab12cd3`](https://x.test/c)', 'ab12cd3'],
   ['right-to-left text and emoji', '**مرحبا** 👩‍🚀', 'مرحبا 👩‍🚀'],
-  ['HTML without an end', '<div>\n<b>a</b> <!-- b <i>c\n<d', 'a c\n<d'],
+  ['HTML without an end', '<div>\n<b>a</b> <!-- b <i>c\n<d', '<div>\na <!-- b <i>c\n<d'],
   ['quotes in quotes beyond measure, which stay text', `${'> '.repeat(500)}a`, `${'> '.repeat(460)}a`],
 ])('%s', (_, markdown, text) => {
   expect(toPlainText(markdown)).toBe(text);
+});
+
+test('in a text for LinkedIn, code keeps its dashes', () => {
+  const text = toPlainText('- a\n- b<br>c\n\n```\n- d\n\n\n- e\n```\n\n`- f`', '•');
+  expect(text).toBe('• a\n• b\n  c\n\n- d\n\n\n- e\n\n- f');
 });
 
 // Each of these took seconds while it was read in the square of its length.
