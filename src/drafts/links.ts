@@ -29,9 +29,9 @@ export function addressesIn(text: string): Addresses {
   return addresses;
 }
 
-/** GitLab has groups in groups, and `/-/` before the pages of a project. */
+/** GitLab has groups in groups, and `/-/` before the pages of a project. A server may be below a path of its host. */
 const PAGE =
-  /^(https?:\/\/[^/]+\/(?:[^/]+\/[^/]+(?=\/(?:releases|pull|compare|commit)\/)|[^?#]{1,500}?(?=\/-\/)))\//;
+  /^(https?:\/\/[^/?#]+\/(?:[^?#]{1,500}?(?=\/-\/)|[^?#]{1,500}?\/[^/?#]+(?=\/(?:releases|pulls?|compare|commit)\/)))\//;
 
 /** The repository's page on its code host, derived from the addresses of its commits, releases and pull requests. */
 export function repositoryUrl(material: Material): string | null {

@@ -93,6 +93,10 @@ export interface Commit {
   subject: string;
   /** The text after `BREAKING CHANGE:` in its message, on one line. */
   breaking: string | null;
+  /** Lines of its body that read as titles of changes; absent for none. */
+  further?: string[];
+  /** The path of pull requests below the repository's page, where it is not `pull`. */
+  pullPath?: string;
   /** A login, or else a name. */
   author: string | null;
   url: string | null;

@@ -14,7 +14,7 @@ const BOLD = /^(?:\*\*[^*]{1,100}\*\*|__[^_]{1,100}__):?$/;
 
 /**
  * The headings and the top-level list items of a Markdown text, at most `maxItems` items. An item is its first
- * paragraph, in Markdown, with the link definitions that it uses. Code, comments, quotes and nested lists are left out.
+ * paragraph or heading, in Markdown, with the link definitions that it uses. Code, comments, quotes and nested lists are left out.
  */
 export function outlineOf(markdown: string, maxItems: number): OutlinePart[] {
   // Markdown has no such bullet, but release notes do.
@@ -51,11 +51,15 @@ function headingOf(text: string): OutlinePart | null {
 }
 
 function textOf(item: SyntaxNode, source: string): string {
-  const first = item.getChild('Paragraph');
+  let first = item.firstChild;
+  while (first !== null && !/Heading\d$|^Paragraph$/.test(first.name)) first = first.nextSibling;
   if (first === null) return '';
-  return source
-    .slice(first.from, Math.min(first.to, first.from + MAX_ITEM_LENGTH))
-    .replaceAll(/[ \t\r]*\n[ \t]*/g, ' ');
+  const text = source.slice(first.from, Math.min(first.to, first.from + MAX_ITEM_LENGTH));
+  const words = first.name.startsWith('ATX') ? text.replace(/^#+[ \t]*/, '') : text;
+  return (first.name.startsWith('Setext') ? words.replace(/\n[^\n]*$/, '') : words).replaceAll(
+    /[ \t\r]*\n[ \t]*/g,
+    ' ',
+  );
 }
 
 interface Definition {

@@ -31,27 +31,44 @@ export function subjectOf(message: string): string {
   return title === undefined ? subject : `${subject.trimEnd()}: ${title}`;
 }
 
-const BREAKING = /^BREAKING[ -]CHANGE:/;
+const BREAKING = /^BREAKING[ -]CHANGES?:/;
 /** A footer (`Refs: #3`), a heading, a comment. */
-const NO_NOTE = /^(?:[A-Za-z][A-Za-z-]{0,40}(?:: | #\d)|BREAKING[ -]CHANGE:|#{1,6} |<!--)/;
+const NO_NOTE = /^(?:[A-Za-z][A-Za-z-]{0,40}(?:: | #\d)|BREAKING[ -]CHANGES?:|#{1,6} |<!--)/;
 
 /**
- * The text after `BREAKING CHANGE:` (conventionalcommits.org, 16), to the end of the paragraph or the next footer: it
- * is often wrapped, or stands below.
+ * The texts after each `BREAKING CHANGE:` (conventionalcommits.org, 16), to the end of the paragraph or the next footer:
+ * they are often wrapped, or stand below.
  */
 export function breakingNote(text: string): string | null {
   if (!text.includes('BREAKING')) return null;
   const lines = cutText(text, 50_000).split('\n');
-  const start = lines.findIndex((line) => BREAKING.test(line));
-  if (start === -1) return null;
-  const rest = [lines[start]?.replace(BREAKING, '') ?? '', ...lines.slice(start + 1)].map((line) =>
-    line.trim(),
-  );
+  const starts = [...lines.entries()].flatMap(([index, line]) => (BREAKING.test(line) ? index : []));
+  const notes = starts.map((start, index) => noteIn(lines.slice(start, starts[index + 1])));
+  const all = [...new Set(notes)].filter((note) => note !== '').join('; ');
+  return all === '' ? null : cutLine(all, MAX_NOTE_LENGTH);
+}
+
+/** The note at the beginning of some lines. */
+function noteIn([first = '', ...others]: string[]): string {
+  const rest = [first.replace(BREAKING, ''), ...others].map((line) => line.trim());
   const from = rest.findIndex((line) => line !== '');
   const paragraph = from === -1 ? [] : rest.slice(from);
   const end = paragraph.findIndex((line) => line === '' || NO_NOTE.test(line));
-  const note = paragraph.slice(0, end === -1 ? undefined : end).reduce(joinNote, '');
-  return note === '' ? null : cutLine(note, MAX_NOTE_LENGTH);
+  return paragraph.slice(0, end === -1 ? undefined : end).reduce(joinNote, '');
+}
+
+const MAX_FURTHER = 50;
+const FURTHER =
+  /^(?:[*-] {1,3})?((?:(?:feat|fix|perf|revert|security|deprecate|remove)(?:\([^()]{1,100}\))?!?|[a-z]{1,20}(?:\([^()]{1,100}\))?!): .*\S)/;
+
+/** Lines of the body that read as the title of a change: squashing keeps the messages of the commits there. */
+export function furtherSubjects(message: string): string[] {
+  const [subject = '', ...body] = message.trim().split('\n');
+  // The body of a merge has the title of its pull request.
+  if (/^Merge /.test(subject)) return [];
+  const subjects = new Set(body.flatMap((line) => FURTHER.exec(line.slice(0, 1_000))?.[1] ?? []));
+  subjects.delete(subject.replace(/\s*\(#\d{1,9}\)\s*$/, ''));
+  return [...subjects].slice(0, MAX_FURTHER).map((line) => cutLine(line, 300));
 }
 
 /** The lines of a paragraph, or the items of a list, as one line. */

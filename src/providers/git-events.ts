@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { Commit } from '../events/model.ts';
 import { count, cutLine } from '../lib/text.ts';
-import { breakingNote, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
+import { breakingNote, furtherSubjects, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
 import { payloadField } from './form.ts';
 import { namesIn } from './identifiers.ts';
 import { MaybeFiles, pathCountFor, pathsOf } from './paths.ts';
@@ -204,7 +204,9 @@ const push = defineEvent(
     if (commits.length === 0) {
       return ignored(`Push to ${branch} without commits`, 'The push has no commits');
     }
-    const title = `${count(payload.total_commits ?? commits.length, 'commit')} pushed to ${branch}`;
+    const total = payload.total_commits ?? commits.length;
+    const cut = total > commits.length ? `, of which the payload has ${commits.length}` : '';
+    const title = `${count(total, 'commit')} pushed to ${branch}${cut}`;
     return processed(title, 'push', 'pushed', pushData(payload));
   },
   ({ after: pushed, branch, pushedAt, compareUrl, commits }: ReturnType<typeof pushData>) => {
@@ -239,7 +241,12 @@ function commitOf({
 }: Pick<Commit, 'sha' | 'author' | 'url'> & { message: string }): Commit {
   const subject = cutLine(subjectOf(message), MAX_SUBJECT_LENGTH);
   const names = namesIn({ title: subject, text: message });
-  return { sha, subject, breaking: breakingNote(message), author, url, ...names };
+  const further = furtherSubjects(message);
+  return {
+    ...{ sha, subject, breaking: breakingNote(message), author, url },
+    ...(further.length > 0 && { further }),
+    ...names,
+  };
 }
 
 const Branch = maybe(Type.Object({ ref: Maybe.Text }), 'a branch');

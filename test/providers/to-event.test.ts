@@ -92,6 +92,24 @@ test('a commit is kept by its first line, its breaking footer and its author', (
   });
 });
 
+test('a squash keeps the titles of changes in its body', () => {
+  const lines = [
+    '* wip',
+    '* feat: pads',
+    '- fix(gauge): midnight ',
+    'fix!: pad.ini',
+    'chore: x',
+    'Note: y',
+    'feat: z',
+  ];
+  const event = keptOf(github, 'push', { 'commits.0.message': `feat: z (#3)\n\n${lines.join('\n\n')}` });
+  expect(event?.type === 'push' && event.data.commits[0]?.further).toEqual([
+    'feat: pads',
+    'fix(gauge): midnight',
+    'fix!: pad.ini',
+  ]);
+});
+
 test.each([
   [
     'BREAKING CHANGE: a line that is wrapped\nat 72 characters.\nRefs: #3',
@@ -99,7 +117,10 @@ test.each([
   ],
   ['BREAKING-CHANGE:\n\nBelow.\n\nNot this.', 'Below.'],
   ['BREAKING CHANGE:\n- one\n- two', 'one; two'],
-  ['BREAKING CHANGE: one\nBREAKING CHANGE: two', 'one'],
+  ['BREAKING CHANGE: one\nBREAKING CHANGE: two', 'one; two'],
+  ['BREAKING CHANGE: first\n\nWords.\n\nBREAKING CHANGE: second\nnote\n\nRefs: #3', 'first; second note'],
+  ['BREAKING CHANGES:\n\n- one\n- two', 'one; two'],
+  ['BREAKING-CHANGES: one\r\n\r\nBREAKING CHANGE: one', 'one'],
   ['BREAKING CHANGE:\r\n\r\n## How to test\r\n', null],
   ['BREAKING CHANGE:\n\n<!-- What breaks? -->', null],
   ['BREAKING CHANGE:', null],

@@ -37,11 +37,12 @@ export function joinChanges(first: Change, others: Change[]): Change {
   if (others.length === 0) return first;
   const all = [first, ...others];
   const isBreaking = all.some((change) => change.isBreaking);
+  const notes = new Set(all.flatMap(({ breakingNote }) => breakingNote ?? []));
   return {
     ...first,
     isBreaking,
     group: groupWhenBreaking(first.group, isBreaking),
-    breakingNote: all.find(({ breakingNote }) => breakingNote !== null)?.breakingNote ?? null,
+    breakingNote: notes.size === 0 ? null : [...notes].join('; '),
     references: eachOnce(all.flatMap(({ references }) => references)),
     authors: [...new Set(all.flatMap(({ authors }) => authors))],
   };

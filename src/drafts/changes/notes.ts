@@ -93,10 +93,15 @@ function takeCredits(line: string, addresses: Addresses) {
   let end = words.length;
   for (let tail: number | null = end; tail !== null; tail = tailStart(words, marks, start, end)) end = tail;
   const taken = [...marks.slice(0, start), ...marks.slice(end)].filter((mark) => mark !== null);
-  const text = words
-    .slice(start, end)
-    .join(' ')
-    .replace(/[\s,;:(–—-]{1,20}$/, '');
+  const kept = words.slice(start, end).join(' ');
+  // Separators before a credit go. A colon leads to a bare one: it is no part of `:tada:`, or of the words before `(#12)`.
+  const isBare = marks[end] != null && !words[end]?.startsWith('(');
+  const untied = isBare ? kept.replace(/(?<!:[\w+-]{1,50}):$/, '') : kept;
+  // Changesets keeps the heading of a description.
+  const text = (end === words.length ? kept : untied.replace(/[\s,;(–—-]{1,20}$/, '')).replace(
+    /^#{1,6} +/,
+    '',
+  );
   return {
     text: text || line,
     references: eachOnce(taken.filter((mark) => typeof mark !== 'string')),

@@ -78,19 +78,36 @@ function commitsOf(pushes: Reached<'push'>[], pullRequests: Reached<'pull_reques
   const numbers = new Set(pullRequests.map(({ data }) => data.number));
   const merges = new Map(pullRequests.map(({ data }) => [data.mergeCommitSha, data.number]));
   const seen = new Set(pushes.flatMap(({ data }) => commitsOfRequest(data, merges)));
+  const squashed = new Set<string>();
   return pushes.flatMap(({ occurredAt, key, data }) =>
     data.commits.flatMap((commit) => {
       const { sha, subject } = commit;
       const number = numberOfCommit(subject);
       const isOwn = number === null ? !BRANCH_MERGE.test(subject) : !numbers.has(number);
-      if (seen.has(sha) || merges.has(sha) || !isOwn) return [];
+      const isOfRequest = merges.has(sha) || (number !== null && !isOwn);
+      const further = squashed.has(sha) || (seen.has(sha) && !isOfRequest) ? [] : (commit.further ?? []);
+      squashed.add(sha);
+      const rest = further.map((title): Entry => {
+        const withTitle = (other: string) => changeOfFurther(commit, other);
+        return {
+          occurredAt,
+          key,
+          title,
+          isFixup: false,
+          change: withTitle(title),
+          identifiers: [],
+          withTitle,
+        };
+      });
+      if (seen.has(sha) || merges.has(sha) || !isOwn) return rest;
       seen.add(sha);
-      return {
+      const own: Entry = {
         ...{ occurredAt, key, title: subject, isFixup: FIXUP.test(subject) },
         change: changeOfCommit(commit),
         identifiers: commit.identifiers ?? [],
         withTitle: (other) => changeOfCommit({ ...commit, subject: other }),
       };
+      return [own, ...rest];
     }),
   );
 }
@@ -167,17 +184,23 @@ export function changeOfCommit(commit: Commit): Change {
   return changeOfTitle({ title, labels: [], breaking, author, reference: referenceOf(commit) });
 }
 
+/** A change that only the body of a commit names. */
+function changeOfFurther(commit: Commit, title: string): Change {
+  const { author } = commit;
+  return changeOfTitle({ title, labels: [], breaking: null, author, reference: referenceOf(commit) });
+}
+
 export function changeOfPullRequest(request: EventData['pull_request']): Change {
   const { number, url } = request;
   const label = labelOfAddress(url ?? '') ?? `#${number}`;
   return changeOfTitle({ ...request, reference: { label, url } });
 }
 
-function referenceOf({ sha, subject, url }: Commit): Reference {
+function referenceOf({ sha, subject, url, pullPath = 'pull' }: Commit): Reference {
   const number = numberOfCommit(subject);
   if (number === null) return { label: sha.slice(0, 7), url };
   const [, repository, dash] = COMMIT_ADDRESS.exec(url ?? '') ?? [];
   if (repository === undefined) return { label: `#${number}`, url: null };
-  if (dash === undefined) return { label: `#${number}`, url: `${repository}/pull/${number}` };
+  if (dash === undefined) return { label: `#${number}`, url: `${repository}/${pullPath}/${number}` };
   return { label: `!${number}`, url: `${repository}/-/merge_requests/${number}` };
 }

@@ -14,6 +14,13 @@ const push: EventHandler = {
     if (typeof after !== 'string' || before !== after) return result;
     return { outcome: 'ping', title: 'Test delivery: the webhook is configured' };
   },
+  // Forgejo has pull requests at `/pulls/12`.
+  toEvent(data: never, action) {
+    const facts = gitEvents.push.toEvent?.(data, action);
+    if (facts?.type !== 'push') throw new Error('A push became another event');
+    const commits = facts.data.commits.map((commit) => ({ ...commit, pullPath: 'pulls' }));
+    return { ...facts, data: { ...facts.data, commits } };
+  },
 };
 
 /** Forgejo and Gitea: forgejo.org/docs/latest/user/webhooks. Their payloads follow GitHub's. */

@@ -89,12 +89,17 @@ test('Changesets', () => {
 
   With a second paragraph.
 
+- abc1234: ### A new API
+
+  With words about it.
+
 - Updated dependencies [[\`abc1234\`](https://github.com/a/b/commit/abc1234567)]:
   - x@1
 `;
   expect(brief(notes)).toEqual([
     'Fixed! | Fixes the thing | #1234 abc1234 @ann',
     'Changed | Improved the other thing | abc1234 without a page',
+    'Other | A new API | abc1234 without a page',
     'Other | Updated dependencies | abc1234',
   ]);
 });
@@ -259,6 +264,13 @@ describe('items', () => {
 describe('authors and links', () => {
   test.each([
     ['x (#12)', 'X', '#12'],
+    ['Ship it :tada:', 'Ship it :tada:', ''],
+    ['Ship it :tada: by @ann', 'Ship it :tada:', '@ann'],
+    ['Ship it :tada: (#12)', 'Ship it :tada:', '#12'],
+    ['Add the scope `app:`', 'Add the scope app:', ''],
+    ['Add the scope `app:` (#12)', 'Add the scope app:', '#12'],
+    ['Support ranges such as 1-', 'Support ranges such as 1-', ''],
+    ['### Faster\n\n  More words.', 'Faster', ''],
     ['x (#12) by @ann (#12, @ann)', 'X', '#12 @ann'],
     ['x (#12, #13)', 'X', '#12 #13'],
     ['x. See pull request #12.', 'X', '#12'],

@@ -52,6 +52,14 @@ describe('a pull request is listed once', () => {
     expect(told({ pushes, pullRequests })).toEqual(['Two: bbbbbbb', 'Three: ddddddd', 'Pr 12: #12']);
   });
 
+  test('what the body of a squash names stands beside it', () => {
+    const squash = made('c', 'Pr 12 (#12)', { further: ['feat: one', 'fix!: two'] });
+    const pushes = [push(1, 'c', squash), push(2, 'c', squash)];
+    const pullRequests = [merged(1, 12, { mergeCommitSha: sha('c') })];
+    expect(told({ pushes })).toEqual(['Pr 12: #12', 'One: #12', 'Two: #12']);
+    expect(told({ pushes, pullRequests }).toSorted()).toEqual(['One: #12', 'Pr 12: #12', 'Two: #12']);
+  });
+
   test('its commits stay its own when another push brings them again', () => {
     const one = made('a', 'one');
     const pushes = [push(1, 'd', one, made('d', 'two')), push(2, 'c', one, made('c', 'x'))];

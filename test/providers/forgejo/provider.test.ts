@@ -156,7 +156,7 @@ test('a push lists its commits oldest first, without addresses', () => {
 
 test('the title of a push counts the commits that Forgejo left out', () => {
   const result = readEvent(forgejo, 'push', changed(sample('push'), { total_commits: 12 }));
-  expect(result.title).toBe('12 commits pushed to main');
+  expect(result.title).toBe('12 commits pushed to main, of which the payload has 2');
 });
 
 test('a merged pull request is its number, on the branch that it was merged into', () => {
