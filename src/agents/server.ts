@@ -1,5 +1,7 @@
 import {
   type CallToolResult,
+  createMcpHandler,
+  isLegacyRequest,
   ProtocolError,
   ProtocolErrorCode,
   Server,
@@ -18,7 +20,7 @@ const INSTRUCTIONS =
 
 /**
  * Answers one message with a server of its own: without sessions, any process can answer the next one. Throws `AppError`
- * for a message that the SDK refuses, and the error of a tool that failed.
+ * for a message of protocol versions before 2026-07-28 that the SDK refuses, and the error of a tool that failed.
  */
 export async function answerMessage(
   deps: ToolDeps,
@@ -45,15 +47,29 @@ export async function answerMessage(
       throw new ProtocolError(ProtocolErrorCode.InternalError, 'Internal server error');
     }
   });
+  const isLegacy = await isLegacyRequest(request, message);
+  const response = await (isLegacy ? answerLegacy : answerModern)(server, request, message);
+  if (failure !== undefined) throw failure;
+  // A notification, or a client that has left.
+  if (response.body === null) return response;
+  const body = await response.json();
+  // Newer clients read a refusal of their request, such as the versions that the server has, from the body.
+  if (response.ok || (!isLegacy && body.id !== null)) return json(body, response.status);
+  throw new AppError(response.status, body.error.message);
+}
+
+/** Protocol 2026-07-28 and later. Nothing changes during a request, so there is nothing to subscribe to. */
+function answerModern(server: Server, request: Request, message: unknown): Promise<Response> {
+  const handler = createMcpHandler(() => server, { legacy: 'reject', maxSubscriptions: 0 });
+  return handler.fetch(request, { parsedBody: message });
+}
+
+/** Earlier versions. The handler of the SDK would answer them with streams. */
+async function answerLegacy(server: Server, request: Request, message: unknown): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   try {
-    const response = await transport.handleRequest(withAccept(request), { parsedBody: message });
-    if (failure !== undefined) throw failure;
-    if (response.status === 202) return response;
-    const body = await response.json();
-    if (!response.ok) throw new AppError(response.status, body.error.message);
-    return json(body);
+    return await transport.handleRequest(withAccept(request), { parsedBody: message });
   } finally {
     await server.close();
   }

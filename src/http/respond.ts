@@ -201,8 +201,11 @@ function ok(request: Request, body: Uint8Array<ArrayBuffer>, headers: Record<str
 }
 
 /** 200 with JSON that must not be cached. */
-export function json(value: unknown): Response {
-  return new Response(JSON.stringify(value), { headers: { ...jsonHeaders, 'cache-control': 'no-store' } });
+export function json(value: unknown, status = 200): Response {
+  return new Response(JSON.stringify(value), {
+    status,
+    headers: { ...jsonHeaders, 'cache-control': 'no-store' },
+  });
 }
 
 export function plainText(text: string, type = 'text/plain; charset=utf-8'): Response {

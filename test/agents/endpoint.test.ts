@@ -177,8 +177,8 @@ describe('a request', () => {
     ['is no JSON', '{', {}, 400, 'Invalid JSON'],
     ['is no UTF-8', new Uint8Array([0x22, 0xff, 0x22]), {}, 400, 'Invalid JSON'],
     ['is empty', '', {}, 400, 'Invalid JSON'],
-    ['is no message', '{"id":1}', {}, 400, 'Parse error: Invalid JSON-RPC message'],
-    ['is null', 'null', {}, 400, 'Parse error: Invalid JSON-RPC message'],
+    ['is no message', '{"id":1}', {}, 400, 'Bad Request: the request body is not a valid JSON-RPC message'],
+    ['is null', 'null', {}, 400, 'Bad Request: the request body is not a valid JSON-RPC message'],
     [
       'is a batch',
       `[${PING}]`,

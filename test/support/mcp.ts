@@ -1,4 +1,4 @@
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { CreatedKey } from '../../src/keys/model.ts';
 import { changePublication } from '../../src/public/service.ts';
 import { appWithOrganization, type TestApp, type WithOrganization } from './test-app.ts';
@@ -9,7 +9,7 @@ export interface McpApp extends AsyncDisposable {
   /** The address of the endpoint. */
   readonly url: URL;
   /** A client of the SDK that is connected with a key. */
-  connect(key: CreatedKey | string): Promise<Client>;
+  connect(key: CreatedKey | string, options?: ClientOptions): Promise<Client>;
   /** Posts a message with a key; `init` wins. */
   post(key: CreatedKey | string | null, body?: BodyInit, init?: RequestInit): Promise<Response>;
 }
@@ -45,8 +45,8 @@ export async function startMcp(
   return {
     app,
     url,
-    async connect(key) {
-      const client = new Client({ name: 'test', version: '1.0.0' });
+    async connect(key, options) {
+      const client = new Client({ name: 'test', version: '1.0.0' }, options);
       clients.push(client);
       const requestInit = { headers: { authorization: authorization(key) } };
       const transport = new StreamableHTTPClientTransport(url, { requestInit });
