@@ -208,7 +208,7 @@ test('only data names a provider outside of src/providers', () => {
   ]);
 });
 
-/** They write code that does these things. */
+/** Writes code that does these things. */
 const samples = 'src/reference/samples/write.ts';
 
 test.each([
