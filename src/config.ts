@@ -112,7 +112,7 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     const secretAccessKey = read(`${settings}_SECRET_ACCESS_KEY`);
     const store = { endpoint: read(`${settings}_ENDPOINT`), region: read(`${settings}_REGION`) };
     if (accessKeyId !== undefined && secretAccessKey !== undefined) {
-      return usable({ settings, ...store, accessKeyId, secretAccessKey });
+      return usable({ ...store, accessKeyId, secretAccessKey });
     }
     if (!isNeeded && accessKeyId === undefined && secretAccessKey === undefined) return undefined;
     problems.push(

@@ -74,7 +74,6 @@ test('everything from the environment', () => {
     },
     backups: { dir: 's3://backups/team', schedule: '*/30 * * * *', keep: 3 },
     s3: {
-      settings: 'BACKUP_S3',
       endpoint: 'http://localhost:9000',
       region: 'eu-central-1',
       accessKeyId: 'id',
@@ -105,7 +104,6 @@ test('images in a bucket need its keys, and their secrets are never repeated', (
   expect(readConfig({}, { MEDIA_DIR: 's3://images', ...keys, MEDIA_QUOTA_MB: '5' }).media).toEqual({
     dir: 's3://images',
     s3: {
-      settings: 'MEDIA_S3',
       endpoint: undefined,
       region: undefined,
       accessKeyId: 'id',

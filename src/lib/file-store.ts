@@ -111,7 +111,7 @@ function bucketStore(place: string, access: S3Access | undefined): FileStore {
   return {
     place,
     isBucket: true,
-    write: (file, bytes) => bucket.writeBytes(prefix + file, new Uint8Array(bytes)),
+    write: (file, bytes) => bucket.writeBytes(prefix + file, bytes),
     size: (file) => reader.size(prefix + file),
     async read(file, range) {
       const { body, cancel } = await reader.read(prefix + file, range);

@@ -122,8 +122,8 @@ export async function download(
 ): Promise<void> {
   const { place, name } = splitTarget(url);
   const { bucket, prefix } = openPrefix(place, access);
-  const { bytes, body } = await fromStore(url, () => bucket.read(prefix + name));
-  requireSpace(bytes);
+  requireSpace((await fromStore(url, () => bucket.size(prefix + name))) ?? 0);
+  const { body } = await fromStore(url, () => bucket.read(prefix + name));
   const writer = Bun.file(target).writer();
   try {
     await fromStore(url, async () => {
