@@ -20,7 +20,12 @@ declare module '@github/markdown-toolbar-element/dist/index.js' {
   export default text;
 }
 
-declare module '@github/paste-markdown/dist/bundle.js' {
+declare module 'turndown/lib/turndown.browser.es.js' {
+  const text: string;
+  export default text;
+}
+
+declare module '@joplin/turndown-plugin-gfm/lib/turndown-plugin-gfm.cjs.js' {
   const text: string;
   export default text;
 }

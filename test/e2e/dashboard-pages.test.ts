@@ -113,7 +113,7 @@ describe('full, with something to see:', () => {
     'a post that somebody else has changed meanwhile',
     async () => {
       await open('posts/wide');
-      await page.getByLabel('Text, in Markdown').fill('Mine');
+      await page.getByLabel('Title').fill('Mine');
       await cliJson(dashboard.dataDir, ['post', 'edit', 'wide', '--title', 'Theirs']);
       await press('Save');
       await page.getByRole('alert').waitFor();

@@ -1,20 +1,18 @@
+import { keeper } from './unsaved.client.js';
+
 // Saves what a person types. A draft is saved by itself; a text that did not reach the server stays in this browser.
 
 const AUTOSAVE_MS = 1000;
 /** Somebody who types on and on is saved this often. */
 const MAX_WAIT_MS = 10_000;
-const COPY_MS = 300;
 const MAX_RETRY_MS = 30_000;
 /** Browsers send at most 64 KiB while a page closes. */
 const MAX_LAST_BYTES = 60_000;
-const COPY_DAYS = 30;
-const COPIES = 'tidings-unsaved ';
 
 const form = document.getElementById('post');
 const { title, markdown: text, contentType: type, seen, mark } = form.elements;
 const status = document.getElementById('save-status');
 const conflict = document.getElementById('conflict');
-const note = document.getElementById('unsaved-copy');
 
 const current = () => ({ title: title.value, markdown: text.value, contentType: type.value });
 /** The server trims titles. */
@@ -36,13 +34,11 @@ let saved =
 let unanswered = null;
 let isStopped = conflict.childElementCount > 0;
 let isLeaving = false;
-let isSigningOut = false;
 let sending = null;
 let retries = 0;
 let saveTimer;
 /** When the oldest text that is not sent yet was typed; null when all was sent. */
 let waitingSince = null;
-let copyTimer;
 
 const isDirty = () => !isSame(saved, current());
 const savesItself = () => form.dataset.status !== 'published' && !isStopped;
@@ -135,11 +131,11 @@ async function accept({ path, status: newStatus, ...version }, sent) {
   seen.dataset.base = seen.value;
   conflict.replaceChildren();
   const isNew = form.dataset.status === 'new';
-  if (isNew) removeCopy();
+  if (isNew) copy.remove();
   form.dataset.status = newStatus;
   if (isNew) await becomePost(path);
   if (isDirty()) return;
-  removeCopy();
+  copy.remove();
   announce('Saved');
 }
 
@@ -167,7 +163,7 @@ async function becomePost(path) {
 
 function retry(words) {
   announce(`${words} ${savesItself() ? 'Retrying…' : 'Your text stays in this browser.'}`);
-  keepCopy();
+  copy.keep();
   schedule(Math.min(AUTOSAVE_MS * 2 ** ++retries, MAX_RETRY_MS));
   return 'away';
 }
@@ -176,7 +172,7 @@ function stop(words) {
   unanswered = null;
   isStopped = true;
   announce(words);
-  keepCopy();
+  copy.keep();
   return 'stopped';
 }
 
@@ -185,79 +181,8 @@ function schedule(delay) {
   if (savesItself()) saveTimer = setTimeout(save, delay);
 }
 
-// The copy of unsaved text in this browser, by person and page.
-
-const copyKey = () => `${COPIES}${form.dataset.person} ${new URL(form.action).pathname}`;
-
-/** The copy of an earlier visit, until the person decides about it. */
-let found = readCopy();
-
-function readCopy() {
-  try {
-    const copy = JSON.parse(localStorage.getItem(copyKey()));
-    return copy && { contentType: type.value, ...copy };
-  } catch {
-    return null;
-  }
-}
-
-function keepCopy() {
-  clearTimeout(copyTimer);
-  if (found !== null || isSigningOut) return;
-  // After a conflict, the copy stays based on the version before it, so that restoring it shows the conflict again.
-  const copy = { ...current(), seen: seen.dataset.base, mark: mark.value, at: Date.now() };
-  try {
-    localStorage.setItem(copyKey(), JSON.stringify(copy));
-  } catch {
-    // The storage is full or off, which must not stop the person from typing.
-  }
-}
-
-function removeCopy() {
-  clearTimeout(copyTimer);
-  if (found === null) localStorage.removeItem(copyKey());
-}
-
-function settleCopy() {
-  found = null;
-  note.hidden = true;
-}
-
-if (found !== null && isSame(found, current())) {
-  found = null;
-  if (saved !== null) removeCopy();
-}
-if (found !== null) {
-  note.querySelector('[data-typed-at]').textContent = new Date(found.at).toLocaleString(undefined, {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-  });
-  note.hidden = false;
-}
-
-note.querySelector('[data-restore-copy]').addEventListener('click', () => {
-  title.value = found.title;
-  text.value = found.markdown;
-  type.value = found.contentType;
-  // The version that the text is based on: a newer one is a conflict, and is not overwritten.
-  if (seen.value !== '') seen.value = seen.dataset.base = found.seen;
-  else mark.value = found.mark;
-  settleCopy();
-  text.dispatchEvent(new Event('input', { bubbles: true }));
-  text.focus();
-});
-
-note.querySelector('[data-discard-copy]').addEventListener('click', () => {
-  settleCopy();
-  if (!isDirty()) removeCopy();
-  text.focus();
-});
-
-for (const key of Object.keys(localStorage)) {
-  if (!key.startsWith(COPIES)) continue;
-  const { at = 0 } = JSON.parse(localStorage.getItem(key)) ?? {};
-  if (Date.now() - at > COPY_DAYS * 86_400_000) localStorage.removeItem(key);
-}
+/** The copy of a text that did not reach the server, also of an earlier visit. */
+const copy = keeper(form, 'post');
 
 // When to save
 
@@ -266,8 +191,7 @@ document.addEventListener('input', ({ target }) => {
   if (![title, text, type].includes(target)) return;
   // A type alone makes no draft.
   if (target === type && form.dataset.status === 'new' && saved !== null) saved.contentType = type.value;
-  clearTimeout(copyTimer);
-  copyTimer = setTimeout(keepCopy, COPY_MS);
+  copy.keepSoon();
   if (savesItself()) {
     // While the server is away, typing does not hasten the next attempt.
     waitingSince ??= Date.now();
@@ -298,8 +222,6 @@ document.addEventListener(
       sending !== null || (isDirty() && savesItself() && (!isOwn || form.dataset.status === 'new'));
     if (!mustSave || isLeaving) {
       isLeaving = true;
-      // Signing out removes the copies of this browser: keep none while the page closes.
-      if (sent.getAttribute('action')?.endsWith('/sign-out')) isSigningOut = true;
       return;
     }
     event.preventDefault();
@@ -317,8 +239,8 @@ document.addEventListener('click', (event) => {
   if (!(event.target instanceof Element) || event.target.closest('[data-discard]') === null) return;
   isLeaving = true;
   saved = current();
-  settleCopy();
-  removeCopy();
+  copy.settle();
+  copy.remove();
 });
 
 addEventListener('online', () => {
@@ -333,17 +255,16 @@ addEventListener('beforeunload', (event) => {
 addEventListener('pagehide', () => {
   if (!isDirty()) return;
   // Also beside a form that is sent, which may not arrive. The next page removes a copy of what the server has.
-  keepCopy();
+  copy.keep();
   if (!isLeaving) void save({ isLast: true });
 });
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'hidden' && isDirty() && !isLeaving) {
-    keepCopy();
+    copy.keep();
     void save();
   }
 });
 addEventListener('pageshow', ({ persisted }) => {
   if (!persisted) return;
   isLeaving = false;
-  isSigningOut = false;
 });

@@ -189,11 +189,13 @@ function placeholderFor({ name }, value) {
   }
 }
 
-/** At the caret, on a line of its own where the line has text. */
+/** At the caret, as a paragraph of its own. */
 function insert(text, placeholder) {
   const { selectionStart: start, selectionEnd: end, value } = text;
-  const before = start === 0 || value[start - 1] === '\n' ? '' : '\n\n';
-  const after = end === value.length || value[end] === '\n' ? '' : '\n\n';
+  const [, above] = /(\n{0,2})$/.exec(value.slice(0, start));
+  const [below] = /^\n{0,2}/.exec(value.slice(end));
+  const before = start === 0 ? '' : '\n'.repeat(2 - above.length);
+  const after = end === value.length ? '' : '\n'.repeat(2 - below.length);
   text.setRangeText(before + placeholder + after, start, end, 'end');
   changed(text);
 }

@@ -32,6 +32,11 @@ document.addEventListener('submit', (event) => {
   }, 5000);
 });
 
+/** Keeps what a person types into the forms of the page. */
+const typed = 'form[method=post]:not([data-zoned]) :is(textarea, input[type=text])';
+if (document.body.dataset.person && (document.querySelector(typed) || sessionStorage.getItem('tidings-sent')))
+  void import('./unsaved.client.js');
+
 /** Signing out removes the unsaved texts that the editor keeps in this browser. */
 document.addEventListener('submit', ({ target }) => {
   if (!target.getAttribute('action')?.endsWith('/sign-out')) return;

@@ -1,14 +1,42 @@
 import '@github/markdown-toolbar-element';
-import { subscribe } from '@github/paste-markdown';
 
-// Markdown comfort: shortcuts of the toolbar, lists that go on, pasted tables and links, and the length of the text.
+// Markdown comfort: shortcuts of the toolbar, lists that go on, pasted texts and links, and the length of the text.
 
 const WORDS_PER_MINUTE = 220;
 const text = document.getElementById('field-markdown');
 const preview = document.getElementById('preview');
 const count = document.getElementById('text-count');
 
-subscribe(text);
+/** Longer ones, such as whole sheets, are pasted as plain text. */
+const MAX_HTML = 1_000_000;
+/** Without any of these, the plain text says the same. */
+const FORMATTED =
+  /<(?:h[1-6]|b|strong|i|em|del|s|code|pre|ul|ol|table|blockquote|a|img|hr)\b|font-weight:\s*(?:bold|[6-9]00)|font-style:\s*italic/i;
+
+/** Pastes formatted text as Markdown, and an address over selected words as their link. */
+text.addEventListener('paste', async (event) => {
+  const { types } = event.clipboardData;
+  const [plain, html] = ['text/plain', 'text/html'].map((type) => event.clipboardData.getData(type));
+  const { selectionStart: start, selectionEnd: end, value } = text;
+  const selected = value.slice(start, end);
+  if (
+    /^https?:\/\/\S+$/.test(plain.trim()) &&
+    selected.trim() !== '' &&
+    !/^https?:\/\/|[[\]\n]/.test(selected)
+  ) {
+    event.preventDefault();
+    document.execCommand('insertText', false, `[${selected}](${plain.trim()})`);
+    return;
+  }
+  const isInFence = (value.slice(0, start).match(/^ {0,3}(?:```|~~~)/gm) ?? []).length % 2 === 1;
+  // Code from an editor has colors alone.
+  const isCode = types.includes('vscode-editor-data');
+  if (plain === '' || isInFence || isCode || html.length > MAX_HTML || !FORMATTED.test(html)) return;
+  event.preventDefault();
+  const { toMarkdown } = await import('./paste.client.js').catch(() => ({ toMarkdown: () => plain }));
+  text.focus();
+  document.execCommand('insertText', false, toMarkdown(html) || plain);
+});
 
 const keyOf = ({ code, key, shiftKey }) => (shiftKey ? /^Digit(\d)$/.exec(code)?.[1] : key.toLowerCase());
 

@@ -9,6 +9,7 @@ import samplesStyle from '../../reference/samples/samples.css' with { type: 'tex
 import dialogScript from '../client/dialogs.client.js' with { type: 'text' };
 import keyboardScript from '../client/keyboard.client.js' with { type: 'text' };
 import pageScript from '../client/page.client.js' with { type: 'text' };
+import unsaved from '../client/unsaved.client.js' with { type: 'text' };
 import type { MemberVisit } from '../page.ts';
 import { defaultLook, type Look } from '../preferences.ts';
 import controlStyle from '../style/controls.css' with { type: 'text' };
@@ -50,10 +51,13 @@ const styleSheet = styleAsset(
     startStyle,
   ].join('\n'),
 );
+/** Loaded by the script below where a page has a form with text, and by the editor. */
+export const unsavedScript = scriptAsset('unsaved.js', unsaved);
 // One request. The keyboard's script uses `openDialog`.
 const clientScript = scriptAsset(
   'client.js',
   [pageScript, `${dialogScript}\n${keyboardScript}`].map((text) => `{\n${text}}\n`).join(''),
+  { './unsaved.client.js': unsavedScript },
 );
 
 export interface View {
@@ -162,7 +166,7 @@ export function renderPage(
           <script src={path} type="module" />
         ))}
       </head>
-      <body>
+      <body data-person={frame?.user.id} data-done={notice === null ? undefined : ''}>
         <a class="skip" href="#main">
           Skip to content
         </a>

@@ -117,7 +117,7 @@ function resultOf(before: PostStatus, after: PostStatus): string {
 }
 
 async function showNew(visit: MemberVisit, error?: AppError) {
-  const { base, form, deps, user } = visit;
+  const { base, form, deps } = visit;
   const values = readFields(NewPostForm, form);
   const { fields, problem } = formState(NewPostForm, values, error);
   const path = `${base}/posts/~/new`;
@@ -140,7 +140,6 @@ async function showNew(visit: MemberVisit, error?: AppError) {
           action={path}
           autosave={`${base}/posts/~/autosave`}
           status="new"
-          person={user.id}
           isUnsaved={error !== undefined}
           problem={problem}
         >
@@ -154,7 +153,7 @@ async function showNew(visit: MemberVisit, error?: AppError) {
 
 /** Shows the post or, with an error, the posted text. */
 async function showEditor(visit: MemberVisit, error?: AppError) {
-  const { base, deps, form, user } = visit;
+  const { base, deps, form } = visit;
   const { post, path } = await requirePost(visit);
   const now = deps.clock.now();
   const posted = readFields(EditForm, form);
@@ -205,7 +204,6 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
           action={path}
           autosave={`${path}/autosave`}
           status={post.status}
-          person={user.id}
           isUnsaved={error !== undefined && !isOfPanel(visit)}
           problem={problem}
           edit={edit}
@@ -223,7 +221,6 @@ function EditorForm({
   action,
   autosave,
   status,
-  person,
   isUnsaved,
   problem,
   edit = { seen: '', base: '', conflicts: [] },
@@ -232,7 +229,6 @@ function EditorForm({
   action: string;
   autosave: string;
   status: PostStatus | 'new';
-  person: string;
   /** The fields hold a text that was refused. */
   isUnsaved: boolean;
   problem: ReturnType<typeof formState>['problem'];
@@ -241,7 +237,6 @@ function EditorForm({
 }) {
   return (
     <>
-      <UnsavedCopy />
       <div id="conflict">
         {edit.conflicts.length === 0 ? null : (
           <EditConflict conflicts={edit.conflicts} to={action} words={editWords} />
@@ -254,7 +249,6 @@ function EditorForm({
         class="post"
         data-autosave={autosave}
         data-status={status}
-        data-person={person}
         data-unsaved={isUnsaved ? '' : undefined}
       >
         <FormError error={problem} />
@@ -263,25 +257,6 @@ function EditorForm({
         {children}
       </form>
     </>
-  );
-}
-
-/** The script shows this note when the browser has a text that did not reach the server. */
-function UnsavedCopy() {
-  return (
-    <div class="note" id="unsaved-copy" hidden>
-      <p>
-        <strong>This browser has unsaved text of this post</strong>, typed <span data-typed-at />.
-      </p>
-      <div class="bar">
-        <button type="button" class="button" data-restore-copy>
-          Restore unsaved text
-        </button>
-        <button type="button" class="button" data-discard-copy>
-          Discard
-        </button>
-      </div>
-    </div>
   );
 }
 

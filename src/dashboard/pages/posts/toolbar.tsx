@@ -1,21 +1,31 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import toolbarLibrary from '@github/markdown-toolbar-element/dist/index.js' with { type: 'text' };
-import pasteLibrary from '@github/paste-markdown/dist/bundle.js' with { type: 'text' };
+import gfmLibrary from '@joplin/turndown-plugin-gfm/lib/turndown-plugin-gfm.cjs.js' with { type: 'text' };
 import { h } from 'preact';
+import turndownLibrary from 'turndown/lib/turndown.browser.es.js' with { type: 'text' };
 import { scriptAsset } from '../../../look/assets.ts';
 import saving from '../../client/editor.client.js' with { type: 'text' };
 import panes from '../../client/panes.client.js' with { type: 'text' };
+import paste from '../../client/paste.client.js' with { type: 'text' };
 import preview from '../../client/preview.client.js' with { type: 'text' };
 import writing from '../../client/writing.client.js' with { type: 'text' };
+import { unsavedScript } from '../../view/document.tsx';
 
 // Buttons that write Markdown, for the script of the editor. Without it, the toolbar stays hidden.
 
-/** Modules of the pages with an editor. */
+/** Modules of the pages with an editor. The one that reads pasted HTML loads at the first such paste. */
 export const editorScripts = [
-  scriptAsset('editor.js', saving),
+  scriptAsset('editor.js', saving, { './unsaved.client.js': unsavedScript }),
   scriptAsset('writing.js', writing, {
     '@github/markdown-toolbar-element': scriptAsset('markdown-toolbar.js', toolbarLibrary),
-    '@github/paste-markdown': scriptAsset('paste-markdown.js', pasteLibrary),
+    './paste.client.js': scriptAsset('paste.js', paste, {
+      turndown: scriptAsset('turndown.js', turndownLibrary),
+      // Its package has no module.
+      '@joplin/turndown-plugin-gfm': scriptAsset(
+        'turndown-gfm.js',
+        `const exports = {};\n${gfmLibrary}\nexport { gfm };`,
+      ),
+    }),
   }),
   scriptAsset('panes.js', panes),
   scriptAsset('preview.js', preview),

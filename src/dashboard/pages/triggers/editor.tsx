@@ -145,7 +145,7 @@ function Picker({ label, name, children }: { label: string; name: string; childr
   return (
     <div class="field grow">
       <label for={id}>{label}</label>
-      <select id={id} name={name} form={FORM}>
+      <select id={id} name={name} form={FORM} data-unkept>
         {children}
       </select>
     </div>

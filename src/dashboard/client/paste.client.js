@@ -1,0 +1,122 @@
+import { gfm } from '@joplin/turndown-plugin-gfm';
+import Turndown from 'turndown';
+
+// Makes Markdown of what a person copied from a web page, a document or a spreadsheet. Loaded at the first such paste.
+
+const turndown = new Turndown({
+  headingStyle: 'atx',
+  codeBlockStyle: 'fenced',
+  bulletListMarker: '-',
+  emDelimiter: '*',
+  hr: '---',
+});
+turndown.use(gfm);
+turndown.remove(['style', 'script', 'title', 'noscript', 'button', 'select', 'textarea']);
+// As Turndown's own rule, with one space after the marker in place of three.
+turndown.addRule('listItem', {
+  filter: 'li',
+  replacement(content, item, { bulletListMarker }) {
+    const list = item.parentNode;
+    const number = Number(list.getAttribute('start') ?? 1) + [...list.children].indexOf(item);
+    const marker = list.nodeName === 'OL' ? `${number}. ` : `${bulletListMarker} `;
+    const text = content.trim().replaceAll(/\n(?!\n)/g, `\n${' '.repeat(marker.length)}`);
+    return `${marker}${text}${item.nextSibling ? '\n' : ''}`;
+  },
+});
+
+turndown.addRule('cellBreak', {
+  filter: (node) => node.nodeName === 'BR' && node.closest('th, td') !== null,
+  replacement: () => '<br>',
+});
+
+export function toMarkdown(html) {
+  const { body } = new DOMParser().parseFromString(html, 'text/html');
+  for (const link of body.querySelectorAll('a')) {
+    const isUseful = /^(?:https?|mailto):/i.test(link.getAttribute('href') ?? '') && link.textContent.trim();
+    if (!isUseful && link.querySelector('img') === null) link.replaceWith(...link.childNodes);
+  }
+  for (const image of body.querySelectorAll('img'))
+    if (!/^https?:/i.test(image.getAttribute('src') ?? '')) image.remove();
+  for (const each of body.querySelectorAll('svg')) each.remove();
+  styledText(body);
+  for (const pre of body.querySelectorAll('pre')) codeBlock(pre);
+  // The innermost first: a table in a cell becomes words.
+  for (const table of [...body.querySelectorAll('table')].reverse()) plainTable(table);
+  return turndown.turndown(body).replaceAll(/\n{3,}/g, '\n\n');
+}
+
+/** Documents say by the style of a `span` what is bold or italic, and wrap all in a `b` that is not. */
+function styledText(body) {
+  for (const each of body.querySelectorAll('b, strong, span')) {
+    const style = each.getAttribute('style') ?? '';
+    const isSpan = each.localName === 'span';
+    const isBold =
+      isSpan && /font-weight:\s*(?:bold|[6-9]00)/.test(style) && !each.closest('h1, h2, h3, h4, h5, h6, th');
+    if (!isSpan && /font-weight:\s*(?:normal|400)/.test(style)) each.replaceWith(...each.childNodes);
+    if (isSpan && /font-style:\s*italic/.test(style)) wrap(each, 'em');
+    if (isBold) wrap(each, 'strong');
+  }
+}
+
+function wrap(element, name) {
+  const wrapper = element.ownerDocument.createElement(name);
+  wrapper.append(...element.childNodes);
+  element.append(wrapper);
+}
+
+function codeBlock(pre) {
+  for (const each of pre.querySelectorAll('br')) each.replaceWith('\n');
+  if (pre.querySelector('code') === null) wrap(pre, 'code');
+}
+
+/** A table as Markdown has it: a row of headings, cells of one line, and as many in each row. */
+function plainTable(table) {
+  const { ownerDocument: document } = table;
+  const { caption } = table;
+  if (caption !== null) {
+    const text = document.createElement('p');
+    text.append(...caption.childNodes);
+    table.before(text);
+    caption.remove();
+  }
+  for (const columns of table.querySelectorAll('colgroup, col')) columns.remove();
+  const isNested = table.parentElement.closest('td, th') !== null;
+  for (const row of table.rows) {
+    for (const cell of [...row.cells]) {
+      for (let { colSpan } = cell; colSpan > 1 && colSpan < 100; colSpan--)
+        cell.after(document.createElement('td'));
+      const below = [...table.rows].slice(row.rowIndex + 1, row.rowIndex + Math.min(cell.rowSpan, 1_000));
+      for (const each of below)
+        each.insertBefore(document.createElement('td'), each.cells[cell.cellIndex] ?? null);
+      cell.removeAttribute('colspan');
+      cell.removeAttribute('rowspan');
+      oneLine(cell);
+      if (isNested) cell.append(' ');
+    }
+  }
+  if (isNested)
+    return table.replaceWith(
+      ...[...table.rows].flatMap(({ cells }) => [...cells].flatMap((cell) => [...cell.childNodes])),
+    );
+  const [first] = table.rows;
+  for (const cell of [...(first?.cells ?? [])]) {
+    const heading = document.createElement('th');
+    heading.append(...cell.childNodes);
+    heading.align = cell.align;
+    cell.replaceWith(heading);
+  }
+}
+
+const BLOCKS = 'p, div, section, ul, ol, li, blockquote, pre, hr, h1, h2, h3, h4, h5, h6';
+
+function oneLine(cell) {
+  for (const block of [...cell.querySelectorAll(BLOCKS)].reverse()) {
+    const isLast = block.nextSibling === null || block.nextSibling.textContent.trim() === '';
+    const mark = block.localName === 'li' ? ['• '] : [];
+    block.replaceWith(
+      ...mark,
+      ...block.childNodes,
+      ...(isLast ? [] : [cell.ownerDocument.createElement('br')]),
+    );
+  }
+}

@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { BrowserContext, Page } from 'playwright-core';
+import { type OpenDashboard, openDashboard } from '../support/dashboard-browser.ts';
+import { imageFixture } from '../support/media.ts';
+
+// What a person types or pastes into a form stays.
+
+let dashboard: OpenDashboard;
+let context: BrowserContext;
+let page: Page;
+
+beforeAll(async () => {
+  dashboard = await openDashboard();
+  context = dashboard.person;
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  page = await context.newPage();
+}, 300_000);
+afterAll(() => dashboard.close());
+
+const button = (name: string, here = page) => here.getByRole('button', { name, exact: true });
+const description = (here = page) => here.getByLabel('Description');
+
+/** Opens an address, and returns whether the browser asks before it leaves the page. */
+async function asksBeforeLeaving(to: string): Promise<boolean> {
+  let isAsked = false;
+  page.once('dialog', (dialog) => {
+    isAsked = true;
+    void dialog.accept();
+  });
+  await page.goto(to);
+  page.removeAllListeners('dialog');
+  return isAsked;
+}
+
+test('the text of a form is offered again after leaving without saving, and no longer once it is saved', async () => {
+  const url = `${dashboard.base}/publishing`;
+  await page.goto(url);
+  await description().fill('Two lines\nof news.');
+  await page.getByRole('switch', { name: 'Feeds and widget' }).check();
+  expect(await asksBeforeLeaving(`${dashboard.base}/posts`)).toBe(true);
+  await page.goto(url);
+  expect(await description().inputValue()).toBe('');
+  await page.getByText('This browser has unsaved text of this form').waitFor();
+  await button('Restore unsaved text').click();
+  expect(await description().inputValue()).toBe('Two lines\nof news.');
+  expect(await page.getByRole('switch', { name: 'Feeds and widget' }).isChecked()).toBe(true);
+  await button('Save settings').click();
+  await page.getByText('Saved. The feeds').waitFor();
+  expect(await page.locator('#unsaved-copy').count()).toBe(0);
+  expect(await asksBeforeLeaving(url)).toBe(false);
+  expect(await page.locator('#unsaved-copy').count()).toBe(0);
+}, 300_000);
+
+test('a restored text that is in conflict shows the conflict again', async () => {
+  const url = `${dashboard.base}/publishing`;
+  const other = await context.newPage();
+  await page.goto(url);
+  await other.goto(url);
+  await description().fill('Mine');
+  await description(other).fill('Theirs');
+  await button('Save settings', other).click();
+  await other.getByText('Saved.', { exact: true }).waitFor();
+  await other.close();
+  const conflict = page.getByRole('alert').filter({ hasText: 'changed while you had it open' });
+  for (let times = 0; times < 2; times++) {
+    await button('Save settings').click();
+    await conflict.waitFor();
+    expect(await conflict.locator('del').allTextContents()).toEqual(['Theirs']);
+    expect(await asksBeforeLeaving(url)).toBe(true);
+    expect(await description().inputValue()).toBe('Theirs');
+    await button('Restore unsaved text').click();
+    expect(await description().inputValue()).toBe('Mine');
+  }
+  await button('Save settings').click();
+  await conflict.waitFor();
+  // Saving it now is a decision.
+  await button('Save settings').click();
+  await page.getByText('Saved.', { exact: true }).waitFor();
+  expect(await description().inputValue()).toBe('Mine');
+}, 300_000);
+
+test('the same in the editor of a post', async () => {
+  await page.goto(`${dashboard.base}/posts/~/new`);
+  await page.getByLabel('Title').fill('A draft');
+  const saved = page.locator('#save-status', { hasText: /^Saved$/ });
+  await saved.waitFor();
+  const url = page.url();
+  const other = await context.newPage();
+  await other.goto(url);
+  await other.getByLabel('Text, in Markdown').fill('theirs');
+  await other.locator('#save-status', { hasText: /^Saved$/ }).waitFor();
+  await other.close();
+  const text = page.getByLabel('Text, in Markdown');
+  await text.fill('mine');
+  const conflict = page.getByRole('alert').filter({ hasText: 'changed while you had it open' });
+  await conflict.waitFor();
+  await asksBeforeLeaving(url);
+  expect(await text.inputValue()).toBe('theirs');
+  await button('Restore unsaved text').click();
+  await conflict.waitFor();
+  expect(await text.inputValue()).toBe('mine');
+  await asksBeforeLeaving(url);
+  expect(await text.inputValue()).toBe('theirs');
+  await button('Discard').click();
+}, 300_000);
+
+/** Pastes what another program put on the clipboard. */
+async function paste(html: string, plain = 'plain'): Promise<string> {
+  const text = page.getByLabel('Text, in Markdown');
+  await text.fill('');
+  await text.focus();
+  await text.evaluate(
+    (area, [html, plain]) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/html', html ?? '');
+      clipboardData.setData('text/plain', plain ?? '');
+      area.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+    },
+    [html, plain],
+  );
+  await page.waitForFunction(
+    () => (document.getElementById('field-markdown') as HTMLTextAreaElement).value !== '',
+  );
+  return text.inputValue();
+}
+
+const sheet = (rows: string) => `<html xmlns:x="urn:schemas-microsoft-com:office:excel"><head><style>
+td {mso-style-parent:style0;}</style></head><body><!--StartFragment--><table border=0 cellpadding=0 width=128>
+<col width=64 span=2>${rows}<!--EndFragment--></table></body></html>`;
+
+test('formatted text that is pasted becomes Markdown', async () => {
+  await page.goto(`${dashboard.base}/posts/~/new`);
+  const cases: [html: string, markdown: string][] = [
+    [
+      '<h2>Added</h2><p>Some <b>bold</b>, <em>soft</em> and <code>a_b</code>, <a href="https://a.test/x">a link</a>.</p>',
+      '## Added\n\nSome **bold**, *soft* and `a_b`, [a link](https://a.test/x).',
+    ],
+    ['<ul><li>one<ul><li>deep</li></ul></li><li><p>two</p></li></ul>', '- one\n  - deep\n- two'],
+    ['<ol start="3"><li>three</li><li>four</li></ol>', '3. three\n4. four'],
+    ['<pre>const a = 1;<br>  b();</pre>', '```\nconst a = 1;\n  b();\n```'],
+    [
+      '<div style="overflow: auto"><table><thead><tr><th>Name</th><th align="right">Size</th></tr></thead><tbody><tr><td><p>a | b</p></td><td>1</td></tr></tbody></table></div>',
+      '| Name | Size |\n| --- | ---: |\n| a \\| b | 1 |',
+    ],
+    [
+      sheet('<tr><td>Name</td><td>Qty</td></tr><tr><td>A<br>B</td><td align=right>2</td></tr>'),
+      '| Name | Qty |\n| --- | --- |\n| A<br>B | 2 |',
+    ],
+    [
+      '<table><tr><th colspan="2">Both</th></tr><tr><td rowspan="2">1</td><td><ul><li>x</li><li>y</li></ul></td></tr><tr><td>z</td></tr></table>',
+      '| Both | |\n| --- | --- |\n| 1 | • x<br>• y |\n| | z |',
+    ],
+    [
+      '<b style="font-weight:normal"><p><span style="font-weight:700">Docs</span> <span style="font-style:italic">text</span></p></b>',
+      '**Docs** *text*',
+    ],
+    ['<p>a <a href="javascript:alert(1)">b</a> <img src="file:///c:/x.png"><i>c</i></p>', 'a b *c*'],
+  ];
+  const got: string[] = [];
+  for (const [html] of cases) got.push(await paste(html));
+  const tidy = (markdown: string) =>
+    markdown.replaceAll(/(?<=\|) +| +(?=\||$)/gm, ' ').replaceAll(/ +$/gm, '');
+  expect(got.map(tidy)).toEqual(cases.map(([, markdown]) => tidy(markdown)));
+  // The browser pastes colored words, and code into a fence, as plain text.
+  const isTaken = (before: string, html: string) =>
+    page.getByLabel('Text, in Markdown').evaluate(
+      (area, [before, html]) => {
+        (area as HTMLTextAreaElement).value = before ?? '';
+        const clipboardData = new DataTransfer();
+        clipboardData.setData('text/html', html ?? '');
+        clipboardData.setData('text/plain', 'plain');
+        return !area.dispatchEvent(new ClipboardEvent('paste', { clipboardData, cancelable: true }));
+      },
+      [before, html],
+    );
+  expect(await isTaken('', '<span style="color: red">x</span>')).toBe(false);
+  expect(await isTaken('```\n', '<b>x</b>')).toBe(false);
+  expect(await isTaken('', '<b>x</b>')).toBe(true);
+}, 300_000);
+
+test('an image between two paragraphs keeps them apart', async () => {
+  await page.goto(`${dashboard.base}/posts/~/new`);
+  const text = page.getByLabel('Text, in Markdown');
+  const merged: string[] = [];
+  for (const [before, after] of [
+    ['One\n', '\nTwo'],
+    ['One', '\n\nTwo'],
+    ['One\n\n', 'Two'],
+    ['On', 'e\n\nTwo'],
+  ] as const) {
+    await text.fill(before + after);
+    await text.evaluate((area, at) => (area as HTMLTextAreaElement).setSelectionRange(at, at), before.length);
+    await page.locator('[data-images-file]').setInputFiles({
+      name: 'a.png',
+      mimeType: 'image/png',
+      buffer: Buffer.from(imageFixture('photo.png')),
+    });
+    await page.waitForFunction(() =>
+      (document.getElementById('field-markdown') as HTMLTextAreaElement).value.includes('/media/'),
+    );
+    const value = await text.inputValue();
+    if (!/^[^!]*\n\n!\[[^\n]*\n\n[^!]*$/.test(value)) merged.push(value);
+  }
+  expect(merged).toEqual([]);
+}, 300_000);
