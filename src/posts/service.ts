@@ -308,4 +308,10 @@ export function plainTextFor(contentType: ContentType, markdown: string): string
   return toPlainText(markdown, contentType === 'linkedin_post' ? '•' : '-');
 }
 
+/** True when readers would see nothing: neither words nor an image. */
+export function isWithoutText({ contentType, markdown }: Pick<Post, 'contentType' | 'markdown'>): boolean {
+  const visible = plainTextFor(contentType, markdown).replaceAll(/[\s\p{Cf}\u2800\u3164]/gu, '');
+  return visible === '' && !/!\[|<img/i.test(markdown);
+}
+
 const nowOf = ({ clock }: Pick<AuditDeps, 'clock'>) => clock.now().toISOString();

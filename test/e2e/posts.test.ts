@@ -54,7 +54,7 @@ async function open(context: BrowserContext, address: string): Promise<{ page: P
 /** Whether the button or an autosave before it creates the draft. */
 async function saveDraft(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Save( draft)?$/ }).click();
-  await page.getByRole('button', { name: 'Publish now' }).waitFor();
+  await page.getByRole('button', { name: /^Publish (now|to the API)$/ }).waitFor();
 }
 
 test('writing with the preview beside it, publishing, and finding it again', async () => {
@@ -65,9 +65,9 @@ test('writing with the preview beside it, publishing, and finding it again', asy
   await page.getByLabel('Text, in Markdown').fill('- *softer*');
   await page.locator('#text-count', { hasText: '8 of 3,000 characters' }).waitFor();
   await saveDraft(page);
-  expect(await page.getByRole('button', { name: 'Copy text' }).isVisible()).toBe(true);
-  await page.getByRole('button', { name: 'Publish now' }).click();
-  await page.getByText('Published. The API returns it from now on.').waitFor();
+  expect(await page.getByRole('button', { name: 'Copy for LinkedIn' }).isVisible()).toBe(true);
+  await page.getByRole('button', { name: 'Publish to the API' }).click();
+  await page.getByText('Published to the API. To post it on LinkedIn').waitFor();
   await page.goto(`${posts}?q=quiet`);
   expect(await page.getByRole('link', { name: 'Quieter engines' }).count()).toBe(1);
   expect(trouble).toEqual([]);

@@ -12,13 +12,13 @@ import { type EditState, editForm, editState } from '../../edit.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { EDIT_CONFLICT, type FieldState, formState, readFields, submit } from '../../submission.ts';
 import { EditConflict } from '../../view/difference.tsx';
-import { Copy, Select, When } from '../../view/elements.tsx';
+import { Select, When } from '../../view/elements.tsx';
 import { Field, FormError, TextArea } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { proseOf } from '../../view/prose.tsx';
 import { copyProblems, InsertImage, imageScript } from '../media/insert.tsx';
 import { describeOrigin, originOf, typeNames, typeOptions } from './origin.ts';
-import { isOfPanel, publishPages, publishPanel, publishScript } from './publish.tsx';
+import { isOfPanel, publishPages, publishPanel, publishScript, requireText } from './publish.tsx';
 import { findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
 import { findSuggestions, SuggestedChanges } from './suggestion-list.tsx';
 import { editorScripts, Toolbar } from './toolbar.tsx';
@@ -97,11 +97,12 @@ export const routes: readonly Page[] = [
     const given = { ...values, title: values.title?.trim() };
     const typed = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     const hasText = Object.keys(typed).length > 0;
+    if (wanted === 'published' && post.status === 'draft') requireText(visit, { ...post, ...typed });
     const { status } = await editPost(visit.deps, post.id, {
       status: wanted,
       ...(hasText && { merge: (stored) => merge.changes(typed, editable(stored)) }),
     });
-    return redirect(path, resultOf(post.status, status));
+    return redirect(path, resultOf(post.status, status, values.contentType ?? post.contentType));
   }),
 
   ...publishPages(showEditor),
@@ -109,8 +110,10 @@ export const routes: readonly Page[] = [
 
 const isPublic = ({ status, contentType }: Post) => status === 'published' && contentType === 'changelog';
 
-function resultOf(before: PostStatus, after: PostStatus): string {
+function resultOf(before: PostStatus, after: PostStatus, type: ContentType): string {
   if (before === after) return after === 'published' ? 'Saved. The API returns the new text.' : 'Saved.';
+  if (after === 'published' && type === 'linkedin_post')
+    return 'Published to the API. To post it on LinkedIn, select “Copy for LinkedIn” and paste it there.';
   return after === 'published'
     ? 'Published. The API returns it from now on.'
     : 'Unpublished. The API no longer returns it.';
@@ -326,18 +329,12 @@ function TypeOfPost({ field, children }: { field: FieldState; children?: Compone
   );
 }
 
-/**
- * The button belongs to the form below. Enter presses it, because it comes before those of the panel. The style sheet
- * shows the other one for LinkedIn alone.
- */
+/** The button belongs to the form below. Enter presses it, because it comes before those of the panel. */
 function EditorBar({ label, kind }: { label: string; kind: '' | 'go' }) {
   return (
-    <>
-      <Copy text="plain-text" label="Copy text" />
-      <button type="submit" form="post" class={`button ${kind}`.trim()}>
-        {label}
-      </button>
-    </>
+    <button type="submit" form="post" class={`button ${kind}`.trim()}>
+      {label}
+    </button>
   );
 }
 

@@ -4,20 +4,19 @@ import { Type } from '@sinclair/typebox';
 import type { ComponentChildren, VNode } from 'preact';
 import { describeActor } from '../../../audit/model.ts';
 import { listAuditEvents } from '../../../audit/store.ts';
-import type { AppError } from '../../../lib/app-error.ts';
-import { invalidField } from '../../../lib/app-error.ts';
+import { AppError, invalidField } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { formatInZone, isTimeZone, localTime, parseInZone } from '../../../lib/time-zone.ts';
 import { scriptAsset } from '../../../look/assets.ts';
 import type { OwnedPost } from '../../../posts/model.ts';
 import { cancelSchedule, schedulePost } from '../../../posts/schedule.ts';
 import { findSchedule, type Schedule } from '../../../posts/schedule-store.ts';
-import { datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
+import { datePost, deletePost, duplicatePost, isWithoutText } from '../../../posts/service.ts';
 import script from '../../client/publish.client.js' with { type: 'text' };
 import { editForm, editState } from '../../edit.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { EDIT_CONFLICT, type FieldState, formState } from '../../submission.ts';
-import { exactly, Status } from '../../view/elements.tsx';
+import { Copy, exactly, Status } from '../../view/elements.tsx';
 import { Action, EditVersion, Field, FormError } from '../../view/form.tsx';
 import { requirePost } from './suggestion.tsx';
 import { restorePath } from './trash.tsx';
@@ -44,6 +43,7 @@ type ShowEditor = (visit: MemberVisit, error?: AppError) => Promise<Answer>;
 export const publishPages = (show: ShowEditor): readonly Page[] => [
   editForm(`${POST}/schedule`, 'member', ScheduleForm, show, async (visit, given, merge) => {
     const { post, path } = await requirePost(visit);
+    requireText(visit, post);
     const typed = { publishAt: parseInZone(given.publishAt, given.timeZone)?.time };
     const { schedule, isMoved } = await schedulePost(visit.deps, post.id, given, (stored) => {
       merge.changes(scheduleIn(typed), scheduleIn(stored));
@@ -102,6 +102,16 @@ const dateIn = ({ createdAt, isDateSet }: { createdAt: Date | string; isDateSet:
   createdAt: isDateSet ? minutes(createdAt) : null,
 });
 
+/** The button that publishes it anyway adds this to the address. */
+const ANYWAY = '?without-text=ok';
+const WITHOUT_TEXT = 'post_without_text';
+
+/** Asks before readers get a post without text. Throws `AppError` 409 `post_without_text`. */
+export function requireText({ url }: MemberVisit, post: Parameters<typeof isWithoutText>[0]): void {
+  if (url.search === ANYWAY || !isWithoutText(post)) return;
+  throw new AppError(409, 'This post has no text', { code: WITHOUT_TEXT });
+}
+
 function readDate({ createdAt, timeZone }: { createdAt: string; timeZone: string }): Date {
   if (!isTimeZone(timeZone)) throw invalidField('timeZone', 'must be an IANA name, such as Europe/Berlin');
   const parsed = parseInZone(createdAt, timeZone);
@@ -126,7 +136,8 @@ export async function publishPanel(
     post.status === 'published' ? findPublication(visit, post) : null,
   ]);
   const isConflict = error?.code === EDIT_CONFLICT;
-  const isField = error?.status === 400 || isConflict;
+  const isEmpty = error?.code === WITHOUT_TEXT;
+  const isField = error?.status === 400 || isConflict || isEmpty;
   const ofSchedule = isField && form.has('publishAt') ? error : undefined;
   const ofDate = isField && form.has('createdAt') ? error : undefined;
   return (
@@ -135,9 +146,13 @@ export async function publishPanel(
         <h2 id="publish">Publication</h2>
         <Status status={schedule === null ? post.status : 'scheduled'} />
       </div>
-      {isOfPanel(visit) && error?.status === 409 && !isConflict ? (
+      {isOfPanel(visit) && error?.status === 409 && !isConflict && !isEmpty ? (
         <FormError error={`${error.message}.`} />
       ) : null}
+      <p class="hint for-linkedin">
+        Tidings doesn't post to LinkedIn. “Publish to the API” lets your site read the post.
+      </p>
+      <Copy text="plain-text" label="Copy for LinkedIn" />
       {post.status === 'published' ? (
         <>
           {publication === null ? null : <p class="hint">{publication}.</p>}
@@ -147,7 +162,20 @@ export async function publishPanel(
         <>
           {schedule === null ? null : <ScheduleFacts schedule={schedule} path={path} />}
           <div class="bar">
-            <StatusButton status="published" label="Publish now" kind="go" />
+            {isEmpty && !isOfPanel(visit) ? (
+              <StatusButton status="published" label="Publish without text" kind="bad" to={path + ANYWAY} />
+            ) : (
+              <StatusButton
+                status="published"
+                label={
+                  <>
+                    <span class="for-changelog">Publish now</span>
+                    <span class="for-linkedin">Publish to the API</span>
+                  </>
+                }
+                kind="go"
+              />
+            )}
           </div>
           <SchedulePost
             path={path}
@@ -168,9 +196,27 @@ export async function publishPanel(
   );
 }
 
-function StatusButton({ status, label, kind = '' }: { status: string; label: string; kind?: string }) {
+function StatusButton({
+  status,
+  label,
+  kind = '',
+  to,
+}: {
+  status: string;
+  label: ComponentChildren;
+  kind?: string;
+  /** Default: where the form goes. */
+  to?: string;
+}) {
   return (
-    <button type="submit" form="post" name="status" value={status} class={`button ${kind}`.trim()}>
+    <button
+      type="submit"
+      form="post"
+      formAction={to}
+      name="status"
+      value={status}
+      class={`button ${kind}`.trim()}
+    >
       {label}
     </button>
   );
@@ -237,9 +283,15 @@ function SchedulePost({
         <EditVersion edit={{ ...edit, noun: 'schedule', labels: { publishAt: 'Publish at' } }} to={path} />
         <FormError error={problem} />
         <ZonedFields id="schedule" time={fields.publishAt} zone={fields.timeZone} at={time} />
-        <button type="submit" class="button">
-          Schedule post
-        </button>
+        {error?.code === WITHOUT_TEXT ? (
+          <button type="submit" class="button bad" formAction={`${path}/schedule${ANYWAY}`}>
+            Schedule without text
+          </button>
+        ) : (
+          <button type="submit" class="button">
+            Schedule post
+          </button>
+        )}
       </form>
     </Folded>
   );

@@ -21,7 +21,7 @@ export const routes: readonly Page[] = [
       if (action === undefined) throw new AppError(400, 'Choose what to do with the selected posts.');
       const to = addressOf(base, readFilter({ searchParams: new URLSearchParams(back.slice(0, 1_000)) }));
       if (selected.length === 0) return redirect(to, 'Select posts first.');
-      const result = await changePosts(deps, organization.id, selected, action);
+      const result = await changePosts(deps, organization.id, selected, action, { needsText: true });
       const undo = action === 'delete' ? restorePath(base, result.changed) : undefined;
       return redirect(to, describeBulk(action, result), undo);
     },
@@ -41,12 +41,13 @@ const done: Readonly<Record<BulkAction, [past: string, state: string]>> = {
   delete: ['Deleted', ''],
 };
 
-function describeBulk(action: BulkAction, { changed, unchanged, missing }: BulkResult): string {
+function describeBulk(action: BulkAction, { changed, unchanged, missing, withoutText }: BulkResult): string {
   const [past, state] = done[action];
   const parts = [
     `${past} ${counted(changed.length, 'post')}.`,
     unchanged > 0 && `${counted(unchanged, 'post')}: ${state}.`,
     missing > 0 && `${counted(missing, 'post')}: deleted in the meantime.`,
+    withoutText > 0 && `${counted(withoutText, 'post')} without text: open it to publish it anyway.`,
     action === 'delete' && 'Deleted posts stay in the trash for 30 days.',
   ];
   return parts.filter(Boolean).join(' ');
