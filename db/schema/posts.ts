@@ -127,8 +127,8 @@ export const stagedPosts = sqliteTable(
 );
 
 /**
- * Earlier and current texts of a post, from the time of its first edit on. No reference to `posts`: the versions of a
- * deleted post stay as long as it can be restored.
+ * Earlier and current texts of a post, or templates of a trigger, from the time of the first edit on. `postId` is the id of
+ * either. No reference to `posts`: the versions of a deleted post stay as long as it can be restored.
  */
 export const postVersions = sqliteTable(
   'post_versions',

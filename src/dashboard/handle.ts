@@ -273,6 +273,7 @@ const UNDO = [
   /^\/dashboard\/[\w-]+\/posts\/~\/trash\/restore\?ids=[\w-]+(?:\.[\w-]+)*$/,
   /^\/dashboard\/[\w-]+\/posts\/[\w-]+\/versions\/[\w-]+\/restore$/,
   /^\/dashboard\/[\w-]+\/posts\/[\w-]+\/schedule\/cancel$/,
+  /^\/dashboard\/[\w-]+\/integrations\/[\w-]+\/triggers\/[\w-]+\/versions\/[\w-]+\/restore$/,
 ];
 
 function readNotice(cookie: string | null): Notice | null {

@@ -23,10 +23,12 @@ import {
   integrations,
   repositories,
 } from '../../db/schema/integrations.ts';
+import { triggers } from '../../db/schema/triggers.ts';
 import type { findAddress } from '../deliveries/store.ts';
 import type { Deps } from '../deps.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
 import { randomToken } from '../lib/text.ts';
+import { deleteOrphans } from '../posts/trash-store.ts';
 import { ALL_PUBLIC_TEAMS } from '../providers/api.ts';
 import { IntegrationProblem } from './problems.ts';
 
@@ -253,8 +255,17 @@ export async function findMissedCheckedAt(tx: ReadTx, id: string): Promise<strin
   return (await findSealedIntegration(tx, id))?.missedCheckedAt ?? null;
 }
 
-/** Deletes its repositories too; its deliveries stay in the log. Throws `IntegrationProblem` `integration_not_found`. */
+/** Deletes its repositories and triggers too; its deliveries stay in the log. Throws `IntegrationProblem` `integration_not_found`. */
 export async function deleteIntegration(tx: WriteTx, id: string): Promise<void> {
+  const itsTriggers = await tx
+    .select({ id: triggers.id })
+    .from(triggers)
+    .where(eq(triggers.integrationId, id))
+    .all();
+  await deleteOrphans(
+    tx,
+    itsTriggers.map((trigger) => trigger.id),
+  );
   const deleted = tx.delete(integrations).where(eq(integrations.id, id));
   if ((await deleted.returning({ id: integrations.id }).all()).length === 0) notFound(id);
 }

@@ -73,7 +73,7 @@ async function deleteRows(tx: WriteTx, isGone: ReturnType<typeof eq>, limit: num
   return rows.length;
 }
 
-/** Deletes the versions and suggestions of these posts, except of those that exist, also in the trash. */
+/** Deletes the versions and suggestions of these posts, except of those that exist, also in the trash; or those of triggers. */
 export async function deleteOrphans(tx: WriteTx, postIds: readonly string[]): Promise<void> {
   if (postIds.length === 0) return;
   for (const table of [postVersions, postSuggestions]) {

@@ -24,10 +24,14 @@ export interface VersionContext {
   readonly actor: Actor;
 }
 
+/** A post; or a trigger with its templates, where an empty one is the built-in. */
+export type Versioned = PostText &
+  Pick<OwnedPost, 'id' | 'organizationId' | 'updatedAt'> & { sourceMetadata?: OwnedPost['sourceMetadata'] };
+
 export interface PostChange {
   /** Null for a new post. */
-  before: OwnedPost | null;
-  after: OwnedPost;
+  before: Versioned | null;
+  after: Versioned;
   origin: PostVersion['origin'];
   isAutosave?: boolean | undefined;
 }
@@ -79,7 +83,7 @@ function hasSameText(one: PostText, other: PostText): boolean {
   );
 }
 
-function originOf({ sourceMetadata }: OwnedPost): PostVersion['origin'] {
+function originOf({ sourceMetadata }: Versioned): PostVersion['origin'] {
   return sourceMetadata?.deliveryId === undefined ? 'import' : 'trigger';
 }
 
@@ -107,7 +111,7 @@ type Authorship = Pick<
 async function insertVersion(
   tx: WriteTx,
   ids: Ids,
-  { id: postId, organizationId, title, markdown, contentType }: OwnedPost,
+  { id: postId, organizationId, title, markdown, contentType }: Versioned,
   authorship: Authorship,
 ): Promise<PostVersion> {
   const text = { postId, organizationId, title, markdown, contentType };

@@ -7,9 +7,11 @@ import { type CheckTemplates, checkTemplates } from '../drafts/check.ts';
 import { findEvent, listReleases } from '../events/store.ts';
 import { type Integration, placeName, providerNames } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
-import { AppError, invalidField } from '../lib/app-error.ts';
+import { AppError, invalidField, notFound } from '../lib/app-error.ts';
 import { type ChangeOf, changeFor } from '../lib/change.ts';
 import { requireValid } from '../lib/validation.ts';
+import { deleteOrphans } from '../posts/trash-store.ts';
+import { findVersion, recordVersion } from '../posts/version-store.ts';
 import { branchScope, fitsOne, matchesRelease } from './kinds/branch.ts';
 import { kinds, kindsFor } from './kinds/index.ts';
 import type { TriggerKind } from './kinds/kind.ts';
@@ -125,16 +127,47 @@ export async function changeTrigger(
   id: string,
   change: ChangeOf<Trigger, TriggerChanges>,
 ): Promise<Trigger> {
+  return (await changeTemplates(deps, id, change, 'edit')).trigger;
+}
+
+/**
+ * Puts the templates of an earlier version back, as a new version. `previousId`: the version before, to undo it; null when
+ * the trigger had these templates. Throws as `changeTrigger` does.
+ */
+export async function restoreTemplates(deps: Needs, id: string, versionId: string): Promise<Changed> {
+  const version = await deps.db.read((tx) => findVersion(tx, id, versionId));
+  if (version === null) throw notFound('version', versionId);
+  const { title, markdown, contentType } = version;
+  const templates = { titleTemplate: title || null, bodyTemplate: markdown || null, contentType };
+  return changeTemplates(deps, id, templates, 'restore');
+}
+
+interface Changed {
+  trigger: Trigger;
+  previousId: string | null;
+}
+
+async function changeTemplates(
+  deps: Needs,
+  id: string,
+  change: ChangeOf<Trigger, TriggerChanges>,
+  origin: 'edit' | 'restore',
+): Promise<Changed> {
   for (;;) {
     const current = await deps.db.read((tx) => store.getTrigger(tx, id));
     const next = await requireRule({ ...current, ...changeFor(current, change) });
-    const changed = await writeTrigger(deps, current, next);
+    const changed = await writeTrigger(deps, current, next, origin);
     if (changed !== null) return changed;
   }
 }
 
 /** Null when the trigger is no longer the one that was read. */
-async function writeTrigger(deps: Needs, current: Trigger, next: Trigger): Promise<Trigger | null> {
+async function writeTrigger(
+  deps: Needs,
+  current: Trigger,
+  next: Trigger,
+  origin: 'edit' | 'restore',
+): Promise<Changed | null> {
   const { db, clock } = deps;
   const { id } = current;
   const { filters, contentType, titleTemplate, bodyTemplate, publish } = next;
@@ -155,8 +188,16 @@ async function writeTrigger(deps: Needs, current: Trigger, next: Trigger): Promi
     await retryRuns(tx, id, now);
     const changed = changedFields(before, next);
     if (changed !== '') await record(tx, deps, 'trigger.changed', next, `: ${changed}`);
-    return { ...before, ...fields, updatedAt };
+    const texts = { before: templatesOf(before), after: templatesOf(next), origin };
+    const previousId = await recordVersion(tx, deps, texts);
+    return { trigger: { ...before, ...fields, updatedAt }, previousId };
   }, changesOf(current));
+}
+
+/** The templates as the history keeps them. */
+function templatesOf({ id, organizationId, titleTemplate, bodyTemplate, contentType, updatedAt }: Trigger) {
+  const texts = { title: titleTemplate ?? '', markdown: bodyTemplate ?? '', contentType };
+  return { id, organizationId, updatedAt, ...texts };
 }
 
 /** Throws `AppError` 404. */
@@ -179,6 +220,7 @@ export async function deleteTrigger(deps: AuditDeps, id: string): Promise<void> 
   await deps.db.write(async (tx) => {
     const before = await store.getTrigger(tx, id);
     await store.removeTrigger(tx, id);
+    await deleteOrphans(tx, [id]);
     await endWaiting(tx, id, deps.clock.now());
     await record(tx, deps, 'trigger.deleted', before);
   }, changesOf(present));

@@ -51,6 +51,19 @@ test('the text of a form is offered again after leaving without saving, and no l
   expect(await page.locator('#unsaved-copy').count()).toBe(0);
 }, 300_000);
 
+test('the name of an organization and a new hook ask, and the hook is not kept', async () => {
+  await page.goto(`${dashboard.base}/settings`);
+  await page.getByLabel('Name').fill('Acme, renamed');
+  expect(await asksBeforeLeaving(`${dashboard.base}/publishing/hooks/~/new`)).toBe(true);
+  await page.getByLabel('URL').fill('https://hooks.example.test/secret-path');
+  expect(await asksBeforeLeaving(`${dashboard.base}/settings`)).toBe(true);
+  await button('Restore unsaved text').click();
+  expect(await page.getByLabel('Name').inputValue()).toBe('Acme, renamed');
+  expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toContain('secret-path');
+  await button('Save settings').click();
+  await page.getByText('Saved.', { exact: true }).waitFor();
+}, 300_000);
+
 test('a restored text that is in conflict shows the conflict again', async () => {
   const url = `${dashboard.base}/publishing`;
   const other = await context.newPage();

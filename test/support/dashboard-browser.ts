@@ -89,7 +89,10 @@ export function watch(context: BrowserContext, origin: string): string[] {
     if (!isOwnStatus && !isEager) trouble.push(text);
   });
   context.on('weberror', (error) => trouble.push(error.error().message));
-  context.on('dialog', (dialog) => void dialog.dismiss().then(() => trouble.push(dialog.message())));
+  context.on('dialog', (dialog) => {
+    if (dialog.type() === 'beforeunload') void dialog.accept();
+    else void dialog.dismiss().then(() => trouble.push(dialog.message()));
+  });
   context.on('request', (request) => {
     if (new URL(request.url()).origin !== origin) trouble.push(request.url());
   });

@@ -14,6 +14,7 @@ import { suggestChange } from '../../src/posts/suggestions.ts';
 import type { ProviderApi } from '../../src/providers/api.ts';
 import { providerApis, repositoryReaders, samplePayload } from '../../src/providers/index.ts';
 import { createHook } from '../../src/rebuild/service.ts';
+import { changeTrigger } from '../../src/triggers/service.ts';
 import { hashOf } from '../../src/users/secret.ts';
 import { insertSession } from '../../src/users/store.ts';
 import { form, setPassword, signedIn } from './dashboard.ts';
@@ -106,6 +107,9 @@ const forms: Readonly<Record<string, (has: Record<string, string>) => Filled>> =
   '/integrations/:integrationId/triggers/preview': () => ({ fields: { event: 'push' }, does: 'reads' }),
   '/integrations/:integrationId/triggers/:triggerId/preview': () => ({ does: 'reads' }),
   '/integrations/:integrationId/triggers/:triggerId/retry': () => ({}),
+  '/integrations/:integrationId/triggers/:triggerId/versions/:versionId/restore': ({ templatesId = '' }) => ({
+    things: { versionId: templatesId },
+  }),
   '/integrations/:integrationId/triggers/:triggerId': () => ({ fields: { event: 'release', tag: 'v2.*' } }),
   '/integrations/:integrationId/triggers/:triggerId/disable': () => ({}),
   '/integrations/:integrationId/triggers/:triggerId/enable': () => ({}),
@@ -298,6 +302,7 @@ export async function createEveryForm() {
 
   // A post of a trigger, which a person edited before its event changed.
   const trigger = await createTriggerFor(app, connected, 'release');
+  await changeTrigger(app.deps, trigger.id, { titleTemplate: 'News' });
   async function deliver(changes: Record<string, unknown>): Promise<void> {
     const sample = samplePayload('github', 'release', { repository: 'acme/lander', now: app.clock.now() });
     const [, init] = githubRequest(connected, changed(sample ?? {}, changes), { event: 'release' });
@@ -384,6 +389,10 @@ export async function createEveryForm() {
       "select id from post_versions where post_id = 'edited' order by created_at, id limit 1",
     ),
     seen,
+    templatesId: await idOf(
+      app,
+      `select id from post_versions where post_id = '${trigger.id}' order by created_at, id limit 1`,
+    ),
   };
 
   /** A form as a browser sends it. */

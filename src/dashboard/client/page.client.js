@@ -33,7 +33,7 @@ document.addEventListener('submit', (event) => {
 });
 
 /** Keeps what a person types into the forms of the page. */
-const typed = 'form[method=post]:not([data-zoned]) :is(textarea, input[type=text])';
+const typed = 'form[method=post]:is(:has(textarea, [name=seen]), [data-asks])';
 if (document.body.dataset.person && (document.querySelector(typed) || sessionStorage.getItem('tidings-sent')))
   void import('./unsaved.client.js');
 

@@ -193,7 +193,13 @@ for (const key of Object.keys(localStorage)) {
   if (Date.now() - at > COPY_DAYS * 86_400_000) localStorage.removeItem(key);
 }
 
-// Its fields change by themselves where a form shows times in the zone of the browser.
+/** Text of several lines, or what is stored already. Elsewhere a line is soon typed again. */
+function isWorthKeeping(form) {
+  const types = controlsOf(form).map(({ type }) => type);
+  if (types.includes('textarea')) return true;
+  return types.includes('text') && (form.elements.seen !== undefined || form.dataset.asks !== undefined);
+}
+
+// The fields of `data-zoned` change by themselves: they show times in the zone of the browser.
 const forms = document.querySelectorAll('form[method=post]:not([data-autosave], [data-zoned])');
-for (const form of person === undefined ? [] : forms)
-  if (controlsOf(form).some(({ type }) => type === 'textarea' || type === 'text')) watch(form);
+for (const form of person === undefined ? [] : forms) if (isWorthKeeping(form)) watch(form);

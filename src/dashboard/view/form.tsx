@@ -23,6 +23,7 @@ export function Form({
   busy,
   id,
   edit,
+  asks = false,
   isUnsaved = problem !== null || (edit !== undefined && edit.conflicts.length > 0),
   children,
 }: {
@@ -40,6 +41,8 @@ export function Form({
   id?: string;
   /** Of a form that edits what is stored: its version, by `editState`, and the words for a conflict. */
   edit?: (EditState & EditWords) | undefined;
+  /** The browser asks before it leaves what was typed, although the form has neither long text nor a version. */
+  asks?: boolean;
   /** The fields hold what was typed and is not stored. */
   isUnsaved?: boolean;
   children?: ComponentChildren;
@@ -53,6 +56,7 @@ export function Form({
       encType={isUpload ? 'multipart/form-data' : undefined}
       data-once={isOnce ? '' : undefined}
       data-unsaved={isUnsaved ? '' : undefined}
+      data-asks={asks ? '' : undefined}
     >
       {edit === undefined ? null : <EditVersion edit={edit} to={to} />}
       <FormError error={problem} />

@@ -15,7 +15,7 @@ import { Empty, LinkButton, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { Columns, PageHead } from '../../view/layout.tsx';
 import { typeNames } from './origin.ts';
-import { requirePost, type Shown } from './suggestion.tsx';
+import { requirePost } from './suggestion.tsx';
 
 const VERSIONS = '/dashboard/:organizationId/posts/:postId/versions';
 
@@ -34,42 +34,68 @@ export const routes: readonly Page[] = [
   }),
 ];
 
-function noVersion(): AppError {
-  return new AppError(404, 'Version not found. Tidings keeps the newest 100 versions of a post.');
+export function noVersion(): AppError {
+  return new AppError(404, 'Version not found. Tidings keeps the newest 100 versions.');
 }
 
 async function showVersions(visit: MemberVisit) {
-  const { deps, base, url } = visit;
   const { post, path } = await requirePost(visit);
+  return showHistory(visit, {
+    id: post.id,
+    path,
+    title: post.title,
+    crumbs: [
+      { to: `${visit.base}/posts`, label: 'Posts' },
+      { to: path, label: post.title },
+    ],
+    noun: 'post',
+    section: 'posts',
+    mayRestore: true,
+    note:
+      post.status === 'draft' ? null : 'This post is published: the API returns the restored text at once.',
+  });
+}
+
+/** What has versions: a post, or a trigger with its templates. */
+interface Subject {
+  id: string;
+  path: string;
+  title: string;
+  crumbs: readonly { to: string; label: string }[];
+  noun: 'post' | 'trigger';
+  section: 'posts' | 'integrations';
+  mayRestore: boolean;
+  /** What a restored version does at once. */
+  note: string | null;
+}
+
+export async function showHistory(visit: MemberVisit, subject: Subject) {
+  const { deps, url } = visit;
+  const { id, path, title, crumbs, noun, section } = subject;
   const wanted = url.searchParams.get('version');
   const { heads, version, before } = await deps.db.read(async (tx) => {
-    const heads = await listVersions(tx, post.id);
+    const heads = await listVersions(tx, id);
     const index = wanted === null ? 0 : heads.findIndex(({ id }) => id === wanted);
     const find = async (head: VersionHead | undefined) =>
-      head === undefined ? null : findVersion(tx, post.id, head.id);
+      head === undefined ? null : findVersion(tx, id, head.id);
     return { heads, version: await find(heads[index]), before: await find(heads[index + 1]) };
   });
   if (version === null && wanted !== null) throw noVersion();
   return view(
-    `Versions of ${post.title}`,
+    `Versions of ${title}`,
     <>
-      <PageHead
-        title="Version history"
-        crumbs={[
-          { to: `${base}/posts`, label: 'Posts' },
-          { to: path, label: post.title },
-        ]}
-      />
+      <PageHead title="Version history" crumbs={crumbs} />
       {version === null ? (
         <Empty>
-          <p>No changes yet. Tidings keeps a version for each change of this post.</p>
-          <LinkButton to={path} label="Edit post" />
+          <p>No changes yet. Tidings keeps a version for each change of this {noun}.</p>
+          <LinkButton to={path} label={`Open ${noun}`} />
         </Empty>
       ) : (
-        <Columns details={<VersionList heads={heads} current={version} path={path} now={deps.clock.now()} />}>
+        <Columns
+          details={<VersionList heads={heads} current={version} subject={subject} now={deps.clock.now()} />}
+        >
           <Version
-            post={post}
-            path={path}
+            subject={subject}
             version={version}
             before={before}
             isNewest={version.id === heads[0]?.id}
@@ -77,19 +103,19 @@ async function showVersions(visit: MemberVisit) {
         </Columns>
       )}
     </>,
-    { section: 'posts' },
+    { section },
   );
 }
 
 function VersionList({
   heads,
   current,
-  path,
+  subject: { path, noun },
   now,
 }: {
   heads: readonly VersionHead[];
   current: PostVersion;
-  path: string;
+  subject: Subject;
   now: Date;
 }) {
   return (
@@ -102,7 +128,7 @@ function VersionList({
               aria-current={head.id === current.id ? 'page' : undefined}
             >
               <When at={head.updatedAt} now={now} />
-              <span class="dim">{describeVersion(head)}</span>
+              <span class="dim">{describeVersion(head, noun)}</span>
             </a>
           </li>
         ))}
@@ -113,24 +139,28 @@ function VersionList({
 
 /** One version: its changes, its text, and the button that brings it back. */
 function Version({
-  post,
-  path,
+  subject: { path, noun, mayRestore, note },
   version,
   before,
   isNewest,
-}: Shown & { version: PostVersion; before: PostVersion | null; isNewest: boolean }) {
+}: {
+  subject: Subject;
+  version: PostVersion;
+  before: PostVersion | null;
+  isNewest: boolean;
+}) {
   const hasChangedType = before !== null && before.contentType !== version.contentType;
   return (
     <section class="version" aria-labelledby="version">
       <div class="bar">
         <h2 class="grow" id="version">
-          {describeVersion(version)}
+          {describeVersion(version, noun)}
         </h2>
         {isNewest ? (
           <span class="dim">Current version</span>
-        ) : (
+        ) : mayRestore ? (
           <Action to={`${path}/versions/${version.id}/restore`} label="Restore version" kind="go" />
-        )}
+        ) : null}
       </div>
       {hasChangedType ? (
         <p>
@@ -147,19 +177,17 @@ function Version({
       <details open={before === null}>
         <summary>Full text</summary>
         <p>
-          <strong>{version.title}</strong>
+          <strong>{version.title || (noun === 'trigger' && 'Built-in title')}</strong>
         </p>
-        <pre class="stored">{version.markdown}</pre>
+        <pre class="stored">{version.markdown || (noun === 'trigger' && 'Built-in body')}</pre>
       </details>
-      {isNewest || post.status === 'draft' ? null : (
-        <p class="hint">This post is published: the API returns the restored text at once.</p>
-      )}
+      {isNewest || note === null ? null : <p class="hint">{note}</p>}
     </section>
   );
 }
 
 const actions: Readonly<Record<PostVersion['origin'], string>> = {
-  edit: 'edited the post',
+  edit: 'edited the',
   restore: 'restored an earlier version',
   suggestion: 'accepted a suggestion',
   trigger: 'updated the draft',
@@ -167,8 +195,8 @@ const actions: Readonly<Record<PostVersion['origin'], string>> = {
 };
 
 /** Such as "ann@acme.example edited the post". */
-function describeVersion({ origin, actorType, actorId, actorName }: VersionHead): string {
-  if (actorType === 'anonymous') return 'Original text';
+function describeVersion({ origin, actorType, actorId, actorName }: VersionHead, noun: string): string {
+  if (actorType === 'anonymous') return noun === 'post' ? 'Original text' : 'Original templates';
   const actor = { type: actorType as Actor['type'], id: actorId, name: actorName };
-  return `${describeActor(actor)} ${actions[origin]}`;
+  return `${describeActor(actor)} ${actions[origin]}${origin === 'edit' ? ` ${noun}` : ''}`;
 }

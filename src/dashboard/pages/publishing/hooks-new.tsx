@@ -71,6 +71,7 @@ function showForm(visit: MemberVisit, error?: AppError): View {
         button="Add hook"
         layout="stack card pad"
         isOnce
+        asks
       >
         <Hidden values={[['kind', kind]]} />
         <Field {...fields.name} />

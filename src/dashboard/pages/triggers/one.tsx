@@ -8,7 +8,7 @@ import { AppError } from '../../../lib/app-error.ts';
 import { kinds } from '../../../triggers/kinds/index.ts';
 import type { Trigger } from '../../../triggers/model.ts';
 import { listRuns, retryRuns } from '../../../triggers/queue-store.ts';
-import { changeTrigger, deleteTrigger, switchTrigger } from '../../../triggers/service.ts';
+import { changeTrigger, deleteTrigger, restoreTemplates, switchTrigger } from '../../../triggers/service.ts';
 import { findTrigger } from '../../../triggers/store.ts';
 import { describeFilters } from '../../../triggers/words.ts';
 import { editForm, editState } from '../../edit.ts';
@@ -16,6 +16,7 @@ import { get, type MemberVisit, type Page, post, redirect, view } from '../../pa
 import { Status, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { Facts, PageHead } from '../../view/layout.tsx';
+import { noVersion, showHistory } from '../posts/versions.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
 import { changesOf, editable, ruleLabels, ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import { crumbsOf, describePosts, eventWords, Runs } from './list.tsx';
@@ -40,6 +41,32 @@ export const onePages: readonly Page[] = [
     );
     const next = hadFailed ? 'Retrying its failed runs.' : 'Existing drafts change with their next event.';
     return redirect(path, `Trigger saved. ${next}`);
+  }),
+
+  get(`${PATH}/versions`, 'member', async (visit) => {
+    const { trigger, integration, path } = await requireTrigger(visit);
+    const title = eventWords[trigger.event];
+    return showHistory(visit, {
+      id: trigger.id,
+      path,
+      title,
+      crumbs: [...crumbsOf(visit.base, integration), { to: path, label: title }],
+      noun: 'trigger',
+      section: 'integrations',
+      mayRestore: visit.role === 'owner',
+      note: null,
+    });
+  }),
+
+  post(`${PATH}/versions/:versionId/restore`, 'owner', async (visit) => {
+    const { trigger, path } = await requireTrigger(visit);
+    const { previousId } = await restoreTemplates(visit.deps, trigger.id, visit.params.versionId ?? '').catch(
+      (error) => {
+        throw error instanceof AppError && error.code === 'version_not_found' ? noVersion() : error;
+      },
+    );
+    if (previousId === null) return redirect(path, 'The trigger already has these templates.');
+    return redirect(path, 'Version restored.', `${path}/versions/${previousId}/restore`);
   }),
 
   post(`${PATH}/preview`, 'owner', async (visit) => {
@@ -177,6 +204,7 @@ function Head({
           ['Source', repository?.fullName ?? integrationName(integration)],
           ['Filters', describeFilters(trigger.filters)],
           ['Created', <When at={trigger.createdAt} now={now} />],
+          ['Versions', <a href={`${path}/versions`}>Version history</a>],
           ['Trigger ID', <code>{trigger.id}</code>],
         ]}
       />
