@@ -25,7 +25,7 @@ export interface VersionContext {
 }
 
 /** A post; or a trigger with its templates, where an empty one is the built-in. */
-export type Versioned = PostText &
+type Versioned = PostText &
   Pick<OwnedPost, 'id' | 'organizationId' | 'updatedAt'> & { sourceMetadata?: OwnedPost['sourceMetadata'] };
 
 export interface PostChange {

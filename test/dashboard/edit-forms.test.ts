@@ -60,12 +60,12 @@ const others: Readonly<Record<string, RegExp>> = {
   'are the script of the editor, which another file tests': /\/autosave$/,
 };
 
-let world: EveryForm;
+// Its database lives as long as the file.
+const world = await createEveryForm();
 let owner: Awaited<ReturnType<EveryForm['addOwner']>>;
 const pages = await loadPages();
 
 beforeAll(async () => {
-  world = await createEveryForm();
   owner = await world.addOwner();
 });
 afterAll(() => world[Symbol.asyncDispose]());

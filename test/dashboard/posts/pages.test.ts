@@ -264,27 +264,45 @@ describe('the editor', () => {
     expect(await stored('p')).toMatchObject(expected);
   });
 
-  test.each(['', ' \n\n', '<!-- later -->', '&nbsp;', '\u200b', '#'])('asks before it publishes %j', async (markdown) => {
-    await app.addPosts('org_a', { id: 'blank', title: 'T', markdown, status: 'draft' });
-    const publish = form(await fieldsOf('blank', { status: 'published' }));
-    const asked = await visit(`${ALL}/blank`, publish);
-    expect(asked.status).toBe(409);
-    const html = await asked.text();
-    expect(html.includes('This post has no text.') && html.includes('Publish without text')).toBe(true);
-    const times = { publishAt: '2030-01-01T09:00', timeZone: 'UTC' };
-    const later = await visit(`${ALL}/blank/schedule`, form(times));
-    expect([later.status, (await later.text()).includes('Schedule without text')]).toEqual([409, true]);
-    const selected = await visit(`${ALL}/~/selected`, form({ selected: 'blank', action: 'publish' }));
-    expect(noticeOf(selected)).toBe('Published 0 posts. 1 post without text: open it to publish it anyway.');
-    expect(await stored('blank')).toMatchObject({ status: 'draft' });
-    expect((await visit(`${ALL}/blank?without-text=ok`, publish)).status).toBe(303);
-    expect(await stored('blank')).toMatchObject({ status: 'published' });
-  });
+  test.each(['', ' \n\n', '<!-- later -->', '&nbsp;', '\u200b', '#'])(
+    'asks before it publishes %j',
+    async (markdown) => {
+      await app.addPosts('org_a', { id: 'blank', title: 'T', markdown, status: 'draft' });
+      const publish = form(await fieldsOf('blank', { status: 'published' }));
+      const asked = await visit(`${ALL}/blank`, publish);
+      expect(asked.status).toBe(409);
+      const html = await asked.text();
+      expect(html.includes('This post has no text.') && html.includes('Publish without text')).toBe(true);
+      const times = { publishAt: '2030-01-01T09:00', timeZone: 'UTC' };
+      const later = await visit(`${ALL}/blank/schedule`, form(times));
+      expect([later.status, (await later.text()).includes('Schedule without text')]).toEqual([409, true]);
+      const selected = await visit(`${ALL}/~/selected`, form({ selected: 'blank', action: 'publish' }));
+      expect(noticeOf(selected)).toBe(
+        'Published 0 posts. 1 post without text: open it to publish it anyway.',
+      );
+      expect(await stored('blank')).toMatchObject({ status: 'draft' });
+      expect((await visit(`${ALL}/blank?without-text=ok`, publish)).status).toBe(303);
+      expect(await stored('blank')).toMatchObject({ status: 'published' });
+    },
+  );
 
   test('publishes a picture without words, and says what publishing means for LinkedIn', async () => {
-    await app.addPosts('org_a', { id: 'picture', title: 'T', markdown: '![](https://a.test/x.png)', status: 'draft' });
-    expect((await visit(`${ALL}/picture`, form(await fieldsOf('picture', { status: 'published' })))).status).toBe(303);
-    await app.addPosts('org_a', { id: 'l', title: 'T', markdown: 'a', contentType: 'linkedin_post', status: 'draft' });
+    await app.addPosts('org_a', {
+      id: 'picture',
+      title: 'T',
+      markdown: '![](https://a.test/x.png)',
+      status: 'draft',
+    });
+    expect(
+      (await visit(`${ALL}/picture`, form(await fieldsOf('picture', { status: 'published' })))).status,
+    ).toBe(303);
+    await app.addPosts('org_a', {
+      id: 'l',
+      title: 'T',
+      markdown: 'a',
+      contentType: 'linkedin_post',
+      status: 'draft',
+    });
     const html = await read(`${ALL}/l`);
     for (const words of ['Publish to the API', 'Copy for LinkedIn', "Tidings doesn't post to LinkedIn"])
       expect(html.includes(words.replace("'", '&#39;')) || html.includes(words)).toBe(true);
