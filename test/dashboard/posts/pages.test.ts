@@ -427,7 +427,7 @@ describe('the preview', () => {
     expect(html).toStartWith('<div class="prose"><p><strong>a</strong>');
     expect(html).not.toMatch(/<script|<img|<html/);
     const plain = await visit(`${ALL}/~/preview`, form({ markdown: '- <b>a', contentType: 'linkedin_post' }));
-    expect(await plain.text()).toContain('<div id="plain-text" class="prose plain">• a</div>');
+    expect(await plain.text()).toContain('<div id="plain-text" class="prose plain">• &lt;b>a</div>');
   });
 
   test('of too much or of nothing is none', async () => {
