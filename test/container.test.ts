@@ -27,7 +27,9 @@ test('the image copies only files that .dockerignore allows', async () => {
 test('the image, the systemd unit and the benchmarks give the JavaScript engine the same options', async () => {
   const [image, unit, bench] = await Promise.all(
     ['Dockerfile', 'docs/operating.md', 'bench/support/server.ts'].map(async (name) =>
-      found(await read(name), /(BUN_JSC_\w+(?:=|: ')\w+)/g).map((option) => option.replace(": '", '=')),
+      found(await read(name), /(BUN_(?:JSC|CONFIG)_\w+(?:=|: ')\w+)/g).map((option) =>
+        option.replace(": '", '='),
+      ),
     ),
   );
   expect(image?.length).toBeGreaterThan(0);

@@ -56,7 +56,11 @@ export const tidingsBinary = (executable: string, dataDir: string): Program => (
   name: 'tidings-binary',
   executable,
   words: ['serve', '--port', '0', '--data-dir', dataDir],
-  environment: { BUN_JSC_forceRAMSize: '134217728', BUN_JSC_useFTLJIT: '0' },
+  environment: {
+    BUN_JSC_forceRAMSize: '134217728',
+    BUN_JSC_useFTLJIT: '0',
+    BUN_CONFIG_MAX_HTTP_REQUESTS: '1024',
+  },
 });
 
 /** PocketBase, which wants to be told a port, and takes a binary in the folder of temporary files for a developer's. */

@@ -37,8 +37,12 @@ test.skipIf(process.platform !== 'linux')(
   async () => {
     server = await startTidings(folder.path, [], { environment: { BUN_JSC_forceRAMSize: '268435456' } });
     const environment = readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0');
-    const options = environment.filter((each) => each.startsWith('BUN_JSC_')).sort();
-    expect(options).toEqual(['BUN_JSC_forceRAMSize=268435456', 'BUN_JSC_useFTLJIT=0']);
+    const options = environment.filter((each) => each.startsWith('BUN_')).sort();
+    expect(options).toEqual([
+      'BUN_CONFIG_MAX_HTTP_REQUESTS=1024',
+      'BUN_JSC_forceRAMSize=268435456',
+      'BUN_JSC_useFTLJIT=0',
+    ]);
     expect(await server.stop()).toBe(0);
   },
 );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Verdict } from '../../src/keys/model.ts';
-import { MAX_CALLS, MAX_WAITING, shareVerifications } from '../../src/keys/verifications.ts';
+import { MAX_CALLS, MAX_OF_KIND, MAX_WAITING, shareVerifications } from '../../src/keys/verifications.ts';
 import { bearer } from '../support/test-app.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
 
@@ -60,10 +60,10 @@ test('1,200 keys at once all get their verdict, and other calls to the internet 
     index % 3 === 0 ? `bad${index}` : `good${index}`,
   );
   const held = keys.map(async (key) => (await app.request(PATH, bearer(key))).status);
-  await unkey.arrived(MAX_CALLS);
+  await unkey.arrived(MAX_OF_KIND);
   using other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('hook') });
   expect(await (await fetch(other.url)).text()).toBe('hook');
-  expect(unkey.asked).toHaveLength(MAX_CALLS);
+  expect(unkey.asked).toHaveLength(MAX_OF_KIND);
   unkey.open();
   expect(await Promise.all(held)).toEqual(keys.map((key) => (key.startsWith('bad') ? 401 : 200)));
 });
@@ -93,15 +93,59 @@ describe('a verification', () => {
     expect(await Promise.all(both)).toEqual([VALID, { outcome: 'forbidden' }, VALID]);
   });
 
+  /** Answers a verification that is the only one. */
+  async function answer({ calls, verify }: ReturnType<typeof begin>, key: string, verdict: Verdict) {
+    const before = calls.length;
+    const verdictOfKey = verify(key, 'read');
+    while (calls.length === before) await Promise.resolve();
+    calls.at(-1)?.end(verdict);
+    await verdictOfKey;
+  }
+
+  test('of a key that was valid before waits for no keys that hang, and is still asked', async () => {
+    const unkey = begin();
+    await answer(unkey, 'good', VALID);
+    await answer(unkey, 'bad', { outcome: 'invalid' });
+    const { calls, verify, fill } = unkey;
+    const hanging = fill(MAX_OF_KIND + 300);
+    const [bad, good] = [verify('bad', 'read'), verify('good', 'read')];
+    while (calls.length < MAX_OF_KIND + 3) await Promise.resolve();
+    expect(calls.at(-1)?.key).toBe('good');
+    // Unkey's word counts, not the memory.
+    calls.at(-1)?.end({ outcome: 'invalid' });
+    expect(await good).toEqual({ outcome: 'invalid' });
+    for (let at = 2; at < MAX_OF_KIND + 304; at++) {
+      while (calls[at] === undefined) await Promise.resolve();
+      calls[at]?.end(new Error('hung'));
+    }
+    const ends = await Promise.allSettled([...hanging, bad]);
+    expect(ends.every(({ status }) => status === 'rejected')).toBe(true);
+  });
+
+  test('of a key that nobody knows finds a place beside known keys that hang', async () => {
+    const unkey = begin();
+    const { calls, verify, fill } = unkey;
+    const first = fill(MAX_CALLS);
+    for (let at = 0; at < MAX_CALLS; at++) {
+      while (calls[at] === undefined) await Promise.resolve();
+      calls[at]?.end(VALID);
+    }
+    await Promise.all(first);
+    void fill(MAX_CALLS);
+    void verify('new', 'read');
+    while (calls.at(-1)?.key !== 'new') await Promise.resolve();
+    expect(calls).toHaveLength(MAX_CALLS + MAX_OF_KIND + 1);
+  });
+
   test('that fails is shared too, and gives its place to the next', async () => {
     const { calls, verify, fill } = begin();
-    const failing = fill(MAX_CALLS);
+    const failing = fill(MAX_OF_KIND);
     const next = verify('next', 'read');
     await Promise.resolve();
-    expect(calls).toHaveLength(MAX_CALLS);
+    expect(calls).toHaveLength(MAX_OF_KIND);
     calls[0]?.end(new Error('Unkey is away'));
     await expect(failing[0]).rejects.toThrow('Unkey is away');
-    while (calls.length === MAX_CALLS) await Promise.resolve();
+    while (calls.length === MAX_OF_KIND) await Promise.resolve();
     expect(calls.at(-1)?.key).toBe('next');
     for (const { end } of calls.slice(1)) end(VALID);
     expect(await next).toEqual(VALID);
@@ -110,7 +154,7 @@ describe('a verification', () => {
 
   test('is refused when too many wait, and only then', async () => {
     const { calls, verify, fill } = begin();
-    const all = fill(MAX_CALLS + MAX_WAITING);
+    const all = fill(MAX_OF_KIND + MAX_WAITING);
     await expect(verify('one more', 'read')).rejects.toThrow('too many verifications');
     // A shared one takes no place.
     const shared = verify('key0', 'read');
@@ -118,7 +162,7 @@ describe('a verification', () => {
       while (calls[at] === undefined) await Promise.resolve();
       calls[at]?.end(VALID);
     }
-    expect(await Promise.all([...all, shared])).toHaveLength(MAX_CALLS + MAX_WAITING + 1);
-    expect(calls).toHaveLength(MAX_CALLS + MAX_WAITING);
+    expect(await Promise.all([...all, shared])).toHaveLength(MAX_OF_KIND + MAX_WAITING + 1);
+    expect(calls).toHaveLength(MAX_OF_KIND + MAX_WAITING);
   });
 });
