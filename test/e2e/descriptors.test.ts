@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { root, startProcess } from '../support/server.ts';
@@ -63,6 +63,25 @@ test.skipIf(prlimit === null)(
       const ping = () =>
         fetch(`${server.url}/ping`, { keepalive: false }).then((response) => response.status);
       expect(await until(ping, (status) => status === 200)).toBe(200);
+      expect(await server.stop()).toBe(0);
+    } finally {
+      await server.stop('SIGKILL');
+      folder.remove();
+    }
+  },
+  60_000,
+);
+
+test.skipIf(prlimit === null)(
+  'the soft limit of open files becomes the hard one',
+  async () => {
+    const folder = temporaryFolder();
+    // Bun raises it at the start of each process.
+    const words = [prlimit ?? '', '--nofile=256:4096', process.execPath, join(root, 'src/cli.ts'), 'serve'];
+    const server = await startProcess(words, { dataDir: folder.path });
+    try {
+      const limits = readFileSync(`/proc/${server.pid}/limits`, 'utf8');
+      expect(limits).toMatch(/^Max open files +4096 +4096 /m);
       expect(await server.stop()).toBe(0);
     } finally {
       await server.stop('SIGKILL');
