@@ -207,7 +207,7 @@ describe('a server that loses a file of its database answers no delivery with 20
   );
 
   test('the index of the log, which another process still has: the next start waits for its end', async () => {
-    const read = `const db = new (require('bun:sqlite').Database)(process.argv[1]); db.query('SELECT * FROM sqlite_schema').all(); console.log('open'); await Bun.stdin.text();`;
+    const read = `const db = new (require('bun:sqlite').Database)(process.argv[1]); db.query('SELECT * FROM sqlite_schema').all(); console.log('open'); await Bun.stdin.text(); db.close();`;
     const start = () =>
       Bun.spawn([process.execPath, '-e', read, path('')], { stdin: 'pipe', stdout: 'pipe' });
     let other = null as ReturnType<typeof start> | null;
