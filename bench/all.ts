@@ -44,6 +44,7 @@ const benches: readonly Bench[] = [
   { name: 'dashboard', quick: ['--entries', '100000', '--posts', '10000', '--requests', '10'] },
   { name: 'engines', isExtra: true },
   { name: 'history', isExtra: true },
+  { name: 'drafts', isExtra: true },
   { name: 'hooks', isExtra: true },
   { name: 'machine-loss', isExtra: true },
 ];

@@ -103,8 +103,9 @@ export async function repeatRuns(tx: WriteTx, integrationId: string): Promise<vo
     .run();
 }
 
-/** A run as the worker takes it, with the integration and the organization of its trigger. */
-export type DueRun = typeof triggerRuns.$inferSelect & { integrationId: string; organizationId: string };
+/** A run as the worker takes it, with the event, the integration and the organization of its trigger. */
+export type DueRun = typeof triggerRuns.$inferSelect &
+  Pick<Trigger, 'event' | 'integrationId' | 'organizationId'>;
 
 /**
  * At most `limit` due runs, without those under way. Runs that never failed come first. A run that waits longer than any
@@ -118,10 +119,31 @@ export async function listDueRuns(
 ): Promise<DueRun[]> {
   const isUnderWay = ({ triggerId, scope }: DueRun) =>
     underWay.some((each) => each.triggerId === triggerId && each.scope === scope);
-  const latestDue = now.getTime() + Math.max(...backOffMs);
-  const due = { now: now.getTime(), latestDue, limit: underWay.length + limit };
-  const rows = await statements(tx).due.all(due);
+  const rows = await statements(tx).due.all({ ...dueAt(now), limit: underWay.length + limit });
   return rows.map(({ run, ...owner }) => ({ ...run, ...owner })).filter((run) => !isUnderWay(run));
+}
+
+/** The run as it is now, while it is due. */
+export async function findDueRun(
+  tx: ReadTx,
+  { triggerId, scope }: Pick<DueRun, 'triggerId' | 'scope'>,
+  now: Date,
+): Promise<DueRun | null> {
+  const row = await statements(tx).dueRun.get({ ...dueAt(now), triggerId, scope });
+  if (row === undefined) return null;
+  const { run, ...owner } = row;
+  return { ...run, ...owner };
+}
+
+const dueAt = (now: Date) => ({
+  now: now.getTime(),
+  latestDue: now.getTime() + Math.max(...backOffMs),
+});
+
+/** No event has queued it again since it was read. */
+export async function isCurrent(tx: ReadTx, run: DueRun): Promise<boolean> {
+  const isSame = and(isRun(run), eq(triggerRuns.revision, run.revision));
+  return (await tx.select({ scope: triggerRuns.scope }).from(triggerRuns).where(isSame).get()) !== undefined;
 }
 
 /** Removes the run. False when an event queued it again since, or its trigger was deleted. */
@@ -222,6 +244,20 @@ const statements = prepared((tx) => {
   const given = placeholdersFor({ triggerId, repositoryId, type, key });
   const { id, event, filters } = triggers;
   const { revision: _, status: __, attempts: ___, error: ____, ...queued } = getTableColumns(triggerRuns);
+  const isDue = and(
+    eq(triggerRuns.status, 'queued'),
+    or(lte(triggerRuns.dueAt, sql.placeholder('now')), gt(triggerRuns.dueAt, sql.placeholder('latestDue'))),
+    eq(triggers.enabled, true),
+  );
+  const { integrationId } = triggers;
+  const { organizationId } = integrations;
+  const listDue = (isWanted: SQL | undefined) =>
+    tx
+      .select({ run: triggerRuns, event, integrationId, organizationId })
+      .from(triggerRuns)
+      .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
+      .innerJoin(integrations, eq(integrations.id, integrationId))
+      .where(isWanted);
   return {
     enabled: tx
       .select({ id, event, filters, repositoryId: triggers.repositoryId })
@@ -282,25 +318,7 @@ const statements = prepared((tx) => {
         ),
       )
       .prepare(),
-    due: tx
-      .select({
-        run: triggerRuns,
-        integrationId: triggers.integrationId,
-        organizationId: integrations.organizationId,
-      })
-      .from(triggerRuns)
-      .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
-      .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
-      .where(
-        and(
-          eq(triggerRuns.status, 'queued'),
-          or(
-            lte(triggerRuns.dueAt, sql.placeholder('now')),
-            gt(triggerRuns.dueAt, sql.placeholder('latestDue')),
-          ),
-          eq(triggers.enabled, true),
-        ),
-      )
+    due: listDue(isDue)
       .orderBy(
         asc(triggerRuns.attempts),
         asc(triggerRuns.dueAt),
@@ -309,6 +327,9 @@ const statements = prepared((tx) => {
       )
       .limit(sql.placeholder('limit'))
       .prepare(),
+    dueRun: listDue(
+      and(isDue, eq(triggerRuns.triggerId, given.triggerId), eq(triggerRuns.scope, sql.placeholder('scope'))),
+    ).prepare(),
     // The runs of a disabled trigger wait for a person, which is no delay.
     measure: tx
       .select({

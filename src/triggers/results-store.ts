@@ -75,6 +75,13 @@ function isUnsettled({ triggerId, scope }: Scope) {
   );
 }
 
+/** The keys of the events whose results a run of the scope settles. */
+export async function listUnsettled(tx: ReadTx, scope: Scope): Promise<ReadonlySet<string>> {
+  const { eventKey } = deliveryResults;
+  const rows = await tx.select({ eventKey }).from(deliveryResults).where(isUnsettled(scope)).all();
+  return new Set(rows.map((row) => row.eventKey));
+}
+
 /** Settles the results of the events in a draft that was written. */
 export async function settleResults(
   tx: WriteTx,

@@ -42,10 +42,14 @@ export const release: TriggerKind = {
     const windows = await readWindows({ branch, since, events, ranges, divides, needsFiles });
     const drafts = windows.skipped.map(emptyDraft);
     let timed: ReturnType<typeof partition> | undefined;
-    for (const window of windows.planned) {
-      const { subject, tag, previousTag, after, until } = window;
-      const event = await findRelease(events, tag);
-      const arrival = event && (await events.arrivalOf('release', event.key));
+    const known = await Promise.all(
+      windows.planned.map(({ tag }) =>
+        Promise.all([findRelease(events, tag), tag === null ? null : events.arrivalOf('release', tag)]),
+      ),
+    );
+    for (const [index, window] of windows.planned.entries()) {
+      const { subject, previousTag, after, until } = window;
+      const [event = null, arrival = null] = known[index] ?? [];
       if (event === null || arrival === null || until === undefined) continue;
       let changes: Partial<Material> = {};
       if (event.data.notes === null) {

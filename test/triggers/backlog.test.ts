@@ -1,0 +1,129 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { composeDraft } from '../../src/drafts/compose.ts';
+import type { Compose } from '../../src/drafts/model.ts';
+import type { Connected } from '../../src/integrations/model.ts';
+import { samplePayload } from '../../src/providers/index.ts';
+import { listRuns } from '../../src/triggers/queue-store.ts';
+import { runTriggers } from '../../src/triggers/run.ts';
+import { createTrigger } from '../../src/triggers/service.ts';
+import { valuesOf } from '../support/database.ts';
+import { appWithGithub, githubRequest } from '../support/deliveries.ts';
+import { compose, postsOf } from '../support/drafts.ts';
+import { changed } from '../support/payloads.ts';
+import type { TestApp } from '../support/test-app.ts';
+
+// Many releases of one branch, which are one run.
+
+let app: TestApp;
+let connected: Connected;
+
+beforeEach(async () => {
+  ({ app, connected } = await appWithGithub());
+  const { integrationId } = connected;
+  await createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog' });
+});
+
+/** Tags sort as their numbers. */
+const nameOf = (index: number) => `Release ${1000 + index}`;
+
+async function deliver(index: number, { day = index, ...changes }: Record<string, unknown> = {}) {
+  const now = new Date(Date.UTC(2020, 0, 1 + Number(day)));
+  const payload = changed(samplePayload('github', 'release', { repository: 'acme/rocket', now }) ?? {}, {
+    'release.tag_name': `v${1000 + index}`,
+    'release.name': nameOf(index),
+    'release.body': `Notes ${index}.`,
+    ...changes,
+  });
+  expect((await app.request(...githubRequest(connected, payload, { event: 'release' }))).status).toBe(200);
+}
+
+async function deliverAll(count: number) {
+  for (let index = 0; index < count; index++) await deliver(index);
+}
+
+const edit = (index: number) => deliver(index, { action: 'edited', 'release.body': 'Better notes.' });
+
+/** Does all runs. Returns the titles in the order in which they were composed. */
+async function run(onDraft: (count: number) => Promise<unknown> = async () => undefined) {
+  const composed: string[] = [];
+  const listen: Compose = async (recipe, material) => {
+    const text = await compose(recipe, material);
+    composed.push(text.title);
+    await onDraft(composed.length);
+    return text;
+  };
+  await runTriggers(app.deps, listen);
+  expect(await app.db.read((tx) => listRuns(tx, {}))).toEqual([]);
+  const open = "SELECT * FROM delivery_results WHERE outcome = 'queued' OR post_id IS NULL";
+  expect(await valuesOf(app.db, open)).toEqual([]);
+  return composed;
+}
+
+test('releases of one date that come one after another are each composed once', async () => {
+  const count = 60;
+  await deliver(0, { day: 0 });
+  const composed = await run(async (done) => done < count && deliver(done, { day: 0 }));
+  expect(composed.toSorted()).toEqual(Array.from({ length: count }, (_, index) => nameOf(index)));
+  expect(await postsOf(app)).toHaveLength(count);
+});
+
+test('a change of a release during its run is in its draft', async () => {
+  await deliverAll(40);
+  const composed = await run(async (done) => done === 20 && edit(39));
+  expect(composed).toHaveLength(41);
+  const texts = new Map((await postsOf(app)).map(({ title, markdown }) => [title, markdown]));
+  expect(texts.get(nameOf(39))).toContain('Better notes.');
+  expect(texts.get(nameOf(38))).toContain('Notes 38.');
+});
+
+test('a new release does not wait for those that an edit of the oldest plans again', async () => {
+  await deliverAll(60);
+  await run();
+  await edit(0);
+  await deliver(60);
+  expect((await run()).slice(0, 2)).toEqual([nameOf(0), nameOf(60)]);
+});
+
+test('a new release does not wait for a backlog that is under way', async () => {
+  await deliverAll(80);
+  const composed = await run(async (done) => done === 1 && deliver(80));
+  expect(composed).toHaveLength(81);
+  // The batch in which it came, and its own.
+  expect(composed.indexOf(nameOf(80))).toBeLessThan(32);
+});
+
+test('a release of another branch does not wait for a backlog that is under way', async () => {
+  await deliverAll(80);
+  const other = { 'release.target_commitish': 'other' };
+  const composed = await run(async (done) => done === 1 && deliver(80, other));
+  expect(composed.indexOf(nameOf(80))).toBeLessThan(32);
+});
+
+test('many releases share their transactions', async () => {
+  await deliverAll(64);
+  let writes = 0;
+  const counting = Object.assign(Object.create(app.db), {
+    write: (...given: Parameters<typeof app.db.write>) => {
+      writes++;
+      return app.db.write(...given);
+    },
+  });
+  await runTriggers({ ...app.deps, db: counting }, compose);
+  expect(await postsOf(app)).toHaveLength(64);
+  // Four, and more where the machine takes long to compose.
+  expect(writes).toBeLessThan(32);
+});
+
+test('a draft that cannot be composed keeps none of the others from being written', async () => {
+  await deliverAll(20);
+  const failing: Compose = async (recipe, material) => {
+    if (material.release?.key === 'v1007') throw new Error('no words');
+    return composeDraft(recipe, material);
+  };
+  await runTriggers(app.deps, failing);
+  expect(await postsOf(app)).toHaveLength(19);
+  expect(await app.db.read((tx) => listRuns(tx, {}))).toMatchObject([{ attempts: 1, error: 'no words' }]);
+  app.clock.advance(60_000);
+  expect(await run()).toHaveLength(20);
+  expect(await postsOf(app)).toHaveLength(20);
+});
