@@ -23,7 +23,7 @@ declare module 'astro/loaders' {
       set(key: string, value: string): void;
       delete(key: string): void;
     };
-    logger: { info(message: string): void };
+    logger: { info(message: string): void; warn(message: string): void };
     parseData<Data extends Record<string, unknown>>(entry: { id: string; data: Data }): Promise<Data>;
     renderMarkdown(markdown: string): Promise<unknown>;
     generateDigest(data: string): string;

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { systemClock } from '../../src/lib/time.ts';
 import { editPost } from '../../src/posts/service.ts';
+import { changePublication } from '../../src/public/service.ts';
 import { createHookSender } from '../../src/rebuild/send.ts';
 import { createHook } from '../../src/rebuild/service.ts';
 import { fixedClock } from '../support/clock.ts';
@@ -78,13 +79,30 @@ function statuses(): number[] {
   return before;
 }
 
-/** Writes the files of a section of the docs to an empty folder. */
-async function writeSite(name: string, headings: readonly string[], build: string): Promise<string> {
+/** What `npm init -y` writes, in the versions of npm that differ. */
+const initialized = { version: '1.0.0', main: 'index.js', license: 'ISC', type: 'commonjs' };
+
+/** What Astro's own starter writes. */
+const astroStarter = { type: 'module', scripts: { build: 'astro build', astro: 'astro' } };
+
+/** Writes the files of a section of the docs to an empty folder with this package, and follows its `npm pkg set`. */
+async function writeSite(
+  name: string,
+  headings: readonly string[],
+  starter: Record<string, unknown> = initialized,
+): Promise<string> {
+  const settings: Record<string, unknown> = { name, ...starter };
   const site = join(folder, name);
   rmSync(site, { recursive: true, force: true });
   let files = 0;
   for (const heading of headings) {
     const section = recipes.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+    const [, set = ''] = /^npm pkg set (.*)$/m.exec(section) ?? [];
+    for (const [, key = '', quoted, bare] of set.matchAll(/([\w.]+)=(?:"([^"]*)"|(\S+))/g)) {
+      const value = quoted ?? bare;
+      if (key === 'scripts.build') settings.scripts = { build: value };
+      else settings[key] = value;
+    }
     for (const [, path = '', code = ''] of section.matchAll(/^`([^`]+)`[^\n]*:\n\n```\w+\n(.*?)^```$/gms)) {
       mkdirSync(dirname(join(site, path)), { recursive: true });
       await Bun.write(join(site, path), code);
@@ -92,10 +110,7 @@ async function writeSite(name: string, headings: readonly string[], build: strin
     }
   }
   expect(files).toBeGreaterThan(2);
-  await Bun.write(
-    join(site, 'package.json'),
-    JSON.stringify({ name, private: true, type: 'module', scripts: { build } }),
-  );
+  await Bun.write(join(site, 'package.json'), JSON.stringify(settings));
   return site;
 }
 
@@ -218,9 +233,11 @@ describe('Astro', () => {
   test(
     'builds the site, skips unchanged posts, and removes those that are gone',
     async () => {
-      const site = await writeSite('astro', ['Astro', 'Rebuild when posts change'], 'astro build');
+      const site = await writeSite('astro', ['Astro', 'Rebuild when posts change'], astroStarter);
       const { organizationId, first, variables } = await organizationOf('astro');
-      const build = () => run(['npm', 'run', 'build'], site, variables);
+      const dotEnv = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
+      await Bun.write(join(site, '.env'), dotEnv.join(''));
+      const build = () => run(['npm', 'run', 'build'], site);
 
       expect(await build()).toContain('1 posts: 1 new or changed, 0 removed');
       expect(await textOf(site, `dist/changelog/${first}/index.html`)).toContain('<strong>quiet</strong>');
@@ -250,7 +267,7 @@ describe('Astro', () => {
   test(
     'reads several pages, and only those that changed',
     async () => {
-      const site = await writeSite('astro-pages', ['Astro'], 'astro build');
+      const site = await writeSite('astro-pages', ['Astro'], astroStarter);
       const { organizationId, first, variables } = await organizationOf('astro_pages');
       const numbers = Array.from({ length: 249 }, (_, index) => index + 1);
       await app.addPosts(organizationId, ...numbers.map((number) => ({ id: `n${number}` })));
@@ -264,6 +281,22 @@ describe('Astro', () => {
       statuses();
       expect(await build()).toContain('250 posts: 1 new or changed, 0 removed');
       expect(statuses()).toEqual([304, 304, 200]);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'has its types without a key, and is not built',
+    async () => {
+      const site = await writeSite('astro-types', ['Astro'], astroStarter);
+      statuses();
+      for (const variables of [{}, { TIDINGS_KEY: '' }]) {
+        // `astro check` begins with it.
+        const synced = await run(['npm', 'run', 'astro', 'sync'], site, variables);
+        expect(synced).toContain('No API key: types without posts');
+        await expect(run(['npm', 'run', 'build'], site, variables)).rejects.toThrow('`key` is not set');
+      }
+      expect(statuses()).toEqual([]);
     },
     PATIENCE_MS,
   );
@@ -309,7 +342,7 @@ describe('Astro', () => {
 test(
   'Eleventy builds the site, downloads nothing on 304, and rebuilds by the hook',
   async () => {
-    const site = await writeSite('eleventy', ['Eleventy', 'Rebuild when posts change'], 'eleventy');
+    const site = await writeSite('eleventy', ['Eleventy', 'Rebuild when posts change']);
     const { organizationId, first, variables } = await organizationOf('eleventy');
     const build = () => run(['npm', 'run', 'build'], site, variables);
     statuses();
@@ -329,7 +362,7 @@ test(
 test(
   'Next.js serves static pages, and renews them when a signed hook arrives',
   async () => {
-    const site = await writeSite('next', ['Next.js'], 'next build');
+    const site = await writeSite('next', ['Next.js']);
     // Next.js would read the settings of the repository around it.
     await Bun.write(join(site, 'jsconfig.json'), '{}');
     await Bun.write(
@@ -390,3 +423,100 @@ async function addressOf(output: ReadableStream<Uint8Array>): Promise<string> {
   }
   throw new Error(`Next.js did not start: ${text}`);
 }
+
+test(
+  'Hugo gets each post as a file with dates, and the posts of the last build go',
+  async () => {
+    const site = await writeSite('hugo', ['Hugo']);
+    const { organizationId, first, variables } = await organizationOf('hugo');
+    const dates = { createdAt: '2026-02-03T04:05:06.000Z', updatedAt: '2099-01-01T00:00:00.000Z' };
+    const posts = [
+      { id: 'index', title: 'A "quoted" & <b>', markdown: 'Run `{{< ref >}}` and {{% x', ...dates },
+      { id: 'later', title: 'Later', createdAt: '2098-01-01T00:00:00.000Z' },
+    ];
+    await app.addPosts(organizationId, ...posts);
+    const write = () => run([bun, 'posts.mjs'], site, variables);
+    await write();
+    const [, front = '', body] = (await textOf(site, 'content/changelog/post-index.md')).split(
+      /^(\{\n.*?\n\})\n/ms,
+    );
+    expect(JSON.parse(front)).toEqual({
+      title: posts[0]?.title,
+      date: dates.createdAt,
+      lastmod: dates.updatedAt,
+      url: '/changelog/index/',
+    });
+    expect(body).toContain('Run `{{\u2060< ref >}}` and {{\u2060% x');
+    if (Bun.which('hugo') === null) {
+      process.stdout.write('Hugo is not installed: the files were not built\n');
+    } else {
+      await run(['hugo'], site);
+      const list = await textOf(site, 'public/changelog/index.html');
+      expect([...list.matchAll(/href="([^"]+)".*(\d{4}-\d\d-\d\d)/g)].map(([, ...found]) => found)).toEqual(
+        expect.arrayContaining([
+          ['/changelog/later/', '2098-01-01'],
+          ['/changelog/index/', '2026-02-03'],
+        ]),
+      );
+      expect(await textOf(site, `public/changelog/${first}/index.html`)).toContain('<strong>quiet</strong>');
+    }
+    await app.addPosts(organizationId, { id: first, status: 'draft' });
+    await write();
+    expect(existsSync(join(site, `content/changelog/post-${first}.md`))).toBe(false);
+  },
+  PATIENCE_MS,
+);
+
+test('rss-parser reads the titles of the JSON feed', async () => {
+  const { organizationId } = await organizationOf('titles');
+  await changePublication(app.deps, organizationId, { slug: 'titles', isFeedOn: true });
+  const titles = [
+    'Fixes & improvements',
+    'Use <Button> & List<string>',
+    'Escape &amp; and &lt;b&gt;',
+    ']]> <b>end</b>',
+  ];
+  await app.addPosts(organizationId, ...titles.map((title, index) => ({ id: `title${index}`, title })));
+  const url = new URL('/changelog/titles/', server.url);
+  const json = (await (await fetch(new URL('feed.json', url))).json()) as { items: { title: string }[] };
+  await Bun.write(
+    join(folder, 'titles.mjs'),
+    `import Parser from 'rss-parser';
+     const { items } = await new Parser().parseURL(process.argv[2]);
+     console.log(JSON.stringify(items.map(({ title }) => title)));`,
+  );
+  const read = JSON.parse(await run([bun, 'titles.mjs', new URL('feed.rss', url).href], folder));
+  expect(read).toEqual(json.items.map(({ title }) => title));
+  expect(read).toEqual(expect.arrayContaining(titles));
+});
+
+test.each(['fetch', 'axios'])(
+  'the client that Orval generates for %s compiles',
+  async (client) => {
+    const site = join(folder, `orval-${client}`);
+    rmSync(site, { recursive: true, force: true });
+    await Bun.write(
+      join(site, 'openapi.json'),
+      await (await fetch(new URL('/openapi.json', server.url))).text(),
+    );
+    const output = { target: './client.ts', client };
+    await Bun.write(
+      join(site, 'orval.config.mjs'),
+      `export default ${JSON.stringify({ tidings: { input: './openapi.json', output } })};`,
+    );
+    await run([bun, '--bun', join(modules, '.bin/orval'), '--config', './orval.config.mjs'], site);
+    const compilerOptions = {
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      target: 'es2022',
+      module: 'esnext',
+      moduleResolution: 'bundler',
+      lib: ['es2022', 'dom', 'dom.iterable'],
+      types: [],
+    };
+    await Bun.write(join(site, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['client.ts'] }));
+    expect(await run([bun, '--bun', join(root, 'node_modules/.bin/tsc'), '-p', site], root)).toBe('');
+  },
+  PATIENCE_MS,
+);
