@@ -217,6 +217,7 @@ function requireAppError(error: unknown): AppError {
 function addResult(total: ImportResult, one: ImportResult): void {
   for (const name of ['created', 'updated', 'unchanged', 'reassignedIds'] as const) total[name] += one[name];
   Object.assign(total.newIds, one.newIds);
+  if (one.future !== undefined) total.future = (total.future ?? 0) + one.future;
   if (one.headings !== null) total.headings = (total.headings ?? 0) + one.headings;
   total.skipped.push(...one.skipped.map((part) => `${one.file}: ${part}`));
 }
@@ -254,13 +255,15 @@ async function readSource(path: string): Promise<SourceFile> {
 const SHOWN_IDS = 10;
 
 function describeImport(result: ImportResult): string {
-  const { file, created, updated, unchanged, newIds, headings, skipped } = result;
+  const { file, created, updated, unchanged, newIds, headings, skipped, future = 0 } = result;
   const replaced = Object.entries(newIds);
   const posts = created + updated + unchanged;
   return [
     `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged`,
     headings !== null && `  headings: ${headings}, of which ${posts} are posts and ${skipped.length} skipped`,
     ...skipped.map((part) => `  skipped: ${oneLine(part)}`),
+    future > 0 &&
+      `  dated in the future: ${future}. They are drafts. Schedule each: ${tidings} post publish ID --at DATE`,
     replaced.length > 0 &&
       `  replaced ids: ${replaced.length}. Importing the file again updates the same posts.`,
     ...replaced.slice(0, SHOWN_IDS).map(([given, id]) => `    ${given} → ${id}`),

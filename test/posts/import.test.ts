@@ -5,7 +5,7 @@ import type { AppError } from '../../src/lib/app-error.ts';
 import { letOthersIn } from '../../src/lib/time.ts';
 import { parseJsonLines } from '../../src/posts/import/json.ts';
 import { readRecords } from '../../src/posts/import/records.ts';
-import { type ImportOptions, importFile } from '../../src/posts/import/service.ts';
+import { type ImportOptions, importFile, previewImport } from '../../src/posts/import/service.ts';
 import { contentTypes, postStatuses } from '../../src/posts/model.ts';
 import { deletePost } from '../../src/posts/service.ts';
 import { listPostPage, parsePost } from '../../src/posts/store.ts';
@@ -43,6 +43,67 @@ const whole = {
   createdAt: '2026-01-02T03:04:05.006Z',
   updatedAt: '2026-01-03T00:00:00.000Z',
 } as const;
+
+describe('a date in the future', () => {
+  const FUTURE = '2999-01-31T00:00:00.000Z';
+  const future = [{ title: 'Soon', markdown: 'x', createdAt: FUTURE }];
+
+  test('publishes nothing: the post is a draft with its date, also the second time', async () => {
+    expect(await importText('posts.json', JSON.stringify(future))).toMatchObject({ created: 1, future: 1 });
+    expect(await stored()).toMatchObject([{ status: 'draft', createdAt: FUTURE }]);
+    const again = await importText('posts.json', JSON.stringify(future));
+    expect(again).toMatchObject({ created: 0, updated: 0, unchanged: 1 });
+  });
+
+  test.each([
+    ['a.md', `---\ntitle: Soon\npubDate: ${FUTURE}\n---\nx`],
+    ['b.md', `+++\ntitle = "Soon"\ndate = 2999-01-31\ndraft = false\n+++\nx`],
+    ['CHANGELOG.md', '# Changelog\n\n## 1.1.0 - 2999-01-31\n\n- x\n'],
+    ['c.json', JSON.stringify([{ ...future[0], status: 'published' }])],
+  ])('in %s', async (name, text) => {
+    const preview = await previewImport(app.deps, { name, text }, defaults);
+    expect(preview).toMatchObject({ published: 0, future: 1, posts: [{ status: 'draft' }] });
+    expect(await importText(name, text)).toMatchObject({ created: 1, future: 1 });
+    expect(await stored()).toMatchObject([{ status: 'draft', createdAt: FUTURE }]);
+  });
+
+  test('leaves a post public that was, and a draft is none of them', async () => {
+    await importText('p.json', JSON.stringify([{ ...future[0], createdAt: '2026-01-01' }]));
+    expect(await importText('p.json', JSON.stringify(future))).not.toHaveProperty('future');
+    expect(await stored()).toMatchObject([{ status: 'published' }]);
+    const draft = JSON.stringify([{ ...future[0], title: 'Draft', status: 'draft' }]);
+    expect(await importText('d.json', draft)).not.toHaveProperty('future');
+  });
+});
+
+describe('records of one title without ids', () => {
+  const week = (number: number, createdAt?: string) => ({
+    title: 'Weekly update',
+    markdown: `week ${number}`,
+    createdAt,
+  });
+  const addresses = async (records: object[], name = 'weeks.json') => {
+    await importText(
+      name,
+      name.endsWith('l') ? records.map((each) => JSON.stringify(each)).join('\n') : JSON.stringify(records),
+    );
+    return new Map((await stored()).map(({ id, markdown }) => [id, markdown]));
+  };
+
+  test.each([
+    ['dated, newest first', [week(2, '2024-01-14'), week(1, '2024-01-07')], [week(3, '2024-01-21')], []],
+    ['dated, oldest first', [week(1, '2024-01-07'), week(2, '2024-01-14')], [], [week(3, '2024-01-21')]],
+    ['of one first', [week(1, '2024-01-07')], [week(3, '2024-01-14'), week(2, '2024-01-14')], []],
+    ['without dates, newest first', [week(2), week(1)], [week(4), week(3)], []],
+  ])('keep their addresses when newer ones are added: %s', async (_, records, above, below) => {
+    for (const name of ['weeks.json', 'weeks.jsonl']) {
+      const before = await addresses(records, name);
+      const after = await addresses([...above, ...records, ...below], name);
+      expect([...before].map(([id]) => after.get(id))).toEqual([...before.values()]);
+      expect(after.size - before.size).toBe(above.length + below.length);
+    }
+  });
+});
 
 describe('JSON', () => {
   test('keeps every field that is given', async () => {

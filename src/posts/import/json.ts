@@ -57,22 +57,44 @@ async function readValues(file: SourceFile, values: Iterator<Value>, maxPosts: n
       problems.push(error);
     }
   }
+  separateTwins(records);
   return { records, skipped: [], problems };
 }
 
-/** Checks records, and derives their keys from their titles. Numbers repeated titles. */
+/** Checks records. Their keys are their titles. */
 function recordReader(file: SourceFile) {
-  const seen = new Map<string, number>();
   return (value: Value): RawRecord => {
     const fields = read(file, value);
     if (!isRecord(fields)) throw importError(file, value.line, 'must be a post, as a JSON object');
-    const title = typeof fields.title === 'string' ? fields.title : '';
-    const count = (seen.get(title) ?? 0) + 1;
-    seen.set(title, count);
-    const key = count === 1 ? title : `${title} ${count}`;
+    const key = typeof fields.title === 'string' ? fields.title : '';
     return { fields, key, lineOf: (field) => lineOfField(value, field) };
   };
 }
+
+/**
+ * Tells records of one title apart, so that each keeps its key when newer ones are added: the oldest has the title, others
+ * have their date too. Without dates, the last of the file is the oldest.
+ */
+function separateTwins(records: readonly RawRecord[]): void {
+  for (const twins of Map.groupBy(records.toReversed(), ({ key }) => key).values()) {
+    if (twins.length === 1) continue;
+    const times = new Map(twins.map((each) => [each, timeOf(each)]));
+    const isDated = [...times.values()].every((time) => !Number.isNaN(time));
+    const oldestFirst = isDated
+      ? twins.sort((one, other) => (times.get(one) ?? 0) - (times.get(other) ?? 0))
+      : twins;
+    const seen = new Map<string, number>();
+    for (const [index, twin] of oldestFirst.entries()) {
+      const date = isDated && index > 0 ? ` ${new Date(times.get(twin) ?? 0).toISOString()}` : '';
+      const count = (seen.get(date) ?? 0) + 1;
+      seen.set(date, count);
+      twin.key += count === 1 ? date : `${date} ${count}`;
+    }
+  }
+}
+
+const timeOf = ({ fields: { createdAt } }: RawRecord) =>
+  typeof createdAt === 'string' ? Date.parse(createdAt) : Number.NaN;
 
 function* linesOf(text: string): Generator<Value> {
   let line = 1;

@@ -28,14 +28,15 @@ export interface ImportOptions extends ReadOptions {
   onProgress?: (done: number, total: number) => void;
 }
 
-export type ImportResult = Awaited<ReturnType<typeof importFile>>;
+export type ImportResult = Omit<Awaited<ReturnType<typeof importFile>>, 'future'> & { future?: number };
 
 /**
  * Imports all records of a file at one moment, or none. A record without an id gets one from its organization, source
  * and key, so that importing the same file again updates the posts. Throws `AppError` 400 with file, line and field,
  * and 404 for an unknown organization; its `details` have all `problems`. `reassignedIds` counts posts with another id
  * than in the file, and `newIds` has their ids by those of the file; `skipped` names each part of the file that is no post,
- * and `headings` counts those of a changelog.
+ * and `headings` counts those of a changelog. `future`, absent for none, counts posts that would be published but for their
+ * date: they become drafts, to be scheduled.
  */
 export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFile, options: ImportOptions) {
   const { db } = deps;
@@ -70,6 +71,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
       if (post === old) continue;
       await write(post, old);
       if (post.status === 'published') saved.published++;
+      if (isHeldBack(post, fields, old, options)) saved.future++;
       saved[old === undefined ? 'created' : 'updated']++;
     }
   }
@@ -101,10 +103,11 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
     );
   }
   onProgress(records.size, records.size);
-  const { created, updated } = sum(counts.values());
+  const { created, updated, future } = sum(counts.values());
   const unchanged = records.size - created - updated;
   const reassignedIds = Object.keys(newIds).length;
-  return { file: file.name, created, updated, unchanged, reassignedIds, newIds, headings, skipped };
+  const result = { file: file.name, created, updated, unchanged, reassignedIds, newIds, headings, skipped };
+  return future > 0 ? { ...result, future } : { ...result };
 }
 
 interface PreviewedPost extends Pick<OwnedPost, 'id' | 'title' | 'contentType' | 'status' | 'createdAt'> {
@@ -115,7 +118,7 @@ export type ImportPreview = Awaited<ReturnType<typeof previewImport>>;
 
 /**
  * What `importFile` would do, without writing anything. With `problems` it would do nothing. `published`: posts to write
- * that the API then returns; `replaced`: those that the source alone tells to be the same as existing posts. Throws
+ * that the API then returns; `future`: those that stay drafts for their date; `replaced`: those that the source alone tells to be the same as existing posts. Throws
  * `AppError` 400 `unknown_format`.
  */
 export async function previewImport(
@@ -131,6 +134,7 @@ export async function previewImport(
   const nothing = {
     posts,
     published: 0,
+    future: 0,
     replaced: 0,
     newIds: {},
     headings: read.headings,
@@ -143,6 +147,7 @@ export async function previewImport(
   });
   if (own instanceof AppError) return { ...nothing, problems: [own] };
   let replaced = 0;
+  let future = 0;
   const turn = turns();
   for (const piece of splitRecords(own.records)) {
     await turn();
@@ -153,21 +158,23 @@ export async function previewImport(
       const change = old === undefined ? 'created' : post === old ? 'unchanged' : 'updated';
       const { title, contentType, status, createdAt } = post;
       if (change === 'updated' && !isIdGiven) replaced++;
+      if (change !== 'unchanged' && isHeldBack(post, fields, old, options)) future++;
       posts.push({ id, title, contentType, status, createdAt, change });
     }
   }
   const published = posts.filter((post) => post.change !== 'unchanged' && post.status === 'published').length;
-  return { ...nothing, published, replaced, newIds: own.newIds, problems: [] };
+  return { ...nothing, published, future, replaced, newIds: own.newIds, problems: [] };
 }
 
-const noCounts = () => ({ created: 0, updated: 0, published: 0 });
+const noCounts = () => ({ created: 0, updated: 0, published: 0, future: 0 });
 
 function sum(counts: Iterable<ReturnType<typeof noCounts>>) {
   const total = noCounts();
-  for (const { created, updated, published } of counts) {
+  for (const { created, updated, published, future } of counts) {
     total.created += created;
     total.updated += updated;
     total.published += published;
+    total.future += future;
   }
   return total;
 }
@@ -246,7 +253,17 @@ async function findAllOwners(db: Storage, ids: readonly string[]): Promise<Map<s
   return owners;
 }
 
-/** The record over the existing post over the defaults; `old` itself when nothing changes. */
+/** Whether a post is a draft only because its date is in the future. */
+function isHeldBack(
+  post: OwnedPost,
+  fields: CheckedRecord['fields'],
+  old: OwnedPost | undefined,
+  { status }: ImportOptions,
+): boolean {
+  return post.status === 'draft' && (fields.status ?? old?.status ?? status) === 'published';
+}
+
+/** The record over the existing post over the defaults; `old` itself when nothing changes. Publishes nothing before its date. */
 function merge(
   id: string,
   { title, content, markdown = content, ...fields }: CheckedRecord['fields'],
@@ -266,6 +283,8 @@ function merge(
     organizationId,
     isDateSet,
   };
+  if (post.status === 'published' && old?.status !== 'published' && post.createdAt > now)
+    post.status = 'draft';
   const isSame =
     old !== undefined && Bun.deepEquals({ ...post, updatedAt: fields.updatedAt ?? old.updatedAt }, old);
   if (isSame) return old;

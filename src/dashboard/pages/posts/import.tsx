@@ -275,7 +275,7 @@ function describeNewIds(newIds: [given: string, id: string][]): string | null {
 
 async function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) {
   const { base, form } = visit;
-  const { posts, published, replaced, newIds, headings, skipped } = preview;
+  const { posts, published, future, replaced, newIds, headings, skipped } = preview;
   const [created, updated, unchanged] = (['created', 'updated', 'unchanged'] as const).map(
     (change) => posts.filter((post) => post.change === change).length,
   ) as [number, number, number];
@@ -312,6 +312,10 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
           ],
           ['Unchanged', unchanged === 0 ? null : counted(unchanged, 'post')],
           ['Public', published === 0 ? null : `The API will return ${counted(published, 'post')} at once.`],
+          [
+            'In the future',
+            future === 0 ? null : `${describeFuture(future)} Schedule them after the import.`,
+          ],
           ['Headings', headings === null ? null : `${headings}, of which ${skipped.length} skipped`],
           ['Skipped', skipped.length === 0 ? null : <SkippedParts skipped={skipped} />],
           ['New IDs', describeNewIds(Object.entries(newIds))],
@@ -396,10 +400,17 @@ function PreviewedPosts({ posts, now }: Pick<ImportPreview, 'posts'> & { now: Da
   );
 }
 
-function describeResult({ created, updated, unchanged }: ImportResult): string {
+function describeFuture(count: number): string {
+  return count === 1
+    ? '1 post has a date in the future and stays a draft.'
+    : `${count} posts have a date in the future and stay drafts.`;
+}
+
+function describeResult({ created, updated, unchanged, future = 0 }: ImportResult): string {
   const parts = [
     `Imported ${counted(created + updated, 'post')}: ${created} new, ${updated} updated.`,
     unchanged > 0 && `${counted(unchanged, 'post')} did not change.`,
+    future > 0 && `${describeFuture(future)} Schedule ${future === 1 ? 'it' : 'them'}.`,
   ];
   return parts.filter(Boolean).join(' ');
 }
