@@ -1,4 +1,6 @@
 import { cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
+import { plainAlert } from './alerts.ts';
+import { withEmoji } from './emoji.ts';
 import { decodeEntities, STRUCTURE } from './html.ts';
 import { renderWith } from './parse.ts';
 import { rewrite } from './rewrite.ts';
@@ -40,7 +42,7 @@ export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string
     {
       heading: block,
       paragraph: block,
-      blockquote: ownLines,
+      blockquote: (children) => ownLines(plainAlert(children)),
       code: (code) => ownLines(putAside(code.replace(/\n$/, ''))),
       hr: () => '\n\n',
       list: (items, { depth }) => (depth > 0 ? `\n${items}` : `${items}\n`),
@@ -73,7 +75,7 @@ export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string
     },
     { autolinks: true },
   );
-  const text = withoutTags(marked)
+  const text = withEmoji(withoutTags(marked))
     .replaceAll(/(?<![ \t])[ \t]+$/gm, '')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim();

@@ -1,3 +1,5 @@
+import { withAlerts } from './alerts.ts';
+import { withEmojiInHtml } from './emoji.ts';
 import { names } from './html.ts';
 import { MEDIA_PATH } from './media.ts';
 import { toHtml } from './parse.ts';
@@ -28,7 +30,8 @@ export function renderMarkdown(markdown: string): string {
   const safe = safeMarkdown(markdown);
   const linked = toHtml(safe, { autolinks: true });
   // Bun may lose the end of emphasis around an address that it links. The emphasis would reach beyond the post.
-  return allowOnly(isBalanced(linked) ? linked : toHtml(safe));
+  const allowed = allowOnly(isBalanced(linked) ? linked : toHtml(safe));
+  return withEmojiInHtml(withAlerts(allowed));
 }
 
 /** Drops everything that is not listed above. Other sites' images become links: a page requests nothing of others. */

@@ -53,6 +53,17 @@ test.each([
   ],
   ['code in a list', '- a\n  ```\n  b\n\n\n    c\n  ```\n- d', '- a\n  b\n\n\n    c\n- d'],
   ['references in code', '[`ab12cd3`](https://x.test/c)', 'ab12cd3'],
+  [
+    'alerts',
+    '> [!NOTE]\n> Restart **it**.\n>\n> Twice.\n\n> [!tip]\n>\n> - a\n\nafter',
+    'Note: Restart it.\n\nTwice.\n\nTip:\n\n- a\n\nafter',
+  ],
+  ['quotes that are none', '> [!OTHER]\n> a\n\n> [!NOTE] b', '[!OTHER]\na\n\n[!NOTE] b'],
+  [
+    'shortcodes of emoji',
+    ':tada: Ship :+1::rocket: `:tada:` :nothing: 10:100:30 https://x.test/:tada:',
+    '🎉 Ship 👍🚀 :tada: :nothing: 10:100:30 https://x.test/:tada:',
+  ],
   ['right-to-left text and emoji', '**مرحبا** 👩‍🚀', 'مرحبا 👩‍🚀'],
   ['HTML without an end', '<div>\n<b>a</b> <!-- b <i>c\n<d', '<div>\na <!-- b <i>c\n<d'],
   ['quotes in quotes beyond measure, which stay text', `${'> '.repeat(500)}a`, `${'> '.repeat(460)}a`],

@@ -34,6 +34,46 @@ test.each(attacks)('the second wall alone stops %j', (attack) => {
 });
 
 test.each([
+  ['NOTE', 'note', 'Note'],
+  ['tip', 'tip', 'Tip'],
+  ['Important', 'important', 'Important'],
+  ['WARNING', 'warning', 'Warning'],
+  ['CAUTION', 'caution', 'Caution'],
+])('an alert of the kind %s has a title', (kind, name, title) => {
+  const start = `<blockquote class="alert alert-${name}">\n<p class="alert-title">${title}</p>\n`;
+  expect(renderMarkdown(`> [!${kind}]\n> a **b**`)).toBe(
+    `${start}<p>a <strong>b</strong></p>\n</blockquote>\n`,
+  );
+  expect(renderMarkdown(`> [!${kind}]\n>\n> - a`)).toBe(`${start}<ul>\n<li>a</li>\n</ul>\n</blockquote>\n`);
+});
+
+test.each([
+  ['another word', '> [!OTHER]\n> a'],
+  ['words behind it', '> [!NOTE] a'],
+  ['no text', '> [!NOTE]'],
+  ['a quote in a list', '- > [!NOTE]\n  > a'],
+  ['a quote in a quote', '> > [!NOTE]\n> > a'],
+  ['words before it', '> a\n> [!NOTE]\n> b'],
+])('a quote with %s is no alert', (_, markdown) => {
+  const html = renderMarkdown(markdown);
+  expect(html).toContain('<blockquote>');
+  expect(html).not.toContain('alert');
+});
+
+test.each([
+  [':tada: a', '<p>🎉 a</p>\n'],
+  ['# a :+1::rocket:', '<h1>a 👍🚀</h1>\n'],
+  [
+    '**:bug:** [:sparkles:](https://x.test/:tada:)',
+    '<p><strong>🐛</strong> <a href="https://x.test/:tada:" rel="noopener nofollow">✨</a></p>\n',
+  ],
+  ['`:tada:` :tada:', '<p><code>:tada:</code> 🎉</p>\n'],
+  [':no_such: 10:100:30 a:b: :constructor:', '<p>:no_such: 10:100:30 a:b: :constructor:</p>\n'],
+])('shortcodes of emoji in %j', (markdown, html) => {
+  expect(renderMarkdown(markdown)).toBe(html);
+});
+
+test.each([
   ['a **b** `c`', '<p>a <strong>b</strong> <code>c</code></p>\n'],
   [
     '[a](https://x.test/?a=1&b=2 "t")',
