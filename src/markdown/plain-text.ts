@@ -32,7 +32,11 @@ const TAG = /^<\/?[a-z][^>]*>$/i;
  * Text that reads well by itself: list markers, line breaks, addresses and code stay. Tags that pair are markup, others are
  * words. LinkedIn has no lists, hence `•`.
  */
-export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string {
+export function toPlainText(
+  markdown: string,
+  bullet: '-' | '•' = '-',
+  { keepsShortcodes = false } = {},
+): string {
   const unmarked = markdown.replaceAll(MARKS, '');
   const codes: string[] = [];
   const putAside = (code: string) => `\u0003${codes.push(code.replaceAll(MARKS, '')) - 1};`;
@@ -75,7 +79,8 @@ export function toPlainText(markdown: string, bullet: '-' | '•' = '-'): string
     },
     { autolinks: true },
   );
-  const text = withEmoji(withoutTags(marked))
+  const words = withoutTags(marked);
+  const text = (keepsShortcodes ? words : withEmoji(words))
     .replaceAll(/(?<![ \t])[ \t]+$/gm, '')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim();

@@ -42,7 +42,11 @@ function changeOfItem(item: string, section: Section): Change | [] {
   const { markdown, scope, isMarked } = takeMarks(item);
   const addresses = addressesIn(markdown);
   // The text of a link is enough: plain text puts its address in brackets after it.
-  const plain = lineOf(toPlainText(markdown).replaceAll(/\s\(https?:\/\/\S*\)/g, ''), MAX_ITEM_LENGTH);
+  const listed = toPlainText(markdown, '-', { keepsShortcodes: true }).replaceAll(
+    /\s\(https?:\/\/\S*\)/g,
+    '',
+  );
+  const plain = lineOf(listed, MAX_ITEM_LENGTH);
   if (plain === '') return [];
   const { text: words, references, authors } = takeCredits(plain, addresses);
   const title = readTitle(words, { isCode: markdown.startsWith('`') });
