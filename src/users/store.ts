@@ -206,6 +206,18 @@ export async function findSession(tx: ReadTx, hash: string, now: Date) {
   return (await statements(tx).session.get({ hash, now: now.getTime() })) ?? null;
 }
 
+/** As `findSession`, with the memberships of the person, by name: one statement. */
+export async function findSessionOfMember(tx: ReadTx, hash: string, now: Date) {
+  const rows = await statements(tx).sessionOfMember.all({ hash, now: now.getTime() });
+  const [first] = rows;
+  if (first === undefined) return null;
+  const { user, createdAt, lastUsedAt } = first;
+  const memberships: Membership[] = rows.flatMap(({ organization, role }) =>
+    organization === null || role === null ? [] : { organization, role },
+  );
+  return { user, createdAt, lastUsedAt, memberships };
+}
+
 /**
  * The role in the organization of the person of an open session; null where no organization is asked for. Undefined for
  * somebody who is no member, and for a session that `findSession` does not find. `isKept`: in `write`, where it stays so
@@ -274,6 +286,8 @@ export async function deleteExpiredSessions(tx: WriteTx, asOf: Date): Promise<nu
   return (await deleted.returning({ hash: sessions.hash }).all()).length;
 }
 
+const byName = [asc(sql`lower(${organizations.name})`), asc(organizations.id)];
+
 const statements = prepared((tx) => {
   const { hash, createdAt, lastUsedAt, expiresAt, userId } = sessions;
   const isOpen = and(eq(hash, sql.placeholder('hash')), gt(expiresAt, sql.placeholder('now')));
@@ -283,13 +297,28 @@ const statements = prepared((tx) => {
       .from(memberships)
       .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
       .where(eq(memberships.userId, sql.placeholder('userId')))
-      .orderBy(asc(sql`lower(${organizations.name})`), asc(organizations.id))
+      .orderBy(...byName)
       .prepare(),
     session: tx
       .select({ user: userColumns, createdAt, lastUsedAt })
       .from(sessions)
       .innerJoin(users, eq(users.id, userId))
       .where(and(isOpen, isNull(users.disabledAt)))
+      .prepare(),
+    sessionOfMember: tx
+      .select({
+        user: userColumns,
+        createdAt,
+        lastUsedAt,
+        organization: getTableColumns(organizations),
+        role: memberships.role,
+      })
+      .from(sessions)
+      .innerJoin(users, eq(users.id, userId))
+      .leftJoin(memberships, eq(memberships.userId, users.id))
+      .leftJoin(organizations, eq(organizations.id, memberships.organizationId))
+      .where(and(isOpen, isNull(users.disabledAt)))
+      .orderBy(...byName)
       .prepare(),
   };
 });
