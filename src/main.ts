@@ -27,6 +27,7 @@ import { type RunningJobs, startJobs } from './operate/jobs.ts';
 import { type Leadership, startLeader } from './operate/leader.ts';
 import { addProcessMetrics } from './operate/process-metrics.ts';
 import { createReadiness, STOPPING } from './operate/readiness.ts';
+import { LOOK_MS } from './operate/shared-clock.ts';
 import type { OpenDatabase } from './operate/shared-database.ts';
 import { findPublicUrl, newProcessName, trackUptime, type Uptime } from './operate/uptime.ts';
 import { leaderJobs, processJobs, watchDatabase } from './operate/work.ts';
@@ -75,12 +76,18 @@ export async function openServices(
     base: config.database === undefined ? {} : { process },
     isOutage: isSystemFailure,
   });
-  const { close, ...opened } = await openStorage(config, role, { log, process, newDatabase });
+  const {
+    close,
+    sharedClock = null,
+    ...opened
+  } = await openStorage(config, role, { log, process, newDatabase });
+  const clock = sharedClock?.clock ?? systemClock;
   const base = {
     ...opened,
     process,
-    clock: systemClock,
-    elapsed: createElapsed({ clock: systemClock }),
+    clock,
+    sharedClock,
+    elapsed: createElapsed({ clock }),
     ids: randomIds,
     log,
     metrics: createMetrics(providerIds),
@@ -291,7 +298,11 @@ export async function startServer(services: Services, config: Config) {
     // The first write: a server that cannot write must not say that it listens.
     await services.db.read((tx) => services.elapsed.load(tx));
     await beginRun(services, uptime);
-    const watch = services.db.engine === 'sqlite' ? watchDatabase(services) : null;
+    const { sharedClock } = services;
+    const watch =
+      sharedClock === null
+        ? { name: 'watch-database', every: 1_000, run: watchDatabase(services) }
+        : { name: 'follow-clock', every: LOOK_MS, run: sharedClock.follow };
     jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime, watch), services);
     const backups = config.backups && (await import('./operate/backup/job.ts')).backupJobs(config, services);
     leadership = startLeader(services, (db) => [

@@ -1,9 +1,11 @@
 import type { Database, Role } from '../../db/engine.ts';
 import { PostgresError } from '../../db/failures.ts';
+import { readServerTime } from '../../db/postgres/clock.ts';
 import { claimKeyFingerprint } from '../../db/postgres/fingerprint.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../lib/log.ts';
 import { keyFingerprint, type SecretBox, secretBox } from '../lib/secret-box.ts';
+import { openSharedClock, type SharedClock } from './shared-clock.ts';
 
 /** The open database, whichever engine it is of. */
 export interface OpenDatabase {
@@ -11,6 +13,8 @@ export interface OpenDatabase {
   /** The content API reads posts from it: the read replica while it is fresh, or the database. */
   contentDb: Pick<Database, 'read'>;
   secrets: SecretBox;
+  /** The clock that all processes follow. Absent where there is only one. */
+  sharedClock?: SharedClock;
   /** Resolves with a failure that only another start can end. */
   failed?: Promise<Error>;
   /** Throws `DataFolderError` after such a failure. */
@@ -43,11 +47,12 @@ export async function openSharedDatabase(
       role === 'server' && readUrl !== undefined
         ? await openReplica(db, readUrl, { poolSize: pool, log })
         : null;
+    const sharedClock = await openSharedClock({ readNow: () => readServerTime(db), log });
     const close = async () => {
       await replica?.close();
       await db.close();
     };
-    return { db, contentDb: replica ?? db, secrets: secretBox(key), close };
+    return { db, contentDb: replica ?? db, secrets: secretBox(key), sharedClock, close };
   } catch (error) {
     await db.close();
     throw error;

@@ -41,10 +41,10 @@ export function processJobs(
   deps: Deps & Pick<TriggerDeps, 'db'>,
   compose: Compose,
   uptime: Pick<Uptime, 'beat'>,
-  watch: (() => Promise<void>) | null,
+  watch: Job,
 ): Job[] {
   return [
-    ...(watch === null ? [] : [{ name: 'watch-database', every: 1_000, run: watch }]),
+    watch,
     // Each process collects the uses that it saw.
     { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
     // One process reads a history at a time, and another takes a run of a trigger.

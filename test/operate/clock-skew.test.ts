@@ -10,7 +10,7 @@ import { postsOf, runAll } from '../support/drafts.ts';
 import { createTestApp } from '../support/test-app.ts';
 import { openTogether } from '../support/together.ts';
 
-// Two processes on one database. The clock of one is ten minutes ahead. docs/postgresql.md states what that may cost.
+// Two processes on one database. They follow the server's clock; were that of one ten minutes ahead, this is what it would cost.
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
