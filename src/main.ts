@@ -209,6 +209,7 @@ export async function startServer(services: Services, config: Config) {
   const publicUrl = () => publicUrlOf(config, server.port);
   let jobs: RunningJobs | undefined;
   let leadership: Leadership | undefined;
+  let integrity: { isDamaged(): boolean; stop(): void } | undefined;
   // Rehearsals and previews have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
   const painter = threadedPainter();
@@ -220,6 +221,7 @@ export async function startServer(services: Services, config: Config) {
     silentMs: () => jobs?.silentMs('run-triggers') ?? 0,
     freeBytes: () => (services.db.engine === 'sqlite' ? freeBytes(config.dataDir) : null),
     failedDeliveries: services.metrics.failedDeliveries,
+    isDamaged: () => integrity?.isDamaged() ?? false,
   });
   const refuse = (reason: string) => errorJson(503, reason, { connection: 'close', 'retry-after': '1' });
   const app = createApp({
@@ -287,6 +289,7 @@ export async function startServer(services: Services, config: Config) {
   const stopAll = async () => {
     await server.stop(true);
     clearTimeout(loading);
+    integrity?.stop();
     descriptors.stop();
     stopWatching();
     await stopJobs();
@@ -309,6 +312,8 @@ export async function startServer(services: Services, config: Config) {
       ...leaderJobs({ ...services, publicUrl, db }),
       ...(backups ?? []),
     ]);
+    if (services.isSuspect)
+      integrity = (await import('./operate/integrity.ts')).checkIntegrity(services, config.dataDir);
   } catch (error) {
     await stopAll();
     throw error;

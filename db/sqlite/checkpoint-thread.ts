@@ -2,12 +2,15 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { answerRequests } from '../../src/lib/thread-main.ts';
 import { type CheckpointOutcome, checkpoint, copyLog, outcomeOf } from './checkpoint.ts';
 
-// Makes checkpoints of the server's database. Their syncs hold this thread alone.
+// Makes checkpoints of the server's database, and checks it. Their syncs and reads hold this thread alone.
 
 export interface CheckpointRequest {
   file: string;
-  /** `copy` blocks no writer, and does most of the work. `restart` copies the rest, and holds the write lock. */
-  step: 'copy' | 'restart';
+  /**
+   * `copy` blocks no writer, and does most of the work. `restart` copies the rest, and holds the write lock. `check` looks for
+   * damage, and only reads.
+   */
+  step: 'copy' | 'restart' | 'check';
 }
 
 /** How long to wait for readers and writers, in milliseconds. */
@@ -20,6 +23,7 @@ answerRequests<CheckpointRequest, CheckpointOutcome>(
   async () =>
     ({ file, step }) =>
       outcomeOf(() => {
+        if (step === 'check') return check(file);
         // Closed each time, because the last connection to close empties the log.
         using sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
         sqlite.run(`PRAGMA busy_timeout = ${WAIT_MS}`);
@@ -43,4 +47,12 @@ function restart(sqlite: Sqlite): CheckpointOutcome {
     })
     .immediate();
   return 'done';
+}
+
+function check(file: string): CheckpointOutcome {
+  using sqlite = new Sqlite(file, { readonly: true, strict: true });
+  // One that is left would keep the connection open, and the server would not be the last to close the database.
+  using statement = sqlite.prepare('PRAGMA quick_check(1)');
+  const [damage = 'ok'] = statement.values().map(([line]) => String(line));
+  return damage === 'ok' ? 'done' : { failure: damage };
 }

@@ -49,6 +49,8 @@ export interface DataFolderOptions {
 }
 
 export const databaseFile = (folder: string) => join(folder, 'tidings.db');
+/** Says that a check found damage in the database. */
+export const damagedFile = (folder: string) => `${databaseFile(folder)}.damaged`;
 /** The target of a move until all of it was copied and compared. */
 export const movingFile = (folder: string) => `${databaseFile(folder)}.moving`;
 /** The folder in which Litestream (litestream.io) keeps its state, beside the database that it replicates. */
@@ -58,7 +60,8 @@ export const lockFile = (folder: string) => join(folder, 'tidings.lock');
 
 /**
  * Opens the folder's database and secret key, and creates them for this user alone. There is one server at a time.
- * `upgradedFrom` is the former schema when this upgraded the database, or null. Throws `DataFolderError`.
+ * `upgradedFrom` is the former schema when this upgraded the database, or null. `isSuspect`: the last process did not close it, or
+ * found it damaged. Throws `DataFolderError`.
  */
 export function openDataFolder(dataDir: string, options: DataFolderOptions = {}) {
   const { role = 'command', allowNetwork = false, mounts } = options;
@@ -106,6 +109,8 @@ function openLocked(
   if (role === 'command' && isServed()) requireServerFiles(folder, isServed);
   const wasServed = role === 'command' && isServed();
   if (!wasServed) requireSharedIndex(folder);
+  // The last process to close the database removes the log.
+  const isSuspect = existsSync(logOf(databaseFile(folder))) || existsSync(damagedFile(folder));
   const db = openDatabase(databaseFile(folder), role, {
     isAlone: !wasServed,
     beforeUpgrade(schema) {
@@ -137,7 +142,7 @@ function openLocked(
         release();
       }
     };
-    return { db, secrets, upgradedFrom, close };
+    return { db, secrets, upgradedFrom, isSuspect, close };
   } catch (error) {
     db.$client.close();
     throw error;

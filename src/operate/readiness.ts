@@ -31,6 +31,8 @@ export interface Vitals {
   freeBytes: () => number | null;
   /** See `Metrics`. */
   failedDeliveries: Readonly<{ inARow: number; lastAtMs: number }>;
+  /** A check found damage in the database. */
+  isDamaged?: () => boolean;
   /** Milliseconds on a clock that never goes back. */
   elapsedMs?: () => number;
 }
@@ -40,7 +42,7 @@ export interface Vitals {
  * and releases the write lock and commits nothing, and on PostgreSQL it commits a change of one row.
  */
 export function createReadiness(vitals: Vitals): () => Promise<string | null> {
-  const { elapsedMs = () => performance.now() } = vitals;
+  const { isDamaged = () => false, elapsedMs = () => performance.now() } = vitals;
   let busySince: number | null = null;
 
   async function databaseProblem(): Promise<string | null> {
@@ -69,6 +71,7 @@ export function createReadiness(vitals: Vitals): () => Promise<string | null> {
     if (vitals.isStopping()) return STOPPING;
     const problem = await databaseProblem();
     if (problem !== null) return problem;
+    if (isDamaged()) return 'The database is damaged. Restore a backup';
     const free = vitals.freeBytes();
     if (free !== null && free < MIN_FREE_BYTES) return 'The disk is full';
     const { inARow, lastAtMs } = vitals.failedDeliveries;

@@ -15,6 +15,8 @@ export interface OpenDatabase {
   secrets: SecretBox;
   /** The clock that all processes follow. Absent where there is only one. */
   sharedClock?: SharedClock;
+  /** Whether to look for damage. */
+  isSuspect?: boolean;
   /** Resolves with a failure that only another start can end. */
   failed?: Promise<Error>;
   /** Throws `DataFolderError` after such a failure. */
