@@ -203,6 +203,9 @@ test('only data names a provider outside of src/providers', () => {
     'src/config/settings.ts',
     'src/deliveries/model.ts',
     'src/drafts/links.ts',
+    'src/markdown/alerts.ts',
+    'src/markdown/emoji-table.ts',
+    'src/markdown/emoji.ts',
     'src/operate/demo/posts.ts',
     'src/posts/model.ts',
   ]);
