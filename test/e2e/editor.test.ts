@@ -105,7 +105,7 @@ test('a new post becomes one draft, whose page it then is', async () => {
     );
   const before = await places();
   await page.waitForURL(/posts\/post_/);
-  await button('Publish now').waitFor();
+  await button('Publish to the API').waitFor();
   // Nothing moves while the person types.
   expect(await places()).toEqual(before);
   await title().fill('Named later');
