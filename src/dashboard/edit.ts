@@ -55,11 +55,19 @@ export function mergeOf({ form }: Pick<Visit, 'form'>) {
     fingerprint(typed) === (prints === null ? fingerprint(stored) : prints.get(field));
   return {
     isUntouched,
-    /** The fields to write. Throws `AppError` 409 `edit_conflict`. Call it in the transaction that writes them. */
-    changes<Values extends Fields>(typed: Partial<Values>, stored: Values): Partial<Values> {
+    /**
+     * The fields to write. `isWhole`: the person acts on everything that the form shows, so a change of an untouched field is a
+     * conflict too. Throws `AppError` 409 `edit_conflict`. Call it in the transaction that writes them.
+     */
+    changes<Values extends Fields>(
+      typed: Partial<Values>,
+      stored: Values,
+      { isWhole = false }: { isWhole?: boolean } = {},
+    ): Partial<Values> {
       const changed = Object.entries(typed).filter(
         ([field, value]) =>
-          !isUntouched(field, value, stored[field]) && fingerprint(value) !== fingerprint(stored[field]),
+          fingerprint(value) !== fingerprint(stored[field]) &&
+          (isWhole || !isUntouched(field, value, stored[field])),
       );
       const conflicts = changed
         .filter(([field]) => prints !== null && prints.get(field) !== fingerprint(stored[field]))

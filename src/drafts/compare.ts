@@ -10,7 +10,7 @@ const MAX_LINES = 5_000;
 /** Lines to compare: enough for a text of 350 lines that has become another, or for 80 changed lines among 3,000. */
 const MAX_STEPS = 250_000;
 
-/** Compares the title, an empty line, and the Markdown, line by line. Null when that would take too many steps. */
+/** Compares the title, if there is one, an empty line, and the Markdown, line by line. Null when that would take too many steps. */
 export function compareTexts(
   one: Pick<Post, 'title' | 'markdown'>,
   other: Pick<Post, 'title' | 'markdown'>,
@@ -19,7 +19,7 @@ export function compareTexts(
 }
 
 const wholeOf = ({ title, markdown }: Pick<Post, 'title' | 'markdown'>) =>
-  `${title}\n\n${markdown.trimEnd()}`;
+  title === '' ? markdown.trimEnd() : `${title}\n\n${markdown.trimEnd()}`;
 
 /** Compares two texts line by line. Null when that would take too many steps. */
 export function compareLines(one: string, other: string): SuggestedLine[] | null {

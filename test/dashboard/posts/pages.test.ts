@@ -286,6 +286,18 @@ describe('the editor', () => {
     },
   );
 
+  test('publishes no text that somebody else wrote meanwhile, before the person has seen it', async () => {
+    const opened = await fieldsOf('p', { status: 'published' });
+    await visit(`${ALL}/p`, form(await fieldsOf('p', { markdown: 'Not ready' })));
+    const refused = await visit(`${ALL}/p`, form(opened));
+    const html = await refused.text();
+    expect([refused.status, html.includes('<del>Not ready</del>')]).toEqual([409, true]);
+    expect(await stored('p')).toMatchObject({ markdown: 'Not ready', status: 'draft' });
+    // Without a status, an untouched text stays as the other person left it.
+    expect((await visit(`${ALL}/p`, form({ ...opened, status: 'draft', title: 'Mine' }))).status).toBe(303);
+    expect(await stored('p')).toMatchObject({ title: 'Mine', markdown: 'Not ready', status: 'draft' });
+  });
+
   test('publishes a picture without words, and says what publishing means for LinkedIn', async () => {
     await app.addPosts('org_a', {
       id: 'picture',

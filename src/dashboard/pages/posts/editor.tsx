@@ -100,7 +100,10 @@ export const routes: readonly Page[] = [
     if (wanted === 'published' && post.status === 'draft') requireText(visit, { ...post, ...typed });
     const { status } = await editPost(visit.deps, post.id, {
       status: wanted,
-      ...(hasText && { merge: (stored) => merge.changes(typed, editable(stored)) }),
+      // Nobody publishes a text that they have not seen.
+      ...(hasText && {
+        merge: (stored) => merge.changes(typed, editable(stored), { isWhole: wanted === 'published' }),
+      }),
     });
     return redirect(path, resultOf(post.status, status, values.contentType ?? post.contentType));
   }),
