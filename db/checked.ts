@@ -20,12 +20,8 @@ export function withCheck(storage: Storage, check: Check): Storage {
     read: (work, options) => storage.read(work, options),
     write: (work, options) =>
       storage.write(async (tx) => {
-        // Sent together: the check is the first statement, and what it refuses is undone.
-        const checking = check(tx, true);
-        const working = (async () => work(tx))();
-        const [allowed] = await Promise.allSettled([checking, working]);
-        if (allowed.status === 'rejected') throw allowed.reason;
-        return working;
+        await check(tx, true);
+        return work(tx);
       }, options),
     version: () => storage.version(),
   };

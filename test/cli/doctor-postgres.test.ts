@@ -133,12 +133,12 @@ test.each([
   [
     'UPDATE tidings SET schema = schema + 1',
     'warning',
-    'A newer Tidings upgraded the database (schema 3; this version supports 2). This version still works with it',
+    'A newer Tidings upgraded the database (schema 4; this version supports 3). This version still works with it',
   ],
   [
     'UPDATE tidings SET schema = schema + 1, oldest_compatible = schema + 1',
     'failed',
-    "A newer Tidings upgraded the database (schema 3; this version supports 2), and this version can't use it",
+    "A newer Tidings upgraded the database (schema 4; this version supports 3), and this version can't use it",
   ],
   ['CREATE TABLE unfinished_move ()', 'failed', 'The database has an unfinished move'],
 ])('the schema after %s is %s', async (statement, status, message) => {

@@ -37,7 +37,7 @@ const SAME_EVERYWHERE = [
   'dashboard/{triggers,weight,when}',
   'dashboard/posts/{export,import,pages}',
   'history/projects',
-  'http/{deferred,errors,host,hsts,late-response,negotiation,openapi,ping,respond,upload}',
+  'http/{deferred,errors,growth,host,hsts,late-response,negotiation,openapi,ping,respond,upload}',
   'integrations/{doctor,forgejo,words}',
   'posts/{import-*,import-lines.property}',
   'public/{cards,feeds,look,page,programs,proxy,render-queue}',

@@ -83,7 +83,7 @@ describe('a delivery', () => {
   });
 });
 
-test('a save of the editor takes five: the session before and after the body; the check with the post, what it changes, and the commit', async () => {
+test('a save of the editor takes six: the session before and after the body; the check, the post, what it changes, and the commit', async () => {
   const { app } = world;
   const ann = await signedIn(app, { organizationId: 'org_a' });
   let number = 0;
@@ -96,7 +96,7 @@ test('a save of the editor takes five: the session before and after the body; th
     expect(await response.clone().text()).toContain('data-outcome="saved"');
     return response;
   };
-  expect(await count(save)).toEqual({ status: 200, trips: 5 });
+  expect(await count(save)).toEqual({ status: 200, trips: 6 });
 });
 
 test('the sweeper takes two for each 500 rows that it removes', async () => {
