@@ -44,14 +44,15 @@ export interface BucketEntry {
 export type Bucket = ReturnType<typeof openBucket>;
 
 /** What backups and images need of an S3-compatible store. Failures have the store's code and message. */
-export function openBucket(name: string, { endpoint, region, stallMs = STALL_MS, ...keys }: S3Access) {
-  const client = new S3Client({
-    bucket: name,
-    ...keys,
-    ...(endpoint !== undefined && { endpoint }),
-    ...(region !== undefined && { region }),
-    retry: ATTEMPTS - 1,
-  });
+export function openBucket(
+  name: string,
+  { stallMs = STALL_MS, accessKeyId, secretAccessKey, ...at }: S3Access,
+) {
+  // Bun's client takes what it is not given from AWS's own variables in the environment.
+  const { endpoint = `https://s3.${at.region ?? 'us-east-1'}.amazonaws.com` } = at;
+  const { region = regionIn(new URL(endpoint)) } = at;
+  const place = { bucket: name, endpoint, region };
+  const client = new S3Client({ ...place, accessKeyId, secretAccessKey, retry: ATTEMPTS - 1 });
 
   return {
     /** The size of an object; null when there is none. */
@@ -113,6 +114,12 @@ export function openBucket(name: string, { endpoint, region, stallMs = STALL_MS,
       await again(() => unlessStalled(stallMs, client.delete(key)));
     },
   };
+}
+
+/** Such as `eu-west-1`, where the name of a host tells. */
+function regionIn({ hostname }: URL): string {
+  const named = /^s3[.-]([\w-]+)\.(?:amazonaws|backblazeb2)\.com$/.exec(hostname)?.[1];
+  return named ?? (hostname.endsWith('.amazonaws.com') ? 'us-east-1' : 'auto');
 }
 
 /** Rejects when `work` takes longer than the store may stand still. */

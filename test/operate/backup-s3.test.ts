@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fillFolder, rowsIn, withoutIndex } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { S3_ACCESS, type S3Fault, type S3Server, startS3Server } from '../support/s3-server.ts';
+import { root } from '../support/server.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let store: S3Server;
@@ -57,6 +58,33 @@ test('a large one goes in parts', async () => {
   await cliJson(other(), ['restore', URL_OF_ONE, '--unverified'], { environment: environment() });
   expect(withoutIndex(await rowsIn(other()))).toEqual(withoutIndex(await rowsIn(dataDir())));
 }, 300_000);
+
+test("AWS's own variables in the environment change neither the store nor its region", async () => {
+  let signature = '';
+  using elsewhere = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch({ headers }) {
+      signature = headers.get('authorization') ?? '';
+      return new Response(null, { status: 404 });
+    },
+  });
+  const server = `http://127.0.0.1:${elsewhere.port}`;
+  const variables = { AWS_ENDPOINT: store.url, AWS_REGION: 'mars-1', AWS_BUCKET: 'theirs' };
+  const child = Bun.spawn([process.execPath, join(root, 'src/cli.ts'), 'restore', URL_OF_ONE], {
+    env: {
+      ...variables,
+      ...environment(),
+      BACKUP_S3_ENDPOINT: server,
+      DATA_DIR: other(),
+      PATH: Bun.env.PATH,
+    },
+    stderr: 'ignore',
+  });
+  expect(await child.exited).toBe(1);
+  expect(signature).toContain('/auto/s3/aws4_request');
+  expect(store.requests).toEqual([]);
+}, 60_000);
 
 test('replaces no object without --force', async () => {
   store.objects.set('team/a.backup', Buffer.from('mine'));
