@@ -2,6 +2,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import type { ReadTx } from '../../db/engine.ts';
+import alertStyle from '../look/alerts.css' with { type: 'text' };
 import { shorten } from '../look/assets.ts';
 import resetStyle from '../look/reset.css' with { type: 'text' };
 import { cutGraphemes } from '../markdown/plain-text.ts';
@@ -44,7 +45,7 @@ export async function siteOf(tx: ReadTx, publication: Publication, publicUrl: st
   };
 }
 
-const css = shorten([resetStyle, pageStyle, postStyle, mediaStyle].join('\n'));
+const css = shorten([resetStyle, pageStyle, postStyle, alertStyle, mediaStyle].join('\n'));
 
 /** Of the words to search for, in characters. */
 export const MAX_QUERY_LENGTH = 100;
