@@ -1,4 +1,4 @@
-import { LOAD } from '../../src/lib/thread-main.ts';
+import { startThread } from '../../src/lib/thread.ts';
 import type { CheckpointOutcome } from './checkpoint.ts';
 import type { CheckpointRequest } from './checkpoint-thread.ts';
 
@@ -8,14 +8,14 @@ import type { CheckpointRequest } from './checkpoint-thread.ts';
  * for SQLite.
  */
 export function findDamageInThread(file: string): { found: Promise<string | null>; leave(): void } {
-  const worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url));
+  const main = new URL('./checkpoint-thread.ts', import.meta.url);
+  const { worker, load } = startThread(main, 'The database was not checked');
   const { promise, resolve, reject } = Promise.withResolvers<CheckpointOutcome>();
   worker.onerror = ({ message }) => reject(new Error(message));
-  worker.onmessage = () => {
+  void load().then(() => {
     worker.onmessage = ({ data }: MessageEvent<CheckpointOutcome>) => resolve(data);
     worker.postMessage(JSON.stringify({ file, step: 'check' } satisfies CheckpointRequest));
-  };
-  worker.postMessage(LOAD);
+  });
   const found = promise
     .finally(() => worker.terminate())
     .then((outcome) => (typeof outcome === 'object' ? outcome.failure : null));

@@ -102,8 +102,8 @@ export function threadQueue<Request, Answer>({
   };
 }
 
-/** Throws `AppError` 503 where the process is out of file descriptors: Bun exits when a thread then starts. */
-function startThread(main: URL, failed = 'A thread did not start') {
+/** A thread that runs `answerRequests`. Throws `AppError` 503 where the process is out of file descriptors: Bun exits when a thread then starts. */
+export function startThread(main: URL, failed = 'A thread did not start') {
   const probes: number[] = [];
   try {
     while (probes.length < THREAD_DESCRIPTORS) probes.push(openSync(process.execPath, 'r'));

@@ -15,9 +15,11 @@ export function checkIntegrity(
 ): { isDamaged(): boolean; stop(): void } {
   const folder = resolve(dataDir);
   let isDamaged = false;
-  const { found, leave } = findDamageInThread(databaseFile(folder));
+  let leave: () => void = () => undefined;
   async function check(): Promise<void> {
-    const damage = await found;
+    const thread = findDamageInThread(databaseFile(folder));
+    leave = thread.leave;
+    const damage = await thread.found;
     isDamaged = damage !== null;
     registry.gauge(
       'tidings_database_damaged',
@@ -35,5 +37,5 @@ export function checkIntegrity(
   check().catch((error: unknown) => {
     log.error({ err: error }, 'the database could not be checked after a stop that was not clean');
   });
-  return { isDamaged: () => isDamaged, stop: leave };
+  return { isDamaged: () => isDamaged, stop: () => leave() };
 }
