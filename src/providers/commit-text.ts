@@ -62,13 +62,14 @@ const FURTHER =
   /^(?:[*-] {1,3})?((?:(?:feat|fix|perf|revert|security|deprecate|remove)(?:\([^()]{1,100}\))?!?|[a-z]{1,20}(?:\([^()]{1,100}\))?!): .*\S)/;
 
 /** Lines of the body that read as the title of a change: squashing keeps the messages of the commits there. */
-export function furtherSubjects(message: string): string[] {
+export function furtherIn(message: string): { further?: string[] } {
   const [subject = '', ...body] = message.trim().split('\n');
   // The body of a merge has the title of its pull request.
-  if (/^Merge /.test(subject)) return [];
+  if (/^Merge /.test(subject)) return {};
   const subjects = new Set(body.flatMap((line) => FURTHER.exec(line.slice(0, 1_000))?.[1] ?? []));
   subjects.delete(subject.replace(/\s*\(#\d{1,9}\)\s*$/, ''));
-  return [...subjects].slice(0, MAX_FURTHER).map((line) => cutLine(line, 300));
+  const further = [...subjects].slice(0, MAX_FURTHER).map((line) => cutLine(line, 300));
+  return further.length > 0 ? { further } : {};
 }
 
 /** The lines of a paragraph, or the items of a list, as one line. */

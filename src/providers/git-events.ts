@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { Commit } from '../events/model.ts';
 import { count, cutLine } from '../lib/text.ts';
-import { breakingNote, furtherSubjects, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
+import { breakingNote, furtherIn, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
 import { payloadField } from './form.ts';
 import { namesIn } from './identifiers.ts';
 import { MaybeFiles, pathCountFor, pathsOf } from './paths.ts';
@@ -241,12 +241,7 @@ function commitOf({
 }: Pick<Commit, 'sha' | 'author' | 'url'> & { message: string }): Commit {
   const subject = cutLine(subjectOf(message), MAX_SUBJECT_LENGTH);
   const names = namesIn({ title: subject, text: message });
-  const further = furtherSubjects(message);
-  return {
-    ...{ sha, subject, breaking: breakingNote(message), author, url },
-    ...(further.length > 0 && { further }),
-    ...names,
-  };
+  return { sha, subject, breaking: breakingNote(message), author, url, ...furtherIn(message), ...names };
 }
 
 const Branch = maybe(Type.Object({ ref: Maybe.Text }), 'a branch');

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { count, cutLine } from '../../lib/text.ts';
-import { breakingNote, furtherSubjects, messageLengthFor, messageOf, subjectOf } from '../commit-text.ts';
+import { breakingNote, furtherIn, messageLengthFor, messageOf, subjectOf } from '../commit-text.ts';
 import { namesIn } from '../identifiers.ts';
 import { MaybeFiles, pathCountFor, pathsOf } from '../paths.ts';
 import {
@@ -206,19 +206,16 @@ const push = defineEvent(
       data: {
         after,
         compareUrl,
-        commits: commits.map(({ id, message, author, url, paths }) => {
-          const further = furtherSubjects(message);
-          return {
-            sha: id,
-            subject: cutLine(asGithubSubject(message), MAX_SUBJECT_LENGTH),
-            breaking: breakingNote(message),
-            author,
-            url,
-            ...(further.length > 0 && { further }),
-            ...namesIn({ title: asGithubSubject(message), text: message }),
-            ...(paths !== undefined && { paths }),
-          };
-        }),
+        commits: commits.map(({ id, message, author, url, paths }) => ({
+          sha: id,
+          subject: cutLine(asGithubSubject(message), MAX_SUBJECT_LENGTH),
+          breaking: breakingNote(message),
+          author,
+          url,
+          ...furtherIn(message),
+          ...namesIn({ title: asGithubSubject(message), text: message }),
+          ...(paths !== undefined && { paths }),
+        })),
       },
     };
   },
