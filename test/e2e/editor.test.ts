@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
-import { type OpenDashboard, openDashboard, signIn, watch } from '../support/dashboard-browser.ts';
+import {
+  asksBeforeLeaving,
+  type OpenDashboard,
+  openDashboard,
+  signIn,
+  watch,
+} from '../support/dashboard-browser.ts';
 import { wrongWith } from '../support/page-check.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -55,18 +61,6 @@ async function openDraft(markdown = 'one', here = page): Promise<string> {
 async function publish(): Promise<void> {
   await button('Publish now').click();
   await page.getByText('Published. The API returns it from now on.').waitFor();
-}
-
-/** Leaves the page, and returns whether the browser asks first. */
-async function asksBeforeLeaving(to: string): Promise<boolean> {
-  let isAsked = false;
-  page.once('dialog', (dialog) => {
-    isAsked = true;
-    void dialog.accept();
-  });
-  await page.goto(to);
-  page.removeAllListeners('dialog');
-  return isAsked;
 }
 
 test('a draft is saved while a person types, without a button', async () => {
@@ -166,7 +160,7 @@ test('a published post changes by Ctrl+S and the button alone; leaving asks, and
   await publish();
   await text().fill('not meant to be public yet');
   await saveStatus().filter({ hasText: 'Not saved yet' }).waitFor();
-  expect(await asksBeforeLeaving(`${dashboard.base}/posts`)).toBe(true);
+  expect(await asksBeforeLeaving(page, `${dashboard.base}/posts`)).toBe(true);
 
   await page.goto(url);
   expect(await text().inputValue()).toBe('public');
@@ -176,13 +170,13 @@ test('a published post changes by Ctrl+S and the button alone; leaving asks, and
   expect(await text().inputValue()).toBe('not meant to be public yet');
   await page.keyboard.press('Control+s');
   await saved();
-  expect(await asksBeforeLeaving(url)).toBe(false);
+  expect(await asksBeforeLeaving(page, url)).toBe(false);
   expect(await text().inputValue()).toBe('not meant to be public yet');
   expect(await note.isVisible()).toBe(false);
 
   // A text that is discarded does not come back.
   await text().fill('discarded');
-  await asksBeforeLeaving(url);
+  await asksBeforeLeaving(page, url);
   await button('Discard').click();
   await page.reload();
   await text().waitFor();

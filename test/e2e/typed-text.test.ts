@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
-import { type OpenDashboard, openDashboard } from '../support/dashboard-browser.ts';
+import { asksBeforeLeaving, type OpenDashboard, openDashboard } from '../support/dashboard-browser.ts';
 import { imageFixture } from '../support/media.ts';
 
 // What a person types or pastes into a form stays.
@@ -20,24 +20,12 @@ afterAll(() => dashboard.close());
 const button = (name: string, here = page) => here.getByRole('button', { name, exact: true });
 const description = (here = page) => here.getByLabel('Description');
 
-/** Opens an address, and returns whether the browser asks before it leaves the page. */
-async function asksBeforeLeaving(to: string): Promise<boolean> {
-  let isAsked = false;
-  page.once('dialog', (dialog) => {
-    isAsked = true;
-    void dialog.accept();
-  });
-  await page.goto(to);
-  page.removeAllListeners('dialog');
-  return isAsked;
-}
-
 test('the text of a form is offered again after leaving without saving, and no longer once it is saved', async () => {
   const url = `${dashboard.base}/publishing`;
   await page.goto(url);
   await description().fill('Two lines\nof news.');
   await page.getByRole('switch', { name: 'Feeds and widget' }).check();
-  expect(await asksBeforeLeaving(`${dashboard.base}/posts`)).toBe(true);
+  expect(await asksBeforeLeaving(page, `${dashboard.base}/posts`)).toBe(true);
   await page.goto(url);
   expect(await description().inputValue()).toBe('');
   await page.getByText('This browser has unsaved text of this form').waitFor();
@@ -47,16 +35,16 @@ test('the text of a form is offered again after leaving without saving, and no l
   await button('Save settings').click();
   await page.getByText('Saved. The feeds').waitFor();
   expect(await page.locator('#unsaved-copy').count()).toBe(0);
-  expect(await asksBeforeLeaving(url)).toBe(false);
+  expect(await asksBeforeLeaving(page, url)).toBe(false);
   expect(await page.locator('#unsaved-copy').count()).toBe(0);
 }, 300_000);
 
 test('the name of an organization and a new hook ask, and the hook is not kept', async () => {
   await page.goto(`${dashboard.base}/settings`);
   await page.getByLabel('Name').fill('Acme, renamed');
-  expect(await asksBeforeLeaving(`${dashboard.base}/publishing/hooks/~/new`)).toBe(true);
+  expect(await asksBeforeLeaving(page, `${dashboard.base}/publishing/hooks/~/new`)).toBe(true);
   await page.getByLabel('URL').fill('https://hooks.example.test/secret-path');
-  expect(await asksBeforeLeaving(`${dashboard.base}/settings`)).toBe(true);
+  expect(await asksBeforeLeaving(page, `${dashboard.base}/settings`)).toBe(true);
   await button('Restore unsaved text').click();
   expect(await page.getByLabel('Name').inputValue()).toBe('Acme, renamed');
   expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toContain('secret-path');
@@ -79,7 +67,7 @@ test('a restored text that is in conflict shows the conflict again', async () =>
     await button('Save settings').click();
     await conflict.waitFor();
     expect(await conflict.locator('del').allTextContents()).toEqual(['Theirs']);
-    expect(await asksBeforeLeaving(url)).toBe(true);
+    expect(await asksBeforeLeaving(page, url)).toBe(true);
     expect(await description().inputValue()).toBe('Theirs');
     await button('Restore unsaved text').click();
     expect(await description().inputValue()).toBe('Mine');
@@ -107,12 +95,12 @@ test('the same in the editor of a post', async () => {
   await text.fill('mine');
   const conflict = page.getByRole('alert').filter({ hasText: 'changed while you had it open' });
   await conflict.waitFor();
-  await asksBeforeLeaving(url);
+  await asksBeforeLeaving(page, url);
   expect(await text.inputValue()).toBe('theirs');
   await button('Restore unsaved text').click();
   await conflict.waitFor();
   expect(await text.inputValue()).toBe('mine');
-  await asksBeforeLeaving(url);
+  await asksBeforeLeaving(page, url);
   expect(await text.inputValue()).toBe('theirs');
   await button('Discard').click();
 }, 300_000);

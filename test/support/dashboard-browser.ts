@@ -74,6 +74,18 @@ export async function signIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
+/** Opens an address, and returns whether the browser asks before it leaves the page. */
+export async function asksBeforeLeaving(page: Page, to: string): Promise<boolean> {
+  let isAsked = false;
+  page.once('dialog', (dialog) => {
+    isAsked = true;
+    void dialog.accept();
+  });
+  await page.goto(to);
+  page.removeAllListeners('dialog');
+  return isAsked;
+}
+
 /**
  * Collects failures in a browser's pages from now on: scripts that should not run, policy violations, and requests to another site
  * for something. A page that is itself refused is no trouble: its test looks at it.
