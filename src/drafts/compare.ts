@@ -10,7 +10,7 @@ const MAX_LINES = 5_000;
 /** Lines to compare: enough for a text of 350 lines that has become another, or for 80 changed lines among 3,000. */
 const MAX_STEPS = 250_000;
 
-/** Compares the title, if there is one, an empty line, and the Markdown, line by line. Null when that would take too many steps. */
+/** Compares title (if there is one), an empty line, and Markdown, line by line. Null when that would take too many steps. */
 export function compareTexts(
   one: Pick<Post, 'title' | 'markdown'>,
   other: Pick<Post, 'title' | 'markdown'>,

@@ -255,7 +255,10 @@ export async function findMissedCheckedAt(tx: ReadTx, id: string): Promise<strin
   return (await findSealedIntegration(tx, id))?.missedCheckedAt ?? null;
 }
 
-/** Deletes its repositories and triggers too; its deliveries stay in the log. Throws `IntegrationProblem` `integration_not_found`. */
+/**
+ * Deletes its repositories and triggers too; its deliveries stay in the log. Throws `IntegrationProblem`
+ * `integration_not_found`.
+ */
 export async function deleteIntegration(tx: WriteTx, id: string): Promise<void> {
   const itsTriggers = await tx
     .select({ id: triggers.id })

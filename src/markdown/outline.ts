@@ -14,7 +14,8 @@ const BOLD = /^(?:\*\*[^*]{1,100}\*\*|__[^_]{1,100}__):?$/;
 
 /**
  * The headings and the top-level list items of a Markdown text, at most `maxItems` items. An item is its first
- * paragraph or heading, in Markdown, with the link definitions that it uses. Code, comments, quotes and nested lists are left out.
+ * paragraph or heading, in Markdown, with the link definitions that it uses. Code, comments, quotes and nested lists are
+ * left out.
  */
 export function outlineOf(markdown: string, maxItems: number): OutlinePart[] {
   // Markdown has no such bullet, but release notes do.

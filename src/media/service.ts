@@ -125,7 +125,10 @@ export async function getImage(
   return found;
 }
 
-/** Changes the description for new uses; posts keep theirs. `check` may throw, in the transaction. Throws `AppError` 400 and 404. */
+/**
+ * Changes the description for new uses; posts keep theirs. `check` may throw, in the transaction that writes. Throws
+ * `AppError` 400 and 404.
+ */
 export async function describeImage(
   deps: Pick<Deps, 'db'>,
   { organizationId, id, alt }: { organizationId: string; id: string; alt: string },

@@ -60,8 +60,8 @@ export const lockFile = (folder: string) => join(folder, 'tidings.lock');
 
 /**
  * Opens the folder's database and secret key, and creates them for this user alone. There is one server at a time.
- * `upgradedFrom` is the former schema when this upgraded the database, or null. `isSuspect`: the last process did not close it, or
- * found it damaged. Throws `DataFolderError`.
+ * `upgradedFrom` is the former schema when this upgraded the database, or null. `isSuspect`: the last process did not close
+ * it, or found it damaged. Throws `DataFolderError`.
  */
 export function openDataFolder(dataDir: string, options: DataFolderOptions = {}) {
   const { role = 'command', allowNetwork = false, mounts } = options;

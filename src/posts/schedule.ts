@@ -28,8 +28,8 @@ export interface Scheduled {
 }
 
 /**
- * Schedules a draft, or changes its schedule. `check` may throw, in the transaction that writes. Throws `AppError` 400 with the invalid field, 404, and 409
- * `post_is_published`.
+ * Schedules a draft, or changes its schedule. `check` may throw, in the transaction that writes. Throws `AppError` 400 with
+ * the invalid field, 404, and 409 `post_is_published`.
  */
 export async function schedulePost(
   deps: AuditDeps,

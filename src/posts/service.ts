@@ -46,7 +46,8 @@ export async function writeAbout<Result>(
 }
 
 /**
- * Throws `AppError` 400 with the invalid field, 404, what `merge` throws, and 409 `post_published` for an autosave of a published post. `organizationId`: 404 for a post of another one.
+ * Throws `AppError` 400 with the invalid field, 404, what `merge` throws, and 409 `post_published` for an autosave of a
+ * published post. `organizationId`: 404 for a post of another one.
  */
 export function editPost(
   deps: WritingDeps,
@@ -183,7 +184,8 @@ export const END_OF_DATES = new Date('2100-01-01T00:00:00.000Z');
 
 /**
  * Sets the date of a post, which is its place in the list. Null: its first publication will set it; the post must be a
- * draft. `check` may throw, in the transaction that writes. Throws `AppError` 400 with the invalid field, 404, and 409 `post_is_published`.
+ * draft. `check` may throw, in the transaction that writes. Throws `AppError` 400 with the invalid field, 404, and 409
+ * `post_is_published`.
  */
 export async function datePost(
   deps: AuditDeps,

@@ -114,8 +114,8 @@ interface Work {
 
 /**
  * Does the due runs until none is left, and returns how many. Several processes may do this at once. After each batch of
- * drafts, and each draft that fails, the other runs come first. Throws when a failure of the system cannot be recorded. `onStep` is a sign of
- * life; `reported` holds the failures that are in the log already.
+ * drafts, and each draft that fails, the other runs come first. Throws when a failure of the system cannot be recorded.
+ * `onStep` is a sign of life; `reported` holds the failures that are in the log already.
  */
 export async function runTriggers(
   deps: TriggerDeps,
@@ -254,8 +254,7 @@ async function* doRun(
         return true;
       }
       run = planned.run;
-      const plan = planned;
-      const todo = inOrder(deps, plan, written);
+      const todo = inOrder(deps, planned, written);
       const size = kinds[planned.trigger.event].isRolling ? 1 : BATCH;
       let isClosed = false;
       let next: Next = 'plan';
@@ -268,7 +267,7 @@ async function* doRun(
           if (signal?.aborted === true) break;
           const [draft] = todo.splice(0, 1) as [PlannedDraft];
           try {
-            batch.push(await composeOne(deps, compose, plan, draft));
+            batch.push(await composeOne(deps, compose, planned, draft));
           } catch (error) {
             if (endsRun(error)) throw error;
             failures.push(error);
@@ -282,7 +281,7 @@ async function* doRun(
           try {
             const mayEnd: boolean = failures.length === 0 && !isClosed;
             const step: Step = await write((tx) =>
-              writeBatch(tx, deps, plan, part, written, { isLast, mayEnd }),
+              writeBatch(tx, deps, planned, part, written, { isLast, mayEnd }),
             );
             for (const each of step.written) {
               written.set(each.draft.subject, each);

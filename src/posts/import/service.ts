@@ -118,8 +118,8 @@ export type ImportPreview = Awaited<ReturnType<typeof previewImport>>;
 
 /**
  * What `importFile` would do, without writing anything. With `problems` it would do nothing. `published`: posts to write
- * that the API then returns; `future`: those that stay drafts for their date; `replaced`: those that the source alone tells to be the same as existing posts. Throws
- * `AppError` 400 `unknown_format`.
+ * that the API then returns; `future`: those that stay drafts for their date; `replaced`: those that the source alone tells
+ * to be the same as existing posts. Throws `AppError` 400 `unknown_format`.
  */
 export async function previewImport(
   deps: Pick<AuditDeps, 'db' | 'clock'>,
@@ -263,7 +263,7 @@ function isHeldBack(
   return post.status === 'draft' && (fields.status ?? old?.status ?? status) === 'published';
 }
 
-/** The record over the existing post over the defaults; `old` itself when nothing changes. Publishes nothing before its date. */
+/** The record over the existing post over the defaults; `old` itself when nothing changes. Publishes nothing too early. */
 function merge(
   id: string,
   { title, content, markdown = content, ...fields }: CheckedRecord['fields'],
