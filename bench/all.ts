@@ -35,7 +35,6 @@ const benches: readonly Bench[] = [
     words: ['--rounds', '9', '--seconds', '1'],
     quick: ['--rounds', '3', '--seconds', '1'],
   },
-  { name: 'deep-pages', quick: ['--posts', '100000'] },
   { name: 'flood' },
   { name: 'slow-disk' },
   { name: 'sweep', words: ['--expired', '500000'], quick: ['--expired', '50000'] },

@@ -138,24 +138,6 @@ export interface Dialect {
   contains(text: SQLWrapper, part: string): SQL;
   /** Ids of the posts of an organization that match, newest first. Of more than `limit`, those that were added last. */
   searchPosts(search: PostSearch): SQL;
-  /** Finds a post by its position in a list without walking there; null when the engine has to walk. */
-  readonly seekPost: ((list: PostGroups, position: number) => PostPlace) | null;
-}
-
-/** The posts of an organization with one of these statuses and types. */
-export interface PostGroups {
-  organizationId: string;
-  statuses: readonly string[];
-  contentTypes: readonly string[];
-  /** A text that changes whenever one of the posts does. */
-  version: string;
-}
-
-/** A post is the one after `skip` posts of its list, from the key `createdAt` and `id` on, oldest first. */
-interface PostPlace {
-  createdAt: string;
-  id: string;
-  skip: number;
 }
 
 /** Words to find in posts. */

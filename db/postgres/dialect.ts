@@ -9,8 +9,6 @@ export const dialect: Dialect = {
   keepRows: sql`for share`,
   contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
   searchPosts,
-  // Writers of one organization would wait for each other at the counts that this needs.
-  seekPost: null,
 };
 
 /** A list as PostgreSQL writes it. JSON would refuse some texts. */

@@ -3,60 +3,15 @@ import { copyFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../src/lib/app-error.ts';
 import { bringToDisk, freeBytes, megabytes } from '../../src/lib/disk.ts';
-import m00 from './migrations/0000_content_api.sql' with { type: 'text' };
-import m01 from './migrations/0001_post_counts.sql' with { type: 'text' };
-import m02 from './migrations/0002_webhooks.sql' with { type: 'text' };
-import m03 from './migrations/0003_triggers.sql' with { type: 'text' };
-import m04 from './migrations/0004_users.sql' with { type: 'text' };
-import m05 from './migrations/0005_delivery_problems.sql' with { type: 'text' };
-import m06 from './migrations/0006_post_search.sql' with { type: 'text' };
-import m07 from './migrations/0007_delivery_headers.sql' with { type: 'text' };
-import m08 from './migrations/0008_delivery_days.sql' with { type: 'text' };
-import m09 from './migrations/0009_provider_hooks.sql' with { type: 'text' };
-import m10 from './migrations/0010_hardening.sql' with { type: 'text' };
-import m11 from './migrations/0011_provider_types.sql' with { type: 'text' };
-import m12 from './migrations/0012_processes.sql' with { type: 'text' };
-import m13 from './migrations/0013_editor_and_media.sql' with { type: 'text' };
-import m14 from './migrations/0014_version_autosave.sql' with { type: 'text' };
-import m15 from './migrations/0015_history.sql' with { type: 'text' };
-import m16 from './migrations/0016_public.sql' with { type: 'text' };
-import m17 from './migrations/0017_post_blocks.sql' with { type: 'text' };
-import m18 from './migrations/0018_delivery_counts.sql' with { type: 'text' };
-import m19 from './migrations/0019_search_pages.sql' with { type: 'text' };
-import m20 from './migrations/0020_post_block_levels.sql' with { type: 'text' };
-import m21 from './migrations/0021_elapsed_time.sql' with { type: 'text' };
-import m22 from './migrations/0022_former_slugs.sql' with { type: 'text' };
+import m00 from './migrations/0000_start.sql' with { type: 'text' };
+import m01 from './migrations/0001_former_slugs.sql' with { type: 'text' };
 import { inspectDatabase, snapshotInto } from './snapshot.ts';
 
 /**
  * All migrations, oldest first, embedded for the compiled binary; drizzle's own `migrate()` reads a folder at run time.
  * SQLite's `user_version` counts the applied ones.
  */
-export const migrations: readonly string[] = [
-  m00,
-  m01,
-  m02,
-  m03,
-  m04,
-  m05,
-  m06,
-  m07,
-  m08,
-  m09,
-  m10,
-  m11,
-  m12,
-  m13,
-  m14,
-  m15,
-  m16,
-  m17,
-  m18,
-  m19,
-  m20,
-  m21,
-  m22,
-];
+export const migrations: readonly string[] = [m00, m01];
 
 /** Applies the missing migrations: all, or none when one fails. Throws when the file comes from a newer version. */
 export function migrate(sqlite: Sqlite): void {

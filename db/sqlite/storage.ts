@@ -5,7 +5,6 @@ import type { Drizzle } from './connection.ts';
 import type { FailureLatch } from './failure-latch.ts';
 import type { Files } from './files.ts';
 import { createSearch } from './search.ts';
-import { createSeek } from './seek.ts';
 import { createTurns } from './turns.ts';
 import { createVersion } from './version.ts';
 import type { Wal } from './wal.ts';
@@ -31,7 +30,6 @@ export function createStorage(
     keepRows: sql``,
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     searchPosts: createSearch(connection.$client),
-    seekPost: createSeek(connection.$client),
   });
   const turns = createTurns();
   const { $client } = connection;

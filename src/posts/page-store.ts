@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, inArray, type Placeholder, sql } from 'drizzle-orm';
-import { dialectOf, type PostGroups, prepared, type ReadTx } from '../../db/engine.ts';
+import { dialectOf, prepared, type ReadTx } from '../../db/engine.ts';
 import { posts } from '../../db/schema/posts.ts';
 import {
   contentTypes,
@@ -13,12 +13,9 @@ import {
 
 interface Window {
   take: number;
-  /** Posts of the list to skip: from `start`, or from the end that is nearer. */
+  /** Posts of the list to skip, from the end that is nearer. */
   offset: number;
   ascending: boolean;
-  /** The position of the page's oldest post in the whole list, oldest first. */
-  position: number;
-  start: { createdAt: string; id: string } | null;
 }
 
 /** A page in the second half is read from the end backwards, so that the last page costs as much as the first. */
@@ -28,29 +25,7 @@ export function pageWindow(totalItems: number, { limit, page, sort }: PageSelect
   const after = Math.max(0, totalItems - before - take);
   const isOldestFirst = sort === 'asc';
   const fromEnd = after < before;
-  return {
-    take,
-    offset: fromEnd ? after : before,
-    ascending: isOldestFirst !== fromEnd,
-    position: isOldestFirst ? before : after,
-    start: null,
-  };
-}
-
-/** Walking past this many posts costs less than seeking. */
-const MAX_WALK = 256;
-
-/** Whether the engine can avoid a long walk to the page. */
-export function isSought(tx: ReadTx, { take, offset }: Window): boolean {
-  return take > 0 && offset > MAX_WALK && dialectOf(tx).seekPost !== null;
-}
-
-/** The window from a start near the page, where that helps. */
-export function seekWindow(tx: ReadTx, list: PostGroups, window: Window): Window {
-  const { seekPost } = dialectOf(tx);
-  if (seekPost === null || !isSought(tx, window)) return window;
-  const { skip, ...start } = seekPost(list, window.position);
-  return { ...window, ascending: true, offset: skip, start };
+  return { take, offset: fromEnd ? after : before, ascending: isOldestFirst !== fromEnd };
 }
 
 /** By filter and direction. */
@@ -60,15 +35,15 @@ export async function listStoredPage(
   tx: ReadTx,
   organizationId: string,
   selection: PageSelection,
-  { take, offset, ascending, start }: Window,
+  { take, offset, ascending }: Window,
 ): Promise<PostJson[]> {
   if (take === 0) return [];
   const pages = pageStatements(tx);
   const { statuses, contentTypes: types } = selection;
-  const key = `${[...statuses].sort()} ${[...types].sort()} ${ascending} ${start !== null}`;
-  const statement = pages.get(key) ?? buildPageStatement(tx, selection, ascending, start !== null);
+  const key = `${[...statuses].sort()} ${[...types].sort()} ${ascending}`;
+  const statement = pages.get(key) ?? buildPageStatement(tx, selection, ascending);
   pages.set(key, statement);
-  const rows = await statement.values({ organizationId, take, offset, ...start });
+  const rows = await statement.values({ organizationId, take, offset });
   return inOrder(
     rows.map(([json]) => json as PostJson),
     ascending,
@@ -81,19 +56,15 @@ function inOrder<Item>(items: Item[], ascending: boolean, { sort }: PageSelectio
   return ascending === (sort === 'asc') ? items : items.reverse();
 }
 
-/**
- * Walks one index to the page's rows, from the start that was sought, then reads only their JSON, so that skipping posts
- * reads none of them.
- */
-function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boolean, hasStart: boolean) {
+/** Walks one index to the page's rows, then reads only their JSON, so that skipping posts reads none of them. */
+function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boolean) {
   const order = ascending ? asc : desc;
   const { postKey } = dialectOf(tx);
   const isListed = matches(sql.placeholder('organizationId'), selection);
-  const isAfter = sql`(created_at, id) >= (${sql.placeholder('createdAt')}, ${sql.placeholder('id')})`;
   const window = tx
     .select({ key: sql`${postKey}`.as('window_key'), createdAt: posts.createdAt, id: posts.id })
     .from(posts)
-    .where(hasStart ? and(isListed, isAfter) : isListed)
+    .where(isListed)
     .orderBy(order(posts.createdAt), order(posts.id))
     .limit(sql.placeholder('take'))
     .offset(sql.placeholder('offset'))
@@ -106,10 +77,7 @@ function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boo
     .prepare();
 }
 
-/**
- * The same list while an import is applied: SQLite merges the walks along both tables. It walks to the page, because the
- * staged posts are in no block.
- */
+/** The same list while an import is applied: SQLite merges the walks along both tables. */
 export async function listAppliedPage(
   tx: ReadTx,
   organizationId: string,

@@ -12,7 +12,7 @@ import {
   type PostSelection,
   type PostStatus,
 } from './model.ts';
-import { isSought, listAppliedPage, listStoredPage, matches, pageWindow, seekWindow } from './page-store.ts';
+import { listAppliedPage, listStoredPage, matches, pageWindow } from './page-store.ts';
 
 // Posts as readers see them. While an import is applied (see `write-store.ts`), a post may have two versions, and the
 // staged one counts.
@@ -58,16 +58,14 @@ export async function listPostPage(
   const [tally, current, earlyPage] = await Promise.all([
     tallyPosts(tx, organizationId, selection),
     statements(tx).currentImport.get(),
-    early && !isSought(tx, early) ? listStoredPage(tx, organizationId, selection, early) : null,
+    early && listStoredPage(tx, organizationId, selection, early),
   ]);
   const window = pageWindow(tally.totalItems, selection);
   const isApplying = current?.state === 'applying' && current.organizationId === organizationId;
   if (window.take === 0) return { ...tally, posts: [] };
   if (isApplying) return { ...tally, posts: await listAppliedPage(tx, organizationId, selection, window) };
   if (earlyPage !== null && tally.totalItems === expected) return { ...tally, posts: earlyPage };
-  const list = { organizationId, version: tally.version, ...selection };
-  const posts = await listStoredPage(tx, organizationId, selection, seekWindow(tx, list, window));
-  return { ...tally, posts };
+  return { ...tally, posts: await listStoredPage(tx, organizationId, selection, window) };
 }
 
 /** The post, when it is in the organization and matches the selection. */

@@ -71,7 +71,6 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'one_time_links',
     'organizations',
     'polls',
-    'post_blocks',
     'post_counts',
     'post_numbers',
     'post_schedules',
@@ -114,31 +113,6 @@ test('the connection is as durable and strict as promised', () => {
   remove();
 });
 
-test('a table that is rebuilt keeps its rows and the rows that refer to them', () => {
-  const sqlite = new Sqlite(':memory:');
-  sqlite.run('PRAGMA foreign_keys = ON');
-  const before = migrations.findIndex((migration) => migration.includes('DROP TABLE `integrations`'));
-  for (const migration of migrations.slice(0, before)) {
-    for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
-  }
-  sqlite.run(`PRAGMA user_version = ${before}`);
-  sqlite.run("INSERT INTO organizations (id, name, plan, created_at) VALUES ('org_a', 'A', 'free', '')");
-  sqlite.run(
-    "INSERT INTO integrations (id, organization_id, type, enabled, secret, created_at) VALUES ('int_a', 'org_a', 'github', 1, x'01', '')",
-  );
-  sqlite.run(
-    "INSERT INTO repositories (id, integration_id, full_name, created_at) VALUES ('repo_a', 'int_a', 'acme/rocket', '')",
-  );
-  migrate(sqlite);
-  expect(
-    sqlite.query('SELECT integrations.id, full_name FROM integrations JOIN repositories').values(),
-  ).toEqual([['int_a', 'acme/rocket']]);
-  expect(sqlite.query('PRAGMA foreign_key_check').values()).toEqual([]);
-  expect(sqlite.query('PRAGMA foreign_keys').get()).toEqual({ foreign_keys: 1 });
-  expect(() => sqlite.run("DELETE FROM integrations WHERE id = 'int_a'")).not.toThrow();
-  expect(sqlite.query('SELECT id FROM repositories').values()).toEqual([]);
-});
-
 test('a database of a newer version is refused and left alone', () => {
   const sqlite = new Sqlite(':memory:');
   sqlite.run(`PRAGMA user_version = ${migrations.length + 1}`);
@@ -152,87 +126,4 @@ test('a migration that fails leaves nothing of any', () => {
   expect(() => migrate(sqlite)).toThrow('post_counts');
   expect(sqlite.query('SELECT name FROM sqlite_master').values()).toEqual([['post_counts']]);
   expect(sqlite.query('PRAGMA user_version').values()).toEqual([[0]]);
-});
-
-test('posts that were there before there was a search are found by it', () => {
-  const sqlite = new Sqlite(':memory:');
-  const before = migrations.findIndex((migration) => migration.includes('post_search'));
-  for (const migration of migrations.slice(0, before)) {
-    for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
-  }
-  sqlite.run(`PRAGMA user_version = ${before}`);
-  const at = '2026-11-20T12:00:00.000Z';
-  sqlite.run("insert into organizations (id, name, plan, created_at) values ('o', 'O', 'free', ?)", [at]);
-  sqlite.run(
-    `insert into posts (id, organization_id, status, content_type, created_at, updated_at, title, content, markdown)
-     values ('p', 'o', 'draft', 'changelog', ?, ?, 'Quieter engines', 'Words', 'Words')`,
-    [at, at],
-  );
-  migrate(sqlite);
-  const found =
-    "select post_id from post_search join post_numbers on number = post_search.rowid where post_search match 'quieter'";
-  expect(sqlite.query(found).values()).toEqual([['p']]);
-});
-
-test('a session from before has an end, 90 days after the sign-in', () => {
-  const sqlite = new Sqlite(':memory:');
-  const before = migrations.findIndex((migration) => migration.includes('last_used_at` integer'));
-  for (const migration of migrations.slice(0, before)) {
-    for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
-  }
-  sqlite.run(`PRAGMA user_version = ${before}`);
-  sqlite.run("insert into users (id, email, created_at) values ('u', 'ann@acme.example', '2016')");
-  const insert = sqlite.query(
-    'insert into sessions (hash, user_id, created_at, expires_at) values (?, ?, ?, ?)',
-  );
-  const expiresAt = Date.parse('2026-12-20T12:00:00.000Z');
-  insert.run('old', 'u', '2016-01-01T00:00:00.000Z', expiresAt);
-  insert.run('new', 'u', '2026-11-20T12:00:00.000Z', expiresAt);
-  insert.run('odd', 'u', 'some time', expiresAt);
-  migrate(sqlite);
-  expect(sqlite.query('select hash, last_used_at, expires_at from sessions order by hash').values()).toEqual([
-    ['new', Date.parse('2026-11-20T12:00:00.000Z'), expiresAt],
-    ['odd', Date.parse('2026-11-20T12:00:00.000Z'), 0],
-    ['old', Date.parse('2026-11-20T12:00:00.000Z'), Date.parse('2016-03-31T00:00:00.000Z')],
-  ]);
-});
-
-test('a draft from before takes its date when it is published, unless it is of a past release', () => {
-  const sqlite = new Sqlite(':memory:');
-  const before = migrations.findIndex((migration) => migration.includes('`is_date_set` = 0'));
-  for (const migration of migrations.slice(0, before)) {
-    for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
-  }
-  sqlite.run(`PRAGMA user_version = ${before}`);
-  sqlite.run('PRAGMA foreign_keys = OFF');
-  const at = '2026-11-20T12:00:00.000Z';
-  const posts = sqlite.query(
-    `insert into posts (id, organization_id, status, content_type, created_at, updated_at, title, content, markdown)
-     values (?, 'o', ?, 'changelog', ?, ?, 'T', 'C', 'M')`,
-  );
-  const drafts = sqlite.query(
-    `insert into drafts (trigger_id, scope, subject, post_id, written_hash, event_keys, until)
-     values ('t', ?, ?, ?, '', '[]', ?)`,
-  );
-  const arrivals = sqlite.query(
-    "insert into trigger_events (trigger_id, repository_id, type, key, is_match, draft_only) values ('t', ?, 'release', ?, 1, ?)",
-  );
-  const add = (id: string, scope: string, subject: string, status = 'draft') => {
-    posts.run(id, status, at, at);
-    drafts.run(scope, subject, id, at);
-  };
-  posts.run('written', 'draft', at, at);
-  add('past', 'repo main', 'release v1 of two words');
-  add('new', 'repo main', 'release v2');
-  add('other repository', 'repo2 main', 'release v1 of two words');
-  add('rolling', 'repo main', 'open');
-  add('published', 'repo main', 'release v3', 'published');
-  arrivals.run('repo', 'v1 of two words', 1);
-  arrivals.run('repo', 'v2', 0);
-  migrate(sqlite);
-  expect(sqlite.query('select id from posts where is_date_set = 0 order by id').values().flat()).toEqual([
-    'new',
-    'other repository',
-    'rolling',
-  ]);
 });

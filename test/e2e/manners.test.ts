@@ -204,10 +204,10 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount)', ()
     mkdirSync(seed);
     mkdirSync(mount);
     const sqlite = new Sqlite(join(seed, 'tidings.db'), { create: true });
-    sqlite.run(await Bun.file(join(fixtures, '8.sql')).text());
+    sqlite.run(await Bun.file(join(fixtures, '1.sql')).text());
     sqlite.close();
     expect(await refusalOf(startOnMount(mount, seed))).toMatch(
-      /^The data folder \S+ cannot be used: the upgrade of the database from schema 8 to \d+ needs \d+ MB of free disk space, but only [1-4] MB are free\. Free up/,
+      /^The data folder \S+ cannot be used: the upgrade of the database from schema 1 to \d+ needs \d+ MB of free disk space, but only [1-4] MB are free\. Free up/,
     );
   });
 

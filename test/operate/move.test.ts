@@ -280,7 +280,7 @@ test('a source without the right key, with an import in progress or of another v
   change("INSERT INTO imports VALUES ('i', 'acme', 'staging', 0)");
   expect(await refusalOf({ dataDir, to: url })).toContain('An import of posts is unfinished');
   change('DELETE FROM imports');
-  change('PRAGMA user_version = 12');
+  change('PRAGMA user_version = 1');
   expect(await refusalOf({ dataDir, to: url })).toContain('Start the server with it once to upgrade it');
   change('PRAGMA user_version = 1000');
   expect(await refusalOf({ dataDir, to: url })).toContain('was written by a newer Tidings');
@@ -301,7 +301,7 @@ test('an unfinished file of another version is replaced', async () => {
   await interruptedMove(returning, 'copy', 0.3);
   {
     using sqlite = new Sqlite(join(back, 'tidings.db.moving'));
-    sqlite.run('PRAGMA user_version = 3');
+    sqlite.run('PRAGMA user_version = 1');
   }
   await move(returning);
   const db = openDatabase(join(back, 'tidings.db'));

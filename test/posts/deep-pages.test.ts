@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { dialectOf } from '../../db/engine.ts';
 import {
   type ContentType,
   contentTypes,
@@ -9,17 +8,9 @@ import {
   postStatuses,
 } from '../../src/posts/model.ts';
 import { listPostPage, parsePost } from '../../src/posts/store.ts';
-import {
-  createSharedDatabase,
-  execute,
-  openTestDatabase,
-  sqliteOf,
-  testSqlite,
-} from '../support/database.ts';
-import { plansOf } from '../support/plans.ts';
-import { blockProblems } from '../support/post-blocks.ts';
+import { createSharedDatabase, execute } from '../support/database.ts';
 
-// Pages far from both ends of a list, which SQLite seeks in blocks of posts.
+// Pages anywhere in a long list.
 
 interface Model {
   id: string;
@@ -105,38 +96,4 @@ test('every page of a long list agrees with a sorted array, whichever process wr
   await execute(other, `delete from posts where created_at between '${from}' and '${to}'`);
   posts = posts.filter(({ createdAt }) => createdAt < from || createdAt > to);
   await expectPages();
-  if (db.engine === 'sqlite') expect(blockProblems(sqliteOf(db).$client)).toEqual([]);
 }, 300_000);
-
-testSqlite(
-  'a page far from both ends begins in its block, and reads no row but those of an index before it',
-  async () => {
-    const db = openTestDatabase();
-    await execute(
-      db,
-      "insert into organizations (id, name, plan, created_at) values ('org_a', '', 'free', '')",
-    );
-    await execute(
-      db,
-      `insert into posts (id, organization_id, status, content_type, created_at, updated_at, title, content, markdown)
-     select 'post_' || value, 'org_a', iif(value % 3, 'published', 'draft'), iif(value % 2, 'changelog', 'linkedin_post'),
-       strftime('%Y-%m-%dT%H:%M:%fZ', 1767225600 + value * 60, 'unixepoch'), '2026-01-01T00:00:00.000Z', '', '', ''
-     from (with recursive n(value) as (select 1 union all select value + 1 from n where value < 8000) select * from n)`,
-    );
-    for (const statuses of [['draft'], ['published'], [...postStatuses]] as PostStatus[][]) {
-      for (const types of [['changelog'], ['linkedin_post'], [...contentTypes]] as ContentType[][]) {
-        const list = { organizationId: 'org_a', statuses, contentTypes: types, version: '' };
-        const page = { statuses, contentTypes: types, limit: 10, page: 60, sort: 'desc' as const };
-        const plans = await plansOf((storage) => storage.read((tx) => listPostPage(tx, 'org_a', page)), db);
-        const walks = plans.filter((plan) => plan.includes('SEARCH posts USING COVERING INDEX'));
-        expect(walks).toHaveLength(1);
-        expect(walks[0]).toContain('(created_at,id)>(?,?))');
-        expect(plans.join()).not.toContain('TEMP B-TREE');
-        await db.read((tx) => {
-          for (let position = 0; position < 1_000; position += 37)
-            expect(dialectOf(tx).seekPost?.(list, position).skip).toBeLessThan(128);
-        });
-      }
-    }
-  },
-);

@@ -59,17 +59,17 @@ CREATE TABLE deliveries (
   event text COLLATE "C",
   action text COLLATE "C",
   data text COLLATE "C",
+  headers text COLLATE "C",
   reason text COLLATE "C",
   count bigint NOT NULL,
   body_hash bytea,
   same_body_as text COLLATE "C",
+  replay_of text COLLATE "C",
+  is_polled bigint NOT NULL DEFAULT 0,
   duration_ms bigint NOT NULL,
   retention_days bigint NOT NULL,
   created_at text COLLATE "C" NOT NULL,
   expires_at bigint NOT NULL,
-  replay_of text COLLATE "C",
-  headers text COLLATE "C",
-  is_polled bigint NOT NULL DEFAULT 0,
   CONSTRAINT deliveries_status CHECK (status in ('processed', 'ignored', 'duplicate', 'rejected', 'failed'))
 );
 CREATE INDEX deliveries_by_organization ON deliveries (organization_id, created_at, id, status, event, integration_type, is_polled);
@@ -150,11 +150,11 @@ CREATE TABLE server_runs (
 CREATE TABLE staged_posts (
   id text COLLATE "C" PRIMARY KEY,
   organization_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
-  piece bigint NOT NULL,
   status text COLLATE "C" NOT NULL,
   content_type text COLLATE "C" NOT NULL,
   created_at text COLLATE "C" NOT NULL,
   updated_at text COLLATE "C" NOT NULL,
+  piece bigint NOT NULL,
   json bytea GENERATED ALWAYS AS (
     post_json(id, title, content, markdown, content_type, source_metadata, status, created_at, updated_at)
   ) STORED NOT NULL,
@@ -213,8 +213,8 @@ CREATE TABLE integrations (
   previous_secret_until text COLLATE "C",
   token bytea,
   missed_checked_at text COLLATE "C",
-  created_at text COLLATE "C" NOT NULL,
-  is_polled bigint NOT NULL DEFAULT 0
+  is_polled bigint NOT NULL DEFAULT 0,
+  created_at text COLLATE "C" NOT NULL
 );
 CREATE INDEX integrations_by_organization ON integrations (organization_id, created_at);
 
@@ -244,8 +244,8 @@ CREATE TABLE repositories (
   id text COLLATE "C" PRIMARY KEY,
   integration_id text COLLATE "C" NOT NULL REFERENCES integrations ON DELETE CASCADE,
   full_name text COLLATE "C" NOT NULL,
-  created_at text COLLATE "C" NOT NULL,
-  provider_id bigint
+  provider_id bigint,
+  created_at text COLLATE "C" NOT NULL
 );
 CREATE INDEX repositories_by_integration ON repositories (integration_id);
 CREATE UNIQUE INDEX repositories_by_provider_id ON repositories (integration_id, provider_id);
@@ -526,6 +526,18 @@ CREATE TABLE leases (
   holder text COLLATE "C" NOT NULL,
   beat bigint NOT NULL,
   fence bigint NOT NULL
+);
+
+CREATE TABLE elapsed_time (
+  id bigint PRIMARY KEY,
+  elapsed_ms bigint NOT NULL,
+  wall_ms bigint NOT NULL,
+  boot_id text COLLATE "C" NOT NULL,
+  boot_ms bigint NOT NULL,
+  offset_ms bigint NOT NULL,
+  new_offset_ms bigint,
+  new_since_ms bigint,
+  swept_to_ms bigint NOT NULL
 );
 
 CREATE TABLE throttles (

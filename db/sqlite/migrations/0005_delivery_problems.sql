@@ -1,1 +1,0 @@
-CREATE INDEX `deliveries_by_problem` ON `deliveries` (`organization_id`,`status`,`created_at`,`id`) WHERE "deliveries"."status" <> 'processed';

@@ -1,1 +1,0 @@
-ALTER TABLE `post_versions` ADD `is_autosave` integer DEFAULT false NOT NULL;
