@@ -17,9 +17,9 @@ import { kinds } from './kinds/index.ts';
 import { keysOf, type PlannedDraft } from './kinds/kind.ts';
 import { withIssues } from './linked-issues.ts';
 import type { Trigger } from './model.ts';
+import { recipeOf } from './plan.ts';
 import { listArrivals } from './queue-store.ts';
 import { rangeReader, readCommits } from './range-store.ts';
-import { recipeOf } from './run.ts';
 import { getTrigger } from './store.ts';
 import { isRefusal, type NoPostReason, refusal } from './words.ts';
 
