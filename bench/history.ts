@@ -9,7 +9,7 @@ import { systemClock } from '../src/lib/time.ts';
 import { openServices } from '../src/main.ts';
 import { copyImages } from '../src/media/copies.ts';
 import { createOrganization } from '../src/organizations/service.ts';
-import { listPostPage, parsePost } from '../src/posts/store.ts';
+import { listPostPage } from '../src/posts/store.ts';
 import { runTriggers } from '../src/triggers/run.ts';
 import { type Happening, projectOf } from '../test/support/github-api/project.ts';
 import { startGithubApi } from '../test/support/github-api/server.ts';
@@ -95,7 +95,7 @@ async function requireDrafts({ db }: Awaited<ReturnType<typeof openServices>>, r
   const { posts, totalItems } = await db.read((tx) =>
     listPostPage(tx, 'acme', { ...all, limit: 100, page: 1, sort: 'desc' }),
   );
-  const shown = posts.filter((post) => parsePost(post).markdown.includes('/media/img_')).length;
+  const shown = posts.filter((post) => post.markdown.includes('/media/img_')).length;
   if (totalItems === releases && shown === posts.length) return;
   throw new BenchError(
     `${totalItems} of ${releases} drafts, and ${shown} of ${posts.length} show their image`,

@@ -18,9 +18,6 @@ export const account = (userId: string) => `account ${userId}`;
 /** A hook of an organization with its messages. */
 export const hook = (id: string) => `hook ${id}`;
 
-/** Imports, which choose ids of posts for themselves, and the large one in progress. */
-export const IMPORTS = 'imports';
-
 /** All limits on guessing. */
 export const THROTTLES = 'throttles';
 

@@ -28,8 +28,6 @@ export interface Column {
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   post_counts: 'SQL triggers fill it when posts are written',
   delivery_counts: 'SQL triggers fill it when log entries are written',
-  imports: 'nothing is copied while an import is in progress',
-  staged_posts: 'without an import, its rows are leftovers',
   leases: 'it is about processes that have ended',
   elapsed_time: 'it is about the machine of the server that wrote it',
   throttles: 'limits on guessing start from zero',

@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm';
 import {
   type AnySQLiteColumn,
-  blob,
   check,
   index,
   integer,
@@ -11,9 +10,7 @@ import {
 } from 'drizzle-orm/sqlite-core';
 import { organizations, partOf } from './organizations.ts';
 
-const POST_AS_JSON = sql`cast(json_object('id', id, 'title', title, 'content', content, 'markdown', markdown, 'contentType', content_type, 'sourceMetadata', json(source_metadata), 'status', status, 'createdAt', created_at, 'updatedAt', updated_at) as blob)`;
-
-// Both `posts` and `staged_posts` have these columns.
+// Both `posts` and `deleted_posts` have these columns.
 const headColumns = () => ({
   id: text().primaryKey(),
   organizationId: partOf('organization_id', () => organizations.id),
@@ -40,16 +37,11 @@ function postChecks(name: string, table: Record<keyof ReturnType<typeof headColu
   ];
 }
 
-/**
- * SQLite keeps `json`, the post as the API sends it, so that it always matches the columns. It stands before the long
- * texts, so that reading it walks none of their overflow pages. Times are ISO 8601 text with milliseconds, which sorts
- * by time.
- */
+/** Times are ISO 8601 text with milliseconds, which sorts by time. */
 export const posts = sqliteTable(
   'posts',
   {
     ...headColumns(),
-    json: blob({ mode: 'buffer' }).notNull().generatedAlwaysAs(POST_AS_JSON, { mode: 'stored' }),
     ...textColumns(),
   },
   (table) => [
@@ -82,48 +74,6 @@ export const postCounts = sqliteTable(
     version: text().notNull(),
   },
   (table) => [primaryKey({ columns: [table.organizationId, table.status, table.contentType] })],
-);
-
-/**
- * The large import in progress: one row at most. While it is `staging`, its posts are in `staged_posts`, and no reader
- * sees them. The change to `applying` publishes all of them at once: readers then prefer a staged post to the one in
- * `posts` until all are moved. Until that change, `post_counts` counts what the import changes under the import's id.
- */
-export const imports = sqliteTable(
-  'imports',
-  {
-    id: text().primaryKey(),
-    organizationId: partOf('organization_id', () => organizations.id),
-    state: text({ enum: ['staging', 'applying'] }).notNull(),
-    /** The last heartbeat of its process, in milliseconds since 1970. An old one means that the process died. */
-    beatAt: integer('beat_at').notNull(),
-  },
-  (table) => [check('imports_state', sql`${table.state} in ('staging', 'applying')`)],
-);
-
-/** Posts of the import in progress. Those without an import are leftovers, and nobody reads them. */
-export const stagedPosts = sqliteTable(
-  'staged_posts',
-  {
-    ...headColumns(),
-    /** The number of the commit that wrote it; the same posts move into `posts` in one commit. */
-    piece: integer().notNull(),
-    json: blob({ mode: 'buffer' }).notNull().generatedAlwaysAs(POST_AS_JSON, { mode: 'virtual' }),
-    ...textColumns(),
-  },
-  (table) => [
-    index('staged_posts_by_piece').on(table.piece),
-    // In list order, with the columns to filter by.
-    index('staged_posts_by_date').on(
-      table.organizationId,
-      table.createdAt,
-      table.id,
-      table.status,
-      table.contentType,
-    ),
-    // Those of `posts`, so that no row fails once the import is published.
-    ...postChecks('staged_posts', table),
-  ],
 );
 
 /**

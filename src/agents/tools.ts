@@ -6,7 +6,7 @@ import { cutLine, ID_PATTERN } from '../lib/text.ts';
 import { requireValid } from '../lib/validation.ts';
 import type { OwnedPost, Post } from '../posts/model.ts';
 import { searchPosts } from '../posts/search.ts';
-import { findPostJson, listPostPage, parsePost } from '../posts/store.ts';
+import { findPost, listPostPage } from '../posts/store.ts';
 import { ProposedChange, suggestChange } from '../posts/suggestions.ts';
 import { PUBLIC_POSTS, type Publication, postAddress } from '../public/model.ts';
 
@@ -98,7 +98,7 @@ export const tools: readonly Tool[] = [
       const { posts, totalItems } = await db.read((tx) =>
         listPostPage(tx, publication.organizationId, selection),
       );
-      const heads = posts.map((json) => headOf(parsePost(json), publication, publicUrl()));
+      const heads = posts.map((json) => headOf(json, publication, publicUrl()));
       return pageOf(heads, { page, limit, totalItems });
     },
   },
@@ -130,9 +130,9 @@ export const tools: readonly Tool[] = [
     isReadOnly: true,
     async run({ db, publicUrl }, { publication }, input) {
       const { id } = requireValid(GetInput, input);
-      const json = await db.read((tx) => findPostJson(tx, publication.organizationId, id, PUBLIC_POSTS));
+      const json = await db.read((tx) => findPost(tx, publication.organizationId, id, PUBLIC_POSTS));
       if (json === null) throw noSuchPost();
-      const { markdown, ...post } = parsePost(json);
+      const { markdown, ...post } = json;
       const { excerpt: _, ...found } = headOf(post, publication, publicUrl());
       return { ...found, markdown };
     },

@@ -8,11 +8,11 @@ import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { MAX_PROBLEMS, type SourceFile } from '../posts/import/files.ts';
 import { importFormats, isImportable } from '../posts/import/records.ts';
-import { type ImportResult, importFile, MAX_FILE_BYTES } from '../posts/import/service.ts';
+import { ImportCutOff, type ImportResult, importFile, MAX_FILE_BYTES } from '../posts/import/service.ts';
 import { contentTypes, type PageSelection, postStatuses } from '../posts/model.ts';
 import { findSchedule } from '../posts/schedule-store.ts';
 import { editPost } from '../posts/service.ts';
-import { getPost, listPostPage, parsePost } from '../posts/store.ts';
+import { getPost, listPostPage } from '../posts/store.ts';
 import { listOpenChanges } from '../posts/suggestion-store.ts';
 import { aboutOne, answering, limitTo, pageNumber } from './command.ts';
 import { type CliContext, isoTime, withServices } from './context.ts';
@@ -78,8 +78,10 @@ export function addPostCommands(program: Command, context: CliContext): void {
       }
       if (failures.length > 0) {
         const which = failures.length > 1 ? 'these files' : 'this file';
-        const messages = failures.map(describeFailure).join('\n');
-        throw new AppError(400, `${messages}\nNothing of ${which} was imported.`);
+        const messages = failures.map(describeFailure);
+        const isPart = failures.some((failure) => failure instanceof ImportCutOff);
+        if (!isPart) messages.push(`Nothing of ${which} was imported.`);
+        throw new AppError(400, messages.join('\n'));
       }
     });
   note(importing, IMPORT_HELP);
@@ -158,7 +160,7 @@ function readPage({ db }: Services, options: ListOptions) {
   return db.read(async (tx) => {
     await getOrganization(tx, options.organization);
     const page = await listPostPage(tx, options.organization, selectionOf(options));
-    return { ...page, posts: await withSchedules(tx, page.posts.map(parsePost)) };
+    return { ...page, posts: await withSchedules(tx, page.posts) };
   });
 }
 
@@ -166,7 +168,7 @@ const IMPORT_HELP = `A record needs a title and a text: markdown, or content for
 
 A record without an id gets one from the organization, the source and its title or version. Importing the same file again updates its posts. If an id is not available, Tidings derives a new one from it, the same at each import, and prints both.`;
 
-/** Imports each file, or none of its posts. */
+/** Imports each file that can be read as a whole. */
 async function importFiles(
   services: Services,
   { terminal }: CliContext,

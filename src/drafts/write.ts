@@ -4,9 +4,8 @@ import type { Deps } from '../deps.ts';
 import { withoutMediaOrigin } from '../markdown/media.ts';
 import type { ContentType, OwnedPost, Post } from '../posts/model.ts';
 import { recordPost, removePost } from '../posts/service.ts';
-import { readPost } from '../posts/store.ts';
+import { readPost, writePost } from '../posts/store.ts';
 import { recordVersion } from '../posts/version-store.ts';
-import { writePost } from '../posts/write-store.ts';
 import type { DraftText } from './model.ts';
 import {
   closedSubject,

@@ -2,7 +2,6 @@ import { inCommits } from '../../db/commits.ts';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import { type AddressPosition, FIRST_POSITION, replaceAddresses } from '../media/address-store.ts';
-import { isImporting } from '../posts/write-store.ts';
 import type { Job } from './jobs.ts';
 import { BEAT_MS } from './uptime.ts';
 import { listRuns } from './uptime-store.ts';
@@ -20,15 +19,15 @@ type Needs = Pick<Deps, 'db' | 'clock' | 'log' | 'publicUrl'>;
 
 /**
  * The work of a job. It brings the addresses of images in stored posts to the current `PUBLIC_URL` when this process begins
- * to lead, and again after an import, or a process with a former URL, that may have written meanwhile has ended.
+ * to lead, and again after a process with a former URL, which may have written meanwhile, has ended.
  */
 export function addressWork(deps: Needs): Job['run'] {
   const { db, clock, log, publicUrl } = deps;
-  let last: { at: string; wasImporting: boolean } | null = null;
+  let last: string | null = null;
 
-  async function isDue(tx: ReadTx, wasImporting: boolean): Promise<boolean> {
-    if (last === null || (last.wasImporting && !wasImporting)) return true;
-    const { at } = last;
+  async function isDue(tx: ReadTx): Promise<boolean> {
+    const at = last;
+    if (at === null) return true;
     const ended = new Date(clock.now().getTime() - ENDED_MS).toISOString();
     const runs = await listRuns(tx, MAX_RUNS);
     return runs.some((run) => run.publicUrl !== publicUrl() && run.aliveAt > at && run.aliveAt < ended);
@@ -36,14 +35,10 @@ export function addressWork(deps: Needs): Job['run'] {
 
   return async (signal) => {
     const at = clock.now().toISOString();
-    const { due, wasImporting } = await db.read(async (tx) => {
-      const importing = await isImporting(tx);
-      return { due: await isDue(tx, importing), wasImporting: importing };
-    });
-    if (!due) return;
+    if (!(await db.read(isDue))) return;
     const changed = await updateAddresses(deps, signal);
     if (signal.aborted) return;
-    last = { at, wasImporting };
+    last = at;
     if (changed > 0) log.info({ changed }, 'updated the URLs of images to the new PUBLIC_URL');
   };
 }

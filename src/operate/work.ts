@@ -99,14 +99,6 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
       }),
     },
     {
-      name: 'recover-import',
-      every: 5_000,
-      run: late(async () => {
-        const { recoverImport } = await import('../posts/import/staging.ts');
-        return (signal) => recoverImport(deps, signal);
-      }),
-    },
-    {
       name: 'image-addresses',
       every: 5_000,
       run: late(async () => (await import('./media-addresses.ts')).addressWork(deps)),

@@ -3,7 +3,6 @@ import type { AuditDeps } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { isWithoutText, moveToTrash, setStatus } from './service.ts';
 import { readPost } from './store.ts';
-import { settleStagedPost } from './write-store.ts';
 
 export const bulkActions = ['publish', 'unpublish', 'delete'] as const;
 export type BulkAction = (typeof bulkActions)[number];
@@ -46,7 +45,6 @@ export function changePosts(
         result.withoutText++;
         continue;
       }
-      await settleStagedPost(tx, id);
       let isChanged = true;
       if (action === 'delete') await moveToTrash(tx, deps, post);
       else isChanged = await setStatus(tx, deps, post, action === 'publish' ? 'published' : 'draft');

@@ -17,7 +17,7 @@ import { drafts } from '../../db/schema/triggers.ts';
 import { type ContentType, contentTypes, type Post, type PostStatus, postStatuses } from './model.ts';
 import { countScheduled, listSchedules, type Schedule } from './schedule-store.ts';
 import { type Found, searchPosts } from './search.ts';
-import { countDrafts, listPostPage, parsePost, readPosts, tallyPosts } from './store.ts';
+import { countDrafts, listPostPage, readPosts, tallyPosts } from './store.ts';
 import { countDeletedPosts } from './trash-store.ts';
 
 // Posts as the people who write them list them: with schedules and waiting suggestions, which the API does not know.
@@ -89,7 +89,7 @@ async function findPosts(
   const isPlain = !hasSuggestion && (stored !== 'draft' || (await hasNoSchedule(tx, organizationId, status)));
   if (!isPlain) return listOwnPage(tx, organizationId, filter, limit);
   const { posts: found, totalItems } = await listPostPage(tx, organizationId, selection);
-  return { posts: found.map(parsePost), totalItems, isCut: false };
+  return { posts: found, totalItems, isCut: false };
 }
 
 /** Then the list of drafts is that of the API. */
@@ -115,7 +115,7 @@ async function keepListed(
   });
 }
 
-/** A page by schedules or suggestions. While an import is applied, its posts appear as they move to their place. */
+/** A page by schedules or suggestions. */
 async function listOwnPage(
   tx: ReadTx,
   organizationId: string,

@@ -60,9 +60,6 @@ export type Post = Static<typeof Post>;
  */
 export type OwnedPost = Post & { organizationId: string; isDateSet: boolean };
 
-/** A post as the API sends it: JSON in UTF-8. */
-export type PostJson = Uint8Array;
-
 const count = (minimum: number, description: string) => Type.Integer({ minimum, description });
 const neighbor = (description: string) =>
   Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], { description });

@@ -3,9 +3,9 @@ import { keptBodies } from '../http/kept.ts';
 import { type Rendered, rendered } from '../http/respond.ts';
 import { firstTimes } from '../lib/bounded-map.ts';
 import type { PageSelection, Pagination, PostSelection } from './model.ts';
-import { findPostJson, listPostPage, tallyPosts } from './store.ts';
+import { findPost, listPostPage, tallyPosts } from './store.ts';
 
-// The bodies of the content API, joined from the bytes in the database: no post is parsed or serialized.
+// The bodies of the content API.
 
 /** For all kept pages together. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
@@ -33,9 +33,7 @@ export function createPages(db: Pick<Storage, 'read'>, maxKeptBytes = MAX_KEPT_B
 
     const current = await db.read((tx) => listPostPage(tx, organizationId, selection, tally?.totalItems));
     const { version, posts, totalItems } = current;
-    const pagination = JSON.stringify(paginate(totalItems, selection));
-    const list = posts.flatMap((post, index) => (index === 0 ? [post] : [COMMA, post]));
-    const body = concat([bytes('{"posts":['), ...list, bytes(`],"pagination":${pagination}}`)]);
+    const body = toJson({ posts, pagination: paginate(totalItems, selection) });
     return isFirst(key) ? rendered(body) : kept.keep(key, version, body);
   };
 }
@@ -47,8 +45,8 @@ export async function renderPost(
   postId: string,
   selection: PostSelection,
 ): Promise<Rendered> {
-  const json = await db.read((tx) => findPostJson(tx, organizationId, postId, selection), { single: true });
-  return rendered(concat([bytes('{"post":'), json ?? bytes('null'), bytes('}')]));
+  const post = await db.read((tx) => findPost(tx, organizationId, postId, selection), { single: true });
+  return rendered(toJson({ post }));
 }
 
 /** Section 2 of the spec; `totalPages` is at least 1, and a page past the end points back one page. */
@@ -65,9 +63,4 @@ function paginate(totalItems: number, { limit, page }: PageSelection): Paginatio
 }
 
 const encoder = new TextEncoder();
-const bytes = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
-const COMMA = bytes(',');
-
-function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  return Bun.concatArrayBuffers(parts as Uint8Array<ArrayBuffer>[], Number.POSITIVE_INFINITY, true);
-}
+const toJson = (body: object): Uint8Array<ArrayBuffer> => encoder.encode(JSON.stringify(body));

@@ -8,9 +8,8 @@ import { formatInZone, isTimeZone, parseInZone } from '../lib/time-zone.ts';
 import type { Post } from './model.ts';
 import { findSchedule, listDuePosts, type Schedule, saveSchedule, takeSchedule } from './schedule-store.ts';
 import { END_OF_DATES, isPublished, recordPost, withStatus, writeAbout } from './service.ts';
-import { getPost, readPost } from './store.ts';
+import { getPost, readPost, writePost } from './store.ts';
 import { keepVersion } from './version-store.ts';
-import { settleStagedPost, writePost } from './write-store.ts';
 
 // Drafts that are published at a time of the wall clock.
 
@@ -40,7 +39,6 @@ export async function schedulePost(
   const { timeZone } = given;
   const { time, isMoved } = readTime(given, deps.clock.now());
   return writeAbout(deps.db, { postId }, async (tx) => {
-    await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
     if (post.status === 'published') throw isPublished();
@@ -123,7 +121,6 @@ async function publishDuePost(
   const now = deps.clock.now();
   const schedule = await takeSchedule(tx, postId, now);
   if (schedule === null) return false;
-  await settleStagedPost(tx, postId);
   const post = await readPost(tx, postId);
   // An import may have published it meanwhile.
   if (post?.organizationId !== schedule.organizationId || post.status === 'published') return false;

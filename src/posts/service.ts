@@ -11,10 +11,9 @@ import { toPlainText } from '../markdown/plain-text.ts';
 import { checkRecord, MAX_TITLE } from './fields.ts';
 import type { ContentType, OwnedPost, Post, PostStatus } from './model.ts';
 import { takeSchedule } from './schedule-store.ts';
-import { findOwner, getPost, readPost } from './store.ts';
+import { deletePostRow, findOwner, getPost, readPost, writePost } from './store.ts';
 import { deleteOrphans, insertDeletedPost } from './trash-store.ts';
 import { keepVersion, recordVersion } from './version-store.ts';
-import { deletePostRow, settleStagedPost, writePost } from './write-store.ts';
 
 type PostText = Partial<Pick<Post, 'title' | 'markdown' | 'contentType'>>;
 
@@ -59,8 +58,6 @@ export function editPost(
     edit.merge !== undefined ||
     [edit.title, edit.markdown, edit.contentType].some((each) => each !== undefined);
   return writeAbout(deps.db, { postId, organizationId }, async (tx) => {
-    // A status alone wins over an import in progress, even if the post has it already.
-    if (!hasText) await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
     const isOther = organizationId !== undefined && post?.organizationId !== organizationId;
     if (post === null || isOther) throw notFound('post', postId);
@@ -216,7 +213,6 @@ function changePost(
   change: (tx: WriteTx, post: OwnedPost) => Promise<void>,
 ): Promise<Post> {
   return writeAbout(db, { postId }, async (tx) => {
-    await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
     await change(tx, post);
@@ -234,7 +230,6 @@ export const TRASH_DAYS = 30;
 /** Moves a post to the trash. Throws `AppError` 404. */
 export async function deletePost(deps: AuditDeps, postId: string): Promise<void> {
   await writeAbout(deps.db, { postId }, async (tx) => {
-    await settleStagedPost(tx, postId);
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
     await moveToTrash(tx, deps, post);
@@ -256,7 +251,6 @@ export async function moveToTrash(tx: WriteTx, deps: AuditContext, post: OwnedPo
 
 /** Deletes a post for good and records it, in the caller's transaction. False when there is no such post. */
 export async function removePost(tx: WriteTx, deps: AuditContext, postId: string): Promise<boolean> {
-  await settleStagedPost(tx, postId);
   const removed = await deletePostRow(tx, postId);
   await deleteOrphans(tx, [postId]);
   if (removed !== null) await recordPost(tx, deps, 'post.deleted', removed);

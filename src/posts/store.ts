@@ -1,21 +1,24 @@
-import { and, eq, inArray, notInArray, or, type SQL, sql } from 'drizzle-orm';
-import { dialectOf, type PostSearch, prepared, type ReadTx } from '../../db/engine.ts';
-import { deletedPosts, imports, postCounts, posts, stagedPosts } from '../../db/schema/posts.ts';
-import { notFound } from '../lib/app-error.ts';
+import { and, asc, desc, eq, getTableColumns, inArray, type Placeholder, sql } from 'drizzle-orm';
+import {
+  dialectOf,
+  type PostSearch,
+  placeholdersFor,
+  prepared,
+  type ReadTx,
+  type WriteTx,
+} from '../../db/engine.ts';
+import { deletedPosts, postCounts, postSchedules, posts } from '../../db/schema/posts.ts';
+import { AppError, notFound } from '../lib/app-error.ts';
 import {
   type ContentType,
   contentTypes,
   type OwnedPost,
   type PageSelection,
   type Post,
-  type PostJson,
   type PostSelection,
   type PostStatus,
+  postStatuses,
 } from './model.ts';
-import { listAppliedPage, listStoredPage, matches, pageWindow } from './page-store.ts';
-
-// Posts as readers see them. While an import is applied (see `write-store.ts`), a post may have two versions, and the
-// staged one counts.
 
 /** The number of posts in a selection, and a text that changes whenever one of them does. */
 interface Tally {
@@ -53,58 +56,97 @@ export async function listPostPage(
   organizationId: string,
   selection: PageSelection,
   expected?: number,
-): Promise<Tally & { posts: PostJson[] }> {
-  const early = expected === undefined ? null : pageWindow(expected, selection);
-  const [tally, current, earlyPage] = await Promise.all([
+): Promise<Tally & { posts: Post[] }> {
+  const [tally, early] = await Promise.all([
     tallyPosts(tx, organizationId, selection),
-    statements(tx).currentImport.get(),
-    early && listStoredPage(tx, organizationId, selection, early),
+    expected === undefined ? null : readWindow(tx, organizationId, selection, expected),
   ]);
-  const window = pageWindow(tally.totalItems, selection);
-  const isApplying = current?.state === 'applying' && current.organizationId === organizationId;
-  if (window.take === 0) return { ...tally, posts: [] };
-  if (isApplying) return { ...tally, posts: await listAppliedPage(tx, organizationId, selection, window) };
-  if (earlyPage !== null && tally.totalItems === expected) return { ...tally, posts: earlyPage };
-  return { ...tally, posts: await listStoredPage(tx, organizationId, selection, window) };
+  const posts =
+    early !== null && tally.totalItems === expected
+      ? early
+      : await readWindow(tx, organizationId, selection, tally.totalItems);
+  return { ...tally, posts };
+}
+
+/** By filter and direction. */
+const pageStatements = prepared(() => new Map<string, ReturnType<typeof buildPageStatement>>());
+
+/** A page in the second half is read from the end backwards, so that the last page costs as much as the first. */
+async function readWindow(
+  tx: ReadTx,
+  organizationId: string,
+  selection: PageSelection,
+  totalItems: number,
+): Promise<Post[]> {
+  const { statuses, contentTypes: types, limit, page, sort } = selection;
+  const before = (page - 1) * limit;
+  const take = Math.max(0, Math.min(limit, totalItems - before));
+  if (take === 0) return [];
+  const after = Math.max(0, totalItems - before - take);
+  const fromEnd = after < before;
+  const ascending = (sort === 'asc') !== fromEnd;
+  const pages = pageStatements(tx);
+  const key = `${[...statuses].sort()} ${[...types].sort()} ${ascending}`;
+  const statement = pages.get(key) ?? buildPageStatement(tx, selection, ascending);
+  pages.set(key, statement);
+  const found = await statement.all({ organizationId, take, offset: fromEnd ? after : before });
+  return fromEnd ? found.reverse() : found;
+}
+
+/** Walks one index to the page's rows, then reads only these, so that skipping posts reads none of them. */
+function buildPageStatement(tx: ReadTx, selection: PostSelection, ascending: boolean) {
+  const order = ascending ? asc : desc;
+  const { postKey } = dialectOf(tx);
+  const window = tx
+    .select({ key: sql`${postKey}`.as('window_key'), at: sql`created_at`.as('at'), post: sql`id`.as('post') })
+    .from(posts)
+    .where(matches(sql.placeholder('organizationId'), selection))
+    .orderBy(order(posts.createdAt), order(posts.id))
+    .limit(sql.placeholder('take'))
+    .offset(sql.placeholder('offset'))
+    .as('window');
+  return tx
+    .select(post)
+    .from(window)
+    .innerJoin(posts, eq(sql`${posts}.${postKey}`, window.key))
+    .orderBy(order(window.at), order(window.post))
+    .prepare();
+}
+
+/** All values of a filter are no filter. */
+function matches(organizationId: string | Placeholder, { statuses, contentTypes: types }: PostSelection) {
+  return and(
+    sql`organization_id = ${organizationId}`,
+    statuses.length < postStatuses.length ? inArray(posts.status, statuses) : undefined,
+    types.length < contentTypes.length ? inArray(posts.contentType, types) : undefined,
+  );
 }
 
 /** The post, when it is in the organization and matches the selection. */
-export async function findPostJson(
+export async function findPost(
   tx: ReadTx,
   organizationId: string,
   postId: string,
   { statuses, contentTypes: types }: PostSelection,
-): Promise<PostJson | null> {
-  const [row] = (await statements(tx).byId.values({ postId })) as VersionRow[];
+): Promise<Post | null> {
+  const row = await statements(tx).byId.get({ postId });
   if (row === undefined) return null;
-  const [, owner, status, contentType, json] = row;
-  const matches = owner === organizationId && statuses.includes(status) && types.includes(contentType);
-  return matches ? json : null;
+  const { owner, ...found } = row;
+  const { status, contentType } = found;
+  return owner === organizationId && statuses.includes(status) && types.includes(contentType) ? found : null;
 }
 
 /** A post of any organization. */
 export async function readPost(tx: ReadTx, postId: string): Promise<OwnedPost | null> {
-  const row = await statements(tx).ownedById.get({ postId });
-  return row === undefined ? null : toOwnedPost(row);
+  return (await statements(tx).ownedById.get({ postId })) ?? null;
 }
 
 /** A post of any organization. Throws `AppError` 404. */
 export async function getPost(tx: ReadTx, postId: string): Promise<Post> {
   const row = await statements(tx).byId.get({ postId });
   if (row === undefined) throw notFound('post', postId);
-  return parsePost(row.json);
-}
-
-export function parsePost(json: PostJson): Post {
-  return JSON.parse(new TextDecoder().decode(json)) as Post;
-}
-
-function toOwnedPost({
-  json,
-  organizationId,
-  isDateSet,
-}: Pick<OwnedPost, 'organizationId' | 'isDateSet'> & { json: PostJson }): OwnedPost {
-  return { ...parsePost(json), organizationId, isDateSet };
+  const { owner: _, ...found } = row;
+  return found;
 }
 
 /** The existing posts with these ids, of any organization, by id. */
@@ -114,10 +156,10 @@ export async function readPosts(tx: ReadTx, ids: readonly string[]): Promise<Map
   return new Map(found.filter((post) => post !== null).map((post) => [post.id, post]));
 }
 
-/** The organization of each of these post ids that is in use, also by an import in progress and in the trash. */
+/** The organization of each of these post ids that is in use, also in the trash. */
 export async function findOwners(tx: ReadTx, ids: readonly string[]): Promise<Map<string, string>> {
   const owners = new Map<string, string>();
-  for (const table of [deletedPosts, posts, stagedPosts]) {
+  for (const table of [deletedPosts, posts]) {
     const rows = await tx
       .select({ id: table.id, organizationId: table.organizationId })
       .from(table)
@@ -128,7 +170,7 @@ export async function findOwners(tx: ReadTx, ids: readonly string[]): Promise<Ma
   return owners;
 }
 
-/** The organization of a post, also of one that an import has not published yet or that is in the trash. */
+/** The organization of a post, also of one in the trash. */
 export async function findOwner(tx: ReadTx, postId: string): Promise<string | null> {
   return (await statements(tx).owner.get({ postId }))?.organizationId ?? null;
 }
@@ -139,99 +181,108 @@ export async function findPostIds(tx: ReadTx, search: PostSearch): Promise<strin
   return rows.map(([id]) => id);
 }
 
-/** The rows of `posts` that no import is replacing by a version outside of the selection. */
-export function staysIn({ statuses, contentTypes: types }: PostSelection): SQL {
-  const leaves = or(notInArray(stagedPosts.status, statuses), notInArray(stagedPosts.contentType, types));
-  return sql`not (${isApplied} and exists (
-    select 1 from ${stagedPosts} where ${stagedPosts.id} = ${posts.id} and ${leaves}))`;
-}
-
-type PostTable = typeof posts | typeof stagedPosts;
-
-// A scalar subquery, because `exists` becomes a join, which made the read of one post ten times as slow.
-const isApplied = sql`(select ${imports.state} from ${imports}) = 'applying'`;
-
-/** The posts that meet a condition. Of a post that has two versions, the staged one comes first. */
-function versions(tx: ReadTx, isWanted: (table: PostTable) => SQL) {
-  const staged = tx
-    .select(columnsOf(stagedPosts))
-    .from(stagedPosts)
-    .where(and(isWanted(stagedPosts), isApplied));
-  return staged.unionAll(tx.select(columnsOf(posts)).from(posts).where(isWanted(posts)));
-}
-
-/** The same with `isDateSet`. It is stored after the long texts, so the content API leaves it alone. */
-function ownedVersions(tx: ReadTx, isWanted: (table: PostTable) => SQL) {
-  const ownedColumnsOf = (table: PostTable) => ({ ...columnsOf(table), isDateSet: table.isDateSet });
-  const staged = tx
-    .select(ownedColumnsOf(stagedPosts))
-    .from(stagedPosts)
-    .where(and(isWanted(stagedPosts), isApplied));
-  return staged.unionAll(tx.select(ownedColumnsOf(posts)).from(posts).where(isWanted(posts)));
-}
-
-function columnsOf({ id, organizationId, status, contentType, json }: PostTable) {
-  return { id, organizationId, status, contentType, json };
-}
-
-// The rows of `values`, which every request of the content API reads: mapping them to objects took a tenth of its time.
-type TallyRow = [status: PostStatus, contentType: ContentType, count: number, version: string];
-type VersionRow = [id: string, owner: string, status: PostStatus, contentType: ContentType, json: PostJson];
-
-const statements = prepared((tx) => ({
-  tally: tx
-    .select({
-      status: postCounts.status,
-      contentType: postCounts.contentType,
-      count: postCounts.count,
-      version: postCounts.version,
-    })
-    .from(postCounts)
-    .where(eq(postCounts.organizationId, sql.placeholder('organizationId')))
-    .prepare(),
-  currentImport: tx.select().from(imports).prepare(),
-  owner: tx
-    .select({ organizationId: posts.organizationId })
-    .from(posts)
-    .where(eq(posts.id, sql.placeholder('postId')))
-    .unionAll(
-      tx
-        .select({ organizationId: stagedPosts.organizationId })
-        .from(stagedPosts)
-        .where(eq(stagedPosts.id, sql.placeholder('postId'))),
-    )
-    .unionAll(
-      tx
-        .select({ organizationId: deletedPosts.organizationId })
-        .from(deletedPosts)
-        .where(eq(deletedPosts.id, sql.placeholder('postId'))),
-    )
-    .prepare(),
-  byId: versions(tx, ({ id }) => eq(id, sql.placeholder('postId'))).prepare(),
-  ownedById: ownedVersions(tx, ({ id }) => eq(id, sql.placeholder('postId'))).prepare(),
-}));
-
 /** The ids of all posts in a selection, in list order: of one moment, without their texts. */
 export async function listPostIds(
   tx: ReadTx,
   organizationId: string,
   { sort, ...selection }: PostSelection & Pick<PageSelection, 'sort'>,
 ): Promise<string[]> {
-  const order = sort === 'asc' ? sql`asc` : sql`desc`;
-  const isListed = matches(organizationId, selection);
-  const current = await statements(tx).currentImport.get();
-  // A union would be sorted; without it, the ids are a walk along an index.
-  const listed =
-    current?.state === 'applying'
-      ? sql`(
-          select created_at, id from posts
-          where ${isListed} and not exists (select 1 from staged_posts where staged_posts.id = posts.id)
-          union all
-          select created_at, id from staged_posts where ${isListed}
-        ) as listed`
-      : sql`posts where ${isListed}`;
-  const rows = await tx.values<[string]>(
-    sql`select id from ${listed} order by created_at ${order}, id ${order}`,
-  );
-  return rows.map(([id]) => id);
+  const order = sort === 'asc' ? asc : desc;
+  const rows = await tx
+    .select({ id: posts.id })
+    .from(posts)
+    .where(matches(organizationId, selection))
+    .orderBy(order(posts.createdAt), order(posts.id))
+    .values();
+  return rows.map(([id]) => id as string);
 }
+
+/** Writes a new post or version. Throws `AppError` 409 when another organization has the id. */
+export async function writePost(tx: WriteTx, post: OwnedPost): Promise<void> {
+  if ((await statements(tx).save.all({ ...post })).length > 0) return;
+  throw new AppError(409, `The id ${post.id} was taken in the meantime. Try again.`);
+}
+
+/** Deletes a post and its schedule. Null when there is none. */
+export async function deletePostRow(tx: WriteTx, postId: string) {
+  const { deleteSchedule, deletePost } = statements(tx);
+  await deleteSchedule.run({ postId });
+  return (await deletePost.get({ postId })) ?? null;
+}
+
+/** A row of `values`, which every request of the content API reads: mapping it to an object took a tenth of its time. */
+type TallyRow = [status: PostStatus, contentType: ContentType, count: number, version: string];
+
+const columns = getTableColumns(posts);
+const { id: _id, organizationId: _organizationId, ...changeable } = columns;
+
+/** A post as the API sends it, in the order of its fields. */
+const post = {
+  id: posts.id,
+  title: posts.title,
+  content: posts.content,
+  markdown: posts.markdown,
+  contentType: posts.contentType,
+  sourceMetadata: posts.sourceMetadata,
+  status: posts.status,
+  createdAt: posts.createdAt,
+  updatedAt: posts.updatedAt,
+};
+
+const statements = prepared((tx) => {
+  const isIt = (table: typeof posts | typeof deletedPosts) => eq(table.id, sql.placeholder('postId'));
+  return {
+    tally: tx
+      .select({
+        status: postCounts.status,
+        contentType: postCounts.contentType,
+        count: postCounts.count,
+        version: postCounts.version,
+      })
+      .from(postCounts)
+      .where(eq(postCounts.organizationId, sql.placeholder('organizationId')))
+      .prepare(),
+    owner: tx
+      .select({ organizationId: posts.organizationId })
+      .from(posts)
+      .where(isIt(posts))
+      .unionAll(
+        tx
+          .select({ organizationId: deletedPosts.organizationId })
+          .from(deletedPosts)
+          .where(isIt(deletedPosts)),
+      )
+      .prepare(),
+    byId: tx
+      .select({ ...post, owner: posts.organizationId })
+      .from(posts)
+      .where(isIt(posts))
+      .prepare(),
+    ownedById: tx
+      .select({ ...post, organizationId: posts.organizationId, isDateSet: posts.isDateSet })
+      .from(posts)
+      .where(isIt(posts))
+      .prepare(),
+    save: tx
+      .insert(posts)
+      .values(placeholdersFor(columns))
+      .onConflictDoUpdate({
+        target: posts.id,
+        set: Object.fromEntries(
+          Object.entries(changeable).map(([key, { name }]) => [key, sql`excluded.${sql.identifier(name)}`]),
+        ),
+        setWhere: sql`${posts.organizationId} = excluded.organization_id`,
+      })
+      .returning({ id: posts.id })
+      .prepare(),
+    deleteSchedule: tx
+      .delete(postSchedules)
+      .where(eq(postSchedules.postId, sql.placeholder('postId')))
+      .prepare(),
+    deletePost: tx
+      .delete(posts)
+      .where(isIt(posts))
+      .returning({ id: posts.id, organizationId: posts.organizationId, title: posts.title })
+      .prepare(),
+  };
+});

@@ -11,7 +11,7 @@ import { requireValid } from '../lib/validation.ts';
 import { MAX_TEXT, MAX_TITLE } from './fields.ts';
 import type { OwnedPost, Post } from './model.ts';
 import { checkText, plainTextFor, recordPost } from './service.ts';
-import { getPost, readPost } from './store.ts';
+import { getPost, readPost, writePost } from './store.ts';
 import {
   countStoredChanges,
   deleteSuggestedChange,
@@ -21,7 +21,6 @@ import {
   type SuggestedChange,
 } from './suggestion-store.ts';
 import { recordVersion } from './version-store.ts';
-import { writePost } from './write-store.ts';
 
 // Changes that holders of API keys propose. A person decides about each; until then the post stays as it is. The newer
 // text that a trigger has for a post is another matter: `drafts/suggestions.ts`.

@@ -6,7 +6,7 @@ import { AppError, notFound } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
 import type { Post } from './model.ts';
 import { recordPost, writeAbout } from './service.ts';
-import { getPost, readPost } from './store.ts';
+import { deletePostRow, getPost, readPost, writePost } from './store.ts';
 import {
   type DeletedPost,
   deleteFromTrash,
@@ -14,7 +14,6 @@ import {
   findDeletedPost,
   takeDeletedPost,
 } from './trash-store.ts';
-import { deletePostRow, settleStagedPost, writePost } from './write-store.ts';
 
 // Posts that people deleted. `deletePost` of `service.ts` moves them to the trash.
 
@@ -74,7 +73,6 @@ async function restore(tx: WriteTx, deps: AuditContext, deleted: DeletedPost): P
 /** Deletes a post for good: the existing one, or else the one in the trash. Throws `AppError` 404. */
 export async function erasePost(deps: AuditDeps, postId: string): Promise<void> {
   await writeAbout(deps.db, { postId }, async (tx) => {
-    await settleStagedPost(tx, postId);
     const erased = (await deletePostRow(tx, postId)) ?? (await takeDeletedPost(tx, postId));
     if (erased === null) throw notFound('post', postId);
     await deleteOrphans(tx, [postId]);

@@ -3,9 +3,8 @@ import { notFound } from '../lib/app-error.ts';
 import type { Ids } from '../lib/text.ts';
 import type { Post } from './model.ts';
 import { plainTextFor, writeAbout } from './service.ts';
-import { getPost, readPost } from './store.ts';
+import { getPost, readPost, writePost } from './store.ts';
 import { findVersion, recordVersion } from './version-store.ts';
-import { writePost } from './write-store.ts';
 
 interface Restored {
   post: Post;

@@ -4,7 +4,7 @@ import { publicImage } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { fullAgainAt, type RateLimit, waitMs } from '../lib/rate-limit.ts';
 import type { Clock } from '../lib/time.ts';
-import { findPostJson, parsePost } from '../posts/store.ts';
+import { findPost } from '../posts/store.ts';
 import { type Card, cardOf } from './card-model.ts';
 import type { CardPainter } from './card-queue.ts';
 import { PUBLIC_POSTS } from './model.ts';
@@ -81,9 +81,9 @@ export function createCards({
     return db.read(async (tx) => {
       const publication = await getPublic(tx, slug, 'isPageOn');
       if (postId === null) return cardOf(publication, publicUrl(), null);
-      const json = await findPostJson(tx, publication.organizationId, postId, PUBLIC_POSTS);
+      const json = await findPost(tx, publication.organizationId, postId, PUBLIC_POSTS);
       if (json === null) throw new AppError(404, 'Not found');
-      return cardOf(publication, publicUrl(), parsePost(json));
+      return cardOf(publication, publicUrl(), json);
     });
   }
 

@@ -7,7 +7,7 @@ import { withRelativeMedia } from '../markdown/media.ts';
 import { listMediaSizes } from '../media/store.ts';
 import type { Post } from '../posts/model.ts';
 import { type Found, searchPosts } from '../posts/search.ts';
-import { listPostPage, parsePost } from '../posts/store.ts';
+import { listPostPage } from '../posts/store.ts';
 import { imageIdsIn, renderArticle } from './article.ts';
 import type { PublicText, PublicView } from './kept.ts';
 import { PUBLIC_POSTS } from './model.ts';
@@ -28,7 +28,7 @@ export async function readListPage({ tx, publication, totalItems }: PublicView, 
   requirePage(page, totalPages);
   const selection = { ...PUBLIC_POSTS, limit: POSTS_PER_PAGE, page, sort: 'desc' as const };
   const { posts } = await listPostPage(tx, publication.organizationId, selection, totalItems);
-  return { posts: posts.map(parsePost), totalPages };
+  return { posts: posts, totalPages };
 }
 
 export async function renderList(view: PublicView, publicUrl: string, page: number): Promise<PublicText> {

@@ -4,7 +4,7 @@ import { isId } from '../lib/text.ts';
 import { withRelativeMedia } from '../markdown/media.ts';
 import { listMediaSizes } from '../media/store.ts';
 import type { Post } from '../posts/model.ts';
-import { findPostJson, parsePost } from '../posts/store.ts';
+import { findPost } from '../posts/store.ts';
 import { imageIdsIn, type RenderInThread, renderArticle } from './article.ts';
 import type { PublicText, PublicView } from './kept.ts';
 import { PUBLIC_POSTS } from './model.ts';
@@ -15,9 +15,9 @@ const MAX_DESCRIPTION = 160;
 
 /** A post of the page. Throws `AppError` 404. */
 export async function readPublicPost({ tx, publication }: PublicView, postId: string): Promise<Post> {
-  const json = isId(postId) ? await findPostJson(tx, publication.organizationId, postId, PUBLIC_POSTS) : null;
+  const json = isId(postId) ? await findPost(tx, publication.organizationId, postId, PUBLIC_POSTS) : null;
   if (json === null) throw new AppError(404, 'This post does not exist or is not public');
-  return parsePost(json);
+  return json;
 }
 
 export async function renderPost(

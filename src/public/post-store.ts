@@ -2,11 +2,8 @@ import { and, asc, count, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm';
 import type { ReadTx } from '../../db/engine.ts';
 import { posts } from '../../db/schema/posts.ts';
 import type { Post } from '../posts/model.ts';
-import { staysIn } from '../posts/store.ts';
-import { PUBLIC_POSTS } from './model.ts';
 
-// Walks along `posts_by_status_and_type` for the page. While an import is applied, its posts appear as they move to
-// their place.
+// Walks along `posts_by_status_and_type` for the page.
 
 /** A post as a line of a list. */
 export type PostLine = Pick<Post, 'id' | 'title' | 'createdAt'>;
@@ -18,7 +15,6 @@ const isPublic = (organizationId: string) =>
     eq(posts.organizationId, organizationId),
     eq(posts.status, 'published'),
     eq(posts.contentType, 'changelog'),
-    staysIn(PUBLIC_POSTS),
   );
 
 /** The posts before and after one in list order. */
@@ -47,7 +43,7 @@ export async function findNeighbors(
 export async function listMonths(tx: ReadTx, organizationId: string, limit: number): Promise<string[]> {
   const newest = (isBefore?: SQL) => sql`(
     select created_at from posts where organization_id = ${organizationId} and status = 'published'
-      and content_type = 'changelog' and ${staysIn(PUBLIC_POSTS)} ${isBefore === undefined ? sql`` : sql`and ${isBefore}`}
+      and content_type = 'changelog' ${isBefore === undefined ? sql`` : sql`and ${isBefore}`}
     order by created_at desc limit 1)`;
   const rows = await tx.values<[month: string]>(sql`
     with recursive months(at, number) as (

@@ -421,9 +421,8 @@ test.skipIf(!mayMount)(
   'a full disk is one line, and nothing is changed',
   async () => {
     await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
-    const text = 'x'.repeat(100_000);
-    const posts = Array.from({ length: 30 }, (_, index) => ({ id: `p${index}`, title: 'P', markdown: text }));
-    const file = await write('posts.json', JSON.stringify(posts));
+    const file = await write('posts.json', JSON.stringify([{ title: 'P', markdown: 'x'.repeat(190_000) }]));
+    await write('data/fill', 'x'.repeat(3_500_000));
     const { exitCode, stderr } = commandOnMount(join(folder.path, 'data'), [
       'post',
       'import',

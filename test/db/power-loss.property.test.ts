@@ -51,31 +51,23 @@ function note(expected: Expected, { event, key, value }: Mark): void {
   else expected.set(key, { isNeeded: true, values: values.slice(values.lastIndexOf(value)) });
 }
 
-/** As readers see them: a large import replaces posts from the moment when all of it is there. */
-const POSTS = `(
-  with staged as (select * from staged_posts where exists (select 1 from imports where state = 'applying'))
-  select organization_id, status, content_type, title, markdown from staged
-  union all select organization_id, status, content_type, title, markdown
-  from posts where id not in (select id from staged))`;
-
 const ACTUAL = `
   select 'delivery ' || reference_id, iif(sum(status = 'processed') = 1, 'processed', group_concat(status))
   from deliveries group by 1
   union all select 'post ' || title, group_concat(status || ' ' || substr(markdown, 1, instr(markdown, ' ') - 1))
-  from ${POSTS} where title like 'Post %' group by 1
+  from posts where title like 'Post %' group by 1
   union all select 'trigger ' || event, iif(enabled, 'enabled', 'disabled') from triggers`;
 
 const PROCESSED = "select reference_id from deliveries where status = 'processed'";
-const DRAFTS = `select title from ${POSTS} where title like 'release-%'`;
+const DRAFTS = `select title from posts where title like 'release-%'`;
 const PER_DAY =
   'select organization_id, integration_id, day, status, sum(entries) from delivery_counts group by 1, 2, 3, 4';
 const OF_DELIVERIES = `
   select organization_id, integration_id, substr(created_at, 1, 10), status, count(*)
   from deliveries group by 1, 2, 3, 4`;
 const PER_STATUS = `
-  select organization_id, status, content_type, count from post_counts
-  where count <> 0 and organization_id not in (select id from imports)`;
-const OF_POSTS = `select organization_id, status, content_type, count(*) from ${POSTS} group by 1, 2, 3`;
+  select organization_id, status, content_type, count from post_counts where count <> 0`;
+const OF_POSTS = `select organization_id, status, content_type, count(*) from posts group by 1, 2, 3`;
 
 /** Rows that must not exist. */
 const CONTRADICTIONS = {

@@ -4,11 +4,9 @@ import { hashOf } from '../../src/drafts/write.ts';
 import { imagesIn, withAbsoluteMedia } from '../../src/markdown/media.ts';
 import { addressWork, updateAddresses } from '../../src/operate/media-addresses.ts';
 import { extendRun, insertRun } from '../../src/operate/uptime-store.ts';
-import { recoverImport } from '../../src/posts/import/staging.ts';
 import { editPost } from '../../src/posts/service.ts';
-import { applyImport, stagePost } from '../../src/posts/write-store.ts';
-import { execute, valuesOf } from '../support/database.ts';
-import { appWithOrganization, examplePost, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
+import { valuesOf } from '../support/database.ts';
+import { appWithOrganization, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
 
 test.each([
   ['![a](/media/img_1.png)', '![a](https://x.test/media/img_1.png)'],
@@ -115,35 +113,6 @@ describe('the job', () => {
     await run();
     expect((await markdowns()).at(-1)).toBe(text(OLD));
   });
-});
-
-test('posts of an import that was under way get the new address when it is done', async () => {
-  const app = await appWithOrganization();
-  const old = 'https://old.test';
-  await app.db.write((tx) => insertRun(tx, { id: 'old', publicUrl: old, process: 'a' }, app.clock.now()));
-  const work = addressWork(app.deps);
-  const run = () => work(new AbortController().signal);
-  const post = { ...examplePost(1), organizationId: 'org_a', markdown: `![a](${old}/media/img_1.png)` };
-  await app.addPosts('org_a', post);
-  await execute(
-    app.db,
-    "insert into imports (id, organization_id, state, beat_at) values ('i', 'org_a', 'staging', 0)",
-  );
-  await app.db.write((tx) => stagePost(tx, { ...post, id: 'staged', isDateSet: true }, 0));
-  await run();
-  await app.db.write((tx) => applyImport(tx, 'i'));
-  await recoverImport(app.deps);
-  const stored = () => valuesOf(app.db, sql`select id, markdown from posts order by id`);
-  const now = `![a](${PUBLIC_URL}/media/img_1.png)`;
-  expect(await stored()).toEqual([
-    ['post_1', now],
-    ['staged', post.markdown],
-  ]);
-  await run();
-  expect(await stored()).toEqual([
-    ['post_1', now],
-    ['staged', now],
-  ]);
 });
 
 test('an address of another PUBLIC_URL is no edit by a person', () => {

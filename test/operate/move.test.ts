@@ -87,14 +87,10 @@ test('all rows arrive on PostgreSQL and back, and the source stays as it was', a
     expect(statSync(join(back, name)).mode & 0o777).toBe(0o600);
 });
 
-test('the API sends the same bytes and counts on both sides', async () => {
+test('posts are counted alike on both sides', async () => {
   const { dataDir, url } = await setUp({ posts: 40 });
   await move({ dataDir, to: url });
   using sqlite = new Sqlite(join(dataDir, 'tidings.db'), { readonly: true });
-  const hexOf = (rows: unknown[]) =>
-    rows.map((row) => Buffer.from((row as { json: Uint8Array }).json).toString('hex'));
-  const posts = 'SELECT json FROM posts ORDER BY id';
-  expect(hexOf(await query(url, posts))).toEqual(hexOf(sqlite.query(posts).all()));
   const counts = 'SELECT organization_id, status, content_type, count FROM post_counts ORDER BY 1, 2, 3';
   const counted = await query(url, counts);
   expect(counted.map((row) => Object.values(row).map(String))).toEqual(
@@ -268,7 +264,7 @@ test('a row that differs is named, and the target stays unfinished', async () =>
   );
 });
 
-test('a source without the right key, with an import in progress or of another version is refused', async () => {
+test('a source without the right key or of another version is refused', async () => {
   const { dataDir, url } = await setUp();
   const wrong = Buffer.alloc(32, 1).toString('base64');
   expect(await refusalOf({ dataDir, secretKey: wrong, to: url })).toContain('SECRET_KEY is not the key');
@@ -277,9 +273,6 @@ test('a source without the right key, with an import in progress or of another v
     using sqlite = new Sqlite(file);
     sqlite.run(statement);
   };
-  change("INSERT INTO imports VALUES ('i', 'acme', 'staging', 0)");
-  expect(await refusalOf({ dataDir, to: url })).toContain('An import of posts is unfinished');
-  change('DELETE FROM imports');
   change('PRAGMA user_version = 1');
   expect(await refusalOf({ dataDir, to: url })).toContain('Start the server with it once to upgrade it');
   change('PRAGMA user_version = 1000');

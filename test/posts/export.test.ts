@@ -8,16 +8,7 @@ import { archiveOf, type ExportedFile, exportFiles } from '../../src/posts/expor
 import type { ImportOptions } from '../../src/posts/import/service.ts';
 import { importFile } from '../../src/posts/import/service.ts';
 import type { OwnedPost } from '../../src/posts/model.ts';
-import { readPost } from '../../src/posts/store.ts';
-import {
-  applyImport,
-  deleteImport,
-  deletePostRow,
-  insertImport,
-  movePiece,
-  stagePost,
-  writePost,
-} from '../../src/posts/write-store.ts';
+import { deletePostRow, readPost, writePost } from '../../src/posts/store.ts';
 import { rounds } from '../support/rounds.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
@@ -342,26 +333,6 @@ content: "Own words"
     expect(await textOf(app, organizationId, 'jsonl')).toBe('');
     expect(await filesOf(app, organizationId)).toEqual([]);
     expect(textOf(app, 'org_nobody', 'jsonl')).rejects.toMatchObject({ status: 404 });
-  });
-
-  test('during a large import has each post once', async () => {
-    const organizationId = await newOrganization();
-    await store(organizationId, [{ id: 's0', title: 'before' }]);
-    await app.db.write(async (tx) => {
-      await insertImport(tx, { id: 'import_s', organizationId, state: 'staging', beatAt: 0 });
-      await stagePost(tx, { ...plain, organizationId, id: 's0', title: 'after' }, 0);
-      await stagePost(tx, { ...plain, organizationId, id: 's1', title: 'added' }, 0);
-    });
-    const titles = async () =>
-      (JSON.parse(await textOf(app, organizationId, 'json')) as OwnedPost[]).map((each) => each.title);
-    expect(await titles()).toEqual(['before']);
-    await app.db.write((tx) => applyImport(tx, 'import_s'));
-    expect(await titles()).toEqual(['added', 'after']);
-    await app.db.write(async (tx) => {
-      await movePiece(tx);
-      await deleteImport(tx, { id: 'import_s', state: 'applying' });
-    });
-    expect(await titles()).toEqual(['added', 'after']);
   });
 });
 

@@ -8,7 +8,7 @@ import { readRecords } from '../../src/posts/import/records.ts';
 import { type ImportOptions, importFile, previewImport } from '../../src/posts/import/service.ts';
 import { contentTypes, postStatuses } from '../../src/posts/model.ts';
 import { deletePost } from '../../src/posts/service.ts';
-import { listPostPage, parsePost } from '../../src/posts/store.ts';
+import { listPostPage } from '../../src/posts/store.ts';
 import { oneStep, valuesOf } from '../support/database.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
@@ -29,7 +29,7 @@ async function stored(organizationId = 'org_a') {
   const { posts } = await app.db.read((tx) =>
     listPostPage(tx, organizationId, { ...selection, limit: 1000, page: 1 }),
   );
-  return posts.map(parsePost);
+  return posts;
 }
 
 const whole = {
@@ -669,7 +669,7 @@ test('progress is reported after each commit, up to the last record', async () =
   };
   expect(await progressOf(5)).toEqual([5]);
   Object.assign(app.db, { pace: oneStep });
-  expect(await progressOf(30)).toEqual([5, 10, 15, 20, 25, 30, 30, 30]);
+  expect(await progressOf(30)).toEqual([10, 20, 30]);
 });
 
 test('others get their turns while many lines of JSON are read', async () => {

@@ -1,14 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ContentType, PostStatus } from '../../src/posts/model.ts';
-import {
-  applyImport,
-  deleteImport,
-  insertImport,
-  movePiece,
-  stagePost,
-} from '../../src/posts/write-store.ts';
-import { appWithOrganization, bearer, examplePost } from '../support/test-app.ts';
+import { appWithOrganization, bearer } from '../support/test-app.ts';
 
 interface ModelPost {
   id: string;
@@ -104,50 +97,3 @@ test('the list agrees with a plain model, for any posts, filters, sorts and page
     { numRuns: 60 },
   );
 });
-
-test('a staged import is not in the list until it is applied, and then whole, however much of it is moved', async () => {
-  const posts = fc.uniqueArray(post, { selector: ({ id }) => id, maxLength: 25 });
-  await fc.assert(
-    fc.asyncProperty(
-      posts,
-      posts,
-      fc.array(query, { minLength: 2, maxLength: 4 }),
-      async (before, imported, queries) => {
-        const app = await appWithOrganization();
-        const { db } = app;
-        const auth = bearer(await app.addKey('org_a'));
-        await app.addPosts('org_a', ...before);
-        const requireList = async (expectedPosts: ModelPost[]) => {
-          for (const each of queries) {
-            const response = await app.request(`/v1/org_a/posts?${queryString(each)}`, auth);
-            const body = (await response.json()) as { posts: ModelPost[]; pagination: object };
-            const expected = expectedPage(expectedPosts, each);
-            expect(body.posts.map(({ id }) => id)).toEqual(expected.ids);
-            expect(body.pagination).toEqual(expected.pagination);
-          }
-        };
-        await requireList(before);
-
-        await db.write((tx) =>
-          insertImport(tx, { id: 'import_1', organizationId: 'org_a', state: 'staging', beatAt: 0 }),
-        );
-        for (const [index, each] of imported.entries()) {
-          const post = { ...examplePost(index), ...each, organizationId: 'org_a' };
-          await db.write((tx) => stagePost(tx, { ...post, isDateSet: true }, index));
-          if (index % 10 === 0) await requireList(before);
-        }
-        await requireList(before);
-
-        await db.write((tx) => applyImport(tx, 'import_1'));
-        const after = [...new Map([...before, ...imported].map((each) => [each.id, each])).values()];
-        await requireList(after);
-        for (let moved = 0; (await db.write(movePiece)) > 0; moved++)
-          if (moved % 10 === 0) await requireList(after);
-        await db.write((tx) => deleteImport(tx, { id: 'import_1', state: 'applying' }));
-        await requireList(after);
-        await db.close();
-      },
-    ),
-    { numRuns: 25 },
-  );
-}, 60_000);

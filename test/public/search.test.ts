@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { applyImport, insertImport, stagePost } from '../../src/posts/write-store.ts';
 import { appWithPage, attributesOf, headingsOf } from '../support/public-page.ts';
 
 async function world() {
@@ -36,20 +35,6 @@ test('without results, says what to do', async () => {
   expect([status, headingsOf(text)]).toEqual([200, ['1 No posts match “&lt;zeppelin>”']]);
   expect(text).toContain('Check the spelling, or search for fewer words.');
   expect(attributesOf(text, 'href')).toContain('/changelog/acme');
-});
-
-test('shows nothing of a post that an import is making a draft', async () => {
-  const { app, search } = await world();
-  const [post] = await app.addPosts('org_acme', { title: 'Engines' });
-  if (post === undefined) throw new Error('no post');
-  await app.db.write(async (tx) => {
-    await insertImport(tx, { id: 'import', organizationId: 'org_acme', state: 'staging', beatAt: 0 });
-    await stagePost(tx, { ...post, title: 'Secret engines', status: 'draft', isDateSet: true }, 0);
-    await applyImport(tx, 'import');
-  });
-  const { status, text } = await search('engines');
-  expect(status).toBe(200);
-  expect(text).not.toContain('Secret');
 });
 
 describe('is bounded:', () => {

@@ -3,7 +3,7 @@ import { composeDraft } from '../../src/drafts/compose.ts';
 import type { Compose } from '../../src/drafts/model.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { contentTypes, type Post } from '../../src/posts/model.ts';
-import { listPostPage, parsePost } from '../../src/posts/store.ts';
+import { listPostPage } from '../../src/posts/store.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { readRanges } from '../../src/triggers/ranges.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
@@ -32,7 +32,7 @@ export async function postsOf(app: TestApp, organizationId = 'org_a'): Promise<P
       sort: 'desc',
     }),
   );
-  return posts.map(parsePost);
+  return posts;
 }
 
 /** The titles of all posts, each with the words of its list items. */

@@ -33,7 +33,7 @@ export function makeDataFolder(folder: string, count: number): string {
   using sqlite = new Sqlite(join(folder, 'tidings.db'), { create: true, strict: true });
   sqlite.run('PRAGMA journal_mode = WAL');
   sqlite.run(fixtureOf(migrations.length));
-  sqlite.run('DELETE FROM staged_posts; DELETE FROM imports; UPDATE audit_events SET id = 2 WHERE id = 0');
+  sqlite.run('UPDATE audit_events SET id = 2 WHERE id = 0');
   sqlite.run("UPDATE integrations SET type = 'github'");
   sqlite.run(`PRAGMA application_id = ${keyFingerprint(key)}`);
   sqlite.transaction(() => {

@@ -6,7 +6,7 @@ import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { AppError } from '../../src/lib/app-error.ts';
 import type { Post } from '../../src/posts/model.ts';
-import { listPostPage, parsePost } from '../../src/posts/store.ts';
+import { listPostPage } from '../../src/posts/store.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { listRuns, retryRuns } from '../../src/triggers/queue-store.ts';
 import { createTriggerWorker, runTriggers } from '../../src/triggers/run.ts';
@@ -67,7 +67,7 @@ async function deliverRelease(notes = 'Words, and no list.', tag = `v1.${release
 async function posts(): Promise<Post[]> {
   const selection = { statuses: ['draft', 'published'], contentTypes: ['changelog', 'linkedin_post'] };
   const page = { ...selection, limit: 100, page: 1, sort: 'asc' } as Parameters<typeof listPostPage>[2];
-  return (await app.db.read((tx) => listPostPage(tx, 'org_a', page))).posts.map(parsePost);
+  return (await app.db.read((tx) => listPostPage(tx, 'org_a', page))).posts;
 }
 
 /** Which triggers have posts, one entry for each post. */

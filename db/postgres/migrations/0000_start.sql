@@ -10,21 +10,6 @@ CREATE TABLE tidings (
 );
 INSERT INTO tidings (schema, oldest_compatible) VALUES (0, 0);
 
--- The post as the API sends it, with the bytes of SQLite's json_object. `source_metadata` is JSON without spaces.
--- PostgreSQL does not parse it, because it refuses escapes of lone surrogates.
-CREATE FUNCTION post_json(
-  id text, title text, content text, markdown text, content_type text, source_metadata text, status text,
-  created_at text, updated_at text
-) RETURNS bytea LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-BEGIN
-  RETURN convert_to(replace(replace(
-    '{"id":' || to_json(id) || ',"title":' || to_json(title) || ',"content":' || to_json(content)
-    || ',"markdown":' || to_json(markdown) || ',"contentType":' || to_json(content_type)
-    || ',"sourceMetadata":' || coalesce(source_metadata, 'null') || ',"status":' || to_json(status)
-    || ',"createdAt":' || to_json(created_at) || ',"updatedAt":' || to_json(updated_at) || '}',
-    U&'\FDD0\FDD1', '\u0000'), U&'\FDD0\FDD2', U&'\FDD0'), 'UTF8');
-END $$;
-
 CREATE TABLE audit_events (
   id bigint PRIMARY KEY,
   organization_id text COLLATE "C",
@@ -121,9 +106,6 @@ CREATE TABLE posts (
   content_type text COLLATE "C" NOT NULL,
   created_at text COLLATE "C" NOT NULL,
   updated_at text COLLATE "C" NOT NULL,
-  json bytea GENERATED ALWAYS AS (
-    post_json(id, title, content, markdown, content_type, source_metadata, status, created_at, updated_at)
-  ) STORED NOT NULL,
   title text COLLATE "C" NOT NULL,
   content text COLLATE "C" NOT NULL,
   markdown text COLLATE "C" NOT NULL,
@@ -146,30 +128,6 @@ CREATE TABLE server_runs (
   alive_at text COLLATE "C" NOT NULL,
   process text COLLATE "C"
 );
-
-CREATE TABLE staged_posts (
-  id text COLLATE "C" PRIMARY KEY,
-  organization_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
-  status text COLLATE "C" NOT NULL,
-  content_type text COLLATE "C" NOT NULL,
-  created_at text COLLATE "C" NOT NULL,
-  updated_at text COLLATE "C" NOT NULL,
-  piece bigint NOT NULL,
-  json bytea GENERATED ALWAYS AS (
-    post_json(id, title, content, markdown, content_type, source_metadata, status, created_at, updated_at)
-  ) STORED NOT NULL,
-  title text COLLATE "C" NOT NULL,
-  content text COLLATE "C" NOT NULL,
-  markdown text COLLATE "C" NOT NULL,
-  source_metadata text COLLATE "C",
-  is_date_set bigint NOT NULL DEFAULT 1,
-  CONSTRAINT staged_posts_status CHECK (status in ('draft', 'published')),
-  CONSTRAINT staged_posts_content_type CHECK (content_type in ('changelog', 'linkedin_post')),
-  CONSTRAINT staged_posts_created_at CHECK (length(created_at) = 24),
-  CONSTRAINT staged_posts_updated_at CHECK (length(updated_at) = 24)
-);
-CREATE INDEX staged_posts_by_piece ON staged_posts (piece);
-CREATE INDEX staged_posts_by_date ON staged_posts (organization_id, created_at, id, status, content_type);
 
 CREATE TABLE users (
   id text COLLATE "C" PRIMARY KEY,
@@ -194,14 +152,6 @@ CREATE TABLE api_keys (
 );
 CREATE UNIQUE INDEX api_keys_hash_unique ON api_keys (hash);
 CREATE INDEX api_keys_by_organization ON api_keys (organization_id, created_at);
-
-CREATE TABLE imports (
-  id text COLLATE "C" PRIMARY KEY,
-  organization_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
-  state text COLLATE "C" NOT NULL,
-  beat_at bigint NOT NULL,
-  CONSTRAINT imports_state CHECK (state in ('staging', 'applying'))
-);
 
 CREATE TABLE integrations (
   id text COLLATE "C" PRIMARY KEY,
@@ -713,53 +663,6 @@ END $$;
 CREATE TRIGGER posts_announced AFTER INSERT OR UPDATE OR DELETE ON posts
 FOR EACH ROW EXECUTE FUNCTION announce_post();
 
--- What an import in progress changes is counted under the import's id until it is applied.
-CREATE FUNCTION count_staged_post() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO post_counts (organization_id, status, content_type, count, version)
-  SELECT id, new.status, new.content_type, 1, '' FROM imports
-  ON CONFLICT (organization_id, status, content_type) DO UPDATE SET count = post_counts.count + 1;
-  INSERT INTO post_counts (organization_id, status, content_type, count, version)
-  SELECT imports.id, posts.status, posts.content_type, -1, '' FROM imports, posts WHERE posts.id = new.id
-  ON CONFLICT (organization_id, status, content_type) DO UPDATE SET count = post_counts.count - 1;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER staged_posts_counted_on_insert AFTER INSERT ON staged_posts
-FOR EACH ROW EXECUTE FUNCTION count_staged_post();
-
-CREATE FUNCTION uncount_staged_post() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  owner text := (SELECT CASE state WHEN 'applying' THEN organization_id ELSE id END FROM imports LIMIT 1);
-BEGIN
-  UPDATE post_counts SET count = count - 1, version = random_version()
-  WHERE organization_id = owner AND status = old.status AND content_type = old.content_type;
-  UPDATE post_counts SET count = count + 1, version = random_version()
-  WHERE organization_id = owner
-    AND (status, content_type) = (SELECT posts.status, posts.content_type FROM posts WHERE posts.id = old.id);
-  RETURN NULL;
-END $$;
-CREATE TRIGGER staged_posts_counted_on_delete AFTER DELETE ON staged_posts
-FOR EACH ROW EXECUTE FUNCTION uncount_staged_post();
-
-CREATE FUNCTION count_applied_import() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO post_counts (organization_id, status, content_type, count, version)
-  SELECT new.organization_id, status, content_type, count, random_version()
-  FROM post_counts WHERE organization_id = new.id
-  ON CONFLICT (organization_id, status, content_type)
-  DO UPDATE SET count = post_counts.count + excluded.count, version = excluded.version;
-  DELETE FROM post_counts WHERE organization_id = new.id;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER imports_counted_on_apply AFTER UPDATE OF state ON imports
-FOR EACH ROW WHEN (old.state = 'staging' AND new.state = 'applying') EXECUTE FUNCTION count_applied_import();
-
-CREATE FUNCTION uncount_import() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  DELETE FROM post_counts WHERE organization_id = old.id;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER imports_counted_on_delete AFTER DELETE ON imports FOR EACH ROW EXECUTE FUNCTION uncount_import();
 
 -- The words of a text, lowercase and without diacritics: those of SQLite's FTS5 with `unicode61 remove_diacritics 2`,
 -- from whose character tables the constants were read. The locale of the database does not matter. Words longer than an

@@ -522,15 +522,6 @@ CREATE TABLE `deleted_posts` (
 --> statement-breakpoint
 CREATE INDEX `deleted_posts_by_organization` ON `deleted_posts` (`organization_id`,`deleted_at`,`id`);--> statement-breakpoint
 CREATE INDEX `deleted_posts_by_expiry` ON `deleted_posts` (`expires_at`);--> statement-breakpoint
-CREATE TABLE `imports` (
-	`id` text PRIMARY KEY NOT NULL,
-	`organization_id` text NOT NULL,
-	`state` text NOT NULL,
-	`beat_at` integer NOT NULL,
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade,
-	CONSTRAINT "imports_state" CHECK("imports"."state" in ('staging', 'applying'))
-);
---> statement-breakpoint
 CREATE TABLE `post_counts` (
 	`organization_id` text NOT NULL,
 	`status` text NOT NULL,
@@ -594,7 +585,6 @@ CREATE TABLE `posts` (
 	`content_type` text NOT NULL,
 	`created_at` text NOT NULL,
 	`updated_at` text NOT NULL,
-	`json` blob GENERATED ALWAYS AS (cast(json_object('id', id, 'title', title, 'content', content, 'markdown', markdown, 'contentType', content_type, 'sourceMetadata', json(source_metadata), 'status', status, 'createdAt', created_at, 'updatedAt', updated_at) as blob)) STORED NOT NULL,
 	`title` text NOT NULL,
 	`content` text NOT NULL,
 	`markdown` text NOT NULL,
@@ -610,30 +600,7 @@ CREATE TABLE `posts` (
 CREATE INDEX `posts_by_date` ON `posts` (`organization_id`,`created_at`,`id`);--> statement-breakpoint
 CREATE INDEX `posts_by_status` ON `posts` (`organization_id`,`status`,`created_at`,`id`);--> statement-breakpoint
 CREATE INDEX `posts_by_type` ON `posts` (`organization_id`,`content_type`,`created_at`,`id`);--> statement-breakpoint
-CREATE INDEX `posts_by_status_and_type` ON `posts` (`organization_id`,`status`,`content_type`,`created_at`,`id`);--> statement-breakpoint
-CREATE TABLE `staged_posts` (
-	`id` text PRIMARY KEY NOT NULL,
-	`organization_id` text NOT NULL,
-	`status` text NOT NULL,
-	`content_type` text NOT NULL,
-	`created_at` text NOT NULL,
-	`updated_at` text NOT NULL,
-	`piece` integer NOT NULL,
-	`json` blob GENERATED ALWAYS AS (cast(json_object('id', id, 'title', title, 'content', content, 'markdown', markdown, 'contentType', content_type, 'sourceMetadata', json(source_metadata), 'status', status, 'createdAt', created_at, 'updatedAt', updated_at) as blob)) VIRTUAL NOT NULL,
-	`title` text NOT NULL,
-	`content` text NOT NULL,
-	`markdown` text NOT NULL,
-	`source_metadata` text,
-	`is_date_set` integer DEFAULT true NOT NULL,
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade,
-	CONSTRAINT "staged_posts_status" CHECK("staged_posts"."status" in ('draft', 'published')),
-	CONSTRAINT "staged_posts_content_type" CHECK("staged_posts"."content_type" in ('changelog', 'linkedin_post')),
-	CONSTRAINT "staged_posts_created_at" CHECK(length("staged_posts"."created_at") = 24),
-	CONSTRAINT "staged_posts_updated_at" CHECK(length("staged_posts"."updated_at") = 24)
-);
---> statement-breakpoint
-CREATE INDEX `staged_posts_by_piece` ON `staged_posts` (`piece`);--> statement-breakpoint
-CREATE INDEX `staged_posts_by_date` ON `staged_posts` (`organization_id`,`created_at`,`id`,`status`,`content_type`);
+CREATE INDEX `posts_by_status_and_type` ON `posts` (`organization_id`,`status`,`content_type`,`created_at`,`id`);
 --> statement-breakpoint
 -- `post_counts` follows every way of writing. A version is random, so that it never returns.
 CREATE TRIGGER `posts_counted_on_insert` AFTER INSERT ON `posts` BEGIN
@@ -695,36 +662,6 @@ WHEN old.`title` <> new.`title` OR old.`content` <> new.`content` OR old.`status
 	INSERT INTO `post_search` (`rowid`, `about`, `title`, `content`)
 	SELECT `number`, hex(new.`organization_id`) || ' ' || new.`status` || ' ' || new.`content_type`, new.`title`, new.`content`
 	FROM `post_numbers` WHERE `post_id` = new.`id`;
-END;
---> statement-breakpoint
--- Counts what the import in progress changes, under its id, until it is applied.
-CREATE TRIGGER `staged_posts_counted_on_insert` AFTER INSERT ON `staged_posts` BEGIN
-	INSERT INTO `post_counts` (`organization_id`, `status`, `content_type`, `count`, `version`)
-	SELECT `id`, new.`status`, new.`content_type`, 1, '' FROM `imports` WHERE true
-	ON CONFLICT DO UPDATE SET `count` = `count` + 1;
-	INSERT INTO `post_counts` (`organization_id`, `status`, `content_type`, `count`, `version`)
-	SELECT `imports`.`id`, `posts`.`status`, `posts`.`content_type`, -1, '' FROM `imports`, `posts` WHERE `posts`.`id` = new.`id`
-	ON CONFLICT DO UPDATE SET `count` = `count` - 1;
-END;
---> statement-breakpoint
-CREATE TRIGGER `staged_posts_counted_on_delete` AFTER DELETE ON `staged_posts` BEGIN
-	UPDATE `post_counts` SET `count` = `count` - 1, `version` = lower(hex(randomblob(8)))
-	WHERE `organization_id` = (SELECT iif(`state` = 'applying', `organization_id`, `id`) FROM `imports`)
-	AND `status` = old.`status` AND `content_type` = old.`content_type`;
-	UPDATE `post_counts` SET `count` = `count` + 1, `version` = lower(hex(randomblob(8)))
-	WHERE `organization_id` = (SELECT iif(`state` = 'applying', `organization_id`, `id`) FROM `imports`)
-	AND (`status`, `content_type`) = (SELECT `status`, `content_type` FROM `posts` WHERE `id` = old.`id`);
-END;
---> statement-breakpoint
-CREATE TRIGGER `imports_counted_on_apply` AFTER UPDATE OF `state` ON `imports` WHEN old.`state` = 'staging' AND new.`state` = 'applying' BEGIN
-	INSERT INTO `post_counts` (`organization_id`, `status`, `content_type`, `count`, `version`)
-	SELECT new.`organization_id`, `status`, `content_type`, `count`, lower(hex(randomblob(8))) FROM `post_counts` WHERE `organization_id` = new.`id`
-	ON CONFLICT DO UPDATE SET `count` = `count` + excluded.`count`, `version` = excluded.`version`;
-	DELETE FROM `post_counts` WHERE `organization_id` = new.`id`;
-END;
---> statement-breakpoint
-CREATE TRIGGER `imports_counted_on_delete` AFTER DELETE ON `imports` BEGIN
-	DELETE FROM `post_counts` WHERE `organization_id` = old.`id`;
 END;
 --> statement-breakpoint
 -- Each hook gets a message in the transaction that changes what readers see.

@@ -15,7 +15,7 @@ import { createOrganization } from '../../organizations/service.ts';
 import { countOrganizations, findOrganization } from '../../organizations/store.ts';
 import { contentTypes, type Post } from '../../posts/model.ts';
 import { savePosts } from '../../posts/service.ts';
-import { listPostPage, parsePost } from '../../posts/store.ts';
+import { listPostPage } from '../../posts/store.ts';
 import { providerOf, samplePayload } from '../../providers/index.ts';
 import { publicAddresses } from '../../public/addresses.ts';
 import { changePublication, readPublication } from '../../public/service.ts';
@@ -111,7 +111,7 @@ export async function sendDemoDelivery(
   const page = { limit: 5, page: 1, sort: 'desc' as const };
   return db.read(async (tx) => {
     const { posts } = await listPostPage(tx, DEMO_ORGANIZATION, { ...selection, ...page });
-    return { sent, entry: await getDelivery(tx, deliveryId), drafts: posts.map(parsePost) };
+    return { sent, entry: await getDelivery(tx, deliveryId), drafts: posts };
   });
 }
 

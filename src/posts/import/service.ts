@@ -1,23 +1,23 @@
 import { basename } from 'node:path';
+import { inCommits } from '../../../db/commits.ts';
 import type { Storage, WriteTx } from '../../../db/engine.ts';
-import { changingPosts, IMPORTS } from '../../../db/order.ts';
+import { knownFailure } from '../../../db/failures.ts';
+import { changingPosts } from '../../../db/order.ts';
 import { quote } from '../../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../../audit/store.ts';
-import { AppError } from '../../lib/app-error.ts';
+import { AppError, messageOf } from '../../lib/app-error.ts';
 import { derivedId, type Ids } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
 import { getOrganization } from '../../organizations/store.ts';
 import type { ContentType, OwnedPost, PostStatus } from '../model.ts';
-import { findOwners, readPosts } from '../store.ts';
+import { findOwners, readPosts, writePost } from '../store.ts';
 import { recordVersion } from '../version-store.ts';
-import { writePost } from '../write-store.ts';
 import { importError, type SourceFile } from './files.ts';
 import { type CheckedRecord, type ReadOptions, readRecords } from './records.ts';
-import { importInPieces } from './staging.ts';
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** Bounds on the posts that always share a commit. A larger post has a piece of its own. */
+/** Bounds on what a commit saves without a look at the time. A larger post has a piece of its own. */
 const MAX_PIECE_POSTS = 10;
 const MAX_PIECE_CHARACTERS = 32 * 1024;
 
@@ -31,9 +31,10 @@ export interface ImportOptions extends ReadOptions {
 export type ImportResult = Omit<Awaited<ReturnType<typeof importFile>>, 'future'> & { future?: number };
 
 /**
- * Imports all records of a file at one moment, or none. A record without an id gets one from its organization, source
- * and key, so that importing the same file again updates the posts. Throws `AppError` 400 with file, line and field,
- * and 404 for an unknown organization; its `details` have all `problems`. `reassignedIds` counts posts with another id
+ * Checks all records of a file, then imports them in many short commits: readers see the first before the last. A record
+ * without an id gets one from its organization, source and key, so that importing the same file again updates the posts, and
+ * completes an import that was cut off. Throws `AppError` 400 with file, line and field before anything is written,
+ * `ImportCutOff` afterwards, and 404 for an unknown organization; its `details` have all `problems`. `reassignedIds` counts posts with another id
  * than in the file, and `newIds` has their ids by those of the file; `skipped` names each part of the file that is no post,
  * and `headings` counts those of a changelog. `future`, absent for none, counts posts that would be published but for their
  * date: they become drafts, to be scheduled.
@@ -54,56 +55,63 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   }
   const { records, newIds } = await replaceTakenIds(deps, file, organizationId, given);
   const pieces = [...splitRecords(records)];
+  const target = { type: 'organization', id: organizationId };
+  const audit = (tx: WriteTx, what: string, count = 1) =>
+    recordAudit(tx, deps, {
+      organizationId,
+      action: 'post.imported',
+      target,
+      summary: `${what} from ${quote(basename(file.name))}`,
+      count,
+    });
 
-  /** By piece, because a write may run again after a lost connection. */
-  const counts = new Map<Records, ReturnType<typeof noCounts>>();
-  async function save(tx: WriteTx, piece: Records, write: WriteRecord): Promise<void> {
+  async function save(tx: WriteTx, piece: Records, saved: Counts): Promise<void> {
     const existing = await readPosts(tx, [...piece.keys()]);
-    const saved = noCounts();
-    counts.set(piece, saved);
     for (const [id, { fields }] of piece) {
       const old = existing.get(id);
       if (old !== undefined && old.organizationId !== organizationId) {
-        const message = `The id ${id} was taken during the import. Import the file again.`;
+        const message = `The id ${id} was taken during the import.`;
         throw new AppError(409, message);
       }
+      saved.done++;
       const post = merge(id, fields, old, options, now);
       if (post === old) continue;
-      await write(post, old);
+      await writePost(tx, post);
+      if (old !== undefined) await recordVersion(tx, deps, { before: old, after: post, origin: 'import' });
       if (post.status === 'published') saved.published++;
       if (isHeldBack(post, fields, old, options)) saved.future++;
       saved[old === undefined ? 'created' : 'updated']++;
     }
   }
-  async function record(tx: WriteTx): Promise<void> {
-    const { created, updated, published } = sum(counts.values());
-    const count = created + updated;
-    if (count === 0) return;
-    const posts = count === 1 ? '1 post' : `${count} posts`;
-    const summary = `imported ${posts} (${published} published) from ${quote(basename(file.name))}`;
-    const target = { type: 'organization', id: organizationId };
-    await recordAudit(tx, deps, { organizationId, action: 'post.imported', target, summary, count });
-  }
 
-  const [only = new Map(), ...others] = pieces;
-  if (others.length > 0) {
-    await importInPieces(deps, organizationId, pieces, { save, record }, (done, total) =>
-      onProgress(Math.floor((records.size * done) / total), records.size),
-    );
-  } else {
-    await db.write(
-      async (tx) => {
-        await save(tx, only, async (after, before) => {
-          await writePost(tx, after);
-          if (before !== undefined) await recordVersion(tx, deps, { before, after, origin: 'import' });
-        });
-        await record(tx);
-      },
-      changingPosts(organizationId, IMPORTS),
-    );
+  let next = 0;
+  let counts = noCounts();
+  // A write may run again after a lost connection, so it counts from what was committed.
+  async function saveSome(tx: WriteTx, hasTime: () => boolean) {
+    const saved = { ...counts };
+    let at = next;
+    do {
+      const piece = pieces[at++];
+      if (piece !== undefined) await save(tx, piece, saved);
+    } while (at < pieces.length && hasTime());
+    const hasMore = at < pieces.length;
+    const count = saved.created + saved.updated;
+    const isFirstChange = count > 0 && counts.created + counts.updated === 0;
+    if (hasMore && isFirstChange) await audit(tx, `began to import ${nameCount(records.size)}`);
+    if (!hasMore && count > 0) {
+      await audit(tx, `imported ${nameCount(count)} (${saved.published} published)`, count);
+    }
+    return { result: { at, saved }, hasMore };
   }
-  onProgress(records.size, records.size);
-  const { created, updated, future } = sum(counts.values());
+  try {
+    for await (const { at, saved } of inCommits(db, saveSome, changingPosts(organizationId))) {
+      [next, counts] = [at, saved];
+      onProgress(saved.done, records.size);
+    }
+  } catch (error) {
+    throw counts.done === 0 ? error : new ImportCutOff(error, counts.done, records.size);
+  }
+  const { created, updated, future } = counts;
   const unchanged = records.size - created - updated;
   const reassignedIds = Object.keys(newIds).length;
   const result = { file: file.name, created, updated, unchanged, reassignedIds, newIds, headings, skipped };
@@ -166,23 +174,23 @@ export async function previewImport(
   return { ...nothing, published, future, replaced, newIds: own.newIds, problems: [] };
 }
 
-const noCounts = () => ({ created: 0, updated: 0, published: 0, future: 0 });
-
-function sum(counts: Iterable<ReturnType<typeof noCounts>>) {
-  const total = noCounts();
-  for (const { created, updated, published, future } of counts) {
-    total.created += created;
-    total.updated += updated;
-    total.published += published;
-    total.future += future;
+/** An import that failed after it had saved some of its posts. */
+export class ImportCutOff extends AppError {
+  constructor(cause: unknown, done: number, total: number) {
+    const how = `${done} of ${nameCount(total)} are imported. Import the same file again to complete it.`;
+    const why = messageOf(cause).replace(/\.?$/, '.');
+    super(knownFailure(cause)?.status ?? 500, `The import stopped: ${why} ${how}`, { cause });
   }
-  return total;
 }
 
-type Records = Map<string, CheckedRecord>;
+const nameCount = (count: number) => (count === 1 ? '1 post' : `${count} posts`);
 
-/** `before`: the post that the record replaces. */
-type WriteRecord = (post: OwnedPost, before: OwnedPost | undefined) => Promise<void>;
+type Counts = ReturnType<typeof noCounts>;
+
+/** `done`: records that were compared with what is stored, and written if they differ. */
+const noCounts = () => ({ done: 0, created: 0, updated: 0, published: 0, future: 0 });
+
+type Records = Map<string, CheckedRecord>;
 
 function* splitRecords(records: Records): Generator<Records> {
   let piece: Records = new Map();

@@ -7,7 +7,7 @@ import { renderMarkdown } from '../../markdown/render.ts';
 import { fileNameOf } from '../../media/model.ts';
 import { findMedia } from '../../media/store.ts';
 import type { Post } from '../../posts/model.ts';
-import { listPostPage, parsePost } from '../../posts/store.ts';
+import { listPostPage } from '../../posts/store.ts';
 import { PUBLIC_POSTS, type Publication, pageAddress, postAddress } from '../model.ts';
 import { summaryOf } from '../page.tsx';
 
@@ -75,7 +75,7 @@ export async function readFeed(
     listPostPage(tx, publication.organizationId, selection),
     publication.logoId === null ? null : findMedia(tx, publication.logoId),
   ]);
-  const newest = posts.map(parsePost);
+  const newest = posts;
   const listed = limit === null ? withinBound(newest) : newest;
   const publicUrl = deps.publicUrl();
   const base = pageAddress(publication, publicUrl);

@@ -5,7 +5,6 @@ import { openTwins } from '../../support/twin-databases.ts';
 // Both engines count the same posts after any changes, and change the version of the same groups.
 
 const AT = '2026-11-22T12:00:00.000Z';
-const IMPORT = 'import';
 
 const id = fc.constantFrom('p1', 'p2', 'p3', 'p4');
 const group = fc.record({
@@ -28,22 +27,6 @@ const statement = fc.oneof(
   ),
   id.map((post): Statement => ['DELETE FROM posts WHERE id = ?', [post]]),
   fc.constant<Statement>(['DELETE FROM posts', []]),
-  fc.constant<Statement>([
-    `INSERT INTO imports SELECT '${IMPORT}', 'acme', 'staging', 0 WHERE NOT EXISTS (SELECT 1 FROM imports)`,
-    [],
-  ]),
-  fc
-    .tuple(id, group)
-    .map(
-      ([post, { status, type }]): Statement => [
-        `INSERT INTO staged_posts (${COLUMNS}, piece) VALUES (${VALUES}, 1) ON CONFLICT (id) DO NOTHING`,
-        [post, status, type],
-      ],
-    ),
-  id.map((post): Statement => ['DELETE FROM staged_posts WHERE id = ?', [post]]),
-  fc.constant<Statement>(["UPDATE imports SET state = 'applying'", []]),
-  fc.constant<Statement>(['UPDATE imports SET beat_at = beat_at + 1', []]),
-  fc.constant<Statement>(['DELETE FROM imports', []]),
 );
 
 test('post_counts is the same on both engines', async () => {
@@ -70,7 +53,7 @@ test('post_counts is the same on both engines', async () => {
         }
       })
       .beforeEach(async () => {
-        for (const table of ['organizations', 'imports', 'staged_posts', 'posts', 'post_counts'])
+        for (const table of ['organizations', 'posts', 'post_counts'])
           await twins.both(`DELETE FROM ${table}`);
         await twins.both("INSERT INTO organizations VALUES ('acme', '', 'free', '')");
       }),

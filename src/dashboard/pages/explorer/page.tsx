@@ -2,7 +2,7 @@
 import { AppError } from '../../../lib/app-error.ts';
 import { scriptAsset } from '../../../look/assets.ts';
 import { contentTypes, postStatuses } from '../../../posts/model.ts';
-import { listPostPage, parsePost } from '../../../posts/store.ts';
+import { listPostPage } from '../../../posts/store.ts';
 import samplesScript from '../../../reference/samples/samples.client.js' with { type: 'text' };
 import { Samples } from '../../../reference/samples/tabs.tsx';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
@@ -96,7 +96,7 @@ async function recentPosts({ db }: MemberVisit['deps'], organizationId: string) 
   const selection = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
   const window = { limit: RECENT_POSTS, page: 1, sort: 'desc' as const };
   const { posts } = await db.read((tx) => listPostPage(tx, organizationId, { ...selection, ...window }));
-  return posts.map(parsePost);
+  return posts;
 }
 
 /** The request as another client sends it. Other clients send a key. */
