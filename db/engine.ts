@@ -1,4 +1,4 @@
-import { type Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import type { BaseSQLiteDatabase } from 'drizzle-orm/sqlite-core';
 
 // Access to the database: `read` and `write`. Their bodies are asynchronous and call only stores. `sqlite/` and
@@ -127,8 +127,8 @@ export interface Dialect {
   readonly rowKey: SQL;
   /** The column that finds a post fastest, of those in the indexes: a walk along an index then reads no post. */
   readonly postKey: SQL;
-  /** Any number of texts as one variable: a subquery of one column, for `inArray`. */
-  listed(values: readonly string[]): SQL;
+  /** Any number of texts as one variable, or its placeholder: a subquery of one column, for `inArray`. */
+  listed(values: readonly string[] | Placeholder): SQL;
   /**
    * The end of a query in `write`: its rows stay as they are until the commit, and what another transaction has changed
    * before is seen. SQLite has a single writer.
@@ -217,6 +217,16 @@ export function prepared<Statements>(build: (tx: ReadTx) => Statements): (tx: Re
     }
     return statements;
   };
+}
+
+/** A list as one variable, for the dialects. The list of a placeholder is encoded at each call of its statement. */
+export function listVariable(
+  values: readonly string[] | Placeholder,
+  encode: (values: readonly string[]) => string,
+): SQL {
+  if (!(values instanceof Placeholder)) return sql`${encode(values)}`;
+  // Drizzle passes the value of the placeholder, whatever its types say.
+  return sql`${sql.param<unknown, string>(values, { mapToDriverValue: (given) => encode(given as string[]) })}`;
 }
 
 /** A named placeholder for each of the columns, for the values of an insert that is prepared. */

@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm';
-import type { Dialect } from '../engine.ts';
+import { type Dialect, listVariable } from '../engine.ts';
 import { searchPosts } from './search.ts';
 
 export const dialect: Dialect = {
   rowKey: sql`ctid`,
   postKey: sql`id`,
-  listed: (values) => sql`(select unnest(cast(${arrayLiteral(values)} as text[])))`,
+  listed: (values) => sql`(select unnest(cast(${listVariable(values, arrayLiteral)} as text[])))`,
   keepRows: sql`for share`,
   contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
   searchPosts,

@@ -1,6 +1,13 @@
 import { sql } from 'drizzle-orm';
 import { freeTurns } from '../../src/lib/time.ts';
-import { type ReadOptions, type ReadTx, type Storage, setDialect, type WriteTx } from '../engine.ts';
+import {
+  listVariable,
+  type ReadOptions,
+  type ReadTx,
+  type Storage,
+  setDialect,
+  type WriteTx,
+} from '../engine.ts';
 import type { Drizzle } from './connection.ts';
 import type { FailureLatch } from './failure-latch.ts';
 import type { Files } from './files.ts';
@@ -26,7 +33,7 @@ export function createStorage(
   setDialect(tx, {
     rowKey: sql`rowid`,
     postKey: sql`rowid`,
-    listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
+    listed: (values) => sql`(select value from json_each(${listVariable(values, JSON.stringify)}))`,
     keepRows: sql``,
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     searchPosts: createSearch(connection.$client),

@@ -1,5 +1,5 @@
-import { and, count, desc, eq, gte, inArray, lt, min, or, sql } from 'drizzle-orm';
-import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { and, count, desc, eq, getTableColumns, gte, inArray, lt, min, ne, or, sql } from 'drizzle-orm';
+import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { events, integrations } from '../../db/schema/integrations.ts';
 import { posts } from '../../db/schema/posts.ts';
 import { drafts, triggers } from '../../db/schema/triggers.ts';
@@ -13,22 +13,21 @@ export type DraftRow = typeof drafts.$inferSelect;
 export type DraftName = Pick<DraftRow, 'triggerId' | 'scope' | 'subject'>;
 
 export async function findDraft(tx: ReadTx, name: DraftName): Promise<DraftRow | null> {
-  return (await tx.select().from(drafts).where(isNamed(name)).get()) ?? null;
+  return (await statements(tx).find.get({ ...name })) ?? null;
 }
 
 export async function findDraftOfPost(tx: ReadTx, postId: string): Promise<DraftRow | null> {
   return (await tx.select().from(drafts).where(eq(drafts.postId, postId)).get()) ?? null;
 }
 
-/** The draft with this subject under any branch of the repository. */
+/** The draft with this subject under another branch of the repository. */
 export async function findDraftOfRepository(
   tx: ReadTx,
-  { triggerId, subject }: DraftName,
+  name: DraftName,
   repositoryId: string,
 ): Promise<DraftRow | null> {
-  const isOfRepository = and(gte(drafts.scope, `${repositoryId} `), lt(drafts.scope, `${repositoryId}!`));
-  const isSame = and(eq(drafts.triggerId, triggerId), eq(drafts.subject, subject));
-  return (await tx.select().from(drafts).where(and(isSame, isOfRepository)).get()) ?? null;
+  const repository = { from: `${repositoryId} `, to: `${repositoryId}!` };
+  return (await statements(tx).findElsewhere.get({ ...name, ...repository })) ?? null;
 }
 
 /** How many posts a trigger has made, deleted ones included. */
@@ -66,12 +65,7 @@ export async function listPostsOfTrigger(
 
 /** Inserts the draft, or replaces its state. */
 export async function saveDraft(tx: WriteTx, row: DraftRow): Promise<void> {
-  const { triggerId, scope, subject, ...state } = row;
-  await tx
-    .insert(drafts)
-    .values(row)
-    .onConflictDoUpdate({ target: [drafts.triggerId, drafts.scope, drafts.subject], set: state })
-    .run();
+  await statements(tx).save.run({ ...row });
 }
 
 export async function renameDraft(
@@ -174,6 +168,13 @@ export interface ScopeDrafts {
   oldestEvent(subjects: readonly string[]): Promise<string | null>;
 }
 
+/** As if there were none. */
+export const noDrafts: ScopeDrafts = {
+  closedKeys: new Set(),
+  since: undefined,
+  oldestEvent: async () => null,
+};
+
 /** `source` is the place of the scope's events. */
 export async function readScope(
   tx: ReadTx,
@@ -236,3 +237,39 @@ function parseEventKey(eventKey: string): { type: EventType; key: string } {
   const space = eventKey.indexOf(' ');
   return { type: eventKey.slice(0, space) as EventType, key: eventKey.slice(space + 1) };
 }
+
+const statements = prepared((tx) => {
+  const columns = getTableColumns(drafts);
+  const { triggerId, scope, subject, ...state } = columns;
+  const given = placeholdersFor(columns) as unknown as typeof drafts.$inferInsert;
+  const isSubject = and(eq(triggerId, given.triggerId), eq(subject, given.subject));
+  return {
+    find: tx
+      .select()
+      .from(drafts)
+      .where(and(isSubject, eq(scope, given.scope)))
+      .prepare(),
+    findElsewhere: tx
+      .select()
+      .from(drafts)
+      .where(
+        and(
+          isSubject,
+          ne(scope, given.scope),
+          gte(scope, sql.placeholder('from')),
+          lt(scope, sql.placeholder('to')),
+        ),
+      )
+      .prepare(),
+    save: tx
+      .insert(drafts)
+      .values(given)
+      .onConflictDoUpdate({
+        target: [triggerId, scope, subject],
+        set: Object.fromEntries(
+          Object.entries(state).map(([key, { name }]) => [key, sql`excluded.${sql.identifier(name)}`]),
+        ),
+      })
+      .prepare(),
+  };
+});

@@ -58,8 +58,10 @@ type Needs = AuditContext & Pick<Deps, 'ids'>;
 /** Writes a draft, except over what a person has changed. */
 export async function writeDraft(tx: WriteTx, deps: Needs, draft: NewDraft): Promise<Written> {
   const { eventKeys } = draft;
+  // Sent together: one round trip.
+  const [known, elsewhere] = await Promise.all([findDraft(tx, draft.name), findElsewhere(tx, draft)]);
   const row =
-    (await findDraft(tx, draft.name)) ?? (await takeOverOpen(tx, draft)) ?? (await moveBranch(tx, draft));
+    known ?? (await takeOverOpen(tx, draft)) ?? (elsewhere && (await moveBranch(tx, draft, elsewhere)));
   if (row === null) {
     if (draft.text === null) return { outcome: 'unchanged', postId: null, eventKeys };
     return { outcome: 'created', postId: await create(tx, deps, draft, draft.text), eventKeys };
@@ -145,11 +147,13 @@ async function takeOverOpen(
   return { ...open, subject: name.subject };
 }
 
+/** The draft of a release that was of another branch before. */
+async function findElsewhere(tx: WriteTx, { name, releaseOf, text }: NewDraft): Promise<DraftRow | null> {
+  return releaseOf === null || text === null ? null : findDraftOfRepository(tx, name, releaseOf);
+}
+
 /** Moves the draft of a release with it to another branch: an edit makes no second post. */
-async function moveBranch(tx: WriteTx, { name, releaseOf, text }: NewDraft): Promise<DraftRow | null> {
-  if (releaseOf === null || text === null) return null;
-  const moved = await findDraftOfRepository(tx, name, releaseOf);
-  if (moved === null) return null;
+async function moveBranch(tx: WriteTx, { name }: NewDraft, moved: DraftRow): Promise<DraftRow> {
   await renameDraft(tx, moved, { scope: name.scope });
   return { ...moved, scope: name.scope };
 }

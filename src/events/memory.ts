@@ -13,6 +13,11 @@ export function eventsInMemory(
     if (previous === undefined || replaces(event, previous)) known.set(id, event);
   }
   const events = [...known.values()].sort(byTime);
+  const releases = new Map(
+    events.flatMap(({ type, key: tag, branch, occurredAt, data }) =>
+      type === 'release' ? [[tag, { tag, branch, isPrerelease: data.isPrerelease, occurredAt }]] : [],
+    ),
+  );
   return {
     async list(types, { branch, after, until, arrived = false }) {
       const start = after === undefined ? 0 : countUntil(events, after);
@@ -26,10 +31,14 @@ export function eventsInMemory(
             (!arrived || arrivalOf(type, key) !== null),
         );
     },
-    async listReleases() {
-      return events.flatMap(({ type, key: tag, branch, occurredAt, data }) =>
-        type === 'release' ? [{ tag, branch, isPrerelease: data.isPrerelease, occurredAt }] : [],
-      );
+    async listReleases(which) {
+      if ('tags' in which) return which.tags.flatMap((tag) => releases.get(tag) ?? []);
+      const ofBranch = releases.values().filter(({ branch }) => branch === which.branch);
+      if ('since' in which) return ofBranch.filter(({ occurredAt }) => occurredAt >= which.since).toArray();
+      return ofBranch
+        .filter(({ occurredAt }) => occurredAt < which.before)
+        .toArray()
+        .slice(-which.limit);
     },
     async find(type, key) {
       return known.get(`${type} ${key}`) ?? null;

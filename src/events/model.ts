@@ -163,10 +163,16 @@ export interface EventReader {
     types: readonly EventType[],
     span: { branch?: string; after?: string | undefined; until?: string | undefined; arrived?: boolean },
   ): Promise<Event[]>;
-  /** All of every branch, oldest first: the boundaries in the history. */
-  listReleases(): Promise<
-    { tag: string; branch: string | null; isPrerelease: boolean; occurredAt: string }[]
-  >;
+  /**
+   * Releases without their notes, oldest first: those of a branch since a time, the newest `limit` of it before that, or
+   * some by their tags.
+   */
+  listReleases(
+    which:
+      | { branch: string; since: string }
+      | { branch: string; before: string; limit: number }
+      | { tags: readonly string[] },
+  ): Promise<{ tag: string; branch: string | null; isPrerelease: boolean; occurredAt: string }[]>;
   find(type: EventType, key: string): Promise<Event | null>;
   /** Null for an event that the trigger may not make a post of. */
   arrivalOf(type: EventType, key: string): Promise<Arrival | null>;

@@ -14,7 +14,7 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { events, integrations } from '../../db/schema/integrations.ts';
 import { triggerEvents } from '../../db/schema/triggers.ts';
 import type { Event, EventData, EventReader, EventSource } from './model.ts';
@@ -110,14 +110,15 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
       return rows.map(toEvent).reverse();
     },
 
-    async listReleases() {
-      const { key: tag, branch, occurredAt, isPrerelease } = events;
-      const rows = await tx
-        .select({ tag, branch, occurredAt, isPrerelease })
-        .from(events)
-        .where(and(isOfSource, eq(events.type, 'release')))
-        .orderBy(asc(events.occurredAt), asc(events.key))
-        .all();
+    async listReleases(which) {
+      const place = { integrationId, repositoryId };
+      const { releasesSince, releasesBefore, releasesByTag } = statements(tx);
+      const rows =
+        'tags' in which
+          ? await releasesByTag.all({ ...place, ...which })
+          : 'since' in which
+            ? await releasesSince.all({ ...place, ...which })
+            : (await releasesBefore.all({ ...place, ...which })).toReversed();
       return rows.map((row) => ({ ...row, isPrerelease: row.isPrerelease === true }));
     },
 
@@ -226,7 +227,26 @@ const statements = prepared((db) => {
   const { integrationId, repositoryId, type, key } = values;
   const isEvent = (table: typeof events | typeof triggerEvents) =>
     and(eq(table.repositoryId, repositoryId), eq(table.type, type), eq(table.key, key));
+  const { key: tag, branch, occurredAt, isPrerelease } = events;
+  const isRelease = and(
+    eq(events.integrationId, integrationId),
+    eq(events.repositoryId, repositoryId),
+    eq(events.type, 'release'),
+  );
+  const isOfBranch = and(isRelease, eq(branch, sql.placeholder('branch')));
+  const releases = (isWanted: SQL | undefined) =>
+    db.select({ tag, branch, occurredAt, isPrerelease }).from(events).where(isWanted);
   return {
+    releasesSince: releases(and(isOfBranch, gte(occurredAt, sql.placeholder('since'))))
+      .orderBy(asc(occurredAt), asc(tag))
+      .prepare(),
+    releasesBefore: releases(and(isOfBranch, lt(occurredAt, sql.placeholder('before'))))
+      .orderBy(desc(occurredAt), desc(tag))
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+    releasesByTag: releases(and(isRelease, inArray(tag, dialectOf(db).listed(sql.placeholder('tags')))))
+      .orderBy(asc(occurredAt), asc(tag))
+      .prepare(),
     find: db
       .select()
       .from(events)

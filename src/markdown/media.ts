@@ -45,6 +45,8 @@ const IMAGE = /<!--[\s\S]{0,1000}?-->|<img(?=[\s/>])(?:"[^"]{0,4000}"|'[^']{0,40
  */
 export function imagesIn(markdown: string, limit: number): string[] {
   const found = new Set<string>();
+  // Most texts have none, and are not rendered.
+  if (!/!\[|<img/i.test(markdown)) return [];
   for (const [tag] of toHtml(markdown).matchAll(IMAGE)) {
     const address = readTag(tag)?.attributes.get('src') ?? '';
     // In bytes: an index of PostgreSQL refuses longer keys.

@@ -1,7 +1,7 @@
 import type { ReadTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import type { Material, Recipe } from '../drafts/model.ts';
-import { readScope } from '../drafts/store.ts';
+import { noDrafts, readScope } from '../drafts/store.ts';
 import { eventReader } from '../events/store.ts';
 import { imagePlaceAt } from '../providers/index.ts';
 import { readCopies, withCopies } from './images.ts';
@@ -11,8 +11,8 @@ import { keysOf, type PlannedDraft, type TriggerKind } from './kinds/kind.ts';
 import { withIssues } from './linked-issues.ts';
 import type { Trigger } from './model.ts';
 import { type DueRun, findDueRun } from './queue-store.ts';
-import { type RangeHead, rangeReader } from './range-store.ts';
-import { listUnsettled } from './results-store.ts';
+import { isRangeNew, rangeReader } from './range-store.ts';
+import { listOpen, type Outcome } from './results-store.ts';
 import { findTrigger } from './store.ts';
 
 // What a run has to write: the drafts of its scope, and in which order.
@@ -34,40 +34,34 @@ export async function planRun(
 ) {
   const kind = kinds[event];
   const source = { integrationId, repositoryId: kind.isOfBranch ? repositoryOf(scope) : null };
-  const [run, trigger, known, ranges, freshKeys] = await Promise.all([
+  const [run, trigger, known, open] = await Promise.all([
     findDueRun(tx, { triggerId, scope }, now),
     findTrigger(tx, triggerId),
-    readScope(tx, source, { triggerId, scope }),
-    rangeReader(tx, source),
-    kind.isRolling ? new Set<string>() : listUnsettled(tx, { triggerId, scope }),
+    // Only rolling drafts depend on those before them.
+    kind.isRolling ? readScope(tx, source, { triggerId, scope }) : noDrafts,
+    listOpen(tx, { triggerId, scope }),
   ]);
   if (run === null || trigger === null) return null;
   const events = eventReader(tx, { ...source, triggerId });
   const { filters } = trigger;
   const { since } = run;
+  const ranges = rangeReader(tx, source);
   const planned = await kind.plan({ filters, scope, since, events, drafts: known, ranges });
-  if (waitsForRange(kind, planned, ranges.heads.values(), now)) return 'wait';
+  // Until the provider was asked once. If it cannot answer now, the draft is made by time, and again when it can.
+  if (needsRange(kind, planned) && (await isRangeNew(tx, source, now, RANGE_WAIT_MS))) return 'wait';
   const drafts = await withIssues(tx, trigger.organizationId, planned);
   const placeOf = imagePlaceAt(trigger.integrationType, deps);
   const copies = await readCopies(tx, { integrationId, placeOf }, drafts, now);
   if (copies === null) return 'wait';
-  return { run, trigger, drafts, closedKeys: known.closedKeys, copies, freshKeys };
+  const [waiting, fresh] = [open.filter(isWaiting), open.filter((result) => !isWaiting(result))];
+  const freshKeys: ReadonlySet<string> = new Set(fresh.map(({ eventKey }) => eventKey));
+  return { run, trigger, drafts, closedKeys: known.closedKeys, copies, fresh, freshKeys, waiting };
 }
 
-/** Until the provider was asked once. If it cannot answer now, the draft is made by time, and again when it can. */
-function waitsForRange(
-  { isRolling }: TriggerKind,
-  drafts: readonly PlannedDraft[],
-  ranges: Iterable<RangeHead>,
-  now: Date,
-): boolean {
-  const needsRange = isRolling || drafts.some(({ material }) => material?.release?.data.notes === null);
-  // A range that was queued later than now dates from a clock set ahead.
-  const isNew = ({ createdAt }: RangeHead) => Math.abs(now.getTime() - Date.parse(createdAt)) < RANGE_WAIT_MS;
-  return (
-    needsRange &&
-    [...ranges].some((range) => range.status === 'queued' && range.problem === null && isNew(range))
-  );
+const isWaiting = ({ outcome }: { outcome: Outcome }) => outcome === 'waiting';
+
+function needsRange({ isRolling }: TriggerKind, drafts: readonly PlannedDraft[]): boolean {
+  return isRolling || drafts.some(({ material }) => material?.release?.data.notes === null);
 }
 
 export type Plan = Exclude<Awaited<ReturnType<typeof planRun>>, null | 'wait'>;

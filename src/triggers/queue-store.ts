@@ -142,15 +142,14 @@ const dueAt = (now: Date) => ({
 
 /** No event has queued it again since it was read. */
 export async function isCurrent(tx: ReadTx, run: DueRun): Promise<boolean> {
-  const isSame = and(isRun(run), eq(triggerRuns.revision, run.revision));
-  return (await tx.select({ scope: triggerRuns.scope }).from(triggerRuns).where(isSame).get()) !== undefined;
+  const { triggerId, scope, revision } = run;
+  return (await statements(tx).current.get({ triggerId, scope, revision })) !== undefined;
 }
 
 /** Removes the run. False when an event queued it again since, or its trigger was deleted. */
 export async function finishRun(tx: WriteTx, run: DueRun): Promise<boolean> {
-  const isDone = and(isRun(run), eq(triggerRuns.revision, run.revision));
-  const finished = tx.delete(triggerRuns).where(isDone).returning({ scope: triggerRuns.scope });
-  return (await finished.all()).length > 0;
+  const { triggerId, scope, revision } = run;
+  return (await statements(tx).finish.all({ triggerId, scope, revision })).length > 0;
 }
 
 /** Counts a failed attempt, and retries the run at `dueAt`. */
@@ -258,7 +257,14 @@ const statements = prepared((tx) => {
       .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
       .innerJoin(integrations, eq(integrations.id, integrationId))
       .where(isWanted);
+  const isSame = and(
+    eq(triggerRuns.triggerId, given.triggerId),
+    eq(triggerRuns.scope, sql.placeholder('scope')),
+    eq(triggerRuns.revision, sql.placeholder('revision')),
+  );
   return {
+    current: tx.select({ scope: triggerRuns.scope }).from(triggerRuns).where(isSame).prepare(),
+    finish: tx.delete(triggerRuns).where(isSame).returning({ scope: triggerRuns.scope }).prepare(),
     enabled: tx
       .select({ id, event, filters, repositoryId: triggers.repositoryId })
       .from(triggers)

@@ -1,5 +1,5 @@
-import { and, asc, eq, getTableColumns, gt, inArray, lte, notExists, or, sql } from 'drizzle-orm';
-import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { and, asc, eq, getTableColumns, gt, inArray, isNull, lt, lte, notExists, or, sql } from 'drizzle-orm';
+import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { integrations, releaseRanges, repositories } from '../../db/schema/integrations.ts';
 
 // The commits of releases, by the commit graph of the provider.
@@ -10,6 +10,14 @@ export type RangeCommit = NonNullable<Row['commits']>[number];
 /** The repository of a release. */
 export type RangeSource = Pick<Row, 'integrationId' | 'repositoryId'>;
 export type RangeKey = RangeSource & Pick<Row, 'tag'>;
+
+/** The ranges of a repository. */
+export interface RangeReader {
+  /** Those of these releases that are known or queued, by tag. */
+  heads(tags: readonly string[]): Promise<ReadonlyMap<string, RangeHead>>;
+  /** The commits of those that are known, by tag. */
+  read(tags: readonly string[]): Promise<ReadonlyMap<string, RangeCommit[]>>;
+}
 
 /** A range without its commits. `isRead`: it has some, also while they are asked for again. */
 export type RangeHead = Omit<Row, 'commits' | 'integrationId' | 'repositoryId'> & { isRead: boolean };
@@ -141,7 +149,7 @@ export async function nextRangeDueAt(tx: ReadTx, source: RangeSource): Promise<n
 }
 
 /** The commits of the ranges that were read, by tag. */
-export async function readCommits(
+async function readCommits(
   tx: ReadTx,
   source: RangeSource,
   tags: readonly string[],
@@ -174,21 +182,60 @@ export async function deleteOrphanedRanges(tx: WriteTx, _asOf: Date, limit: numb
   return orphans.length;
 }
 
-/** The ranges of a place; none outside a repository. */
-export async function rangeReader(
+/** The ranges of these releases that are known or queued, without their commits. */
+async function readHeads(
   tx: ReadTx,
-  { integrationId, repositoryId }: { integrationId: string; repositoryId: string | null },
-): Promise<{
-  heads: ReadonlyMap<string, RangeHead>;
-  read(tags: readonly string[]): ReturnType<typeof readCommits>;
-}> {
-  if (repositoryId === null) return noRanges;
-  const source = { integrationId, repositoryId };
-  const heads = new Map((await listRanges(tx, source)).map((head) => [head.tag, head]));
-  return { heads, read: (tags) => readCommits(tx, source, tags) };
+  source: RangeSource,
+  tags: readonly string[],
+): Promise<ReadonlyMap<string, RangeHead>> {
+  if (tags.length === 0) return new Map();
+  const rows = await statements(tx).heads.all({ ...source, tags });
+  return new Map(rows.map((row) => [row.tag, row]));
 }
 
-const noRanges = {
-  heads: new Map<string, RangeHead>(),
-  read: async (): ReturnType<typeof readCommits> => new Map(),
-};
+/** The ranges of a place; none outside a repository. */
+export function rangeReader(
+  tx: ReadTx,
+  { integrationId, repositoryId }: { integrationId: string; repositoryId: string | null },
+): RangeReader {
+  const source = { integrationId, repositoryId: repositoryId ?? '' };
+  return {
+    heads: (tags) => readHeads(tx, source, tags),
+    read: (tags) => readCommits(tx, source, tags),
+  };
+}
+
+/** The provider is still to be asked for the first time for a range that was queued at most so long before or after `now`. */
+export async function isRangeNew(
+  tx: ReadTx,
+  { integrationId, repositoryId }: { integrationId: string; repositoryId: string | null },
+  now: Date,
+  spanMs: number,
+): Promise<boolean> {
+  const [from, to] = [-spanMs, spanMs].map((ms) => new Date(now.getTime() + ms).toISOString());
+  const source = { integrationId, repositoryId: repositoryId ?? '' };
+  return (await statements(tx).fresh.get({ ...source, from, to })) !== undefined;
+}
+
+const statements = prepared((tx) => {
+  const { integrationId, repositoryId } = releaseRanges;
+  const isOfPlace = and(
+    eq(integrationId, sql.placeholder('integrationId')),
+    eq(repositoryId, sql.placeholder('repositoryId')),
+  );
+  const isOneOf = inArray(tag, dialectOf(tx).listed(sql.placeholder('tags')));
+  const isFresh = and(
+    isNull(problem),
+    gt(createdAt, sql.placeholder('from')),
+    lt(createdAt, sql.placeholder('to')),
+  );
+  return {
+    heads: tx.select(head).from(releaseRanges).where(and(isOfPlace, isOneOf)).prepare(),
+    fresh: tx
+      .select({ tag })
+      .from(releaseRanges)
+      .where(and(isOfPlace, isQueued, isFresh))
+      .limit(1)
+      .prepare(),
+  };
+});

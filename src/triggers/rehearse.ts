@@ -4,7 +4,7 @@ import type { Delivery } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { sampleMaterial } from '../drafts/check.ts';
 import type { Compose, DraftText } from '../drafts/model.ts';
-import { readScope } from '../drafts/store.ts';
+import { noDrafts, readScope } from '../drafts/store.ts';
 import { eventsInMemory } from '../events/memory.ts';
 import { type EventSource, eventTypes } from '../events/model.ts';
 import { eventReader } from '../events/store.ts';
@@ -19,7 +19,7 @@ import { withIssues } from './linked-issues.ts';
 import type { Trigger } from './model.ts';
 import { recipeOf } from './plan.ts';
 import { listArrivals } from './queue-store.ts';
-import { rangeReader, readCommits } from './range-store.ts';
+import { type RangeReader, rangeReader } from './range-store.ts';
 import { getTrigger } from './store.ts';
 import { isRefusal, type NoPostReason, refusal } from './words.ts';
 
@@ -93,11 +93,17 @@ async function planRehearsal({ db }: Needs, triggerId: string, span: Span) {
     const shipped = group.filter((each) => !each.isEdit);
     const arrived = new Set(shipped.map(({ event: { type, key } }) => `${type} ${key}`));
     const reader = eventsInMemory(events, (type, key) => (arrived.has(`${type} ${key}`) ? ARRIVED : null));
-    const drafts = { closedKeys: new Set<string>(), since: undefined, oldestEvent: async () => null };
-    const ranges = await rangesOf({ db }, trigger.integrationId, repositoryId);
+    const ranges = rangesOf({ db }, trigger.integrationId, repositoryId);
     for (const scope of [...scopes].sort()) {
       if (scope === null) continue;
-      const plan = await kinds[type].plan({ filters, scope, since: '', events: reader, drafts, ranges });
+      const plan = await kinds[type].plan({
+        filters,
+        scope,
+        since: '',
+        events: reader,
+        drafts: noDrafts,
+        ranges,
+      });
       const filled = plan.filter(({ material }) => material !== null);
       planned.push(...filled.map((draft) => ({ ...draft, scope })));
     }
@@ -107,10 +113,12 @@ async function planRehearsal({ db }: Needs, triggerId: string, span: Span) {
 }
 
 /** Reads outside of a transaction, because a rehearsal takes long. */
-async function rangesOf({ db }: Needs, integrationId: string, repositoryId: string | null) {
-  const { heads } = await db.read((tx) => rangeReader(tx, { integrationId, repositoryId }));
-  const source = rangeSource({ integrationId, repositoryId });
-  return { heads, read: (tags: readonly string[]) => db.read((tx) => readCommits(tx, source, tags)) };
+function rangesOf({ db }: Needs, integrationId: string, repositoryId: string | null): RangeReader {
+  const source = { integrationId, repositoryId };
+  return {
+    heads: (tags) => db.read((tx) => rangeReader(tx, source).heads(tags)),
+    read: (tags) => db.read((tx) => rangeReader(tx, source).read(tags)),
+  };
 }
 
 /** The posts of one delivery. Changes nothing. Throws `AppError` 404, 409 `no_post`, and `TemplateError`. */
@@ -191,7 +199,7 @@ function deliveryPlanner(trigger: Trigger) {
     const source = { integrationId, repositoryId, triggerId };
     const place = places.get(repositoryId) ?? (await readPlace(tx, source));
     places.set(repositoryId, place);
-    const { arrivals, heads, known } = place;
+    const { arrivals, known } = place;
     const arrival = shipped.isEdit ? (arrivals.get(`${type} ${key}`) ?? null) : ARRIVED;
     if (arrival === null && kind.content.includes(type)) throw noPost(delivery, triggerId, 'edit_only', type);
     // Add the event: an older version may not have stored it.
@@ -201,7 +209,7 @@ function deliveryPlanner(trigger: Trigger) {
       return other?.isMatch === true ? other : null;
     });
     const drafts = await readScope(tx, source, { triggerId, scope });
-    const ranges = { heads, read: (tags: readonly string[]) => readCommits(tx, rangeSource(source), tags) };
+    const ranges = rangeReader(tx, source);
     const planned = await kind.plan({ filters, scope, since: event.occurredAt, events, drafts, ranges });
     const plan = await withIssues(tx, trigger.organizationId, planned);
     const keys = keysOf(event);
@@ -216,15 +224,8 @@ async function readPlace(tx: ReadTx, source: EventSource & { triggerId: string }
   return {
     arrivals: await listArrivals(tx, source.triggerId, source.repositoryId),
     known: await eventReader(tx, source).list(eventTypes, {}),
-    heads: (await rangeReader(tx, source)).heads,
   };
 }
-
-/** The source of ranges. A tracker has none. */
-const rangeSource = ({ integrationId, repositoryId }: EventSource) => ({
-  integrationId,
-  repositoryId: repositoryId ?? '',
-});
 
 function noPost({ id }: Delivery, triggerId: string, reason: NoPostReason, type = '') {
   return refusal(409, 'no_post', { deliveryId: id, triggerId, reason, type });

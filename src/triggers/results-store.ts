@@ -65,74 +65,51 @@ type Scope = Pick<DueRun, 'triggerId' | 'scope'>;
 /** The condition of the partial index, exactly: both engines use it only for a query that repeats it. */
 const isOpen = sql`${deliveryResults.outcome} in ('queued', 'failed', 'waiting')`;
 
+const isOfScope = and(
+  eq(deliveryResults.triggerId, sql.placeholder('triggerId')),
+  eq(deliveryResults.scope, sql.placeholder('scope')),
+  isOpen,
+);
 /** The rows that a run of the scope settles. */
-function isUnsettled({ triggerId, scope }: Scope) {
-  return and(
-    eq(deliveryResults.triggerId, triggerId),
-    eq(deliveryResults.scope, scope),
-    isOpen,
-    ne(deliveryResults.outcome, 'waiting'),
-  );
-}
+const isUnsettled = and(isOfScope, ne(deliveryResults.outcome, 'waiting'));
+const isWaiting = and(isOfScope, eq(deliveryResults.outcome, 'waiting'));
 
-/** The keys of the events whose results a run of the scope settles. */
-export async function listUnsettled(tx: ReadTx, scope: Scope): Promise<ReadonlySet<string>> {
-  const { eventKey } = deliveryResults;
-  const rows = await tx.select({ eventKey }).from(deliveryResults).where(isUnsettled(scope)).all();
-  return new Set(rows.map((row) => row.eventKey));
+/** The results that a run of the scope may settle. Those that wait do so for the draft of a release. */
+export async function listOpen(
+  tx: ReadTx,
+  { triggerId, scope }: Scope,
+): Promise<Pick<Row, 'deliveryId' | 'eventKey' | 'outcome'>[]> {
+  return statements(tx).open.all({ triggerId, scope });
 }
 
 /** Settles the results of the events in a draft that was written. */
 export async function settleResults(
   tx: WriteTx,
-  scope: Scope,
+  { triggerId, scope }: Scope,
   eventKeys: readonly string[],
   { outcome, postId }: { outcome: Exclude<DraftOutcome, 'closed'>; postId: string | null },
   now: Date,
 ): Promise<void> {
-  const isInDraft = inArray(deliveryResults.eventKey, dialectOf(tx).listed(eventKeys));
-  await tx
-    .update(deliveryResults)
-    .set({ outcome, postId, error: null, updatedAt: now.toISOString() })
-    .where(and(isUnsettled(scope), isInDraft))
-    .run();
+  const result = { outcome, postId, updatedAt: now.toISOString() };
+  await statements(tx).settle.run({ triggerId, scope, eventKeys, ...result });
 }
 
 /** Settles the results of the events that are in no draft, at the end of a run. */
 export async function settleRest(
   tx: WriteTx,
-  scope: Scope,
+  { triggerId, scope }: Scope,
   { event, isRolling }: Pick<TriggerKind, 'event' | 'isRolling'>,
   closedKeys: ReadonlySet<string>,
   now: Date,
 ): Promise<void> {
-  const { eventKey } = deliveryResults;
-  const isClosed = inArray(eventKey, dialectOf(tx).listed([...closedKeys]));
-  const isOwn = sql`${eventKey} like ${`${event} %`}`;
-  const outcome = sql`case when ${isClosed} then 'kept' when ${isOwn} then 'unchanged' else ${sql.raw(
-    isRolling ? "'unchanged'" : "'waiting'",
-  )} end`;
-  await tx
-    .update(deliveryResults)
-    .set({ outcome, error: null, updatedAt: now.toISOString() })
-    .where(isUnsettled(scope))
-    .run();
-}
-
-/** The log entries whose results wait in a scope. Reads the whole table, which has no index for them. */
-export async function listWaiting(tx: ReadTx, { triggerId, scope }: Scope): Promise<string[]> {
-  const { deliveryId } = deliveryResults;
-  const rows = await tx
-    .select({ deliveryId })
-    .from(deliveryResults)
-    .where(and(isWaiting(triggerId), eq(deliveryResults.scope, scope)))
-    .all();
-  return rows.map((row) => row.deliveryId);
+  const other = isRolling ? 'unchanged' : 'waiting';
+  const result = { closedKeys: [...closedKeys], own: `${event} %`, other, updatedAt: now.toISOString() };
+  await statements(tx).settleRest.run({ triggerId, scope, ...result });
 }
 
 /**
- * Settles the results of the events in a window, which waited for its draft. `waiting`: those of `listWaiting`. Those
- * that the draft names get its outcome; a release with notes names none.
+ * Settles the results of the events in a window, which waited for its draft. `waiting`: the log entries whose
+ * results wait. Those that the draft names get its outcome; a release with notes names none.
  */
 export async function settleWaiting(
   tx: WriteTx,
@@ -142,37 +119,10 @@ export async function settleWaiting(
   waiting: readonly string[],
   now: Date,
 ): Promise<void> {
-  const { integrationId, repositoryId, branch, after, until } = window;
-  const inWindow = tx
-    .select({ key: sql`${events.type} || ' ' || ${events.key}` })
-    .from(events)
-    .where(
-      and(
-        eq(events.integrationId, integrationId),
-        eq(events.repositoryId, repositoryId ?? ''),
-        eq(events.branch, branch),
-        after === undefined ? undefined : gt(events.occurredAt, after),
-        lte(events.occurredAt, until),
-      ),
-    );
-  const { eventKey } = deliveryResults;
-  const isInDraft = inArray(eventKey, dialectOf(tx).listed(draft.eventKeys));
-  await tx
-    .update(deliveryResults)
-    .set({
-      outcome: sql`case when ${isInDraft} then ${draft.outcome} else 'unchanged' end`,
-      postId: sql`case when ${isInDraft} then ${draft.postId} end`,
-      updatedAt: now.toISOString(),
-    })
-    .where(
-      and(
-        inArray(deliveryResults.deliveryId, dialectOf(tx).listed(waiting)),
-        isWaiting(triggerId),
-        eq(deliveryResults.scope, scope),
-        inArray(eventKey, inWindow),
-      ),
-    )
-    .run();
+  const { repositoryId, after = '' } = window;
+  const place = { ...window, repositoryId: repositoryId ?? '', after };
+  const result = { ...draft, updatedAt: now.toISOString() };
+  await statements(tx).settleWaiting.run({ triggerId, scope, waiting, ...place, ...result });
 }
 
 /** Ends the waiting for a trigger that is deleted. */
@@ -180,20 +130,18 @@ export async function endWaiting(tx: WriteTx, triggerId: string, now: Date): Pro
   await tx
     .update(deliveryResults)
     .set({ outcome: 'unchanged', updatedAt: now.toISOString() })
-    .where(isWaiting(triggerId))
+    .where(and(eq(deliveryResults.triggerId, triggerId), isOpen, eq(deliveryResults.outcome, 'waiting')))
     .run();
 }
 
-const isWaiting = (triggerId: string) =>
-  and(eq(deliveryResults.triggerId, triggerId), isOpen, eq(deliveryResults.outcome, 'waiting'));
-
 /** Records the error of a run. Its next attempt settles these results again. */
-export async function failResults(tx: WriteTx, scope: Scope, error: string, now: Date): Promise<void> {
-  await tx
-    .update(deliveryResults)
-    .set({ outcome: 'failed', error, updatedAt: now.toISOString() })
-    .where(isUnsettled(scope))
-    .run();
+export async function failResults(
+  tx: WriteTx,
+  { triggerId, scope }: Scope,
+  error: string,
+  now: Date,
+): Promise<void> {
+  await statements(tx).fail.run({ triggerId, scope, error, updatedAt: now.toISOString() });
 }
 
 /** The triggers of one entry that a page shows at most. */
@@ -228,10 +176,58 @@ export async function listResults(tx: ReadTx, organizationId: string, deliveryId
     .all();
 }
 
-const statements = prepared((db) => ({
-  insert: db
-    .insert(deliveryResults)
-    .values(placeholdersFor(getTableColumns(deliveryResults)))
-    .onConflictDoNothing()
-    .prepare(),
-}));
+const statements = prepared((db) => {
+  const { listed } = dialectOf(db);
+  const { deliveryId, eventKey } = deliveryResults;
+  const result = placeholdersFor(
+    getTableColumns(deliveryResults),
+  ) as unknown as typeof deliveryResults.$inferInsert;
+  const isInDraft = inArray(eventKey, listed(sql.placeholder('eventKeys')));
+  const isClosed = inArray(eventKey, listed(sql.placeholder('closedKeys')));
+  const isOwn = sql`${eventKey} like ${sql.placeholder('own')}`;
+  const { outcome, postId, error, updatedAt } = result;
+  const inWindow = db
+    .select({ key: sql`${events.type} || ' ' || ${events.key}` })
+    .from(events)
+    .where(
+      and(
+        eq(events.integrationId, sql.placeholder('integrationId')),
+        eq(events.repositoryId, sql.placeholder('repositoryId')),
+        eq(events.branch, sql.placeholder('branch')),
+        gt(events.occurredAt, sql.placeholder('after')),
+        lte(events.occurredAt, sql.placeholder('until')),
+      ),
+    );
+  const update = db.update(deliveryResults);
+  return {
+    insert: db.insert(deliveryResults).values(result).onConflictDoNothing().prepare(),
+    open: db
+      .select({ deliveryId, eventKey, outcome: deliveryResults.outcome })
+      .from(deliveryResults)
+      .where(isOfScope)
+      .prepare(),
+    settle: update
+      .set({ outcome, postId, error: null, updatedAt })
+      .where(and(isUnsettled, isInDraft))
+      .prepare(),
+    settleRest: update
+      .set({
+        outcome: sql`case when ${isClosed} then 'kept' when ${isOwn} then 'unchanged' else cast(${sql.placeholder('other')} as text) end`,
+        error: null,
+        updatedAt,
+      })
+      .where(isUnsettled)
+      .prepare(),
+    settleWaiting: update
+      .set({
+        outcome: sql`case when ${isInDraft} then cast(${outcome} as text) else 'unchanged' end`,
+        postId: sql`case when ${isInDraft} then cast(${postId} as text) end`,
+        updatedAt,
+      })
+      .where(
+        and(isWaiting, inArray(deliveryId, listed(sql.placeholder('waiting'))), inArray(eventKey, inWindow)),
+      )
+      .prepare(),
+    fail: update.set({ outcome: 'failed', error, updatedAt }).where(isUnsettled).prepare(),
+  };
+});

@@ -1,5 +1,5 @@
-import { and, asc, eq, ne, type SQL } from 'drizzle-orm';
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { and, asc, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { integrations } from '../../db/schema/integrations.ts';
 import { triggers } from '../../db/schema/triggers.ts';
 import { kinds } from './kinds/index.ts';
@@ -33,7 +33,8 @@ export async function findTriggerIdByRule(tx: ReadTx, rule: string, exceptId = '
 
 /** Oldest first. */
 export async function listTriggers(tx: ReadTx, owner: TriggerOwner): Promise<Trigger[]> {
-  return select(tx, isOwnedBy(owner));
+  const rows = await select(tx, isOwnedBy(owner)).all();
+  return rows.map(toTrigger);
 }
 
 /** For a query that joins triggers and their integrations. */
@@ -45,8 +46,8 @@ export function isOwnedBy({ organizationId, integrationId }: TriggerOwner): SQL 
 }
 
 export async function findTrigger(tx: ReadTx, id: string): Promise<Trigger | null> {
-  const [trigger] = await select(tx, eq(triggers.id, id));
-  return trigger ?? null;
+  const row = await statements(tx).byId.get({ id });
+  return row === undefined ? null : toTrigger(row);
 }
 
 /** Throws `AppError` 404. */
@@ -56,19 +57,31 @@ export async function getTrigger(tx: ReadTx, id: string): Promise<Trigger> {
   return trigger;
 }
 
-async function select(tx: ReadTx, filter: SQL | undefined): Promise<Trigger[]> {
-  const rows = await tx
+function select(tx: ReadTx, filter: SQL | undefined) {
+  return tx
     .select({ trigger: triggers, integration: integrations })
     .from(triggers)
     .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
     .where(filter)
-    .orderBy(asc(triggers.createdAt), asc(triggers.id))
-    .all();
-  return rows.map(({ trigger: { rule: _, ...trigger }, integration }) => ({
+    .orderBy(asc(triggers.createdAt), asc(triggers.id));
+}
+
+function toTrigger({
+  trigger: { rule: _, ...trigger },
+  integration,
+}: {
+  trigger: typeof triggers.$inferSelect;
+  integration: typeof integrations.$inferSelect;
+}): Trigger {
+  return {
     ...trigger,
     organizationId: integration.organizationId,
     integrationType: integration.type,
     action: kinds[trigger.event].action,
     filters: trigger.filters as TriggerFilters,
-  }));
+  };
 }
+
+const statements = prepared((tx) => ({
+  byId: select(tx, eq(triggers.id, sql.placeholder('id'))).prepare(),
+}));

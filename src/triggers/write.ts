@@ -8,7 +8,7 @@ import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
 import { keysSettledBy, type Plan } from './plan.ts';
 import { type DueRun, finishRun, isCurrent } from './queue-store.ts';
-import { listWaiting, settleRest, settleResults, settleWaiting } from './results-store.ts';
+import { settleRest, settleResults, settleWaiting } from './results-store.ts';
 import { findTrigger } from './store.ts';
 
 // What a run writes: its drafts, the results of their events, and its end.
@@ -49,6 +49,9 @@ export async function writeBatch(
   { isLast, mayEnd }: { isLast: boolean; mayEnd: boolean },
 ): Promise<Step> {
   const { run, drafts } = planned;
+  const trigger = await findTrigger(tx, run.triggerId);
+  // It was deleted meanwhile, with its run.
+  if (trigger === null) return { written: [], next: 'news' };
   const writing = batch.map((each) => writePlanned(tx, deps, planned, each));
   // All of them: a statement must not be sent after the transaction.
   await Promise.allSettled(writing);
@@ -69,22 +72,26 @@ export async function writeBatch(
 async function settleRun(
   tx: WriteTx,
   run: DueRun,
-  { trigger, closedKeys }: Plan,
+  { trigger, closedKeys, fresh, waiting }: Plan,
   written: readonly Written[],
   now: Date,
 ): Promise<void> {
-  await settleRest(tx, run, kinds[trigger.event], closedKeys, now);
+  const settled = new Set(
+    written.flatMap(({ outcome, eventKeys }) => (outcome === 'closed' ? [] : eventKeys)),
+  );
+  const rest = fresh.filter(({ eventKey }) => !settled.has(eventKey));
+  if (rest.length > 0) await settleRest(tx, run, kinds[trigger.event], closedKeys, now);
   const { integrationId } = trigger;
   const source = { integrationId, repositoryId: repositoryOf(run.scope), branch: branchOf(run.scope) };
-  const waiting = written.some(({ draft }) => draft.window !== null) ? await listWaiting(tx, run) : [];
-  if (waiting.length === 0) return;
+  const entries = [...waiting, ...rest].map(({ deliveryId }) => deliveryId);
+  if (entries.length === 0) return;
   for (const { draft, outcome, ...result } of written) {
     if (draft.window === null || outcome === 'closed') continue;
-    await settleWaiting(tx, run, { ...source, ...draft.window }, { outcome, ...result }, waiting, now);
+    await settleWaiting(tx, run, { ...source, ...draft.window }, { outcome, ...result }, entries, now);
   }
 }
 
-/** Writes a draft and the results of its events; nothing when the trigger was deleted meanwhile. */
+/** Writes a draft and the results of its events. */
 async function writePlanned(
   tx: WriteTx,
   deps: Needs,
@@ -94,9 +101,6 @@ async function writePlanned(
   const { id: triggerId, organizationId, contentType, publish, event } = planned.trigger;
   const { scope } = planned.run;
   const { subject, eventKeys, until, draftOnly, publish: isWanted } = draft;
-  if ((await findTrigger(tx, triggerId)) === null) {
-    return { draft, source, outcome: 'unchanged', postId: null, eventKeys: [] };
-  }
   const name = event.replaceAll('_', ' ');
   const asTrigger = { ...deps, actor: { type: 'trigger', id: triggerId, name, address: null } } as const;
   const { outcome, ...written } = await writeDraft(tx, asTrigger, {
@@ -114,7 +118,7 @@ async function writePlanned(
   });
   const { postId } = written;
   const keys = [...new Set([...written.eventKeys, ...keysSettledBy(draft)])];
-  if (outcome !== 'closed') {
+  if (outcome !== 'closed' && keys.some((key) => planned.freshKeys.has(key))) {
     await settleResults(tx, { triggerId, scope }, keys, { outcome, postId }, deps.clock.now());
   }
   return { draft, source, outcome, postId, eventKeys: keys };

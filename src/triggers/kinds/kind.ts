@@ -2,7 +2,7 @@ import type { Material } from '../../drafts/model.ts';
 import type { ScopeDrafts } from '../../drafts/store.ts';
 import type { Event, EventReader, EventType } from '../../events/model.ts';
 import type { TriggerFilters } from '../model.ts';
-import type { RangeReader } from './windows.ts';
+import type { RangeReader } from '../range-store.ts';
 
 export { OPEN } from './subject.ts';
 

@@ -1,18 +1,10 @@
 import type { Event, EventReader } from '../../events/model.ts';
 import { DAY_MS } from '../../lib/time.ts';
-import type { RangeCommit, RangeHead } from '../range-store.ts';
+import type { RangeCommit, RangeHead, RangeReader } from '../range-store.ts';
 import { OPEN } from './subject.ts';
 
 // Releases divide the history of a branch into windows: each change belongs to one. The commit graph says to which,
 // where the provider could be asked; the time says it otherwise.
-
-/** The ranges of a repository. */
-export interface RangeReader {
-  /** By tag. */
-  heads: ReadonlyMap<string, RangeHead>;
-  /** The commits of those that are known, by tag. */
-  read(tags: readonly string[]): Promise<ReadonlyMap<string, RangeCommit[]>>;
-}
 
 export type ListedRelease = Awaited<ReturnType<EventReader['listReleases']>>[number];
 
@@ -64,48 +56,88 @@ interface Options {
 /** The windows that may have changes since then. */
 export async function readWindows(options: Options): Promise<Windows> {
   const { branch, since, events, ranges, divides, needsFiles } = options;
-  const releases = await events.listReleases();
-  const byTag = new Map(releases.map((each) => [each.tag, each]));
+  const [earlier, later] = await Promise.all([
+    listDividers(options, OVERLAP + 1),
+    events.listReleases({ branch, since }),
+  ]);
+  const isKnown = ({ status, isRead }: RangeHead) => status === 'known' || (isRead && !needsFiles);
+  // The one before those that are looked at only begins the first of them.
+  let before = earlier.length > OVERLAP ? earlier.shift() : undefined;
+  const { heads, byTag } = await readHeads(options, [...earlier, ...later], isKnown);
   const windows: Window[] = [];
   const chains = new Map<Window, string[]>();
   const skipped: string[] = [];
-  let before: { tag: string; until: string } | undefined;
-  for (const each of releases.filter((release) => release.branch === branch)) {
+  for (const each of [...earlier, ...later]) {
     const { tag, occurredAt: until } = each;
     if (!divides(each)) {
-      if (until >= since) skipped.push(`release ${tag}`);
+      skipped.push(`release ${tag}`);
       continue;
     }
-    const isKnown = ({ status, isRead }: RangeHead) => status === 'known' || (isRead && !needsFiles);
-    const chain = chainOf(tag, ranges, isKnown, (previous) => {
+    const chain = chainOf(tag, heads, isKnown, (previous) => {
       const release = byTag.get(previous);
       return release === undefined || divides(release);
     });
     const window: Window = {
       subject: `release ${tag}`,
       previousTag: chain === null ? (before?.tag ?? null) : chain.previousTag,
-      after: before?.until,
+      after: before?.occurredAt,
       until,
       tag,
       commits: null,
-      isCut: chain?.tags.some((part) => isCut(ranges.heads.get(part))) ?? false,
+      isCut: chain?.tags.some((part) => isCut(heads.get(part))) ?? false,
     };
     if (chain !== null) chains.set(window, chain.tags);
     windows.push(window);
-    before = { tag, until };
+    before = each;
   }
-  const open = { previousTag: before?.tag ?? null, after: before?.until, until: undefined };
+  const open = { previousTag: before?.tag ?? null, after: before?.occurredAt, until: undefined };
   windows.push({ subject: OPEN, ...open, tag: null, commits: null, isCut: false });
 
-  const first = windows.findIndex(({ until }) => until === undefined || until >= since);
-  const known = windows.slice(Math.max(0, first - OVERLAP));
-  const owners = await readKnown(known, chains, ranges);
-  const planned = windows.slice(first);
+  const owners = await readKnown(windows, chains, ranges);
+  const planned = windows.slice(earlier.length);
   // A change that the windows before them do not have may belong to the first one.
-  let start = first;
+  let start = earlier.length;
   while (windows[start - 1]?.commits != null) start--;
   const after = startOf(windows[start]?.after, planned);
-  return { planned, skipped, after, placing: (changes) => placer(known, owners, changes) };
+  return { planned, skipped, after, placing: (changes) => placer(windows, owners, changes) };
+}
+
+/** The newest `count` releases before the windows that divide the branch, oldest first. */
+async function listDividers({ branch, since, events, divides }: Options, count: number) {
+  for (let limit = count; ; limit *= 8) {
+    const releases = await events.listReleases({ branch, before: since, limit });
+    const dividers = releases.filter(divides).slice(-count);
+    if (dividers.length === count || releases.length < limit) return dividers;
+  }
+}
+
+/** The ranges of the releases, and of all that their chains consist of. `byTag` has the releases before them too. */
+async function readHeads(
+  { events, ranges, divides }: Options,
+  releases: readonly ListedRelease[],
+  isKnown: (head: RangeHead) => boolean,
+) {
+  const byTag = new Map(releases.map((each) => [each.tag, each]));
+  const heads = new Map<string, RangeHead>();
+  const asked = new Set<string>();
+  for (let tags = releases.filter(divides).map(({ tag }) => tag); tags.length > 0; ) {
+    for (const tag of tags) asked.add(tag);
+    const found = await ranges.heads(tags);
+    for (const [tag, head] of found) heads.set(tag, head);
+    const previous = found
+      .values()
+      .filter(isKnown)
+      .flatMap(({ previousTag }) => (previousTag === null ? [] : [previousTag]));
+    const others = [...previous].filter((tag) => !asked.has(tag));
+    const unlisted = others.filter((tag) => !byTag.has(tag));
+    if (unlisted.length > 0)
+      for (const each of await events.listReleases({ tags: unlisted })) byTag.set(each.tag, each);
+    tags = others.filter((tag) => {
+      const release = byTag.get(tag);
+      return release !== undefined && !divides(release);
+    });
+  }
+  return { heads, byTag };
 }
 
 /** The problem of a range that is asked for again is not about its commits. */
@@ -114,7 +146,7 @@ const isCut = (head: RangeHead | undefined) => head?.status === 'known' && head.
 /** The releases whose ranges make up a window, up to one that divides; null when one of them is unknown. */
 function chainOf(
   tag: string,
-  { heads }: RangeReader,
+  heads: ReadonlyMap<string, RangeHead>,
   isKnown: (head: RangeHead) => boolean,
   divides: (tag: string) => boolean,
 ): { tags: string[]; previousTag: string | null } | null {
