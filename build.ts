@@ -76,6 +76,7 @@ async function build(target: Target | null, outdir: string, commit: string): Pro
         join(root, 'src/cli.ts'),
         join(root, 'db/sqlite/checkpoint-thread.ts'),
         join(root, 'src/drafts/thread-main.ts'),
+        join(root, 'src/markdown/texts-thread.ts'),
         join(root, 'src/operate/backup/backup-thread.ts'),
         join(root, 'src/public/card-thread.ts'),
       ],

@@ -210,7 +210,7 @@ export async function startServer(services: Services, config: Config) {
   let jobs: RunningJobs | undefined;
   let leadership: Leadership | undefined;
   let integrity: { isDamaged(): boolean; stop(): void } | undefined;
-  // Rehearsals and previews have a thread of their own, so that no draft has to wait for them.
+  // Rehearsals have a thread of their own, so that no draft has to wait for them.
   const rehearsals = threadedComposer();
   const painter = threadedPainter();
   let isStopping = false;
@@ -228,7 +228,6 @@ export async function startServer(services: Services, config: Config) {
     ...services,
     publicUrl,
     compose: rehearsals.compose,
-    render: rehearsals.render,
     readChangelog: rehearsals.readChangelog,
     async check(...asked) {
       const { checkWith } = await import('./drafts/check.ts');

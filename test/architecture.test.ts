@@ -127,6 +127,24 @@ test('Markdown is parsed in one place, which bounds each text', () => {
   ]);
 });
 
+test('Markdown of any length is read in a thread', () => {
+  const reads = /\b(?:toPlainText|renderMarkdown|safeMarkdown)\b/;
+  const found = modules.filter(
+    ({ path, text }) => path.startsWith('src/') && !is('src/sdk/**')(path) && reads.test(text),
+  );
+  // The folder itself, whose excerpts are short, and what composes drafts in their thread.
+  const isFine = is(
+    'src/markdown/*',
+    'src/drafts/{compose,liquid,variables}.ts',
+    'src/drafts/changes/notes.ts',
+  );
+  expect(found.filter(({ path }) => !isFine(path)).map(({ path }) => path)).toEqual([]);
+  const enters = violations(
+    ({ path }, imported) => imported === 'src/drafts/compose.ts' && path !== 'src/drafts/thread-main.ts',
+  );
+  expect(enters).toEqual([]);
+});
+
 test('the published client stands alone: it imports nothing of the server, and the server nothing of it', () => {
   const isOwn = is('src/sdk/**');
   const mayImport = (name: string) => isOwn(name) || isPackage('astro')(name);

@@ -13,8 +13,6 @@ export { type Fragment, fragment, type View, view } from './view/document.tsx';
 
 export interface DashboardDeps extends Deps {
   readonly compose: Compose;
-  /** Renders long Markdown in a thread. Rejects with `AppError` when it takes too long. Absent: there is no thread. */
-  readonly render?: (markdown: string) => Promise<string>;
   /** Reads changelogs in the thread. */
   readonly readChangelog?: Composer['readChangelog'];
   /** Checks templates in a thread that is kept. Absent: in one of its own. */

@@ -6,7 +6,6 @@ import type { ThreadAnswer, ThreadRequest } from './thread.ts';
 // The thread that `thread.ts` starts.
 
 answerRequests<ThreadRequest, ThreadAnswer>(async () => {
-  const { renderMarkdown } = await import('../markdown/render.ts');
   const { checkOwnTemplates, composeDraft } = await import('./compose.ts');
 
   async function work(request: ThreadRequest) {
@@ -14,7 +13,6 @@ answerRequests<ThreadRequest, ThreadAnswer>(async () => {
       const { parseChangelog } = await import('../posts/import/changelog.ts');
       return toSend(await parseChangelog(request.changelog), request.maxPosts);
     }
-    if ('markdown' in request) return renderMarkdown(request.markdown);
     if ('recipe' in request) return composeDraft(request.recipe, request.material);
     return checkOwnTemplates(request.templates, request.material);
   }

@@ -16,11 +16,10 @@ const IDLE_MS = 30_000;
 
 const MAIN = new URL('./thread-main.ts', import.meta.url);
 
-/** A draft to compose, templates to check on sample material, Markdown to render, or a changelog to read. */
+/** A draft to compose, templates to check on sample material, or a changelog to read. */
 export type ThreadRequest =
   | { recipe: Recipe; material: Material }
   | { templates: OwnTemplates; material: Material }
-  | { markdown: string }
   | { changelog: SourceFile; maxPosts: number };
 export type ThreadAnswer =
   | { result: unknown }
@@ -30,8 +29,6 @@ export interface Composer {
   compose: Compose;
   /** Rejects with `AppError` 400 when a template cannot be used. */
   check(templates: OwnTemplates, material: Material): Promise<void>;
-  /** Markdown as HTML that a page can hold (`renderMarkdown`). Rejects with `AppError` 503. */
-  render(markdown: string): Promise<string>;
   /** Reads a changelog as `parseChangelog` does. Rejects with `AppError` 503. */
   readChangelog(changelog: SourceFile, maxPosts: number): Promise<ParsedFile>;
   /** Ends the thread. The work under way, what waits and what comes later is rejected. */
@@ -44,11 +41,6 @@ const failures = {
     failed: 'The draft could not be written',
     slow: 'The draft took more than 2 s to write. Simplify its template',
   },
-  text: {
-    stopping: 'The text was not rendered: the server is stopping',
-    failed: 'The text could not be rendered',
-    slow: 'The text took more than 2 s to render',
-  },
   changelog: {
     stopping: 'The changelog was not read: the server is stopping',
     failed: 'The changelog could not be read',
@@ -56,10 +48,7 @@ const failures = {
   },
 };
 
-/**
- * Composes drafts and renders long texts in a thread, so that neither a template nor a text that means harm can hold up
- * a request. One at a time.
- */
+/** Composes drafts in a thread, so that no template that means harm can hold up a request. One at a time. */
 export function threadedComposer({
   idleMs = IDLE_MS,
   main = MAIN,
@@ -81,7 +70,7 @@ export function threadedComposer({
   });
 
   async function ask<Result>(request: ThreadRequest): Promise<Result> {
-    const kind = 'markdown' in request ? 'text' : 'changelog' in request ? 'changelog' : 'draft';
+    const kind = 'changelog' in request ? 'changelog' : 'draft';
     const answer = await (kind === 'changelog' ? readers : queue).ask(request, failures[kind]);
     if ('error' in answer) {
       const { status, message, details = {} } = answer.error;
@@ -93,7 +82,6 @@ export function threadedComposer({
   return {
     compose: (recipe, material) => ask({ recipe, material }),
     check: (templates, material) => ask({ templates, material }),
-    render: (markdown) => ask({ markdown }),
     async readChangelog(changelog, maxPosts) {
       return fromThread(await ask<SentFile>({ changelog, maxPosts }));
     },

@@ -58,6 +58,8 @@ export function threadQueue<Request, Answer>({
     if (isClosed) throw new AppError(503, stopping);
     thread ??= startThread(main, failed);
     const { worker, load } = thread;
+    // A thread without work does not keep the process.
+    worker.ref();
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const fail = (message: string) => reject(new AppError(503, message));
     const onEnd = () => fail(`${failed}: its thread ended`);
@@ -80,6 +82,7 @@ export function threadQueue<Request, Answer>({
     } finally {
       cancel();
       worker.removeEventListener('close', onEnd);
+      worker.unref();
       if (idleMs !== null) {
         idle = setTimeout(end, idleMs);
         idle.unref();
@@ -112,7 +115,7 @@ export function startThread(main: URL, failed = 'A thread did not start') {
   } finally {
     for (const probe of probes) closeSync(probe);
   }
-  const worker = new Worker(main);
+  const worker = new Worker(main) as Worker & Pick<Bun.Worker, 'ref' | 'unref'>;
   let loading: Promise<unknown> | undefined;
   return {
     worker,

@@ -34,10 +34,23 @@ export function imageMarkdown(alt: string, address: string): string {
   return `![${alt.replaceAll(/[\\`*_[\]<>&|~!]/g, '\\$&')}](${address})`;
 }
 
+/** Images of one post whose sizes are looked up. */
+const MAX_SIZES = 50;
+
+const OWN_IMAGE = /\/media\/(img_[A-Za-z0-9_-]{1,60})\.[a-z]{3,4}/g;
+
+/** Ids of our images in a text. */
+export function imageIdsIn(markdown: string): string[] {
+  if (!markdown.includes('/media/img_')) return [];
+  const ids = new Set<string>();
+  for (const [, id = ''] of markdown.matchAll(OWN_IMAGE)) if (ids.size < MAX_SIZES) ids.add(id);
+  return [...ids];
+}
+
 const MAX_ADDRESS = 2_000;
 
-/** A comment, or the tag of an image. Bounded, since many may have no end. */
-const IMAGE = /<!--[\s\S]{0,1000}?-->|<img(?=[\s/>])(?:"[^"]{0,4000}"|'[^']{0,4000}'|[^'"<>]){0,1000}>/gi;
+/** A comment, which goes on to the end when nothing ends it, or the tag of an image. Bounded, since many may have no end. */
+const IMAGE = /<!--[\s\S]*?(?:-->|$)|<img(?=[\s/>])(?:"[^"]{0,4000}"|'[^']{0,4000}'|[^'"<>]){0,1000}>/gi;
 
 /**
  * Every image of a text that has a whole address, in order, each once. At most `limit`. Reads tags and not elements: the

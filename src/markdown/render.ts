@@ -1,5 +1,6 @@
 import { withAlerts } from './alerts.ts';
 import { withEmojiInHtml } from './emoji.ts';
+import { fitHeadings, type HeadingOptions } from './headings.ts';
 import { names } from './html.ts';
 import { MEDIA_PATH } from './media.ts';
 import { toHtml } from './parse.ts';
@@ -25,24 +26,39 @@ const ATTRIBUTES: Readonly<Record<string, (value: string, element: string) => bo
   start: (value, element) => element === 'ol' && /^\d{1,9}$/.test(value),
 };
 
-/** Renders anybody's Markdown for the dashboard, within two independent walls: `safeMarkdown` and `allowOnly`. */
-export function renderMarkdown(markdown: string): string {
+/** Where the HTML will stand. JSON, since it goes to a thread. */
+export interface HtmlOptions {
+  /** In front of `/media/…`: empty, or the address of a page behind a proxy. */
+  mediaBase?: string;
+  /** As the text of an article on a public page. */
+  article?: HeadingOptions & {
+    /** By the ids of our images, so that a page doesn't jump while it loads. */
+    sizes: Readonly<Record<string, { width: number; height: number }>>;
+  };
+}
+
+/**
+ * Renders anybody's Markdown, within two independent walls: `safeMarkdown` and `allowOnly`. Takes up to a second: on the
+ * event loop, ask `texts`.
+ */
+export function renderMarkdown(markdown: string, options: HtmlOptions = {}): string {
   const safe = safeMarkdown(markdown);
   const linked = toHtml(safe, { autolinks: true });
   // Bun may lose the end of emphasis around an address that it links. The emphasis would reach beyond the post.
-  const allowed = allowOnly(isBalanced(linked) ? linked : toHtml(safe));
-  return withEmojiInHtml(withAlerts(allowed));
+  const allowed = allowOnly(isBalanced(linked) ? linked : toHtml(safe), options);
+  const html = withEmojiInHtml(withAlerts(allowed));
+  return options.article === undefined ? html : fitHeadings(html, options.article);
 }
 
 /** Drops everything that is not listed above. Other sites' images become links: a page requests nothing of others. */
-export function allowOnly(html: string): string {
+export function allowOnly(html: string, options: HtmlOptions = {}): string {
   let openLinks = 0;
   return new HTMLRewriter()
     .on('*', {
       element(element) {
         const { tagName } = element;
         if (tagName === 'img') {
-          if (MEDIA_PATH.test(element.getAttribute('src') ?? '')) keepImage(element);
+          if (MEDIA_PATH.test(element.getAttribute('src') ?? '')) keepImage(element, options);
           else element.replace(pictureLink(element, openLinks > 0), { html: true });
         } else if (SWALLOWED.has(tagName)) {
           element.remove();
@@ -53,6 +69,7 @@ export function allowOnly(html: string): string {
           element.removeAndKeepContent();
         } else {
           keepAllowed(element);
+          if (options.article !== undefined) fitElement(element);
           if (tagName === 'a') {
             openLinks++;
             element.onEndTag(() => void openLinks--);
@@ -78,13 +95,27 @@ function keepAllowed(element: HTMLRewriterTypes.Element): void {
   }
 }
 
+/** Long lines and wide tables scroll, and the keyboard scrolls only what has the focus. */
+function fitElement(element: HTMLRewriterTypes.Element): void {
+  if (element.tagName === 'pre') element.setAttribute('tabindex', '0');
+  if (element.tagName === 'table') {
+    element.before('<div class="scroll" role="group" aria-label="Table" tabindex="0">', { html: true });
+    element.after('</div>', { html: true });
+  }
+}
+
 /** An image of our own. */
-function keepImage(element: HTMLRewriterTypes.Element): void {
+function keepImage(element: HTMLRewriterTypes.Element, { mediaBase = '', article }: HtmlOptions): void {
   for (const [name = ''] of [...element.attributes]) {
     if (name !== 'src' && name !== 'alt' && name !== 'title') element.removeAttribute(name);
   }
   if (!element.hasAttribute('alt')) element.setAttribute('alt', '');
   element.setAttribute('loading', 'lazy');
+  const src = element.getAttribute('src') ?? '';
+  const { width, height } = article?.sizes[/\/(img_[\w-]+)\./.exec(src)?.[1] ?? ''] ?? {};
+  if (width !== undefined) element.setAttribute('width', String(width));
+  if (height !== undefined) element.setAttribute('height', String(height));
+  element.setAttribute('src', mediaBase + src);
 }
 
 /** The description of a picture, with a link to it outside of links. */

@@ -1,7 +1,8 @@
 import { changingPosts } from '../../db/order.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import { AppError } from '../lib/app-error.ts';
-import { isWithoutText, moveToTrash, setStatus } from './service.ts';
+import { isWithoutText } from './content.ts';
+import { moveToTrash, setStatus } from './service.ts';
 import { readPost } from './store.ts';
 
 export const bulkActions = ['publish', 'unpublish', 'delete'] as const;

@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { derivedId, escapeControls } from '../lib/text.ts';
-import { toPlainText } from '../markdown/plain-text.ts';
+import { texts } from '../markdown/texts.ts';
 import type { OwnedPost } from './model.ts';
 
 // Posts as Markdown files with front matter, which `import/files.ts` reads back without loss.
@@ -16,7 +16,7 @@ export interface ExportedFile {
 
 export async function* exportFiles(posts: AsyncIterable<OwnedPost>): AsyncGenerator<ExportedFile> {
   for await (const post of posts) {
-    yield { path: pathOf(post), text: writeMarkdown(post), modifiedAt: new Date(post.updatedAt) };
+    yield { path: pathOf(post), text: await writeMarkdown(post), modifiedAt: new Date(post.updatedAt) };
   }
 }
 
@@ -63,7 +63,7 @@ function pathOf({ id, title, contentType, createdAt }: OwnedPost): string {
  * Each field of the front matter is JSON, which is YAML too. The body is the text, between a blank line and a line break.
  * `verbatim`: white space at its ends belongs to it. Tools change a carriage return in a file, so such a text is a field.
  */
-function writeMarkdown(post: OwnedPost): string {
+async function writeMarkdown(post: OwnedPost): Promise<string> {
   const { id, title, contentType, status, createdAt, updatedAt, sourceMetadata } = post;
   const { isDateSet, content, markdown } = post;
   const isField = markdown.includes('\r');
@@ -77,7 +77,7 @@ function writeMarkdown(post: OwnedPost): string {
     isDateSet: isDateSet ? undefined : false,
     sourceMetadata: sourceMetadata ?? undefined,
     verbatim: !isField && markdown !== markdown.trim() ? true : undefined,
-    content: content === toPlainText(markdown) ? undefined : content,
+    content: content === (await texts.plain(markdown)) ? undefined : content,
     markdown: isField ? markdown : undefined,
   };
   const lines = Object.entries(fields).flatMap(([name, value]) =>

@@ -2,7 +2,7 @@ import { readIfAllowed } from '../../db/checked.ts';
 import type { Storage } from '../../db/engine.ts';
 import { escapeControls } from '../lib/text.ts';
 import { turns } from '../lib/time.ts';
-import { toPlainText } from '../markdown/plain-text.ts';
+import { texts } from '../markdown/texts.ts';
 import { getOrganization } from '../organizations/store.ts';
 import { MAX_TEXT } from './fields.ts';
 import { CHANGELOG_HEAD, changelogEntry } from './import/exported-changelog.ts';
@@ -79,7 +79,7 @@ export async function* exportText(
   yield write.head;
   let separator = '';
   for await (const post of posts) {
-    yield separator + write.post(post);
+    yield separator + (await write.post(post));
     separator = write.separator;
   }
   yield write.tail;
@@ -94,7 +94,7 @@ const writers = {
   },
   jsonl: {
     head: '',
-    post: (post: OwnedPost) => `${escapeControls(JSON.stringify(exportedFields(post)))}\n`,
+    post: async (post: OwnedPost) => `${escapeControls(JSON.stringify(await exportedFields(post)))}\n`,
     separator: '',
     tail: '',
   },
@@ -102,9 +102,14 @@ const writers = {
 };
 
 /** What an import needs to make the same post again. */
-function exportedFields({ organizationId: _, isDateSet, content, ...post }: OwnedPost): Partial<OwnedPost> {
+async function exportedFields({
+  organizationId: _,
+  isDateSet,
+  content,
+  ...post
+}: OwnedPost): Promise<Partial<OwnedPost>> {
   // Addresses of links can make the text longer than an import allows. It is derived again.
-  const isDerived = content.length > MAX_TEXT && content === toPlainText(post.markdown);
+  const isDerived = content.length > MAX_TEXT && content === (await texts.plain(post.markdown));
   const { id, title, ...rest } = post satisfies Omit<Post, 'content'>;
   return { id, title, ...(isDerived ? {} : { content }), ...rest, ...(isDateSet ? {} : { isDateSet }) };
 }

@@ -7,7 +7,7 @@ import { AppError, invalidField, notFound } from '../lib/app-error.ts';
 import { cutLine, derivedId } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { withAbsoluteMedia } from '../markdown/media.ts';
-import { toPlainText } from '../markdown/plain-text.ts';
+import { contentFor, withContent } from './content.ts';
 import { checkRecord, MAX_TITLE } from './fields.ts';
 import type { ContentType, OwnedPost, Post, PostStatus } from './model.ts';
 import { takeSchedule } from './schedule-store.ts';
@@ -57,37 +57,39 @@ export function editPost(
   const hasText =
     edit.merge !== undefined ||
     [edit.title, edit.markdown, edit.contentType].some((each) => each !== undefined);
-  return writeAbout(deps.db, { postId, organizationId }, async (tx) => {
-    const post = await readPost(tx, postId);
-    const isOther = organizationId !== undefined && post?.organizationId !== organizationId;
-    if (post === null || isOther) throw notFound('post', postId);
-    const given = edit.merge?.(post) ?? edit;
-    const { title = post.title, markdown = post.markdown, contentType = post.contentType } = given;
-    const text = hasText ? checkText(deps, { title, markdown }) : { title, markdown };
-    const isRetyped = contentType !== post.contentType;
-    const isEdited = text.title !== post.title || text.markdown !== post.markdown || isRetyped;
-    if (isEdited && edit.isAutosave && post.status === 'published') {
-      throw new AppError(409, 'The post was published in the meantime', { code: 'post_published' });
-    }
-    const isSameBody = text.markdown === post.markdown && !isRetyped;
-    const content = isSameBody ? post.content : plainTextFor(contentType, text.markdown);
-    const edited = { ...post, ...text, contentType, content };
-    const isWritten = edit.status !== undefined && (await setStatus(tx, deps, edited, edit.status));
-    const { isAutosave = false } = edit;
-    if (!isEdited && hasText && !isAutosave) await keepVersion(tx, postId);
-    if (isRetyped) {
-      const more = ` to ${contentType.replaceAll('_', ' ')}`;
-      await recordPost(tx, deps, 'post.changed', edited, { verb: 'changed the type of', more });
-    }
-    if (!isEdited) return getPost(tx, postId);
-    // Sent together: one round trip.
-    const [, , saved] = await Promise.all([
-      isWritten ? null : writePost(tx, { ...edited, updatedAt: nowOf(deps) }),
-      recordVersion(tx, deps, { before: post, after: edited, origin: 'edit', isAutosave }),
-      getPost(tx, postId),
-    ]);
-    return saved;
-  });
+  return withContent((contentOf) =>
+    writeAbout(deps.db, { postId, organizationId }, async (tx) => {
+      const post = await readPost(tx, postId);
+      const isOther = organizationId !== undefined && post?.organizationId !== organizationId;
+      if (post === null || isOther) throw notFound('post', postId);
+      const given = edit.merge?.(post) ?? edit;
+      const { title = post.title, markdown = post.markdown, contentType = post.contentType } = given;
+      const text = hasText ? checkText(deps, { title, markdown }) : { title, markdown };
+      const isRetyped = contentType !== post.contentType;
+      const isEdited = text.title !== post.title || text.markdown !== post.markdown || isRetyped;
+      if (isEdited && edit.isAutosave && post.status === 'published') {
+        throw new AppError(409, 'The post was published in the meantime', { code: 'post_published' });
+      }
+      const isSameBody = text.markdown === post.markdown && !isRetyped;
+      const content = isSameBody ? post.content : contentOf(contentType, text.markdown);
+      const edited = { ...post, ...text, contentType, content };
+      const isWritten = edit.status !== undefined && (await setStatus(tx, deps, edited, edit.status));
+      const { isAutosave = false } = edit;
+      if (!isEdited && hasText && !isAutosave) await keepVersion(tx, postId);
+      if (isRetyped) {
+        const more = ` to ${contentType.replaceAll('_', ' ')}`;
+        await recordPost(tx, deps, 'post.changed', edited, { verb: 'changed the type of', more });
+      }
+      if (!isEdited) return getPost(tx, postId);
+      // Sent together: one round trip.
+      const [, , saved] = await Promise.all([
+        isWritten ? null : writePost(tx, { ...edited, updatedAt: nowOf(deps) }),
+        recordVersion(tx, deps, { before: post, after: edited, origin: 'edit', isAutosave }),
+        getPost(tx, postId),
+      ]);
+      return saved;
+    }),
+  );
 }
 
 /**
@@ -122,14 +124,14 @@ export function withStatus(post: OwnedPost, status: PostStatus, publishedAt: str
  * A draft by a person. An autosave has a `mark`, which the form makes, so that the draft is created once: the same mark
  * of the same person returns the draft that it made before, unchanged. Throws `AppError` 400 with the invalid field.
  */
-export function createPost(
+export async function createPost(
   deps: WritingDeps,
   organizationId: string,
   given: Pick<Post, 'title' | 'markdown' | 'contentType'>,
   mark?: string,
 ): Promise<Post> {
   const text = checkText(deps, given);
-  const content = plainTextFor(given.contentType, text.markdown);
+  const content = await contentFor(given.contentType, text.markdown);
   const { contentType } = given;
   const id = mark ? derivedId('post', organizationId, deps.actor.id ?? '', mark) : deps.ids.newId('post');
   const post = newDraft(deps, id, { ...text, content, contentType, sourceMetadata: null });
@@ -297,17 +299,6 @@ export function checkText(
   const checked = checkRecord(text);
   if ('problem' in checked) throw invalidField(checked.problem.field, checked.problem.message);
   return text;
-}
-
-/** A post's `content`, derived from its Markdown. LinkedIn has no lists: there a bullet reads better. */
-export function plainTextFor(contentType: ContentType, markdown: string): string {
-  return toPlainText(markdown, contentType === 'linkedin_post' ? '•' : '-');
-}
-
-/** True when readers would see nothing: neither words nor an image. */
-export function isWithoutText({ contentType, markdown }: Pick<Post, 'contentType' | 'markdown'>): boolean {
-  const visible = plainTextFor(contentType, markdown).replaceAll(/[\s\p{Cf}\u2800\u3164]/gu, '');
-  return visible === '' && !/!\[|<img/i.test(markdown);
 }
 
 const nowOf = ({ clock }: Pick<AuditDeps, 'clock'>) => clock.now().toISOString();

@@ -8,9 +8,10 @@ import type { KeyHolder } from '../keys/model.ts';
 import { AppError, invalidField, notFound } from '../lib/app-error.ts';
 import { cutLine, ID_PATTERN } from '../lib/text.ts';
 import { requireValid } from '../lib/validation.ts';
+import { withContent } from './content.ts';
 import { MAX_TEXT, MAX_TITLE } from './fields.ts';
 import type { OwnedPost, Post } from './model.ts';
-import { checkText, plainTextFor, recordPost } from './service.ts';
+import { checkText, recordPost } from './service.ts';
 import { getPost, readPost, writePost } from './store.ts';
 import {
   countStoredChanges,
@@ -137,25 +138,26 @@ export async function acceptChange(
   { seen }: { seen?: string } = {},
 ): Promise<Accepted> {
   const { organizationId } = await deps.db.read((tx) => getSuggestedChange(tx, id), { single: true });
-  return deps.db.write(async (tx) => {
-    const change = await getSuggestedChange(tx, id);
-    const { postId, keyName } = change;
-    const before = await readPost(tx, postId);
-    if (before === null) throw notFound('post', postId);
-    const { title, markdown } = suggestedText(before, change);
-    if (seen !== undefined && seen !== before.updatedAt) {
-      throw new AppError(409, 'The post was changed in the meantime', { code: 'post_changed' });
-    }
-    const content =
-      markdown === before.markdown ? before.content : plainTextFor(before.contentType, markdown);
-    const after = { ...before, title, markdown, content, updatedAt: deps.clock.now().toISOString() };
-    const previousId = await recordVersion(tx, deps, { before, after, origin: 'suggestion' });
-    if (previousId !== null) await writePost(tx, after);
-    await deleteSuggestedChange(tx, id);
-    const verb = `accepted a suggestion of the API key ${quote(keyName)} for`;
-    await recordPost(tx, deps, 'post.changed', before, { verb });
-    return { post: await getPost(tx, postId), previousId };
-  }, changingPosts(organizationId));
+  return withContent((contentOf) =>
+    deps.db.write(async (tx) => {
+      const change = await getSuggestedChange(tx, id);
+      const { postId, keyName } = change;
+      const before = await readPost(tx, postId);
+      if (before === null) throw notFound('post', postId);
+      const { title, markdown } = suggestedText(before, change);
+      if (seen !== undefined && seen !== before.updatedAt) {
+        throw new AppError(409, 'The post was changed in the meantime', { code: 'post_changed' });
+      }
+      const content = markdown === before.markdown ? before.content : contentOf(before.contentType, markdown);
+      const after = { ...before, title, markdown, content, updatedAt: deps.clock.now().toISOString() };
+      const previousId = await recordVersion(tx, deps, { before, after, origin: 'suggestion' });
+      if (previousId !== null) await writePost(tx, after);
+      await deleteSuggestedChange(tx, id);
+      const verb = `accepted a suggestion of the API key ${quote(keyName)} for`;
+      await recordPost(tx, deps, 'post.changed', before, { verb });
+      return { post: await getPost(tx, postId), previousId };
+    }, changingPosts(organizationId)),
+  );
 }
 
 /** Deletes the suggestion. Throws `AppError` 404. */

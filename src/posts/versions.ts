@@ -1,8 +1,9 @@
 import type { AuditDeps } from '../audit/store.ts';
 import { notFound } from '../lib/app-error.ts';
 import type { Ids } from '../lib/text.ts';
+import { withContent } from './content.ts';
 import type { Post } from './model.ts';
-import { plainTextFor, writeAbout } from './service.ts';
+import { writeAbout } from './service.ts';
 import { getPost, readPost, writePost } from './store.ts';
 import { findVersion, recordVersion } from './version-store.ts';
 
@@ -18,18 +19,20 @@ export function restoreVersion(
   postId: string,
   versionId: string,
 ): Promise<Restored> {
-  return writeAbout(deps.db, { postId }, async (tx) => {
-    const before = await readPost(tx, postId);
-    if (before === null) throw notFound('post', postId);
-    const version = await findVersion(tx, postId, versionId);
-    if (version === null) throw notFound('version', versionId);
-    const { title, markdown, contentType } = version;
-    const isSameBody = markdown === before.markdown && contentType === before.contentType;
-    const content = isSameBody ? before.content : plainTextFor(contentType, markdown);
-    const updatedAt = deps.clock.now().toISOString();
-    const after = { ...before, title, markdown, contentType, content, updatedAt };
-    const previousId = await recordVersion(tx, deps, { before, after, origin: 'restore' });
-    if (previousId !== null) await writePost(tx, after);
-    return { post: await getPost(tx, postId), previousId };
-  });
+  return withContent((contentOf) =>
+    writeAbout(deps.db, { postId }, async (tx) => {
+      const before = await readPost(tx, postId);
+      if (before === null) throw notFound('post', postId);
+      const version = await findVersion(tx, postId, versionId);
+      if (version === null) throw notFound('version', versionId);
+      const { title, markdown, contentType } = version;
+      const isSameBody = markdown === before.markdown && contentType === before.contentType;
+      const content = isSameBody ? before.content : contentOf(contentType, markdown);
+      const updatedAt = deps.clock.now().toISOString();
+      const after = { ...before, title, markdown, contentType, content, updatedAt };
+      const previousId = await recordVersion(tx, deps, { before, after, origin: 'restore' });
+      if (previousId !== null) await writePost(tx, after);
+      return { post: await getPost(tx, postId), previousId };
+    }),
+  );
 }

@@ -3,12 +3,12 @@ import type { ReadTx } from '../../db/engine.ts';
 import { AppError } from '../lib/app-error.ts';
 import { letOthersIn } from '../lib/time.ts';
 import { excerptOf } from '../markdown/excerpt.ts';
-import { withRelativeMedia } from '../markdown/media.ts';
+import { imageIdsIn, withRelativeMedia } from '../markdown/media.ts';
+import { texts } from '../markdown/texts.ts';
 import { listMediaSizes } from '../media/store.ts';
 import type { Post } from '../posts/model.ts';
 import { type Found, searchPosts } from '../posts/search.ts';
 import { listPostPage } from '../posts/store.ts';
-import { imageIdsIn, renderArticle } from './article.ts';
 import type { PublicText, PublicView } from './kept.ts';
 import { PUBLIC_POSTS } from './model.ts';
 import { MAX_MONTHS, MonthIndex, Pager, pathOfPage, requirePage } from './navigation.tsx';
@@ -36,21 +36,21 @@ export async function renderList(view: PublicView, publicUrl: string, page: numb
   const site = await siteOf(tx, publication, publicUrl);
   const { posts, totalPages } = await readListPage(view, page);
   const months = page === 1 ? await listMonths(tx, publication.organizationId, MAX_MONTHS) : [];
-  const texts = posts.map(({ markdown }) => {
+  const shown = posts.map(({ markdown }) => {
     const whole = withRelativeMedia(markdown, publicUrl);
     const excerpt = excerptOf(whole, MAX_EXCERPT);
     return { markdown: excerpt ?? whole, isCut: excerpt !== null };
   });
   const sizes = await listMediaSizes(
     tx,
-    texts.flatMap(({ markdown }) => imageIdsIn(markdown)),
+    shown.flatMap(({ markdown }) => imageIdsIn(markdown)),
   );
   return async () => {
-    const options = { level: 3, hasAnchors: false, mediaBase: site.mediaBase, sizes } as const;
+    const article = { level: 3, hasAnchors: false, sizes: Object.fromEntries(sizes) } as const;
     const entries = [];
     for (const [at, post] of posts.entries()) {
-      const { markdown = '', isCut = false } = texts[at] ?? {};
-      const html = await renderArticle(markdown, options);
+      const { markdown = '', isCut = false } = shown[at] ?? {};
+      const html = await texts.html(markdown, { mediaBase: site.mediaBase, article });
       entries.push(<Entry site={site} post={post} html={html} isCut={isCut} />);
       await letOthersIn();
     }

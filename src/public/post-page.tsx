@@ -1,11 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { AppError } from '../lib/app-error.ts';
 import { isId } from '../lib/text.ts';
-import { withRelativeMedia } from '../markdown/media.ts';
+import { imageIdsIn, withRelativeMedia } from '../markdown/media.ts';
+import { texts } from '../markdown/texts.ts';
 import { listMediaSizes } from '../media/store.ts';
 import type { Post } from '../posts/model.ts';
 import { findPost } from '../posts/store.ts';
-import { imageIdsIn, type RenderInThread, renderArticle } from './article.ts';
 import type { PublicText, PublicView } from './kept.ts';
 import { PUBLIC_POSTS } from './model.ts';
 import { Day, renderPage, type Site, siteOf, summaryOf } from './page.tsx';
@@ -20,12 +20,7 @@ export async function readPublicPost({ tx, publication }: PublicView, postId: st
   return json;
 }
 
-export async function renderPost(
-  view: PublicView,
-  publicUrl: string,
-  postId: string,
-  render: RenderInThread | undefined,
-): Promise<PublicText> {
+export async function renderPost(view: PublicView, publicUrl: string, postId: string): Promise<PublicText> {
   const { tx, publication } = view;
   const post = await readPublicPost(view, postId);
   const site = await siteOf(tx, publication, publicUrl);
@@ -33,8 +28,8 @@ export async function renderPost(
   const neighbors = await findNeighbors(tx, publication.organizationId, post);
   const sizes = await listMediaSizes(tx, imageIdsIn(markdown));
   return async () => {
-    const options = { level: 2, hasAnchors: true, mediaBase: site.mediaBase, sizes } as const;
-    const html = await renderArticle(markdown, options, render);
+    const article = { level: 2, hasAnchors: true, sizes: Object.fromEntries(sizes) } as const;
+    const html = await texts.html(markdown, { mediaBase: site.mediaBase, article });
     return renderPage(site, {
       title: post.title,
       description: summaryOf(post, MAX_DESCRIPTION),

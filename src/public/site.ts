@@ -6,7 +6,6 @@ import { publicContent, rendered } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import { imageServer } from '../media/serve.ts';
 import { renderMonth } from './archive.tsx';
-import type { RenderInThread } from './article.ts';
 import type { CardPainter } from './card-queue.ts';
 import { createCards } from './cards.ts';
 import { createPublicPages, type PublicText, type PublicView } from './kept.ts';
@@ -19,7 +18,6 @@ import { createSearchLimit } from './search-limit.ts';
 import { followSlug, getPublic } from './service.ts';
 
 export interface SiteDeps extends Pick<Deps, 'db' | 'clock' | 'log' | 'media' | 'publicUrl'> {
-  readonly render?: RenderInThread;
   readonly drawCard?: CardPainter['draw'];
   /** The IP address of the connection; null after a disconnect. */
   readonly peerAddress: (request: Request) => string | null;
@@ -42,7 +40,7 @@ const MAX_PAGE = 1_000_000;
 
 /** Responds to requests for an organization's public page and everything below it. */
 export function createPublicSite(deps: SiteDeps) {
-  const { db, publicUrl, render } = deps;
+  const { db, publicUrl } = deps;
   const renderPublic = createPublicPages(db);
   const countSearch = createSearchLimit(deps.clock);
   const inTurn = createRenderQueue();
@@ -87,7 +85,7 @@ export function createPublicSite(deps: SiteDeps) {
     const file = Object.hasOwn(files, name) ? files[name] : undefined;
     if (file !== undefined) return file(query);
     if (!name.endsWith('.md')) {
-      const make = (view: PublicView) => renderPost(view, publicUrl(), name, render);
+      const make = (view: PublicView) => renderPost(view, publicUrl(), name);
       return { key: `post ${name}`, type: HTML, make };
     }
     const id = name.slice(0, -3);

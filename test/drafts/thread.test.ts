@@ -2,7 +2,6 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { sampleMaterial } from '../../src/drafts/check.ts';
 import type { Recipe } from '../../src/drafts/model.ts';
 import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';
-import { renderMarkdown } from '../../src/markdown/render.ts';
 import { parseChangelog } from '../../src/posts/import/changelog.ts';
 import type { ParsedFile } from '../../src/posts/import/files.ts';
 import { refusalOf } from '../support/refusal.ts';
@@ -49,20 +48,12 @@ describe('a thread that goes wrong is ended, and the next draft gets a new one',
     const drafts = [triggerId, 'trg_1', triggerId, 'trg_2'].map((id) =>
       composer.compose(recipe({ triggerId: id }), material).then(({ title }) => title, String),
     );
-    const text = composer.render(triggerId).catch(String);
     expect(await Promise.all(drafts)).toEqual([
       expect.stringContaining(message),
       made.title,
       expect.stringContaining(message),
       made.title,
     ]);
-    expect(await text).toContain(
-      message
-        .replace(/^The draft/, 'The text')
-        .replace(' written', ' rendered')
-        .replace(' write. Simplify its template', ' render'),
-    );
-    expect(await composer.render('fine')).toBe('fine');
   });
 });
 
@@ -79,15 +70,9 @@ test('the time limit of 2 s starts when the thread begins to work', async () => 
   await Promise.resolve();
   expect(limits).toEqual([]);
   await draft;
-  await composer.render('*Words*');
+  await composer.check({ titleTemplate: null, bodyTemplate: 'Text' }, material);
   expect(limits).toEqual([2_000, 2_000]);
   expect(events).toEqual(['limit', 'cancelled', 'limit', 'cancelled']);
-});
-
-test('Markdown is rendered as in this thread', async () => {
-  composer = threadedComposer({ after: noLimit });
-  const markdown = `${'- [x] done\n'.repeat(2_000)}\n<script>alert(1)</script>\n\n![a](https://a.test/b)`;
-  expect(await composer.render(markdown)).toBe(renderMarkdown(markdown));
 });
 
 test('a failed template names the place, and the thread survives', async () => {

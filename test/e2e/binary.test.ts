@@ -133,12 +133,13 @@ describe(`in ${bare.kind}`, () => {
     }
   });
 
-  test('posts are imported from a file and read with a key', async () => {
-    await Bun.write(join(bare.path, 'CHANGELOG.md'), '## 1.0.0 - 2026-01-02\n\nFirst\n');
+  test('posts are imported from a file, long ones read in a thread, and read with a key', async () => {
+    const words = '**word** '.repeat(1_000);
+    await Bun.write(join(bare.path, 'CHANGELOG.md'), `## 1.0.0 - 2026-01-02\n\n${words}\n`);
     await json(['post', 'import', '--organization', 'acme', 'CHANGELOG.md']);
     const ask = (headers: Record<string, string>) => fetch(`${server.url}/v1/acme/posts`, { headers });
     expect(await (await ask({ authorization: `Bearer ${key}` })).json()).toMatchObject({
-      posts: [{ title: '1.0.0' }],
+      posts: [{ title: '1.0.0', content: words.replaceAll('*', '').trim() }],
     });
     expect((await ask({})).status).toBe(401);
   });

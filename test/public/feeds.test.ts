@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import fc from 'fast-check';
 import { AppError } from '../../src/lib/app-error.ts';
+import { texts } from '../../src/markdown/texts.ts';
 import { readFeed } from '../../src/public/feeds/feed.ts';
 import type { PublicationChange } from '../../src/public/model.ts';
 import { changePublication, getPublic } from '../../src/public/service.ts';
@@ -227,12 +228,14 @@ describe('the length of a feed', () => {
 });
 
 test('a text that cannot be rendered in time is plain text, and the other posts are whole', async () => {
-  const app = await appWithOrganization({
-    organizations: ['acme'],
-    render: () => Promise.reject(new AppError(503, 'The text took more than 2 s to render')),
-  });
+  const app = await appWithOrganization({ organizations: ['acme'] });
   await changePublication(app.deps, 'acme', ALL);
   const long = { markdown: 'word '.repeat(3_000), content: 'a < b\nc' };
+  const { html } = texts;
+  using _ = spyOn(texts, 'html').mockImplementation(async (markdown, options) => {
+    if (markdown === long.markdown) throw new AppError(503, 'The text took more than 10 s to read');
+    return html(markdown, options);
+  });
   await app.addPosts('acme', long, { markdown: '**ok**' });
   for (const name of names) {
     const entries = readers[name](await (await getter(app)(`acme/${name}`)).text());

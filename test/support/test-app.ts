@@ -60,7 +60,6 @@ interface Overrides {
   clientIpHeader?: string;
   organizationCreation?: OrganizationCreation;
   compose?: Compose;
-  render?: (markdown: string) => Promise<string>;
   drawCard?: CardPainter['draw'];
 }
 
@@ -110,7 +109,6 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
     {
       ...deps,
       compose: overrides.compose ?? (async (recipe, material) => composeDraft(recipe, material)),
-      ...(overrides.render === undefined ? {} : { render: overrides.render }),
       ...(overrides.drawCard === undefined ? {} : { drawCard: overrides.drawCard }),
       clientIpHeader: overrides.clientIpHeader,
       organizationCreation: overrides.organizationCreation ?? 'owners',

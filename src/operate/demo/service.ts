@@ -10,7 +10,7 @@ import { AppError } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
 import { derivedId } from '../../lib/text.ts';
 import { DAY_MS } from '../../lib/time.ts';
-import { toPlainText } from '../../markdown/plain-text.ts';
+import { texts } from '../../markdown/texts.ts';
 import { createOrganization } from '../../organizations/service.ts';
 import { countOrganizations, findOrganization } from '../../organizations/store.ts';
 import { contentTypes, type Post } from '../../posts/model.ts';
@@ -155,22 +155,22 @@ async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'act
     plan: 'free',
   });
   const now = deps.clock.now().getTime();
-  await savePosts(
-    deps.db,
-    demoPosts.map(({ daysAgo, ...post }, index) => {
+  const posts = await Promise.all(
+    demoPosts.map(async ({ daysAgo, ...post }, index) => {
       // A minute apart, so that posts of one day keep their order.
       const createdAt = new Date(now - daysAgo * DAY_MS - index * 60_000).toISOString();
       return {
         ...post,
-        status: 'published',
+        status: 'published' as const,
         id: postIdOf(index),
-        content: toPlainText(post.markdown),
+        content: await texts.plain(post.markdown),
         createdAt,
         updatedAt: createdAt,
         organizationId: DEMO_ORGANIZATION,
       };
     }),
   );
+  await savePosts(deps.db, posts);
   await changePublication(deps, DEMO_ORGANIZATION, demoPage);
   return organization;
 }

@@ -2,7 +2,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { AppError } from '../../lib/app-error.ts';
 import { derivedId } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
-import { toPlainText } from '../../markdown/plain-text.ts';
+import { texts } from '../../markdown/texts.ts';
 import { checkRecord, type ImportedFields } from '../fields.ts';
 import { isChangelogName, parseChangelog } from './changelog.ts';
 import { isExportedChangelog } from './exported-changelog.ts';
@@ -86,7 +86,7 @@ export async function readRecords(file: SourceFile, options: ReadOptions) {
       continue;
     }
     const { id, ...record } = checked.record;
-    const content = record.content ?? toPlainText(record.markdown ?? '');
+    const content = record.content ?? (await texts.plain(record.markdown ?? ''));
     records.push({
       id: id ?? derivedId('post', options.organizationId, source, format, key),
       isIdGiven: id !== undefined,

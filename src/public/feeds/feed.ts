@@ -1,9 +1,10 @@
 import type { ReadTx } from '../../../db/engine.ts';
+import type { Deps } from '../../deps.ts';
 import { derivedUrn } from '../../lib/text.ts';
 import { letOthersIn } from '../../lib/time.ts';
 import { escapeHtml } from '../../markdown/html.ts';
 import { withRelativeMedia } from '../../markdown/media.ts';
-import { renderMarkdown } from '../../markdown/render.ts';
+import { texts } from '../../markdown/texts.ts';
 import { fileNameOf } from '../../media/model.ts';
 import { findMedia } from '../../media/store.ts';
 import type { Post } from '../../posts/model.ts';
@@ -16,9 +17,6 @@ export const MAX_ENTRIES = 30;
 
 /** Markdown of all entries together, in characters. Older posts that exceed it are left out. */
 const MAX_TEXT = 150_000;
-
-/** Longer texts are rendered in the thread. */
-const MAX_HERE = 10_000;
 
 const MAX_SUMMARY = 280;
 
@@ -54,12 +52,6 @@ export interface Entry {
   updated: Date;
 }
 
-export interface FeedDeps {
-  readonly publicUrl: () => string;
-  /** Renders Markdown in a thread. Rejects with `AppError` when that takes too long. */
-  readonly render?: ((markdown: string) => Promise<string>) | undefined;
-}
-
 /**
  * Reads the newest public posts: those that a full feed holds or, with a limit, so many with their summaries alone. The
  * function that it returns renders them, after the transaction.
@@ -68,7 +60,7 @@ export async function readFeed(
   tx: ReadTx,
   publication: Publication,
   limit: number | null,
-  deps: FeedDeps,
+  deps: Pick<Deps, 'publicUrl'>,
 ): Promise<() => Promise<Feed>> {
   const selection = { ...PUBLIC_POSTS, limit: limit ?? MAX_ENTRIES, page: 1, sort: 'desc' as const };
   const [{ posts }, logo] = await Promise.all([
@@ -82,7 +74,7 @@ export async function readFeed(
   return async () => {
     const entries: Entry[] = [];
     for (const post of listed) {
-      const html = limit === null ? await renderPost(post, publicUrl, deps.render) : null;
+      const html = limit === null ? await renderPost(post, publicUrl) : null;
       entries.push(entryOf(post, publication, publicUrl, html));
       await letOthersIn();
     }
@@ -128,19 +120,9 @@ function entryOf(post: Post, publication: Publication, publicUrl: string, html: 
 }
 
 /** Posts store absolute addresses of images, and readers need them. The renderer takes our own without the origin. */
-async function renderPost(
-  { markdown, content }: Post,
-  publicUrl: string,
-  render: FeedDeps['render'],
-): Promise<string> {
+function renderPost({ markdown, content }: Post, publicUrl: string): Promise<string> {
   const relative = withRelativeMedia(markdown, publicUrl);
-  const isLong = render !== undefined && relative.length > MAX_HERE;
-  const html = isLong ? await render(relative).catch(() => linesOf(content)) : renderMarkdown(relative);
-  return new HTMLRewriter()
-    .on('img', {
-      element: (image) => void image.setAttribute('src', publicUrl + (image.getAttribute('src') ?? '')),
-    })
-    .transform(html);
+  return texts.html(relative, { mediaBase: publicUrl }).catch(() => linesOf(content));
 }
 
 /** In the place of a text that takes too long to render: one post must not stop the feed. */

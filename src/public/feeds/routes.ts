@@ -8,7 +8,7 @@ import { createPublicPages } from '../kept.ts';
 import { createRenderQueue } from '../render-queue.ts';
 import { followSlug, getPublic } from '../service.ts';
 import { widgetScript } from '../widget/widget.ts';
-import { type FeedDeps, type FeedFile, MAX_ENTRIES, readFeed } from './feed.ts';
+import { type FeedFile, MAX_ENTRIES, readFeed } from './feed.ts';
 
 interface Format {
   /** For people. */
@@ -41,7 +41,7 @@ const formats: readonly Format[] = [
 ];
 
 /** The feeds of an organization and its widget. Off until the organization switches them on. */
-export function feeds(deps: Pick<Deps, 'db'> & FeedDeps) {
+export function feeds(deps: Pick<Deps, 'db' | 'publicUrl'>) {
   const renderPublic = createPublicPages(deps.db);
   const inTurn = createRenderQueue();
 

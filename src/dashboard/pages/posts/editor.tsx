@@ -3,8 +3,9 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { ComponentChildren, VNode } from 'preact';
 import { listDeliveries } from '../../../deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
+import { contentFor } from '../../../posts/content.ts';
 import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../../posts/model.ts';
-import { createPost, editPost, plainTextFor } from '../../../posts/service.ts';
+import { createPost, editPost } from '../../../posts/service.ts';
 import { postAddress } from '../../../public/model.ts';
 import { findPublication } from '../../../public/store.ts';
 import { findRangeProblem } from '../../../triggers/range-origin.ts';
@@ -86,8 +87,7 @@ export const routes: readonly Page[] = [
 
   post('/dashboard/:organizationId/posts/~/preview', 'member', async ({ deps, form }) => {
     const values = readFields(PreviewForm, form);
-    const shown = values.markdown.slice(0, MAX_PREVIEW_LENGTH).toWellFormed();
-    return fragment(await previewOf(deps, { ...values, markdown: shown }));
+    return fragment(await previewOf(deps, values));
   }),
 
   get(POST, 'member', (visit) => showEditor(visit)),
@@ -97,7 +97,7 @@ export const routes: readonly Page[] = [
     const given = { ...values, title: values.title?.trim() };
     const typed = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     const hasText = Object.keys(typed).length > 0;
-    if (wanted === 'published' && post.status === 'draft') requireText(visit, { ...post, ...typed });
+    if (wanted === 'published' && post.status === 'draft') await requireText(visit, { ...post, ...typed });
     const { status } = await editPost(visit.deps, post.id, {
       status: wanted,
       // Nobody publishes a text that they have not seen.
@@ -303,11 +303,12 @@ function TextFields({
 /** A post as readers see it: rendered, or for LinkedIn as plain text. `content`: the stored plain text. */
 async function previewOf(
   deps: MemberVisit['deps'],
-  { contentType, markdown, content }: Static<typeof PreviewForm> & { content?: string },
+  { contentType, content, ...given }: Static<typeof PreviewForm> & { content?: string },
 ): Promise<VNode> {
+  const markdown = given.markdown.slice(0, MAX_PREVIEW_LENGTH).toWellFormed();
   if (markdown.trim() === '') return <p class="dim">The preview of your text appears here.</p>;
   if (contentType !== 'linkedin_post') return proseOf(deps, markdown);
-  const text = content ?? plainTextFor(contentType, markdown);
+  const text = content ?? (await contentFor(contentType, markdown));
   const isTooLong = text.length > MAX_LINKEDIN_LENGTH;
   const length = `${text.length.toLocaleString('en')} of ${MAX_LINKEDIN_LENGTH.toLocaleString('en')} characters`;
   return (

@@ -8,10 +8,12 @@ import { AppError, invalidField } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { formatInZone, isTimeZone, localTime, parseInZone } from '../../../lib/time-zone.ts';
 import { scriptAsset } from '../../../look/assets.ts';
-import type { OwnedPost } from '../../../posts/model.ts';
+import { contentFor, isWithoutText } from '../../../posts/content.ts';
+import { MAX_TEXT } from '../../../posts/fields.ts';
+import type { OwnedPost, Post } from '../../../posts/model.ts';
 import { cancelSchedule, schedulePost } from '../../../posts/schedule.ts';
 import { findSchedule, type Schedule } from '../../../posts/schedule-store.ts';
-import { datePost, deletePost, duplicatePost, isWithoutText } from '../../../posts/service.ts';
+import { datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
 import script from '../../client/publish.client.js' with { type: 'text' };
 import { editForm, editState } from '../../edit.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
@@ -43,7 +45,7 @@ type ShowEditor = (visit: MemberVisit, error?: AppError) => Promise<Answer>;
 export const publishPages = (show: ShowEditor): readonly Page[] => [
   editForm(`${POST}/schedule`, 'member', ScheduleForm, show, async (visit, given, merge) => {
     const { post, path } = await requirePost(visit);
-    requireText(visit, post);
+    await requireText(visit, post);
     const typed = { publishAt: parseInZone(given.publishAt, given.timeZone)?.time };
     const { schedule, isMoved } = await schedulePost(visit.deps, post.id, given, (stored) => {
       merge.changes(scheduleIn(typed), scheduleIn(stored));
@@ -107,8 +109,14 @@ const ANYWAY = '?without-text=ok';
 const WITHOUT_TEXT = 'post_without_text';
 
 /** Asks before readers get a post without text. Throws `AppError` 409 `post_without_text`. */
-export function requireText({ url }: MemberVisit, post: Parameters<typeof isWithoutText>[0]): void {
-  if (url.search === ANYWAY || !isWithoutText(post)) return;
+export async function requireText(
+  { url }: MemberVisit,
+  { contentType, ...post }: Pick<Post, 'contentType' | 'markdown'>,
+): Promise<void> {
+  if (url.search === ANYWAY) return;
+  // A longer text is refused later.
+  const markdown = post.markdown.slice(0, MAX_TEXT);
+  if (!isWithoutText({ content: await contentFor(contentType, markdown), markdown })) return;
   throw new AppError(409, 'This post has no text', { code: WITHOUT_TEXT });
 }
 

@@ -15,7 +15,7 @@ import { fragment, type MemberVisit } from '../../page.ts';
 import { formState, readFields } from '../../submission.ts';
 import { counted, exactly, type Option, Select, Status, When } from '../../view/elements.tsx';
 import { FormError } from '../../view/form.tsx';
-import { Prose } from '../../view/prose.tsx';
+import { proseOf } from '../../view/prose.tsx';
 import { findEntry } from '../deliveries/one.tsx';
 import { typeNames } from '../posts/origin.ts';
 import { Excerpt, placeOf } from './excerpt.tsx';
@@ -206,12 +206,12 @@ async function renderPosts(
 ): Promise<VNode> {
   try {
     const posts = (await work(withinTime(deps.compose))).reverse();
+    const shown: VNode[] = [];
+    for (const post of posts.slice(0, MAX_SHOWN)) shown.push(await trialPost(deps, post));
     return (
       <>
         {posts.length > 1 ? <p>{counted(posts.length, 'post')}, newest first.</p> : null}
-        {posts.slice(0, MAX_SHOWN).map((post) => (
-          <TrialPost post={post} now={deps.clock.now()} />
-        ))}
+        {shown}
         {posts.length > MAX_SHOWN ? <p class="hint">…and {posts.length - MAX_SHOWN} older ones.</p> : null}
       </>
     );
@@ -221,7 +221,10 @@ async function renderPosts(
 }
 
 /** A post that a trigger would make, rendered for readers. */
-export function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
+export async function trialPost(
+  deps: Pick<MemberVisit['deps'], 'publicUrl' | 'clock'>,
+  post: RehearsedPost,
+): Promise<VNode> {
   const { title, contentType, status, subject, createdAt } = post;
   const markdown = cut(post.markdown);
   return (
@@ -230,13 +233,13 @@ export function TrialPost({ post, now }: { post: RehearsedPost; now: Date }) {
       <p class="bar dim">
         <Status status={status} />
         <span>
-          {typeNames[contentType]}, {subject}, <When at={createdAt} now={now} />
+          {typeNames[contentType]}, {subject}, <When at={createdAt} now={deps.clock.now()} />
         </span>
       </p>
       {contentType === 'linkedin_post' ? (
         <div class="prose plain">{cut(post.content)}</div>
       ) : (
-        <Prose markdown={markdown} />
+        await proseOf(deps, markdown)
       )}
       <details class="more">
         <summary>

@@ -6,7 +6,7 @@ import { MAX_STREAMED_DELIVERIES, streamRehearsal } from '../../../triggers/rehe
 import type { MemberVisit } from '../../page.ts';
 import { Streamed } from '../../view/document.tsx';
 import { counted } from '../../view/elements.tsx';
-import { MAX_SHOWN, TrialPost, whyNoPost, withinTime } from './preview.tsx';
+import { MAX_SHOWN, trialPost, whyNoPost, withinTime } from './preview.tsx';
 
 /** How far back a rehearsal goes. */
 const DAYS = 30;
@@ -52,7 +52,7 @@ async function* rehearse({ deps, request }: MemberVisit, { id }: Trigger): Async
     isAnnounced = total > 1;
     if (isAnnounced) yield <p>{counted(total, 'post')}, newest first.</p>;
     for await (const post of posts) {
-      yield <TrialPost post={post} now={now} />;
+      yield await trialPost(deps, post);
       shown++;
     }
     if (total > MAX_SHOWN) yield <p class="hint">…and {total - MAX_SHOWN} older ones.</p>;
