@@ -263,7 +263,11 @@ const statements = prepared((tx) => {
       .prepare(),
     save: tx
       .insert(drafts)
-      .values(given)
+      // Drizzle would write JSON's null.
+      .values({
+        ...given,
+        suggestion: sql`nullif(${sql.param(sql.placeholder('suggestion'), drafts.suggestion)}, 'null')`,
+      })
       .onConflictDoUpdate({
         target: [triggerId, scope, subject],
         set: Object.fromEntries(

@@ -3,7 +3,7 @@ import { readScope, saveDraft } from '../../src/drafts/store.ts';
 import type { Event } from '../../src/events/model.ts';
 import { recordEvent } from '../../src/events/store.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
-import { testSqlite } from '../support/database.ts';
+import { testSqlite, valuesOf } from '../support/database.ts';
 import { appWithGithub } from '../support/deliveries.ts';
 import { plansOf } from '../support/plans.ts';
 
@@ -52,6 +52,12 @@ test('the oldest event of drafts is that of any type, found by type and key', as
   const { oldestEvent } = await setUp();
   expect(await oldestEvent(['open', 'another'])).toBe('2026-11-02T00:00:00.000Z');
   expect(await oldestEvent(['another'])).toBeNull();
+});
+
+test('a draft without a suggestion is not among those that have one', async () => {
+  const { app } = await setUp();
+  const suggested = 'SELECT post_id FROM drafts WHERE suggestion IS NOT NULL';
+  expect(await valuesOf(app.db, suggested)).toEqual([]);
 });
 
 testSqlite('the events of drafts are found by their keys, not among all of a repository', async () => {
