@@ -155,6 +155,7 @@ async function addPosts(
           suggestion: null,
           suggestedAt: null,
           dismissedHash: null,
+          source: null,
         });
       }
     });

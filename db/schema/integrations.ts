@@ -352,5 +352,8 @@ export const events = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.integrationId, table.repositoryId, table.type, table.key] }),
     index('events_by_time').on(table.integrationId, table.repositoryId, table.type, table.occurredAt),
+    index('releases_by_branch')
+      .on(table.integrationId, table.repositoryId, table.branch, table.occurredAt, table.key)
+      .where(sql`${table.type} = 'release'`),
   ],
 );

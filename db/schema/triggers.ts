@@ -110,9 +110,12 @@ export const drafts = sqliteTable(
     suggestedAt: text('suggested_at'),
     /** The hash of the last dismissed suggestion. */
     dismissedHash: text('dismissed_hash'),
+    /** The hash of what the generated text was made from. Null where that is unknown. */
+    source: text(),
   },
   (table) => [
     primaryKey({ columns: [table.triggerId, table.scope, table.subject] }),
+    index('drafts_by_subject').on(table.triggerId, table.subject),
     index('drafts_by_post').on(table.postId),
     index('drafts_with_suggestion').on(table.postId).where(sql`${table.suggestion} is not null`),
   ],

@@ -63,6 +63,19 @@ export async function listPostsOfTrigger(
   return { posts: listed, totalItems: counted?.totalItems ?? 0 };
 }
 
+/**
+ * The posts of a scope's drafts by subject. `source`: of the text that the trigger has written last; null where another
+ * text waits as a suggestion.
+ */
+export async function readSources(
+  tx: ReadTx,
+  scope: Pick<DraftRow, 'triggerId' | 'scope'>,
+  subjects: readonly string[],
+): Promise<ReadonlyMap<string, Pick<DraftRow, 'postId' | 'source'>>> {
+  const rows = await statements(tx).sources.all({ ...scope, subjects });
+  return new Map(rows.map(({ subject, ...draft }) => [subject, draft]));
+}
+
 /** Inserts the draft, or replaces its state. */
 export async function saveDraft(tx: WriteTx, row: DraftRow): Promise<void> {
   await statements(tx).save.run({ ...row });
@@ -258,6 +271,21 @@ const statements = prepared((tx) => {
           ne(scope, given.scope),
           gte(scope, sql.placeholder('from')),
           lt(scope, sql.placeholder('to')),
+        ),
+      )
+      .prepare(),
+    sources: tx
+      .select({
+        subject,
+        postId: drafts.postId,
+        source: sql<string | null>`case when ${drafts.suggestion} is null then ${drafts.source} end`,
+      })
+      .from(drafts)
+      .where(
+        and(
+          eq(triggerId, given.triggerId),
+          eq(scope, given.scope),
+          inArray(subject, dialectOf(tx).listed(sql.placeholder('subjects'))),
         ),
       )
       .prepare(),

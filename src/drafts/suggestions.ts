@@ -43,7 +43,7 @@ export async function takeSuggestion(
     const after = { ...post, ...text, updatedAt: deps.clock.now().toISOString() };
     await writePost(tx, after);
     await recordVersion(tx, deps, { before: post, after, origin: 'suggestion' });
-    await saveDraft(tx, { ...row, ...settled, writtenHash: hashOf(text), eventKeys, until });
+    await saveDraft(tx, { ...row, ...settled, writtenHash: hashOf(text), eventKeys, until, source: null });
     return getPost(tx, postId);
   });
 }

@@ -28,6 +28,8 @@ export interface NewDraft {
   keepsDate: boolean;
   /** Null when the draft has no events. */
   text: DraftText | null;
+  /** A hash of all that it was made from. */
+  source: string;
   eventKeys: string[];
   /** When its newest event happened: the post's `createdAt`. ISO 8601. */
   until: string;
@@ -94,12 +96,13 @@ interface Decision {
 /** `post` is null after a person deleted it. */
 function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: string): Decision {
   const { isOpen, text, eventKeys, until } = draft;
+  const source = sourceOf(draft, now);
   if (isOpen && post?.status !== 'draft') return { outcome: 'closed', row: { ...row, ...settled } };
   if (post === null) return { outcome: 'kept' };
   const isTouched = post.status === 'published' || hashOf(post) !== row.writtenHash;
   if (text === null) return { outcome: isTouched ? 'kept' : 'removed' };
   const hash = hashOf(text);
-  const asWritten = { ...row, ...settled, writtenHash: hash, eventKeys, until };
+  const asWritten = { ...row, ...settled, writtenHash: hash, eventKeys, until, source };
 
   if (!isTouched) {
     const createdAt = post.isDateSet ? post.createdAt : earlier(until, now);
@@ -107,8 +110,8 @@ function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: str
     if (!Bun.deepEquals(next, post)) {
       return { outcome: 'updated', post: { ...next, updatedAt: now }, row: asWritten };
     }
-    const hasSameEvents = Bun.deepEquals(row.eventKeys, eventKeys);
-    return hasSameEvents ? { outcome: 'unchanged' } : { outcome: 'unchanged', row: asWritten };
+    const isSame = row.source === source && Bun.deepEquals(row.eventKeys, eventKeys);
+    return isSame ? { outcome: 'unchanged' } : { outcome: 'unchanged', row: asWritten };
   }
 
   // The person wrote the same text.
@@ -181,8 +184,14 @@ async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText
     eventKeys,
     until,
     dismissedHash: null,
+    source: sourceOf(draft, now),
   });
   return id;
+}
+
+/** Null where the post changes with the time: it is dated later while its event is in the future. */
+function sourceOf({ source, until }: NewDraft, now: string): string | null {
+  return until > now ? null : source;
 }
 
 /** No post is dated in the future, whatever the provider's clock says. */

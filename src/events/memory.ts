@@ -43,11 +43,20 @@ export function eventsInMemory(
     async find(type, key) {
       return known.get(`${type} ${key}`) ?? null;
     },
+    async findAll(type, keys) {
+      return new Map(keys.flatMap((key) => withKey(key, known.get(`${type} ${key}`))));
+    },
+    async arrivalsOf(type, keys) {
+      return new Map(keys.flatMap((key) => withKey(key, arrivalOf(type, key))));
+    },
     async arrivalOf(type, key) {
       return arrivalOf(type, key);
     },
   };
 }
+
+const withKey = <Value>(key: string, value: Value | null | undefined): [string, Value][] =>
+  value == null ? [] : [[key, value]];
 
 /** By time, then by key, as in the database. */
 function byTime(one: Event, other: Event): number {

@@ -174,6 +174,10 @@ export interface EventReader {
       | { tags: readonly string[] },
   ): Promise<{ tag: string; branch: string | null; isPrerelease: boolean; occurredAt: string }[]>;
   find(type: EventType, key: string): Promise<Event | null>;
+  /** Those of these events that are known, by key. */
+  findAll(type: EventType, keys: readonly string[]): Promise<ReadonlyMap<string, Event>>;
+  /** Those of these events that the trigger may make posts of, by key. */
+  arrivalsOf(type: EventType, keys: readonly string[]): Promise<ReadonlyMap<string, Arrival>>;
   /** Null for an event that the trigger may not make a post of. */
   arrivalOf(type: EventType, key: string): Promise<Arrival | null>;
 }

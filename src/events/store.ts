@@ -126,6 +126,16 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
       return findEvent(tx, source, { type, key });
     },
 
+    async findAll(type, keys) {
+      const rows = await statements(tx).findAll.all({ integrationId, repositoryId, type, keys });
+      return new Map(rows.map((row) => [row.key, toEvent(row)]));
+    },
+
+    async arrivalsOf(type, keys) {
+      const rows = await statements(tx).arrivals.all({ triggerId, repositoryId, type, keys });
+      return new Map(rows.map(({ key, ...arrival }) => [key, arrival]));
+    },
+
     async arrivalOf(type, key) {
       return (await statements(tx).arrival.get({ triggerId, repositoryId, type, key })) ?? null;
     },
@@ -227,11 +237,14 @@ const statements = prepared((db) => {
   const { integrationId, repositoryId, type, key } = values;
   const isEvent = (table: typeof events | typeof triggerEvents) =>
     and(eq(table.repositoryId, repositoryId), eq(table.type, type), eq(table.key, key));
+  const isOneOf = (table: typeof events | typeof triggerEvents) =>
+    inArray(table.key, dialectOf(db).listed(sql.placeholder('keys')));
   const { key: tag, branch, occurredAt, isPrerelease } = events;
   const isRelease = and(
     eq(events.integrationId, integrationId),
     eq(events.repositoryId, repositoryId),
-    eq(events.type, 'release'),
+    // As the partial index has it.
+    sql`${events.type} = 'release'`,
   );
   const isOfBranch = and(isRelease, eq(branch, sql.placeholder('branch')));
   const releases = (isWanted: SQL | undefined) =>
@@ -251,6 +264,35 @@ const statements = prepared((db) => {
       .select()
       .from(events)
       .where(and(eq(events.integrationId, integrationId), isEvent(events)))
+      .prepare(),
+    findAll: db
+      .select()
+      .from(events)
+      .where(
+        and(
+          eq(events.integrationId, integrationId),
+          eq(events.repositoryId, repositoryId),
+          eq(events.type, type),
+          isOneOf(events),
+        ),
+      )
+      .prepare(),
+    arrivals: db
+      .select({
+        key: triggerEvents.key,
+        draftOnly: triggerEvents.draftOnly,
+        publish: triggerEvents.publish,
+      })
+      .from(triggerEvents)
+      .where(
+        and(
+          eq(triggerEvents.triggerId, sql.placeholder('triggerId')),
+          eq(triggerEvents.repositoryId, repositoryId),
+          eq(triggerEvents.type, type),
+          isOneOf(triggerEvents),
+          eq(triggerEvents.isMatch, true),
+        ),
+      )
       .prepare(),
     arrival: db
       .select({ draftOnly: triggerEvents.draftOnly, publish: triggerEvents.publish })

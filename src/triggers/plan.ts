@@ -1,13 +1,13 @@
 import type { ReadTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
-import type { Material, Recipe } from '../drafts/model.ts';
-import { noDrafts, readScope } from '../drafts/store.ts';
+import type { Recipe } from '../drafts/model.ts';
+import { noDrafts, readScope, readSources } from '../drafts/store.ts';
 import { eventReader } from '../events/store.ts';
 import { imagePlaceAt } from '../providers/index.ts';
 import { readCopies, withCopies } from './images.ts';
 import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
-import { keysOf, type PlannedDraft, type TriggerKind } from './kinds/kind.ts';
+import { keysOf, OPEN, type PlannedDraft, type TriggerKind } from './kinds/kind.ts';
 import { withIssues } from './linked-issues.ts';
 import type { Trigger } from './model.ts';
 import { type DueRun, findDueRun } from './queue-store.ts';
@@ -23,13 +23,26 @@ const RANGE_WAIT_MS = 60_000;
 /** A run makes so many drafts before others come first, and writes them in one transaction where their order is free. */
 export const BATCH = 16;
 
+/** A run plans so many drafts at a time. Most of them stay as they are. */
+const PIECE = 256;
+
 type Needs = Pick<Deps, 'publicUrl' | 'providerUrls'>;
 
-/** Null when the run is not due any more; `wait` while its images, or the commits of its releases, are being read. */
+/** What a run has planned and written so far. Another revision plans all of it again. */
+export interface Seen {
+  revision: number;
+  subjects: ReadonlySet<string>;
+}
+
+/**
+ * The next piece of what a run has to write. Null when the run is not due any more; `wait` while its images, or the
+ * commits of its releases, are being read.
+ */
 export async function planRun(
   tx: ReadTx,
   deps: Needs,
   { triggerId, scope, event, integrationId }: DueRun,
+  seen: Seen,
   now: Date,
 ) {
   const kind = kinds[event];
@@ -42,74 +55,107 @@ export async function planRun(
     listOpen(tx, { triggerId, scope }),
   ]);
   if (run === null || trigger === null) return null;
+  const [waiting, fresh] = [open.filter(isWaiting), open.filter((result) => !isWaiting(result))];
+  const freshKeys: ReadonlySet<string> = new Set(fresh.map(({ eventKey }) => eventKey));
+  const piece = choosePiece(trigger, run.revision === seen.revision ? seen.subjects : new Set(), freshKeys);
   const events = eventReader(tx, { ...source, triggerId });
   const { filters } = trigger;
   const { since } = run;
   const ranges = rangeReader(tx, source);
-  const planned = await kind.plan({ filters, scope, since, events, drafts: known, ranges });
+  const { choose } = piece;
+  const planned = await kind.plan({ filters, scope, since, events, drafts: known, ranges, choose });
   // Until the provider was asked once. If it cannot answer now, the draft is made by time, and again when it can.
   if (needsRange(kind, planned) && (await isRangeNew(tx, source, now, RANGE_WAIT_MS))) return 'wait';
-  const drafts = await withIssues(tx, trigger.organizationId, planned);
   const placeOf = imagePlaceAt(trigger.integrationType, deps);
-  const copies = await readCopies(tx, { integrationId, placeOf }, drafts, now);
+  const [linked, copies, sources] = await Promise.all([
+    withIssues(tx, trigger.organizationId, planned),
+    readCopies(tx, { integrationId, placeOf }, planned, now),
+    readSources(
+      tx,
+      { triggerId, scope },
+      planned.map(({ subject }) => subject),
+    ),
+  ]);
   if (copies === null) return 'wait';
-  const [waiting, fresh] = [open.filter(isWaiting), open.filter((result) => !isWaiting(result))];
-  const freshKeys: ReadonlySet<string> = new Set(fresh.map(({ eventKey }) => eventKey));
-  return { run, trigger, drafts, closedKeys: known.closedKeys, copies, fresh, freshKeys, waiting };
+  const drafts = linked.map((draft): SourcedDraft => {
+    const material = draft.material && withCopies(draft.material, copies, deps.publicUrl());
+    const known = sources.get(draft.subject);
+    return { ...draft, material, source: sourceOf(trigger, { ...draft, material }), known };
+  });
+  const { subjects, isWhole } = piece;
+  return { run, trigger, drafts, closedKeys: known.closedKeys, fresh, freshKeys, waiting, subjects, isWhole };
+}
+
+export type Plan = Exclude<Awaited<ReturnType<typeof planRun>>, null | 'wait'>;
+
+export interface SourcedDraft extends PlannedDraft {
+  /** A hash of all that its text is made from. */
+  source: string;
+  /** The draft as it was written before. */
+  known: { postId: string; source: string | null } | undefined;
 }
 
 const isWaiting = ({ outcome }: { outcome: Outcome }) => outcome === 'waiting';
+
+/**
+ * Chooses the drafts to plan next: those of releases that have just arrived come first, and of those the newest, so that
+ * no release waits for many before it. A trigger that publishes keeps their order, because readers see it.
+ */
+function choosePiece({ publish }: Trigger, seen: ReadonlySet<string>, freshKeys: ReadonlySet<string>) {
+  const piece = {
+    /** The drafts that were chosen. */
+    subjects: [] as readonly string[],
+    /** Nothing is left after it. */
+    isWhole: true,
+    choose(all: readonly string[]): ReadonlySet<string> {
+      const left = all.filter((subject) => !seen.has(subject));
+      // The subject of a release is its key.
+      const fresh = left.filter((subject) => freshKeys.has(subject));
+      const rest = left.filter((subject) => !freshKeys.has(subject));
+      piece.subjects = [...(publish ? fresh : fresh.toReversed()), ...rest].slice(0, PIECE);
+      piece.isWhole = piece.subjects.length === left.length;
+      return new Set(piece.subjects);
+    },
+  };
+  return piece;
+}
 
 function needsRange({ isRolling }: TriggerKind, drafts: readonly PlannedDraft[]): boolean {
   return isRolling || drafts.some(({ material }) => material?.release?.data.notes === null);
 }
 
-export type Plan = Exclude<Awaited<ReturnType<typeof planRun>>, null | 'wait'>;
-
-/** A draft that this run has written. */
-interface Made {
-  /** What it was written from. */
-  source: string;
-  /** Of all events in the draft. */
-  eventKeys: string[];
-}
-
 /**
- * The drafts to make, in order. Of many, those of events that wait come first, and of those the newest: at most a batch
- * goes before a new release. Rolling drafts build on each other, and a person may close one at any time. The others stay
- * as `written` before by this run, unless something else is in them now.
+ * Divides the drafts of a plan into those to write, in order, and those that stay as they are because nothing has changed.
+ * Of many, those of events that have just arrived come first, and of those the newest: at most a batch goes before a new
+ * release. Rolling drafts build on each other, and a person may close the open one at any time.
  */
-export function inOrder(deps: Needs, planned: Plan, written: ReadonlyMap<string, Made>): PlannedDraft[] {
-  const { trigger, drafts, freshKeys } = planned;
-  if (kinds[trigger.event].isRolling) return [...drafts];
-  const isFresh = (keys: readonly string[]) => keys.some((key) => freshKeys.has(key));
-  const todo = drafts.filter((draft) => {
-    const before = written.get(draft.subject);
-    if (before === undefined || isFresh(before.eventKeys)) return true;
-    return before.source !== sourceOf(trigger, draft, materialOf(deps, planned, draft));
-  });
-  if (todo.length <= BATCH) return todo;
-  const fresh = todo.filter((draft) => isFresh(keysSettledBy(draft)));
-  const rest = todo.filter((draft) => !isFresh(keysSettledBy(draft)));
-  return [fresh, rest].flatMap((part) => {
-    const batches: PlannedDraft[][] = [];
+export function inOrder({ trigger, drafts, freshKeys }: Plan): {
+  todo: SourcedDraft[];
+  same: SourcedDraft[];
+} {
+  const isFresh = (draft: SourcedDraft) => keysSettledBy(draft).some((key) => freshKeys.has(key));
+  const isSame = (draft: SourcedDraft) =>
+    draft.subject !== OPEN &&
+    !isFresh(draft) &&
+    (draft.known === undefined ? draft.material === null : draft.known.source === draft.source);
+  const same = drafts.filter(isSame);
+  const todo = drafts.filter((draft) => !isSame(draft));
+  if (kinds[trigger.event].isRolling || todo.length <= BATCH) return { todo, same };
+  const fresh = todo.filter(isFresh);
+  const rest = todo.filter((draft) => !isFresh(draft));
+  if (trigger.publish || todo.some(({ publish }) => publish)) return { todo: [...fresh, ...rest], same };
+  const newestFirst = [fresh, rest].flatMap((part) => {
+    const batches: SourcedDraft[][] = [];
     for (let end = part.length; end > 0; end -= BATCH)
       batches.push(part.slice(Math.max(0, end - BATCH), end));
     return batches.flat();
   });
+  return { todo: newestFirst, same };
 }
 
 /** All that a draft is written from, as a hash. */
-export function sourceOf(trigger: Trigger, draft: PlannedDraft, material: Material | null): string {
-  return Bun.SHA256.hash(JSON.stringify([recipeOf(trigger), { ...draft, material }]), 'base64');
-}
-
-export function materialOf(
-  { publicUrl }: Needs,
-  { copies }: Plan,
-  { material }: PlannedDraft,
-): Material | null {
-  return material && withCopies(material, copies, publicUrl());
+function sourceOf(trigger: Trigger, draft: PlannedDraft): string {
+  return Bun.SHA256.hash(JSON.stringify([recipeOf(trigger), draft]), 'base64');
 }
 
 /** The events whose results a draft settles. */

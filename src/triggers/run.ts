@@ -10,12 +10,11 @@ import type { Deps } from '../deps.ts';
 import type { Compose } from '../drafts/model.ts';
 import { messageOf } from '../lib/app-error.ts';
 import { kinds } from './kinds/index.ts';
-import type { PlannedDraft } from './kinds/kind.ts';
 import { backOffMs } from './model.ts';
-import { BATCH, inOrder, materialOf, type Plan, planRun, recipeOf, sourceOf } from './plan.ts';
+import { BATCH, inOrder, type Plan, planRun, recipeOf, type SourcedDraft } from './plan.ts';
 import { type DueRun, delayRun, giveUpRun, holdRun, listDueRuns, postponeRun } from './queue-store.ts';
 import { failResults } from './results-store.ts';
-import { type Composed, type Next, type Written, writeBatch } from './write.ts';
+import { type Composed, type Next, unchanged, type Written, writeBatch } from './write.ts';
 
 // A run makes the drafts of one scope: read the events, plan the drafts, compose each, write it. A process holds a lease
 // on each run that it does, so that several processes do different runs at the same time. A run whose process died or
@@ -197,8 +196,10 @@ interface Progress {
   readonly compose: Compose;
   readonly signal: AbortSignal | undefined;
   run: DueRun;
-  /** What it has written so far, by subject. */
+  /** The drafts that it has planned and written, or left as they are, since `run` was queued last. By subject. */
   readonly written: Map<string, Written>;
+  /** The drafts that need not be planned again before the run is queued again. */
+  readonly seen: Set<string>;
   /** A person has closed a draft since it was planned. */
   isClosed: boolean;
   /** Why some drafts could not be written. */
@@ -222,23 +223,33 @@ async function* doRun(
     signal,
     run,
     written: new Map(),
+    seen: new Set(),
     isClosed: false,
     failures: [],
   };
   const { failures } = progress;
   try {
-    for (let closings = 0; closings < MAX_PLANS; ) {
-      const planned = await db.read((tx) => planRun(tx, deps, progress.run, clock.now()));
-      if (planned === null) return progress.written.size > 0;
+    for (let closings = 0, plans = 0; closings < MAX_PLANS; plans++) {
+      const seen = { revision: progress.run.revision, subjects: progress.seen };
+      const planned = await db.read((tx) => planRun(tx, deps, progress.run, seen, clock.now()));
+      if (planned === null) return plans > 0;
       if (planned === 'wait') {
         const dueAt = new Date(clock.now().getTime() + LOOK_MS);
         await db.write((tx) => holdRun(tx, run, dueAt), orderOf(run));
         return true;
       }
+      if (planned.run.revision !== progress.run.revision) {
+        progress.seen.clear();
+        progress.written.clear();
+      }
       Object.assign(progress, { run: planned.run, isClosed: false });
-      if (yield* makeDrafts(progress, planned)) return true;
+      const next = yield* makeDrafts(progress, planned);
+      if (next === 'done') return true;
       if (progress.isClosed) closings++;
-      else if (failures.length > 0) break;
+      else if (next === 'plan' && !planned.isWhole) {
+        for (const subject of planned.subjects) progress.seen.add(subject);
+        yield;
+      } else if (failures.length > 0) break;
       if (closings === MAX_PLANS) {
         failures.push(new Error('the draft was published or deleted again and again meanwhile'));
       }
@@ -252,19 +263,20 @@ async function* doRun(
   return true;
 }
 
-/** Composes and writes the drafts of a plan in batches. True when the run is over. */
-async function* makeDrafts(progress: Progress, planned: Plan): AsyncGenerator<void, boolean> {
-  const { failures, signal } = progress;
-  const todo = inOrder(progress.deps, planned, progress.written);
+/** Composes and writes the drafts of a plan in batches. Tells what comes next, which is `done` for an aborted run too. */
+async function* makeDrafts(progress: Progress, planned: Plan): AsyncGenerator<void, Next> {
+  const { written, failures, signal } = progress;
+  const { todo, same } = inOrder(planned);
+  for (const draft of same) written.set(draft.subject, unchanged(draft));
+  if (todo.length === 0 && !planned.isWhole) return 'plan';
   for (let count = 0, startedAt = performance.now(); ; ) {
     const isOver = () => performance.now() - startedAt >= BATCH_MS;
     const failed = failures.length;
     const batch = await composeBatch(progress, planned, todo, isOver);
-    if (signal?.aborted === true && batch.length === 0) return true;
-    const next = await writeParts(progress, planned, batch, todo.length === 0);
+    if (signal?.aborted === true && batch.length === 0) return 'done';
+    const next = await writeParts(progress, planned, batch, planned.isWhole && todo.length === 0);
     if (failures.length > failed) yield;
-    if (next === 'done') return true;
-    if (todo.length === 0 || next === 'news') return false;
+    if (todo.length === 0 || next !== 'plan') return next;
     count += batch.length;
     if (count < BATCH && !isOver()) continue;
     yield;
@@ -274,12 +286,11 @@ async function* makeDrafts(progress: Progress, planned: Plan): AsyncGenerator<vo
 
 /** Composes the next drafts of `todo`, which it takes from there, up to one that fails. */
 async function composeBatch(
-  { deps, compose, signal, failures }: Progress,
-  planned: Plan,
-  todo: PlannedDraft[],
+  { compose, signal, failures }: Progress,
+  { trigger }: Plan,
+  todo: SourcedDraft[],
   isOver: () => boolean,
 ): Promise<Composed[]> {
-  const { trigger } = planned;
   // Rolling drafts build on each other.
   const size = kinds[trigger.event].isRolling ? 1 : BATCH;
   const batch: Composed[] = [];
@@ -288,9 +299,8 @@ async function composeBatch(
     const draft = todo.shift();
     if (draft === undefined) break;
     try {
-      const material = materialOf(deps, planned, draft);
-      const text = material === null ? null : await compose(recipeOf(trigger), material);
-      batch.push({ draft, source: sourceOf(trigger, draft, material), text });
+      const { material } = draft;
+      batch.push({ draft, text: material === null ? null : await compose(recipeOf(trigger), material) });
     } catch (error) {
       if (endsRun(error)) throw error;
       failures.push(error);
@@ -323,7 +333,7 @@ async function writeParts(
         orderOf(run),
       );
       for (const each of step.written) {
-        written.set(each.draft.subject, each);
+        written.set(each.subject, each);
         progress.isClosed ||= each.outcome === 'closed';
       }
       next = step.next;

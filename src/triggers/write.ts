@@ -6,7 +6,7 @@ import { type Outcome, writeDraft } from '../drafts/write.ts';
 import { branchOf, repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
-import { keysSettledBy, type Plan } from './plan.ts';
+import { keysSettledBy, type Plan, type SourcedDraft } from './plan.ts';
 import { type DueRun, finishRun, isCurrent } from './queue-store.ts';
 import { settleRest, settleResults, settleWaiting } from './results-store.ts';
 import { findTrigger } from './store.ts';
@@ -16,19 +16,23 @@ import { findTrigger } from './store.ts';
 type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
 export interface Composed {
-  draft: PlannedDraft;
-  source: string;
+  draft: SourcedDraft;
   text: DraftText | null;
 }
 
-export interface Written {
-  draft: PlannedDraft;
-  /** What it was written from. */
-  source: string;
+/** A draft that a run has written, or that stays as it is. */
+export interface Written extends Pick<PlannedDraft, 'subject' | 'window'> {
   outcome: Outcome;
   postId: string | null;
   /** Of all events in the draft. */
   eventKeys: string[];
+}
+
+/** A draft that stays as it is. */
+export function unchanged(draft: SourcedDraft): Written {
+  const { subject, window, known } = draft;
+  const postId = known?.postId ?? null;
+  return { subject, window, outcome: 'unchanged', postId, eventKeys: keysSettledBy(draft) };
 }
 
 /** What comes after a batch. `news`: an event arrived, which must not wait for the rest. */
@@ -48,24 +52,35 @@ export async function writeBatch(
   before: ReadonlyMap<string, Written>,
   { isLast, mayEnd }: { isLast: boolean; mayEnd: boolean },
 ): Promise<Step> {
-  const { run, drafts } = planned;
+  const { run } = planned;
   const trigger = await findTrigger(tx, run.triggerId);
   // It was deleted meanwhile, with its run.
   if (trigger === null) return { written: [], next: 'news' };
-  const writing = batch.map((each) => writePlanned(tx, deps, planned, each));
-  // All of them: a statement must not be sent after the transaction.
-  await Promise.allSettled(writing);
-  const written = await Promise.all(writing);
+  const written = await writeAll(tx, deps, planned, batch);
   if (!mayEnd || written.some(({ outcome }) => outcome === 'closed')) return { written, next: 'plan' };
   if (!isLast) return { written, next: (await isCurrent(tx, run)) ? 'plan' : 'news' };
   if (!(await finishRun(tx, run))) return { written, next: 'news' };
-  const own = new Map(written.map((each) => [each.draft.subject, each]));
-  const all = drafts.flatMap((draft) => {
-    const made = own.get(draft.subject) ?? before.get(draft.subject);
-    return made === undefined ? [] : [{ ...made, draft }];
-  });
-  await settleRun(tx, run, planned, all, deps.clock.now());
+  const all = new Map([...before, ...written.map((each) => [each.subject, each] as const)]);
+  await settleRun(tx, run, planned, [...all.values()], deps.clock.now());
   return { written, next: 'done' };
+}
+
+async function writeAll(
+  tx: WriteTx,
+  deps: Needs,
+  planned: Plan,
+  batch: readonly Composed[],
+): Promise<Written[]> {
+  // Readers see the order in which posts are published.
+  if (planned.trigger.publish || batch.some(({ draft }) => draft.publish)) {
+    const written: Written[] = [];
+    for (const each of batch) written.push(await writePlanned(tx, deps, planned, each));
+    return written;
+  }
+  const writing = batch.map((each) => writePlanned(tx, deps, planned, each));
+  // All of them: a statement must not be sent after the transaction.
+  await Promise.allSettled(writing);
+  return Promise.all(writing);
 }
 
 /** Settles the results that no draft has settled, at the end of a run. */
@@ -85,9 +100,9 @@ async function settleRun(
   const source = { integrationId, repositoryId: repositoryOf(run.scope), branch: branchOf(run.scope) };
   const entries = [...waiting, ...rest].map(({ deliveryId }) => deliveryId);
   if (entries.length === 0) return;
-  for (const { draft, outcome, ...result } of written) {
-    if (draft.window === null || outcome === 'closed') continue;
-    await settleWaiting(tx, run, { ...source, ...draft.window }, { outcome, ...result }, entries, now);
+  for (const { window, outcome, ...result } of written) {
+    if (window === null || outcome === 'closed') continue;
+    await settleWaiting(tx, run, { ...source, ...window }, { outcome, ...result }, entries, now);
   }
 }
 
@@ -96,11 +111,11 @@ async function writePlanned(
   tx: WriteTx,
   deps: Needs,
   planned: Plan,
-  { draft, source, text }: Composed,
+  { draft, text }: Composed,
 ): Promise<Written> {
   const { id: triggerId, organizationId, contentType, publish, event } = planned.trigger;
   const { scope } = planned.run;
-  const { subject, eventKeys, until, draftOnly, publish: isWanted } = draft;
+  const { subject, eventKeys, until, draftOnly, publish: isWanted, source, window } = draft;
   const name = event.replaceAll('_', ' ');
   const asTrigger = { ...deps, actor: { type: 'trigger', id: triggerId, name, address: null } } as const;
   const { outcome, ...written } = await writeDraft(tx, asTrigger, {
@@ -110,6 +125,7 @@ async function writePlanned(
     publish: isWanted || (publish && !draftOnly),
     keepsDate: publish || draftOnly || isWanted,
     text,
+    source,
     eventKeys,
     until,
     closes: kinds[event].isRolling && subject !== OPEN ? OPEN : null,
@@ -121,5 +137,5 @@ async function writePlanned(
   if (outcome !== 'closed' && keys.some((key) => planned.freshKeys.has(key))) {
     await settleResults(tx, { triggerId, scope }, keys, { outcome, postId }, deps.clock.now());
   }
-  return { draft, source, outcome, postId, eventKeys: keys };
+  return { subject, window, outcome, postId, eventKeys: keys };
 }

@@ -38,6 +38,7 @@ async function setUp() {
       suggestion: null,
       suggestedAt: null,
       dismissedHash: null,
+      source: null,
     });
   });
   const oldestEvent = (subjects: string[]) =>

@@ -81,7 +81,49 @@ test('a new release does not wait for those that an edit of the oldest plans aga
   await run();
   await edit(0);
   await deliver(60);
-  expect((await run()).slice(0, 2)).toEqual([nameOf(0), nameOf(60)]);
+  expect(await run()).toEqual([nameOf(0), nameOf(60)]);
+});
+
+/** More than a run plans at a time. */
+const MANY = 300;
+
+/** How often a database is written to. */
+function counting(db: TestApp['db']) {
+  const count = { writes: 0 };
+  const write: TestApp['db']['write'] = (...given) => {
+    count.writes++;
+    return db.write(...given);
+  };
+  return { count, db: Object.assign(Object.create(db), { write }) };
+}
+
+test('of many releases of one date, a new one and the one after it are written, and nothing else', async () => {
+  // Every other number is free.
+  for (let index = 0; index < MANY; index++) await deliver(2 * index, { day: 0 });
+  expect(await run()).toHaveLength(MANY);
+  await deliver(101, { day: 0 });
+  const { count, db } = counting(app.db);
+  const composed: string[] = [];
+  await runTriggers({ ...app.deps, db }, async (recipe, material) => {
+    composed.push(material.release?.key ?? '');
+    return compose(recipe, material);
+  });
+  // Its successor names another tag before it.
+  expect(composed.sort()).toEqual(['v1101', 'v1102']);
+  expect(count.writes).toBeLessThanOrEqual(3);
+  expect(await postsOf(app)).toHaveLength(MANY + 1);
+});
+
+test('a trigger that publishes does so in the order of the releases', async () => {
+  const { integrationId } = connected;
+  const published = { event: 'release', contentType: 'linkedin_post', publish: true };
+  await createTrigger(app.deps, { integrationId, ...published } as Parameters<typeof createTrigger>[1]);
+  await deliverAll(40);
+  await run();
+  const order = "SELECT target_id FROM audit_events WHERE action = 'post.published' ORDER BY id";
+  const ids = (await valuesOf<[string]>(app.db, order)).map(([id]) => id);
+  const titles = new Map((await postsOf(app)).map(({ id, title }) => [id, title]));
+  expect(ids.map((id) => titles.get(id))).toEqual(Array.from({ length: 40 }, (_, index) => nameOf(index)));
 });
 
 test('a new release does not wait for a backlog that is under way', async () => {
@@ -101,17 +143,11 @@ test('a release of another branch does not wait for a backlog that is under way'
 
 test('many releases share their transactions', async () => {
   await deliverAll(64);
-  let writes = 0;
-  const counting = Object.assign(Object.create(app.db), {
-    write: (...given: Parameters<typeof app.db.write>) => {
-      writes++;
-      return app.db.write(...given);
-    },
-  });
-  await runTriggers({ ...app.deps, db: counting }, compose);
+  const { count, db } = counting(app.db);
+  await runTriggers({ ...app.deps, db }, compose);
   expect(await postsOf(app)).toHaveLength(64);
   // Four, and more where the machine takes long to compose.
-  expect(writes).toBeLessThan(32);
+  expect(count.writes).toBeLessThan(32);
 });
 
 test('a draft that cannot be composed keeps none of the others from being written', async () => {
@@ -124,6 +160,6 @@ test('a draft that cannot be composed keeps none of the others from being writte
   expect(await postsOf(app)).toHaveLength(19);
   expect(await app.db.read((tx) => listRuns(tx, {}))).toMatchObject([{ attempts: 1, error: 'no words' }]);
   app.clock.advance(60_000);
-  expect(await run()).toHaveLength(20);
+  expect(await run()).toEqual([nameOf(7)]);
   expect(await postsOf(app)).toHaveLength(20);
 });

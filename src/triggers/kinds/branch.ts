@@ -32,7 +32,7 @@ export const release: TriggerKind = {
     event.type === 'release' &&
     (event.branch === null ? matchesTracker(filters, event) : matchesBranch(filters, event)),
 
-  async plan({ filters, scope, since, events, ranges }) {
+  async plan({ filters, scope, since, events, ranges, choose }) {
     if (repositoryOf(scope) === null) {
       return planTrackerRelease(events, scope, (event) => matchesTracker(filters, event));
     }
@@ -40,17 +40,20 @@ export const release: TriggerKind = {
     const divides = (each: ListedRelease) => isDivider(filters, each);
     const needsFiles = filters.path !== undefined;
     const windows = await readWindows({ branch, since, events, ranges, divides, needsFiles });
-    const drafts = windows.skipped.map(emptyDraft);
+    const subjects = [...windows.skipped, ...windows.planned.map(({ subject }) => subject)];
+    const chosen = choose?.(subjects) ?? new Set(subjects);
+    const planned = windows.planned.filter(({ subject }) => chosen.has(subject));
+    const drafts = windows.skipped.filter((subject) => chosen.has(subject)).map(emptyDraft);
     let timed: ReturnType<typeof partition> | undefined;
-    const known = await Promise.all(
-      windows.planned.map(({ tag }) =>
-        Promise.all([findRelease(events, tag), tag === null ? null : events.arrivalOf('release', tag)]),
-      ),
-    );
-    for (const [index, window] of windows.planned.entries()) {
+    const tags = tagsOf(planned);
+    const [known, arrivals] = await Promise.all([
+      findReleases(events, tags),
+      events.arrivalsOf('release', tags),
+    ]);
+    for (const window of planned) {
       const { subject, previousTag, after, until } = window;
-      const [event = null, arrival = null] = known[index] ?? [];
-      if (event === null || arrival === null || until === undefined) continue;
+      const [event, arrival] = [known.get(window.tag ?? ''), arrivals.get(window.tag ?? '')];
+      if (event === undefined || arrival === undefined || until === undefined) continue;
       let changes: Partial<Material> = {};
       if (event.data.notes === null) {
         if (window.commits === null) timed ??= partition(windows, await listChanges(events, branch, windows));
@@ -104,6 +107,7 @@ function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | '
       const known = filters.path === undefined ? [] : await events.list(['push'], { branch, after });
       const pushed = known.filter((event) => event.type === 'push');
       const planned = windows.skipped.map(emptyDraft);
+      const releases = await findReleases(events, tagsOf(windows.planned));
       for (const window of windows.planned) {
         const { subject, previousTag } = window;
         const arrived = inPaths(filters.path, changesIn(changes, window), pushed);
@@ -124,7 +128,7 @@ function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | '
         const { repository } = first;
         const isDefaultBranch =
           pushes.length > 0 || pullRequests.some(({ data }) => data.isDefaultBranch !== false);
-        const closedBy = await findRelease(events, window.tag);
+        const closedBy = releases.get(window.tag ?? '') ?? null;
         const closed = closedBy === null ? changed : [...changed, closedBy];
         const where = { repository, branch, isDefaultBranch, previousTag };
         planned.push(draftOf(subject, closed, { ...where, release: closedBy, pushes, pullRequests }));
@@ -259,7 +263,12 @@ function changesIn(parts: ReadonlyMap<Window, Changes> | undefined, window: Wind
   return parts?.get(window) ?? { pushes: [], pullRequests: [] };
 }
 
-async function findRelease(events: EventReader, tag: string | null): Promise<Shipped<'release'> | null> {
-  const event = tag === null ? null : await events.find('release', tag);
-  return event?.type === 'release' ? event : null;
+const tagsOf = (windows: readonly Window[]) => windows.flatMap(({ tag }) => tag ?? []);
+
+async function findReleases(
+  events: EventReader,
+  tags: readonly string[],
+): Promise<ReadonlyMap<string, Shipped<'release'>>> {
+  const found = await events.findAll('release', tags);
+  return new Map([...found].flatMap(([tag, event]) => (event.type === 'release' ? [[tag, event]] : [])));
 }

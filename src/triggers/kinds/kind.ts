@@ -35,6 +35,11 @@ export interface PlanInput {
   drafts: ScopeDrafts;
   /** The commits of the releases of the repository. */
   ranges: RangeReader;
+  /**
+   * Chooses the drafts to plan now from all that are to be planned, oldest first. Only for kinds whose drafts do not
+   * depend on each other; absent: all.
+   */
+  choose?: (subjects: readonly string[]) => ReadonlySet<string>;
 }
 
 export interface PlannedDraft {
