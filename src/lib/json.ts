@@ -39,6 +39,9 @@ const MAX_DEPTH = 100;
 /** Names of a large object. The thread is held while its table grows. */
 const MAX_NAMES = 20_000;
 
+/** Strings of a text, names included. The engine's table of them holds the thread when it grows: 0.2 s at a million. */
+const MAX_STRINGS = 2_000_000;
+
 /** The message completes a sentence about the text. */
 export class JsonTooLarge extends Error {}
 
@@ -51,6 +54,7 @@ type Whole = unknown[] | Record<string, unknown>;
 export async function parseJsonInTurns(text: string, reviver?: Reviver): Promise<unknown> {
   if (text.length <= PIECE) return JSON.parse(text, reviver);
   const turn = turns();
+  let strings = 0;
 
   async function readWhole(begin: number, depth: number): Promise<{ whole: Whole; end: number }> {
     if (depth > MAX_DEPTH) throw new JsonTooLarge('nests too deeply');
@@ -61,17 +65,17 @@ export async function parseJsonInTurns(text: string, reviver?: Reviver): Promise
     let names = 0;
     for (let isFirst = true; ; isFirst = false) {
       await turn();
-      const end = endOfPiece(text, at);
-      if (end === null) {
+      const piece = endOfPiece(text, at);
+      if (piece === null) {
         const { name, value } = isArray ? { name: '', value: skipSpace(text, at) } : readName(text, at);
         const inner = await readWhole(value, depth + 1);
         add(whole, name, inner.whole);
         at = skipSpace(text, inner.end);
       } else {
-        const part: Whole = JSON.parse(
-          isArray ? `[${text.slice(at, end)}]` : `{${text.slice(at, end)}}`,
-          reviver,
-        );
+        const { end } = piece;
+        strings += piece.strings;
+        if (strings > MAX_STRINGS) throw new JsonTooLarge('has too many strings');
+        const part = end - at > PIECE ? await readLong(isArray, at, end) : readPart(isArray, at, end);
         const count = addAll(whole, part);
         const mayBeEmpty = isFirst && text[end] !== ',';
         if (count === 0 && !mayBeEmpty) throw new SyntaxError('Nothing beside a comma');
@@ -85,25 +89,68 @@ export async function parseJsonInTurns(text: string, reviver?: Reviver): Promise
     }
   }
 
+  function readPart(isArray: boolean, begin: number, end: number): Whole {
+    const inside = text.slice(begin, end);
+    return JSON.parse(isArray ? `[${inside}]` : `{${inside}}`, reviver);
+  }
+
+  /** One member without anything in it, such as a string of many megabytes. */
+  async function readLong(isArray: boolean, begin: number, end: number): Promise<Whole> {
+    const first = skipSpace(text, begin);
+    if (text[first] !== '"') return readPart(isArray, begin, end);
+    const { name, value: from } = isArray ? { name: '', value: first } : readName(text, begin);
+    if (text[from] !== '"') return readPart(isArray, begin, end);
+    const parts: string[] = [];
+    let at = from + 1;
+    while (text[at] !== '"') {
+      await turn();
+      const to = endOfCharacters(text, at);
+      parts.push(JSON.parse(`"${text.slice(at, to)}"`));
+      at = to;
+    }
+    if (skipSpace(text, at + 1) !== end) throw new SyntaxError('Text after a string');
+    const whole: Whole = isArray ? [] : {};
+    add(whole, name, parts.join(''));
+    return whole;
+  }
+
   const { whole, end } = await readWhole(skipSpace(text, 0), 1);
   if (skipSpace(text, end) < text.length) throw new SyntaxError('Text after the end');
   return whole;
 }
 
-/** The last comma between members within the size of a piece, or the end. Null: the first member is larger. */
-function endOfPiece(text: string, begin: number): number | null {
+/**
+ * The last comma between members within the size of a piece, or the end, and how many strings are before it. Null: the first
+ * member is larger.
+ */
+function endOfPiece(text: string, begin: number): { end: number; strings: number } | null {
   let depth = 0;
+  let strings = 0;
   let comma = -1;
+  let before = 0;
   for (let at = begin; at < text.length; at++) {
-    if (at - begin > PIECE && comma !== -1) return comma;
+    if (at - begin > PIECE && comma !== -1) return { end: comma, strings: before };
     if (at - begin > PIECE && depth > 0) return null;
     const each = text.charCodeAt(at);
-    if (depth === 0 && each === COMMA) comma = at;
-    if (each === QUOTE) at = endOfString(text, at);
+    if (depth === 0 && each === COMMA) [comma, before] = [at, strings];
+    if (each === QUOTE) {
+      strings++;
+      at = endOfString(text, at);
+    }
     depth += depthOf(each);
-    if (depth < 0) return at;
+    if (depth < 0) return { end: at, strings };
   }
-  return text.length;
+  return { end: text.length, strings };
+}
+
+/** An end of characters of a string, within the size of a piece and not within an escape. Throws `SyntaxError`. */
+function endOfCharacters(text: string, begin: number): number {
+  let at = begin;
+  while (at - begin < PIECE && text.charCodeAt(at) !== QUOTE) {
+    if (at >= text.length) throw new SyntaxError('No end of a string');
+    at += text.charCodeAt(at) !== BACKSLASH ? 1 : text[at + 1] === 'u' ? 6 : 2;
+  }
+  return at;
 }
 
 function readName(text: string, begin: number): { name: string; value: number } {

@@ -4,7 +4,7 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import type { Event, EventFacts, EventSource, EventType } from '../events/model.ts';
 import { JsonTooLarge, parseJsonInTurns } from '../lib/json.ts';
 import { cutBytes, cutLine, cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
-import { DAY_MS, parseTime } from '../lib/time.ts';
+import { DAY_MS, parseTime, turns } from '../lib/time.ts';
 import { findProblem } from '../lib/validation.ts';
 import type { ApiSupport } from './api.ts';
 import type { AppSupport } from './app.ts';
@@ -176,7 +176,10 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 export async function parseJsonObject(body: Uint8Array): Promise<Payload> {
   let value: unknown;
   try {
-    value = await parseJsonInTurns(strictUtf8.decode(body));
+    const turn = turns();
+    const text = strictUtf8.decode(body);
+    await turn();
+    value = await parseJsonInTurns(text);
   } catch (error) {
     if (error instanceof JsonTooLarge) throw new MalformedPayload(`the body ${error.message}`);
     throw new MalformedPayload('the body is not JSON in UTF-8');

@@ -44,6 +44,28 @@ test('a text is read as JSON.parse reads it', async () => {
   }
 });
 
+test.each(['a', 'é', ...['\\\\', '\\u00e9', '\\ud83d\\ude80', '\\"', '\\n\\u0041']])(
+  'a long string of %s is read as JSON.parse reads it, and refused where it is',
+  async (piece) => {
+    for (const start of ['', 'x', 'xx', 'xxx', 'xxxxx']) {
+      const text = `[1,{ "a" : "${start}${fill(piece)}" },"${fill(piece)}" ]`;
+      expect(await parseJsonInTurns(text)).toEqual(JSON.parse(text));
+      for (const bad of ['\\x', '\n', '\\u00g0', '\\u"', '" 1']) {
+        const damaged = text.replace(start + piece, start + bad + piece);
+        expect(() => JSON.parse(damaged)).toThrow();
+        await expect(parseJsonInTurns(damaged)).rejects.toThrow();
+      }
+    }
+  },
+);
+
+test.each([`[1,{${fill(' ')}}]`, `{"a":[${fill(' ')}],"b"${fill(' ')}:${fill(' ')}1 , "c":${fill('1')}}`])(
+  'long white space and long numbers',
+  async (text) => {
+    expect(await parseJsonInTurns(text)).toEqual(JSON.parse(text));
+  },
+);
+
 test('a damaged text is refused where JSON.parse refuses it', async () => {
   const parse = (text: string) => JSON.stringify(JSON.parse(text));
   for (let round = 0; round < rounds(60, 5_000); round++) {
@@ -109,6 +131,13 @@ test('a large object may have 20,000 names', async () => {
     `{${Array.from({ length: count }, (_, at) => `"name${at}":1`).join(',')}}`;
   expect(Object.keys((await parseJsonInTurns(withNames(20_000))) as object)).toHaveLength(20_000);
   await expect(parseJsonInTurns(withNames(20_001))).rejects.toThrow('too many names');
+});
+
+test('a text may have two million strings, wherever they are', async () => {
+  const withStrings = (count: number) =>
+    `[[${'"a",'.repeat(count / 2)}1],{"b":[${'["c"],'.repeat(count / 2 - 1)}1]}]`;
+  expect(await parseJsonInTurns(withStrings(2_000_000))).toHaveLength(2);
+  await expect(parseJsonInTurns(withStrings(2_000_200))).rejects.toThrow('too many strings');
 });
 
 const texts: Record<string, (length: number) => string> = {
