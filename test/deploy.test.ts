@@ -88,7 +88,7 @@ test('the Compose file matches the Compose specification', () => {
 });
 
 test('Caddy sends requests to each process of the Compose file', async () => {
-  const [, upstreams = ''] = /reverse_proxy (.+) \{/.exec(await read('Caddyfile')) ?? [];
+  const [, upstreams = ''] = /^\tto (.+)$/m.exec(await read('Caddyfile')) ?? [];
   expect(processes.length).toBeGreaterThan(1);
   expect(upstreams.split(' ')).toEqual(processes.map(([name]) => `${name}:3000`));
 });
