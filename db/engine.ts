@@ -18,6 +18,8 @@ export interface ReadOptions {
    * one round trip.
    */
   single?: boolean;
+  /** Reads of one name are the same. On PostgreSQL, those that wait for a connection share the read that comes next. */
+  name?: string;
   /** The work may take many milliseconds, such as a search. On SQLite, others get turns between two such reads. */
   isLong?: boolean;
 }

@@ -172,11 +172,27 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
     }
   }
 
+  /** Reads with a name that have sent nothing yet: what they will see is newer than the request of whoever joins them. */
+  const waiting = new Map<string, Promise<unknown>>();
+
   async function read<Result>(
     work: (tx: ReadTx) => Result | Promise<Result>,
-    { single = false }: ReadOptions = {},
+    { single = false, name }: ReadOptions = {},
   ): Promise<Result> {
     refuseNested();
+    if (name === undefined) return readNow(work, single);
+    const joined = waiting.get(name);
+    if (joined !== undefined) return joined as Promise<Result>;
+    const forget = () => waiting.delete(name);
+    const reading = readNow((tx) => {
+      forget();
+      return work(tx);
+    }, single).finally(forget);
+    waiting.set(name, reading);
+    return reading;
+  }
+
+  function readNow<Result>(work: (tx: ReadTx) => Result | Promise<Result>, single: boolean): Promise<Result> {
     return onSession(untilGiveUp(limits.giveUpMs), false, async (session, present) => {
       const { tx, connection } = session;
       if (single) return await runBody(() => work(tx));

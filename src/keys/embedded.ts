@@ -31,7 +31,11 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
     revocationDelayS: 0,
 
     async verifyKey(key, permission) {
-      const row = await db.read((tx) => findKeyByHash(tx, sha256(key)), { single: true });
+      const hash = sha256(key);
+      const row = await db.read((tx) => findKeyByHash(tx, hash), {
+        single: true,
+        name: `key ${hash.toString('base64')}`,
+      });
       if (row === null) return { outcome: 'invalid' };
       const use = () => {
         const now = clock.now();

@@ -26,7 +26,10 @@ export function createPages(db: Pick<Storage, 'read'>, maxKeptBytes = MAX_KEPT_B
     const key = `${organizationId} ${statuses} ${contentTypes} ${limit} ${page} ${sort}`;
     // Only a kept page is compared first: the read of a new one counts the posts itself.
     const tally = kept.has(key)
-      ? await db.read((tx) => tallyPosts(tx, organizationId, selection), { single: true })
+      ? await db.read((tx) => tallyPosts(tx, organizationId, selection), {
+          single: true,
+          name: `posts ${key}`,
+        })
       : null;
     const present = tally && kept.find(key, tally.version);
     if (present !== null) return present;

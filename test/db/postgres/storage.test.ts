@@ -330,6 +330,64 @@ test('a read is one snapshot, and a single one sees each commit', async () => {
   expect(await counts({ single: true }, 'c')).toEqual([2, 3]);
 });
 
+describe('reads of one name', () => {
+  let runs: number;
+  const countNotes = (from: Database) =>
+    from.read(
+      (tx) => {
+        runs++;
+        return tx.values(sql`SELECT count(*), pg_advisory_xact_lock_shared(77) IS NULL FROM notes`);
+      },
+      { single: true, name: 'notes' },
+    );
+
+  beforeEach(() => {
+    runs = 0;
+  });
+
+  test('that wait for a connection share the next one, which sees what was committed before each of them', async () => {
+    const busy = await open(PATIENT, 2);
+    const gate = Promise.withResolvers<void>();
+    const others = [1, 2].map(() => busy.read(() => gate.promise));
+    const asked = [countNotes(busy)];
+    for (const text of ['a', 'b']) {
+      await insert(text);
+      asked.push(countNotes(busy));
+    }
+    expect(runs).toBe(0);
+    gate.resolve();
+    await Promise.all(others);
+    expect(await Promise.all(asked)).toMatchObject([[[2, 0]], [[2, 0]], [[2, 0]]]);
+    expect(runs).toBe(1);
+    await insert('c');
+    expect(await countNotes(busy)).toMatchObject([[3, 0]]);
+  });
+
+  test('join none that has begun', async () => {
+    await using admin = new Bun.SQL(url, { max: 1 });
+    await admin`SELECT pg_advisory_lock(77)`;
+    const before = countNotes(db);
+    const waiters = (count: number) =>
+      until(
+        () => admin`SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 77 AND NOT granted`,
+        (rows) => rows.length === count,
+      );
+    await waiters(1);
+    await insert('a');
+    const after = countNotes(db);
+    await waiters(2);
+    await admin`SELECT pg_advisory_unlock(77)`;
+    expect([await before, await after]).toMatchObject([[[0, 0]], [[1, 0]]]);
+  });
+
+  test('that fail are not kept', async () => {
+    const fail = () => db.read((tx) => tx.values(sql`SELECT 1 / 0`), { single: true, name: 'notes' });
+    const failed = await Promise.allSettled([fail(), fail()]);
+    expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await countNotes(db)).toMatchObject([[0, 0]]);
+  });
+});
+
 test('a read cannot write', async () => {
   await expect(db.read((tx) => tx.values(sql`INSERT INTO notes VALUES ('a') RETURNING 1`))).rejects.toThrow();
   expect(await notes()).toEqual([]);
