@@ -77,6 +77,8 @@ export interface Lease {
   readonly fence: number;
   /** False once another process may have taken it over. */
   isHeld(): boolean;
+  /** Gives it back with the commit of this transaction, the last one that it holds for. */
+  releaseIn(tx: WriteTx): void;
   /** Gives it back, so that another process need not wait. Never rejects: a lease that stays ends by itself. */
   release(): Promise<void>;
 }

@@ -1,4 +1,6 @@
-import type { Lease } from '../engine.ts';
+import { and, eq } from 'drizzle-orm';
+import { afterCommit, type Lease, type WriteTx } from '../engine.ts';
+import { leases } from '../schema/processes.ts';
 import { arrayLiteral } from './dialect.ts';
 
 // Leases in a table, without clocks: a holder raises its heartbeat, and others take a lease over when they have seen the
@@ -142,6 +144,12 @@ export function createLeases(
       name: own.name,
       fence: own.fence,
       isHeld: () => held.has(own) && now() - own.beatAt < HELD_MS,
+      releaseIn(tx: WriteTx) {
+        const isOwn = and(eq(leases.name, own.name), eq(leases.fence, own.fence));
+        // Its failure is that of the commit.
+        void tx.delete(leases).where(isOwn).run();
+        afterCommit(tx, () => held.delete(own));
+      },
       async release() {
         if (!held.delete(own)) return;
         // A process that cannot give it back loses it like one that ended.

@@ -1,4 +1,4 @@
-import type { Lease } from '../engine.ts';
+import { afterCommit, type Lease } from '../engine.ts';
 
 /** Leases within this process. There is one server on a file at a time, so it need not tell others of them. */
 export function createLeases(): (names: readonly string[]) => Promise<Lease | null> {
@@ -9,14 +9,16 @@ export function createLeases(): (names: readonly string[]) => Promise<Lease | nu
     if (name === undefined) return null;
     held.add(name);
     let isHeld = true;
+    const release = () => {
+      if (isHeld) held.delete(name);
+      isHeld = false;
+    };
     return {
       name,
       fence: ++fence,
       isHeld: () => isHeld,
-      async release() {
-        if (isHeld) held.delete(name);
-        isHeld = false;
-      },
+      releaseIn: (tx) => afterCommit(tx, release),
+      release: async () => release(),
     };
   };
 }

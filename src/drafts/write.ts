@@ -57,11 +57,24 @@ export interface Written {
 
 type Needs = AuditContext & Pick<Deps, 'ids'>;
 
-/** Writes a draft, except over what a person has changed. */
-export async function writeDraft(tx: WriteTx, deps: Needs, draft: NewDraft): Promise<Written> {
-  const { eventKeys } = draft;
+/** The draft as it is stored, and that of a release which was of another branch before. */
+export async function findStored(tx: WriteTx, { name, releaseOf, text }: NewDraft) {
   // Sent together: one round trip.
-  const [known, elsewhere] = await Promise.all([findDraft(tx, draft.name), findElsewhere(tx, draft)]);
+  const [known, elsewhere] = await Promise.all([
+    findDraft(tx, name),
+    releaseOf === null || text === null ? null : findDraftOfRepository(tx, name, releaseOf),
+  ]);
+  return { known, elsewhere };
+}
+
+/** Writes a draft, except over what a person has changed. `stored`: from `findStored`, in the same transaction. */
+export async function writeDraft(
+  tx: WriteTx,
+  deps: Needs,
+  draft: NewDraft,
+  { known, elsewhere }: Awaited<ReturnType<typeof findStored>>,
+): Promise<Written> {
+  const { eventKeys } = draft;
   const row =
     known ?? (await takeOverOpen(tx, draft)) ?? (elsewhere && (await moveBranch(tx, draft, elsewhere)));
   if (row === null) {
@@ -148,11 +161,6 @@ async function takeOverOpen(
   if ((await readPost(tx, open.postId))?.status !== 'draft') return null;
   await renameDraft(tx, open, { subject: name.subject });
   return { ...open, subject: name.subject };
-}
-
-/** The draft of a release that was of another branch before. */
-async function findElsewhere(tx: WriteTx, { name, releaseOf, text }: NewDraft): Promise<DraftRow | null> {
-  return releaseOf === null || text === null ? null : findDraftOfRepository(tx, name, releaseOf);
 }
 
 /** Moves the draft of a release with it to another branch: an edit makes no second post. */

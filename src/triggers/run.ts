@@ -150,7 +150,7 @@ function begin(
   signal: AbortSignal | undefined,
 ): Work {
   const held: Needs = { ...deps, db: withLease(deps.db, lease) };
-  return { run, lease, deps: held, steps: doRun(held, compose, run, signal) };
+  return { run, lease, deps: held, steps: doRun(held, compose, { run, lease }, signal) };
 }
 
 const keyOf = ({ triggerId }: DueRun) => `trigger ${triggerId}`;
@@ -195,6 +195,8 @@ interface Progress {
   readonly deps: Needs;
   readonly compose: Compose;
   readonly signal: AbortSignal | undefined;
+  /** Given back with the last write. */
+  readonly lease: Lease;
   run: DueRun;
   /** The drafts that it has planned and written, or left as they are, since `run` was queued last. By subject. */
   readonly written: Map<string, Written>;
@@ -213,7 +215,7 @@ interface Progress {
 async function* doRun(
   deps: Needs,
   compose: Compose,
-  run: DueRun,
+  { run, lease }: Pick<Work, 'run' | 'lease'>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<void, boolean> {
   const { db, clock } = deps;
@@ -221,6 +223,7 @@ async function* doRun(
     deps,
     compose,
     signal,
+    lease,
     run,
     written: new Map(),
     seen: new Set(),
@@ -235,7 +238,10 @@ async function* doRun(
       if (planned === null) return plans > 0;
       if (planned === 'wait') {
         const dueAt = new Date(clock.now().getTime() + LOOK_MS);
-        await db.write((tx) => holdRun(tx, run, dueAt), orderOf(run));
+        await db.write(async (tx) => {
+          await holdRun(tx, run, dueAt);
+          lease.releaseIn(tx);
+        }, orderOf(run));
         return true;
       }
       if (planned.run.revision !== progress.run.revision) {
@@ -317,7 +323,7 @@ async function writeParts(
   batch: readonly Composed[],
   isLast: boolean,
 ): Promise<Next> {
-  const { deps, run, written, failures } = progress;
+  const { deps, lease, run, written, failures } = progress;
   let next: Next = 'plan';
   if (batch.length === 0 && failures.length > 0) return next;
   for (let parts = [batch]; parts.length > 0; ) {
@@ -326,6 +332,7 @@ async function writeParts(
     const end = {
       isLast: isLast && rest.length === 0,
       mayEnd: failures.length === 0 && !progress.isClosed,
+      lease,
     };
     try {
       const step = await deps.db.write(
@@ -347,7 +354,7 @@ async function writeParts(
 }
 
 /** Records the first failure, and postpones the run or gives it up. */
-async function fail({ deps: { db, clock, log }, run, failures: [failure] }: Progress): Promise<void> {
+async function fail({ deps: { db, clock, log }, lease, run, failures: [failure] }: Progress): Promise<void> {
   const { triggerId, scope, attempts } = run;
   const error = shortMessageOf(failure);
   const context = { triggerId, scope, attempts: attempts + 1, err: failure };
@@ -358,6 +365,7 @@ async function fail({ deps: { db, clock, log }, run, failures: [failure] }: Prog
   await db.write(async (tx) => {
     await (dueAt === null ? giveUpRun(tx, run, error) : postponeRun(tx, run, error, dueAt));
     await failResults(tx, run, error, clock.now());
+    lease.releaseIn(tx);
   }, orderOf(run));
 }
 

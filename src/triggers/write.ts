@@ -1,8 +1,8 @@
-import type { WriteTx } from '../../db/engine.ts';
+import type { Lease, WriteTx } from '../../db/engine.ts';
 import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { DraftText } from '../drafts/model.ts';
-import { type Outcome, writeDraft } from '../drafts/write.ts';
+import { findStored, type NewDraft, type Outcome, writeDraft } from '../drafts/write.ts';
 import { branchOf, repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
@@ -50,34 +50,63 @@ export async function writeBatch(
   planned: Plan,
   batch: readonly Composed[],
   before: ReadonlyMap<string, Written>,
-  { isLast, mayEnd }: { isLast: boolean; mayEnd: boolean },
+  { isLast, mayEnd, lease }: { isLast: boolean; mayEnd: boolean; lease: Lease },
 ): Promise<Step> {
   const { run } = planned;
-  const trigger = await findTrigger(tx, run.triggerId);
+  // Sent together: one round trip.
+  const [trigger, ...found] = await Promise.all([
+    findTrigger(tx, run.triggerId),
+    ...batch.map((each) => find(tx, planned, each)),
+  ]);
   // It was deleted meanwhile, with its run.
   if (trigger === null) return { written: [], next: 'news' };
-  const written = await writeAll(tx, deps, planned, batch);
+  const written = await writeAll(tx, deps, planned, found);
   if (!mayEnd || written.some(({ outcome }) => outcome === 'closed')) return { written, next: 'plan' };
   if (!isLast) return { written, next: (await isCurrent(tx, run)) ? 'plan' : 'news' };
   if (!(await finishRun(tx, run))) return { written, next: 'news' };
+  lease.releaseIn(tx);
   const all = new Map([...before, ...written.map((each) => [each.subject, each] as const)]);
   await settleRun(tx, run, planned, [...all.values()], deps.clock.now());
   return { written, next: 'done' };
+}
+
+type Found = Awaited<ReturnType<typeof find>>;
+
+/** A draft to write, beside the stored one. */
+async function find(tx: WriteTx, { trigger, run }: Plan, { draft, text }: Composed) {
+  const { id: triggerId, organizationId, contentType, publish, event } = trigger;
+  const { scope } = run;
+  const { subject, eventKeys, until, draftOnly, publish: isWanted, source } = draft;
+  const given: NewDraft = {
+    name: { triggerId, scope, subject },
+    organizationId,
+    contentType,
+    publish: isWanted || (publish && !draftOnly),
+    keepsDate: publish || draftOnly || isWanted,
+    text,
+    source,
+    eventKeys,
+    until,
+    closes: kinds[event].isRolling && subject !== OPEN ? OPEN : null,
+    isOpen: subject === OPEN,
+    releaseOf: event === 'release' ? repositoryOf(scope) : null,
+  };
+  return { draft, given, stored: await findStored(tx, given) };
 }
 
 async function writeAll(
   tx: WriteTx,
   deps: Needs,
   planned: Plan,
-  batch: readonly Composed[],
+  batch: readonly Found[],
 ): Promise<Written[]> {
   // Readers see the order in which posts are published.
-  if (planned.trigger.publish || batch.some(({ draft }) => draft.publish)) {
+  if (batch.some(({ given }) => given.publish)) {
     const written: Written[] = [];
-    for (const each of batch) written.push(await writePlanned(tx, deps, planned, each));
+    for (const each of batch) written.push(await writeOne(tx, deps, planned, each));
     return written;
   }
-  const writing = batch.map((each) => writePlanned(tx, deps, planned, each));
+  const writing = batch.map((each) => writeOne(tx, deps, planned, each));
   // All of them: a statement must not be sent after the transaction.
   await Promise.allSettled(writing);
   return Promise.all(writing);
@@ -107,35 +136,19 @@ async function settleRun(
 }
 
 /** Writes a draft and the results of its events. */
-async function writePlanned(
+async function writeOne(
   tx: WriteTx,
   deps: Needs,
-  planned: Plan,
-  { draft, text }: Composed,
+  { trigger, run, freshKeys }: Plan,
+  { draft, given, stored }: Found,
 ): Promise<Written> {
-  const { id: triggerId, organizationId, contentType, publish, event } = planned.trigger;
-  const { scope } = planned.run;
-  const { subject, eventKeys, until, draftOnly, publish: isWanted, source, window } = draft;
-  const name = event.replaceAll('_', ' ');
-  const asTrigger = { ...deps, actor: { type: 'trigger', id: triggerId, name, address: null } } as const;
-  const { outcome, ...written } = await writeDraft(tx, asTrigger, {
-    name: { triggerId, scope, subject },
-    organizationId,
-    contentType,
-    publish: isWanted || (publish && !draftOnly),
-    keepsDate: publish || draftOnly || isWanted,
-    text,
-    source,
-    eventKeys,
-    until,
-    closes: kinds[event].isRolling && subject !== OPEN ? OPEN : null,
-    isOpen: subject === OPEN,
-    releaseOf: event === 'release' ? repositoryOf(scope) : null,
-  });
-  const { postId } = written;
-  const keys = [...new Set([...written.eventKeys, ...keysSettledBy(draft)])];
-  if (outcome !== 'closed' && keys.some((key) => planned.freshKeys.has(key))) {
-    await settleResults(tx, { triggerId, scope }, keys, { outcome, postId }, deps.clock.now());
+  const { subject, window } = draft;
+  const name = trigger.event.replaceAll('_', ' ');
+  const asTrigger = { ...deps, actor: { type: 'trigger', id: trigger.id, name, address: null } } as const;
+  const { outcome, postId, ...written } = await writeDraft(tx, asTrigger, given, stored);
+  const eventKeys = [...new Set([...written.eventKeys, ...keysSettledBy(draft)])];
+  if (outcome !== 'closed' && eventKeys.some((key) => freshKeys.has(key))) {
+    await settleResults(tx, run, eventKeys, { outcome, postId }, deps.clock.now());
   }
-  return { subject, window, outcome, postId, eventKeys: keys };
+  return { subject, window, outcome, postId, eventKeys };
 }

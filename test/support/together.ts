@@ -1,4 +1,4 @@
-import type { Database, Lease } from '../../db/engine.ts';
+import { afterCommit, type Database, type Lease } from '../../db/engine.ts';
 import { createSharedDatabase, execute, testEngine } from './database.ts';
 
 /** One new database that two processes have open, on the engine that this run tests. */
@@ -25,13 +25,15 @@ function withSharedLeases([one, other]: readonly [Database, Database]): Together
     const holder = Symbol(name);
     holders.set(name, holder);
     const isHeld = () => holders.get(name) === holder;
+    const release = () => {
+      if (isHeld()) holders.delete(name);
+    };
     return {
       name,
       fence: 1,
       isHeld,
-      async release() {
-        if (isHeld()) holders.delete(name);
-      },
+      releaseIn: (tx) => afterCommit(tx, release),
+      release: async () => release(),
     };
   };
   return {

@@ -61,6 +61,24 @@ function startProcess(name: string) {
   };
 }
 
+test('a lease that a transaction gives back is free with its commit, and stays when it fails', async () => {
+  const [one, two] = [startProcess('one'), startProcess('two')];
+  const lease = await one.take('a');
+  const failing = db.write(async (tx) => {
+    lease.releaseIn(tx);
+    throw new Error('not this time');
+  });
+  await expect(failing).rejects.toThrow('not this time');
+  expect([lease.isHeld(), await two.lease(['a'])]).toEqual([true, null]);
+  await db.write(async (tx) => lease.releaseIn(tx), { lease });
+  expect(lease.isHeld()).toBe(false);
+  const next = await two.take('a');
+  // Does nothing any more.
+  await lease.release();
+  expect(next.isHeld()).toBe(true);
+  expect(await one.lease(['a'])).toBeNull();
+});
+
 test('one process at a time holds a lease, and the first free one is taken', async () => {
   const [one, two] = [startProcess('one'), startProcess('two')];
   const first = await one.take('a', 'b');

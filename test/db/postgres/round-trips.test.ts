@@ -3,10 +3,12 @@ import type { Database } from '../../../db/engine.ts';
 import { openPostgres } from '../../../db/postgres/client.ts';
 import { sweep } from '../../../src/operate/sweep.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
+import { runTriggers } from '../../../src/triggers/run.ts';
 import { createTrigger } from '../../../src/triggers/service.ts';
 import { signedIn } from '../../support/dashboard.ts';
 import { execute } from '../../support/database.ts';
 import { appWithGithub, githubRequest } from '../../support/deliveries.ts';
+import { compose } from '../../support/drafts.ts';
 import { changed } from '../../support/payloads.ts';
 import { sharedPostgres } from '../../support/postgres-server.ts';
 import { startTcpProxy, type TcpProxy, through } from '../../support/tcp-proxy.ts';
@@ -97,6 +99,41 @@ test('a save of the editor takes six: the session before and after the body; the
     return response;
   };
   expect(await count(save)).toEqual({ status: 200, trips: 6 });
+});
+
+test('a release becomes a draft in at most 12, and two commits', async () => {
+  const { app, connected } = world;
+  const deps = { ...app.deps, db };
+  const payload = (number: number) =>
+    changed(samplePayload('github', 'release', { repository: 'acme/rocket', now: new Date(0) }) ?? {}, {
+      'release.tag_name': `draft-${number}`,
+      'release.target_commitish': `branch-${number}`,
+    });
+  const statements: string[] = [];
+  let trips = 0;
+  // The last one is counted: all statements are prepared on both connections then.
+  for (let number = 0; number < 6; number++) {
+    await app.request(...githubRequest(connected, payload(number), { event: 'release' }));
+    await until(async () => proxy.isQuiet, Boolean);
+    statements.length = 0;
+    proxy.losesAnswerTo = (sent) => {
+      statements.push(...sent);
+      return false;
+    };
+    proxy.delayMs = DELAY_MS;
+    const before = proxy.roundTrips;
+    const runs = await runTriggers(deps, compose);
+    // The first time, those of the tests before it too.
+    if (number > 0) expect(runs).toBe(1);
+    proxy.delayMs = 0;
+    proxy.losesAnswerTo = () => false;
+    trips = proxy.roundTrips - before;
+  }
+  // The lease is taken by a statement of its own.
+  const commits = statements.filter((sent) => /^(COMMIT|\s*WITH wanted|DELETE FROM leases)/.test(sent));
+  expect(commits).toHaveLength(2);
+  expect(trips).toBeLessThanOrEqual(12);
+  expect(trips).toBeGreaterThan(4);
 });
 
 test('the sweeper takes two for each 500 rows that it removes', async () => {
