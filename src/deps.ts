@@ -24,8 +24,11 @@ export interface MediaPlace {
 export interface Deps {
   readonly db: Storage;
   readonly clock: Clock;
-  /** Milliseconds that grow only as time passes, for claims. See `operate/elapsed.ts`. */
-  readonly elapsed: { nowMs(): number };
+  /**
+   * `nowMs`: milliseconds that grow only as time passes, for claims. `dueAt`: the wall clock without a jump, for schedules.
+   * See `operate/elapsed.ts`.
+   */
+  readonly elapsed: { nowMs(): number; dueAt(): Date };
   readonly ids: Ids;
   readonly log: Logger;
   readonly metrics: Metrics;

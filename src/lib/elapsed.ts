@@ -6,7 +6,7 @@ import { DAY_MS } from './time.ts';
 // must neither delete ten years of rows nor forget the deliveries of a minute ago.
 
 /** How far the wall clock may differ from the expected time before that is a jump, in milliseconds. */
-const MAX_DRIFT_MS = 60_000;
+export const MAX_DRIFT_MS = 60_000;
 
 /** How long the wall clock must agree with a new time before Tidings believes it, in milliseconds of elapsed time. */
 const STABLE_MS = DAY_MS;

@@ -7,6 +7,7 @@ import {
   elapsedMs,
   firstObservation,
   jumpMs,
+  MAX_DRIFT_MS,
   nextSweepMs,
   observe,
   systemBootClock,
@@ -32,6 +33,8 @@ export interface SweepTimes {
 export function createElapsed({ clock }: Pick<Deps, 'clock'>, boot: BootClock = systemBootClock()) {
   const now = () => ({ wallMs: clock.now().getTime(), boot });
   let state = firstObservation(now());
+  /** The wall clock less the boot clock. */
+  let offsetMs = state.wallMs - state.bootMs;
 
   async function load(tx: ReadTx): Promise<void> {
     // From here on by the boot clock of this process, whoever made the observation.
@@ -59,6 +62,18 @@ export function createElapsed({ clock }: Pick<Deps, 'clock'>, boot: BootClock = 
 
     /** How far the wall clock differs from the time that Tidings trusts; 0 normally. */
     jumpMs: () => jumpMs(state, now()),
+
+    /**
+     * The wall clock, and what it would show without a jump since the start until sweeps believe that. A start believes it: the
+     * machine may have been off for days.
+     */
+    dueAt(): Date {
+      const seen = now();
+      const bootMs = boot.ms();
+      const shownMs = seen.wallMs - bootMs;
+      if (Math.abs(shownMs - offsetMs) <= MAX_DRIFT_MS || jumpMs(state, seen) === 0) offsetMs = shownMs;
+      return new Date(bootMs + offsetMs);
+    },
 
     /** Continues from the last observation of any process. */
     load,

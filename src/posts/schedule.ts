@@ -2,6 +2,7 @@ import type { WriteTx } from '../../db/engine.ts';
 import { changingPosts } from '../../db/order.ts';
 import { describeActor } from '../audit/model.ts';
 import type { AuditDeps } from '../audit/store.ts';
+import type { Deps } from '../deps.ts';
 import { invalidField, notFound } from '../lib/app-error.ts';
 import { span } from '../lib/time.ts';
 import { formatInZone, isTimeZone, parseInZone } from '../lib/time-zone.ts';
@@ -82,20 +83,22 @@ export function cancelSchedule(deps: AuditDeps, postId: string): Promise<boolean
 
 const BATCH = 100;
 
+type PublishDeps = AuditDeps & Pick<Deps, 'elapsed'>;
+
 /**
- * Publishes the drafts that are due, each once. `runningSince`: posts that were due before it are late because Tidings
- * was not running. A post that fails does not hold up the others.
+ * Publishes the drafts that are due, each once, and none early when the wall clock jumps. `runningSince`: posts that were due
+ * before it are late because Tidings was not running. A post that fails does not hold up the others.
  */
 export async function publishDuePosts(
-  deps: AuditDeps,
+  deps: PublishDeps,
   { signal, runningSince }: { signal?: AbortSignal; runningSince: Date },
 ): Promise<number> {
-  const { db, clock } = deps;
+  const { db, elapsed } = deps;
   const failures: unknown[] = [];
   let published = 0;
   let hasMore = true;
   while (hasMore && failures.length === 0) {
-    const due = await db.read((tx) => listDuePosts(tx, clock.now(), BATCH), { single: true });
+    const due = await db.read((tx) => listDuePosts(tx, elapsed.dueAt(), BATCH), { single: true });
     for (const { postId, organizationId } of due) {
       if (signal?.aborted === true) return published;
       try {
@@ -114,11 +117,11 @@ export async function publishDuePosts(
 /** Takes the schedule and publishes the post in one transaction, so that a crash leaves both or neither. */
 async function publishDuePost(
   tx: WriteTx,
-  deps: AuditDeps,
+  deps: PublishDeps,
   postId: string,
   runningSince: Date,
 ): Promise<boolean> {
-  const now = deps.clock.now();
+  const now = deps.elapsed.dueAt();
   const schedule = await takeSchedule(tx, postId, now);
   if (schedule === null) return false;
   const post = await readPost(tx, postId);

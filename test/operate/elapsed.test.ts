@@ -5,7 +5,9 @@ import { type ClockState, firstObservation, nextSweepMs, observe } from '../../s
 import { DAY_MS } from '../../src/lib/time.ts';
 import { createElapsed, describeJump } from '../../src/operate/elapsed.ts';
 import { sweep } from '../../src/operate/sweep.ts';
-import { deletePost } from '../../src/posts/service.ts';
+import { publishDuePosts, schedulePost } from '../../src/posts/schedule.ts';
+import { createPost, deletePost } from '../../src/posts/service.ts';
+import { readPost } from '../../src/posts/store.ts';
 import { fixedClock, type MovableClock } from '../support/clock.ts';
 import { execute, valuesOf } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
@@ -132,6 +134,64 @@ describe('a wall clock that jumps once', () => {
     await sweep(app.deps, { confirmed: app.clock.now() });
     expect(app.deps.elapsed.jumpMs()).toBe(0);
     expect(await rows()).toEqual({ trash: 0, log: 0, audit: 0, claims: 1 });
+  });
+});
+
+describe('a scheduled post', () => {
+  let id: string;
+  const publish = (deps = app.deps) => publishDuePosts(deps, { runningSince: new Date(0) });
+
+  /** Due in two hours. */
+  beforeEach(async () => {
+    const draft = { title: 'Soon', markdown: 'Text', contentType: 'changelog' } as const;
+    ({ id } = await createPost(app.deps, 'org_a', draft));
+    const publishAt = new Date(app.clock.now().getTime() + 2 * HOUR_MS).toISOString();
+    await schedulePost(app.deps, id, { publishAt, timeZone: 'UTC' });
+  });
+
+  test.each([
+    ['five hours ahead', 5 * HOUR_MS],
+    ['ten years ahead', YEARS_MS],
+    ['a day back', -DAY_MS],
+  ])('is published when it is due by elapsed time, with a wall clock that jumps %s', async (_, jump) => {
+    const due = new Date(app.clock.now().getTime() + 2 * HOUR_MS).toISOString();
+    app.clock.jump(jump);
+    expect(await publish()).toBe(0);
+    await run(HOUR_MS);
+    app.clock.advance(HOUR_MS - 1);
+    expect(await publish()).toBe(0);
+    app.clock.advance(1);
+    expect(await publish()).toBe(1);
+    const post = await app.db.read((tx) => readPost(tx, id));
+    expect(post).toMatchObject({ status: 'published', createdAt: due, updatedAt: due });
+  });
+
+  test('follows a clock that drifts, that was set right again, or that sweeps believe', async () => {
+    const soon = 2 * HOUR_MS - 5 * MINUTE_MS;
+    for (const drift of [50_000, 50_000, DAY_MS, -DAY_MS]) {
+      app.clock.jump(drift);
+      expect(await publish()).toBe(0);
+    }
+    app.clock.advance(soon + 3 * MINUTE_MS + 20_000 - 1);
+    expect(await publish()).toBe(0);
+    app.clock.advance(1);
+    expect(await publish()).toBe(1);
+  });
+
+  test('is late by no more than a day when the clock was wrong until it jumped', async () => {
+    app.clock.jump(2 * HOUR_MS);
+    await run(HOUR_MS);
+    expect(await publish()).toBe(0);
+    await sweep(app.deps, { confirmed: app.clock.now() });
+    expect(await publish()).toBe(1);
+  });
+
+  test('is published at the start after the machine was off', async () => {
+    app.clock.jump(3 * DAY_MS);
+    const deps = restarted('another boot');
+    await app.db.read((tx) => deps.elapsed.load(tx));
+    await sweep(deps);
+    expect(await publish(deps)).toBe(1);
   });
 });
 
