@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import type { Verdict } from '../../src/keys/model.ts';
 import { MAX_CALLS, MAX_OF_KIND, MAX_WAITING, shareVerifications } from '../../src/keys/verifications.ts';
+import { cliJson, temporaryFolder } from '../support/cli.ts';
+import { exchange } from '../support/raw-http.ts';
+import { startTidings } from '../support/server.ts';
 import { bearer } from '../support/test-app.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';
 
 const PATH = '/v1/org_1/posts';
 
-/** Unkey that holds each verification until `open`. Keys that begin with `good` are valid. */
-function startGate() {
+/** Unkey that holds each verification that `holds` names until `open`. Keys that begin with `good` are valid. */
+function startGate(holds: (key: string) => boolean = () => true) {
   const gate = Promise.withResolvers<void>();
   const asked: string[] = [];
   const arrivals = new Map<number, () => void>();
@@ -19,7 +22,7 @@ function startGate() {
       const { key }: { key: string } = await request.json();
       asked.push(key);
       arrivals.get(asked.length)?.();
-      await gate.promise;
+      if (holds(key)) await gate.promise;
       const identity = { id: 'i', externalId: 'org_1' };
       const data = key.startsWith('good')
         ? { valid: true, code: 'VALID', keyId: key, identity }
@@ -66,6 +69,38 @@ test('1,200 keys at once all get their verdict, and other calls to the internet 
   expect(unkey.asked).toHaveLength(MAX_OF_KIND);
   unkey.open();
   expect(await Promise.all(held)).toEqual(keys.map((key) => (key.startsWith('bad') ? 401 : 200)));
+});
+
+test('a server lets valid keys, new and known, pass beside 300 verifications that hang', async () => {
+  const folder = temporaryFolder();
+  using unkey = startGate((key) => key.startsWith('hung'));
+  await cliJson(folder.path, ['organization', 'create', '--name', 'One', '--id', 'org_1']);
+  const environment = { UNKEY_ROOT_KEY: 'root', UNKEY_BASE_URL: unkey.url, UNKEY_TIMEOUT_MS: '60000' };
+  const server = await startTidings(folder.path, [], { environment });
+  try {
+    const ask = (key: string) => fetch(`${server.url}${PATH}`, bearer(key));
+    const { port } = new URL(server.url);
+    // `fetch` would leave no place for the valid ones.
+    const hung = Array.from({ length: 300 }, (_, at) => {
+      const head = [
+        `GET ${PATH} HTTP/1.1`,
+        'host: x',
+        `authorization: Bearer hung${at}`,
+        'connection: close',
+      ];
+      return exchange(Number(port), [...head, '']);
+    });
+    await unkey.arrived(300);
+    const statuses: number[] = [];
+    for (const key of ['good', 'good', 'bad']) statuses.push((await ask(key)).status);
+    expect(statuses).toEqual([200, 200, 401]);
+    expect(unkey.asked.slice(300)).toEqual(['good', 'good', 'bad']);
+    unkey.open();
+    for (const answer of await Promise.all(hung)) expect(answer).toStartWith('HTTP/1.1 401');
+  } finally {
+    await server.stop();
+    folder.remove();
+  }
 });
 
 describe('a verification', () => {
