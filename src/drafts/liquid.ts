@@ -6,6 +6,7 @@ import {
   filters,
   Liquid,
   type Template,
+  Token,
   Tokenizer,
   TokenKind,
   TypeGuards,
@@ -186,6 +187,19 @@ Tokenizer.prototype.readGroupOrRange = function () {
   }
   const initial = { postfix: [lhs, rhs], evaluate };
   return Object.assign(range, { kind: TokenKind.FilteredValue, initial, filters: [] });
+};
+
+let place = { input: '', at: 0, row: 1, column: 1 };
+/** LiquidJS would count from the beginning for each variable. Most are asked for in their order. */
+Token.prototype.getPosition = function () {
+  const { input, begin } = this;
+  if (input !== place.input || begin < place.at) place = { input, at: 0, row: 1, column: 1 };
+  for (; place.at < begin; place.at++) {
+    const isLineEnd = input[place.at] === '\n';
+    place.row += isLineEnd ? 1 : 0;
+    place.column = isLineEnd ? 1 : place.column + 1;
+  }
+  return [place.row, place.column];
 };
 
 /** Renders with variables that the template cannot change. Throws an error of LiquidJS. */
