@@ -3,6 +3,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { type OpenDashboard, openDashboard } from '../support/dashboard-browser.ts';
 import { fillDashboard } from '../support/full-dashboard.ts';
+import { rounds } from '../support/rounds.ts';
 import { followFirst, pages } from '../support/screenshots.ts';
 
 // WCAG 2.2 beyond axe's default rules: reflow, target size, focus order, visible focus, titles. `docs/accessibility.md` has the rest.
@@ -81,8 +82,9 @@ async function sidewaysAndSmall(): Promise<string[]> {
 test.each(cases)(
   'on %s the focus follows the reading order, and is always visible',
   async (steps) => {
-    // Its hundreds of stops have one order in all windows.
-    for (const size of steps === '/docs' ? [WIDE] : [WIDE, ZOOMED]) {
+    // The hundreds of stops of `/docs` have one order in all windows.
+    const isLong = steps !== '/docs' && rounds(0, 1) === 1;
+    for (const size of isLong ? [WIDE, ZOOMED] : [WIDE]) {
       await page.setViewportSize(size);
       await open(steps);
       const forward = await walk('Tab');

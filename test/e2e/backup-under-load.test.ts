@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { hmacSha256 } from '../../src/providers/provider.ts';
 import { rowsIn } from '../support/backups.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
-import { root, type ServerProcess, startTidings } from '../support/server.ts';
+import { program, type ServerProcess, startTidings } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 const folder = temporaryFolder();
@@ -82,23 +82,11 @@ test('a backup under load restores to exactly what was acknowledged before it be
     const before = new Set(acknowledged);
     const file = join(folder.path, `${round}.backup`);
     // Another process, as a person would start it.
-    const child = Bun.spawn(
-      [
-        process.execPath,
-        join(root, 'src/cli.ts'),
-        'backup',
-        file,
-        '--with-key',
-        '--json',
-        '--data-dir',
-        dataDir,
-      ],
-      {
-        env: { PATH: Bun.env.PATH },
-        stdout: 'pipe',
-        stderr: 'pipe',
-      },
-    );
+    const child = Bun.spawn([...program, 'backup', file, '--with-key', '--json', '--data-dir', dataDir], {
+      env: { PATH: Bun.env.PATH },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
     const told = JSON.parse(await new Response(child.stdout).text());
     expect(await child.exited).toBe(0);
     const sentByThen = new Set(sent);

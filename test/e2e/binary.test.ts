@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { loadPages } from '../../src/dashboard/routes.ts';
 import { systemClock } from '../../src/lib/time.ts';
@@ -25,9 +25,9 @@ setDefaultTimeout(300_000);
 const umask = process.umask(0o022);
 
 const folder = temporaryFolder();
-const built = join(folder.path, 'built');
-mkdirSync(built);
-const bare = bareFolder(buildBinary(built), join(folder.path, 'bare'));
+const binary = Bun.env.TEST_BINARY ?? buildBinary(folder.path);
+const built = dirname(binary);
+const bare = bareFolder(binary, join(folder.path, 'bare'));
 
 /** The binary's environment: no settings of the shell, and an empty path. */
 const EMPTY = { PATH: '/nowhere', HOME: '/nowhere', DATA_DIR: 'data' };

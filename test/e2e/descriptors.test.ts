@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
-import { root, startProcess } from '../support/server.ts';
+import { program, startProcess } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 const LIMIT = 100;
@@ -16,7 +16,7 @@ test.skipIf(prlimit === null)(
     const folder = temporaryFolder();
     const dataDir = join(folder.path, 'data');
     const json = (...words: string[]) => cliJson(dataDir, words);
-    const serve = [process.execPath, join(root, 'src/cli.ts'), 'serve'];
+    const serve = [...program, 'serve'];
     const server = await startProcess([prlimit ?? '', `--nofile=${LIMIT}:${LIMIT}`, ...serve], { dataDir });
     const sockets: { terminate(): void }[] = [];
     try {
@@ -77,7 +77,7 @@ test.skipIf(prlimit === null)(
   async () => {
     const folder = temporaryFolder();
     // Bun raises it at the start of each process.
-    const words = [prlimit ?? '', '--nofile=256:4096', process.execPath, join(root, 'src/cli.ts'), 'serve'];
+    const words = [prlimit ?? '', '--nofile=256:4096', ...program, 'serve'];
     const server = await startProcess(words, { dataDir: folder.path });
     try {
       const limits = readFileSync(`/proc/${server.pid}/limits`, 'utf8');

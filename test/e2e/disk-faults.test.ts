@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { hmacSha256 } from '../../src/providers/provider.ts';
 import { type CliResult, temporaryFolder } from '../support/cli.ts';
 import { breakableDisk, canBreakDisk } from '../support/disk-faults.ts';
-import { root, type ServerProcess, startTidings } from '../support/server.ts';
+import { program, type ServerProcess, startTidings } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 // A disk that fails while the server or a command writes, and then loses its power.
@@ -71,7 +71,7 @@ const named = (name: string, count: number) => Array.from({ length: count }, (_,
 
 /** Runs a command on the same disk. */
 async function command(...words: string[]): Promise<CliResult> {
-  const child = Bun.spawn([process.execPath, join(root, 'src/cli.ts'), ...words], {
+  const child = Bun.spawn([...program, ...words], {
     env: { PATH: Bun.env.PATH, DATA_DIR: dataDir(), ...disk.environment },
     stdout: 'pipe',
     stderr: 'pipe',

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { systemClock } from '../../src/lib/time.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { type Happening, projectOf } from '../support/github-api/project.ts';
 import { type GithubApi, startGithubApi } from '../support/github-api/server.ts';
 import { rounds } from '../support/rounds.ts';
-import { root } from '../support/server.ts';
+import { program } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 // Kills the command at its requests, starts it again, and compares the posts with those of an unbroken run.
@@ -47,7 +46,7 @@ async function newFolder() {
 
 function startImport(dataDir: string) {
   const words = ['history', 'acme/rocket', '--organization', 'acme'];
-  return Bun.spawn([process.execPath, join(root, 'src/cli.ts'), ...words], {
+  return Bun.spawn([...program, ...words], {
     env: {
       PATH: Bun.env.PATH,
       HOME: Bun.env.HOME,

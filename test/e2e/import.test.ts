@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
-import { root, type ServerProcess, startTidings } from '../support/server.ts';
+import { program, type ServerProcess, startTidings } from '../support/server.ts';
 import { commandOnMount, mayMount } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
 
@@ -36,8 +36,7 @@ async function startImport(organizationId: string, count: number) {
     markdown: `**Text** of post ${n}`,
   }));
   await Bun.write(file, JSON.stringify(posts));
-  const words = [join(root, 'src/cli.ts'), 'post', 'import', '--organization', organizationId, file];
-  return Bun.spawn([process.execPath, ...words], {
+  return Bun.spawn([...program, 'post', 'import', '--organization', organizationId, file], {
     env: { PATH: Bun.env.PATH, DATA_DIR: folder.path, LOG_LEVEL: 'silent' },
     stdout: 'pipe',
   });

@@ -3,7 +3,7 @@ import { cpSync, existsSync, readdirSync, rmSync, statSync, watch } from 'node:f
 import { join } from 'node:path';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { rounds } from '../support/rounds.ts';
-import { root } from '../support/server.ts';
+import { program } from '../support/server.ts';
 
 const folder = temporaryFolder();
 const former = join(folder.path, 'former');
@@ -18,10 +18,11 @@ async function restoreUntil(step: number): Promise<{ dataDir: string; wasKilled:
   const dataDir = join(folder.path, `round-${step}`);
   cpSync(former, dataDir, { recursive: true });
   let steps = 0;
-  const child = Bun.spawn(
-    [process.execPath, join(root, 'src/cli.ts'), 'restore', file, '--force', '--data-dir', dataDir],
-    { env: { PATH: Bun.env.PATH }, stdout: 'ignore', stderr: 'ignore' },
-  );
+  const child = Bun.spawn([...program, 'restore', file, '--force', '--data-dir', dataDir], {
+    env: { PATH: Bun.env.PATH },
+    stdout: 'ignore',
+    stderr: 'ignore',
+  });
   const watcher = watch(dataDir, () => {
     if (++steps === step) child.kill('SIGKILL');
   });

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
-import { root, type ServerProcess, startTidings } from '../support/server.ts';
+import { program, type ServerProcess, startTidings } from '../support/server.ts';
 import { mayMount, startOnMount } from '../support/small-disk.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -52,7 +52,7 @@ interface Connection {
 
 /** Runs a command as a process of its own: one that runs here keeps the index of the log open after it closes it. */
 function command(...words: string[]) {
-  const { stdout, stderr } = Bun.spawnSync([process.execPath, join(root, 'src/cli.ts'), ...words, '--json'], {
+  const { stdout, stderr } = Bun.spawnSync([...program, ...words, '--json'], {
     env: { PATH: Bun.env.PATH, HOME: Bun.env.HOME, DATA_DIR: dataDir(), LOG_LEVEL: 'error' },
   });
   expect(stderr.toString()).toBe('');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { hmacSha256 } from '../../src/providers/provider.ts';
@@ -22,9 +22,7 @@ let webhookPath: string;
 let secret: string;
 
 beforeAll(async () => {
-  const built = join(folder.path, 'built');
-  mkdirSync(built);
-  const binary = buildBinary(built);
+  const binary = Bun.env.TEST_BINARY ?? buildBinary(folder.path);
   await cliJson(dataDir, ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
   const words = ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'acme/rocket'];
   const connected = await cliJson(dataDir, words);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fillFolder, rowsIn, withoutIndex } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { S3_ACCESS, type S3Fault, type S3Server, startS3Server } from '../support/s3-server.ts';
-import { root } from '../support/server.ts';
+import { program } from '../support/server.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let store: S3Server;
@@ -71,7 +71,7 @@ test("AWS's own variables in the environment change neither the store nor its re
   });
   const server = `http://127.0.0.1:${elsewhere.port}`;
   const variables = { AWS_ENDPOINT: store.url, AWS_REGION: 'mars-1', AWS_BUCKET: 'theirs' };
-  const child = Bun.spawn([process.execPath, join(root, 'src/cli.ts'), 'restore', URL_OF_ONE], {
+  const child = Bun.spawn([...program, 'restore', URL_OF_ONE], {
     env: {
       ...variables,
       ...environment(),

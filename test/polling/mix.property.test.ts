@@ -181,6 +181,6 @@ async function history(app: TestApp): Promise<void> {
 
 test('any mix of history, polling and webhooks gives the posts of webhooks alone', async () => {
   await fc.assert(fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 12 }), checkMix), {
-    numRuns: rounds(15, 400),
+    numRuns: rounds(8, 400),
   });
 }, 600_000);

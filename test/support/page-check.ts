@@ -4,7 +4,7 @@ import { rounds } from './rounds.ts';
 import { looks } from './screenshots.ts';
 
 /** A wide screen in light and a phone in dark; every pair in the long check. */
-const checked = looks.filter(
+export const checked = looks.filter(
   ({ width, colorScheme }) => rounds(0, 1) === 1 || width > 500 === (colorScheme === 'light'),
 );
 
@@ -13,11 +13,11 @@ const checked = looks.filter(
  * and whether it can be moved sideways, as it is and with all unfolded that can be. Only contrast depends on the color
  * scheme, so the dark looks check nothing else with axe.
  */
-export async function wrongWith(page: Page): Promise<string[]> {
+export async function wrongWith(page: Page, inLooks = checked): Promise<string[]> {
   const wrong: string[] = [];
   // The page's own policy would refuse a script element; this is no part of the page.
   await page.evaluate(axe.source);
-  for (const { width, colorScheme } of checked) {
+  for (const { width, colorScheme } of inLooks) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     const found = await page.evaluate(look, colorScheme === 'dark');

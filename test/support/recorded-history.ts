@@ -5,7 +5,7 @@ import { samplePayload } from '../../src/providers/index.ts';
 import { connectRepository, inParallel, type Signed } from './fleet.ts';
 import { changed } from './payloads.ts';
 import { createRecorder, type Random } from './recorded-disk.ts';
-import { root, type ServerProcess, startTidings } from './server.ts';
+import { program, type ServerProcess, startTidings } from './server.ts';
 
 // Servers and commands at work on a recorded data folder: kill -9, restarts, checkpoints, a log that starts again, a sync
 // that fails while a reader is at work. Marks in the recording say what was attempted and what was acknowledged.
@@ -57,7 +57,7 @@ export async function recordHistory(folder: string, workshop: string, random: Ra
   }
 
   async function command(...words: string[]) {
-    const child = Bun.spawn([process.execPath, join(root, 'src/cli.ts'), ...words, '--json'], {
+    const child = Bun.spawn([...program, ...words, '--json'], {
       env: { PATH: Bun.env.PATH, HOME: Bun.env.HOME, DATA_DIR: folder, ...environment },
       stdout: 'pipe',
       stderr: 'pipe',

@@ -2,6 +2,13 @@ import { join } from 'node:path';
 
 export const root = join(import.meta.dir, '../..');
 
+/** From source, which takes five times as much processor time to start. */
+const fromSource = [process.execPath, join(root, 'src/cli.ts')] as const;
+
+/** The command line of Tidings: the binary that the check has built, or else from source. */
+export const program: readonly string[] =
+  Bun.env.TEST_BINARY === undefined ? fromSource : [Bun.env.TEST_BINARY];
+
 export interface ServerProcess {
   readonly url: string;
   readonly pid: number;
@@ -76,8 +83,5 @@ export function startTidings(
   words: readonly string[] = [],
   options: { cwd?: string; until?: string; environment?: Record<string, string> } = {},
 ) {
-  return startProcess([process.execPath, join(root, 'src/cli.ts'), 'serve', ...words], {
-    dataDir,
-    ...options,
-  });
+  return startProcess([...program, 'serve', ...words], { dataDir, ...options });
 }

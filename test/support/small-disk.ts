@@ -1,6 +1,6 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { root, type ServerProcess, startProcess } from './server.ts';
+import { program, type ServerProcess, startProcess } from './server.ts';
 
 // A disk of a few megabytes, or one that cannot be written to, for one server alone: a mount in a namespace of its own, which
 // ends with the process. Only who may mount can do that.
@@ -34,7 +34,7 @@ export async function startOnMount(
         ]),
     'exec "$@"',
   ].join(' && ');
-  const serve = [process.execPath, join(root, 'src/cli.ts'), 'serve'];
+  const serve = [...program, 'serve'];
   return startProcess(['unshare', '-m', 'sh', '-c', script, 'sh', ...serve], {
     dataDir,
     environment: { SEED: seed },
@@ -49,7 +49,7 @@ export function commandOnMount(
 ): { exitCode: number; stderr: string } {
   const run = after === undefined ? 'exec "$@"' : '{ "$@"; code=$?; cp -a /mnt/. "$AFTER"; exit $code; }';
   const script = `mount -t tmpfs -o size=4m tmpfs /mnt && cp -a "$SEED/." /mnt && ${run}`;
-  const command = [process.execPath, join(root, 'src/cli.ts'), ...words];
+  const command = [...program, ...words];
   const { exitCode, stderr } = Bun.spawnSync(['unshare', '-m', 'sh', '-c', script, 'sh', ...command], {
     env: { PATH: process.env.PATH, SEED: seed, AFTER: after, DATA_DIR: '/mnt', LOG_LEVEL: 'silent' },
     stderr: 'pipe',

@@ -364,7 +364,7 @@ test.each([
         expect(enabled.filter(({ id }) => waiting.includes(id))).toEqual([]);
         await app.db.close();
       }),
-      { numRuns: rounds(9, 400) },
+      { numRuns: rounds(6, 400) },
     );
   },
   3_600_000,
