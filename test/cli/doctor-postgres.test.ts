@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:te
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { SQL } from 'bun';
+import { migrations } from '../../db/postgres/migrate.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { pauseReplay, startStandby } from '../support/standby.ts';
@@ -133,12 +134,12 @@ test.each([
   [
     'UPDATE tidings SET schema = schema + 1',
     'warning',
-    'A newer Tidings upgraded the database (schema 4; this version supports 3). This version still works with it',
+    `A newer Tidings upgraded the database (schema ${migrations.length + 1}; this version supports ${migrations.length}). This version still works with it`,
   ],
   [
     'UPDATE tidings SET schema = schema + 1, oldest_compatible = schema + 1',
     'failed',
-    "A newer Tidings upgraded the database (schema 4; this version supports 3), and this version can't use it",
+    `A newer Tidings upgraded the database (schema ${migrations.length + 1}; this version supports ${migrations.length}), and this version can't use it`,
   ],
   ['CREATE TABLE unfinished_move ()', 'failed', 'The database has an unfinished move'],
 ])('the schema after %s is %s', async (statement, status, message) => {
