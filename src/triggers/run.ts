@@ -31,6 +31,9 @@ const SYSTEM_WAIT_MS = 10_000;
 /** How often a run looks for the copies of its images, and the commits of its releases, in milliseconds. */
 const LOOK_MS = 500;
 
+/** How many runs a process does at a time. */
+const AT_ONCE = 4;
+
 /** How many due runs to choose from: other processes may be at work on the first ones. */
 const MAX_CANDIDATES = 20;
 
@@ -93,32 +96,42 @@ export async function runTriggers(
     onStep();
     return compose(recipe, material);
   };
+  /** Does one step of a run. True when it is over. */
+  async function advance(work: Work): Promise<boolean> {
+    try {
+      const step = await work.steps.next();
+      if (!step.done) return false;
+      if (step.value) {
+        done++;
+        reported.clear();
+      }
+    } catch (error) {
+      if (error instanceof LeaseLost) {
+        const { triggerId, scope } = work.run;
+        deps.log.warn({ triggerId, scope }, 'another process took over a trigger run');
+      } else {
+        if (!isSystemFailure(error)) throw error;
+        await delay(work, error);
+        report(deps, reported, error, work.run);
+      }
+    }
+    await work.lease.release();
+    return true;
+  }
   try {
     while (signal?.aborted !== true) {
       onStep();
-      const taken = await take();
-      const work = taken === null ? underWay.shift() : begin(deps, composeOne, taken, signal);
-      if (work === undefined) break;
-      underWay.push(work);
-      try {
-        const step = await work.steps.next();
-        if (!step.done) continue;
-        if (step.value) {
-          done++;
-          reported.clear();
-        }
-      } catch (error) {
-        if (error instanceof LeaseLost) {
-          const { triggerId, scope } = work.run;
-          deps.log.warn({ triggerId, scope }, 'another process took over a trigger run');
-        } else {
-          if (!isSystemFailure(error)) throw error;
-          await delay(work, error);
-          report(deps, reported, error, work.run);
-        }
+      const taken = (await take(AT_ONCE)).map((each) => begin(deps, composeOne, each, signal));
+      const works = taken.length > 0 ? taken : underWay.splice(0, AT_ONCE);
+      if (works.length === 0) break;
+      underWay.push(...works);
+      // Together: one is composed while others are planned and written, and on SQLite they share a commit.
+      const steps = await Promise.allSettled(works.map(advance));
+      for (const [index, step] of steps.entries()) {
+        if (step.status === 'rejected') throw step.reason;
+        const work = works[index];
+        if (step.value && work !== undefined) underWay.splice(underWay.indexOf(work), 1);
       }
-      underWay.pop();
-      await work.lease.release();
     }
   } finally {
     for (const { lease } of underWay) await lease.release();
@@ -126,18 +139,26 @@ export async function runTriggers(
   return done;
 }
 
-/** Returns a function that takes the next due run; null when there is none, or other processes do them all. */
+/** Returns a function that takes the next due runs; none when there are none, or other processes do them all. */
 function createTaker({ db, clock }: TriggerDeps, underWay: readonly Work[]) {
   /** Those of the last list that are left: to list them for each would cost more than most runs do. */
   let due: DueRun[] = [];
-  return async (): Promise<{ run: DueRun; lease: Lease } | null> => {
+  return async (limit: number): Promise<{ run: DueRun; lease: Lease }[]> => {
     const others = underWay.map(({ run }) => run);
     if (due.length === 0) due = await db.read((tx) => listDueRuns(tx, clock.now(), others, MAX_CANDIDATES));
-    if (due.length === 0) return null;
-    const lease = await db.lease(due.map(leaseOf));
-    const run = due.find((each) => leaseOf(each) === lease?.name);
-    due = due.filter((each) => lease !== null && each !== run);
-    return lease === null || run === undefined ? null : { run, lease };
+    const taken: { run: DueRun; lease: Lease }[] = [];
+    try {
+      while (due.length > 0 && taken.length < limit) {
+        const lease = await db.lease(due.map(leaseOf));
+        const run = due.find((each) => leaseOf(each) === lease?.name);
+        due = due.filter((each) => lease !== null && each !== run);
+        if (lease !== null && run !== undefined) taken.push({ run, lease });
+      }
+    } catch (error) {
+      for (const { lease } of taken) await lease.release();
+      throw error;
+    }
+    return taken;
   };
 }
 
