@@ -87,9 +87,27 @@ export async function readBlocks(markdown: string): Promise<{ source: string; bl
   return { source, blocks };
 }
 
+/** Bounds addresses times marks of emphasis in a block: for each address that it links, Bun looks at each open mark. */
+const MAX_LINKING_COST = 10_000_000;
+/** Where a block begins for certain: after a blank line, and at an item that interrupts a paragraph. */
+const NEXT_BLOCK = /\n[ \t]*\n|\n(?= {0,3}[-*+] +\S)/;
+
+/** Links addresses only where that takes time in proportion to the text. */
+function affordable(source: string, options: Bun.markdown.Options): Bun.markdown.Options {
+  if (options.autolinks !== true) return options;
+  const count = (block: string, pattern: RegExp) => block.match(pattern)?.length ?? 0;
+  let cost = 0;
+  for (const block of source.split(NEXT_BLOCK)) {
+    cost += count(block, /[*_~]/g) * count(block, /@|www\.|:\/\//gi);
+    if (cost > MAX_LINKING_COST) return { ...options, autolinks: false };
+  }
+  return options;
+}
+
 /** As sites render it. */
 export function toHtml(markdown: string, options: Bun.markdown.Options = {}): string {
-  return Bun.markdown.html(bounded(markdown), options);
+  const source = bounded(markdown);
+  return Bun.markdown.html(source, affordable(source, options));
 }
 
 export function renderWith(
@@ -97,5 +115,6 @@ export function renderWith(
   callbacks: Bun.markdown.RenderCallbacks,
   options: Bun.markdown.Options,
 ): string {
-  return Bun.markdown.render(bounded(markdown), callbacks, options);
+  const source = bounded(markdown);
+  return Bun.markdown.render(source, callbacks, affordable(source, options));
 }

@@ -46,6 +46,16 @@ describe('what is beyond a bound shows as text', () => {
   });
 });
 
+test('addresses are linked in long lists, and not where thousands of marks stand in one paragraph', () => {
+  const item = '* **scope:** what_is_new by @ann in https://x.test/a_b/pull/12\n';
+  const links = (markdown: string) => toHtml(markdown, { autolinks: true }).split('<a ').length - 1;
+  expect(links(item.repeat(3_000))).toBe(3_000);
+  expect(links('*see https://x.test* '.repeat(1_000))).toBe(1_000);
+  const hostile = '*see https://x.test* '.repeat(9_000);
+  expect(links(hostile)).toBe(0);
+  expect(toHtml(hostile, { autolinks: true }).split('https://x.test').length - 1).toBe(9_000);
+});
+
 test('definitions are read as the library reads them', () => {
   const pieces = [
     '[a]: /x',
