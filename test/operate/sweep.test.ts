@@ -1,5 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { FIRST_COUNT, foldPastCounts } from '../../src/deliveries/count-store.ts';
+import { deleteExpiredClaims, deleteExpiredDeliveries } from '../../src/deliveries/store.ts';
 import { startJobs } from '../../src/operate/jobs.ts';
 import { planSweep, sweep } from '../../src/operate/sweep.ts';
 import { leaderJobs } from '../../src/operate/work.ts';
@@ -81,6 +83,31 @@ testPostgres('a claim that a delivery renews meanwhile stays', async () => {
   await delivery;
   expect(await sweeping).toMatchObject({ deliveryIds: 0 });
   expect(await claimCount(app)).toBe(300);
+});
+
+testPostgres('a delivery waits for no step of it, however long that takes', async () => {
+  const connected = await connectGithub(app, 'free', 'acme/other');
+  app.clock.advance(31 * DAY_MS);
+  const removed = Promise.withResolvers<number[]>();
+  const gate = Promise.withResolvers<void>();
+  const step = app.db.write(
+    async (tx) => {
+      const counts: number[] = [];
+      for (const deleteSome of [deleteExpiredClaims, deleteExpiredDeliveries])
+        counts.push(await deleteSome(tx, app.clock.now(), 500));
+      await foldPastCounts(tx, app.clock.now(), FIRST_COUNT, 500);
+      removed.resolve(counts);
+      await gate.promise;
+    },
+    { key: 'sweep' },
+  );
+  expect(await removed.promise).toEqual([300, 300]);
+  for (const repository of [connected, await connectGithub(app, 'pro', 'acme/third')]) {
+    expect((await app.request(...githubRequest(repository, { zen: 'new' }))).status).toBe(200);
+  }
+  gate.resolve();
+  await step;
+  expect(await counts()).toEqual({ claims: 2, free: 1, pro: 1 });
 });
 
 test('requests are answered between its commits', async () => {
