@@ -37,14 +37,11 @@ const benches: readonly Bench[] = [
   },
   { name: 'flood' },
   { name: 'slow-disk' },
-  { name: 'sweep', words: ['--expired', '500000'], quick: ['--expired', '50000'] },
   { name: 'import-waits', quick: ['--posts', '5000'] },
   { name: 'start', quick: ['--starts', '3'] },
   { name: 'dashboard', quick: ['--entries', '100000', '--posts', '10000', '--requests', '10'] },
   { name: 'engines', isExtra: true },
-  { name: 'history', isExtra: true },
   { name: 'drafts', isExtra: true },
-  { name: 'hooks', isExtra: true },
   { name: 'machine-loss', isExtra: true },
 ];
 

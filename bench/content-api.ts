@@ -4,8 +4,8 @@ import { BenchError } from './support/bench-error.ts';
 import { type Case, contentApiCases, LIST } from './support/cases.ts';
 import { type Cores, chooseCores } from './support/cores.ts';
 import { describeMachine, machineLine } from './support/machine.ts';
-import { fastifyProgram, honoProgram } from './support/peers.ts';
-import { type Place, startDirectus, startPocketbase } from './support/products.ts';
+import { honoProgram } from './support/peers.ts';
+import { type Place, startPocketbase } from './support/products.ts';
 import { describeSummaries, isUnsteady, summarize } from './support/report.ts';
 import { measureRounds, type Run } from './support/rounds.ts';
 import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
@@ -145,9 +145,7 @@ async function startPeers(ours: Server, data: DataFolder, pocketbase: string | u
   const same = (server: Server) => ({ server, load, read: null });
   const starts = {
     hono: async () => same(await place.start(await honoProgram(data.databaseFile))),
-    fastify: async () => same(await place.start(await fastifyProgram(data.databaseFile))),
     pocketbase: () => startPocketbase(data, pocketbase, place),
-    directus: () => startDirectus(data, place),
   };
   const peers: Run[] = [];
   const skipped: Record<string, string> = {};

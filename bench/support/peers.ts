@@ -9,38 +9,12 @@ import type { Program } from './server.ts';
 const FOLDER = Bun.fileURLToPath(import.meta.resolve('../.peers'));
 const SOURCES = Bun.fileURLToPath(import.meta.resolve('../peers'));
 
-/** Node as a package that only holds its files. Directus and better-sqlite3 need 22 or later. */
-const NODE = `node-${process.platform}-${process.arch}`;
-const NODE_VERSION = '22.23.3';
-const PACKAGES = {
-  node: { [NODE]: NODE_VERSION },
-  services: { hono: '4.13.19', fastify: '5.12.8', 'better-sqlite3': '13.2.0' },
-  directus: { directus: '12.4.0', sqlite3: '6.0.1' },
-};
-/** These compile native code, or download it. */
-const TRUSTED = ['argon2', 'isolated-vm', 'sharp', 'sqlite3'];
+const PACKAGES = { hono: '4.13.19' };
 const POCKETBASE = 'github.com/pocketbase/pocketbase/examples/base@v0.40.4';
 
 /** Hono on Bun with `COUNT(*)`. Throws `BenchError`. */
 export async function honoProgram(databaseFile: string): Promise<Program> {
   return { name: 'hono', words: [await placeSource('hono.js'), databaseFile] };
-}
-
-/** Fastify on Node with better-sqlite3 and `COUNT(*)`. Throws `BenchError`. */
-export async function fastifyProgram(databaseFile: string): Promise<Program> {
-  const executable = join(await nodeFolder(), 'bin', 'node');
-  return { name: 'fastify', executable, words: [await placeSource('fastify.js'), databaseFile] };
-}
-
-/** Node, and the script of Directus to run with it. Throws `BenchError`. */
-export async function directusCommand(): Promise<{ node: string; script: string }> {
-  const node = await nodeFolder();
-  const folder = await install('directus', {
-    PATH: `${join(node, 'bin')}:${Bun.env.PATH}`,
-    // Headers for what is compiled.
-    npm_config_nodedir: node,
-  });
-  return { node: join(node, 'bin', 'node'), script: join(folder, 'node_modules', 'directus', 'cli.js') };
 }
 
 /** Builds PocketBase with Go if `path` is absent. Throws `BenchError`. */
@@ -61,34 +35,22 @@ export async function pocketbaseExecutable(path: string | undefined): Promise<st
   return executable;
 }
 
-async function nodeFolder(): Promise<string> {
-  return join(await install('node'), 'node_modules', NODE);
-}
-
 /** Copies a peer to its packages, so that it finds them. */
 async function placeSource(name: string): Promise<string> {
-  const path = join(await install('services'), name);
+  const path = join(await install(), name);
   await copyFile(join(SOURCES, name), path);
   return path;
 }
 
-/** The folder with the packages of this name, installed unless they are there already. */
-async function install(
-  name: keyof typeof PACKAGES,
-  environment: Record<string, string> = {},
-): Promise<string> {
-  const folder = join(FOLDER, name);
-  const manifest = JSON.stringify({
-    private: true,
-    type: 'module',
-    dependencies: PACKAGES[name],
-    trustedDependencies: TRUSTED,
-  });
+/** The folder with the packages, installed unless they are there already. */
+async function install(): Promise<string> {
+  const folder = join(FOLDER, 'services');
+  const manifest = JSON.stringify({ private: true, type: 'module', dependencies: PACKAGES });
   const stamp = Bun.file(join(folder, 'installed.json'));
   if ((await stamp.exists()) && (await stamp.text()) === manifest) return folder;
   await mkdir(folder, { recursive: true });
   await Bun.write(join(folder, 'package.json'), manifest);
-  await run([process.execPath, 'install'], { cwd: folder, environment });
+  await run([process.execPath, 'install'], { cwd: folder, environment: {} });
   await stamp.write(manifest);
   return folder;
 }
