@@ -5,7 +5,6 @@ import { countLastDeliveries, listDeliveries } from '../../deliveries/log-store.
 import { diagnose } from '../../integrations/doctor.ts';
 import type { Integration } from '../../integrations/model.ts';
 import { countPolls } from '../../integrations/poll-store.ts';
-import { listIntegrations } from '../../integrations/store.ts';
 import { describeFinding } from '../../integrations/words.ts';
 import { countKeys } from '../../keys/store.ts';
 import { tidings } from '../../lib/build.ts';
@@ -28,6 +27,7 @@ import {
   failed,
   inDatabase,
   inDatabaseFile,
+  integrationsIn,
   ok,
   PROVIDER_SETTINGS,
   UNKEY_SETTINGS,
@@ -104,8 +104,8 @@ export const contentChecks = {
   }),
 
   deliveries: inDatabase(async ({ db, clock }) => {
-    const { integrations, troubled, named } = await db.read(async (tx) => {
-      const integrations = (await listIntegrations(tx)).filter(({ enabled }) => enabled);
+    const integrations = (await integrationsIn(db)).filter(({ enabled }) => enabled);
+    const { troubled, named } = await db.read(async (tx) => {
       const last = await countLastDeliveries(tx, IN_A_ROW);
       const isTroubled = ({ id, createdAt, isPolled }: Integration) => {
         const { entries, taken } = last.get(id) ?? { entries: 0, taken: 0 };
@@ -116,7 +116,7 @@ export const contentChecks = {
       };
       const troubled = integrations.filter(isTroubled);
       const named = await Array.fromAsync(troubled.slice(0, MAX_NAMED), (each) => describeTrouble(tx, each));
-      return { integrations, troubled, named };
+      return { troubled, named };
     });
     if (troubled.length === 0)
       return ok(`No integration has problems with deliveries (${count(integrations.length, 'integration')})`);
@@ -158,7 +158,7 @@ export const contentChecks = {
   /** Runs `integration doctor` for integrations whose webhooks Tidings manages. */
   providers: inDatabase(async ({ db, secrets, clock, fetch, isOffline, config }) => {
     const { publicUrl: set, port, providerApis: addresses } = config;
-    const kept = (await db.read((tx) => listIntegrations(tx))).filter(
+    const kept = (await integrationsIn(db)).filter(
       ({ isManaged, isPolled, enabled }) => isManaged && !isPolled && enabled,
     );
     if (kept.length === 0 || isOffline || secrets === null) return null;

@@ -4,7 +4,7 @@ import { findDamage, openForInspection } from '../../../db/sqlite/client.ts';
 import { migrations, readVersion } from '../../../db/sqlite/migrate.ts';
 import { findNewestDeliveryTime } from '../../deliveries/count-store.ts';
 import { isLocal } from '../../integrations/doctor.ts';
-import { listIntegrations, listSealedSecrets, secretsOpen } from '../../integrations/store.ts';
+import { listSealedSecrets, secretsOpen } from '../../integrations/store.ts';
 import { messageOf } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
 import { freeBytes, megabytes } from '../../lib/disk.ts';
@@ -19,6 +19,7 @@ import {
   inDatabase,
   inDatabaseFile,
   inFolder,
+  integrationsIn,
   ok,
   type Patient,
   PROVIDER_SETTINGS,
@@ -55,7 +56,7 @@ export const machineChecks = {
     if (publicUrl === null) return unchecked('PUBLIC_URL');
     const set = await findPublicUrl({ db }, { publicUrl });
     const shown = set ?? `http://localhost:${port ?? 'PORT'}, as PUBLIC_URL is not set`;
-    if ((await db.read((tx) => listIntegrations(tx))).length === 0) return ok(`Links begin with ${shown}`);
+    if ((await integrationsIn(db)).length === 0) return ok(`Links begin with ${shown}`);
     if (set === null || isLocal(set)) {
       return warning(
         `Webhook URLs begin with ${shown}: providers on the internet can't reach it`,
