@@ -91,6 +91,11 @@ test('everything from the environment', () => {
   });
 });
 
+test('the API waits 0.8 seconds for Unkey unless UNKEY_TIMEOUT_MS says otherwise', () => {
+  const unkey = { UNKEY_ROOT_KEY: 'unkey_root', UNKEY_API_ID: 'api_1' };
+  expect(readConfig({}, unkey).unkey?.timeoutMs).toBe(800);
+});
+
 test('images in a bucket need its keys, and their secrets are never repeated', () => {
   const { config, problems } = examineConfig(
     {},

@@ -141,7 +141,7 @@ describe('a key from the dashboard', () => {
 
 describe('the list', () => {
   test('says when a key can go', async () => {
-    const { app, make, html } = await owned();
+    const { app, visit, make, list, html } = await owned();
     const { key } = await make({ name: 'Old site' });
     await make({ name: 'Spare' });
     app.clock.advance(29 * DAY_MS);
@@ -156,6 +156,9 @@ describe('the list', () => {
     expect(await html()).not.toContain('Not used for');
     app.clock.advance(21 * DAY_MS);
     expect(await html()).toContain('Not used for 41 days: safe to revoke');
+
+    for (const { id } of await list()) await visit(`${KEYS}/${id}/revoke`, form());
+    expect(await html()).not.toContain('safe to revoke');
   });
 
   test('is newest first, and continues on the next page', async () => {

@@ -111,11 +111,13 @@ describe('an invitation', () => {
   });
 
   test('works for a week', async () => {
-    const { app, invite, join, people } = await owned();
+    const { app, visit, invite, join, people } = await owned();
     const { token, path } = await invite();
     app.clock.advance(7 * DAY_MS - 1);
     expect((await visitor(app)(path)).status).toBe(200);
+    expect(await (await visit(MEMBERS)).text()).toContain('1 invitation link is not used yet');
     app.clock.advance(1);
+    expect(await (await visit(MEMBERS)).text()).not.toContain('not used yet');
     expect([(await visitor(app)(path)).status, (await join(token)).status]).toEqual([404, 404]);
     expect(await people()).toHaveLength(1);
   });

@@ -307,6 +307,32 @@ content: "Own words"
     expect(titles).toEqual(rest.map(({ id, title: each }) => (id === 'moment_3' ? 'moved' : each)));
   });
 
+  test.each([
+    ['unpublished', { status: 'draft' }],
+    ['of another type', { contentType: 'linkedin_post' }],
+  ] as const)('leaves out a post that is %s by its turn', async (_, change) => {
+    const organizationId = await newOrganization();
+    const many = Array.from({ length: 60 }, (_, n) => ({
+      id: `${organizationId}_${n}`,
+      createdAt: `2026-01-01T00:00:00.0${n + 10}Z`,
+    }));
+    await store(organizationId, many);
+    const ids: string[] = [];
+    const filters: Pick<ExportOptions, 'statuses' | 'contentTypes'> = {
+      statuses: ['published'],
+      contentTypes: ['changelog'],
+    };
+    for await (const { id } of readExport(app.db, 'jsonl', { organizationId, ...filters })) {
+      if (ids.push(id) === 1) await store(organizationId, [{ ...many[0], ...change }]);
+    }
+    expect(ids).toEqual(
+      many
+        .slice(1)
+        .map(({ id }) => id)
+        .reverse(),
+    );
+  });
+
   test('has the posts that the filters let through, in either order', async () => {
     const organizationId = await newOrganization();
     const kinds = [

@@ -137,6 +137,12 @@ describe('JSON', () => {
     ]);
   });
 
+  test('a new post was last changed at its date, unless the file says when', async () => {
+    const dated = { id: 'p', title: 't', content: 'c', createdAt: '2026-01-31T09:30:00.000Z' };
+    await importText('p.json', JSON.stringify([dated]));
+    expect((await stored())[0]?.updatedAt).toBe(dated.createdAt);
+  });
+
   test('times of any offset are stored in UTC, dates as midnight', async () => {
     const times = ['2026-01-31', '2026-01-31T09:30:00+02:00', '2026-01-31 09:30Z'];
     await importText(

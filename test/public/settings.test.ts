@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { listAuditEvents } from '../../src/audit/store.ts';
+import { addImage } from '../../src/media/service.ts';
 import type { PublicationChange } from '../../src/public/model.ts';
 import { changePublication, readPublication } from '../../src/public/service.ts';
 import { valuesOf } from '../support/database.ts';
+import { imageFixture, testMedia } from '../support/media.ts';
 import { appWithOrganization } from '../support/test-app.ts';
 
 async function world() {
@@ -71,6 +73,16 @@ describe('a refused change stores nothing:', () => {
     });
     expect(await valuesOf(app.db, 'SELECT count(*) FROM publications')).toEqual([[0]]);
   });
+});
+
+test('the image of another organization is no logo', async () => {
+  using media = testMedia();
+  const app = await appWithOrganization({ media: media.place, organizations: ['org_acme', 'org_other'] });
+  const image = { bytes: imageFixture('photo.png'), name: 'logo.png' };
+  const { id: logoId } = await addImage(app.deps, { organizationId: 'org_other', ...image });
+  const change = changePublication(app.deps, 'org_acme', { logoId });
+  await expect(change).rejects.toMatchObject({ status: 400, fields: { logoId: expect.any(String) } });
+  expect((await changePublication(app.deps, 'org_other', { logoId })).logoId).toBe(logoId);
 });
 
 test('the address of a proxy is stored as browsers write it', async () => {

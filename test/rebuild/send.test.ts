@@ -137,7 +137,26 @@ test('a later message of a post waits for the earlier one; other posts do not', 
   expect(titles()).toEqual(['Title of p1', 'Title of p2', 'Title of p1', 'Second', 'Third']);
 });
 
-test('Retry-After of 429 and 503 postpones the next attempt', async () => {
+test('a hook that fails holds up its post at no other hook', async () => {
+  const { deps, add, send, publish } = await world();
+  await add('signed', '/other');
+  receiver.responses.set('/hook', [() => new Response(null, { status: 500 })]);
+  await publish('p1');
+  await send();
+  await editPost(deps, 'p1', { title: 'Second' });
+  await send();
+  expect(receiver.requests.map(({ path }) => path).sort()).toEqual(['/hook', '/other', '/other']);
+});
+
+test.each([429, 503])('Retry-After of a %d postpones the next attempt', async (status) => {
+  const { clock, send, publish, messages } = await world();
+  receiver.responses.set('/hook', [() => new Response(null, { status, headers: { 'retry-after': '600' } })]);
+  await publish('p1');
+  await send();
+  expect(((await messages())[0]?.dueAt ?? 0) - clock.now().getTime()).toBe(600_000);
+});
+
+test('Retry-After shortens no wait, and counts for no other status', async () => {
   const { clock, send, publish, messages } = await world();
   const later = (status: number, value: string) => () =>
     new Response(null, { status, headers: { 'retry-after': value } });

@@ -15,11 +15,11 @@ let failure: Error | null;
 const counting: Provider = {
   ...github,
   events: {
-    count: defineEvent(Type.Object({}), () => {
+    count: defineEvent(Type.Object({ title: Type.Optional(Type.String()) }), ({ title = 'Counted' }) => {
       if (failure !== null) throw failure;
       return {
         outcome: 'processed',
-        title: 'Counted',
+        title,
         processed: { type: 'count', action: 'counted', data: { number: 1 } },
       };
     }),
@@ -92,6 +92,17 @@ test('the same id on two integrations is processed on both', async () => {
   expect(await claimCount(app)).toBe(3);
   expect((await logOf(app)).map(({ status }) => status)).toEqual(['processed', 'processed']);
   expect((await logOf(app, 'org_b')).map(({ status }) => status)).toEqual(['processed']);
+});
+
+test('a duplicate takes the title of its own integration, whichever used the id first', async () => {
+  const other = await connectGithub(app, 'org_a', 'acme/pad');
+  await deliver(connected, DELIVERY, { title: 'First' });
+  await deliver(other, DELIVERY, { title: 'Second' });
+  for (const to of [connected, other]) await deliver(to);
+  const duplicates = (await logOf(app)).filter(({ status }) => status === 'duplicate');
+  const titles = new Map(duplicates.map(({ integrationId, title }) => [integrationId, title]));
+  expect(titles.get(connected.integrationId)).toBe('First');
+  expect(titles.get(other.integrationId)).toBe('Second');
 });
 
 describe('a handler that throws', () => {

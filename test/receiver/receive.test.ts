@@ -19,6 +19,7 @@ import {
   logOf,
 } from '../support/deliveries.ts';
 import { refuseWrites } from '../support/faults.ts';
+import { releaseOf } from '../support/hooks.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
 import type { TestApp } from '../support/test-app.ts';
@@ -266,12 +267,16 @@ describe('a refused delivery', () => {
     expect((await app.request(...githubRequest(connected, ping))).status).toBe(200);
   });
 
-  test('a repository of another integration', async () => {
-    const other = await connectGithub(app, 'org_a', 'acme/pad');
+  test.each(['org_a', 'org_b'])('a release at the repository of another integration of %s', async (owner) => {
+    const other = await connectGithub(app, owner, 'acme/pad');
     const path = `/api/webhooks/github/org_a/${connected.integrationId}/${other.repositoryId}`;
-    const response = await app.request(...githubRequest(connected, ping, { path }));
+    // About that very repository: no other check may be what refuses it.
+    const release = releaseOf({ id: 8, name: 'acme/pad' }, 'v1.0.0');
+    const response = await app.request(...githubRequest(connected, release, { event: 'release', path }));
     expect(response.status).toBe(403);
     expect(await response.json()).toEqual({ error: 'Repository does not belong to the integration' });
+    expect(await valuesOf(app.db, 'SELECT 1 FROM events')).toEqual([]);
+    expect(await claimCount(app)).toBe(0);
   });
 
   test('a body that turns out too large while it is read', async () => {

@@ -52,6 +52,12 @@ async function only() {
   return post;
 }
 
+test('a draft is not dated in the future, however far ahead the clock of the provider is', async () => {
+  await trigger();
+  await deliver(sample({ 'release.published_at': '2026-11-20T13:00:00Z' }));
+  expect((await only()).createdAt).toBe(app.clock.now().toISOString());
+});
+
 test('a release becomes a draft with its source', async () => {
   const { id: triggerId } = await trigger();
   await deliver(sample(), DELIVERY);

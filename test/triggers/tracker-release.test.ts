@@ -66,6 +66,7 @@ test('notes alone, and a release that is not completed, make nothing', async () 
   await deliver(releaseNote(context()));
   await deliver(released({ 'data.stage.type': 'started' }));
   await deliver(released({ action: 'remove' }));
+  await deliver(released({ 'data.trashed': true }));
   expect(await postsOf(app)).toEqual([]);
 });
 
