@@ -34,7 +34,7 @@ const NOTES = `### Added
 - The fuel gauge showed yesterday's value after midnight
 `;
 
-export const release = ({ repository, now }: SampleContext) => ({
+const release = ({ repository, now }: SampleContext) => ({
   action: 'published',
   release: {
     id: 9,
@@ -62,7 +62,7 @@ const COMMITS = [
   },
 ];
 
-export const push = ({ repository, now }: SampleContext) => ({
+const push = ({ repository, now }: SampleContext) => ({
   ref: 'refs/heads/main',
   before: BEFORE,
   after: HEAD,
@@ -78,7 +78,7 @@ export const push = ({ repository, now }: SampleContext) => ({
   ...common(repository),
 });
 
-export const pullRequest = ({ repository, now }: SampleContext) => ({
+const pullRequest = ({ repository, now }: SampleContext) => ({
   action: 'closed',
   number: 12,
   pull_request: {
