@@ -81,9 +81,14 @@ describe('how often', () => {
 describe('a failure', () => {
   test('of the limit pauses all that share it until the provider says', async () => {
     await using world = await startPolling();
-    world.github.limits.anonymous = 4;
+    const { app, github } = world;
+    // Due later than the repository that meets the limit.
+    app.clock.advance(200_000);
+    github.addRepository('acme/engine', { isPrivate: false });
+    await connectPolled(app.deps, { type: 'github', organizationId: 'org_b', repositories: ['acme/engine'] });
+    github.limits.anonymous = github.requests.length;
     world.project.happen({ push: ['feat: a'] });
-    await world.poll(300_000);
+    await world.poll(100_000);
     expect(await rowOf(world)).toMatchObject({
       attempts: 0,
       problem: expect.stringContaining('accepts no more'),

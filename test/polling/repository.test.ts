@@ -130,6 +130,19 @@ test('old pull requests and releases that people touch are no news', async () =>
   expect(await world.log()).toEqual([]);
 });
 
+test('a merge that the list shows late is not lost', async () => {
+  await using world = await startPolling({ token: READER, events: ['pull_request'] });
+  const { project, app } = world;
+  const at = app.clock.now().toISOString();
+  app.clock.advance(60_000);
+  project.happen({ merge: 1, title: 'feat: seen' });
+  await world.poll();
+  project.happen({ merge: 2, title: 'feat: late', at });
+  await world.poll();
+  const merges = (await world.log()).filter((line) => line.includes('Pull request'));
+  expect(merges).toEqual([expect.stringContaining('feat: seen'), expect.stringContaining('feat: late')]);
+});
+
 test('more than a page of news is read to the end', async () => {
   await using world = await startPolling({ token: READER, events: ['release'] });
   for (let at = 0; at < 130; at++) {

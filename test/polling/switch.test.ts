@@ -225,6 +225,21 @@ test('a webhook that delivers what was polled is a duplicate in the log', async 
   ]);
 });
 
+test('a webhook that delivers an edit of a polled release is processed', async () => {
+  await using world = await startPolling({ token: READER, events: ['release'] });
+  const { app, project } = world;
+  project.happen({ release: 'v1.0.0', notes: 'Old' });
+  await world.poll();
+  app.clock.advance(1_000);
+  await world.deliver(project.happen({ edit: 'v1.0.0', notes: 'New' }));
+  expect(await world.log()).toEqual([
+    'polled processed: Release v1.0.0 published',
+    'sent processed: Release v1.0.0 edited',
+  ]);
+  await runAll(app);
+  expect((await postsOf(app)).map(({ markdown }) => markdown.trim())).toEqual(['New']);
+});
+
 test('a token of a polled integration is checked, makes it faster, and creates no webhook', async () => {
   await using world = await startPolling();
   const { app, github, repository, integrationId } = world;

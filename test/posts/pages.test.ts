@@ -65,6 +65,23 @@ test('only a kept page is compared with the database before it is read', async (
   expect(await readsOfPage()).toBe(2);
 });
 
+test('a page is right when a post comes between its tally and its read', async () => {
+  const last = { ...published, limit: 1, page: 3 };
+  let early: (() => Promise<unknown>) | undefined;
+  const read: typeof app.db.read = async (...given) => {
+    const result = await app.db.read(...given);
+    await early?.();
+    early = undefined;
+    return result;
+  };
+  const renderPage = createPages({ read });
+  for (let round = 0; round < 2; round++) await renderPage('org_a', last);
+  await app.addPosts('org_a', {});
+  early = () => app.addPosts('org_a', {}, {}, {});
+  const late = await renderPage('org_a', last);
+  expect(late.body).toEqual((await createPages(app.db)('org_a', last)).body);
+});
+
 test('pages of other selections, and of other organizations, are other pages', async () => {
   const renderPage = createPages(app.db);
   const selections: [string, PageSelection][] = [

@@ -3,11 +3,13 @@ import { addImage, removeImage } from '../../src/media/service.ts';
 import { changePosts } from '../../src/posts/bulk.ts';
 import { schedulePost } from '../../src/posts/schedule.ts';
 import { editPost } from '../../src/posts/service.ts';
+import { createPublicPages } from '../../src/public/kept.ts';
 import { findActive } from '../support/active-html.ts';
 import { attacks } from '../support/attacks.ts';
 import { imageFixture, testMedia } from '../support/media.ts';
 import { appWithPage, attributesOf, headingsOf } from '../support/public-page.ts';
 import { PUBLIC_URL } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 describe('who sees the page:', () => {
   test('a page that is off is the same 404 as an unknown one, on every path', async () => {
@@ -75,6 +77,30 @@ describe('who sees the page:', () => {
     await change({ title: 'Other news' });
     expect((await open('/post_a')).text).toContain('Other news');
   });
+});
+
+test('a request after a write does not share the rendering that began before it', async () => {
+  const { app } = await appWithPage();
+  let reads = 0;
+  const read: typeof app.db.read = (...given) => app.db.read(...given).finally(() => reads++);
+  const render = createPublicPages({ read });
+  const [held, begun] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
+  const before = render('acme', 'isPageOn', 'home', async () => () => {
+    begun.resolve();
+    return held.promise;
+  });
+  await begun.promise;
+  await app.addPosts('org_acme', { id: 'post_a' });
+  const seen = reads;
+  const after = render('acme', 'isPageOn', 'home', async () => 'after');
+  // It has looked for a rendering under way once it knows the version.
+  await until(
+    async () => reads,
+    (count) => count > seen,
+  );
+  held.resolve('before');
+  const texts = (await Promise.all([before, after])).map(({ body }) => new TextDecoder().decode(body));
+  expect(texts).toEqual(['before', 'after']);
 });
 
 describe('a response', () => {

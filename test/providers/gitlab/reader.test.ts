@@ -48,6 +48,18 @@ test('a project is read by its name, also by a former one, and without a token w
   expect(await problemOf(reader.getRepository('../../version'))).toMatchObject({ kind: 'place-not-found' });
 });
 
+test('a list without x-next-page goes on at its link', async () => {
+  using world = startRocket();
+  const { project, reader, gitlab } = world;
+  for (let number = 1; number <= 59; number++) project.releases.push(releaseOf(number));
+  gitlab.omitNextPage();
+  const repository = await reader.getRepository('acme/tools/rocket');
+  const first = await reader.listReleases(repository);
+  expect(first?.next).toBe('2');
+  const second = await reader.listReleases(repository, { cursor: first?.next ?? null });
+  expect([tagsOf(second)?.length, second?.next]).toEqual([9, null]);
+});
+
 test('releases come newest first, page by page, without upcoming ones', async () => {
   using world = startRocket();
   const { project, reader } = world;

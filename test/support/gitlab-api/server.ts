@@ -24,6 +24,8 @@ export interface GitlabApi extends Disposable {
   emit(project: StoredProject, flag: string, header: string, payload: object): Promise<StoredAttempt[]>;
   /** Answers the next request, or the next `times`, after `after` that GitLab answers itself. */
   failNext(respond: () => Response | Promise<Response>, counts?: { times?: number; after?: number }): void;
+  /** Leaves `x-next-page` out, as GitLab does of very long lists: only the link leads on. */
+  omitNextPage(): void;
   /** Allows this many more requests until `resetAt`. */
   limit(remaining: number, resetAt: Date): void;
 }
@@ -36,6 +38,8 @@ export function startGitlabApi(
   const requests: RecordedRequest[] = [];
   const planned: { respond: () => Response | Promise<Response>; times: number; after: number }[] = [];
   let budget = { limit: 2000, remaining: 2000, resetAt: new Date(clock.now().getTime() + 60_000) };
+
+  let hasNextPage = true;
 
   function nextFault() {
     const [first] = planned;
@@ -108,10 +112,14 @@ export function startGitlabApi(
     const shown = list?.slice((page - 1) * perPage, page * perPage) ?? body;
     const text = shown === undefined ? null : JSON.stringify(shown);
     const etag = `W/"${Bun.hash(text ?? '').toString(16)}"`;
+    const next = new URL(url);
+    next.searchParams.set('page', String(page + 1));
     const headers = {
       ...limitHeaders(),
       etag,
-      ...(list !== undefined && { 'x-page': String(page), 'x-next-page': hasMore ? String(page + 1) : '' }),
+      ...(list !== undefined && { 'x-page': String(page) }),
+      ...(list !== undefined && hasNextPage && { 'x-next-page': hasMore ? String(page + 1) : '' }),
+      ...(hasMore && { link: `<${next}>; rel="next"` }),
     };
     if (request.headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers });
     return new Response(text, { status, headers: { ...headers, 'content-type': 'application/json' } });
@@ -162,6 +170,9 @@ export function startGitlabApi(
       );
     },
     failNext: (fault, { times = 1, after = 0 } = {}) => void planned.push({ respond: fault, times, after }),
+    omitNextPage() {
+      hasNextPage = false;
+    },
     limit(remaining, resetAt) {
       budget = { limit: 2000, remaining, resetAt };
     },
