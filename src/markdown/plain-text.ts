@@ -1,6 +1,7 @@
 import { cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
 import { plainAlert } from './alerts.ts';
 import { withEmoji } from './emoji.ts';
+import { withFootnotes } from './footnotes.ts';
 import { decodeEntities, STRUCTURE } from './html.ts';
 import { renderWith } from './parse.ts';
 import { rewrite } from './rewrite.ts';
@@ -37,7 +38,8 @@ export function toPlainText(
   bullet: '-' | '•' = '-',
   { keepsShortcodes = false } = {},
 ): string {
-  const unmarked = markdown.replaceAll(MARKS, '');
+  const noted = withFootnotes(markdown, (number) => `\\[${number}\\]`);
+  const unmarked = noted.replaceAll(MARKS, '');
   const codes: string[] = [];
   const putAside = (code: string) => `\u0003${codes.push(code.replaceAll(MARKS, '')) - 1};`;
   const restored = (text: string) => text.replaceAll(ASIDE, (_, index) => codes[Number(index)] ?? '');

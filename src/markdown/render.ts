@@ -1,5 +1,6 @@
 import { withAlerts } from './alerts.ts';
 import { withEmojiInHtml } from './emoji.ts';
+import { withFootnotes } from './footnotes.ts';
 import { fitHeadings, type HeadingOptions } from './headings.ts';
 import { names } from './html.ts';
 import { MEDIA_PATH } from './media.ts';
@@ -42,7 +43,7 @@ export interface HtmlOptions {
  * event loop, ask `texts`.
  */
 export function renderMarkdown(markdown: string, options: HtmlOptions = {}): string {
-  const safe = safeMarkdown(markdown);
+  const safe = safeMarkdown(withFootnotes(markdown, (number) => `<sup>${number}</sup>`));
   const linked = toHtml(safe, { autolinks: true });
   // Bun may lose the end of emphasis around an address that it links. The emphasis would reach beyond the post.
   const allowed = allowOnly(isBalanced(linked) ? linked : toHtml(safe), options);
