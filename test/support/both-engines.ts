@@ -40,7 +40,7 @@ const SAME_EVERYWHERE = [
   'public/{cards,feeds,look,page,programs,proxy,render-queue}',
   'rebuild/dashboard',
   'receiver/{body-variants,full-disk,signature-*}',
-  'triggers/{failing,hostile,images,linked-issues,match,month.property,octokit,paths}',
+  'triggers/{failing,hostile,images,linked-issues,match,month.property,octokit,paths,unchanged.property}',
 ];
 
 interface Outcome {
