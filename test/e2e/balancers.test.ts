@@ -46,8 +46,8 @@ const programs = {
       .replace('tidings-1:3000', first)
       .replace('tidings-2:3000', second);
     mkdirSync(join(folder, 'temporary'));
-    // The workers of nginx have another user when root runs the test.
-    chmodSync(folder, 0o755);
+    // The workers of nginx have another user when root runs the test, and a service that was opened here has set the umask.
+    for (const path of [folder, join(folder, 'temporary')]) chmodSync(path, 0o755);
     const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
     const config = `pid ${folder}/pid; error_log ${folder}/error.log; daemon off; worker_processes 1; events {}
       http { access_log off; ${paths.map((each) => `${each}_temp_path ${folder}/temporary/${each};`).join(' ')} ${text} }`;
