@@ -9,7 +9,7 @@ const MAX_MENTIONS = 1_000;
 const CODE = new Set(['FencedCode', 'CodeBlock', 'InlineCode', 'HTMLBlock', 'CommentBlock', 'URL']);
 
 /**
- * GitHub's footnotes: `word[^1]`, and a line `[^1]: The note.`, whose words other renderers take for the address of a link.
+ * Footnotes: `word[^1]`, and a line `[^1]: The note.`, whose words other renderers take for the address of a link.
  * Both get the number of the note, in the order of the mentions, as `mark` writes it. Code stays.
  */
 export function withFootnotes(markdown: string, mark: (number: number) => string): string {
