@@ -8,7 +8,7 @@ import { buildBinary } from './binary.ts';
 import { startPostgres } from './postgres-server.ts';
 import { root } from './server.ts';
 
-// Runs the tests twice: all of them on SQLite, then those of stores, services, API and dashboard on PostgreSQL.
+// Runs the tests twice: all of them on SQLite, then those of stores, and of what decides in a transaction, on PostgreSQL.
 
 /** Folders and files of `test/` whose tests run on every engine: those of stores, and of what decides in a transaction. */
 const NEUTRAL = [
