@@ -22,7 +22,9 @@ export interface TcpProxy extends AsyncDisposable {
    * on whichever connection, comes one trip after it. The end of a snapshot, which nobody waits for, does not count.
    */
   readonly roundTrips: number;
-  /** True while no client waits for an answer. */
+  /** Statements that clients prepared so far: the first time that a connection sends a text, which costs a trip more. */
+  readonly preparations: number;
+  /** True while no answer is under way. */
   readonly isQuiet: boolean;
   /** How many connections are open. */
   readonly connections: number;
@@ -44,8 +46,9 @@ interface Target {
 export async function startTcpProxy(target: Target): Promise<TcpProxy> {
   const open = new Set<Socket>();
   const silent = new WeakSet<Socket>();
-  /** Clients that sent something and got nothing since, with the number of the trip. */
-  const waiting = new Map<Socket, number>();
+  /** The trips of the requests of each client that the server has not completed; 0 for one that does not count. */
+  const waiting = new Map<Socket, number[]>();
+  let preparations = 0;
   let roundTrips = 0;
   let answeredTrips = 0;
   const server = createServer((client) => {
@@ -55,7 +58,11 @@ export async function startTcpProxy(target: Target): Promise<TcpProxy> {
     }
     const upstream = connect({ host: '127.0.0.1', ...proxy.target });
     const ends = [client, upstream];
-    const readStatements = createStatementReader();
+    const readRequests = createMessageReader(true);
+    const readAnswers = createMessageReader(false);
+    const prepared = new Map<string, string>();
+    const trips: number[] = [];
+    waiting.set(client, trips);
     let isDeaf = false;
     const end = () => {
       waiting.delete(client);
@@ -79,17 +86,19 @@ export async function startTcpProxy(target: Target): Promise<TcpProxy> {
       each.on('error', end);
     }
     /** Keeps the order of the pieces, whatever the delay was for each. */
-    const pass = (from: Socket, to: Socket, look: (piece: Buffer) => void) => {
+    const pass = (
+      from: Socket,
+      to: Socket,
+      look: (piece: Buffer) => void,
+      arrived: (piece: Buffer) => void,
+    ) => {
       let last = Promise.resolve();
       from.on('data', (piece: Buffer) => {
         if (proxy.isSilent || silent.has(from)) return;
         look(piece);
         if (isDeaf && to === client) return;
         const arrive = () => {
-          if (to === client) {
-            answeredTrips = Math.max(answeredTrips, waiting.get(client) ?? 0);
-            waiting.delete(client);
-          }
+          arrived(piece);
           to.write(piece);
         };
         const arrival = proxy.delayMs === 0 ? undefined : Bun.sleep(proxy.delayMs);
@@ -97,18 +106,32 @@ export async function startTcpProxy(target: Target): Promise<TcpProxy> {
         else last = last.then(() => arrival).then(arrive);
       });
     };
-    pass(client, upstream, (piece) => {
-      const statements = readStatements(piece);
-      if (statements.join() !== 'ROLLBACK' && !waiting.has(client)) {
-        waiting.set(client, answeredTrips + 1);
-        roundTrips = Math.max(roundTrips, answeredTrips + 1);
+    const nothing = () => undefined;
+    const send = (piece: Buffer) => {
+      const statements: string[] = [];
+      for (const { type, body } of readRequests(piece)) {
+        const [first = '', second = ''] = body.toString().split('\0', 2);
+        if (type === 'P') preparations++;
+        if (type === 'P') prepared.set(first, second);
+        else if (type === 'B') statements.push(prepared.get(second) ?? '');
+        else if (type === 'Q') statements.push(first);
+        if (type !== 'S' && type !== 'Q') continue;
+        const trip = statements.at(-1) === 'ROLLBACK' ? 0 : answeredTrips + 1;
+        trips.push(trip);
+        roundTrips = Math.max(roundTrips, trip);
       }
       if (!proxy.losesAnswerTo(statements)) return;
       isDeaf = true;
       upstream.on('end', () => open.delete(upstream));
       upstream.once('data', end);
+    };
+    pass(client, upstream, send, nothing);
+    pass(upstream, client, nothing, (piece) => {
+      // The server says that it is ready for the next request, and the first time that it knows the client.
+      for (const { type } of readAnswers(piece)) {
+        if (type === 'Z') answeredTrips = Math.max(answeredTrips, trips.shift() ?? 0);
+      }
     });
-    pass(upstream, client, () => undefined);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -124,8 +147,11 @@ export async function startTcpProxy(target: Target): Promise<TcpProxy> {
     get roundTrips() {
       return roundTrips;
     },
+    get preparations() {
+      return preparations;
+    },
     get isQuiet() {
-      return waiting.size === 0;
+      return [...waiting.values()].every((trips) => trips.length === 0);
     },
     get connections() {
       return open.size / 2;
@@ -147,30 +173,25 @@ export async function startTcpProxy(target: Target): Promise<TcpProxy> {
 /** The protocol version of the first message of a connection, unless that asks for TLS. */
 const START = 196_608;
 
-/** Returns a function that returns the statements that a piece of a client's messages completes. */
-function createStatementReader(): (piece: Buffer) => string[] {
+/**
+ * Returns a function that returns the messages that a piece completes. Those of a client begin with one without a type,
+ * after another that asks for TLS.
+ */
+function createMessageReader(isOfClient: boolean): (piece: Buffer) => { type: string; body: Buffer }[] {
   let rest: Buffer = Buffer.alloc(0);
-  let isStarted = false;
-  const prepared = new Map<string, string>();
+  let isStarted = !isOfClient;
   return (piece) => {
     rest = Buffer.concat([rest, piece]);
-    const statements: string[] = [];
+    const messages: { type: string; body: Buffer }[] = [];
     for (;;) {
-      // A type, but for the first message, a length that counts itself, and texts that end in a zero.
       const head = isStarted ? 1 : 0;
+      // The length counts itself.
       const size = rest.length < head + 4 ? Number.POSITIVE_INFINITY : head + rest.readInt32BE(head);
-      if (rest.length < size) return statements;
+      if (rest.length < size) return messages;
       const message = rest.subarray(0, size);
       rest = rest.subarray(size);
-      if (!isStarted) {
-        isStarted = message.readInt32BE(4) === START;
-        continue;
-      }
-      const type = message.toString('latin1', 0, 1);
-      const [first = '', second = ''] = message.toString('utf8', 5).split('\0', 2);
-      if (type === 'P') prepared.set(first, second);
-      else if (type === 'B') statements.push(prepared.get(second) ?? '');
-      else if (type === 'Q') statements.push(first);
+      if (isStarted) messages.push({ type: message.toString('latin1', 0, 1), body: message.subarray(5) });
+      else isStarted = message.readInt32BE(4) === START;
     }
   };
 }

@@ -49,16 +49,32 @@ async function setUp() {
   return { app, connected, key };
 }
 
+/**
+ * The round trips of `work`, which is repeated until its statements are prepared on the connections that it gets: which
+ * ones depends on the order of the answers. `makeReady` is called before each time.
+ */
+async function tripsOf<Result>(
+  work: () => Promise<Result>,
+  makeReady: () => Promise<void> = () => Promise.resolve(),
+): Promise<{ result: Result; trips: number }> {
+  for (;;) {
+    await makeReady();
+    await until(async () => proxy.isQuiet, Boolean);
+    const before = { trips: proxy.roundTrips, preparations: proxy.preparations };
+    proxy.delayMs = DELAY_MS;
+    const result = await work();
+    proxy.delayMs = 0;
+    const trips = proxy.roundTrips - before.trips;
+    if (proxy.preparations === before.preparations) return { result, trips };
+  }
+}
+
 /** The round trips of one request, and its response. */
 async function count(send: () => Promise<Response>): Promise<{ status: number; trips: number }> {
-  // Both connections are open, and all statements are prepared on both.
-  for (let warm = 0; warm < 3; warm++) await Promise.all([send(), send()]);
-  await until(async () => proxy.isQuiet, Boolean);
-  proxy.delayMs = DELAY_MS;
-  const before = proxy.roundTrips;
-  const { status } = await send();
-  proxy.delayMs = 0;
-  return { status, trips: proxy.roundTrips - before };
+  // Both connections are open.
+  await Promise.all([send(), send()]);
+  const { result, trips } = await tripsOf(send);
+  return { status: result.status, trips };
 }
 
 describe('a delivery', () => {
@@ -103,32 +119,29 @@ test('a save of the editor takes six: the session before and after the body; the
 
 test('a release becomes a draft in at most 12, and two commits', async () => {
   const { app, connected } = world;
-  const deps = { ...app.deps, db };
   const payload = (number: number) =>
     changed(samplePayload('github', 'release', { repository: 'acme/rocket', now: new Date(0) }) ?? {}, {
       'release.tag_name': `draft-${number}`,
       'release.target_commitish': `branch-${number}`,
     });
+  const deps = { ...app.deps, db };
+  // Those of the tests before it.
+  await runTriggers(deps, compose);
   const statements: string[] = [];
-  let trips = 0;
-  // The last one is counted: all statements are prepared on both connections then.
-  for (let number = 0; number < 6; number++) {
-    await app.request(...githubRequest(connected, payload(number), { event: 'release' }));
-    await until(async () => proxy.isQuiet, Boolean);
-    statements.length = 0;
-    proxy.losesAnswerTo = (sent) => {
-      statements.push(...sent);
-      return false;
-    };
-    proxy.delayMs = DELAY_MS;
-    const before = proxy.roundTrips;
-    const runs = await runTriggers(deps, compose);
-    // The first time, those of the tests before it too.
-    if (number > 0) expect(runs).toBe(1);
-    proxy.delayMs = 0;
-    proxy.losesAnswerTo = () => false;
-    trips = proxy.roundTrips - before;
-  }
+  proxy.losesAnswerTo = (sent) => {
+    statements.push(...sent);
+    return false;
+  };
+  let number = 0;
+  const { result, trips } = await tripsOf(
+    () => runTriggers(deps, compose),
+    async () => {
+      await app.request(...githubRequest(connected, payload(++number), { event: 'release' }));
+      statements.length = 0;
+    },
+  );
+  proxy.losesAnswerTo = () => false;
+  expect(result).toBe(1);
   // The lease is taken by a statement of its own.
   const commits = statements.filter((sent) => /^(COMMIT|\s*WITH wanted|DELETE FROM leases)/.test(sent));
   expect(commits).toHaveLength(2);
@@ -138,22 +151,14 @@ test('a release becomes a draft in at most 12, and two commits', async () => {
 
 test('the sweeper takes two for each 500 rows that it removes', async () => {
   const { app } = world;
-  const trips = async () => {
-    await until(async () => proxy.isQuiet, Boolean);
-    proxy.delayMs = DELAY_MS;
-    const before = proxy.roundTrips;
-    const { deliveryIds } = await sweep(app.deps);
-    proxy.delayMs = 0;
-    return { deliveryIds, trips: proxy.roundTrips - before };
-  };
-  for (let warm = 0; warm < 3; warm++) await sweep(app.deps);
-  const idle = await trips();
-  await execute(
-    db,
-    "INSERT INTO delivery_claims SELECT 'int_past', number::text, 1 FROM generate_series(1, 2000) AS number",
+  const claims =
+    "INSERT INTO delivery_claims SELECT 'int_past', number::text, 1 FROM generate_series(1, 2000) AS number";
+  const idle = await tripsOf(() => sweep(app.deps));
+  const busy = await tripsOf(
+    () => sweep(app.deps),
+    () => execute(db, claims),
   );
-  const busy = await trips();
-  expect([idle.deliveryIds, busy.deliveryIds]).toEqual([0, 2_000]);
+  expect([idle.result.deliveryIds, busy.result.deliveryIds]).toEqual([0, 2_000]);
   expect(busy.trips - idle.trips).toBeLessThanOrEqual(8);
 });
 
