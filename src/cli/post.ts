@@ -36,6 +36,7 @@ type ImportFlags = Pick<
   'status' | 'contentType' | 'date' | 'format' | 'source'
 > & {
   organization: string;
+  schedule?: true;
 };
 
 type ListOptions = Selection & Pick<PageSelection, 'limit' | 'page'> & { trash?: true };
@@ -64,6 +65,7 @@ export function addPostCommands(program: Command, context: CliContext): void {
     .addOption(forNew('--status <status>', 'Status').choices(postStatuses).default('published'))
     .addOption(forNew('--content-type <type>', 'Content type').choices(contentTypes).default('changelog'))
     .option('--date <time>', 'Creation date of posts that have none, as ISO 8601', isoTime)
+    .option('--schedule', 'Schedule posts with a date in the future for that date')
     .addOption(format.choices(importFormats))
     .option(
       '--source <name>',
@@ -173,13 +175,13 @@ async function importFiles(
   services: Services,
   { terminal }: CliContext,
   files: readonly string[],
-  { organization: organizationId, ...flags }: ImportFlags,
+  { organization: organizationId, schedule, ...flags }: ImportFlags,
 ) {
   const done: ImportResult[] = [];
   const failures: AppError[] = [];
   for (const path of files) {
     const bar = progressBar(terminal, path);
-    const options = { ...flags, organizationId };
+    const options = { ...flags, organizationId, scheduleZone: schedule && 'UTC' };
     try {
       const inside = listFolder(path);
       if (inside === null) {
@@ -219,7 +221,9 @@ function requireAppError(error: unknown): AppError {
 function addResult(total: ImportResult, one: ImportResult): void {
   for (const name of ['created', 'updated', 'unchanged', 'reassignedIds'] as const) total[name] += one[name];
   Object.assign(total.newIds, one.newIds);
-  if (one.future !== undefined) total.future = (total.future ?? 0) + one.future;
+  for (const name of ['future', 'scheduled'] as const) {
+    if (one[name] !== undefined) total[name] = (total[name] ?? 0) + one[name];
+  }
   if (one.headings !== null) total.headings = (total.headings ?? 0) + one.headings;
   total.skipped.push(...one.skipped.map((part) => `${one.file}: ${part}`));
 }
@@ -257,15 +261,16 @@ async function readSource(path: string): Promise<SourceFile> {
 const SHOWN_IDS = 10;
 
 function describeImport(result: ImportResult): string {
-  const { file, created, updated, unchanged, newIds, headings, skipped, future = 0 } = result;
+  const { file, created, updated, unchanged, newIds, headings, skipped, future = 0, scheduled = 0 } = result;
   const replaced = Object.entries(newIds);
   const posts = created + updated + unchanged;
   return [
     `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged`,
     headings !== null && `  headings: ${headings}, of which ${posts} are posts and ${skipped.length} skipped`,
     ...skipped.map((part) => `  skipped: ${oneLine(part)}`),
+    scheduled > 0 && `  scheduled for their date: ${scheduled}`,
     future > 0 &&
-      `  dated in the future: ${future}. They are drafts. Schedule each: ${tidings} post publish ID --at DATE`,
+      `  dated in the future: ${future}. They are drafts. To schedule them for their date, import again with --schedule.`,
     replaced.length > 0 &&
       `  replaced ids: ${replaced.length}. Importing the file again updates the same posts.`,
     ...replaced.slice(0, SHOWN_IDS).map(([given, id]) => `    ${given} → ${id}`),

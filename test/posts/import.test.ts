@@ -7,6 +7,8 @@ import { parseJsonLines } from '../../src/posts/import/json.ts';
 import { readRecords } from '../../src/posts/import/records.ts';
 import { type ImportOptions, importFile, previewImport } from '../../src/posts/import/service.ts';
 import { contentTypes, postStatuses } from '../../src/posts/model.ts';
+import { publishDuePosts, schedulePost } from '../../src/posts/schedule.ts';
+import { listSchedules } from '../../src/posts/schedule-store.ts';
 import { deletePost } from '../../src/posts/service.ts';
 import { listPostPage } from '../../src/posts/store.ts';
 import { oneStep, valuesOf } from '../support/database.ts';
@@ -45,26 +47,92 @@ const whole = {
 } as const;
 
 describe('a date in the future', () => {
-  const FUTURE = '2999-01-31T00:00:00.000Z';
+  const FUTURE = '2099-01-31T00:00:00.000Z';
   const future = [{ title: 'Soon', markdown: 'x', createdAt: FUTURE }];
+  const scheduled = async () => {
+    const posts = await stored();
+    const schedules = await app.db.read((tx) =>
+      listSchedules(
+        tx,
+        posts.map(({ id }) => id),
+      ),
+    );
+    return [...schedules.values()].map(({ publishAt }) => new Date(publishAt).toISOString());
+  };
 
   test('publishes nothing: the post is a draft with its date, also the second time', async () => {
     expect(await importText('posts.json', JSON.stringify(future))).toMatchObject({ created: 1, future: 1 });
     expect(await stored()).toMatchObject([{ status: 'draft', createdAt: FUTURE }]);
     const again = await importText('posts.json', JSON.stringify(future));
-    expect(again).toMatchObject({ created: 0, updated: 0, unchanged: 1 });
+    expect(again).toMatchObject({ created: 0, updated: 0, unchanged: 1, future: 1 });
+    expect(await scheduled()).toEqual([]);
   });
 
   test.each([
     ['a.md', `---\ntitle: Soon\npubDate: ${FUTURE}\n---\nx`],
-    ['b.md', `+++\ntitle = "Soon"\ndate = 2999-01-31\ndraft = false\n+++\nx`],
-    ['CHANGELOG.md', '# Changelog\n\n## 1.1.0 - 2999-01-31\n\n- x\n'],
+    ['b.md', `+++\ntitle = "Soon"\ndate = 2099-01-31\ndraft = false\n+++\nx`],
+    ['scheduled.md', `---\ntitle: Soon\ndate: ${FUTURE}\nstatus: scheduled\n---\nx`],
+    ['CHANGELOG.md', '# Changelog\n\n## 1.1.0 - 2099-01-31\n\n- x\n'],
     ['c.json', JSON.stringify([{ ...future[0], status: 'published' }])],
-  ])('in %s', async (name, text) => {
+    ['d.jsonl', JSON.stringify(future[0])],
+  ])('in %s is a draft, or with the choice a schedule, also later', async (name, text) => {
     const preview = await previewImport(app.deps, { name, text }, defaults);
-    expect(preview).toMatchObject({ published: 0, future: 1, posts: [{ status: 'draft' }] });
+    expect(preview).toMatchObject({ published: 0, future: 1, schedulable: 1, posts: [{ status: 'draft' }] });
     expect(await importText(name, text)).toMatchObject({ created: 1, future: 1 });
     expect(await stored()).toMatchObject([{ status: 'draft', createdAt: FUTURE }]);
+    expect(await scheduled()).toEqual([]);
+
+    const chosen = await importText(name, text, { scheduleZone: 'UTC' });
+    expect(chosen).toMatchObject({ created: 0, updated: 1, unchanged: 0, scheduled: 1 });
+    expect(chosen).not.toHaveProperty('future');
+    expect(await stored()).toMatchObject([{ status: 'draft', createdAt: FUTURE }]);
+    expect(await scheduled()).toEqual([FUTURE]);
+    for (const scheduleZone of ['UTC', undefined]) {
+      const again = await importText(name, text, { scheduleZone });
+      expect(again).toMatchObject({ updated: 0, unchanged: 1 });
+      expect(again).not.toContainAnyKeys(['future', 'scheduled']);
+    }
+    expect(await previewImport(app.deps, { name, text }, defaults)).toMatchObject({ future: 0 });
+  });
+
+  test('is when a scheduled post is published, with its date', async () => {
+    const soon = '2026-12-01T10:00:00.000Z';
+    const text = JSON.stringify([{ ...future[0], createdAt: soon }]);
+    await importText('posts.json', text, { scheduleZone: 'Europe/Berlin' });
+    app.clock.advance(Date.parse(soon) - app.clock.now().getTime() - 1);
+    expect(await publishDuePosts(app.deps, { runningSince: app.clock.now() })).toBe(0);
+    app.clock.advance(1);
+    expect(await publishDuePosts(app.deps, { runningSince: app.clock.now() })).toBe(1);
+    expect(await stored()).toMatchObject([{ status: 'published', createdAt: soon }]);
+  });
+
+  test('that changes moves a schedule at the old one; a time that a person chose stays', async () => {
+    const moved = (createdAt: string) => JSON.stringify([{ ...future[0], createdAt }]);
+    await importText('posts.json', moved(FUTURE), { scheduleZone: 'UTC' });
+    expect(await importText('posts.json', moved('2098-01-01'))).toMatchObject({ updated: 1, scheduled: 1 });
+    expect(await scheduled()).toEqual(['2098-01-01T00:00:00.000Z']);
+    const [post] = await stored();
+    await schedulePost(app.deps, post?.id ?? '', { publishAt: '2097-05-05T09:00', timeZone: 'UTC' });
+    await importText('posts.json', moved('2096-01-01'), { scheduleZone: 'UTC' });
+    expect(await scheduled()).toEqual(['2097-05-05T09:00:00.000Z']);
+  });
+
+  test.each([
+    ['a draft', { status: 'draft' }, {}],
+    ['a draft by default', {}, { status: 'draft' }],
+    ['beyond every schedule', { createdAt: '2999-01-31T00:00:00.000Z' }, {}],
+    ['past', { createdAt: '2026-01-31T00:00:00.000Z' }, {}],
+  ] as const)('is no schedule for what is %s', async (_, fields, options) => {
+    const text = JSON.stringify([{ ...future[0], ...fields }]);
+    const result = await importText('posts.json', text, { ...options, scheduleZone: 'UTC' });
+    expect(result).not.toHaveProperty('scheduled');
+    expect(await scheduled()).toEqual([]);
+  });
+
+  test('beside a mark of a draft is no schedule', async () => {
+    const text = `---\ntitle: Soon\ndate: ${FUTURE}\nstatus: scheduled\ndraft: true\n---\nx`;
+    expect(await importText('a.md', text, { scheduleZone: 'UTC' })).not.toHaveProperty('scheduled');
+    expect(await scheduled()).toEqual([]);
   });
 
   test('leaves a post public that was, and a draft is none of them', async () => {

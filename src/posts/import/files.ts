@@ -2,7 +2,7 @@ import { AppError } from '../../lib/app-error.ts';
 import { endOfString } from '../../lib/json.ts';
 import { isRecord } from '../../lib/validation.ts';
 import { Post } from '../model.ts';
-import { readMark } from './marks.ts';
+import { type Mark, readMark } from './marks.ts';
 
 // Files of posts, and posts in Markdown.
 
@@ -17,6 +17,8 @@ export interface RawRecord {
   fields: Record<string, unknown>;
   /** Stable across imports of the same record: the source of the post's id when the file gives none. */
   key: string;
+  /** A mark such as `status: scheduled`: a draft that is to be published at its date. */
+  isScheduled?: boolean;
   /** The line of a field, or of the record without it; counted from 1. */
   lineOf(field: string): number;
 }
@@ -125,23 +127,26 @@ export function parseMarkdown(file: SourceFile): ParsedFile {
       const name = /^[ \t]*["']?([^\s"':=]*)/.exec(line)?.[1] ?? '';
       return name === field || aliases[name] === field;
     }) + 1 || 1;
+  const marks = new Set<Mark>();
   const rank = ([name]: [string, unknown]) => precedence.indexOf(name);
   for (const [name, value] of Object.entries(given).sort((one, other) => rank(one) - rank(other))) {
     const field = aliases[name] ?? name;
     const mark = readMark(name, value);
     if (mark !== null) {
       if ('problem' in mark) throw importError(file, lineOf(name), `${name} ${mark.problem}`);
-      // One mark of a draft is enough.
-      if (fields.status !== 'draft') fields.status = mark.status;
+      marks.add(mark.mark);
     } else if (Object.hasOwn(ownFields, field)) fields[field] ??= value;
     else metadata[name] = value;
   }
+  // One mark of a draft is enough.
+  const isScheduled = marks.has('scheduled') && !marks.has('draft');
+  if (marks.size > 0) fields.status = marks.has('draft') || isScheduled ? 'draft' : 'published';
   if (Object.keys(metadata).length > 0) {
     const own = fields.sourceMetadata;
     fields.sourceMetadata = isRecord(own) ? { ...metadata, ...own } : (own ?? metadata);
   }
 
-  return { records: [{ fields, key: '', lineOf }], skipped: [] };
+  return { records: [{ fields, key: '', lineOf, isScheduled }], skipped: [] };
 }
 
 function readFrontMatter(

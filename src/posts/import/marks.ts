@@ -4,6 +4,9 @@ import type { Post } from '../model.ts';
 // Marks in front matter that say whether a post is public, as people write them for Jekyll, Hugo, Astro, and others. A mark
 // that can't be read never publishes.
 
+/** `scheduled`: a draft that is to be published at its date. */
+export type Mark = Post['status'] | 'scheduled';
+
 /** What a mark means where it is true. */
 const MARKS: Readonly<Record<string, Post['status']>> = {
   draft: 'draft',
@@ -30,10 +33,10 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
   0: false,
 };
 
-const STATUSES: Readonly<Record<string, Post['status']>> = {
+const STATUSES: Readonly<Record<string, Mark>> = {
   draft: 'draft',
-  scheduled: 'draft',
-  future: 'draft',
+  scheduled: 'scheduled',
+  future: 'scheduled',
   pending: 'draft',
   private: 'draft',
   hidden: 'draft',
@@ -48,16 +51,13 @@ const STATUSES: Readonly<Record<string, Post['status']>> = {
 /** In characters. */
 const MAX_WORD = 100;
 
-/** The status that a field of front matter marks, or why it can't be read. Null: it is no mark. */
-export function readMark(
-  name: string,
-  value: unknown,
-): { status: Post['status'] } | { problem: string } | null {
+/** What a field of front matter marks, or why it can't be read. Null: it is no mark. */
+export function readMark(name: string, value: unknown): { mark: Mark } | { problem: string } | null {
   const key = plain(name);
   const word = plain(value);
   if (key === 'status') {
-    const status = lookUp(STATUSES, word);
-    return status === undefined ? { problem: 'must be draft or published' } : { status };
+    const mark = lookUp(STATUSES, word);
+    return mark === undefined ? { problem: 'must be draft or published' } : { mark };
   }
   const marked = lookUp(MARKS, key);
   if (marked === undefined) return null;
@@ -66,7 +66,7 @@ export function readMark(
   const isTrue = lookUp(BOOLEANS, word);
   if (isTrue === undefined) return { problem: 'must be true or false' };
   const other = marked === 'draft' ? 'published' : 'draft';
-  return { status: isTrue ? marked : other };
+  return { mark: isTrue ? marked : other };
 }
 
 /** Reads `Is-Draft`, `is_draft`, and `isDraft` alike. Aliases of YAML can repeat a long text many times. */

@@ -51,6 +51,7 @@ export interface CheckedRecord {
   /** The record's name in the file. */
   name: string;
   lineOf: (field: string) => number;
+  isScheduled: boolean;
   fields: ImportedFields & { content: string };
 }
 
@@ -70,7 +71,7 @@ export async function readRecords(file: SourceFile, options: ReadOptions) {
   const source = options.source ?? sourceOf(file.name);
   const records: CheckedRecord[] = [];
   const turn = turns();
-  for (const [index, { fields, key, lineOf }] of raw.entries()) {
+  for (const [index, { fields, key, lineOf, isScheduled = false }] of raw.entries()) {
     if (problems.length >= MAX_PROBLEMS) break;
     await turn();
     const createdAt = fields.createdAt ?? defaultDate(format, options.date, index);
@@ -92,6 +93,7 @@ export async function readRecords(file: SourceFile, options: ReadOptions) {
       isIdGiven: id !== undefined,
       name: id ?? key,
       lineOf,
+      isScheduled,
       fields: { ...record, content },
     });
   }

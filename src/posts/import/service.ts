@@ -1,15 +1,17 @@
 import { basename } from 'node:path';
 import { inCommits } from '../../../db/commits.ts';
-import type { Storage, WriteTx } from '../../../db/engine.ts';
+import type { ReadTx, Storage, WriteTx } from '../../../db/engine.ts';
 import { knownFailure } from '../../../db/failures.ts';
 import { changingPosts } from '../../../db/order.ts';
-import { quote } from '../../audit/model.ts';
+import { describeActor, quote } from '../../audit/model.ts';
 import { type AuditDeps, recordAudit } from '../../audit/store.ts';
 import { AppError, messageOf } from '../../lib/app-error.ts';
 import { derivedId, type Ids } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
 import { getOrganization } from '../../organizations/store.ts';
 import type { ContentType, OwnedPost, PostStatus } from '../model.ts';
+import { listSchedules, type Schedule, saveSchedule } from '../schedule-store.ts';
+import { END_OF_DATES } from '../service.ts';
 import { findOwners, readPosts, writePost } from '../store.ts';
 import { recordVersion } from '../version-store.ts';
 import { importError, type SourceFile } from './files.ts';
@@ -25,10 +27,17 @@ export interface ImportOptions extends ReadOptions {
   /** Defaults for new posts. */
   status: PostStatus;
   contentType: ContentType;
+  /**
+   * Schedules the posts that are drafts only for their date, shown in this time zone. Absent: they stay drafts.
+   */
+  scheduleZone?: string | undefined;
   onProgress?: (done: number, total: number) => void;
 }
 
-export type ImportResult = Omit<Awaited<ReturnType<typeof importFile>>, 'future'> & { future?: number };
+export type ImportResult = Omit<Awaited<ReturnType<typeof importFile>>, 'future' | 'scheduled'> & {
+  future?: number;
+  scheduled?: number;
+};
 
 /**
  * Checks all records of a file, then imports them in many short commits: readers see the first before the last. A record
@@ -37,7 +46,7 @@ export type ImportResult = Omit<Awaited<ReturnType<typeof importFile>>, 'future'
  * `ImportCutOff` afterwards, and 404 for an unknown organization; its `details` have all `problems`. `reassignedIds` counts posts with another id
  * than in the file, and `newIds` has their ids by those of the file; `skipped` names each part of the file that is no post,
  * and `headings` counts those of a changelog. `future`, absent for none, counts posts that would be published but for their
- * date: they become drafts, to be scheduled.
+ * date: they are drafts without a schedule. `scheduled`, absent for none, counts those that got one.
  */
 export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFile, options: ImportOptions) {
   const { db } = deps;
@@ -67,19 +76,38 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
 
   async function save(tx: WriteTx, piece: Records, saved: Counts): Promise<void> {
     const existing = await readPosts(tx, [...piece.keys()]);
-    for (const [id, { fields }] of piece) {
+    const schedules = await schedulesOf(tx, piece, existing, now);
+    for (const [id, record] of piece) {
       const old = existing.get(id);
       if (old !== undefined && old.organizationId !== organizationId) {
         const message = `The id ${id} was taken during the import.`;
         throw new AppError(409, message);
       }
       saved.done++;
-      const post = merge(id, fields, old, options, now);
-      if (post === old) continue;
-      await writePost(tx, post);
+      const post = merge(id, record.fields, old, options, now);
+      const schedule = schedules.get(id);
+      const isWaiting = waitsForDate(post, record, options, now);
+      const isMoved = old !== undefined && old !== post && schedule?.publishAt === Date.parse(old.createdAt);
+      const isScheduled =
+        isWaiting &&
+        canBeScheduled(post) &&
+        (isMoved || (schedule === undefined && options.scheduleZone !== undefined));
+      if (isWaiting && schedule === undefined && !isScheduled) saved.future++;
+      if (post === old && !isScheduled) continue;
+      if (post !== old) await writePost(tx, post);
+      if (isScheduled) {
+        await saveSchedule(tx, {
+          postId: id,
+          organizationId,
+          publishAt: Date.parse(post.createdAt),
+          timeZone: schedule?.timeZone ?? options.scheduleZone ?? 'UTC',
+          actorName: describeActor(deps.actor),
+          createdAt: now,
+        });
+        saved.scheduled++;
+      }
       if (old !== undefined) await recordVersion(tx, deps, { before: old, after: post, origin: 'import' });
       if (post.status === 'published') saved.published++;
-      if (isHeldBack(post, fields, old, options)) saved.future++;
       saved[old === undefined ? 'created' : 'updated']++;
     }
   }
@@ -99,7 +127,8 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
     const isFirstChange = count > 0 && counts.created + counts.updated === 0;
     if (hasMore && isFirstChange) await audit(tx, `began to import ${nameCount(records.size)}`);
     if (!hasMore && count > 0) {
-      await audit(tx, `imported ${nameCount(count)} (${saved.published} published)`, count);
+      const scheduled = saved.scheduled > 0 ? `, ${saved.scheduled} scheduled` : '';
+      await audit(tx, `imported ${nameCount(count)} (${saved.published} published${scheduled})`, count);
     }
     return { result: { at, saved }, hasMore };
   }
@@ -111,11 +140,11 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   } catch (error) {
     throw counts.done === 0 ? error : new ImportCutOff(error, counts.done, records.size);
   }
-  const { created, updated, future } = counts;
+  const { created, updated, future, scheduled } = counts;
   const unchanged = records.size - created - updated;
   const reassignedIds = Object.keys(newIds).length;
   const result = { file: file.name, created, updated, unchanged, reassignedIds, newIds, headings, skipped };
-  return future > 0 ? { ...result, future } : { ...result };
+  return { ...result, ...(future > 0 && { future }), ...(scheduled > 0 && { scheduled }) };
 }
 
 interface PreviewedPost extends Pick<OwnedPost, 'id' | 'title' | 'contentType' | 'status' | 'createdAt'> {
@@ -126,7 +155,8 @@ export type ImportPreview = Awaited<ReturnType<typeof previewImport>>;
 
 /**
  * What `importFile` would do, without writing anything. With `problems` it would do nothing. `published`: posts to write
- * that the API then returns; `future`: those that stay drafts for their date; `replaced`: those that the source alone tells
+ * that the API then returns; `future`: those that stay drafts for their date, and have no schedule, and `schedulable`
+ * those of them with a date that a schedule can have; `replaced`: those that the source alone tells
  * to be the same as existing posts. Throws `AppError` 400 `unknown_format`.
  */
 export async function previewImport(
@@ -143,6 +173,7 @@ export async function previewImport(
     posts,
     published: 0,
     future: 0,
+    schedulable: 0,
     replaced: 0,
     newIds: {},
     headings: read.headings,
@@ -156,22 +187,29 @@ export async function previewImport(
   if (own instanceof AppError) return { ...nothing, problems: [own] };
   let replaced = 0;
   let future = 0;
+  let schedulable = 0;
   const turn = turns();
   for (const piece of splitRecords(own.records)) {
     await turn();
-    const existing = await db.read((tx) => readPosts(tx, [...piece.keys()]));
-    for (const [id, { fields, isIdGiven }] of piece) {
+    const { existing, schedules } = await db.read(async (tx) => {
+      const existing = await readPosts(tx, [...piece.keys()]);
+      return { existing, schedules: await schedulesOf(tx, piece, existing, now) };
+    });
+    for (const [id, record] of piece) {
       const old = existing.get(id);
-      const post = merge(id, fields, old, options, now);
+      const post = merge(id, record.fields, old, options, now);
       const change = old === undefined ? 'created' : post === old ? 'unchanged' : 'updated';
       const { title, contentType, status, createdAt } = post;
-      if (change === 'updated' && !isIdGiven) replaced++;
-      if (change !== 'unchanged' && isHeldBack(post, fields, old, options)) future++;
+      if (change === 'updated' && !record.isIdGiven) replaced++;
+      if (!schedules.has(id) && waitsForDate(post, record, options, now)) {
+        future++;
+        if (canBeScheduled(post)) schedulable++;
+      }
       posts.push({ id, title, contentType, status, createdAt, change });
     }
   }
   const published = posts.filter((post) => post.change !== 'unchanged' && post.status === 'published').length;
-  return { ...nothing, published, future, replaced, newIds: own.newIds, problems: [] };
+  return { ...nothing, published, future, schedulable, replaced, newIds: own.newIds, problems: [] };
 }
 
 /** An import that failed after it had saved some of its posts. */
@@ -188,7 +226,7 @@ const nameCount = (count: number) => (count === 1 ? '1 post' : `${count} posts`)
 type Counts = ReturnType<typeof noCounts>;
 
 /** `done`: records that were compared with what is stored, and written if they differ. */
-const noCounts = () => ({ done: 0, created: 0, updated: 0, published: 0, future: 0 });
+const noCounts = () => ({ done: 0, created: 0, updated: 0, published: 0, future: 0, scheduled: 0 });
 
 type Records = Map<string, CheckedRecord>;
 
@@ -262,13 +300,30 @@ async function findAllOwners(db: Storage, ids: readonly string[]): Promise<Map<s
 }
 
 /** Whether a post is a draft only because its date is in the future. */
-function isHeldBack(
-  post: OwnedPost,
-  fields: CheckedRecord['fields'],
-  old: OwnedPost | undefined,
-  { status }: ImportOptions,
+function waitsForDate(
+  { status, createdAt }: OwnedPost,
+  record: Pick<CheckedRecord, 'fields' | 'isScheduled'>,
+  options: ImportOptions,
+  now: string,
 ): boolean {
-  return post.status === 'draft' && (fields.status ?? old?.status ?? status) === 'published';
+  const wanted = record.isScheduled ? 'published' : (record.fields.status ?? options.status);
+  return status === 'draft' && createdAt > now && wanted === 'published';
+}
+
+const canBeScheduled = ({ createdAt }: OwnedPost) => new Date(createdAt) < END_OF_DATES;
+
+/** The schedules of the posts with a date in the future. */
+function schedulesOf(
+  tx: ReadTx,
+  records: Records,
+  existing: ReadonlyMap<string, OwnedPost>,
+  now: string,
+): Promise<Map<string, Schedule>> {
+  const isDue = (date: string | undefined) => date === undefined || date <= now;
+  const ids = [...records.keys()].filter(
+    (id) => !(isDue(records.get(id)?.fields.createdAt) && isDue(existing.get(id)?.createdAt)),
+  );
+  return listSchedules(tx, ids);
 }
 
 /** The record over the existing post over the defaults; `old` itself when nothing changes. Publishes nothing too early. */

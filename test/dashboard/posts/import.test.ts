@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { countScheduled } from '../../../src/posts/schedule-store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
 import { postsOf } from '../../support/drafts.ts';
 import { allRows } from '../../support/rows.ts';
@@ -178,6 +179,33 @@ describe('a file', () => {
     expect([refused.status, refused.html]).toEqual([status, expect.stringContaining(words)]);
     expect(await allRows(app.db)).toEqual(before);
   });
+});
+
+test('posts with a date in the future are drafts, or scheduled by a choice of the preview', async () => {
+  const text = changelog.replace('## [1.1.0] - 2026-02-01', '## [1.1.0] - 2098-02-01');
+  const preview = await send({}, fileOf(text));
+  expect(preview.html).toContain('1 post has a date in the future and stays a draft.');
+  expect(preview.html).toContain('Schedule 1 post for its date');
+  expect(preview.sent).not.toContainKey('schedule');
+  const drafts = await send(preview.sent);
+  expect(drafts.notice).toBe(
+    'Imported 2 posts: 2 new, 0 updated. 1 post has a date in the future and stays a draft.',
+  );
+  const again = await send({}, fileOf(text));
+  expect(again.html).toContain('Schedule 1 post<');
+  const scheduled = await send(again.sent);
+  expect(scheduled.notice).toBe(
+    'Imported 1 post: 0 new, 1 updated. 1 post did not change. 1 post is scheduled.',
+  );
+  expect((await postsOf(app)).map(({ title, status }) => [title, status])).toEqual([
+    ['1.1.0', 'draft'],
+    ['1.0.0', 'published'],
+  ]);
+  expect((await send({}, fileOf(text))).html).toContain('There is nothing to import.');
+  const other = await send({}, fileOf(text, 'CHANGES.md'));
+  const chosen = await send({ ...other.sent, schedule: 'on' });
+  expect(chosen.notice).toBe('Imported 2 posts: 2 new, 0 updated. 1 post is scheduled.');
+  expect(await app.db.read((tx) => countScheduled(tx, 'org_a'))).toBe(2);
 });
 
 describe('files of one name from two projects', () => {

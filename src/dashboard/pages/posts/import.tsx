@@ -17,7 +17,7 @@ import { type Answer, get, type MemberVisit, type Page, redirect, upload, view }
 import { formState, submit } from '../../submission.ts';
 import { readMultipart, tooLarge, type UploadKind } from '../../upload.ts';
 import { counted, Status, Table, When } from '../../view/elements.tsx';
-import { Field, Form, Hidden, Select, TextArea } from '../../view/form.tsx';
+import { Field, Form, Hidden, Select, TextArea, Toggle } from '../../view/form.tsx';
 import { Facts, PageHead } from '../../view/layout.tsx';
 import { typeNames, typeOptions } from './origin.ts';
 import { pack, unpack } from './packed.ts';
@@ -85,6 +85,8 @@ const ImportForm = Type.Object({
     maxLength: MAX_NAME,
     hint: 'Importing the same source again updates its posts. Default: the name of the file.',
   }),
+  /** Of the preview. */
+  schedule: Type.Boolean(),
   confirmed: Type.Boolean(),
   /** Show the preview again, with another source. */
   again: Type.Boolean(),
@@ -152,8 +154,8 @@ function readText(bytes: Uint8Array): string {
 }
 
 async function handle(visit: MemberVisit, values: Static<typeof ImportForm>): Promise<Answer> {
-  const { deps, base, organization, request } = visit;
-  const { text, status, contentType, confirmed, again } = values;
+  const { deps, base, organization, request, look } = visit;
+  const { text, status, contentType, schedule, confirmed, again } = values;
   if (text.trim() === '') throw invalidField('file', 'is missing');
   if (Buffer.byteLength(text) > MAX_BYTES) return showForm(visit, tooLarge(kind));
   const date = values.date === '' ? undefined : parseTime(values.date)?.toISOString();
@@ -168,6 +170,7 @@ async function handle(visit: MemberVisit, values: Static<typeof ImportForm>): Pr
     date,
     format,
     source: values.source.trim() || sourceOf(file, format),
+    scheduleZone: schedule ? look.zone : undefined,
     maxPosts: MAX_POSTS,
     readChangelog: deps.readChangelog,
   };
@@ -275,16 +278,20 @@ function describeNewIds(newIds: [given: string, id: string][]): string | null {
 
 async function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) {
   const { base, form } = visit;
-  const { posts, published, future, replaced, newIds, headings, skipped } = preview;
+  const { posts, published, future, schedulable, replaced, newIds, headings, skipped } = preview;
   const [created, updated, unchanged] = (['created', 'updated', 'unchanged'] as const).map(
     (change) => posts.filter((post) => post.change === change).length,
   ) as [number, number, number];
   const written = created + updated;
+  const isShort = replaced === 0 && (schedulable === 0 || written === 0);
   const path = `${base}/posts/~/import`;
+  const scheduled = written === 0 ? [['schedule', 'on'] as const] : [];
   // The preview detected the format and the name.
   const packed = await pack(file.text);
   const sent = new Map([...form, ['name', file.name], ['format', options.format], [PACKED, packed]] as const);
-  for (const name of ['text', 'again', 'confirmed', ...(replaced > 0 ? ['source'] : [])]) sent.delete(name);
+  for (const name of ['text', 'again', 'confirmed', 'schedule', ...(replaced > 0 ? ['source'] : [])]) {
+    sent.delete(name);
+  }
   return view(
     'Preview of the import',
     <>
@@ -295,7 +302,7 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
           { to: path, label: 'Import posts' },
         ]}
         facts={
-          written === 0
+          written + schedulable === 0
             ? 'All of these posts exist already, with the same text. There is nothing to import.'
             : 'Nothing is imported yet.'
         }
@@ -312,26 +319,35 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
           ],
           ['Unchanged', unchanged === 0 ? null : counted(unchanged, 'post')],
           ['Public', published === 0 ? null : `The API will return ${counted(published, 'post')} at once.`],
-          [
-            'In the future',
-            future === 0 ? null : `${describeFuture(future)} Schedule them after the import.`,
-          ],
+          ['In the future', future === 0 ? null : describeFuture(future)],
           ['Headings', headings === null ? null : `${headings}, of which ${skipped.length} skipped`],
           ['Skipped', skipped.length === 0 ? null : <SkippedParts skipped={skipped} />],
           ['New IDs', describeNewIds(Object.entries(newIds))],
         ]}
       />
-      {written === 0 ? null : (
-        <div class={`${replaced > 0 ? 'stack' : 'bar'} import-confirm`}>
+      {written + schedulable === 0 ? null : (
+        <div class={`${isShort ? 'bar' : 'stack'} import-confirm`}>
           <Form
             to={path}
             problem={null}
-            button={`Import ${counted(written, 'post')}`}
+            button={
+              written === 0
+                ? `Schedule ${counted(schedulable, 'post')}`
+                : `Import ${counted(written, 'post')}`
+            }
             busy="Importing…"
-            layout={replaced > 0 ? 'stack' : 'inline'}
+            layout={isShort ? 'inline' : 'stack'}
             isUpload
           >
-            <Hidden values={[...sent, ['confirmed', 'on']]} />
+            <Hidden values={[...sent, ['confirmed', 'on'], ...scheduled]} />
+            {schedulable === 0 || written === 0 ? null : (
+              <Toggle
+                label={`Schedule ${counted(schedulable, 'post')} for ${schedulable === 1 ? 'its date' : 'their dates'}`}
+                name="schedule"
+                isOn={form.get('schedule') === 'on'}
+                hint="Otherwise they stay drafts."
+              />
+            )}
             {replaced === 0 ? null : (
               <>
                 <Field
@@ -406,11 +422,12 @@ function describeFuture(count: number): string {
     : `${count} posts have a date in the future and stay drafts.`;
 }
 
-function describeResult({ created, updated, unchanged, future = 0 }: ImportResult): string {
+function describeResult({ created, updated, unchanged, future = 0, scheduled = 0 }: ImportResult): string {
   const parts = [
     `Imported ${counted(created + updated, 'post')}: ${created} new, ${updated} updated.`,
     unchanged > 0 && `${counted(unchanged, 'post')} did not change.`,
-    future > 0 && `${describeFuture(future)} Schedule ${future === 1 ? 'it' : 'them'}.`,
+    scheduled > 0 && `${counted(scheduled, 'post')} ${scheduled === 1 ? 'is' : 'are'} scheduled.`,
+    future > 0 && describeFuture(future),
   ];
   return parts.filter(Boolean).join(' ');
 }
