@@ -41,8 +41,11 @@ function boundNesting(markdown: string): string {
   });
 }
 
-/** The second line of a table has no other characters. */
-const DELIMITERS = /^[ \t>]*(?=[|:-])[ \t|:-]+$/gm;
+/** Bounds the columns of a table: the expression by which a parser tells one takes many times as long for a longer line. */
+const MAX_COLUMNS = 1_000;
+
+/** The second line of a table has no other characters. Some parsers end lines at `\n` alone. */
+const DELIMITERS = /(?<![^\n])[[\s>]--\n]*(?=[\|:\-])[[\s\|:\-]--\n]+(?![^\n])/gv;
 const BLANK_LINE = /\n[ \t>]*(?=\n|$)/g;
 
 function boundTables(markdown: string): string {
@@ -52,7 +55,7 @@ function boundTables(markdown: string): string {
     if (columns < 2) return line;
     if (at > rows.end) rows = readRows(markdown, at);
     const isComplete = rows.lines * columns <= 2 * rows.cells + MAX_MISSING_CELLS;
-    return isComplete ? line : line.replace(/[|:-]/, '\\$&');
+    return isComplete && columns <= MAX_COLUMNS ? line : line.replace(/[|:-]/, '\\$&');
   });
 }
 

@@ -88,7 +88,7 @@ export async function readBlocks(markdown: string): Promise<{ source: string; bl
 }
 
 /** Bounds addresses times marks of emphasis in a block: for each address that it links, Bun looks at each open mark. */
-const MAX_LINKING_COST = 10_000_000;
+const MAX_LINKING_COST = 1_000_000;
 /** Where a block begins for certain: after a blank line, and at an item that interrupts a paragraph. */
 const NEXT_BLOCK = /\n[ \t]*\n|\n(?= {0,3}[-*+] +\S)/;
 

@@ -18,6 +18,7 @@ describe('what people write stays', () => {
     ['a number far to the right', `${' '.repeat(300)}12.5`],
     ['a table', `${'|a'.repeat(40)}|\n${'|-'.repeat(40)}|\n`.concat(`${'|b'.repeat(40)}|\n`.repeat(500))],
     ['a table with short rows', table(10, 15)],
+    ['a wide table', `${'|a'.repeat(1_000)}|\n${'|-'.repeat(1_000)}|\n`],
     ['a long fence', `${'`'.repeat(50)}\na\n${'`'.repeat(50)}`],
   ])('%s', (_, markdown) => {
     expect(bounded(markdown)).toBe(markdown);
@@ -37,7 +38,10 @@ describe('what is beyond a bound shows as text', () => {
     ['numbers', `${'1. '.repeat(100)}a`, 73, '1.'],
     ['backticks', '`'.repeat(51), 51, '`'],
     ['a table whose rows lack cells', table(100, 1_000), 1_100, '|'],
+    ['a table of more than 1,000 columns', `${'|a'.repeat(1_001)}|\n${'|-'.repeat(1_001)}|`, 2_004, '|'],
+    ['a wide table with other spaces', `|a|\n${'|-\u00a0'.repeat(1_001)}`, 1_003, '|'],
   ])('%s', (_, markdown, least, shown) => {
+    expect(bounded(markdown)).not.toBe(markdown);
     const html = toHtml(markdown);
     expect(html.split(shown).length - 1).toBeGreaterThanOrEqual(least);
     expect(html.length).toBeLessThan(markdown.length * 20);
@@ -50,7 +54,7 @@ test('addresses are linked in long lists, and not where thousands of marks stand
   const item = '* **scope:** what_is_new by @ann in https://x.test/a_b/pull/12\n';
   const links = (markdown: string) => toHtml(markdown, { autolinks: true }).split('<a ').length - 1;
   expect(links(item.repeat(3_000))).toBe(3_000);
-  expect(links('*see https://x.test* '.repeat(1_000))).toBe(1_000);
+  expect(links('*see https://x.test* '.repeat(600))).toBe(600);
   const hostile = '*see https://x.test* '.repeat(9_000);
   expect(links(hostile)).toBe(0);
   expect(toHtml(hostile, { autolinks: true }).split('https://x.test').length - 1).toBe(9_000);

@@ -205,6 +205,7 @@ const known: Shape[] = [
   { start: '`', piece: '<pre></div>\n', end: '<pre>~~a ' },
   { start: '*a', piece: '</b>  \n<a href="https://x.test">', end: '' },
   { start: '', piece: '---\n</div>\n', end: '' },
+  { start: '|<?-|\n', piece: '|-', end: '' },
   ...['https://x.test/* ', 'www.x.test* ', 'a@b.cd_ '].map((piece) => ({ start: '*', piece, end: '' })),
   ...['- ', '*', '_ '].map((piece) => ({ start: '', piece, end: 'a' })),
 ];

@@ -37,7 +37,7 @@ test.each([
 test('waits for work that takes several turns', async () => {
   const slow = async (numbers: readonly number[]) => {
     await Promise.resolve();
-    return numbers.slice(0, 5000).map(() => sum(numbers.slice(0, numbers.length / 20)));
+    return numbers.slice(0, 5000).map(() => sum(numbers.slice(0, numbers.length / 50)));
   };
   await expect(expectLinear('slow', make, slow)).rejects.toThrow('slow: size ');
 });
