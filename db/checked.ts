@@ -13,15 +13,20 @@ const unchecked = new WeakMap<object, object>();
 
 const checks = new WeakMap<object, Check>();
 
-/** The same storage. Each `write` checks first, in its own transaction, so that nothing is written once the right has ended. */
+/**
+ * The same storage. Each `write` also checks, in its own transaction, so that nothing is written once the right has ended. The
+ * check is sent first, and its answer awaited with those of the work: one round trip to the database.
+ */
 export function withCheck(storage: Storage, check: Check): Storage {
   const checked: Storage = {
     pace: storage.pace,
     read: (work, options) => storage.read(work, options),
     write: (work, options) =>
       storage.write(async (tx) => {
-        await check(tx, true);
-        return work(tx);
+        const [checked, worked] = await Promise.allSettled([check(tx, true), Promise.try(work, tx)]);
+        if (checked.status === 'rejected') throw checked.reason;
+        if (worked.status === 'rejected') throw worked.reason;
+        return worked.value;
       }, options),
     version: () => storage.version(),
   };

@@ -91,14 +91,23 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
 
       async function respond(): Promise<Answer> {
         if (page.method === 'POST') requireSameOrigin(request);
+        const isForm = page.method === 'POST' && page.isUpload !== true;
+        // A small form is read before its sender is known, who is then looked up once.
+        const small = isForm && mayBeKept(request) ? readBody('anyone', asStranger) : null;
+        await small?.catch(() => undefined);
         const arrived = await enter();
         let admitted = admit(page, arrived, end);
-        if (admitted === null) return askToSignIn(page, arrived, await readStrangersForm(page, arrived));
-        if (page.method === 'POST' && page.isUpload !== true) {
+        if (admitted === null) {
+          const form =
+            page.method === 'GET' ? null : await strangersForm(small ?? readBody('anyone', arrived));
+          return askToSignIn(page, arrived, form);
+        }
+        if (small !== null) admitted = { ...admitted, form: await small };
+        else if (isForm) {
           const form = await readBody(page.access === 'anyone' ? 'anyone' : 'user', admitted);
           // Much may have ended while the form arrived.
           admitted = admit(page, await enter(form), end);
-          if (admitted === null) return askToSignIn(page, arrived, mayBeKept(request) ? form : null);
+          if (admitted === null) return askToSignIn(page, arrived, null);
         }
         visit = admitted;
         if (page.path.includes('/integrations/')) deps.extendTimeout?.(request);
@@ -198,10 +207,9 @@ function admit(
   return { ...visit, ...found, user, deps: permit(needed), base: `/dashboard/${organization.id}` };
 }
 
-/** Null for a form that is too large to be read without a session, or a file; for a GET too. */
-async function readStrangersForm(page: Page, visit: Visit): Promise<URLSearchParams | null> {
-  if (page.method === 'GET') return null;
-  return readBody('anyone', visit).catch((error) => {
+/** Null for a form that is too large to be read without a session, or a file. */
+function strangersForm(reading: Promise<URLSearchParams>): Promise<URLSearchParams | null> {
+  return reading.catch((error) => {
     if (error instanceof AppError && (error.status === 413 || error.status === 415)) return null;
     throw error;
   });

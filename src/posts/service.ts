@@ -11,9 +11,9 @@ import { contentFor, withContent } from './content.ts';
 import { checkRecord, MAX_TITLE } from './fields.ts';
 import type { ContentType, OwnedPost, Post, PostStatus } from './model.ts';
 import { takeSchedule } from './schedule-store.ts';
-import { deletePostRow, findOwner, getPost, readPost, writePost } from './store.ts';
+import { deletePostRow, findOwner, getPost, readPost, rewritePost, writePost } from './store.ts';
 import { deleteOrphans, insertDeletedPost } from './trash-store.ts';
-import { keepVersion, recordVersion } from './version-store.ts';
+import { keepVersion, latestVersion, recordVersion } from './version-store.ts';
 
 type PostText = Partial<Pick<Post, 'title' | 'markdown' | 'contentType'>>;
 
@@ -59,7 +59,8 @@ export function editPost(
     [edit.title, edit.markdown, edit.contentType].some((each) => each !== undefined);
   return withContent((contentOf) =>
     writeAbout(deps.db, { postId, organizationId }, async (tx) => {
-      const post = await readPost(tx, postId);
+      // Sent together, as what is written below is with the commit: two round trips.
+      const [post, latest] = await Promise.all([readPost(tx, postId), latestVersion(tx, postId)]);
       const isOther = organizationId !== undefined && post?.organizationId !== organizationId;
       if (post === null || isOther) throw notFound('post', postId);
       const given = edit.merge?.(post) ?? edit;
@@ -81,12 +82,10 @@ export function editPost(
         await recordPost(tx, deps, 'post.changed', edited, { verb: 'changed the type of', more });
       }
       if (!isEdited) return getPost(tx, postId);
-      // Sent together: one round trip.
-      const [, , saved] = await Promise.all([
-        isWritten ? null : writePost(tx, { ...edited, updatedAt: nowOf(deps) }),
-        recordVersion(tx, deps, { before: post, after: edited, origin: 'edit', isAutosave }),
-        getPost(tx, postId),
-      ]);
+      await recordVersion(tx, deps, { before: post, after: edited, origin: 'edit', isAutosave, latest });
+      if (isWritten) return getPost(tx, postId);
+      const { organizationId: _, isDateSet: __, ...saved } = { ...edited, updatedAt: nowOf(deps) };
+      await rewritePost(tx, { ...post, ...saved });
       return saved;
     }),
   );

@@ -203,6 +203,11 @@ export async function writePost(tx: WriteTx, post: OwnedPost): Promise<void> {
   throw new AppError(409, `The id ${post.id} was taken in the meantime. Try again.`);
 }
 
+/** Writes a post that was read in this transaction, so that there is nothing to wait for. */
+export async function rewritePost(tx: WriteTx, post: OwnedPost): Promise<void> {
+  await statements(tx).save.run({ ...post });
+}
+
 /** Deletes a post and its schedule. Null when there is none. */
 export async function deletePostRow(tx: WriteTx, postId: string) {
   const { deleteSchedule, deletePost } = statements(tx);

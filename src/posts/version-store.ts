@@ -34,6 +34,13 @@ export interface PostChange {
   after: Versioned;
   origin: PostVersion['origin'];
   isAutosave?: boolean | undefined;
+  /** The newest version, where it was read before. */
+  latest?: PostVersion | null | undefined;
+}
+
+/** The newest version of a post. */
+export async function latestVersion(tx: ReadTx, postId: string): Promise<PostVersion | null> {
+  return (await statements(tx).latest.get({ postId })) ?? null;
 }
 
 /**
@@ -43,11 +50,11 @@ export interface PostChange {
 export async function recordVersion(
   tx: WriteTx,
   { clock, ids, actor }: VersionContext,
-  { before, after, origin, isAutosave = false }: PostChange,
+  { before, after, origin, isAutosave = false, latest: known }: PostChange,
 ): Promise<string | null> {
   if (before !== null && hasSameText(before, after)) return null;
   const now = clock.now().toISOString();
-  let latest = (await statements(tx).latest.get({ postId: after.id })) ?? null;
+  let latest = known === undefined ? await latestVersion(tx, after.id) : known;
   if (before !== null && (latest === null || !hasSameText(latest, before))) {
     latest = await insertVersion(tx, ids, before, {
       origin: originOf(before),

@@ -41,7 +41,7 @@ async function requirePermission(
 ): Promise<void> {
   const organizationId = membership?.organization.id ?? null;
   const role = await store.findStanding(tx, { sessionHash, organizationId }, now, isWriting);
-  if (role === undefined && (await store.findSession(tx, sessionHash, now)) === null) {
+  if (role === undefined) {
     throw new AccessEnded(401, 'You are signed out.', { code: SIGNED_OUT });
   }
   if (membership !== null) requireRole(role, membership);

@@ -219,9 +219,8 @@ export async function findSessionOfMember(tx: ReadTx, hash: string, now: Date) {
 }
 
 /**
- * The role in the organization of the person of an open session; null where no organization is asked for. Undefined for
- * somebody who is no member, and for a session that `findSession` does not find. `isKept`: in `write`, where it stays so
- * until the commit.
+ * The role of the person of an open session; null for no member of the organization, and where none is asked for. Undefined
+ * for a session that `findSession` does not find. `isKept`: in `write`, where it stays so until the commit.
  */
 export async function findStanding(
   tx: ReadTx,
@@ -229,13 +228,9 @@ export async function findStanding(
   now: Date,
   isKept: boolean,
 ): Promise<Role | null | undefined> {
-  const isMember = sql`join ${memberships} on ${memberships.userId} = ${users.id} and ${memberships.organizationId} = ${organizationId}`;
-  const [row] = await tx.values<[role: Role | null]>(sql`
-    select ${organizationId === null ? sql`null` : memberships.role}
-    from ${sessions} join ${users} on ${users.id} = ${sessions.userId} ${organizationId === null ? sql`` : isMember}
-    where ${sessions.hash} = ${sessionHash} and ${sessions.expiresAt} > ${now.getTime()} and ${users.disabledAt} is null
-    ${isKept ? dialectOf(tx).keepRows : sql``}`);
-  return row?.[0];
+  const { standing, keptStanding } = statements(tx);
+  const found = { hash: sessionHash, organizationId, now: now.getTime() };
+  return (await (isKept ? keptStanding : standing).get(found))?.role;
 }
 
 /** The sessions of a person that have not expired: the current one, then the one used last. */
@@ -291,7 +286,21 @@ const byName = [asc(sql`lower(${organizations.name})`), asc(organizations.id)];
 const statements = prepared((tx) => {
   const { hash, createdAt, lastUsedAt, expiresAt, userId } = sessions;
   const isOpen = and(eq(hash, sql.placeholder('hash')), gt(expiresAt, sql.placeholder('now')));
+  // The end of both queries, the inner of which may find nothing.
+  const standing = (end: SQL) =>
+    tx
+      .select({
+        role: sql<Role | null>`(select ${memberships.role} from ${memberships}
+          where ${memberships.userId} = ${users.id}
+          and ${memberships.organizationId} = ${sql.placeholder('organizationId')} ${end})`,
+      })
+      .from(sessions)
+      .innerJoin(users, eq(users.id, userId))
+      .where(sql`${isOpen} and ${users.disabledAt} is null ${end}`)
+      .prepare();
   return {
+    standing: standing(sql``),
+    keptStanding: standing(dialectOf(tx).keepRows),
     memberships: tx
       .select({ organization: getTableColumns(organizations), role: memberships.role })
       .from(memberships)

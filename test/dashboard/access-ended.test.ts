@@ -177,6 +177,11 @@ describe('a form that arrives when the right has ended is refused as a new one, 
   test.each(endings)('%s', async (_, end, of, status) => {
     const { user, cookie } = await world.addOwner();
     const held = await holdAll(of, cookie);
+    for (const page of of) {
+      const { path, body } = world.filled(page);
+      if (body instanceof URLSearchParams)
+        held.push(await holdOpen(world.server.port, path, body, { cookie }, 64));
+    }
     await end(world.app.deps, user);
     const before = await world.state(false);
     expect(await finishAll(held)).toEqual(refusals(held, status));

@@ -76,6 +76,10 @@ export function visitor(app: TestApp, cookie?: string): Visit {
     for (const [name, value] of Object.entries(SAME_ORIGIN)) {
       if (!headers.has(name)) headers.set(name, value);
     }
+    // As browsers do: a small form is read before its sender is known.
+    if (init.body instanceof URLSearchParams && !headers.has('content-length')) {
+      headers.set('content-length', String(Buffer.byteLength(String(init.body))));
+    }
     return app.request(path, { method: 'POST', ...init, headers });
   };
 }
