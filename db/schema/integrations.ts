@@ -336,6 +336,8 @@ export const events = sqliteTable(
     repositoryId: text('repository_id').notNull(),
     type: text({ enum: EVENT_TYPES }).notNull(),
     key: text().notNull(),
+    /** The provider's id of a release, which stays when its tag is edited. Null where the provider gives none. */
+    releaseId: text('release_id'),
     /** Null for an issue tracker. */
     branch: text(),
     occurredAt: text('occurred_at').notNull(),
@@ -355,5 +357,8 @@ export const events = sqliteTable(
     index('releases_by_branch')
       .on(table.integrationId, table.repositoryId, table.branch, table.occurredAt, table.key)
       .where(sql`${table.type} = 'release'`),
+    uniqueIndex('releases_by_id')
+      .on(table.integrationId, table.repositoryId, table.releaseId)
+      .where(sql`${table.releaseId} is not null`),
   ],
 );

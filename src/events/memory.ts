@@ -1,17 +1,27 @@
 import type { Arrival, Event, EventReader, EventType } from './model.ts';
 import { replaces } from './store.ts';
 
-/** Reads events from memory, for a rehearsal. `arrivalOf` is null for one that the trigger may not make a post of. */
+/** Reads events from memory, for a rehearsal. `arrivalFor` is null for one that the trigger may not make a post of. */
 export function eventsInMemory(
   all: readonly Event[],
-  arrivalOf: (type: EventType, key: string) => Arrival | null,
+  arrivalFor: (event: Event) => Arrival | null,
 ): EventReader {
   const known = new Map<string, Event>();
+  const byReleaseId = new Map<string, Event>();
   for (const event of all) {
     const id = `${event.type} ${event.key}`;
-    const previous = known.get(id);
-    if (previous === undefined || replaces(event, previous)) known.set(id, event);
+    const { releaseId } = event;
+    const previous = (releaseId === undefined ? undefined : byReleaseId.get(releaseId)) ?? known.get(id);
+    if (previous !== undefined && !replaces(event, previous)) continue;
+    // A release whose tag was edited is the same release.
+    if (previous !== undefined) known.delete(`${previous.type} ${previous.key}`);
+    known.set(id, event);
+    if (releaseId !== undefined) byReleaseId.set(releaseId, event);
   }
+  const arrivalOf = (type: EventType, key: string) => {
+    const event = known.get(`${type} ${key}`);
+    return event === undefined ? null : arrivalFor(event);
+  };
   const events = [...known.values()].sort(byTime);
   const releases = new Map(
     events.flatMap(({ type, key: tag, branch, occurredAt, data }) =>
@@ -25,10 +35,10 @@ export function eventsInMemory(
       return events
         .slice(start, end)
         .filter(
-          ({ type, key, branch: its }) =>
-            types.includes(type) &&
-            (branch === undefined || its === branch) &&
-            (!arrived || arrivalOf(type, key) !== null),
+          (event) =>
+            types.includes(event.type) &&
+            (branch === undefined || event.branch === branch) &&
+            (!arrived || arrivalFor(event) !== null),
         );
     },
     async listReleases(which) {

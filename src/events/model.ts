@@ -121,6 +121,8 @@ interface EventOf<Type extends EventType> {
   type: Type;
   /** The same in every delivery about it: a commit, a number, a tag, an id. */
   key: string;
+  /** The provider's id of a release with a tag, which stays when the tag is edited. Absent where the provider gives none. */
+  releaseId?: string;
   /** The branch that it reached, or that a release is of. Null for an issue tracker. */
   branch: string | null;
   /** ISO 8601, UTC, with milliseconds. */

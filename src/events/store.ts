@@ -31,7 +31,42 @@ export async function findEvent(
   return fromRow(await statements(tx).find.get({ ...idsOf(source), type, key }));
 }
 
-/** Stores the event, unless `previous`, the stored version, is newer. Returns the newest version. */
+/**
+ * The same by the provider's id of a release, whatever tag it is stored under: its key may differ. Of an event without
+ * such an id, by its key.
+ */
+export async function findSame(tx: ReadTx, source: EventSource, event: Event): Promise<Event | null> {
+  const { type, key, releaseId } = event;
+  if (releaseId === undefined) return findEvent(tx, source, event);
+  const { find, findRelease } = statements(tx);
+  // Sent together: one round trip.
+  const [known, same] = await Promise.all([
+    find.get({ ...idsOf(source), type, key }),
+    findRelease.get({ ...idsOf(source), releaseId }),
+  ]);
+  return fromRow(same ?? known);
+}
+
+/** Whether a release is stored under this tag. */
+export async function hasRelease(tx: ReadTx, source: EventSource, tag: string): Promise<boolean> {
+  return (await statements(tx).releasesByTag.all({ ...idsOf(source), tags: [tag] })).length > 0;
+}
+
+/** Stores the release under another tag. What was stored under that one is of a release that has lost it. */
+async function renameEvent(tx: WriteTx, source: EventSource, key: string, newKey: string): Promise<void> {
+  const { integrationId, repositoryId } = idsOf(source);
+  const isRelease = (tag: string) =>
+    and(
+      eq(events.integrationId, integrationId),
+      eq(events.repositoryId, repositoryId),
+      eq(events.type, 'release'),
+      eq(events.key, tag),
+    );
+  await tx.delete(events).where(isRelease(newKey)).run();
+  await tx.update(events).set({ key: newKey }).where(isRelease(key)).run();
+}
+
+/** Stores the event, unless `previous`, from `findSame`, is newer. Returns the newest version. */
 export async function recordEvent(
   tx: WriteTx,
   source: EventSource,
@@ -39,18 +74,21 @@ export async function recordEvent(
   previous: Event | null,
 ): Promise<Event> {
   if (previous !== null && !replaces(event, previous)) return previous;
-  await statements(tx).save.run({ ...event, ...idsOf(source) });
+  if (previous !== null && previous.key !== event.key) await renameEvent(tx, source, previous.key, event.key);
+  await statements(tx).save.run({ ...event, ...idsOf(source), releaseId: event.releaseId ?? null });
   return event;
 }
 
 /**
  * Whether `event` says newer things than what is known. Of one version the first time, then the one that says more,
  * then the smaller delivery id stays, so that the order in which they came never matters. But for releases: a server
- * that does not say when one was edited says so of no edit, and the last that comes is then the best guess.
+ * that does not say when one was edited says so of no edit, and the last that comes is then the best guess. With another
+ * tag, it is the one that was published later.
  */
 export function replaces(event: Event, known: Event): boolean {
   if (event.version !== known.version) return event.version > known.version;
-  if (event.occurredAt !== known.occurredAt) return event.occurredAt < known.occurredAt;
+  if (event.occurredAt !== known.occurredAt)
+    return event.occurredAt < known.occurredAt === (event.key === known.key);
   const [one, other] = [event, known].map(({ branch, repository, data }) =>
     JSON.stringify([branch, repository, data]),
   ) as [string, string];
@@ -226,8 +264,8 @@ function idsOf({ integrationId, repositoryId }: EventSource) {
 }
 
 function toEvent(row: typeof events.$inferSelect): Event {
-  const { integrationId: _, repositoryId: __, isPrerelease: ___, ...event } = row;
-  return event as Event;
+  const { integrationId: _, repositoryId: __, isPrerelease: ___, releaseId, ...event } = row;
+  return { ...event, ...(releaseId !== null && { releaseId }) } as Event;
 }
 
 const fromRow = (row: typeof events.$inferSelect | undefined) => (row === undefined ? null : toEvent(row));
@@ -264,6 +302,17 @@ const statements = prepared((db) => {
       .select()
       .from(events)
       .where(and(eq(events.integrationId, integrationId), isEvent(events)))
+      .prepare(),
+    findRelease: db
+      .select()
+      .from(events)
+      .where(
+        and(
+          eq(events.integrationId, integrationId),
+          eq(events.repositoryId, repositoryId),
+          eq(events.releaseId, sql.placeholder('releaseId')),
+        ),
+      )
       .prepare(),
     findAll: db
       .select()
@@ -311,6 +360,7 @@ const statements = prepared((db) => {
       .onConflictDoUpdate({
         target: [events.integrationId, events.repositoryId, events.type, events.key],
         set: {
+          releaseId: sql`excluded.release_id`,
           branch: sql`excluded.branch`,
           occurredAt: sql`excluded.occurred_at`,
           version: sql`excluded.version`,

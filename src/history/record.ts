@@ -1,7 +1,7 @@
 import type { WriteTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import type { Arrival, Event } from '../events/model.ts';
-import { findEvent, listReleases, recordEvent } from '../events/store.ts';
+import { findEvent, findSame, listReleases, recordEvent } from '../events/store.ts';
 import type { Integration, Repository } from '../integrations/store.ts';
 import type { RemoteRepository, RepositoryReader } from '../providers/reader.ts';
 import { branchScope, matchesRelease } from '../triggers/kinds/branch.ts';
@@ -10,6 +10,7 @@ import { fitsOne } from '../triggers/kinds/patterns.ts';
 import type { Trigger } from '../triggers/model.ts';
 import { forgetArrival, listArrivals, listEnabledTriggers, queueRun } from '../triggers/queue-store.ts';
 import { queueRange } from '../triggers/range-store.ts';
+import { renameRelease } from '../triggers/rename-store.ts';
 import { listTriggers } from '../triggers/store.ts';
 import type { History } from './store.ts';
 
@@ -56,8 +57,10 @@ export async function recordAll(
   const source = { integrationId: integration.id, repositoryId: repository.id };
   const recorded = [];
   for (const event of events) {
-    const previous = await findEvent(tx, source, event);
+    const previous = await findSame(tx, source, event);
     const newest = await recordEvent(tx, source, event, previous);
+    if (previous !== null && previous.key !== newest.key)
+      await renameRelease(tx, source, previous.key, newest.key);
     recorded.push({ event: newest, isNews: newest !== previous });
   }
   return recorded;

@@ -93,6 +93,7 @@ const release = defineEvent(
   (data: ReturnType<typeof releaseData>, action) => ({
     type: 'release',
     key: data.tagName,
+    ...(data.id !== null && { releaseId: String(data.id) }),
     branch: branchOfRelease(data),
     times: [data.publishedAt],
     version: versionOf(data.updatedAt, action === 'edited' ? 1 : 0),

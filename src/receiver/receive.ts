@@ -61,6 +61,9 @@ const MAX_KEPT = 1_000;
 /** The address that a delivery was checked against is not, or may not be, the present one. */
 class AddressChanged extends Error {}
 
+/** The tag of a release was edited, so its drafts get another name, and no run may write them meanwhile. */
+class TagChanged extends Error {}
+
 /**
  * The webhook receiver: verify, read the event, record it, respond. Resolves when the delivery is on the disk. Throws
  * `AppError` for a delivery that is refused and the error of one that fails; both are logged by then, once the
@@ -161,7 +164,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
   }
 
   /** Claims the delivery, logs it and hands its event to the triggers, in one transaction. */
-  function record(
+  async function record(
     { provider, row, repository, named: repositoryNamed }: Address,
     entry: OpenEntry,
     { event: name, deliveryId }: DeliveryHeaders,
@@ -180,7 +183,8 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     const source = { deliveryId, receivedAt: entry.createdAt, repository: fullName };
     const event =
       action === null || data === null ? null : eventOf(provider, { ...source, event: name, action, data });
-    const work = async (tx: WriteTx) => {
+    const changesIt = learned !== null || change !== null;
+    const work = async (tx: WriteTx, isAlone: boolean) => {
       // Sent together: one round trip.
       const [present, claim, known] = await Promise.all([
         findAddress(tx, integrationId, repositoryNamed),
@@ -193,13 +197,16 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
         await insertDelivery(tx, { ...entry, status: 'duplicate', title, reason: DUPLICATE_REASON }, now);
         return { outcome: 'duplicate', reason: DUPLICATE_REASON } as const;
       }
+      const previous = known?.previous ?? null;
+      if (!isAlone && event !== null && previous !== null && previous.key !== event.key)
+        throw new TagChanged();
       if (repository !== null && learned !== null) await learnRepository(tx, repository.id, learned);
       if (change !== null) await applyChange(tx, deps, row.integration, change);
       if (action !== null && event !== null && known !== null)
         await handOver(tx, { integrationId, repositoryId, action, images }, entry, event, known, now);
       const logged = {
         ...entry,
-        ...statusOf(result, event, known?.previous ?? null),
+        ...statusOf(result, event, previous),
         title: result.title,
         // A test delivery, which some providers send as one of their events, is found by this name.
         payload: { event: result.outcome === 'ping' ? 'ping' : name, action, data },
@@ -209,11 +216,16 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     };
     // The versions of one event keep their order. What is learned of a repository may concern all of its deliveries.
     const subject = event === null ? deliveryId : `${repositoryId ?? ''} ${event.type} ${event.key}`;
-    const changesIt = learned !== null || change !== null;
-    const order = changesIt
-      ? changing(integrationKey(integrationId), organization(entry.organizationId))
-      : { key: `delivery ${integrationId} ${subject}`, shares: [integrationKey(integrationId)] };
-    return deps.db.write(work, { ...order, giveUpMs });
+    const order = { key: `delivery ${integrationId} ${subject}`, shares: [integrationKey(integrationId)] };
+    const alone = changing(integrationKey(integrationId), organization(entry.organizationId));
+    if (!changesIt) {
+      try {
+        return await deps.db.write((tx) => work(tx, false), { ...order, giveUpMs });
+      } catch (error) {
+        if (!(error instanceof TagChanged)) throw error;
+      }
+    }
+    return deps.db.write((tx) => work(tx, true), { ...alone, giveUpMs });
   }
 }
 

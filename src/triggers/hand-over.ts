@@ -4,7 +4,7 @@ import { type Delivery, toProcessed } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
 import { listPostsOfDelivery } from '../drafts/store.ts';
 import type { Event, EventSource } from '../events/model.ts';
-import { findEvent, recordEvent } from '../events/store.ts';
+import { findSame, recordEvent } from '../events/store.ts';
 import type { Repository } from '../integrations/model.ts';
 import { toEvent } from '../providers/index.ts';
 import { type ImageOwner, queueImages } from './images.ts';
@@ -14,13 +14,14 @@ import { keysOf } from './kinds/kind.ts';
 import { queueNaming } from './linked-issues.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
 import { queueRange } from './range-store.ts';
+import { renameRelease } from './rename-store.ts';
 import { insertResult, type ResultEntry } from './results-store.ts';
 
 /** The rows that `handOver` needs, in one round trip. */
 export async function readHandOver(tx: ReadTx, source: EventSource, event: Event) {
   const { integrationId, repositoryId } = source;
   const [previous, triggers] = await Promise.all([
-    findEvent(tx, source, event),
+    findSame(tx, source, event),
     listEnabledTriggers(tx, integrationId, repositoryId),
   ]);
   return { previous, triggers };
@@ -42,6 +43,9 @@ export async function handOver(
   const { repositoryId } = delivery;
   const { deliveryId } = event;
   const newest = await recordEvent(tx, delivery, event, previous);
+  const { key: newestKey } = newest;
+  if (previous !== null && previous.key !== newestKey)
+    await renameRelease(tx, delivery, previous.key, newestKey);
   const versions = previous === null ? [event] : [event, previous];
   const since = versions.map(({ occurredAt }) => occurredAt).sort()[0] ?? event.occurredAt;
   let isUsed = false;
@@ -53,7 +57,7 @@ export async function handOver(
     if (isContent) {
       const isMatch = kind.matches(filters, newest);
       isUsed ||= isMatch;
-      const key = { triggerId, repositoryId, type: event.type, key: event.key };
+      const key = { triggerId, repositoryId, type: event.type, key: newestKey };
       // An edit makes no post, but it may make an event match that arrived before.
       if (!isEdit(delivery, event))
         await recordArrival(tx, { ...key, isMatch, draftOnly: false, publish: false });
@@ -65,7 +69,7 @@ export async function handOver(
     const isMatch = [newest, ...versions].some((each) => kind.matches(filters, each));
     if (scope !== undefined || isContent) {
       const outcome = scope === undefined || (isContent && !isMatch) ? 'filtered' : 'queued';
-      const eventKey = `${event.type} ${event.key}`;
+      const eventKey = `${event.type} ${newestKey}`;
       await insertResult(tx, entry, { triggerId, scope: scope ?? '', eventKey, outcome }, now);
     }
     for (const each of [...new Set(scopes)].sort()) {
@@ -109,12 +113,15 @@ export async function listCaused(
   if (shipped === null) return [];
   const { organizationId, integrationId } = delivery;
   const { event, repositoryId } = shipped;
-  const content = {
-    key: keysOf(event)[0] ?? '',
-    // Pull requests of different repositories have the same numbers; ids of trackers are unique.
-    scope: event.branch === null ? null : branchScope(repositoryId, event.branch),
-    // A draft of pull requests has the keys of their pushes, but does not consist of them.
-    event: event.type === 'push' ? ('push' as const) : null,
-  };
-  return db.read((tx) => listPostsOfDelivery(tx, organizationId, integrationId, content));
+  return db.read(async (tx) => {
+    // The tag of a release may have been edited since.
+    const present = (await findSame(tx, { integrationId, repositoryId }, event)) ?? event;
+    return listPostsOfDelivery(tx, organizationId, integrationId, {
+      key: keysOf(event.type === 'release' ? present : event)[0] ?? '',
+      // Pull requests of different repositories have the same numbers; ids of trackers are unique.
+      scope: event.branch === null ? null : branchScope(repositoryId, event.branch),
+      // A draft of pull requests has the keys of their pushes, but does not consist of them.
+      event: event.type === 'push' ? 'push' : null,
+    });
+  });
 }

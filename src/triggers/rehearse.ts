@@ -6,8 +6,8 @@ import { sampleMaterial } from '../drafts/check.ts';
 import type { Compose, DraftText } from '../drafts/model.ts';
 import { noDrafts, readScope } from '../drafts/store.ts';
 import { eventsInMemory } from '../events/memory.ts';
-import { type EventSource, eventTypes } from '../events/model.ts';
-import { eventReader } from '../events/store.ts';
+import { type Event, type EventSource, eventTypes } from '../events/model.ts';
+import { eventReader, replaces } from '../events/store.ts';
 import type { Repository } from '../integrations/model.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { letOthersIn } from '../lib/time.ts';
@@ -91,8 +91,10 @@ async function planRehearsal({ db }: Needs, triggerId: string, span: Span) {
     const events = group.map(({ event }) => event);
     const scopes = new Set(events.map((event) => kinds[type].scopeOf(filters, event, repositoryId)));
     const shipped = group.filter((each) => !each.isEdit);
-    const arrived = new Set(shipped.map(({ event: { type, key } }) => `${type} ${key}`));
-    const reader = eventsInMemory(events, (type, key) => (arrived.has(`${type} ${key}`) ? ARRIVED : null));
+    const arrived = new Set(shipped.flatMap(({ event }) => namesOf(event)));
+    const reader = eventsInMemory(events, (event) =>
+      namesOf(event).some((name) => arrived.has(name)) ? ARRIVED : null,
+    );
     const ranges = rangesOf({ db }, trigger.integrationId, repositoryId);
     for (const scope of [...scopes].sort()) {
       if (scope === null) continue;
@@ -111,6 +113,12 @@ async function planRehearsal({ db }: Needs, triggerId: string, span: Span) {
   planned.sort(({ until: one }, { until: other }) => (one < other ? -1 : one > other ? 1 : 0));
   return { trigger, planned };
 }
+
+/** A release has the same id under every tag that it had. */
+const namesOf = ({ type, key, releaseId }: Event) => [
+  `${type} ${key}`,
+  ...(releaseId === undefined ? [] : [`id ${releaseId}`]),
+];
 
 /** Reads outside of a transaction, because a rehearsal takes long. */
 function rangesOf({ db }: Needs, integrationId: string, repositoryId: string | null): RangeReader {
@@ -200,19 +208,21 @@ function deliveryPlanner(trigger: Trigger) {
     const place = places.get(repositoryId) ?? (await readPlace(tx, source));
     places.set(repositoryId, place);
     const { arrivals, known } = place;
-    const arrival = shipped.isEdit ? (arrivals.get(`${type} ${key}`) ?? null) : ARRIVED;
+    const same = known.find(({ releaseId }) => releaseId !== undefined && releaseId === event.releaseId);
+    const present = same === undefined || replaces(event, same) ? event : same;
+    const arrival = shipped.isEdit ? (arrivals.get(`${type} ${same?.key ?? key}`) ?? null) : ARRIVED;
     if (arrival === null && kind.content.includes(type)) throw noPost(delivery, triggerId, 'edit_only', type);
     // Add the event: an older version may not have stored it.
-    const events = eventsInMemory([...known, event], (otherType, otherKey) => {
-      if (otherType === type && otherKey === key) return arrival;
-      const other = arrivals.get(`${otherType} ${otherKey}`);
+    const events = eventsInMemory([...known, event], (each) => {
+      if (each.type === type && each.key === present.key) return arrival;
+      const other = arrivals.get(`${each.type} ${each.key}`);
       return other?.isMatch === true ? other : null;
     });
     const drafts = await readScope(tx, source, { triggerId, scope });
     const ranges = rangeReader(tx, source);
-    const planned = await kind.plan({ filters, scope, since: event.occurredAt, events, drafts, ranges });
+    const planned = await kind.plan({ filters, scope, since: present.occurredAt, events, drafts, ranges });
     const plan = await withIssues(tx, trigger.organizationId, planned);
-    const keys = keysOf(event);
+    const keys = keysOf(present);
     const changed = plan.filter(({ eventKeys }) => keys.some((each) => eventKeys.includes(each)));
     if (changed.every(({ material }) => material === null)) throw noPost(delivery, triggerId, 'no_change');
     return changed.map((draft) => ({ ...draft, scope }));

@@ -3,6 +3,7 @@ import type { AuditDeps } from '../audit/store.ts';
 import type { Deps } from '../deps.ts';
 import type { DraftText } from '../drafts/model.ts';
 import { findStored, type NewDraft, type Outcome, writeDraft } from '../drafts/write.ts';
+import { hasRelease } from '../events/store.ts';
 import { branchOf, repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
@@ -91,7 +92,18 @@ async function find(tx: WriteTx, { trigger, run }: Plan, { draft, text }: Compos
     isOpen: subject === OPEN,
     releaseOf: event === 'release' ? repositoryOf(scope) : null,
   };
-  return { draft, given, stored: await findStored(tx, given) };
+  const { integrationId } = trigger;
+  const repositoryId = repositoryOf(scope);
+  const tag = /^release (.*)/s.exec(subject)?.[1];
+  // Sent together: one round trip.
+  const [stored, isPresent] = await Promise.all([
+    findStored(tx, given),
+    tag === undefined || !kinds[event].isOfBranch || repositoryId === null
+      ? true
+      : hasRelease(tx, { integrationId, repositoryId }, tag),
+  ]);
+  // The release got another tag since it was planned: its draft has another name, and is written under that.
+  return { draft, given: isPresent || stored.known !== null ? given : { ...given, text: null }, stored };
 }
 
 async function writeAll(

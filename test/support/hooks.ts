@@ -64,7 +64,7 @@ export function releaseOf(
   return {
     action: 'published',
     release: {
-      id: 1,
+      id: Bun.hash.crc32(tag),
       tag_name: tag,
       name: tag,
       body: `What is new in ${tag}.`,

@@ -23,9 +23,15 @@ export function refusalOf(provider: Provider, event: string, payload: Payload): 
   }
 }
 
-/** A copy with some fields set, by their paths with dots; a field set to undefined is taken out. */
+/**
+ * A copy with some fields set, by their paths with dots; a field set to undefined is taken out. Another tag makes another
+ * release, unless its id is given too.
+ */
 export function changed(payload: Payload, changes: Record<string, unknown>): Payload {
   const copy = structuredClone(payload);
+  const tag = changes['release.tag_name'] ?? changes.tag;
+  const release = tag === changes.tag ? copy : (copy.release as Payload);
+  if (typeof tag === 'string' && typeof release.id === 'number') release.id = Bun.hash.crc32(tag);
   for (const [path, value] of Object.entries(changes)) {
     const steps = path.split('.');
     const last = steps.pop() ?? '';

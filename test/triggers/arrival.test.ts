@@ -141,13 +141,6 @@ describe('an edit alone creates no post', () => {
     expect((await postsOf(app))[0]?.id).toBe(post?.id as string);
   });
 
-  test('when the release gets another tag', async () => {
-    await create({ publish: true });
-    await release(1);
-    await edit(1, 30, { 'release.tag_name': 'v1.0.0', 'release.name': 'v1.0.0' });
-    expect(await posts()).toEqual(['v1 published']);
-  });
-
   test('unless it makes a release match that arrived without matching', async () => {
     await create({ filters: { prereleases: false } });
     await release(1, { 'release.prerelease': true });
@@ -170,6 +163,136 @@ describe('an edit alone creates no post', () => {
     await changeTrigger(app.deps, id, { titleTemplate: '{{ release.tag }}' });
     await edit(1, 30);
     expect(await posts()).toEqual(['v1 draft']);
+  });
+});
+
+describe('a release whose tag is edited is the same release', () => {
+  const id = { 'release.id': 555 };
+  const retagged = (tag: string, minute: number, more: Record<string, unknown> = {}) => ({
+    ...id,
+    'release.tag_name': tag,
+    'release.name': tag,
+    'release.html_url': `https://github.com/acme/rocket/releases/tag/${tag}`,
+    'release.body': `Words of minute ${minute}.`,
+    ...more,
+  });
+  const textOf = async () => {
+    await runAll(app);
+    return (await postsOf(app)).map(({ title, markdown }) => `${title}: ${markdown}`);
+  };
+  const tables = async () => {
+    const { events, trigger_events, drafts, delivery_results } = await allRows(app.db);
+    const keys = (rows: unknown, name: string) => (rows as Record<string, unknown>[]).map((row) => row[name]);
+    return {
+      events: keys(events, 'key'),
+      arrivals: keys(trigger_events, 'key'),
+      drafts: keys(drafts, 'subject'),
+      open: (delivery_results as { outcome: string }[]).filter(({ outcome }) => outcome === 'queued'),
+    };
+  };
+  const one = { events: ['v1.0.0'], arrivals: ['v1.0.0'], drafts: ['release v1.0.0'], open: [] };
+
+  test('so its draft follows', async () => {
+    await create();
+    await release(1, id);
+    expect(await posts()).toEqual(['v1 draft']);
+    await edit(1, 30, retagged('v1.0.0', 30));
+    expect(await textOf()).toEqual(['v1.0.0: Words of minute 30.']);
+    expect(await tables()).toEqual(one);
+  });
+
+  test('so its edit before the draft is made makes one post', async () => {
+    await create();
+    await release(1, id);
+    await edit(1, 30, retagged('v1.0.0', 30));
+    expect(await textOf()).toEqual(['v1.0.0: Words of minute 30.']);
+    expect(await tables()).toEqual(one);
+  });
+
+  test('so an edit that arrives before its publication counts', async () => {
+    await create({ publish: true });
+    await edit(1, 30, retagged('v1.0.0', 30));
+    expect(await posts()).toEqual([]);
+    await release(1, id);
+    expect(await textOf()).toEqual(['v1.0.0: Words of minute 30.']);
+    expect(await tables()).toEqual(one);
+  });
+
+  test('so publishing it again under another tag makes no second post', async () => {
+    await create({ publish: true });
+    await release(1, id);
+    expect(await posts()).toEqual(['v1 published']);
+    await release(2, retagged('v1.0.0', 30));
+    await runAll(app);
+    expect((await allRows(app.db)).posts).toHaveLength(1);
+    expect(await tables()).toEqual(one);
+    const [draft] = (await allRows(app.db)).drafts as { suggestion: string }[];
+    expect(draft?.suggestion).toContain('Words of minute 30.');
+  });
+
+  test('so without a time of the edit, the later publication counts, in any order', async () => {
+    await create();
+    const published = (hour: number, tag: string) =>
+      release(hour, retagged(tag, hour, { 'release.updated_at': null }));
+    await published(2, 'v1.0.0');
+    await published(1, 'v1');
+    expect(await textOf()).toEqual(['v1.0.0: Words of minute 2.']);
+    expect(await tables()).toEqual(one);
+  });
+
+  test('and takes the tag over from a release that is gone, whose post stays', async () => {
+    await create();
+    await release(1, { 'release.id': 9, 'release.tag_name': 'v1.0.0', 'release.name': 'gone' });
+    await release(2, id);
+    expect(await posts()).toEqual(['gone draft', 'v2 draft']);
+    await edit(2, 30, retagged('v1.0.0', 30));
+    expect(await posts()).toEqual(['gone draft', 'v1.0.0 draft']);
+    expect(await tables()).toEqual(one);
+  });
+
+  test('and another release may have its old tag', async () => {
+    await create();
+    await release(1, id);
+    await edit(1, 30, retagged('v1.0.0', 30));
+    await release(2, { 'release.id': 9, 'release.tag_name': 'v1', 'release.name': 'v1 again' });
+    expect(await posts()).toEqual(['v1 again draft', 'v1.0.0 draft']);
+  });
+
+  test('and divides the branch as before', async () => {
+    await create();
+    await release(1, { ...id, 'release.body': null });
+    await push(2, 'feat: second');
+    await release(3, { 'release.body': null });
+    expect(await posts()).toEqual(['v1 draft', 'v3 draft']);
+    await edit(1, 30, retagged('v1.0.0', 30));
+    await runAll(app);
+    const text = (await postsOf(app)).find(({ title }) => title === 'v3')?.markdown;
+    expect(text).toContain('Second');
+    expect(text).toContain('/compare/v1.0.0...v3');
+  });
+
+  test('and leaves when its new tag does not match', async () => {
+    await create({ filters: { tag: ['v*'] } });
+    await release(1, id);
+    expect(await posts()).toEqual(['v1 draft']);
+    await edit(1, 30, retagged('web-1', 30));
+    expect(await posts()).toEqual([]);
+  });
+
+  test('also in a rehearsal, in the preview of either delivery, and when one is replayed', async () => {
+    const { id: triggerId } = await create();
+    await release(1, id);
+    await edit(1, 30, retagged('v1.0.0', 30));
+    const since = new Date(0);
+    const rehearsed = await rehearseTrigger(app.deps, compose, triggerId, since);
+    expect(rehearsed.map(({ title }) => title)).toEqual(['v1.0.0']);
+    for (const delivery of await logOf(app)) {
+      const previewed = await previewTrigger(app.deps, compose, triggerId, delivery);
+      expect(previewed.map(({ title }) => title)).toEqual(['v1.0.0']);
+      await replayDelivery(app.deps, delivery);
+    }
+    expect(await textOf()).toEqual(['v1.0.0: Words of minute 30.']);
+    expect(await tables()).toEqual(one);
   });
 });
 

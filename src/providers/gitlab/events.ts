@@ -88,6 +88,7 @@ const release = defineEvent(
   },
   (data: ReturnType<typeof releaseData>, action) => ({
     type: 'release',
+    // GitLab does not let anybody edit the tag of a release, and its API gives no id.
     key: data.tagName,
     branch: data.defaultBranch ?? '',
     times: [data.releasedAt],

@@ -97,6 +97,7 @@ test('a release is its tag, on its branch, at its publication', () => {
   expect(eventOf('release')).toEqual({
     type: 'release',
     key: 'v2.4.0',
+    releaseId: '9',
     branch: 'main',
     version: ' 0',
     occurredAt: '2026-11-20T11:59:00.000Z',

@@ -138,7 +138,7 @@ export function releasePayload(row: ReleaseRow): Payload {
   const fields = {
     action,
     ...(action === 'edited' ? { changes: { body: { from: 'What it was before.' } } } : {}),
-    'release.id': 174_902_000 + tag.length,
+    'release.id': Bun.hash.crc32(tag),
     'release.name': name,
     'release.body': notes.replaceAll('\n', '\r\n'),
     'release.prerelease': isPrerelease,
