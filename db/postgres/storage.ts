@@ -24,9 +24,8 @@ import { fromPostgresRows } from './translate.ts';
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 const BEGIN_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
-// The server ends a transaction whose process stands still, so that its locks do not outlive it for long.
 const SETTINGS =
-  "set_config('lock_timeout', ?, true), set_config('idle_in_transaction_session_timeout', '15s', true)";
+  "set_config('lock_timeout', ?, true), set_config('idle_in_transaction_session_timeout', ?, true)";
 const LOCK_ALL = `SELECT ${SETTINGS}, pg_advisory_xact_lock(0)`;
 const LOCK_SOME = `SELECT ${SETTINGS}, pg_advisory_xact_lock_shared(0)`;
 const LOCK_ONE = 'pg_advisory_xact_lock(hashtextextended(?, 0))';
@@ -47,6 +46,8 @@ const RETRY_WAIT_MS = 20;
 
 /** Work without a key holds a lock that all other writes wait for. A step costs a round trip at least. */
 const PACE: Pace = { holdMs: 5, restMs: 5, stepRows: 500 };
+
+const IDLE_MS = 15_000;
 
 const NESTED = 'a body of read or write waits for something other than a store';
 
@@ -127,9 +128,12 @@ export interface Limits {
   answerMs: number;
   /** How long work waits in all for its turn, a connection and other writers, unless it says so itself. */
   giveUpMs: number;
+  /** When the server ends a write whose process stands still, so that its locks do not outlive it for long. */
+  idleMs?: number;
 }
 
 export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
+  const idleMs = String(limits.idleMs ?? IDLE_MS);
   /** The body that runs, to refuse another read or write inside of it, which might wait for itself. */
   const bodies = new AsyncLocalStorage<{ isRunning: boolean }>();
 
@@ -221,11 +225,11 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
         const ahead = (text: string, ...params: unknown[]) =>
           sendAhead(session, present, text, params, limits.answerMs + lockMs);
         const begun = sendAhead(session, present, BEGIN_WRITE);
-        if (keys === undefined) void ahead(LOCK_ALL, String(lockMs));
+        if (keys === undefined) void ahead(LOCK_ALL, String(lockMs), idleMs);
         else {
           const names = [...new Set([...keys, ...shares])].sort();
           const locks = names.map((name) => (keys.includes(name) ? LOCK_ONE : SHARE_ONE));
-          void ahead([LOCK_SOME, ...locks].join(', '), String(lockMs), ...names);
+          void ahead([LOCK_SOME, ...locks].join(', '), String(lockMs), idleMs, ...names);
         }
         const leased = lease && ahead(CHECK_LEASE, lease.name, lease.fence);
         try {

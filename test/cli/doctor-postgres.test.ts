@@ -60,6 +60,32 @@ async function run(statement: string): Promise<void> {
   await connection.unsafe(statement);
 }
 
+// The first: the standby is a copy of all databases.
+test('a read replica is measured', async () => {
+  await setUp();
+  const standby = await startStandby(server);
+  try {
+    const readUrl = new URL(url);
+    readUrl.port = String(standby.port);
+    const replica = async () => (await examine({ DATABASE_READ_URL: readUrl.href }))('read replica');
+    expect(await replica()).toMatchObject({ status: 'ok' });
+    const elsewhere = new URL('/nowhere', readUrl).href;
+    expect((await examine({ DATABASE_READ_URL: elsewhere }))('read replica')).toMatchObject({
+      status: 'warning',
+      message: expect.stringContaining('Create the database, or correct its name in DATABASE_READ_URL.'),
+    });
+    await pauseReplay(standby);
+    await run("UPDATE organizations SET name = 'Acme Inc.'");
+    expect(await replica()).toMatchObject({
+      status: 'warning',
+      message: 'The read replica is more than 10 seconds behind',
+      advice: 'Until it works, the content API reads from the primary',
+    });
+  } finally {
+    await standby.stop();
+  }
+}, 300_000);
+
 test('a healthy server is all well, and the data folder is not looked at', async () => {
   await setUp();
   const { stdout } = await cli(folder.path, ['doctor', '--offline', '--json'], {
@@ -275,28 +301,3 @@ test('a server on another machine should prove its name', async () => {
     message: 'The connection to the database is not encrypted: the network can read posts and secrets',
   });
 });
-
-test('a read replica is measured', async () => {
-  await setUp();
-  const standby = await startStandby(server);
-  try {
-    const readUrl = new URL(url);
-    readUrl.port = String(standby.port);
-    const replica = async () => (await examine({ DATABASE_READ_URL: readUrl.href }))('read replica');
-    expect(await replica()).toMatchObject({ status: 'ok' });
-    const elsewhere = new URL('/nowhere', readUrl).href;
-    expect((await examine({ DATABASE_READ_URL: elsewhere }))('read replica')).toMatchObject({
-      status: 'warning',
-      message: expect.stringContaining('Create the database, or correct its name in DATABASE_READ_URL.'),
-    });
-    await pauseReplay(standby);
-    await run("UPDATE organizations SET name = 'Acme Inc.'");
-    expect(await replica()).toMatchObject({
-      status: 'warning',
-      message: 'The read replica is more than 10 seconds behind',
-      advice: 'Until it works, the content API reads from the primary',
-    });
-  } finally {
-    await standby.stop();
-  }
-}, 300_000);
