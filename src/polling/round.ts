@@ -164,12 +164,14 @@ async function readReleases(deps: RoundDeps, remote: RemoteRepository, seen: See
     if (content === undefined) return isNew(item, at) ? [item.news] : [];
     return content === item.mark.content ? [] : [asEdit(deps, item.news)];
   });
+  const times = items.map((item) => item.news.event.occurredAt);
   return {
     seen: {
       releases: (first === undefined ? [] : itemsOf(deps, remote, first)).map(({ mark }) => mark),
       releasesEtag: first?.etag ?? null,
       hasAllReleases: (first?.next ?? null) === null,
-      releasedUntil: latestOf([until, ...items.map((item) => item.news.event.occurredAt)]),
+      // A release may be dated in the future, and others are published before.
+      releasedUntil: latestOf([until, ...times.filter((time) => time <= deps.now.toISOString())]),
     },
     news,
   };

@@ -26,6 +26,8 @@ export interface Provider<Id extends string = string> extends Signing {
   readonly sendsForms: boolean;
   /** True when it delivers to https URLs only. */
   readonly requiresHttps: boolean;
+  /** True when a release may be dated in the future: its draft waits for that time. */
+  readonly datesReleasesAhead?: boolean;
   /** True for the full name of a repository, such as `owner/name`. */
   isRepositoryName(name: string): boolean;
   /**

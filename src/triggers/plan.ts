@@ -2,8 +2,9 @@ import type { ReadTx } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
 import type { Recipe } from '../drafts/model.ts';
 import { noDrafts, readScope, readSources } from '../drafts/store.ts';
+import type { EventReader } from '../events/model.ts';
 import { eventReader } from '../events/store.ts';
-import { imagePlaceAt } from '../providers/index.ts';
+import { imagePlaceAt, providerOf } from '../providers/index.ts';
 import { readCopies, withCopies } from './images.ts';
 import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
@@ -58,7 +59,7 @@ export async function planRun(
   const [waiting, fresh] = [open.filter(isWaiting), open.filter((result) => !isWaiting(result))];
   const freshKeys: ReadonlySet<string> = new Set(fresh.map(({ eventKey }) => eventKey));
   const piece = choosePiece(trigger, run.revision === seen.revision ? seen.subjects : new Set(), freshKeys);
-  const events = eventReader(tx, { ...source, triggerId });
+  const { events, upcoming } = withoutUpcoming(eventReader(tx, { ...source, triggerId }), trigger, now);
   const { filters } = trigger;
   const { since } = run;
   const ranges = rangeReader(tx, source);
@@ -83,7 +84,21 @@ export async function planRun(
     return { ...draft, material, source: sourceOf(trigger, { ...draft, material }), known };
   });
   const { subjects, isWhole } = piece;
-  return { run, trigger, drafts, closedKeys: known.closedKeys, fresh, freshKeys, waiting, subjects, isWhole };
+  const { closedKeys } = known;
+  return { run, trigger, drafts, closedKeys, fresh, freshKeys, waiting, subjects, isWhole, upcoming };
+}
+
+/** Hides releases until their time, where a provider dates them ahead. `upcoming`: those that a plan has met, by tag. */
+function withoutUpcoming(reader: EventReader, { integrationType }: Trigger, now: Date) {
+  const upcoming = new Map<string, string>();
+  if (providerOf(integrationType).datesReleasesAhead !== true) return { events: reader, upcoming };
+  const listReleases: EventReader['listReleases'] = async (which) => {
+    const releases = await reader.listReleases(which);
+    const isLater = ({ occurredAt }: { occurredAt: string }) => occurredAt > now.toISOString();
+    for (const { tag, occurredAt } of releases.filter(isLater)) upcoming.set(tag, occurredAt);
+    return releases.filter((each) => !isLater(each));
+  };
+  return { events: { ...reader, listReleases }, upcoming };
 }
 
 export type Plan = Exclude<Awaited<ReturnType<typeof planRun>>, null | 'wait'>;

@@ -152,6 +152,20 @@ export async function finishRun(tx: WriteTx, run: DueRun): Promise<boolean> {
   return (await statements(tx).finish.all({ triggerId, scope, revision })).length > 0;
 }
 
+/**
+ * Lets the run wait for a time. It looks again before, as any run does after the longest backoff. False when an event
+ * queued it again since, or its trigger was deleted.
+ */
+export async function waitWithRun(tx: WriteTx, run: DueRun, until: Date, now: Date): Promise<boolean> {
+  const dueAt = Math.min(until.getTime(), now.getTime() + Math.max(...backOffMs));
+  const waiting = tx
+    .update(triggerRuns)
+    .set({ dueAt, queuedAt: until.toISOString(), attempts: 0, error: null })
+    .where(and(isRun(run), eq(triggerRuns.revision, run.revision)))
+    .returning({ scope: triggerRuns.scope });
+  return (await waiting.all()).length > 0;
+}
+
 /** Counts a failed attempt, and retries the run at `dueAt`. */
 export async function postponeRun(tx: WriteTx, run: DueRun, error: string, dueAt: Date): Promise<void> {
   const changes = { error, attempts: run.attempts + 1, dueAt: dueAt.getTime() };
@@ -303,6 +317,7 @@ const statements = prepared((tx) => {
         target: [triggerRuns.triggerId, triggerRuns.scope],
         set: {
           since: earlier(triggerRuns.since),
+          queuedAt: earlier(triggerRuns.queuedAt),
           revision: sql`${triggerRuns.revision} + 1`,
           // News gives a run that was given up another try; a run that failed keeps its backoff.
           attempts: sql`case when ${triggerRuns.status} = 'failed' then 0 else ${triggerRuns.attempts} end`,

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, gt, inArray, lte, ne, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, gt, inArray, lte, ne, notInArray, sql } from 'drizzle-orm';
 import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { deliveries, events } from '../../db/schema/integrations.ts';
 import { posts } from '../../db/schema/posts.ts';
@@ -94,16 +94,22 @@ export async function settleResults(
   await statements(tx).settle.run({ triggerId, scope, eventKeys, ...result });
 }
 
-/** Settles the results of the events that are in no draft, at the end of a run. */
+/** Settles the results of the events that are in no draft, at the end of a run, but for those that are `open`. */
 export async function settleRest(
   tx: WriteTx,
   { triggerId, scope }: Scope,
   { event, isRolling }: Pick<TriggerKind, 'event' | 'isRolling'>,
-  closedKeys: ReadonlySet<string>,
+  { closedKeys, open }: Readonly<Record<'closedKeys' | 'open', ReadonlySet<string>>>,
   now: Date,
 ): Promise<void> {
   const other = isRolling ? 'unchanged' : 'waiting';
-  const result = { closedKeys: [...closedKeys], own: `${event} %`, other, updatedAt: now.toISOString() };
+  const result = {
+    closedKeys: [...closedKeys],
+    open: [...open],
+    own: `${event} %`,
+    other,
+    updatedAt: now.toISOString(),
+  };
   await statements(tx).settleRest.run({ triggerId, scope, ...result });
 }
 
@@ -216,7 +222,7 @@ const statements = prepared((db) => {
         error: null,
         updatedAt,
       })
-      .where(isUnsettled)
+      .where(and(isUnsettled, notInArray(eventKey, listed(sql.placeholder('open')))))
       .prepare(),
     settleWaiting: update
       .set({

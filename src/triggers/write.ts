@@ -8,7 +8,7 @@ import { branchOf, repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
 import { keysSettledBy, type Plan, type SourcedDraft } from './plan.ts';
-import { type DueRun, finishRun, isCurrent } from './queue-store.ts';
+import { type DueRun, finishRun, isCurrent, waitWithRun } from './queue-store.ts';
 import { settleRest, settleResults, settleWaiting } from './results-store.ts';
 import { findTrigger } from './store.ts';
 
@@ -64,10 +64,16 @@ export async function writeBatch(
   const written = await writeAll(tx, deps, planned, found);
   if (!mayEnd || written.some(({ outcome }) => outcome === 'closed')) return { written, next: 'plan' };
   if (!isLast) return { written, next: (await isCurrent(tx, run)) ? 'plan' : 'news' };
-  if (!(await finishRun(tx, run))) return { written, next: 'news' };
+  const now = deps.clock.now();
+  const waitsUntil = [...planned.upcoming.values()].sort()[0];
+  const ended =
+    waitsUntil === undefined
+      ? await finishRun(tx, run)
+      : await waitWithRun(tx, run, new Date(waitsUntil), now);
+  if (!ended) return { written, next: 'news' };
   lease.releaseIn(tx);
   const all = new Map([...before, ...written.map((each) => [each.subject, each] as const)]);
-  await settleRun(tx, run, planned, [...all.values()], deps.clock.now());
+  await settleRun(tx, run, planned, [...all.values()], now);
   return { written, next: 'done' };
 }
 
@@ -128,15 +134,17 @@ async function writeAll(
 async function settleRun(
   tx: WriteTx,
   run: DueRun,
-  { trigger, closedKeys, fresh, waiting }: Plan,
+  { trigger, closedKeys, fresh, waiting, upcoming }: Plan,
   written: readonly Written[],
   now: Date,
 ): Promise<void> {
   const settled = new Set(
     written.flatMap(({ outcome, eventKeys }) => (outcome === 'closed' ? [] : eventKeys)),
   );
-  const rest = fresh.filter(({ eventKey }) => !settled.has(eventKey));
-  if (rest.length > 0) await settleRest(tx, run, kinds[trigger.event], closedKeys, now);
+  // The run waits for these.
+  const open = new Set([...upcoming.keys()].map((tag) => `release ${tag}`));
+  const rest = fresh.filter(({ eventKey }) => !settled.has(eventKey) && !open.has(eventKey));
+  if (rest.length > 0) await settleRest(tx, run, kinds[trigger.event], { closedKeys, open }, now);
   const { integrationId } = trigger;
   const source = { integrationId, repositoryId: repositoryOf(run.scope), branch: branchOf(run.scope) };
   const entries = [...waiting, ...rest].map(({ deliveryId }) => deliveryId);

@@ -14,6 +14,8 @@ export const gitlab: Provider<'gitlab'> = {
   hasRepositories: true,
   sendsForms: false,
   requiresHttps: false,
+  // "Upcoming releases": docs.gitlab.com/user/project/releases
+  datesReleasesAhead: true,
   isRepositoryName: isProjectName,
 
   placeName(text, apiUrl = PUBLIC_API) {

@@ -33,6 +33,10 @@ export function OutcomeCell(props: {
     return isEvent ? <a href={`${base}/deliveries/${id}`}>No trigger</a> : <span class="dim">No draft</span>;
   }
   if (results.some((each) => each.outcome === 'queued' && isPending(each))) {
+    const { occurredAt = '' } = shippedBy(entry, repositories)?.event ?? {};
+    // A release that is dated in the future waits for its time.
+    if (results.some(({ run }) => run !== null && new Date(run.dueAt).toISOString() <= occurredAt))
+      return <span class="dim">Waiting</span>;
     return (
       <span class="dim" data-pending="">
         Writing…

@@ -147,7 +147,7 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
   );
   switch (outcome) {
     case 'queued':
-      return describeQueued(trigger);
+      return describeQueued(trigger, shipped?.event.occurredAt, now);
     case 'created':
       if (link === null) return { tag: ['ignored', 'Deleted'], text: 'Somebody deleted the draft.' };
       return post?.status === 'published'
@@ -196,7 +196,7 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
         text: 'Tidings removed the draft: nothing was left to announce.',
       };
     case 'waiting':
-      if (trigger === undefined) return describeQueued(trigger);
+      if (trigger === undefined) return describeQueued(trigger, undefined, now);
       return {
         tag: ['soon', 'Waiting'],
         text: 'Collected for the next release. The draft follows with the release.',
@@ -234,7 +234,7 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
   }
 }
 
-function describeQueued(trigger: Trigger | undefined): Description {
+function describeQueued(trigger: Trigger | undefined, at: string | undefined, now: Date): Description {
   if (trigger === undefined) {
     const text = 'The trigger was deleted before it wrote a draft.';
     return { tag: ['ignored', 'No draft'], text };
@@ -242,6 +242,14 @@ function describeQueued(trigger: Trigger | undefined): Description {
   if (!trigger.enabled) {
     const text = 'The trigger is disabled. Enable it to write the draft.';
     return { tag: ['disabled', 'Waiting'], text };
+  }
+  if (at !== undefined && trigger.event === 'release' && at > now.toISOString()) {
+    const text = (
+      <>
+        The release is dated in the future. Its draft waits until <When at={at} now={now} />.
+      </>
+    );
+    return { tag: ['soon', 'Waiting'], text };
   }
   return { tag: ['soon', 'Queued'], text: <span aria-busy="true">Writing the draft…</span> };
 }
