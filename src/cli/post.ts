@@ -6,7 +6,7 @@ import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import type { Services } from '../main.ts';
 import { getOrganization } from '../organizations/store.ts';
-import { MAX_PROBLEMS, type SourceFile } from '../posts/import/files.ts';
+import { listNames, MAX_PROBLEMS, type SourceFile } from '../posts/import/files.ts';
 import { importFormats, isImportable } from '../posts/import/records.ts';
 import { ImportCutOff, type ImportResult, importFile, MAX_FILE_BYTES } from '../posts/import/service.ts';
 import { contentTypes, type PageSelection, postStatuses } from '../posts/model.ts';
@@ -225,6 +225,9 @@ function addResult(total: ImportResult, one: ImportResult): void {
     if (one[name] !== undefined) total[name] = (total[name] ?? 0) + one[name];
   }
   if (one.headings !== null) total.headings = (total.headings ?? 0) + one.headings;
+  if (one.unknownFields !== undefined) {
+    total.unknownFields = [...new Set([...(total.unknownFields ?? []), ...one.unknownFields])];
+  }
   total.skipped.push(...one.skipped.map((part) => `${one.file}: ${part}`));
 }
 
@@ -260,14 +263,29 @@ async function readSource(path: string): Promise<SourceFile> {
 /** New ids that are shown; `--json` has all. */
 const SHOWN_IDS = 10;
 
+/** The reason stands at the end, behind the path and the heading. */
+const SKIPPED_WIDTH = 400;
+
 function describeImport(result: ImportResult): string {
-  const { file, created, updated, unchanged, newIds, headings, skipped, future = 0, scheduled = 0 } = result;
+  const {
+    file,
+    created,
+    updated,
+    unchanged,
+    newIds,
+    headings,
+    skipped,
+    unknownFields = [],
+    future = 0,
+    scheduled = 0,
+  } = result;
   const replaced = Object.entries(newIds);
   const posts = created + updated + unchanged;
   return [
     `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged`,
     headings !== null && `  headings: ${headings}, of which ${posts} are posts and ${skipped.length} skipped`,
-    ...skipped.map((part) => `  skipped: ${oneLine(part)}`),
+    ...skipped.map((part) => `  skipped: ${oneLine(part, SKIPPED_WIDTH)}`),
+    unknownFields.length > 0 && `  other fields, kept in sourceMetadata: ${listNames(unknownFields)}`,
     scheduled > 0 && `  scheduled for their date: ${scheduled}`,
     future > 0 &&
       `  dated in the future: ${future}. They are drafts. To schedule them for their date, import again with --schedule.`,

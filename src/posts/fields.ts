@@ -37,6 +37,8 @@ const ImportedFields = Type.Object(
 /** A checked record. Times are ISO 8601, UTC, with milliseconds. */
 export type ImportedFields = Static<typeof ImportedFields>;
 
+export const isImportedField = (name: string) => Object.hasOwn(ImportedFields.properties, name);
+
 /** Returns the record with normalized times, or its first problem. */
 export function checkRecord(
   fields: Record<string, unknown>,

@@ -342,6 +342,28 @@ describe('post', () => {
     expect(await listIds()).toHaveLength(1);
   });
 
+  test('a folder names each other field once, and each skipped part with its reason', async () => {
+    for (const name of ['one', 'two']) {
+      await write(`notes/${name}.md`, `---\ntitle: ${name}\nauthor: ann\n${name}: 1\n---\nText`);
+    }
+    const heading = `Unreleased ${'and more '.repeat(10)}`;
+    await write('notes/CHANGELOG.md', `# Log\n\n## ${heading}\n\n- x\n\n## 1.0.0 - 2026-01-01\n\n- y\n`);
+    const { stdout } = await run('post', 'import', '--organization', 'acme', join(folder.path, 'notes'));
+    expect(stdout).toContain('3 created');
+    expect(stdout).toContain('  other fields, kept in sourceMetadata: author, one, two\n');
+    expect(stdout).toContain(`"${heading.trim()}" (line 3: not released)\n`);
+  });
+
+  test('posts with a date in the future are drafts, or scheduled with --schedule', async () => {
+    const path = await write('CHANGELOG.md', '# Log\n\n## 1.0.0 - 2098-02-01\n\n- y\n');
+    const importing = ['post', 'import', '--organization', 'acme', path];
+    expect((await run(...importing)).stdout).toContain('dated in the future: 1. They are drafts.');
+    expect((await run(...importing, '--schedule')).stdout).toContain('  scheduled for their date: 1\n');
+    expect(await json('post', 'list', '--organization', 'acme')).toMatchObject([
+      { status: 'draft', scheduledFor: '2098-02-01T00:00:00.000Z' },
+    ]);
+  });
+
   test('files that cannot be read', async () => {
     const binary = await write('bad.md', '');
     await Bun.write(binary, new Uint8Array([35, 32, 255, 254]));

@@ -372,6 +372,14 @@ tags: [a, b]
     ]);
   });
 
+  test('other names are listed, before and after the import', async () => {
+    const text = '---\ntitle: Hello\nauthor: ann\nDate: 2024-01-01\nlayout: post\n---\n\nText';
+    const preview = await previewImport(app.deps, { name: 'hello.md', text }, defaults);
+    expect(preview.unknownFields).toEqual(['author', 'Date', 'layout']);
+    expect((await importText('hello.md', text)).unknownFields).toEqual(['author', 'Date', 'layout']);
+    expect(await importText('other.md', '# Hello\n\nText')).not.toHaveProperty('unknownFields');
+  });
+
   test('TOML front matter is read too', async () => {
     const text = '+++\ntitle = "Hello"\ndate = 2024-01-05T10:00:00Z\ndraft = true\ntags = ["a"]\n+++\n\nText';
     await importText('hello.md', text);
@@ -411,6 +419,19 @@ b1: &b1 [${'*b0, '.repeat(100)}]
 b2: [${'*b1, '.repeat(100)}]
 ---
 x`;
+
+test('an unknown field of JSON records is a problem once, and hides no other', async () => {
+  const records = Array.from({ length: 30 }, (_, at) => ({ title: `Post ${at}`, markdown: 'x', slug: 's' }));
+  const bad = [...records, { title: 'Bad', markdown: 'x', slug: 's', draft: true }, { markdown: 'x' }];
+  const text = bad.map((record) => JSON.stringify(record)).join('\n');
+  const { problems } = await previewImport(app.deps, { name: 'p.jsonl', text }, defaults);
+  expect(problems.map(({ message }) => message)).toEqual([
+    'p.jsonl:1: slug is not a known field. sourceMetadata may have any others',
+    'p.jsonl:31: draft is not a known field. sourceMetadata may have any others',
+    'p.jsonl:32: title is missing',
+  ]);
+  expect(await stored()).toEqual([]);
+});
 
 describe('a bad record names file, line and field, and nothing of the file is written', () => {
   const good = '{"id": "good", "title": "Good", "content": "x"}';

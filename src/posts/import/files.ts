@@ -1,5 +1,6 @@
 import { AppError } from '../../lib/app-error.ts';
 import { endOfString } from '../../lib/json.ts';
+import { cutLine, withoutControls } from '../../lib/text.ts';
 import { isRecord } from '../../lib/validation.ts';
 import { Post } from '../model.ts';
 import { type Mark, readMark } from './marks.ts';
@@ -27,6 +28,8 @@ export interface ParsedFile {
   records: RawRecord[];
   /** Each part of the file that is no post, with its line and the reason. */
   skipped: string[];
+  /** Names of front matter that mean nothing to Tidings: `sourceMetadata` has them. Absent for none. */
+  unknownFields?: string[];
   /** Of a changelog: those that begin a post, a skipped part, or a problem. */
   headings?: number;
   /** The first lines that are no record. */
@@ -35,6 +38,15 @@ export interface ParsedFile {
 
 /** How many problems of a file are looked for. */
 export const MAX_PROBLEMS = 10;
+
+const LISTED_NAMES = 50;
+
+/** The first names of a file's fields, each on one line. */
+export function listNames(names: readonly string[]): string {
+  const listed = names.slice(0, LISTED_NAMES).map((name) => cutLine(withoutControls(name), 60));
+  const more = names.length > LISTED_NAMES ? `, and ${names.length - LISTED_NAMES} more` : '';
+  return listed.join(', ') + more;
+}
 
 /** `details` has the line and the problem apart, for callers that name the file once. */
 export function importError(file: SourceFile, line: number, problem: string, code = 'bad_file'): AppError {
@@ -141,12 +153,18 @@ export function parseMarkdown(file: SourceFile): ParsedFile {
   // One mark of a draft is enough.
   const isScheduled = marks.has('scheduled') && !marks.has('draft');
   if (marks.size > 0) fields.status = marks.has('draft') || isScheduled ? 'draft' : 'published';
-  if (Object.keys(metadata).length > 0) {
+  const unknownFields = Object.keys(metadata);
+  const hasUnknown = unknownFields.length > 0;
+  if (hasUnknown) {
     const own = fields.sourceMetadata;
     fields.sourceMetadata = isRecord(own) ? { ...metadata, ...own } : (own ?? metadata);
   }
 
-  return { records: [{ fields, key: '', lineOf, isScheduled }], skipped: [] };
+  return {
+    records: [{ fields, key: '', lineOf, isScheduled }],
+    skipped: [],
+    ...(hasUnknown && { unknownFields }),
+  };
 }
 
 function readFrontMatter(

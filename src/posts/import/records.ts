@@ -1,9 +1,9 @@
 import { basename, dirname, resolve } from 'node:path';
 import { AppError } from '../../lib/app-error.ts';
-import { derivedId } from '../../lib/text.ts';
+import { cutLine, derivedId } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
 import { texts } from '../../markdown/texts.ts';
-import { checkRecord, type ImportedFields } from '../fields.ts';
+import { checkRecord, type ImportedFields, isImportedField } from '../fields.ts';
 import { isChangelogName, parseChangelog } from './changelog.ts';
 import { isExportedChangelog } from './exported-changelog.ts';
 import {
@@ -63,17 +63,28 @@ export async function readRecords(file: SourceFile, options: ReadOptions) {
   const format = options.format ?? (await formatOf(file));
   if (format === null) throw new AppError(400, `${file.name}: unknown format`, { code: 'unknown_format' });
   const { maxPosts = Number.POSITIVE_INFINITY } = options;
-  const { records: raw, skipped, headings, problems } = await parse(file, format, maxPosts, options);
+  const { records: raw, problems, ...parsed } = await parse(file, format, maxPosts, options);
   if (raw.length > maxPosts) {
     const what = `has more than ${maxPosts} posts`;
-    return { records: [], skipped, headings, problems: [importError(file, 1, what, 'too_many_posts')] };
+    return { ...parsed, records: [], problems: [importError(file, 1, what, 'too_many_posts')] };
   }
   const source = options.source ?? sourceOf(file.name);
   const records: CheckedRecord[] = [];
   const turn = turns();
-  for (const [index, { fields, key, lineOf, isScheduled = false }] of raw.entries()) {
+  const refused = new Set<string>();
+  for (const [index, { fields: given, key, lineOf, isScheduled = false }] of raw.entries()) {
     if (problems.length >= MAX_PROBLEMS) break;
     await turn();
+    const fields = { ...given };
+    for (const name of Object.keys(given)) {
+      if (isImportedField(name)) continue;
+      delete fields[name];
+      // The other records of the file have it, too.
+      if (refused.has(name) || problems.length >= MAX_PROBLEMS) continue;
+      refused.add(name);
+      const what = `${cutLine(name, 100)} is not a known field. sourceMetadata may have any others`;
+      problems.push(importError(file, lineOf(name), what));
+    }
     const createdAt = fields.createdAt ?? defaultDate(format, options.date, index);
     if (createdAt === undefined && format === 'changelog') {
       const what = `createdAt is missing: version ${fields.title} has no date. Write it as "## [${fields.title}] - 2026-01-31"`;
@@ -98,7 +109,7 @@ export async function readRecords(file: SourceFile, options: ReadOptions) {
     });
   }
   problems.sort((one, other) => lineOf(one) - lineOf(other));
-  return { records, skipped, headings, problems };
+  return { ...parsed, records, problems: problems.slice(0, MAX_PROBLEMS) };
 }
 
 async function parse(

@@ -44,7 +44,7 @@ export type ImportResult = Omit<Awaited<ReturnType<typeof importFile>>, 'future'
  * without an id gets one from its organization, source and key, so that importing the same file again updates the posts, and
  * completes an import that was cut off. Throws `AppError` 400 with file, line and field before anything is written,
  * `ImportCutOff` afterwards, and 404 for an unknown organization; its `details` have all `problems`. `reassignedIds` counts posts with another id
- * than in the file, and `newIds` has their ids by those of the file; `skipped` names each part of the file that is no post,
+ * than in the file, and `newIds` has their ids by those of the file; `skipped` names each part of the file that is no post, `unknownFields` the names of front matter that are kept as metadata,
  * and `headings` counts those of a changelog. `future`, absent for none, counts posts that would be published but for their
  * date: they are drafts without a schedule. `scheduled`, absent for none, counts those that got one.
  */
@@ -53,13 +53,13 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   const { organizationId, onProgress = () => undefined } = options;
   await db.read((tx) => getOrganization(tx, organizationId));
   const now = deps.clock.now().toISOString();
-  const { records: given, skipped, headings, problems } = await readRecords(file, options);
+  const { records: given, problems, ...summary } = await readRecords(file, options);
   const [first] = problems;
   if (first !== undefined) {
     const { status, message, code, details } = first;
     throw new AppError(status, message, {
       ...(code !== undefined && { code }),
-      details: { ...details, problems, headings, skipped },
+      details: { ...details, ...summary, problems },
     });
   }
   const { records, newIds } = await replaceTakenIds(deps, file, organizationId, given);
@@ -143,7 +143,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   const { created, updated, future, scheduled } = counts;
   const unchanged = records.size - created - updated;
   const reassignedIds = Object.keys(newIds).length;
-  const result = { file: file.name, created, updated, unchanged, reassignedIds, newIds, headings, skipped };
+  const result = { file: file.name, created, updated, unchanged, reassignedIds, newIds, ...summary };
   return { ...result, ...(future > 0 && { future }), ...(scheduled > 0 && { scheduled }) };
 }
 
@@ -167,7 +167,7 @@ export async function previewImport(
   const { db, clock } = deps;
   const { organizationId } = options;
   const now = clock.now().toISOString();
-  const read = await readRecords(file, options);
+  const { records, problems, ...summary } = await readRecords(file, options);
   const posts: PreviewedPost[] = [];
   const nothing = {
     posts,
@@ -176,11 +176,10 @@ export async function previewImport(
     schedulable: 0,
     replaced: 0,
     newIds: {},
-    headings: read.headings,
-    skipped: read.skipped,
+    ...summary,
   };
-  if (read.problems.length > 0) return { ...nothing, problems: read.problems };
-  const own = await replaceTakenIds(deps, file, organizationId, read.records).catch((error) => {
+  if (problems.length > 0) return { ...nothing, problems };
+  const own = await replaceTakenIds(deps, file, organizationId, records).catch((error) => {
     if (error instanceof AppError && error.code === 'bad_file') return error;
     throw error;
   });

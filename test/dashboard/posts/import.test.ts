@@ -272,7 +272,15 @@ describe('a pasted text', () => {
     expect((await send({ text: '# One\n\nfirst' })).html).toContain('There is nothing to import.');
   });
 
+  test('has its other fields named in the preview', async () => {
+    const { html } = await send({ text: `---\ntitle: A\nauthor: ann\ntags: [a]\n---\ntext` });
+    expect(html).toContain('author, tags. The metadata of the posts keeps them.');
+  });
+
   test('never becomes markup', async () => {
+    const matter = await send({ text: `---\ntitle: A\n${JSON.stringify(hostile)}: a\n---\ntext` });
+    expect(matter.html).toContain('Import 1 post');
+    expect(isHarmed(matter.html)).toBe(false);
     const preview = await send({ text: JSON.stringify([{ title: hostile, markdown: hostile }]) });
     expect(preview.html).toContain('Import 1 post');
     expect(isHarmed(preview.html)).toBe(false);

@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { AppError, invalidField } from '../../../lib/app-error.ts';
 import { cutLine, derivedId } from '../../../lib/text.ts';
 import { parseTime } from '../../../lib/time.ts';
-import { lineOf, type SourceFile } from '../../../posts/import/files.ts';
+import { lineOf, listNames, type SourceFile } from '../../../posts/import/files.ts';
 import { formatOf, formatOfText, type ImportFormat, importFormats } from '../../../posts/import/records.ts';
 import {
   type ImportOptions,
@@ -278,7 +278,17 @@ function describeNewIds(newIds: [given: string, id: string][]): string | null {
 
 async function showPreview(visit: MemberVisit, { file, options, preview }: Previewed) {
   const { base, form } = visit;
-  const { posts, published, future, schedulable, replaced, newIds, headings, skipped } = preview;
+  const {
+    posts,
+    published,
+    future,
+    schedulable,
+    replaced,
+    newIds,
+    headings,
+    skipped,
+    unknownFields = [],
+  } = preview;
   const [created, updated, unchanged] = (['created', 'updated', 'unchanged'] as const).map(
     (change) => posts.filter((post) => post.change === change).length,
   ) as [number, number, number];
@@ -322,6 +332,12 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
           ['In the future', future === 0 ? null : describeFuture(future)],
           ['Headings', headings === null ? null : `${headings}, of which ${skipped.length} skipped`],
           ['Skipped', skipped.length === 0 ? null : <SkippedParts skipped={skipped} />],
+          [
+            'Other fields',
+            unknownFields.length === 0
+              ? null
+              : `${listNames(unknownFields)}. The metadata of the posts keeps them.`,
+          ],
           ['New IDs', describeNewIds(Object.entries(newIds))],
         ]}
       />
