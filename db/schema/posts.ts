@@ -43,6 +43,8 @@ export const posts = sqliteTable(
   {
     ...headColumns(),
     ...textColumns(),
+    /** The words of title and text that search needs in another form (`search-words.ts`); null for none. */
+    searchWords: text('search_words'),
   },
   (table) => [
     // One index per kind of filter, each in list order, so that any page is a walk along one index.

@@ -13,12 +13,12 @@ export function createSearch(sqlite: Sqlite): Dialect['searchPosts'] {
 function searchPosts({ words, isUnfinished, limit, ...about }: PostSearch): SQL {
   const unfinished = isUnfinished ? words.at(-1) : undefined;
   const finished = unfinished === undefined ? words : words.slice(0, -1);
-  const texts = finished.map((word) => ` AND {title content} : ${quoted(word)}`).join('');
+  const texts = finished.map((word) => ` AND {title content search_words} : ${quoted(word)}`).join('');
   const known = `{about} : (${aboutMatch(about)})${texts}`;
   const match =
     unfinished === undefined
       ? sql`${known}`
-      : sql`${known} || ' AND {title content} : ' || ${unfinishedMatch(unfinished)}`;
+      : sql`${known} || ' AND {title content search_words} : ' || ${unfinishedMatch(unfinished)}`;
   return sql`
     with found as materialized (
       select rowid as number from post_search

@@ -1,5 +1,6 @@
 import type { ReadTx } from '../../db/engine.ts';
 import { contentTypes, type PageSelection, type Post, postStatuses } from './model.ts';
+import { asSearched, partsOf } from './search-words.ts';
 import { findPostIds, readPosts } from './store.ts';
 
 /** The rest of a longer query is ignored. */
@@ -55,10 +56,8 @@ export async function searchPosts(
 
 /** Splits a query into words, each a word of the index or several. The index has no words of symbols alone. */
 function toWords(query: string): string[] {
-  return query
-    .slice(0, MAX_QUERY_LENGTH)
-    .toWellFormed()
-    .split(/[\s\p{Cc}]+/u)
+  return partsOf(query.slice(0, MAX_QUERY_LENGTH).toWellFormed())
+    .map(asSearched)
     .filter((word) => /[\p{L}\p{N}]/u.test(word))
     .slice(0, MAX_WORDS);
 }

@@ -19,6 +19,7 @@ import {
   type PostStatus,
   postStatuses,
 } from './model.ts';
+import { searchWordsOf } from './search-words.ts';
 
 /** The number of posts in a selection, and a text that changes whenever one of them does. */
 interface Tally {
@@ -197,15 +198,17 @@ export async function listPostIds(
   return rows.map(([id]) => id as string);
 }
 
+const rowOf = (post: OwnedPost) => ({ ...post, searchWords: searchWordsOf(post) });
+
 /** Writes a new post or version. Throws `AppError` 409 when another organization has the id. */
 export async function writePost(tx: WriteTx, post: OwnedPost): Promise<void> {
-  if ((await statements(tx).save.all({ ...post })).length > 0) return;
+  if ((await statements(tx).save.all(rowOf(post))).length > 0) return;
   throw new AppError(409, `The id ${post.id} was taken in the meantime. Try again.`);
 }
 
 /** Writes a post that was read in this transaction, so that there is nothing to wait for. */
 export async function rewritePost(tx: WriteTx, post: OwnedPost): Promise<void> {
-  await statements(tx).save.run({ ...post });
+  await statements(tx).save.run(rowOf(post));
 }
 
 /** Deletes a post and its schedule. Null when there is none. */

@@ -13,13 +13,23 @@ const everything = {
   page: 1,
 } satisfies Omit<PageSelection, 'sort'>;
 
-const app = await appWithOrganization({ organizations: ['org_a', 'org_A'] });
+const app = await appWithOrganization({ organizations: ['org_a', 'org_A', 'org_cjk'] });
 await app.addPosts(
   'org_a',
   { id: 'quiet', title: 'Quieter engines', content: 'They start softer AND slower' },
   { id: 'cafe', title: 'Café "Rocket" 🚀', content: "don't panic, it's C++ 2.4.0", status: 'draft' },
   { id: 'social', title: 'We shipped', content: 'engines', contentType: 'linkedin_post' },
   { id: 'slash', title: '発射しました', content: 'naïve O’Neil foo_bar 50%' },
+);
+await app.addPosts(
+  'org_cjk',
+  {
+    id: 'ja',
+    title: '日本語対応とNode.js',
+    content: '設定画面を改善しました。한국어 검색도 됩니다 v1.2.3-beta',
+  },
+  { id: 'zh', title: '发布了新版本', content: '日本語のテキスト' },
+  { id: 'bare', title: '1.2.3', content: '@acme/core@v10.20.0' },
 );
 await app.addPosts('org_A', { id: 'other', title: 'Quieter engines too' });
 
@@ -76,6 +86,33 @@ test.each([
   [' ', []],
 ])('%j finds the posts with these words', async (query, expected) => {
   expect(await found(query)).toEqual(expected);
+});
+
+test.each([
+  ['対応', ['ja']],
+  ['改善', ['ja']],
+  ['定画面を', ['ja']],
+  ['対応 改善', ['ja']],
+  ['対改', []],
+  ['node.js', ['ja']],
+  ['Node', ['ja']],
+  ['색도', ['ja']],
+  ['검색', ['ja']],
+  ['新版本', ['zh']],
+  ['Ｎｏｄｅ', ['ja']],
+  ['ﾃｷｽﾄ', ['zh']],
+  ['テキ', ['zh']],
+  ['1.2.3', ['bare', 'ja']],
+  ['v1.2.3', ['bare', 'ja']],
+  ['V1.2.3', ['bare', 'ja']],
+  ['v1.2', ['bare', 'ja']],
+  ['v1.2.3-beta', ['ja']],
+  ['1.2.3-beta', ['ja']],
+  ['core@v10.20', ['bare']],
+  ['2.3', ['bare', 'ja']],
+  ['v2', []],
+])('%j finds runs of characters, and versions with and without their letter', async (query, expected) => {
+  expect(await found(query, {}, 'org_cjk')).toEqual(expected);
 });
 
 test('only posts that the filter lets through, of no other organization', async () => {
