@@ -46,12 +46,6 @@ const LINGER_MS = 2_000;
 /** How long each of the last two writes may wait for another process, so that the exit stays within 10 s. */
 const LAST_WRITE_MS = 500;
 
-/**
- * How soon after the start the receiver and the content API load, in milliseconds, unless somebody calls them before: a
- * probe is answered sooner, and no provider waits for modules, or finds them replaced by those of a newer version.
- */
-const LOAD_AFTER_MS = 100;
-
 /** How long a page may take that asks a provider for many things, such as the hooks of many repositories, in seconds. */
 const PROVIDER_TIMEOUT_S = 240;
 
@@ -273,21 +267,10 @@ export async function startServer(services: Services, config: Config) {
   // Kept from the start: out of descriptors, a thread that has to be started takes the process with it.
   const composer = threadedComposer({ idleMs: null });
   const uptime = trackUptime({ ...services, publicUrl });
-  const loading = setTimeout(async () => {
-    try {
-      await app.load();
-    } catch (error) {
-      services.log.error({ err: error }, 'modules could not be loaded');
-    } finally {
-      // What runs from now on runs again.
-      Bun.unsafe.setJITPolicy(1);
-    }
-  }, LOAD_AFTER_MS);
   const stopJobs = () => Promise.all([jobs?.stop(), leadership?.stop()]);
   /** Ends everything that was started, the listening socket first. */
   const stopAll = async () => {
     await server.stop(true);
-    clearTimeout(loading);
     integrity?.stop();
     descriptors.stop();
     stopWatching();
@@ -317,6 +300,8 @@ export async function startServer(services: Services, config: Config) {
     await stopAll();
     throw error;
   }
+  // What runs from now on runs again.
+  Bun.unsafe.setJITPolicy(1);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
 
   return {

@@ -171,22 +171,16 @@ function loadedAtStart(): Set<string> {
 test('a start loads what every server needs, and leaves the rest to its first use', () => {
   const loaded = [...loadedAtStart()];
   expect(loaded).toContain('db/sqlite/storage.ts');
-  const rooms = 'agents,dashboard,history,integrations,markdown,polling,rebuild,receiver,reference,triggers';
+  // What serves people, and the large libraries: a server that nobody visits needs no memory for them.
   const isLate = (path: string) =>
-    is(`src/{${rooms}}/**`, 'src/**/routes.ts', 'src/**/*.tsx')(path) ||
-    (path.startsWith('src/providers/') && path !== 'src/providers/ids.ts') ||
-    // The streams of Node, and what brings them, load as slowly as the database.
-    ['node:crypto', 'node:net', 'node:stream', 'node:tty', 'node:zlib', 'node:http'].includes(path) ||
-    [
-      'preact',
-      'liquidjs',
-      'elysia',
-      'feedsmith',
-      '@lezer',
-      '@modelcontextprotocol',
-      '@octokit',
-      '@unkey',
-    ].some((name) => path.startsWith(name));
+    is(
+      'src/{agents,dashboard,history,polling,reference}/**',
+      'src/public/**/routes.ts',
+      'src/**/*.tsx',
+    )(path) ||
+    ['preact', 'liquidjs', 'feedsmith', '@modelcontextprotocol', '@unkey'].some((name) =>
+      path.startsWith(name),
+    );
   expect(loaded.filter(isLate)).toEqual([]);
 });
 

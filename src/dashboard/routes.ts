@@ -1,72 +1,96 @@
 import { Elysia } from 'elysia';
 import { asset as assetResponse } from '../http/respond.ts';
-import { letOthersIn } from '../lib/time.ts';
 import { assets } from '../look/assets.ts';
 import { createGuard } from '../users/guard.ts';
 import { createHandler } from './handle.ts';
 import type { DashboardDeps, Page } from './page.ts';
+import { routes as account } from './pages/account.tsx';
+import { routes as deliveriesList } from './pages/deliveries/list.tsx';
+import { routes as deliveriesOne } from './pages/deliveries/one.tsx';
+import { routes as explorerPage } from './pages/explorer/page.tsx';
+import { routes as historyOne } from './pages/history/one.tsx';
+import { routes as historyStart } from './pages/history/start.tsx';
+import { routes as integrationsApp } from './pages/integrations/app.tsx';
+import { routes as integrationsAppNew } from './pages/integrations/app-new.tsx';
+import { routes as integrationsChanges } from './pages/integrations/changes.tsx';
+import { routes as integrationsCheck } from './pages/integrations/check.tsx';
+import { routes as integrationsConnect } from './pages/integrations/connect.tsx';
+import { routes as integrationsList } from './pages/integrations/list.tsx';
+import { routes as integrationsMissed } from './pages/integrations/missed.tsx';
+import { routes as integrationsOne } from './pages/integrations/one.tsx';
+import { routes as integrationsPlaces } from './pages/integrations/places.tsx';
+import { routes as integrationsPolling } from './pages/integrations/polling.tsx';
+import { routes as integrationsToken } from './pages/integrations/token.tsx';
+import { routes as jump } from './pages/jump.tsx';
+import { routes as links } from './pages/links.tsx';
+import { routes as mediaList } from './pages/media/list.tsx';
+import { routes as mediaOne } from './pages/media/one.tsx';
+import { routes as postsAutosave } from './pages/posts/autosave.tsx';
+import { routes as postsEditor } from './pages/posts/editor.tsx';
+import { routes as postsExport } from './pages/posts/export.tsx';
+import { routes as postsImport } from './pages/posts/import.tsx';
+import { routes as postsList } from './pages/posts/list.tsx';
+import { routes as postsSelection } from './pages/posts/selection.tsx';
+import { routes as postsSuggestion } from './pages/posts/suggestion.tsx';
+import { routes as postsSuggestionList } from './pages/posts/suggestion-list.tsx';
+import { routes as postsTrash } from './pages/posts/trash.tsx';
+import { routes as postsVersions } from './pages/posts/versions.tsx';
+import { routes as publishingAgents } from './pages/publishing/agents.tsx';
+import { routes as publishingHooks } from './pages/publishing/hooks.tsx';
+import { routes as publishingPage } from './pages/publishing/page.tsx';
+import { routes as settingsAudit } from './pages/settings/audit.tsx';
+import { routes as settingsKeys } from './pages/settings/keys.tsx';
+import { routes as settingsMembers } from './pages/settings/members.tsx';
+import { routes as settingsOrganization } from './pages/settings/organization.tsx';
+import { routes as signIn } from './pages/sign-in.tsx';
+import { routes as start } from './pages/start.tsx';
+import { routes as triggersCreate } from './pages/triggers/create.tsx';
 
-/** Each has `routes`. */
-const pageModules = [
-  () => import('./pages/sign-in.tsx'),
-  () => import('./pages/links.tsx'),
-  () => import('./pages/account.tsx'),
-  () => import('./pages/jump.tsx'),
-  () => import('./pages/start.tsx'),
-  () => import('./pages/posts/list.tsx'),
-  () => import('./pages/posts/selection.tsx'),
-  () => import('./pages/posts/import.tsx'),
-  () => import('./pages/posts/export.tsx'),
-  () => import('./pages/posts/editor.tsx'),
-  () => import('./pages/posts/autosave.tsx'),
-  () => import('./pages/posts/suggestion.tsx'),
-  () => import('./pages/posts/suggestion-list.tsx'),
-  () => import('./pages/media/list.tsx'),
-  () => import('./pages/media/one.tsx'),
-  () => import('./pages/posts/trash.tsx'),
-  () => import('./pages/posts/versions.tsx'),
-  () => import('./pages/deliveries/list.tsx'),
-  () => import('./pages/deliveries/one.tsx'),
-  () => import('./pages/integrations/list.tsx'),
-  () => import('./pages/history/start.tsx'),
-  () => import('./pages/history/one.tsx'),
-  () => import('./pages/integrations/connect.tsx'),
-  () => import('./pages/integrations/app-new.tsx'),
-  () => import('./pages/integrations/one.tsx'),
-  () => import('./pages/integrations/changes.tsx'),
-  () => import('./pages/integrations/token.tsx'),
-  () => import('./pages/integrations/app.tsx'),
-  () => import('./pages/integrations/polling.tsx'),
-  () => import('./pages/integrations/places.tsx'),
-  () => import('./pages/integrations/check.tsx'),
-  () => import('./pages/integrations/missed.tsx'),
-  () => import('./pages/triggers/create.tsx'),
-  () => import('./pages/explorer/page.tsx'),
-  () => import('./pages/publishing/agents.tsx'),
-  () => import('./pages/publishing/hooks.tsx'),
-  () => import('./pages/publishing/page.tsx'),
-  () => import('./pages/settings/organization.tsx'),
-  () => import('./pages/settings/keys.tsx'),
-  () => import('./pages/settings/members.tsx'),
-  () => import('./pages/settings/audit.tsx'),
+export const pages: readonly Page[] = [
+  ...signIn,
+  ...links,
+  ...account,
+  ...jump,
+  ...start,
+  ...postsList,
+  ...postsSelection,
+  ...postsImport,
+  ...postsExport,
+  ...postsEditor,
+  ...postsAutosave,
+  ...postsSuggestion,
+  ...postsSuggestionList,
+  ...mediaList,
+  ...mediaOne,
+  ...postsTrash,
+  ...postsVersions,
+  ...deliveriesList,
+  ...deliveriesOne,
+  ...integrationsList,
+  ...historyStart,
+  ...historyOne,
+  ...integrationsConnect,
+  ...integrationsAppNew,
+  ...integrationsOne,
+  ...integrationsChanges,
+  ...integrationsToken,
+  ...integrationsApp,
+  ...integrationsPolling,
+  ...integrationsPlaces,
+  ...integrationsCheck,
+  ...integrationsMissed,
+  ...triggersCreate,
+  ...explorerPage,
+  ...publishingAgents,
+  ...publishingHooks,
+  ...publishingPage,
+  ...settingsOrganization,
+  ...settingsKeys,
+  ...settingsMembers,
+  ...settingsAudit,
 ];
 
-/**
- * Loads all pages, one module after another: together they would hold the event loop for 60 to 110 ms, and the largest takes
- * 10 alone.
- */
-export async function loadPages(): Promise<readonly Page[]> {
-  const pages: Page[] = [];
-  for (const load of pageModules) {
-    pages.push(...(await load()).routes);
-    await letOthersIn();
-  }
-  return pages;
-}
-
-export async function dashboard(deps: DashboardDeps) {
-  // Also adds their scripts to the assets.
-  const pages = await loadPages();
+export function dashboard(deps: DashboardDeps) {
   const handler = createHandler(deps, createGuard(deps));
   const app = new Elysia({ name: 'dashboard' });
   for (const { path, content, type } of assets)

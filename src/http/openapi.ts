@@ -1,9 +1,11 @@
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
-import { Kind, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { type TObject, type TSchema, Type } from '@sinclair/typebox';
+import type { AnyElysia, DocumentDecoration } from 'elysia';
 import { version } from '../lib/build.ts';
 import { providers } from '../providers/index.ts';
 
-// The OpenAPI document comes from the routes and the TypeBox models, so that it always matches them.
+// The OpenAPI document comes from the schemas of the routes. `detail` adds what schemas cannot say, and what Tidings
+// validates itself.
 
 const OPENAPI_VERSION = '3.1.1';
 
@@ -17,43 +19,34 @@ export const ErrorBody = Type.Object(
   },
 );
 
-interface ResponseDocumentation {
-  description: string;
-  headers?: Record<string, { description: string; schema: unknown; required?: boolean }>;
-  content?: Record<
-    string,
-    { schema: unknown; example?: unknown; examples?: Record<string, { value: unknown }> }
-  >;
+type Responses = NonNullable<DocumentDecoration['responses']>;
+type ResponseDocumentation = Extract<Responses[string], { description: string }>;
+type Media = NonNullable<ResponseDocumentation['content']>[string];
+type Parameters = NonNullable<DocumentDecoration['parameters']>;
+
+/** Parameters that a route's own schemas leave out: headers, and those that a handler validates itself. */
+export function parameters(
+  location: 'path' | 'query' | 'header',
+  { properties, required }: TObject,
+): Parameters {
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: location,
+    required: required?.includes(name) ?? false,
+    schema,
+  }));
 }
 
-/** A route's documentation. A response is the name of a shared schema, a schema of its own, or a full description. */
-export interface Documentation {
-  operationId: string;
-  tags: string[];
-  summary: string;
-  description: string;
-  params?: TObject;
-  query?: TObject;
-  headers?: TObject;
-  /** By content type. */
-  body?: Record<string, TSchema>;
-  responses: Record<number, string | TSchema | ResponseDocumentation>;
-  /** The body of a success, where the example of its schema does not fit. */
-  example?: unknown;
-  /** Absent: a Bearer key. */
-  security?: Record<string, string[]>[];
+/** The documented content of a JSON body. */
+export function jsonBody(
+  schema: TSchema,
+  more: Pick<Media, 'example' | 'examples'> = {},
+): Record<string, Media> {
+  return { 'application/json': { schema, ...more } };
 }
 
-/**
- * A route's `detail`. Its parameters stay out of Elysia's own validation: the contract checks the key before the path
- * and the query, and is stricter than Elysia.
- */
-export function documented(documentation: Documentation) {
-  return documentation as unknown as Record<string, unknown>;
-}
-
-const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema });
-export const always = (description: string, schema?: object) => ({
+const header = (description: string, schema: TSchema = Type.String()) => ({ description, schema });
+export const always = (description: string, schema?: TSchema) => ({
   ...header(description, schema),
   required: true,
 });
@@ -62,17 +55,17 @@ const cachingHeaders = {
   ETag: always(
     'The version of this representation. Send it in `If-None-Match` to get a 304 while the content is the same.',
   ),
-  'Cache-Control': always('Keep the response, and revalidate it before each use.', {
-    type: 'string',
-    const: 'private, no-cache',
-  }),
+  'Cache-Control': always(
+    'Keep the response, and revalidate it before each use.',
+    Type.Literal('private, no-cache'),
+  ),
 };
 
 const requestId = 'The id of the request in the log: its own `X-Request-Id`, or a new one.';
 
 /** A 401 names the scheme (RFC 9110 section 11.6.1). */
 export const bearerChallenge = {
-  'WWW-Authenticate': always('The scheme to authenticate with.', { type: 'string', const: 'Bearer' }),
+  'WWW-Authenticate': always('The scheme to authenticate with.', Type.Literal('Bearer')),
 };
 
 export const notModified: ResponseDocumentation = {
@@ -80,7 +73,7 @@ export const notModified: ResponseDocumentation = {
   headers: cachingHeaders,
 };
 
-const wholeNumber = { type: 'integer', minimum: 0 };
+const wholeNumber = Type.Integer({ minimum: 0 });
 
 /** Section 8 of the spec. */
 const limitHeaders = {
@@ -91,7 +84,7 @@ const limitHeaders = {
 };
 
 /** The refusals of every content endpoint, with all messages; `badRequest` is the endpoint's own. */
-export function refusals(badRequest: string): Record<number, ResponseDocumentation> {
+export function refusals(badRequest: string): Responses {
   return {
     400: refusal('A path or query parameter is invalid.', [badRequest]),
     401: refusal(
@@ -125,7 +118,7 @@ export function refusals(badRequest: string): Record<number, ResponseDocumentati
 }
 
 /** The refusals of the webhook receiver (section 7 of the spec). */
-export const webhookRefusals: Record<number, ResponseDocumentation> = {
+export const webhookRefusals: Responses = {
   400: refusal('The path, a header or the payload is invalid.', [
     'Invalid webhook parameters',
     `Missing or invalid header: ${providers[0]?.headerNames.event}`,
@@ -171,41 +164,43 @@ export function refusal(
   const examples = Object.fromEntries(
     messages.map((error) => [error.replaceAll(/\W+/g, '_'), { value: { error } }]),
   );
-  const content = { 'application/json': { schema: reference('Error'), examples } };
+  const content = jsonBody(ErrorBody, { examples });
   return { description, ...(headers && { headers }), content };
-}
-
-export interface DocumentedApp {
-  routes: readonly { method: string; path: string; hooks?: { detail?: Record<string, unknown> } }[];
 }
 
 export type OpenApi = ReturnType<typeof buildOpenApi>;
 
-/** Documents all routes with a `detail`. `models` are the shared schemas, by name. */
-export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>, serverUrl: string) {
-  const routes = app.routes.flatMap((route) => {
-    if (route.hooks?.detail?.operationId === undefined) return [];
-    const documentation = route.hooks.detail as unknown as Documentation;
-    const { params, query, headers, body, responses, example, ...operation } = documentation;
-    const content = body && mapValues(body, (schema) => ({ schema: jsonSchema(schema) }));
-    const detail = {
-      ...operation,
-      ...(content && { requestBody: { required: true, content } }),
-      responses: describeResponses(responses, example),
-    };
-    return [{ ...route, hooks: { detail, ...mapValues({ params, query, headers }, jsonSchema) } }];
+/** Documents all routes with an `operationId`. `models` are the shared schemas, by name. */
+export function buildOpenApi(
+  routes: AnyElysia['routes'],
+  models: Record<string, TSchema>,
+  serverUrl: string,
+) {
+  const named = new Map(Object.entries(models).map(([name, schema]): [unknown, string] => [schema, name]));
+  const documented = routes.flatMap((route) => {
+    const { params, query, response, detail }: Hooks = route.hooks;
+    if (detail?.operationId === undefined) return [];
+    const responses = describeResponses(response, detail.responses);
+    const hooks = jsonSchema({ params, query, detail: { ...detail, responses } }, named);
+    return [{ ...route, hooks: hooks as Hooks }];
   });
-  const source = {
-    getGlobalRoutes: () => routes,
-    getGlobalDefinitions: () => ({ type: mapValues(models, jsonSchema) }),
-  };
-  const { paths, components } = toOpenAPISchema(
-    source as unknown as Parameters<typeof toOpenAPISchema>[0],
+  const source = { getGlobalRoutes: () => documented };
+  const { paths } = toOpenAPISchema(
+    source as unknown as AnyElysia,
     { staticFile: false },
     undefined,
     undefined,
     OPENAPI_VERSION,
   );
+  // A schema would replace the parameters of `detail`.
+  for (const { path, method, hooks } of documented) {
+    const { parameters: own } = hooks.detail ?? {};
+    const operation = paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase() as 'get'];
+    if (operation === undefined || own === undefined) continue;
+    const names = own.map(nameOf);
+    const others = operation.parameters?.filter((each) => !names.includes(nameOf(each))) ?? [];
+    operation.parameters = [...others, ...own];
+  }
   return {
     openapi: OPENAPI_VERSION,
     info: {
@@ -237,7 +232,7 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
     ],
     paths,
     components: {
-      schemas: components.schemas as Record<string, unknown>,
+      schemas: mapValues(models, (schema) => jsonSchema({ ...schema }, named)),
       securitySchemes: {
         apiKey: {
           type: 'http',
@@ -249,50 +244,56 @@ export function buildOpenApi(app: DocumentedApp, models: Record<string, TSchema>
   };
 }
 
-/** A route that can respond with 304 has an `ETag`. */
-function describeResponses(
-  responses: Documentation['responses'],
-  example: unknown,
-): Record<string, ResponseDocumentation> {
-  return mapValues(responses, (response) => {
-    if (typeof response === 'string') {
-      const body = { schema: reference(response), ...(example !== undefined && { example }) };
-      const content = { 'application/json': body };
-      return { description: 'OK', ...(304 in responses && { headers: cachingHeaders }), content };
-    }
-    if (!(Kind in response)) return response as ResponseDocumentation;
-    const content = { 'text/plain': { schema: jsonSchema(response) } };
-    return { description: response.description ?? 'OK', content };
-  });
+interface Hooks {
+  params?: TObject;
+  query?: TObject;
+  response?: Record<string, TSchema>;
+  detail?: DocumentDecoration;
 }
 
-function reference(name: string) {
-  return { $ref: `#/components/schemas/${name}` };
+const nameOf = (parameter: Parameters[number]) => ('name' in parameter ? parameter.name : parameter.$ref);
+
+/** Joins the schemas of responses and what `detail` says about them. A route that can respond with 304 has an `ETag`. */
+function describeResponses(schemas: Hooks['response'] = {}, described: Responses = {}): Responses {
+  return mapValues({ ...schemas, ...described }, (_, status) => {
+    const { [status]: schema } = schemas;
+    const isText = schema?.type === 'string';
+    return {
+      description: (isText && schema.description) || 'OK',
+      ...(status === '200' && 304 in described && { headers: cachingHeaders }),
+      ...(schema && { content: { [isText ? 'text/plain' : 'application/json']: { schema } } }),
+      ...described[status],
+    };
+  });
 }
 
 /**
  * TypeBox's JSON Schema as generators of clients know it: choices as `enum`, null as a type, free-form objects with
  * `additionalProperties`, references by path.
  */
-function jsonSchema(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(jsonSchema);
+function jsonSchema(schema: unknown, named: ReadonlyMap<unknown, string>): unknown {
+  const convert = (each: unknown) => jsonSchema(each, named);
+  if (Array.isArray(schema)) return schema.map(convert);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const { $ref, anyOf, patternProperties, ...rest } = schema as Record<string, unknown>;
-  if (typeof $ref === 'string') return reference($ref);
-  const mapped = mapValues(rest, jsonSchema);
+  if (named.has(schema)) return { $ref: `#/components/schemas/${named.get(schema)}` };
+  const { anyOf, patternProperties, ...rest } = schema as Record<string, unknown>;
+  const mapped = mapValues(rest, convert);
   if (patternProperties !== undefined) return { ...mapped, additionalProperties: true };
   if (!Array.isArray(anyOf)) return mapped;
   const choices = anyOf as Record<string, unknown>[];
   if (choices.every((choice) => 'const' in choice)) {
     return { type: 'string', enum: choices.map((choice) => choice.const), ...mapped };
   }
-  const [first, second] = choices.map(jsonSchema) as Record<string, unknown>[];
+  const [first, second] = choices.map(convert) as Record<string, unknown>[];
   if (choices.length === 2 && typeof first?.type === 'string' && second?.type === 'null') {
     return { ...first, type: [first.type, 'null'], ...mapped };
   }
-  return { anyOf: choices.map(jsonSchema), ...mapped };
+  return { anyOf: choices.map(convert), ...mapped };
 }
 
-function mapValues<In, Out>(record: Record<string, In>, map: (value: In) => Out): Record<string, Out> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+function mapValues<In, Out>(
+  record: Record<string, In>,
+  map: (value: In, key: string) => Out,
+): Record<string, Out> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]));
 }

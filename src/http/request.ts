@@ -1,3 +1,4 @@
+import { Elysia } from 'elysia';
 import { MAX_KEY_LENGTH, type Verdict } from '../keys/model.ts';
 import type { KeyService } from '../keys/service.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -27,43 +28,53 @@ export function requestIdOf(request: Request): string {
   return id;
 }
 
-/** The current request's route, null until one matches. Elysia sets it before `fetch` returns its promise. */
-export interface MatchedRoute {
-  current: { route: string | null };
-}
+/** Matches paths exactly as they are written. */
+export const exactPaths = {
+  // `/v1/x/posts/` is another path than `/v1/x/posts`, not a post without an id.
+  strictPath: true,
+  // Otherwise the path is cut wrong for short host names.
+  handler: { standardHostname: false },
+} as const;
 
 interface Handling {
   log: Logger;
   metrics: Metrics;
-  matched: MatchedRoute;
   /** A response that was given before and can be given again, with its route. */
   findRepeated: (request: Request) => { route: string; response: Response } | null;
 }
+
+const matched = new WeakMap<Request, string>();
+
+/** Remembers the route of each request, for metrics. */
+export const matchedRoutes = new Elysia({ name: 'matched-routes' }).onTransform(
+  { as: 'global' },
+  ({ request, route }) => {
+    matched.set(request, route);
+  },
+);
 
 /**
  * Refuses bad requests, counts and times the rest, and logs each response: refusals at `info`, our own failures at
  * `warn`, the rest at `debug`. The path is logged without its query, which may hold a one-time link's token.
  */
-export function withRequestHandling(fetch: Fetch, { log, metrics, matched, findRepeated }: Handling): Fetch {
+export function requestHandling({ log, metrics, findRepeated }: Handling) {
   const record = createRecorder(metrics);
 
-  return (request) => {
+  return new Elysia({ name: 'requests' })
+    .use(matchedRoutes)
+    .wrap((next, request) => () => handle(next as unknown as Fetch, request));
+
+  function handle(next: Fetch, request: Request): Response | Promise<Response> {
     const startedAt = performance.now();
     // Also for a request like an earlier one: neither its number of hosts nor its body is a part of that.
     const refused = refuseHost(request) ?? refuseLargeBody(request);
     if (refused !== null) return finish(request, refused, null, startedAt);
     const repeated = findRepeated(request);
     if (repeated !== null) return finish(request, repeated.response, repeated.route, startedAt);
-    return handle(request, startedAt);
-  };
-
-  async function handle(request: Request, startedAt: number): Promise<Response> {
     beginTurn(request);
-    // Each request has one of its own: a deferred feature fills it late, when other requests are under way.
-    const own: MatchedRoute['current'] = { route: null };
-    matched.current = own;
-    const response = await fetch(request);
-    return finish(request, response, own.route, startedAt);
+    const end = (response: Response) => finish(request, response, matched.get(request) ?? null, startedAt);
+    const response = next(request);
+    return response instanceof Response ? end(response) : response.then(end);
   }
 
   function finish(request: Request, response: Response, route: string | null, startedAt: number): Response {
@@ -269,26 +280,6 @@ export class UploadBudget {
 
   remove(upload: Upload): void {
     if (this.#uploads.delete(upload)) this.bytes -= upload.bytes;
-  }
-}
-
-/**
- * Waits for `work` while the server buffers the body of a request that nobody reads yet. Throws `UploadError` when there is
- * no room for it. A body without a size may become as large as any.
- */
-export async function whileBodyWaits(
-  { headers }: Request,
-  budget: UploadBudget,
-  work: Promise<unknown>,
-): Promise<void> {
-  const stopped = Promise.withResolvers<never>();
-  const stop = (problem: UploadProblem) => stopped.reject(new UploadError(problem));
-  const upload: Upload = { bytes: 0, isStopped: false, stop };
-  budget.add(upload, headers.has('transfer-encoding') ? MAX_BODY_BYTES : declaredBytes(headers) || 0);
-  try {
-    await Promise.race([work, stopped.promise]);
-  } finally {
-    budget.remove(upload);
   }
 }
 

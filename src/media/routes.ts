@@ -1,6 +1,7 @@
+import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Deps } from '../deps.ts';
-import { always, documented, refusal, unavailable } from '../http/openapi.ts';
+import { always, parameters, refusal, unavailable } from '../http/openapi.ts';
 import { imageTypes } from './model.ts';
 import { imageServer } from './serve.ts';
 
@@ -12,13 +13,14 @@ export function media({ media: { files } }: Pick<Deps, 'media'>) {
     '/media/:file',
     ({ request, params }) => serve(request, params.file),
     {
-      detail: documented({
+      detail: {
         operationId: 'getImage',
         tags: ['Posts'],
         summary: 'An image of a post',
         description:
           'The images that the Markdown of posts shows. Needs no key. The content of an address never changes, so caches may keep it.',
         security: [],
+        parameters: parameters('path', Type.Object({ file: Type.String() })),
         responses: {
           200: imageResponse('The image.'),
           206: imageResponse('The part that `Range` asks for.'),
@@ -29,23 +31,23 @@ export function media({ media: { files } }: Pick<Deps, 'media'>) {
             'Images are not available right now',
           ]),
         },
-      }),
+      },
     },
   );
 }
 
 const cachingHeaders = {
   ETag: always('The version of the image. It never changes.'),
-  'Cache-Control': always('The image never changes, so caches can keep it.', {
-    type: 'string',
-    const: 'public, max-age=31536000, immutable',
-  }),
+  'Cache-Control': always(
+    'The image never changes, so caches can keep it.',
+    Type.Literal('public, max-age=31536000, immutable'),
+  ),
 };
 
 const imageResponse = (description: string) => ({
   description,
   headers: cachingHeaders,
   content: Object.fromEntries(
-    imageTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
+    imageTypes.map((type) => [type, { schema: Type.String({ format: 'binary' }) }]),
   ),
 });

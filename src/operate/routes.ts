@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { DatabaseUnavailable } from '../../db/failures.ts';
 import type { Deps } from '../deps.ts';
-import { bearerChallenge, documented, refusal } from '../http/openapi.ts';
+import { bearerChallenge, ErrorBody, refusal } from '../http/openapi.ts';
 import { bearerToken } from '../http/request.ts';
 import { errorJson, json, plainText } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -23,7 +23,21 @@ export function ready(whyNot: () => Promise<string | null>, warnings: () => read
       return json({ ready: true, ...(known.length > 0 && { warnings: known }) });
     },
     {
-      detail: documented({
+      response: {
+        200: Type.Object(
+          {
+            ready: Type.Literal(true),
+            warnings: Type.Optional(
+              Type.Array(Type.String(), {
+                description: 'Problems that a person must see to. Absent without any.',
+              }),
+            ),
+          },
+          { additionalProperties: false },
+        ),
+        503: ErrorBody,
+      },
+      detail: {
         operationId: 'ready',
         tags: ['Health'],
         summary: 'Readiness',
@@ -31,30 +45,13 @@ export function ready(whyNot: () => Promise<string | null>, warnings: () => read
           'For load balancers: 200 while the server should get requests. The database accepts writes, the disk has room, deliveries and triggers work, and the server is not stopping. `/ping` responds as long as the process runs.',
         security: [],
         responses: {
-          200: {
-            description: 'The server is ready.',
-            content: {
-              'application/json': {
-                schema: Type.Object(
-                  {
-                    ready: Type.Literal(true),
-                    warnings: Type.Optional(
-                      Type.Array(Type.String(), {
-                        description: 'Problems that a person must see to. Absent without any.',
-                      }),
-                    ),
-                  },
-                  { additionalProperties: false },
-                ),
-              },
-            },
-          },
+          200: { description: 'The server is ready.' },
           503: refusal('The server is not ready. The error has the reason.', [
             'The server is stopping',
             'The disk is full',
           ]),
         },
-      }),
+      },
     },
   );
 }
@@ -121,7 +118,12 @@ export function metrics(
       return plainText(text, 'text/plain; version=0.0.4; charset=utf-8');
     },
     {
-      detail: documented({
+      response: {
+        200: Type.String({ description: 'All metrics, one line for each set of labels.' }),
+        401: ErrorBody,
+        403: ErrorBody,
+      },
+      detail: {
         operationId: 'metrics',
         tags: ['Health'],
         summary: 'Metrics for Prometheus',
@@ -129,7 +131,6 @@ export function metrics(
           'Returns metrics in the Prometheus text format 0.0.4. If `METRICS_TOKEN` is set, send it as a Bearer token. Otherwise only clients on the same machine have access, without a proxy.',
         security: [],
         responses: {
-          200: Type.String({ description: 'All metrics, one line for each set of labels.' }),
           401: refusal(
             '`METRICS_TOKEN` is set, and the request does not have it.',
             [NO_TOKEN],
@@ -137,7 +138,7 @@ export function metrics(
           ),
           403: refusal('The client is on another machine or behind a proxy.', [NOT_LOCAL]),
         },
-      }),
+      },
     },
   );
 }

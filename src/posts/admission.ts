@@ -19,38 +19,38 @@ export function allowReading(request: Request, organizationId: string): Request 
 /** Keys that are remembered as admitted. */
 const MAX_ADMITTED = 1_000;
 
+/** Rejects with the refusal of the key. Without a verdict, the next request needs a check of its own. */
+export type Admission = Promise<RepeatVerdict | undefined>;
+
 /**
- * Returns a function that reads for the holder of a key, and rejects with the refusal of the key before any error of
- * `read`. Without `repeatVerdict` the next request needs a check of its own. It reads while it checks a key that was
- * admitted before, so that both cost one round trip to the database. A stranger causes no read, and learns nothing from the
- * time that a refusal takes.
+ * Returns a function that checks the key of a request. It waits for the check, unless the key was admitted before: then
+ * the check runs while the caller validates and reads, so that both cost one round trip to the database, and the caller
+ * must await `admission` before it responds in any way. A stranger causes no read, and learns nothing from the time that
+ * a refusal takes.
  */
 export function createAdmission(deps: Parameters<typeof requireApiKey>[0]) {
   /** By the hashes of keys and their organizations. */
   const admitted = new BoundedMap<number | bigint, true>(MAX_ADMITTED);
 
-  return async function readAs<Result>(
-    request: Request,
-    organizationId: string,
-    read: () => Promise<Result>,
-  ): Promise<{ result: Result; repeatVerdict?: RepeatVerdict | undefined }> {
+  return async (request: Request, organizationId: string): Promise<{ admission: Admission }> => {
     const ownOrganization = keyless.get(request);
-    if (ownOrganization === organizationId) return { result: await read() };
+    if (ownOrganization === organizationId) return { admission: Promise.resolve(undefined) };
     if (ownOrganization !== undefined) throw foreignOrganization();
     const { headers } = request;
     const reader = Bun.hash(`${organizationId} ${headers.get('authorization')}`);
-    const checked = requireApiKey(deps, headers, organizationId, READ_PERMISSION);
-    const early = admitted.get(reader) ? Promise.try(read) : null;
-    early?.catch(() => undefined);
-    let repeatVerdict: RepeatVerdict | undefined;
-    try {
-      repeatVerdict = (await checked).repeat;
-    } catch (error) {
-      admitted.delete(reader);
-      throw error;
-    }
-    if (early !== null) return { result: await early, repeatVerdict };
-    admitted.set(reader, true);
-    return { result: await read(), repeatVerdict };
+    const admission = requireApiKey(deps, headers, organizationId, READ_PERMISSION).then(
+      ({ repeat }) => {
+        admitted.set(reader, true);
+        return repeat;
+      },
+      (error: unknown) => {
+        admitted.delete(reader);
+        throw error;
+      },
+    );
+    if (!admitted.get(reader)) await admission;
+    // Whoever awaits it later gets the refusal.
+    admission.catch(() => undefined);
+    return { admission };
   };
 }

@@ -78,7 +78,7 @@ export const Pagination = Type.Object(
 export type Pagination = Static<typeof Pagination>;
 
 export const PostList = Type.Object(
-  { posts: Type.Array(Type.Ref('Post')), pagination: Type.Ref('Pagination') },
+  { posts: Type.Array(Post), pagination: Pagination },
   {
     additionalProperties: false,
     description: 'One page of posts.',
@@ -99,7 +99,7 @@ export const PostList = Type.Object(
 );
 
 export const PostResult = Type.Object(
-  { post: Type.Union([Type.Ref('Post'), Type.Null()], { description: 'Null when no post matches.' }) },
+  { post: Type.Union([Post, Type.Null()], { description: 'Null when no post matches.' }) },
   {
     additionalProperties: false,
     description: 'One post, or null.',

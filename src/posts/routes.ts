@@ -1,14 +1,12 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { Elysia } from 'elysia';
 import type { Storage } from '../../db/engine.ts';
 import type { Deps } from '../deps.ts';
-import { documented, notModified, refusals } from '../http/openapi.ts';
+import { ErrorBody, notModified, parameters, refusals } from '../http/openapi.ts';
 import { isCurrent, privateJson, type Rendered } from '../http/respond.ts';
-import { AppError } from '../lib/app-error.ts';
-import { ID_PATTERN, isId } from '../lib/text.ts';
-import { createAdmission } from './admission.ts';
-import { contentTypes, ListQuery, PostFilter, type PostSelection } from './model.ts';
+import { ID_PATTERN } from '../lib/text.ts';
+import { type Admission, createAdmission } from './admission.ts';
+import { contentTypes, ListQuery, PostFilter, PostList, PostResult, type PostSelection } from './model.ts';
 import { createPages, renderPost } from './pages.ts';
 import type { Repeats } from './repeats.ts';
 
@@ -39,30 +37,40 @@ const PostId = Type.String({
 
 const INVALID_LIST = 'Invalid query parameters';
 const INVALID_POST = 'Invalid path params or query';
-const readListQuery = queryReader(ListQuery, INVALID_LIST);
-const readPostQuery = queryReader(PostFilter, INVALID_POST);
+
+const errors = {
+  400: ErrorBody,
+  401: ErrorBody,
+  403: ErrorBody,
+  429: ErrorBody,
+  500: ErrorBody,
+  503: ErrorBody,
+};
 
 interface Asked {
   request: Request;
   route: string;
-  organizationId: string;
+  /** From before anything was read. */
+  version: number | null;
+  admission: Admission;
 }
+
+/** The content API as Eden Treaty knows it: `treaty<App>(url)`. */
+export type App = ReturnType<typeof posts>;
 
 /** The content API: sections 4.1 and 4.2 of the spec. The key is checked before the path and the query. */
 export function posts(
   deps: Pick<Deps, 'keys' | 'metrics'> & { readonly db: Pick<Storage, 'read'>; readonly repeats: Repeats },
 ) {
-  const { repeats } = deps;
-  const renderPage = createPages(deps.db);
-  const readAs = createAdmission(deps);
+  const { db, repeats } = deps;
+  const renderPage = createPages(db);
+  const admit = createAdmission(deps);
 
-  /** Reads for the holder of the request's key, and responds. */
-  async function respond(
-    { request, route, organizationId }: Asked,
-    read: () => Promise<Rendered>,
-  ): Promise<Response> {
-    const version = repeats.version();
-    const { result: content, repeatVerdict } = await readAs(request, organizationId, read);
+  /** Responds with what was read, after the refusal of the key. */
+  async function respond({ request, route, version, admission }: Asked, reading: Promise<Rendered>) {
+    reading.catch(() => undefined);
+    const repeatVerdict = await admission;
+    const content = await reading;
     const response = await privateJson(request, content);
     if (version !== null && repeatVerdict !== undefined && isCurrent(request)) {
       const bodyBytes = response.status === 200 ? content.body.byteLength : 0;
@@ -71,54 +79,67 @@ export function posts(
     return response;
   }
 
-  return new Elysia({ name: 'posts' })
-    .get(
-      '/v1/:organizationId/posts',
-      async ({ request, route, params: { organizationId } }) =>
-        respond({ request, route, organizationId }, () => {
-          const { limit = 10, page = 1, sort = 'desc', ...filter } = readListQuery(request.url);
-          return renderPage(organizationId, { ...selectionOf(filter), limit, page, sort });
-        }),
-      {
-        detail: documented({
-          operationId: 'listPosts',
-          tags: ['Posts'],
-          summary: 'List posts',
-          description:
-            "Returns one page of the organization's posts, newest first. Without `status`, the list holds published posts only. An empty page is an empty list, not an error. Misspelled parameter names, such as `status[]` or `Limit`, are a 400; unrelated names are ignored.",
+  return (
+    new Elysia({ name: 'posts' })
+      // Runs before the validation.
+      .derive(async ({ request, params }) => {
+        const version = repeats.version();
+        const { admission } = await admit(request, (params as { organizationId: string }).organizationId);
+        return { version, admission };
+      })
+      .get(
+        '/v1/:organizationId/posts',
+        ({ request, route, version, admission, params: { organizationId }, query }) => {
+          const { limit = 10, page = 1, sort = 'desc' } = query;
+          const reading = renderPage(organizationId, { ...selectionOf(query), limit, page, sort });
+          return respond({ request, route, version, admission }, reading);
+        },
+        {
           params: Type.Object({ organizationId: OrganizationId }),
-          query: ListQuery,
-          headers: requestHeaders,
-          responses: { 200: 'PostList', 304: notModified, ...refusals(INVALID_LIST) },
-        }),
-      },
-    )
-    .get(
-      '/v1/:organizationId/posts/:postId',
-      async ({ request, route, params: { organizationId, postId } }) =>
-        respond({ request, route, organizationId }, () => {
-          const filter = readPostQuery(request.url);
-          if (!isId(postId)) throw new AppError(400, INVALID_POST);
-          return renderPost(deps.db, organizationId, postId, selectionOf(filter));
-        }),
-      {
-        detail: documented({
-          operationId: 'getPost',
-          tags: ['Posts'],
-          summary: 'Get one post',
-          description:
-            'Returns the post, or null with status 200 (never 404) if it does not exist, belongs to another organization, or does not match the filters. Send `status=draft` to get a draft. Misspelled parameter names, such as `status[]` or `contenttype`, are a 400; unrelated names are ignored.',
-          params: Type.Object({ organizationId: OrganizationId, postId: PostId }),
-          query: PostFilter,
-          headers: requestHeaders,
-          responses: { 200: 'PostResult', 304: notModified, ...refusals(INVALID_POST) },
-        }),
-      },
-    );
+          query: Type.Object(ListQuery.properties, { error: INVALID_LIST }),
+          transform: strictQuery(ListQuery),
+          response: { 200: PostList, ...errors },
+          detail: {
+            operationId: 'listPosts',
+            tags: ['Posts'],
+            summary: 'List posts',
+            description:
+              "Returns one page of the organization's posts, newest first. Without `status`, the list holds published posts only. An empty page is an empty list, not an error. Misspelled parameter names, such as `status[]` or `Limit`, are a 400; unrelated names are ignored.",
+            parameters: parameters('header', requestHeaders),
+            responses: { 304: notModified, ...refusals(INVALID_LIST) },
+          },
+        },
+      )
+      .get(
+        '/v1/:organizationId/posts/:postId',
+        ({ request, route, version, admission, params: { organizationId, postId }, query }) =>
+          respond(
+            { request, route, version, admission },
+            renderPost(db, organizationId, postId, selectionOf(query)),
+          ),
+        {
+          params: Type.Object({ organizationId: OrganizationId, postId: PostId }, { error: INVALID_POST }),
+          query: Type.Object(PostFilter.properties, { error: INVALID_POST }),
+          transform: strictQuery(PostFilter),
+          response: { 200: PostResult, ...errors },
+          detail: {
+            operationId: 'getPost',
+            tags: ['Posts'],
+            summary: 'Get one post',
+            description:
+              'Returns the post, or null with status 200 (never 404) if it does not exist, belongs to another organization, or does not match the filters. Send `status=draft` to get a draft. Misspelled parameter names, such as `status[]` or `contenttype`, are a 400; unrelated names are ignored.',
+            parameters: parameters('header', requestHeaders),
+            responses: { 304: notModified, ...refusals(INVALID_POST) },
+          },
+        },
+      )
+  );
 }
 
-function selectionOf(filter: Static<typeof PostFilter>): PostSelection {
-  const { status = ['published'], contentType = [...contentTypes] } = filter;
+function selectionOf({
+  status = ['published'],
+  contentType = [...contentTypes],
+}: Static<typeof PostFilter>): PostSelection {
   return { statuses: status, contentTypes: contentType };
 }
 
@@ -127,25 +148,26 @@ function plainName(name: string): string {
   return name.replace(/\[.*$/s, '').replaceAll(/[\W_]/g, '').toLowerCase();
 }
 
-/** Throws `AppError` 400. Elysia splits commas, reads `0x10` as a number, and lets the last of a parameter win. */
-function queryReader<Schema extends TObject>(schema: Schema, refusal: string) {
-  const compiled = TypeCompiler.Compile(schema);
-  const properties = new Map(Object.entries(schema.properties));
-  const plainNames = new Set(properties.keys().map(plainName));
-  return (url: string): Static<Schema> => {
+/**
+ * Reads the query for the validation. Elysia itself would split commas, read `0x10` as a number, and let the last of a
+ * parameter win.
+ */
+function strictQuery({ properties }: TObject) {
+  const plainNames = new Map(Object.keys(properties).map((name) => [plainName(name), name]));
+  return (context: { request: Request; query: unknown }): void => {
+    const { url } = context.request;
     const start = url.indexOf('?');
-    // Every parameter is optional.
-    if (start === -1) return {};
-    const parameters = new URLSearchParams(url.slice(start));
+    const parameters = new URLSearchParams(start === -1 ? '' : url.slice(start));
     const query: Record<string, unknown> = {};
     for (const name of new Set(parameters.keys())) {
-      const property = properties.get(name);
-      if (property !== undefined) query[name] = readValues(property, parameters.getAll(name));
-      // Ignoring `status[]` or `Limit` would return unfiltered posts to a client that asked for a filter.
-      else if (plainNames.has(plainName(name))) throw new AppError(400, refusal);
+      const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      const meant = plainNames.get(plainName(name));
+      if (property !== undefined && query[name] !== null)
+        query[name] = readValues(property, parameters.getAll(name));
+      // Ignoring `status[]` or `Limit` would return unfiltered posts to a client that asked for a filter: no value is null.
+      else if (property === undefined && meant !== undefined) query[meant] = null;
     }
-    if (!compiled.Check(query)) throw new AppError(400, refusal);
-    return query;
+    context.query = query;
   };
 }
 

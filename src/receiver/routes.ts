@@ -1,6 +1,7 @@
-import { Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { documented, refusal, webhookRefusals } from '../http/openapi.ts';
+import { WebhookReceived } from '../deliveries/model.ts';
+import { jsonBody, parameters, refusal, webhookRefusals } from '../http/openapi.ts';
 import {
   declaresTooMuch,
   MAX_BODY_BYTES,
@@ -57,7 +58,9 @@ const documentation = {
   security: [],
 };
 
-const payload = Type.Record(Type.String(), Type.Unknown(), { description: "The provider's own payload." });
+const payload = Type.Record(Type.String(), Type.Unknown(), {
+  description: "The provider's own payload.",
+});
 
 /** The webhook receiver: section 4.4 of the spec. Authentication is by signature. */
 export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], budget: UploadBudget) {
@@ -67,7 +70,11 @@ export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], bud
   const withApps = providers.filter(({ app }) => app !== undefined);
   const withoutRepository = [...trackers, ...withApps];
   const appPaths = withApps.flatMap(({ app }) => app?.path ?? []);
-  const formSenders = providers.filter(({ sendsForms }) => sendsForms);
+  const formSenders = namesOf(providers.filter(({ sendsForms }) => sendsForms));
+  const form: TSchema = Type.Object(
+    { payload: Type.String({ description: `The payload as JSON; ${formSenders} only.` }) },
+    { description: `The body of a ${formSenders} webhook with the content type "form".` },
+  );
 
   async function respond(request: Request, path: Arrival['path']): Promise<Response> {
     const { headers } = request;
@@ -93,43 +100,59 @@ export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], bud
     .post('/api/webhooks/:provider/:organizationId/:integrationId/:repositoryId', withRepository, {
       // The signature covers the bytes: nobody may read them before it is checked.
       parse: 'none',
-      detail: documented({
+      response: { 200: WebhookReceived },
+      detail: {
         ...documentation,
         operationId: 'receiveWebhook',
         summary: 'Receive a delivery',
-        params: Type.Object({
-          provider: ProviderId(...providers.map(({ id }) => id)),
-          ...path,
-          repositoryId: Id(`Repository id; \`-\` for ${namesOf(trackers)}.`, 'repo_5sN8dKf3HjWq2YtXb9MzRe'),
-        }),
-        headers: Type.Composite(providers.map(headersOf)),
-        body: {
-          'application/json': payload,
-          'application/x-www-form-urlencoded': Type.Object(
-            { payload: Type.String({ description: `The payload as JSON; ${namesOf(formSenders)} only.` }) },
-            { description: `The body of a ${namesOf(formSenders)} webhook with the content type "form".` },
+        parameters: [
+          ...parameters(
+            'path',
+            Type.Object({
+              provider: ProviderId(...providers.map(({ id }) => id)),
+              ...path,
+              repositoryId: Id(
+                `Repository id; \`-\` for ${namesOf(trackers)}.`,
+                'repo_5sN8dKf3HjWq2YtXb9MzRe',
+              ),
+            }),
           ),
+          ...parameters('header', Type.Composite(providers.map(headersOf))),
+        ],
+        requestBody: {
+          required: true,
+          content: {
+            ...jsonBody(payload),
+            'application/x-www-form-urlencoded': { schema: form },
+          },
         },
-        responses: { 200: 'WebhookReceived', ...webhookRefusals },
-      }),
+        responses: webhookRefusals,
+      },
     })
     .post('/api/webhooks/:provider/:organizationId/:integrationId', withoutRepositoryId, {
       parse: 'none',
-      detail: documented({
+      response: { 200: WebhookReceived },
+      detail: {
         ...documentation,
         operationId: 'receiveWebhookWithoutRepository',
         summary: 'Receive a delivery without a repository',
         description: `${documentation.description} The payloads of an App name the repository.`,
-        params: Type.Object({
-          provider: ProviderId(...trackers.map(({ id }) => id), ...appPaths),
-          ...path,
-        }),
-        headers: Type.Composite(withoutRepository.map(headersOf)),
-        body: { 'application/json': payload },
-        example: { received: true, message: 'Ignored: Tidings does not use the event Comment' },
+        parameters: [
+          ...parameters(
+            'path',
+            Type.Object({ provider: ProviderId(...trackers.map(({ id }) => id), ...appPaths), ...path }),
+          ),
+          ...parameters('header', Type.Composite(withoutRepository.map(headersOf))),
+        ],
+        requestBody: { required: true, content: jsonBody(payload) },
         responses: {
-          200: 'WebhookReceived',
           ...webhookRefusals,
+          200: {
+            description: 'OK',
+            content: jsonBody(WebhookReceived, {
+              example: { received: true, message: 'Ignored: Tidings does not use the event Comment' },
+            }),
+          },
           400: refusal('The path, a header or the payload is invalid.', [
             'Invalid webhook parameters',
             `Missing or invalid header: ${trackers[0]?.headerNames.event}`,
@@ -139,6 +162,6 @@ export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], bud
           403: refusal('The integration is disabled.', ['Integration is disabled']),
           404: refusal('The integration does not exist.', ['Integration not found']),
         },
-      }),
+      },
     });
 }

@@ -1,7 +1,7 @@
-import { Elysia } from 'elysia';
+import { type AnyElysia, Elysia } from 'elysia';
 import { WebhookReceived } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
-import { buildOpenApi, type DocumentedApp, ErrorBody } from '../http/openapi.ts';
+import { buildOpenApi, ErrorBody } from '../http/openapi.ts';
 import { asset, publicContent, redirect, rendered } from '../http/respond.ts';
 import { Pagination, Post, PostList, PostResult } from '../posts/model.ts';
 import { providers } from '../providers/index.ts';
@@ -12,8 +12,8 @@ const models = { Post, Pagination, PostList, PostResult, WebhookReceived, Error:
 const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; script-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** `GET /openapi.json`, and `GET /docs` for people. Both are built at the first request and kept. */
-export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, app: DocumentedApp) {
-  const document = once(() => buildOpenApi(app, models, publicUrl()));
+export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, routes: AnyElysia['routes']) {
+  const document = once(() => buildOpenApi(routes, models, publicUrl()));
   const json = once(() => rendered(Buffer.from(JSON.stringify(document(), null, 2))));
   const page = once(() => rendered(Buffer.from(renderReference(document(), providers))));
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Page } from '../../src/dashboard/page.ts';
-import { loadPages } from '../../src/dashboard/routes.ts';
+import { pages } from '../../src/dashboard/routes.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { disableAccount } from '../../src/users/accounts.ts';
 import { createPasswordLink, invite } from '../../src/users/links.ts';
@@ -14,8 +14,6 @@ import { type HeldRequest, holdOpen, readsOf } from '../support/held-request.ts'
 import type { Rows } from '../support/rows.ts';
 
 // The right to act may end at any moment of a form: while it arrives, before each of its writes, and while a provider answers.
-
-const pages = await loadPages();
 
 const forms = formPaths.map((path): Page => {
   const page = pages.find((each) => each.method === 'POST' && each.path === path);

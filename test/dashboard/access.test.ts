@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createHandler } from '../../src/dashboard/handle.ts';
 import type { Page } from '../../src/dashboard/page.ts';
-import { loadPages } from '../../src/dashboard/routes.ts';
+import { pages } from '../../src/dashboard/routes.ts';
 import { UploadBudget } from '../../src/http/request.ts';
 import { suggestChange } from '../../src/posts/suggestions.ts';
 import { createHook } from '../../src/rebuild/service.ts';
@@ -14,7 +14,6 @@ import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 // Access to every page. A new page is covered as soon as it is listed.
 
-const pages = await loadPages();
 const named = (page: Page) => [`${page.method} ${page.path}`, page] as const;
 const posts = pages.filter(({ method }) => method === 'POST').map(named);
 const inside = pages.filter(({ access }) => access === 'member' || access === 'owner').map(named);

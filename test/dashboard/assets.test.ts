@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { loadPages } from '../../src/dashboard/routes.ts';
+import '../../src/dashboard/routes.ts'; // Pages add their scripts to the assets.
 import { iconShapes } from '../../src/dashboard/view/icon-shapes.ts';
 import { assets } from '../../src/look/assets.ts';
 import { drawableRanges } from '../../src/public/card-ranges.ts';
@@ -13,9 +13,6 @@ import {
   readIcons,
 } from '../support/embedded-assets.ts';
 import { appWithOrganization, createTestApp } from '../support/test-app.ts';
-
-// Pages add their scripts to the assets.
-await loadPages();
 
 const isFont = ({ type }: { type: string }) => type === 'font/woff2';
 

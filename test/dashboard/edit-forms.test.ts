@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { loadPages } from '../../src/dashboard/routes.ts';
+import { pages } from '../../src/dashboard/routes.ts';
 import { createEveryForm, type EveryForm } from '../support/every-form.ts';
 import { formOf } from '../support/form-of.ts';
 import { allRows } from '../support/rows.ts';
@@ -63,7 +63,6 @@ const others: Readonly<Record<string, RegExp>> = {
 // Its database lives as long as the file.
 const world = await createEveryForm();
 let owner: Awaited<ReturnType<EveryForm['addOwner']>>;
-const pages = await loadPages();
 
 beforeAll(async () => {
   owner = await world.addOwner();

@@ -2,13 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { h } from 'preact';
 import { createHandler } from '../../src/dashboard/handle.ts';
 import { get, view } from '../../src/dashboard/page.ts';
-import { loadPages } from '../../src/dashboard/routes.ts';
+import { pages } from '../../src/dashboard/routes.ts';
 import { UploadBudget } from '../../src/http/request.ts';
 import { createGuard } from '../../src/users/guard.ts';
 import { isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { appWithOrganization } from '../support/test-app.ts';
-
-const pages = await loadPages();
 
 async function owned() {
   const app = await appWithOrganization();

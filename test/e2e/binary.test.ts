@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
-import { loadPages } from '../../src/dashboard/routes.ts';
+import '../../src/dashboard/routes.ts'; // Pages add their scripts to the assets.
 import { systemClock } from '../../src/lib/time.ts';
 import { assets } from '../../src/look/assets.ts';
 import { readImage } from '../../src/media/image.ts';
@@ -13,9 +13,6 @@ import { cookieOf } from '../support/dashboard.ts';
 import { root, type ServerProcess, startProcess } from '../support/server.ts';
 import { API_ID, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
 import { until } from '../support/until.ts';
-
-// Pages add their scripts to the assets.
-await loadPages();
 
 // The binary is built once, with the build script, and run where nothing else is.
 setDefaultTimeout(300_000);

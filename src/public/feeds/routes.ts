@@ -1,7 +1,7 @@
-import { Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Deps } from '../../deps.ts';
-import { always, documented, refusal, unavailable } from '../../http/openapi.ts';
+import { always, parameters, refusal, unavailable } from '../../http/openapi.ts';
 import { publicContent } from '../../http/respond.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { createPublicPages } from '../kept.ts';
@@ -16,7 +16,7 @@ interface Format {
   file: FeedFile;
   type: string;
   /** Of a whole feed, for the OpenAPI document. */
-  schema: object;
+  schema: TSchema;
 }
 
 const formats: readonly Format[] = [
@@ -24,19 +24,19 @@ const formats: readonly Format[] = [
     name: 'Atom',
     file: 'feed.atom',
     type: 'application/atom+xml; charset=utf-8',
-    schema: { type: 'string', description: 'RFC 4287.' },
+    schema: Type.String({ description: 'RFC 4287.' }),
   },
   {
     name: 'RSS',
     file: 'feed.rss',
     type: 'application/rss+xml; charset=utf-8',
-    schema: { type: 'string', description: 'RSS 2.0.' },
+    schema: Type.String({ description: 'RSS 2.0.' }),
   },
   {
     name: 'JSON',
     file: 'feed.json',
     type: 'application/feed+json; charset=utf-8',
-    schema: { description: 'JSON Feed 1.1.' },
+    schema: Type.Unknown({ description: 'JSON Feed 1.1.' }),
   },
 ];
 
@@ -88,52 +88,60 @@ const cachingHeaders = {
   ETag: always(
     'The version of the feed. Send it in `If-None-Match` to get a 304 while the feed is the same.',
   ),
-  'Cache-Control': always('Keep the feed, and revalidate it before each use.', {
-    type: 'string',
-    const: 'public, no-cache',
-  }),
-  'Access-Control-Allow-Origin': always('Scripts of every site may read the feed.', {
-    type: 'string',
-    const: '*',
-  }),
+  'Cache-Control': always(
+    'Keep the feed, and revalidate it before each use.',
+    Type.Literal('public, no-cache'),
+  ),
+  'Access-Control-Allow-Origin': always('Scripts of every site may read the feed.', Type.Literal('*')),
 };
 
 const BAD_LIMIT = `limit must be a number from 1 to ${MAX_ENTRIES}`;
 
 function detailOf({ name, type, schema }: Format) {
   const [mediaType = ''] = type.split(';');
-  return documented({
+  return {
     operationId: `get${name.replaceAll(' ', '')}Feed`,
     tags: ['Feeds'],
     summary: `The newest posts as ${name}`,
     description:
       'The newest published changelog posts of an organization that has switched its feeds on. Needs no key. Scripts of other sites may read it.',
     security: [],
-    params: Type.Object({
-      slug: Type.String({
-        description: 'The name of the organization in public addresses.',
-        examples: ['acme'],
-      }),
-    }),
-    query: Type.Object({
-      limit: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: MAX_ENTRIES,
-          description:
-            'For a short feed: so many posts, each with the beginning of its text as plain text. Without it, the feed has the whole texts of the newest posts.',
+    parameters: [
+      ...parameters(
+        'path',
+        Type.Object({
+          slug: Type.String({
+            description: 'The name of the organization in public addresses.',
+            examples: ['acme'],
+          }),
         }),
       ),
-    }),
-    headers: Type.Object({
-      'If-None-Match': Type.Optional(Type.String({ description: 'The `ETag` of an earlier response.' })),
-    }),
+      ...parameters(
+        'query',
+        Type.Object({
+          limit: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: MAX_ENTRIES,
+              description:
+                'For a short feed: so many posts, each with the beginning of its text as plain text. Without it, the feed has the whole texts of the newest posts.',
+            }),
+          ),
+        }),
+      ),
+      ...parameters(
+        'header',
+        Type.Object({
+          'If-None-Match': Type.Optional(Type.String({ description: 'The `ETag` of an earlier response.' })),
+        }),
+      ),
+    ],
     responses: {
       200: { description: 'The feed.', headers: cachingHeaders, content: { [mediaType]: { schema } } },
       301: {
         description: 'The organization has changed its slug within the last year.',
         headers: {
-          Location: always('The feed.', { type: 'string', format: 'uri' }),
+          Location: always('The feed.', Type.String({ format: 'uri' })),
           'Cache-Control': cachingHeaders['Cache-Control'],
           'Access-Control-Allow-Origin': cachingHeaders['Access-Control-Allow-Origin'],
         },
@@ -147,7 +155,7 @@ function detailOf({ name, type, schema }: Format) {
         'Too many people are reading right now. Try again in a moment',
       ]),
     },
-  });
+  };
 }
 
 /** A browser asks before it sends `If-None-Match` of a script. */
