@@ -18,14 +18,7 @@ export function checkWith({ check }: Pick<Composer, 'check'>): CheckTemplates {
  * Tries a trigger's own templates on a sample, in a thread with a time limit. Rejects with `AppError` 400 when one cannot
  * be used, and 503 when it takes too long.
  */
-export async function checkTemplates(event: EventType, templates: OwnTemplates): Promise<void> {
-  const composer = threadedComposer();
-  try {
-    await checkWith(composer)(event, templates);
-  } finally {
-    composer.close();
-  }
-}
+export const checkTemplates = checkWith(threadedComposer());
 
 /** Material that has everything that an event can bring. */
 export function sampleMaterial(event: EventType): Material {
