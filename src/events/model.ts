@@ -16,6 +16,8 @@ export interface EventData {
     compareUrl: string | null;
     /** Oldest first. */
     commits: Commit[];
+    /** How many commits the push has, where its payload names fewer; else absent. */
+    total?: number;
   };
   pull_request: {
     number: number;

@@ -144,6 +144,7 @@ const Push = Type.Object({
     }),
   ),
   total_commits: Maybe.Number,
+  size: Maybe.Number,
   repository: Type.Object({
     default_branch: Type.String({ minLength: 1 }),
     // Seconds since 1970 in a push; other events have it as text.
@@ -151,7 +152,13 @@ const Push = Type.Object({
   }),
 });
 
-function pushData({ commits, repository, ...push }: Static<typeof Push>) {
+/** How many commits a push has, by its own count or by its list. */
+const sizeOf = ({ commits, total_commits, size }: Static<typeof Push>) =>
+  Math.max(total_commits ?? size ?? 0, commits.length);
+
+function pushData(payload: Static<typeof Push>) {
+  const { commits, repository, ...push } = payload;
+  const size = sizeOf(payload);
   const oldestFirst = commits[0]?.id === push.after ? commits.toReversed() : commits;
   const maxLength = messageLengthFor(commits.length);
   return {
@@ -162,6 +169,7 @@ function pushData({ commits, repository, ...push }: Static<typeof Push>) {
     isForced: push.forced === true,
     pushedAt: timeOf(repository.pushed_at),
     pusher: read.person(push.pusher?.name ?? push.pusher?.login),
+    ...(size > commits.length && { commitCount: size }),
     commits: oldestFirst.map(({ id, message, author, url, timestamp, ...files }) => ({
       id: read.text(id),
       message: messageOf(message, maxLength),
@@ -205,12 +213,12 @@ const push = defineEvent(
     if (commits.length === 0) {
       return ignored(`Push to ${branch} without commits`, 'The push has no commits');
     }
-    const total = payload.total_commits ?? commits.length;
+    const total = sizeOf(payload);
     const cut = total > commits.length ? `, of which the payload has ${commits.length}` : '';
     const title = `${count(total, 'commit')} pushed to ${branch}${cut}`;
     return processed(title, 'push', 'pushed', pushData(payload));
   },
-  ({ after: pushed, branch, pushedAt, compareUrl, commits }: ReturnType<typeof pushData>) => {
+  ({ after: pushed, branch, pushedAt, compareUrl, commits, commitCount }: ReturnType<typeof pushData>) => {
     const head = commits.at(-1);
     const after = pushed ?? head?.id ?? '';
     // A clock may be wrong, and a provider may deliver a push late; but no push is older than its newest commit.
@@ -228,6 +236,7 @@ const push = defineEvent(
           ...commitOf({ sha: id, message, author: authorLogin ?? author, url }),
           ...(paths !== undefined && { paths }),
         })),
+        ...(commitCount !== undefined && { total: commitCount }),
       },
     };
   },

@@ -3,8 +3,9 @@ import { getSuggestion } from '../../src/drafts/suggestions.ts';
 import type { Connected } from '../../src/integrations/model.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
+import { findRangeProblem } from '../../src/triggers/range-origin.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
-import { appWithGithub, githubRequest } from '../support/deliveries.ts';
+import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
 import type { TestApp } from '../support/test-app.ts';
@@ -59,6 +60,20 @@ async function deliver(event: string, payload: Record<string, unknown>): Promise
 }
 
 const drafts = () => toldBy(app);
+
+test.each([
+  ['total_commits', 20, 'A push of 20 commits named only 1: changes may be missing.'],
+  ['size', 2048, 'A push of 2,048 commits named only 1: changes may be missing.'],
+  ['total_commits', 1, null],
+])('a push whose %s is %d says on the draft what it lacks', async (field, total, problem) => {
+  const sha = 'a'.repeat(40);
+  const commit = { id: sha, message: 'feat: one', author: { name: 'Ann' }, timestamp: at(1) };
+  await deliver('push', changed(sample('push'), { commits: [commit], after: sha, [field]: total }));
+  const [post] = await postsOf(app);
+  expect(await app.db.read((tx) => findRangeProblem(tx, post?.id ?? ''))).toBe(problem);
+  const [entry] = await logOf(app);
+  expect(entry?.title.includes('of which the payload has 1')).toBe(problem !== null);
+});
 
 describe('a release', () => {
   test('closes the draft, which stays the same post; the next change opens another', async () => {

@@ -194,7 +194,7 @@ const push = defineEvent(
     const title = `${count(total ?? commits.length, 'commit')} pushed to ${branch}${cut}`;
     return processed(title, 'push', 'pushed', pushData(payload));
   },
-  ({ after: pushed, branch, compareUrl, commits }: ReturnType<typeof pushData>) => {
+  ({ after: pushed, branch, compareUrl, commits, commitCount }: ReturnType<typeof pushData>) => {
     const head = commits.at(-1);
     const after = pushed ?? head?.id ?? '';
     return {
@@ -217,6 +217,7 @@ const push = defineEvent(
           ...namesIn({ title: asGithubSubject(message), text: message }),
           ...(paths !== undefined && { paths }),
         })),
+        ...(commitCount > commits.length && { total: commitCount }),
       },
     };
   },
