@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { Database } from '../db/engine.ts';
 import { openDatabase } from '../db/sqlite/client.ts';
 import { withComposer } from '../src/cli/trigger-runs.ts';
+import type { Connected } from '../src/integrations/model.ts';
 import { createLog } from '../src/lib/log.ts';
 import { randomIds } from '../src/lib/text.ts';
 import { openSharedDatabase } from '../src/operate/shared-database.ts';
@@ -25,6 +26,7 @@ import { makeTempFolder } from './support/seed.ts';
 interface Options {
   releases: number;
   branches: number;
+  repositories: number;
   roundTrip?: number;
   json?: true;
 }
@@ -34,6 +36,7 @@ await runBenchmark((defer) =>
     .description('measure how fast releases become drafts')
     .option('--releases <number>', 'how many', wholeNumber, 1_200)
     .option('--branches <number>', 'how many branches they are on', wholeNumber, 1)
+    .option('--repositories <number>', 'how many repositories they are of', wholeNumber, 1)
     .option('--round-trip <ms>', 'on PostgreSQL behind a network with this delay', wholeNumber)
     .option('--json', 'print exactly one JSON value')
     .action(async (options: Options) => {
@@ -48,17 +51,24 @@ await runBenchmark((defer) =>
     }),
 );
 
-async function measure({ releases, branches, roundTrip }: Options, defer: Defer) {
+async function measure({ releases, branches, repositories, roundTrip }: Options, defer: Defer) {
   const setNetwork = { delay: (_ms: number): void => undefined };
   const db = await open(roundTrip, setNetwork, defer);
   const app = createTestApp({ db, ids: randomIds });
   await app.addOrganization('org_a');
-  const connected = await connectGithub(app, 'org_a');
-  const { integrationId } = connected;
-  await createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog' });
+  const names = Array.from({ length: repositories }, (_, index) => `acme/rocket-${index}`);
+  const connections: Connected[] = [];
+  for (const name of names) {
+    const connected = await connectGithub(app, 'org_a', name);
+    const { integrationId } = connected;
+    await createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog' });
+    connections.push(connected);
+  }
   const deliver = async (index: number, changes: Record<string, unknown> = {}, day = index) => {
     const now = new Date(Date.UTC(2020, 0, 1, day));
-    const payload = changed(samplePayload('github', 'release', { repository: 'acme/rocket', now }) ?? {}, {
+    const place = index % repositories;
+    const [repository = '', connected = missing()] = [names[place], connections[place]];
+    const payload = changed(samplePayload('github', 'release', { repository, now }) ?? {}, {
       'release.tag_name': `v1.${index}.0`,
       'release.name': `Release ${index}`,
       'release.target_commitish': `branch-${index % branches}`,
@@ -89,6 +99,10 @@ async function measure({ releases, branches, roundTrip }: Options, defer: Defer)
     });
     return { draftsMs, cpuMs, freshMs, restMs: performance.now() - editedAt };
   });
+}
+
+function missing(): never {
+  throw new BenchError('No such repository');
 }
 
 async function open(

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, getTableColumns, gt, inArray, lte, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, getTableColumns, gt, inArray, lte, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { integrations } from '../../db/schema/integrations.ts';
@@ -108,8 +108,9 @@ export type DueRun = typeof triggerRuns.$inferSelect &
   Pick<Trigger, 'event' | 'integrationId' | 'organizationId'>;
 
 /**
- * At most `limit` due runs, without those under way. Runs that never failed come first. A run that waits longer than any
- * backoff dates from a clock set ahead.
+ * At most `limit` due runs, without those under way. The newest of those that never failed come first, so that an event
+ * does not wait for a backlog; then the oldest, and last those that failed. A run that waits longer than any backoff dates
+ * from a clock set ahead.
  */
 export async function listDueRuns(
   tx: ReadTx,
@@ -117,10 +118,19 @@ export async function listDueRuns(
   underWay: readonly Pick<DueRun, 'triggerId' | 'scope'>[],
   limit: number,
 ): Promise<DueRun[]> {
-  const isUnderWay = ({ triggerId, scope }: DueRun) =>
-    underWay.some((each) => each.triggerId === triggerId && each.scope === scope);
-  const rows = await statements(tx).due.all({ ...dueAt(now), limit: underWay.length + limit });
-  return rows.map(({ run, ...owner }) => ({ ...run, ...owner })).filter((run) => !isUnderWay(run));
+  const { due, newest } = statements(tx);
+  const given = { ...dueAt(now), limit: underWay.length + limit };
+  const [first, rest] = await Promise.all([newest.all(given), due.all(given)]);
+  const nameOf = ({ triggerId, scope }: Pick<DueRun, 'triggerId' | 'scope'>) => `${triggerId} ${scope}`;
+  const taken = new Set(underWay.map(nameOf));
+  const listOf = (rows: typeof rest, most: number) => {
+    const runs = rows.map(({ run, ...owner }) => ({ ...run, ...owner }));
+    const free = runs.filter((run) => !taken.has(nameOf(run))).slice(0, most);
+    for (const run of free) taken.add(nameOf(run));
+    return free;
+  };
+  const fresh = listOf(first, Math.ceil(limit / 4));
+  return [...fresh, ...listOf(rest, limit - fresh.length)];
 }
 
 /** The run as it is now, while it is due. */
@@ -346,6 +356,10 @@ const statements = prepared((tx) => {
         asc(triggerRuns.triggerId),
         asc(triggerRuns.scope),
       )
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+    newest: listDue(and(isDue, eq(triggerRuns.attempts, 0)))
+      .orderBy(desc(triggerRuns.dueAt), asc(triggerRuns.triggerId), asc(triggerRuns.scope))
       .limit(sql.placeholder('limit'))
       .prepare(),
     dueRun: listDue(

@@ -2,11 +2,12 @@ import { beforeEach, expect, test } from 'bun:test';
 import { composeDraft } from '../../src/drafts/compose.ts';
 import type { Compose } from '../../src/drafts/model.ts';
 import type { Connected } from '../../src/integrations/model.ts';
+import { freeTurns } from '../../src/lib/time.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { listRuns } from '../../src/triggers/queue-store.ts';
 import { runTriggers } from '../../src/triggers/run.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
-import { valuesOf } from '../support/database.ts';
+import { testSqlite, valuesOf } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { compose, postsOf } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
@@ -139,6 +140,36 @@ test('a release of another branch does not wait for a backlog that is under way'
   const other = { 'release.target_commitish': 'other' };
   const composed = await run(async (done) => done === 1 && deliver(80, other));
   expect(composed.indexOf(nameOf(80))).toBeLessThan(32);
+});
+
+const onOwnBranch = (index: number) => deliver(index, { 'release.target_commitish': `branch-${index}` });
+
+test('a release does not wait for a backlog of releases that do not depend on each other', async () => {
+  for (let index = 0; index < 80; index++) await onOwnBranch(index);
+  app.clock.advance(1_000);
+  const composed = await run(async (done) => done === 1 && onOwnBranch(80));
+  expect(composed).toHaveLength(81);
+  expect(composed.indexOf(nameOf(80))).toBeLessThan(32);
+});
+
+testSqlite('releases that do not depend on each other share commits', async () => {
+  for (let index = 0; index < 64; index++) await onOwnBranch(index);
+  const versions = new Set<number>();
+  let last: Promise<unknown> = Promise.resolve();
+  // One after another, as a thread does.
+  const oneByOne: Compose = (recipe, material) => {
+    const next = last.then(async () => {
+      await freeTurns();
+      versions.add(app.db.version() ?? 0);
+      return compose(recipe, material);
+    });
+    last = next;
+    return next;
+  };
+  await runTriggers(app.deps, oneByOne);
+  expect(await postsOf(app)).toHaveLength(64);
+  // Eight at a time.
+  expect(versions.size).toBe(8);
 });
 
 test('many releases share their transactions', async () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { dismissSuggestion, takeSuggestion } from '../../src/drafts/suggestions.ts';
 import { AppError } from '../../src/lib/app-error.ts';
+import type { Post } from '../../src/posts/model.ts';
 import { deletePost, editPost, setStatus } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { changeTrigger, createTrigger } from '../../src/triggers/service.ts';
@@ -53,7 +54,8 @@ async function createWorld() {
 }
 type World = Awaited<ReturnType<typeof createWorld>>;
 
-async function apply({ app, connected, triggerId }: World, each: Command, number: number): Promise<void> {
+async function apply(world: World, each: Command, number: number): Promise<void> {
+  const { app, connected, triggerId } = world;
   const deliver = async (event: string, day: number, changes: Record<string, unknown>) => {
     const now = new Date(Date.UTC(2026, 0, 1 + day));
     const payload = changed(
@@ -83,7 +85,7 @@ async function apply({ app, connected, triggerId }: World, each: Command, number
   if (each.kind === 'template')
     return void (await changeTrigger(app.deps, triggerId, { bodyTemplate: each.bodyTemplate }));
   if (each.kind === 'run') return void (await runAll(app));
-  const posts = await postsOf(app);
+  const posts = await listPosts(world);
   const post = posts[each.post % posts.length];
   if (post === undefined) return;
   const { id } = post;
@@ -105,9 +107,16 @@ async function apply({ app, connected, triggerId }: World, each: Command, number
   });
 }
 
+/** Newest first. Posts of one time have the order in which runs happened to write them, so this compares their texts. */
+async function listPosts({ app }: World) {
+  const keyOf = ({ createdAt, contentType, title }: Post) => [createdAt, contentType, title].join(' ');
+  return (await postsOf(app)).sort((one, other) => (keyOf(one) < keyOf(other) ? 1 : -1));
+}
+
 /** The posts in their order, and what the dashboard shows beside them. */
-async function stateOf({ app }: World) {
-  const posts = (await postsOf(app)).map(({ id: _, sourceMetadata, updatedAt: __, ...post }) => post);
+async function stateOf(world: World) {
+  const { app } = world;
+  const posts = (await listPosts(world)).map(({ id: _, sourceMetadata, updatedAt: __, ...post }) => post);
   const drafts =
     'SELECT scope, subject, event_keys, until, suggestion, written_hash FROM drafts ORDER BY 1, 2, 6';
   const results =
