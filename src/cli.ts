@@ -7,4 +7,6 @@ if (import.meta.main) {
   const { runCli } = await import('./cli/run.ts');
   const { processTerminal } = await import('./cli/terminal.ts');
   process.exitCode = await runCli(Bun.argv.slice(2), { terminal: processTerminal() });
+  // Otherwise Bun waits for the next change, and a person must press Ctrl-C twice.
+  if (process.execArgv.includes('--watch')) process.exit();
 }

@@ -75,6 +75,7 @@ const rooms = [
   'dashboard',
   'app',
   'main',
+  'server',
   'cli',
 ];
 
@@ -235,7 +236,7 @@ test.each([
   [
     'the time is asked',
     /\bDate\.now\(\)|\bnew Date\(\)/,
-    ['src/lib/time.ts', 'src/main.ts', 'src/sdk/request.ts', samples],
+    ['src/lib/time.ts', 'src/server.ts', 'src/sdk/request.ts', samples],
   ],
   ['random ids are made', /\brandomUUID/, ['src/http/request.ts', 'src/lib/text.ts']],
   ['passwords are hashed', /\bBun\.password\b/, ['src/users/passwords.ts']],

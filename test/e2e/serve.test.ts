@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../src/lib/time.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
-import { type ServerProcess, startTidings } from '../support/server.ts';
+import { root, type ServerProcess, startProcess, startTidings } from '../support/server.ts';
 import { API_ID, ROOT_KEY, startUnkeyServer } from '../support/unkey-server.ts';
 import { until } from '../support/until.ts';
 
@@ -40,6 +40,14 @@ test('serves from any working folder, and says so in one line whatever the log l
   expect((await fetch(`${server.url}/docs`)).status).toBe(200);
   const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as { servers: unknown };
   expect(document.servers).toEqual([{ url: server.url.replace('127.0.0.1', 'localhost') }]);
+});
+
+test('a server that watches its files ends at the first Ctrl-C', async () => {
+  const watching = [process.execPath, '--watch', join(root, 'src/cli.ts'), 'serve'];
+  const server = await startProcess(watching, { dataDir: dataDir() });
+  running.push(server);
+  expect((await fetch(`${server.url}/ping`)).status).toBe(200);
+  expect(await server.stop('SIGINT')).toBe(0);
 });
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it with 0, everything in the one file', async (signal) => {
