@@ -16,7 +16,7 @@ import { listLines } from './post-store.ts';
 // The page for programs: as Markdown, and as lists of addresses. All of them hold absolute addresses.
 
 /** The rest of a longer post is left out of a list in Markdown, in characters. */
-const MAX_TEXT = 20_000;
+const MAX_TEXT = 10_000;
 
 /** Posts in `llms.txt`. */
 const MAX_NEWEST = 100;
