@@ -10,6 +10,7 @@ import {
 import { json } from '../http/respond.ts';
 import { AccessEnded, AppError } from '../lib/app-error.ts';
 import { version } from '../lib/build.ts';
+import { escapeControls } from '../lib/text.ts';
 import { type Caller, SUGGEST_TOOL, type ToolDeps, tools } from './tools.ts';
 
 // The MCP SDK between HTTP and the tools. `routes.ts` loads this module at the first request, because the SDK takes as
@@ -107,7 +108,10 @@ function describeTool({
 
 /** Clients before 2025-06-18 read the text alone. */
 function resultOf(value: Record<string, unknown>): CallToolResult {
-  return { content: [{ type: 'text', text: JSON.stringify(value) }], structuredContent: value };
+  return {
+    content: [{ type: 'text', text: escapeControls(JSON.stringify(value)) }],
+    structuredContent: value,
+  };
 }
 
 /** A refusal is a result, so that the agent reads it and can correct itself. */

@@ -134,6 +134,25 @@ export function isolated(line: string): string {
   return `\u2068${quotes}\u2069`;
 }
 
+const ISOLATE_OR_EMBEDDING = /[\u202a-\u202e\u2066-\u2069]/;
+const ISOLATES = /[\u2066-\u2069]/g;
+
+/**
+ * Surrounds a text that has bidirectional controls with Unicode's isolates, and ends those that it leaves open, so that it
+ * reorders nothing beside it. Returns other texts unchanged.
+ */
+export function isolatedControls(text: string): string {
+  if (!ISOLATE_OR_EMBEDDING.test(text)) return text;
+  let open = 0;
+  const inner = text.replaceAll(ISOLATES, (each) => {
+    if (each !== '\u2069') open++;
+    else if (open === 0) return '';
+    else open--;
+    return each;
+  });
+  return `\u2068${inner}${'\u2069'.repeat(open + 1)}`;
+}
+
 /** The same JSON value without characters that a terminal interprets. */
 export function escapeControls(json: string): string {
   return json.replaceAll(UNESCAPED, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);

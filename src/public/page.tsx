@@ -2,6 +2,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import type { ReadTx } from '../../db/engine.ts';
+import { isolatedControls } from '../lib/text.ts';
 import alertStyle from '../look/alerts.css' with { type: 'text' };
 import { shorten } from '../look/assets.ts';
 import resetStyle from '../look/reset.css' with { type: 'text' };
@@ -100,7 +101,9 @@ export interface PageOptions {
 export function renderPage(site: Site, options: PageOptions): string {
   const { publication, url, base } = site;
   const { title, path, markdownPath, publishedAt, isHidden = false, q, children } = options;
-  const fullTitle = title === undefined ? publication.title : `${title} · ${publication.title}`;
+  const fullTitle = [title, publication.title]
+    .flatMap((each) => (each === undefined ? [] : isolatedControls(each)))
+    .join(' · ');
   const description = options.description || publication.description || `What is new: ${publication.title}`;
   const image = `${url}${options.imagePath ?? '/card.png'}`;
   const property = (name: string, content: string) => <meta property={name} content={content} />;

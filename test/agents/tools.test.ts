@@ -38,6 +38,16 @@ test('the server says what it is', () => {
   expect(reader.getInstructions()).toContain('published changelog posts');
 });
 
+test('a title with bidirectional controls reorders nothing in the text of a result', async () => {
+  await mcp.app.addPosts('org_a', { id: 'odd', title: 'one \u202eowt' });
+  const { content } = await reader.callTool({ name: 'get_post', arguments: { id: 'odd' } });
+  const [first] = content;
+  const text = first?.type === 'text' ? first.text : '';
+  expect(text).toContain('one \\u202eowt');
+  expect(text).not.toContain('\u202e');
+  expect(JSON.stringify(JSON.parse(text))).toContain('one \u202eowt');
+});
+
 test('a key sees the tools that it may use', async () => {
   const namesFor = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name);
   expect(await namesFor(reader)).toEqual(['list_posts', 'search_posts', 'get_post']);

@@ -258,6 +258,20 @@ test.each(['feed.atom', 'feed.rss'] as const)('%s has no white space around its 
   expect(xml.replaceAll(']]]]><![CDATA[>', '').match(/[^>]<!\[CDATA\[|\]\]>[^<]/g)).toBeNull();
 });
 
+test.each([
+  ['one \u202eowt', '\u2068one \u202eowt\u2069'],
+  ['one \u2067two', '\u2068one \u2067two\u2069\u2069'],
+  ['one\u2069 \u2066two\u2069', '\u2068one \u2066two\u2069\u2069'],
+  ['مرحبا', 'مرحبا'],
+])('the title %j reorders nothing beside it', async (title, expected) => {
+  const { app, get } = await world();
+  await app.addPosts('acme', { id: 'a', title });
+  for (const name of names) {
+    const [entry] = readers[name](await (await get(`acme/${name}`)).text());
+    expect(entry?.title).toBe(expected);
+  }
+});
+
 test('a summary in RSS is text, although readers take the element for HTML', async () => {
   const { app, get } = await world();
   await app.addPosts('acme', { id: 'a', content: 'Use <img src=x onerror=alert(1)> & "x"' });

@@ -2,7 +2,7 @@
 import { h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import type { AppError } from '../../lib/app-error.ts';
-import { randomToken } from '../../lib/text.ts';
+import { isolatedControls, randomToken } from '../../lib/text.ts';
 import { type Asset, scriptAsset, styleAsset } from '../../look/assets.ts';
 import { interFont, sharedStyle } from '../../look/style.ts';
 import samplesStyle from '../../reference/samples/samples.css' with { type: 'text' };
@@ -157,7 +157,7 @@ export function renderPage(
             <meta http-equiv="refresh" content={`${refresh.seconds}; url=${refresh.to}`} />
           </noscript>
         )}
-        <title>{`${title} · Tidings`}</title>
+        <title>{`${isolatedControls(title)} · Tidings`}</title>
         <link rel="preload" href={interFont.path} as="font" type="font/woff2" crossorigin="anonymous" />
         <link rel="stylesheet" href={styleSheet.path} />
         <link rel="icon" href="data:," />

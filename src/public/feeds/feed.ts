@@ -1,6 +1,6 @@
 import type { ReadTx } from '../../../db/engine.ts';
 import type { Deps } from '../../deps.ts';
-import { derivedUrn } from '../../lib/text.ts';
+import { derivedUrn, isolatedControls } from '../../lib/text.ts';
 import { letOthersIn } from '../../lib/time.ts';
 import { escapeHtml } from '../../markdown/html.ts';
 import { withRelativeMedia } from '../../markdown/media.ts';
@@ -83,7 +83,7 @@ export async function readFeed(
       id: derivedUrn(publication.organizationId),
       base,
       page: publication.isPageOn ? base : null,
-      title: forXml(publication.title),
+      title: isolatedControls(forXml(publication.title)),
       description: forXml(publication.description),
       icon: logo === null ? null : `${publicUrl}/media/${fileNameOf(logo)}`,
       accentColor: publication.accentColor,
@@ -109,7 +109,7 @@ function entryOf(post: Post, publication: Publication, publicUrl: string, html: 
   return {
     id: derivedUrn(publication.organizationId, post.id),
     url: publication.isPageOn ? postAddress(publication, publicUrl, post.id) : null,
-    title: forXml(post.title).trim() || 'Untitled',
+    title: isolatedControls(forXml(post.title).trim() || 'Untitled'),
     summary: summaryOf({ content: forXml(post.content) }, MAX_SUMMARY),
     text: forXml(post.content),
     html: html === null ? null : forXml(html),
