@@ -24,8 +24,6 @@ interface Bench {
   words?: string[];
   /** For `--quick`. */
   quick?: string[];
-  /** True if it runs only if it is named. */
-  isExtra?: true;
 }
 
 const benches: readonly Bench[] = [
@@ -40,9 +38,7 @@ const benches: readonly Bench[] = [
   { name: 'import-waits', quick: ['--posts', '5000'] },
   { name: 'start', quick: ['--starts', '3'] },
   { name: 'dashboard', quick: ['--entries', '100000', '--posts', '10000', '--requests', '10'] },
-  { name: 'engines', isExtra: true },
-  { name: 'drafts', isExtra: true },
-  { name: 'machine-loss', isExtra: true },
+  { name: 'engines', quick: ['--rounds', '2'] },
 ];
 
 /** What a benchmark printed, or why it printed nothing. */
@@ -95,7 +91,7 @@ await runBenchmark((defer) =>
 );
 
 function chooseBenches(only: readonly string[] | undefined): Bench[] {
-  if (only === undefined) return benches.filter(({ isExtra }) => isExtra !== true);
+  if (only === undefined) return [...benches];
   return only.map((wanted) => {
     const found = benches.find(({ name }) => name === wanted);
     if (found === undefined) throw new BenchError(`There is no benchmark "${wanted}".`);

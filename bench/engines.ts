@@ -1,238 +1,230 @@
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import { Command } from 'commander';
-import { progressBar } from '../src/cli/output.ts';
-import type { Deps } from '../src/deps.ts';
+import { openPostgres } from '../db/postgres/client.ts';
 import { createLog } from '../src/lib/log.ts';
-import { openDataFolder } from '../src/operate/data-folder.ts';
+import { randomIds } from '../src/lib/text.ts';
 import { openSharedDatabase } from '../src/operate/shared-database.ts';
+import { sweep } from '../src/operate/sweep.ts';
+import { samplePayload } from '../src/providers/index.ts';
+import { runTriggers } from '../src/triggers/run.ts';
+import { createTrigger } from '../src/triggers/service.ts';
+import { connectGithub, githubRequest } from '../test/support/deliveries.ts';
+import { compose } from '../test/support/drafts.ts';
+import { changed } from '../test/support/payloads.ts';
 import { startPostgres } from '../test/support/postgres-server.ts';
-import { contentApiCases } from './support/cases.ts';
-import { chooseCores, pinThisProcess } from './support/cores.ts';
+import { startTcpProxy, type TcpProxy, through } from '../test/support/tcp-proxy.ts';
+import { createTestApp } from '../test/support/test-app.ts';
+import { BenchError } from './support/bench-error.ts';
 import { describeMachine, machineLine } from './support/machine.ts';
+import { seedWriters, startTyping, type Writer } from './support/people.ts';
 import { cpuSeconds, cpuSecondsOfTree } from './support/process-figures.ts';
-import { type CaseSamples, describeSummaries, type Sample, summarize } from './support/report.ts';
 import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
-import { requireRevalidation, requireSameAnswers } from './support/same-answers.ts';
-import { makeTempFolder, type SeededPosts, seedPosts } from './support/seed.ts';
-import { type Program, type Server, startServer, tidings, tidingsOnPostgres } from './support/server.ts';
+import { makeTempFolder } from './support/seed.ts';
+import { type Server, startServer, tidingsOnPostgres } from './support/server.ts';
+import { median } from './support/statistics.ts';
 import { seedRepository } from './support/webhook-folder.ts';
-import { type Load, type LoadOptions, requireWrk, runLoad } from './support/wrk.ts';
+import { type Load, requireWrk, runLoad } from './support/wrk.ts';
 
-// The same requests on SQLite and on PostgreSQL with one to three processes. All of them and PostgreSQL share one core,
-// so more processes do not answer more requests. The processor time of both sides for a request says how many a machine
-// of its own could answer.
+// What must hold on PostgreSQL behind a network: saves of the editor by 50 people, each in an organization of their own,
+// deliveries beside them, the sweeper, the draft of a release, and the doctor of many integrations.
 
 interface Options {
+  roundTrip: number;
+  processes: number;
   rounds: number;
   seconds: number;
-  only: string;
+  rows: number;
+  integrations: number;
   json?: true;
 }
 
-/** A filled database. */
-interface Target {
-  posts: SeededPosts;
-  newPushes(count: number): Load;
-  /** PostgreSQL; null on SQLite. */
-  database: { pid: number; url: string } | null;
-}
-
-/** A target with the processes that share the load. */
-interface Contender {
-  name: string;
-  target: Target;
+interface World {
+  url: string;
+  postgresPid: number;
+  network: TcpProxy;
   servers: Server[];
+  writers: Writer[];
+  newPushes(count: number): Load;
+  folder: string;
+  defer: Defer;
 }
 
-/** One kind of request. */
-interface Measured {
-  name: string;
-  connections: number;
-  loadFor(target: Target): Load;
-}
-
-const PROCESSES = 3;
-const CONNECTIONS = 16;
-const DELIVERIES_AT_ONCE = [1, 16, 64];
-/** Writes of one event wait for each other, so each sender has events of its own. */
-const DIFFERENT_PUSHES = 1_000;
 const SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
+const PEOPLE = 50;
+const DELIVERIES_AT_ONCE = 48;
+/** The editor saves once somebody pauses for a second. */
+const PAUSE_MS = 1_000;
+const CLI = Bun.fileURLToPath(import.meta.resolve('../src/cli.ts'));
 
 await runBenchmark((defer) =>
   new Command('engines')
-    .description('measure reads and deliveries on SQLite and on PostgreSQL with one to three processes')
-    .option('--rounds <number>', 'how often each is measured in each case', wholeNumber, 5)
-    .option('--seconds <number>', 'how long each time', wholeNumber, 2)
-    .option('--only <text>', 'cases whose name contains this', '')
+    .description('measure the goals of PostgreSQL behind a network')
+    .option('--round-trip <ms>', 'delay of the network, both directions together', wholeNumber, 10)
+    .option('--processes <number>', 'of Tidings', wholeNumber, 3)
+    .option('--rounds <number>', 'how often saves and deliveries are measured', wholeNumber, 5)
+    .option('--seconds <number>', 'how long each time', wholeNumber, 3)
+    .option('--rows <number>', 'that the sweeper removes', wholeNumber, 40_000)
+    .option('--integrations <number>', 'that the doctor examines', wholeNumber, 30_000)
     .option('--json', 'print exactly one JSON value')
-    .action(async ({ rounds, seconds, only, json }: Options) => {
+    .action(async (options: Options) => {
       requireWrk();
-      const cores = chooseCores();
-      pinThisProcess(cores.server);
-      const folder = await makeTempFolder(defer);
-      const contenders = await startContenders(folder, defer);
-      const cases = (await listCases(contenders)).filter(({ name }) => name.includes(only));
-      const load = { core: cores.load, folder, defer, seconds };
-      const summaries = (await measure(contenders, cases, rounds, load)).map(summarize);
-      const machine = describeMachine(cores.server.length > 0);
+      const world = await start(options, defer);
+      const people = await measurePeople(world, options);
+      const figures = { ...people, ...(await measureWork(world, options)) };
+      const machine = describeMachine(false);
       terminal.write(
-        json
-          ? `${JSON.stringify({ machine, rounds, seconds, cases: summaries })}\n`
-          : `${machineLine(machine)}\nMedians of ${rounds} rounds of ${seconds} s\n\n${describeSummaries(summaries)}\n`,
+        options.json
+          ? `${JSON.stringify({ machine, ...options, ...figures })}\n`
+          : `${machineLine(machine)}\n\n${JSON.stringify(figures, null, 2)}\n`,
       );
     }),
 );
 
-async function startContenders(folder: string, defer: Defer): Promise<Contender[]> {
-  const start = (program: Program, name = program.name) =>
-    startServer(program, { core: [], logFile: join(folder, `${name}.log`), defer });
-
-  const dataDir = join(folder, 'data');
-  const data = openDataFolder(dataDir);
-  const sqlite = { ...(await fill(data)), database: null };
-  data.close();
-
-  // As it comes, with synchronous commits to the disk.
-  const server = await startPostgres({ fsync: 'on' });
-  defer(() => server.stop());
-  const url = await server.createDatabase();
+async function start({ roundTrip, processes }: Options, defer: Defer): Promise<World> {
+  const folder = await makeTempFolder(defer);
+  const postgres = await startPostgres({ fsync: 'on' });
+  defer(() => postgres.stop());
+  const url = await postgres.createDatabase();
   const log = createLog('silent', { write: () => undefined });
-  const shared = await openSharedDatabase({ url, readUrl: undefined, pool: 10 }, SECRET_KEY, 'command', {
-    log,
-    process: 'bench',
-  });
-  const postgres = { ...(await fill(shared)), database: { pid: server.pid, url } };
+  const place = { url, readUrl: undefined, pool: 10 };
+  const shared = await openSharedDatabase(place, SECRET_KEY, 'command', { log, process: 'bench' });
+  const writers = await seedWriters(shared.db, PEOPLE);
+  const { newPushes } = await seedRepository(shared, 'org_pushes');
   await shared.db.close();
-
+  const network = await startTcpProxy({ port: postgres.port });
+  defer(async () => network[Symbol.asyncDispose]());
+  network.delayMs = roundTrip / 2;
   const servers: Server[] = [];
-  for (let count = 1; count <= PROCESSES; count++) {
-    servers.push(await start(tidingsOnPostgres(url, SECRET_KEY, folder), `postgres-${count}`));
+  for (let count = 1; count <= processes; count++) {
+    const program = tidingsOnPostgres(through(network, url), SECRET_KEY, folder);
+    servers.push(await startServer(program, { core: [], logFile: join(folder, `${count}.log`), defer }));
   }
-  return [
-    { name: 'sqlite', target: sqlite, servers: [await start(tidings(dataDir))] },
-    ...servers.map((_, index) => ({
-      name: `postgres, ${index + 1}`,
-      target: postgres,
-      servers: servers.slice(0, index + 1),
-    })),
-  ];
+  return { url, postgresPid: postgres.pid, network, servers, writers, newPushes, folder, defer };
 }
 
-async function fill(storage: Pick<Deps, 'db' | 'secrets'>): Promise<Pick<Target, 'posts' | 'newPushes'>> {
-  const posts = await seedPosts(storage.db, { ascii: false });
-  const { newPushes } = await seedRepository(storage, 'org_pushes');
-  return { posts, newPushes };
-}
-
-async function listCases(contenders: readonly Contender[]): Promise<Measured[]> {
-  const targets = new Map(contenders.map(({ target, servers }) => [target, servers]));
-  const cases: Measured[] = [];
-  const [first] = contenders;
-  if (first === undefined) return cases;
-  for (const each of contentApiCases(first.target.posts)) {
-    const loads = new Map<Target, Load>();
-    for (const [target, servers] of targets) {
-      const { key } = target.posts;
-      await requireSameAnswers(servers, each, key);
-      const headers: Record<string, string> = { authorization: `Bearer ${key}` };
-      for (const server of each.revalidates ? servers : [])
-        headers['if-none-match'] = await requireRevalidation(server, each.paths[0] ?? '/', key);
-      loads.set(target, { paths: each.paths, headers });
-    }
-    cases.push({
-      name: each.name,
-      connections: CONNECTIONS,
-      loadFor: (target) => loads.get(target) ?? { paths: each.paths, headers: {} },
-    });
+/** Saves a second when all save at once, and deliveries beside people of whom each saves once a second. */
+async function measurePeople({ servers, writers, ...world }: World, { rounds, seconds }: Options) {
+  const saves: number[] = [];
+  const saveCpuMs: number[] = [];
+  const kept: number[] = [];
+  const readCpu = () =>
+    servers.reduce(
+      (sum, { pid }) => sum + (cpuSeconds(pid) ?? Number.NaN),
+      cpuSecondsOfTree(world.postgresPid) ?? Number.NaN,
+    );
+  const deliver = async () => {
+    const { folder, defer } = world;
+    const connections = Math.ceil(DELIVERIES_AT_ONCE / servers.length);
+    const options = { core: [], folder, defer, seconds, connections };
+    const each = await Promise.all(servers.map(({ url }) => runLoad(url, world.newPushes(1_000), options)));
+    return each.reduce((rate, result) => rate + result.requests / result.seconds, 0);
+  };
+  const deliverBeside = async () => {
+    const stop = startTyping(servers, writers, PAUSE_MS);
+    const rate = await deliver();
+    await stop();
+    return rate;
+  };
+  // The first round is not counted: code is compiled, and the integration is read.
+  for (let round = 0; round <= rounds; round++) {
+    const cpu = readCpu();
+    const stop = startTyping(servers, writers, 0);
+    await Bun.sleep(seconds * 1_000);
+    const saved = await stop();
+    if (round > 0) saveCpuMs.push((1_000 * (readCpu() - cpu)) / (saved * seconds));
+    const isReversed = round % 2 === 1;
+    const first = await (isReversed ? deliverBeside() : deliver());
+    const second = await (isReversed ? deliver() : deliverBeside());
+    if (round === 0) continue;
+    saves.push(saved);
+    kept.push(isReversed ? first / second : second / first);
   }
-  for (const connections of DELIVERIES_AT_ONCE) {
-    const loadFor = (target: Target) => target.newPushes(DIFFERENT_PUSHES);
-    cases.push({ name: `deliveries, ${connections} at once`, connections, loadFor });
-  }
-  return cases;
-}
-
-async function measure(
-  contenders: readonly Contender[],
-  cases: readonly Measured[],
-  rounds: number,
-  load: LoadOptions,
-): Promise<CaseSamples[]> {
-  const samples = cases.map(({ name }) => ({
-    name,
-    servers: new Map(contenders.map((contender) => [contender.name, [] as Sample[]])),
-  }));
-  const bar = progressBar(terminal, 'measuring');
-  try {
-    // The first round is not counted: code is compiled and files are read into memory.
-    for (let round = 0; round <= rounds; round++) {
-      if (round === 1) await collectStatistics(contenders);
-      for (const [index, each] of cases.entries()) {
-        for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
-          const sample = await takeSample(contender, each, load);
-          if (round > 0) samples[index]?.servers.get(contender.name)?.push(sample);
-        }
-        bar.show(round * cases.length + index + 1, (rounds + 1) * cases.length);
-      }
-    }
-  } finally {
-    bar.done();
-  }
-  return samples;
-}
-
-/** As PostgreSQL does by itself in the first minutes. Until then it may choose plans for empty tables. */
-async function collectStatistics(contenders: readonly Contender[]): Promise<void> {
-  const urls = contenders.flatMap(({ target }) => target.database?.url ?? []);
-  for (const url of new Set(urls)) {
-    await using connection = new SQL(url, { max: 1 });
-    await connection`VACUUM ANALYZE`;
-  }
-}
-
-/** The processes share the connections, as behind a load balancer. */
-async function takeSample(
-  { target, servers }: Contender,
-  { connections, loadFor }: Measured,
-  options: LoadOptions,
-): Promise<Sample> {
-  const loads = servers.map(() => loadFor(target));
-  const { database } = target;
-  const readCpu = () => [
-    sum(servers.map(({ pid }) => cpuSeconds(pid))),
-    database === null ? null : cpuSecondsOfTree(database.pid),
-  ];
-  const before = readCpu();
-  const results = await Promise.all(
-    servers.map(({ url }, index) =>
-      runLoad(url, loads[index] ?? loadFor(target), {
-        ...options,
-        connections: shareOf(connections, servers.length, index),
-      }),
-    ),
-  );
-  const after = readCpu();
-  const requests = sum(results.map((result) => result.requests)) ?? 0;
-  const [own, ofDatabase] = after.map((seconds, side) => {
-    const earlier = before[side];
-    return seconds === null || earlier == null ? null : ((seconds - earlier) / requests) * 1e6;
-  });
   return {
-    requestsPerSecond: results.reduce((rate, result) => rate + result.requests / result.seconds, 0),
-    cpuMicrosecondsPerRequest: own ?? null,
-    databaseMicrosecondsPerRequest: ofDatabase ?? null,
+    savesPerSecond: spread(saves),
+    /** Of Tidings and PostgreSQL. */
+    saveCpuMs: median(saveCpuMs),
+    /** Deliveries beside people who type, divided by those without. */
+    deliveriesKept: spread(kept),
   };
 }
 
-/** At least one for each process. */
-function shareOf(connections: number, processes: number, index: number): number {
-  return Math.max(1, Math.floor(connections / processes) + (index < connections % processes ? 1 : 0));
+function spread(values: readonly number[]) {
+  return { median: median(values), lowest: Math.min(...values), highest: Math.max(...values) };
 }
 
-function sum(values: readonly (number | null)[]): number | null {
-  return values.reduce<number | null>(
-    (total, value) => (total === null || value === null ? null : total + value),
-    0,
-  );
+/** The sweeper with deliveries beside it, the draft of a release, and the doctor. */
+async function measureWork({ url, network, servers, defer }: World, options: Options) {
+  const { roundTrip, rows, integrations } = options;
+  const delayMs = roundTrip / 2;
+  // They would do the work.
+  await Promise.all(servers.map((server) => server.stop()));
+  network.delayMs = 0;
+  const db = await openPostgres(through(network, url), 'server', { poolSize: 4 });
+  defer(() => db.close());
+  await using admin = new SQL(url, { max: 1 });
+  const app = createTestApp({ db, ids: randomIds });
+  await app.addOrganization('org_work');
+  const connected = await connectGithub(app, 'org_work');
+  const { integrationId } = connected;
+  await createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog' });
+  let releases = 0;
+  const deliver = async () => {
+    const sample = samplePayload('github', 'release', { repository: 'acme/rocket', now: new Date(0) }) ?? {};
+    const payload = changed(sample, { 'release.tag_name': `v${++releases}` });
+    const startedAt = performance.now();
+    const { status } = await app.request(...githubRequest(connected, payload, { event: 'release' }));
+    if (status !== 200) throw new BenchError(`A delivery was answered with ${status}`);
+    return performance.now() - startedAt;
+  };
+
+  const trips: number[] = [];
+  for (let round = 0; round < 8; round++) {
+    await deliver();
+    while (!network.isQuiet) await Bun.sleep(1);
+    network.delayMs = delayMs;
+    const before = { trips: network.roundTrips, preparations: network.preparations };
+    await runTriggers(app.deps, compose);
+    if (network.preparations === before.preparations) trips.push(network.roundTrips - before.trips);
+    network.delayMs = 0;
+  }
+
+  await admin`INSERT INTO delivery_claims SELECT 'int_past', number::text, 1 FROM generate_series(1, ${rows}) AS number`;
+  await admin`VACUUM ANALYZE`.simple();
+  network.delayMs = delayMs;
+  const alone: number[] = [];
+  for (let count = 0; count < 50; count++) alone.push(await deliver());
+  const beside: number[] = [];
+  let isSwept = false;
+  const startedAt = performance.now();
+  const sweeping = sweep(app.deps).then(({ deliveryIds }) => {
+    isSwept = true;
+    return deliveryIds / ((performance.now() - startedAt) / 1_000);
+  });
+  while (!isSwept) beside.push(await deliver());
+  const sweptPerSecond = await sweeping;
+
+  await admin`CREATE TEMP TABLE more AS SELECT integrations.*, number FROM integrations, generate_series(1, ${integrations}) AS number WHERE id = ${integrationId}`;
+  await admin`UPDATE more SET id = 'int_' || number`;
+  await admin`ALTER TABLE more DROP number`;
+  await admin`INSERT INTO integrations SELECT * FROM more`;
+  network.delayMs = 0;
+  const examinedAt = performance.now();
+  const doctor = Bun.spawn([process.execPath, CLI, 'doctor', '--offline', '--json'], {
+    env: { ...Bun.env, DATABASE_URL: url, SECRET_KEY },
+    stdout: 'pipe',
+  });
+  if (!(await Bun.readableStreamToText(doctor.stdout)).includes('"checks"'))
+    throw new BenchError('doctor printed no report');
+  const doctorMs = performance.now() - examinedAt;
+  await doctor.exited;
+  return {
+    /** Of a release that becomes a draft. */
+    draftTrips: median(trips),
+    sweptPerSecond,
+    /** How much longer than usual a delivery took beside the sweeper. */
+    waitMs: Math.max(...beside) - median(alone),
+    doctorMs,
+    doctorCpuMs: Number(doctor.resourceUsage()?.cpuTime.total ?? Number.NaN) / 1_000,
+  };
 }

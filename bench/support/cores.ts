@@ -15,13 +15,6 @@ export function chooseCores(): Cores {
   return { server: ['taskset', '-c', String(first)], load: ['taskset', '-c', String(second)] };
 }
 
-/** Keeps this process, and all that it starts from now on, on a core that `chooseCores` chose. */
-export function pinThisProcess(core: string[]): void {
-  const [taskset, , list] = core;
-  if (taskset !== undefined && list !== undefined)
-    Bun.spawnSync([taskset, '--all-tasks', '--cpu-list', '--pid', list, String(process.pid)]);
-}
-
 /** Linux says it as ranges, such as `0-3,8`. Nothing on another system. */
 function allowedCores(): number[] {
   let status: string;

@@ -21,7 +21,7 @@ export interface Goal {
   /** The benchmark that measures it. */
   bench: string;
   name: string;
-  unit: 'ratio' | 'ms' | 'MB';
+  unit: 'ratio' | 'ms' | 'MB' | 'a second' | 'round trips';
   /** `min`: the figure must be at least the limit. */
   bound: 'min' | 'max';
   limit: number;
@@ -90,7 +90,25 @@ export const goals: readonly Goal[] = [
     limit: 50,
     read: (output) => slowest(output, 'figures', 'p95Ms'),
   },
+  {
+    ...engineGoal('saves of 50 organizations', 'a second', 'min', 300),
+    read: (output) => ratio(output, 'savesPerSecond'),
+  },
+  {
+    ...engineGoal('deliveries beside 50 people who type / without', 'ratio', 'min', 0.9),
+    read: (output) => ratio(output, 'deliveriesKept'),
+  },
+  engineGoal('rows that the sweeper removes', 'a second', 'min', 4_000, 'sweptPerSecond'),
+  engineGoal('longest wait of a delivery beside the sweeper', 'ms', 'max', 50, 'waitMs'),
+  engineGoal('a release becomes a draft', 'round trips', 'max', 12, 'draftTrips'),
+  engineGoal('`doctor` with 30,000 integrations', 'ms', 'max', 2_000, 'doctorMs'),
 ];
+
+/** On PostgreSQL, with 10 ms a round trip. */
+function engineGoal(name: string, unit: Goal['unit'], bound: Goal['bound'], limit: number, key = ''): Goal {
+  const read = (output: unknown) => plain(output, 1, key);
+  return { bench: 'engines', name: `PostgreSQL: ${name}`, unit, bound, limit, read };
+}
 
 /** A ratio of requests a second in a case of `content-api` or `webhooks`. */
 function ratioGoal(name: string, inCase: string, peer: string, limit: number): Goal {

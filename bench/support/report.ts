@@ -6,8 +6,6 @@ export interface Sample {
   requestsPerSecond: number;
   /** Null where the system does not say. */
   cpuMicrosecondsPerRequest: number | null;
-  /** Of the database server, which has processes of its own. */
-  databaseMicrosecondsPerRequest?: number | null;
 }
 
 /** The samples of a case by server, one for each round. */
@@ -29,7 +27,6 @@ export interface CaseSummary {
   name: string;
   requestsPerSecond: Record<string, number>;
   cpuMicrosecondsPerRequest: Record<string, number | null>;
-  databaseMicrosecondsPerRequest: Record<string, number | null>;
   /** The subject's requests a second divided by another server's, by round. */
   ratios: Record<string, Ratio>;
   /** Another server's processor time for a request divided by the subject's, by round. Empty where it is unknown. */
@@ -46,9 +43,6 @@ export function summarize({ name, servers }: CaseSamples): CaseSummary {
     requestsPerSecond: mapValues(servers, (samples) => Math.round(median(rates(samples)))),
     cpuMicrosecondsPerRequest: mapValues(servers, (samples) =>
       knownMedian(samples.map((sample) => sample.cpuMicrosecondsPerRequest)),
-    ),
-    databaseMicrosecondsPerRequest: mapValues(servers, (samples) =>
-      knownMedian(samples.map((sample) => sample.databaseMicrosecondsPerRequest ?? null)),
     ),
     ratios: Object.fromEntries(
       peers.map((peer, index) => [names[index + 1], ratio(rates(subject), rates(peer))]),
@@ -70,13 +64,12 @@ export function isUnsteady(summaries: readonly CaseSummary[]): boolean {
   );
 }
 
-/** Tables: requests a second, ratios, processor time, and that of a database server where there is one. */
+/** Tables: requests a second, ratios, and processor time. */
 export function describeSummaries(summaries: readonly CaseSummary[]): string {
   const [first] = summaries;
   if (first === undefined) return 'Nothing was measured.';
   const servers = Object.keys(first.requestsPerSecond);
   const subject = servers[0] ?? '';
-  const hasDatabase = servers.some((server) => first.databaseMicrosecondsPerRequest[server] != null);
   return [
     grid('Requests a second', servers, summaries, (each, server) =>
       String(each.requestsPerSecond[server] ?? '–'),
@@ -93,16 +86,6 @@ export function describeSummaries(summaries: readonly CaseSummary[]): string {
       summaries,
       (each, server) => each.cpuMicrosecondsPerRequest[server]?.toFixed(1) ?? '–',
     ),
-    ...(hasDatabase
-      ? [
-          grid(
-            'Processor time of the database for one request, µs',
-            servers,
-            summaries,
-            (each, server) => each.databaseMicrosecondsPerRequest[server]?.toFixed(1) ?? '–',
-          ),
-        ]
-      : []),
   ].join('\n\n');
 }
 

@@ -64,8 +64,7 @@ export async function recordVersion(
   }
   if (isAutosave && latest !== null && isShared(latest, actor, now)) {
     const { title, markdown, contentType } = after;
-    const set = { title, markdown, contentType, updatedAt: now };
-    await tx.update(postVersions).set(set).where(eq(postVersions.id, latest.id)).run();
+    await statements(tx).rewrite.run({ id: latest.id, title, markdown, contentType, updatedAt: now });
   } else {
     const { type: actorType, id: actorId, name: actorName } = actor;
     await insertVersion(tx, ids, after, {
@@ -194,6 +193,16 @@ const statements = prepared((tx) => {
             ),
         ),
       )
+      .prepare(),
+    rewrite: tx
+      .update(postVersions)
+      .set({
+        title: sql`${sql.placeholder('title')}`,
+        markdown: sql`${sql.placeholder('markdown')}`,
+        contentType: sql`${sql.placeholder('contentType')}`,
+        updatedAt: sql`${sql.placeholder('updatedAt')}`,
+      })
+      .where(eq(postVersions.id, sql.placeholder('id')))
       .prepare(),
     keep: tx
       .update(postVersions)
