@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { SQL } from 'bun';
 import { sql } from 'drizzle-orm';
 import { DatabaseUnavailable } from '../../../db/failures.ts';
@@ -7,7 +8,7 @@ import { startBalancer } from '../../support/balancer.ts';
 import { cli, temporaryFolder } from '../../support/cli.ts';
 import { connectRepository, type Fleet, startFleet } from '../../support/fleet.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
-import type { ServerProcess } from '../../support/server.ts';
+import { root, type ServerProcess } from '../../support/server.ts';
 import { promote, startStandby } from '../../support/standby.ts';
 import { startTcpProxy, type TcpProxy, through } from '../../support/tcp-proxy.ts';
 import { until } from '../../support/until.ts';
@@ -20,6 +21,16 @@ const PATIENCE_MS = 60_000;
 
 /** For all that `expectTrouble` asks at once. */
 const POOL = 8;
+
+/** How Kubernetes asks the processes of `deploy/`. */
+const manifest = Bun.YAML.parse(await Bun.file(join(root, 'deploy/kubernetes.yml')).text());
+const [deployment] = manifest as { spec: { template: { spec: { containers: [Record<string, Probe>] } } } }[];
+const [probes] = deployment?.spec.template.spec.containers ?? [];
+interface Probe {
+  httpGet: { path: string };
+}
+const isReady = () => get(probes?.readinessProbe?.httpGet.path ?? '');
+const isAlive = () => get(probes?.livenessProbe?.httpGet.path ?? '');
 
 let postgres: PostgresServer;
 let heir: PostgresServer | undefined;
@@ -67,7 +78,7 @@ const ping = () => ({ id: `ping-${++sent}`, event: 'ping', payload: { zen: 'x' }
 /** Waits until the process says that it is ready and takes deliveries and requests again. */
 async function recovered(): Promise<void> {
   await until(
-    () => get('/ready').then(({ status }) => status),
+    () => isReady().then(({ status }) => status),
     (status) => status === 200,
   );
   await until(
@@ -102,8 +113,8 @@ async function expectTrouble(): Promise<void> {
     hooks.send(server.url, delivery),
     list(),
     page(),
-    get('/ready'),
-    get('/ping'),
+    isReady(),
+    isAlive(),
   ]);
   await expectRefused(delivered);
   await expectRefused(listed);
