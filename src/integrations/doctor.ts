@@ -1,7 +1,7 @@
-import { BlockList, isIP } from 'node:net';
 import { findPing, listLogPage } from '../deliveries/log-store.ts';
 import { type Delivery, isTaken } from '../deliveries/model.ts';
 import type { Deps } from '../deps.ts';
+import { isLocal } from '../lib/public-fetch.ts';
 import type { ProviderApi, RemoteHook } from '../providers/api.ts';
 import { isAppApi } from '../providers/app.ts';
 import { providerOf } from '../providers/index.ts';
@@ -147,29 +147,6 @@ async function checkReach({ publicUrl, fetch }: Needs, { type }: Integration): P
   if (isLocal(url)) return found({ code: 'local_address', url });
   const isInsecure = providerOf(type).requiresHttps && !url.startsWith('https:');
   return found(isInsecure ? { code: 'needs_https', url, type } : { code: 'reachable', url });
-}
-
-const privateAddresses = new BlockList();
-for (const [network, prefix, family] of [
-  ['0.0.0.0', 8, 'ipv4'],
-  ['10.0.0.0', 8, 'ipv4'],
-  ['127.0.0.0', 8, 'ipv4'],
-  ['169.254.0.0', 16, 'ipv4'],
-  ['172.16.0.0', 12, 'ipv4'],
-  ['192.168.0.0', 16, 'ipv4'],
-  ['::1', 128, 'ipv6'],
-  ['fc00::', 7, 'ipv6'],
-  ['fe80::', 10, 'ipv6'],
-] as const) {
-  privateAddresses.addSubnet(network, prefix, family);
-}
-
-/** True if only this machine or network can reach the host. */
-export function isLocal(url: string): boolean {
-  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
-  const family = isIP(host);
-  if (family === 0) return /^localhost$|\.(localhost|local|internal)$/.test(host);
-  return privateAddresses.check(host, family === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** A round that is late by more than this, in milliseconds, will not come. */

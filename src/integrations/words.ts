@@ -1,6 +1,6 @@
+import { isLocal } from '../lib/public-fetch.ts';
 import { ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
-import { isLocal } from './doctor.ts';
 import type { IntegrationType } from './model.ts';
 
 // Codes, and the sentences that the command line and the dashboard share. Each adds its own commands or buttons.

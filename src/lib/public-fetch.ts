@@ -72,6 +72,12 @@ export function isPublicAddress(address: string): boolean {
   return globalUnicast.check(address, 'ipv6') && !reserved.check(address, 'ipv6');
 }
 
+/** True if only this machine or network can reach the URL. */
+export function isLocal(url: string): boolean {
+  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
+  return isIP(host) === 0 ? /^localhost$|\.(localhost|local|internal)$/.test(host) : !isPublicAddress(host);
+}
+
 /** The whole content of an address. Follows redirects, each checked as the first. Throws `RefusedDownload` and others. */
 export function fetchPublic(address: string, options: PublicFetchOptions): Promise<Buffer> {
   return within(options, async (signal) => {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { connectIntegration, setEnabled } from '../../src/integrations/connect.ts';
-import { diagnose, type Finding, isLocal } from '../../src/integrations/doctor.ts';
+import { diagnose, type Finding } from '../../src/integrations/doctor.ts';
 import { describeFinding } from '../../src/integrations/words.ts';
+import { isLocal } from '../../src/lib/public-fetch.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
 import { createTrigger } from '../../src/triggers/service.ts';
 import { execute } from '../support/database.ts';

@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { isLocal } from '../../../integrations/doctor.ts';
+
 import { integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
+import { isLocal } from '../../../lib/public-fetch.ts';
 import { letOthersIn } from '../../../lib/time.ts';
 import { type IntegrationType, listProviders, providers } from '../../../providers/index.ts';
 import type { Provider } from '../../../providers/provider.ts';

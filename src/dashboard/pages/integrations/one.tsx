@@ -12,7 +12,7 @@ import { Action, FormError } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { Imports } from '../history/list.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
-import { AppNote, AppSection, appPagesOf, External } from './app.tsx';
+import { AppNote, AppSection, appPagesOf, External } from './app-section.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { Overview, readOverview } from './overview.tsx';
 import { Disconnect, RotateSecret, TestEvent } from './owner-forms.tsx';

@@ -4,7 +4,7 @@ import { providerOf, sampleEvents } from '../../../providers/index.ts';
 import { kindsFor } from '../../../triggers/kinds/index.ts';
 import { Select } from '../../view/elements.tsx';
 import { Action, Form, FormError } from '../../view/form.tsx';
-import { External } from './app.tsx';
+import { External } from './app-section.tsx';
 import type { PageProps } from './webhooks.tsx';
 
 // What an owner can do with an integration as a whole. `changes.tsx` does it.

@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { isLocal } from '../../../integrations/doctor.ts';
+
 import type { Integration } from '../../../integrations/model.ts';
 import { describePollInterval, isPolledByTheMinute } from '../../../integrations/poll-interval.ts';
 import { listPolls, listSharing } from '../../../integrations/poll-store.ts';
+import { isLocal } from '../../../lib/public-fetch.ts';
 import { readBudget, readSwitching } from '../../../polling/cursor.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import type { Provider } from '../../../providers/provider.ts';
