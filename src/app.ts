@@ -46,7 +46,9 @@ export function createApp(
 
   const errors = errorHandling(deps.log, () => app.routes);
   const content = posts({ ...deps, db: deps.contentDb ?? deps.db, repeats });
-  const { fetch: self } = new Elysia(exactPaths).use(errors).use(content);
+  const receiver = webhooks(deps, webhookProviders, uploadBudget);
+  // What the dashboard sends to the server itself: requests of the explorer, and test events.
+  const { fetch: self } = new Elysia(exactPaths).use(errors).use(content).use(receiver);
 
   const app: AnyElysia = new Elysia(exactPaths)
     .use(requestHandling({ ...deps, findRepeated: repeats.find }))
@@ -56,7 +58,7 @@ export function createApp(
     .use(metrics(deps, { peerAddress, metricsToken }))
     .use(content)
     .use(media(deps))
-    .use(webhooks(deps, webhookProviders, uploadBudget));
+    .use(receiver);
   const early = app.routes.slice();
 
   /** Features that load at their first request: at rest, they would take 5 MB for nobody. */
