@@ -358,3 +358,39 @@ test('an exported changelog of 2 MB is read in turns', async () => {
   });
   expect(turns).toBeGreaterThan(5);
 });
+
+describe('headings that begin as a version', () => {
+  test('and are none, are problems with their line, and their text goes nowhere else', async () => {
+    const { records, problems = [] } = await parse(
+      '## 2.0.0 (2026-03-01)\n\n- Two\n\n## 1.2% more\n\n- Between\n\n## 1.0.0 (2026-01-01)\n\n- One',
+    );
+    expect(records.map(({ fields }) => [fields.title, fields.markdown])).toEqual([
+      ['2.0.0', '- Two'],
+      ['1.0.0', '- One'],
+    ]);
+    expect(problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining('"1.2% more" begins as a version, but is none'),
+    ]);
+    expect(problems[0]?.message).toContain('5');
+  });
+
+  test('and name a series, are in no post', async () => {
+    const { records, skipped } = await parse(
+      '# Releases\n\n## 5.4.x\n\n### 5.4.1 (2024-02-01)\n\n- a\n\n### 5.4.0 (2024-01-01)\n\n- b\n\n## 5.3.x\n\n### 5.3.0 (2023-12-01)\n\n- c',
+    );
+    expect(records.map(({ fields }) => [fields.title, fields.markdown])).toEqual([
+      ['5.4.1', '- a'],
+      ['5.4.0', '- b'],
+      ['5.3.0', '- c'],
+    ]);
+    expect(skipped.join()).toContain('5.3.x');
+  });
+
+  test('with the hyphens of an editor, have their date', async () => {
+    const { records } = await parse('## 1.0.0 (2026‐01‐05)\n\n- One\n\n## 0.9.0 – 2025–12–01\n\n- Zero');
+    expect(records.map(({ fields }) => fields.createdAt)).toEqual([
+      '2026-01-05T00:00:00.000Z',
+      '2025-12-01T00:00:00.000Z',
+    ]);
+  });
+});

@@ -43,7 +43,7 @@ export function lostLines(text: string, { records, skipped, problems = [] }: Par
   return [...lost, ...twice.filter((line) => own.has(line) && !isDefinition(line))];
 }
 
-const isDefinition = (line: string) => /^\\?\[.*\]: /.test(line);
+const isDefinition = (line: string) => /^\\?\[.*\]:(?!\()/.test(line);
 
 /** Rules and what underlines a heading are no text. */
 const isText = (line: string) => !/^(?:=*|-*)$/.test(line);

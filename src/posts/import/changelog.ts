@@ -56,6 +56,11 @@ interface Section {
 }
 
 const NOT_RELEASED = 'not released';
+const NO_TEXT = 'no text of its own';
+const GROUP = 'above other versions';
+const UNREADABLE = 'no version';
+/** What a version begins with. */
+const BEGINNING = /^[^\p{L}\p{N}]*(?:v\.? ?)?\d+\.[\dx]/iu;
 
 /** Lines below a heading that may have its date. */
 const DATE_LINES = 3;
@@ -105,6 +110,9 @@ export async function parseChangelog({ name, text: given }: SourceFile): Promise
   return { records, skipped, headings, problems: problems.slice(0, MAX_PROBLEMS) };
 }
 
+/** The underline of a heading, after its line. */
+const UNDERLINE = /^\n {0,3}([=-])\1+[ \t]*(?=\n|$)/;
+
 /** Headings of Markdown, and lines of paragraphs and lists that could be headings. */
 function* headingsOf({ name, from, to }: SyntaxNode, text: string): Generator<Heading> {
   const [, kind, level] = /^(ATX|Setext)Heading(\d)$/.exec(name) ?? [];
@@ -125,6 +133,22 @@ function* headingsOf({ name, from, to }: SyntaxNode, text: string): Generator<He
     if (/^[^\s|]/.test(line) && MAY_BE_HEADING.test(line)) {
       const [, marks = ''] = /^(#{1,6})(?=[^#])/.exec(line) ?? [];
       const [, bullet = ''] = /^([*+-]\s+)/.exec(line) ?? [];
+      const [underline, mark = ''] =
+        marks === '' ? (UNDERLINE.exec(text.slice(end, end + MAX_LINE)) ?? []) : [];
+      if (underline !== undefined) {
+        // Without an empty line above them, Markdown adds both lines to the text of the list.
+        const level = mark === '=' ? 1 : 2;
+        const under = headingOf({
+          form: 'heading',
+          level,
+          from: at,
+          to: end + underline.length,
+          markdown: line,
+        });
+        if (under.version !== null || under.isUnreleased) yield under;
+        at = end + underline.length + 1;
+        continue;
+      }
       const form =
         marks !== '' ? 'heading' : bullet !== '' ? 'item' : /^(?:\*\*|__)/.test(line) ? 'bold' : 'line';
       const markdown = line.slice(marks.length + bullet.length);
@@ -154,6 +178,8 @@ interface Form {
   level: number;
   hasDates: boolean;
   packageNames: ReadonlySet<string>;
+  /** Other levels that several versions have, as in conventional changelogs. */
+  levels: ReadonlySet<number>;
 }
 
 /** Headings whose version can't be meant otherwise. */
@@ -182,16 +208,28 @@ function formOf(headings: readonly Heading[]): Form | null {
   const group = score(others) > 2 * score(ofHeadings) ? others : ofHeadings;
   const [first] = group;
   if (first === undefined) return null;
-  return {
+  const form: Form = {
     form: first.form,
     level: first.level,
     hasDates: 2 * group.filter(isDated).length >= group.length,
     packageNames: new Set(group.map(({ version }) => version?.packageName ?? '')),
+    levels: new Set(),
+  };
+  const counts = Map.groupBy(
+    headings.filter((heading) => isVersion(heading, form)),
+    ({ level }) => level,
+  );
+  return {
+    ...form,
+    levels: new Set([...counts].flatMap(([level, { length }]) => (length > 1 ? level : []))),
   };
 }
 
-/** At other levels, as in conventional changelogs, only headings that are as complete as those of the file's level. */
-function isVersion(heading: Heading, { form, level, hasDates, packageNames }: Form): heading is Version {
+/** At other levels only headings that are as complete as those of the file's level, unless several versions stand there. */
+function isVersion(
+  heading: Heading,
+  { form, level, hasDates, packageNames, levels }: Form,
+): heading is Version {
   const { version, markdown } = heading;
   if (version === null || heading.form !== form) return false;
   if (heading.level === level) {
@@ -199,8 +237,15 @@ function isVersion(heading: Heading, { form, level, hasDates, packageNames }: Fo
   }
   if (!isClear(heading) || version.kind !== 'version') return false;
   const isLinked = /^\[[^\]]+\]\(/.test(markdown) && version.links === '';
-  return hasDates ? isDated(heading) || isLinked : version.isBare && /\.\d+\./.test(version.version);
+  const isWhole = version.isBare && /\.\d+\./.test(version.version);
+  return hasDates ? isDated(heading) || isLinked || (isWhole && levels.has(heading.level)) : isWhole;
 }
+
+/** A heading that begins as a version does. */
+const beginsAsVersion = ({ form, version, markdown }: Heading) =>
+  form === 'heading' &&
+  version?.kind !== 'title' &&
+  BEGINNING.test(plainText(markdown.slice(0, MAX_HEADING)));
 
 /** Headings of versions that Markdown takes for HTML, or for code or a comment without an end. */
 function* hiddenVersions(file: SourceFile, blocks: readonly SyntaxNode[], form: Form): Generator<AppError> {
@@ -236,7 +281,9 @@ function cutsOf(headings: readonly Heading[], form: Form): boolean[] {
       heading.version === null &&
       heading.form === by.form &&
       heading.level <= by.level);
-  const cuts = headings.map((heading) => isCut(heading, form));
+  const isUnreadable = (heading: Heading) =>
+    heading.level === form.level && heading.version === null && beginsAsVersion(heading);
+  const cuts = headings.map((heading) => isCut(heading, form) || isUnreadable(heading));
   const perLevel = Map.groupBy(headings, ({ level }) => level);
   for (const [index, heading] of headings.slice(0, Math.max(0, cuts.indexOf(true))).entries()) {
     const { version } = heading;
@@ -278,20 +325,31 @@ function sectionsOf(headings: readonly Heading[], text: string, form: Form): Sec
     const isHeading = heading.form === 'heading';
     const above = current.heading?.level ?? 0;
     const isSkipped = isHeading && current.version === null && heading.level <= (above || 6);
-    const isGroupOf = isHeading && current.version !== null && heading.level <= above && isGroup[index];
+    const isOuter = isHeading && heading.level < form.level && beginsAsVersion(heading);
+    const isGroupOf =
+      isHeading && current.version !== null && ((heading.level <= above && isGroup[index]) || isOuter);
     if (cuts[index] !== true && !isSkipped && !isGroupOf) continue;
     current.to = heading.from;
-    current =
-      cuts[index] === true
-        ? start(heading, heading.isUnreleased ? null : heading.version, NOT_RELEASED)
-        : start(heading, null, isSkipped ? current.reason : 'no text of its own');
+    const { version, isUnreleased } = heading;
+    const isPost =
+      cuts[index] === true || (isOuter && isGroup[index] !== true && version?.kind === 'version');
+    if (isPost) {
+      const reason = isUnreleased ? NOT_RELEASED : UNREADABLE;
+      current = start(heading, isUnreleased ? null : version, reason);
+    } else {
+      const reason = isGroup[index] === true ? NO_TEXT : GROUP;
+      current = start(heading, null, isSkipped ? current.reason : reason);
+    }
     sections.push(current);
   }
   for (const section of sections) {
     if (section.version === null || section.date !== null) continue;
     const { date, isUnreleased } = readFirstLines(text.slice(section.from, section.to).trimStart());
     section.date = date;
-    if (isUnreleased) section.version = null;
+    if (isUnreleased) {
+      section.version = null;
+      section.reason = NOT_RELEASED;
+    }
   }
   return sections;
 }
@@ -352,6 +410,7 @@ async function readSections(file: SourceFile, sections: readonly Section[]) {
   const turn = turns();
   const posts: { section: Section; version: VersionHeading; line: number }[] = [];
   const skipped: string[] = [];
+  const unreadable: AppError[] = [];
   let at = 0;
   let line = 1;
   for (const section of sections) {
@@ -361,14 +420,18 @@ async function readSections(file: SourceFile, sections: readonly Section[]) {
     line += countLines(file.text, at, from);
     at = from;
     if (version !== null) posts.push({ section, version, line });
-    else if (heading !== null || body.trim() !== '') {
+    else if (reason === UNREADABLE) {
+      const words = cutLine(plainText(heading?.markdown ?? ''), 100);
+      const what = `"${words}" begins as a version, but is none. Write it as "1.2.3 - 2026-01-31"`;
+      unreadable.push(importError(file, line, what));
+    } else if (heading !== null || body.trim() !== '') {
       const name = heading === null ? 'text' : `"${cutLine(plainText(heading.markdown), 100)}"`;
       skipped.push(`${name} (line ${line}: ${reason})`);
     }
   }
 
   const isDayFirst = orderOf(posts.map(({ section }) => section.date));
-  const problems: AppError[] = [];
+  const problems = unreadable;
   const records: ParsedFile['records'] = [];
   const timeOf = timesApart();
   const seen = new Map<string, number>();

@@ -42,7 +42,9 @@ const AFTER = new RegExp(
 );
 
 /** The first date of a short text; null without one. Months without a day mean their first. */
-export function findDate(text: string): FoundDate | null {
+export function findDate(given: string): FoundDate | null {
+  // Editors replace the hyphens of a date.
+  const text = given.replaceAll(/(?<=\d)[\u2010-\u2015\u2212](?=\d)/g, '-');
   const [match] = PATTERNS.map((pattern) => pattern.exec(text))
     .filter((found) => found !== null)
     .sort((one, other) => one.index - other.index || other[0].length - one[0].length);

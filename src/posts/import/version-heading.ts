@@ -67,6 +67,9 @@ export function isUnreleasedMark(text: string): boolean {
   return rest === '' ? words !== '' && MARK.test(text) : MARK_WORDS.test(rest);
 }
 
+/** Controls of direction and of line breaks, which may stand inside a version and a date. Joiners belong to words and emoji. */
+const INVISIBLE = /[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g;
+
 /** The text of a heading or a line without its markup. */
 export function plainText(markdown: string): string {
   const callbacks: Bun.markdown.RenderCallbacks = {
@@ -76,7 +79,7 @@ export function plainText(markdown: string): string {
     html: () => '',
   };
   const text = renderWith(`# ${markdown.replaceAll(/\[([^\]]*)\]\[[^\]]*\]/g, '$1')}`, callbacks, {});
-  return text.replaceAll(/\s+/g, ' ').trim();
+  return text.replaceAll(INVISIBLE, '').replaceAll(/\s+/g, ' ').trim();
 }
 
 /** A link whose text has no version. */
