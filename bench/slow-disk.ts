@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { progressBar } from '../src/cli/output.ts';
-import { openDataFolder } from '../src/operate/data-folder.ts';
+import { openDataFolder } from '../src/server/data-folder.ts';
 import { chooseCores } from './support/cores.ts';
 import { makeDisks } from './support/disk.ts';
 import { describeMachine, machineLine } from './support/machine.ts';

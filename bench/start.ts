@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { progressBar } from '../src/cli/output.ts';
-import { openDataFolder } from '../src/operate/data-folder.ts';
+import { openDataFolder } from '../src/server/data-folder.ts';
 import { everyPage } from './support/cases.ts';
 import { type Cores, chooseCores } from './support/cores.ts';
 import { imageBytes } from './support/image-size.ts';

@@ -1,11 +1,11 @@
 #!/usr/bin/env bun
-import { restartWithEngineOptions } from './lib/engine-options.ts';
+import { restartWithEngineOptions } from './lib/build.ts';
 
 if (import.meta.main) {
   // Before anything else loads, which would load twice.
   if (Bun.argv[2] === 'serve') restartWithEngineOptions();
-  const { runCli } = await import('./cli/run.ts');
-  const { processTerminal } = await import('./cli/terminal.ts');
+  const { runCli } = await import('./cli/program.ts');
+  const { processTerminal } = await import('./cli/output.ts');
   process.exitCode = await runCli(Bun.argv.slice(2), { terminal: processTerminal() });
   // Otherwise Bun waits for the next change, and a person must press Ctrl-C twice.
   if (process.execArgv.includes('--watch')) process.exit();

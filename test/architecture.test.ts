@@ -21,7 +21,7 @@ function importsOf(path: string, text: string): string[] {
 }
 
 async function readModules(): Promise<Module[]> {
-  const paths = await Array.fromAsync(new Bun.Glob('{src,db}/**/*.{ts,tsx}').scan(root));
+  const paths = await Array.fromAsync(new Bun.Glob('{src,db,sdk}/**/*.{ts,tsx}').scan(root));
   return Promise.all(
     paths.sort().map(async (path) => {
       const text = await Bun.file(join(root, path)).text();
@@ -41,40 +41,21 @@ const isPackage = (name: string) => (specifier: string) =>
 
 /**
  * The rooms, from the bottom up. A room imports only from rooms above it in this list, so there is no circle.
- * A folder of `src` is a room, as are `db` and each file beside the folders.
+ * A folder of `src` is a room, as are `db` and `sdk`.
  */
 const rooms = [
   'sdk',
   'lib',
   'db',
-  'events',
-  'markdown',
   'providers',
-  'audit',
-  'organizations',
-  'keys',
-  'config',
-  'deps',
+  'people',
   'http',
-  'look',
-  'media',
   'posts',
-  'public',
-  'rebuild',
-  'deliveries',
   'integrations',
-  'drafts',
-  'triggers',
-  'receiver',
-  'history',
-  'polling',
-  'users',
-  'operate',
-  'agents',
-  'reference',
+  'drafting',
+  'intake',
+  'readers',
   'dashboard',
-  'app',
-  'main',
   'server',
   'cli',
 ];
@@ -111,7 +92,7 @@ test('every file stands in a room, and every room holds files', () => {
 test('a room imports only rooms below it', () => {
   const found = modules.flatMap(({ path, imports }) =>
     imports
-      .filter((imported) => imported.startsWith('src/') || imported.startsWith('db/'))
+      .filter(is('{src,db,sdk}/**'))
       .filter((imported) => rooms.indexOf(roomOf(imported)) > rooms.indexOf(roomOf(path)))
       .map((imported) => `${path} -> ${imported}`),
   );
@@ -121,33 +102,27 @@ test('a room imports only rooms below it', () => {
 test('Markdown is parsed in one place, which bounds each text', () => {
   const parses = /Bun\.markdown\.\w+\(|from '@lezer\/markdown'/;
   const found = modules.filter(({ path, text }) => path.startsWith('src/') && parses.test(text));
-  // The first has types of the library alone.
-  expect(found.map(({ path }) => path).sort()).toEqual([
-    'src/markdown/definition.ts',
-    'src/markdown/parse.ts',
-  ]);
+  expect(found.map(({ path }) => path)).toEqual(['src/lib/markdown/parse.ts']);
 });
 
 test('Markdown of any length is read in a thread', () => {
   const reads = /\b(?:toPlainText|renderMarkdown|safeMarkdown)\b/;
-  const found = modules.filter(
-    ({ path, text }) => path.startsWith('src/') && !is('src/sdk/**')(path) && reads.test(text),
-  );
+  const found = modules.filter(({ path, text }) => path.startsWith('src/') && reads.test(text));
   // The folder itself, whose excerpts are short, and what composes drafts in their thread.
   const isFine = is(
-    'src/markdown/*',
-    'src/drafts/{compose,liquid,variables}.ts',
-    'src/drafts/changes/notes.ts',
+    'src/lib/markdown/*',
+    'src/drafting/{compose,liquid,variables}.ts',
+    'src/drafting/changes/notes.ts',
   );
   expect(found.filter(({ path }) => !isFine(path)).map(({ path }) => path)).toEqual([]);
   const enters = violations(
-    ({ path }, imported) => imported === 'src/drafts/compose.ts' && path !== 'src/drafts/thread-main.ts',
+    ({ path }, imported) => imported === 'src/drafting/compose.ts' && path !== 'src/drafting/thread-main.ts',
   );
   expect(enters).toEqual([]);
 });
 
 test('the published client stands alone: it imports nothing of the server, and the server nothing of it', () => {
-  const isOwn = is('src/sdk/**');
+  const isOwn = is('sdk/**');
   const mayImport = (name: string) => isOwn(name) || isPackage('astro')(name);
   expect(violations(({ path }, imported) => (isOwn(path) ? !mayImport(imported) : isOwn(imported)))).toEqual(
     [],
@@ -165,7 +140,7 @@ function loadedAtStart(): Set<string> {
     const specifiers = Array.from(values, ([, specifier]) => `import '${specifier}'`).join(';');
     for (const imported of importsOf(path, specifiers)) load(imported);
   };
-  for (const path of ['src/cli.ts', 'src/cli/serve.ts']) load(path);
+  for (const path of ['src/cli.ts', 'src/cli/operate.ts']) load(path);
   return loaded;
 }
 
@@ -175,8 +150,8 @@ test('a start loads what every server needs, and leaves the rest to its first us
   // What serves people, and the large libraries: a server that nobody visits needs no memory for them.
   const isLate = (path: string) =>
     is(
-      'src/{agents,dashboard,history,polling,reference}/**',
-      'src/public/**/routes.ts',
+      'src/{dashboard,intake/history,intake/polling,readers/agents,readers/reference}/**',
+      'src/readers/public/**/routes.ts',
       'src/**/*.tsx',
     )(path) ||
     ['preact', 'liquidjs', 'feedsmith', '@modelcontextprotocol', '@unkey'].some((name) =>
@@ -186,22 +161,48 @@ test('a start loads what every server needs, and leaves the rest to its first us
 });
 
 test('only routes, models, http and the app know Elysia', () => {
-  const mayKnow = is('src/**/*routes.ts', 'src/**/model.ts', 'src/http/**', 'src/app.ts');
+  const mayKnow = is('src/**/*routes.ts', 'src/**/model.ts', 'src/http/**', 'src/server/app.ts');
   const isElysia = (name: string) => isPackage('elysia')(name) || name.startsWith('@elysiajs/');
   expect(violations(({ path }, imported) => isElysia(imported) && !mayKnow(path))).toEqual([]);
 });
 
 test("a feature never imports another's routes", () => {
   expect(
-    violations(({ path }, imported) => is('src/*/routes.ts')(imported) && path !== 'src/app.ts'),
+    violations(({ path }, imported) => is('src/**/routes.ts')(imported) && path !== 'src/server/app.ts'),
   ).toEqual([]);
 });
 
-test('only stores know tables and Drizzle', () => {
-  const mayKnow = is('src/**/{store,*-store}.ts', 'db/**');
+test('only what stores things knows tables and Drizzle', () => {
+  const rooms = 'people,posts,integrations,drafting,intake,readers,server';
+  // Routes and pages of these rooms know none either.
+  const mayKnow = (path: string) =>
+    is(`src/{${rooms}}/**/*.ts`, 'db/**')(path) && !path.endsWith('routes.ts');
   const isStorage = (name: string) =>
     isPackage('drizzle-orm')(name) || is('db/schema/**')(name) || name === 'bun:sqlite';
   expect(violations(({ path }, imported) => isStorage(imported) && !mayKnow(path))).toEqual([]);
+});
+
+test('no file needs one that needs it', () => {
+  /** What is imported as a value when the module loads. */
+  const valuesOf = (path: string, text: string) =>
+    importsOf(
+      path,
+      Array.from(text.matchAll(/^(?:import|export)(?! type\b)([^;']*?\bfrom )?'([^']+)'/gm))
+        .filter(([, names = '']) => !/^\s*\\{(?:\s*type [^,}]+,?)+\s*\\}/.test(names))
+        .map(([, , specifier]) => `import '${specifier}'`)
+        .join(';'),
+    );
+  const needs = new Map(modules.map(({ path, text }) => [path, valuesOf(path, text)]));
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const walk = (path: string, way: readonly string[]) => {
+    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' -> '));
+    if (way.includes(path) || done.has(path)) return;
+    for (const next of needs.get(path) ?? []) walk(next, [...way, path]);
+    done.add(path);
+  };
+  for (const path of needs.keys()) walk(path, []);
+  expect(circles).toEqual([]);
 });
 
 test('only data names a provider outside of src/providers', () => {
@@ -213,34 +214,33 @@ test('only data names a provider outside of src/providers', () => {
       .map(({ path }) => path),
   ).toEqual([
     'db/schema/integrations.ts',
-    'src/config/settings.ts',
-    'src/deliveries/model.ts',
-    'src/drafts/links.ts',
-    'src/markdown/alerts.ts',
-    'src/markdown/emoji-table.ts',
-    'src/markdown/emoji.ts',
-    'src/operate/demo/posts.ts',
+    'src/drafting/links.ts',
+    'src/integrations/deliveries/store.ts',
+    'src/lib/markdown/alerts.ts',
+    'src/lib/markdown/emoji-table.ts',
     'src/posts/model.ts',
+    'src/server/demo/service.ts',
+    'src/server/settings.ts',
   ]);
 });
 
 /** Writes code that does these things. */
-const samples = 'src/reference/samples/write.ts';
+const samples = 'src/readers/reference/samples/tabs.tsx';
 
 test.each([
   [
     'the environment is read',
     /\b(Bun|process|import\.meta)\.env\b/,
-    ['src/config.ts', 'src/lib/engine-options.ts', samples],
+    ['src/server/config.ts', 'src/lib/build.ts', samples],
   ],
   [
     'the time is asked',
     /\bDate\.now\(\)|\bnew Date\(\)/,
-    ['src/lib/time.ts', 'src/server.ts', 'src/sdk/request.ts', samples],
+    ['src/lib/time.ts', 'src/server/start.ts', 'sdk/request.ts', samples],
   ],
   ['random ids are made', /\brandomUUID/, ['src/http/request.ts', 'src/lib/text.ts']],
-  ['passwords are hashed', /\bBun\.password\b/, ['src/users/passwords.ts']],
-  ['CORS headers are set', /access-control-/i, ['src/public/feeds/routes.ts']],
+  ['passwords are hashed', /\bBun\.password\b/, ['src/people/passwords.ts']],
+  ['CORS headers are set', /access-control-/i, ['src/readers/public/feeds/routes.ts']],
   ['the console is used', /\bconsole\./, [samples]],
   [
     'a command is named as only the binary has it',

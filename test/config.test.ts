@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { ConfigError, examineConfig, readConfig } from '../src/config.ts';
+import { ConfigError, examineConfig, readConfig } from '../src/server/config.ts';
 
 test('defaults, with nothing set', () => {
   expect<unknown>(readConfig({}, {})).toEqual({

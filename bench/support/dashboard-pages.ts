@@ -1,5 +1,5 @@
-import { resultFilters } from '../../src/deliveries/log-store.ts';
-import { openDataFolder } from '../../src/operate/data-folder.ts';
+import { resultFilters } from '../../src/integrations/deliveries/log-store.ts';
+import { openDataFolder } from '../../src/server/data-folder.ts';
 import type { DashboardFolder } from './dashboard-folder.ts';
 import { RARE_EVENT } from './dashboard-log.ts';
 import { COMMON_WORD, NO_WORD, RARE_WORD } from './dashboard-posts.ts';

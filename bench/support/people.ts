@@ -1,13 +1,13 @@
-import { SERVER } from '../../src/audit/model.ts';
 import { seenOf } from '../../src/dashboard/edit.ts';
-import type { Deps } from '../../src/deps.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { randomIds } from '../../src/lib/text.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import { createOrganization } from '../../src/organizations/service.ts';
+import { createUser } from '../../src/people/accounts.ts';
+import { SERVER } from '../../src/people/audit.ts';
+import type { Deps } from '../../src/people/deps.ts';
+import { createOrganization } from '../../src/people/organizations.ts';
+import { beginSession } from '../../src/people/sessions.ts';
 import { createPost } from '../../src/posts/service.ts';
-import { createUser } from '../../src/users/accounts.ts';
-import { beginSession } from '../../src/users/sessions.ts';
 import { BenchError } from './bench-error.ts';
 import type { Server } from './server.ts';
 

@@ -1,5 +1,5 @@
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
-import { processTerminal } from '../../src/cli/terminal.ts';
+import { processTerminal } from '../../src/cli/output.ts';
 import { BenchError } from './bench-error.ts';
 
 /** Has something undone when the benchmark ends, however it ends. The last comes first. Returns how to forget it. */

@@ -1,4 +1,4 @@
-import { settingNames } from '../../src/config/settings.ts';
+import { settingNames } from '../../src/server/settings.ts';
 import { BenchError } from './bench-error.ts';
 import type { Defer } from './run.ts';
 

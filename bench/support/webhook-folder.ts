@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { SERVER } from '../../src/audit/model.ts';
-import type { Deps } from '../../src/deps.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { randomIds } from '../../src/lib/text.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import { openDataFolder } from '../../src/operate/data-folder.ts';
-import { createOrganization } from '../../src/organizations/service.ts';
+import { SERVER } from '../../src/people/audit.ts';
+import type { Deps } from '../../src/people/deps.ts';
+import { createOrganization } from '../../src/people/organizations.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
+import { openDataFolder } from '../../src/server/data-folder.ts';
 import type { Body, Load } from './wrk.ts';
 
 /** Deliveries for one connected repository. */

@@ -5,13 +5,23 @@ import type { Database, Role } from '../engine.ts';
 import { DatabaseBusy, DatabaseUnavailable, PostgresError } from '../failures.ts';
 import { tableNames } from '../tables.ts';
 import { type Address, AddressError, parseAddress } from './address.ts';
-import { type Connection, type ConnectionOptions, connect, TICK_MS } from './connection.ts';
-import { ConnectionLost, isDiskFull, isLockTimeout, isReadOnly, sqlStateOf, toFailure } from './errors.ts';
+import {
+  type Connection,
+  ConnectionLost,
+  type ConnectionOptions,
+  connect,
+  isDiskFull,
+  isLockTimeout,
+  isReadOnly,
+  sqlStateOf,
+  TICK_MS,
+  toFailure,
+} from './connection.ts';
+import { fromPostgresRows } from './dialect.ts';
 import { createLeases } from './leases.ts';
 import { migrate } from './migrate.ts';
 import { createPool } from './pool.ts';
 import { createSession, createStorage, type Limits } from './storage.ts';
-import { fromPostgresRows } from './translate.ts';
 
 export interface PostgresOptions {
   /** Connections at most. */

@@ -1,9 +1,86 @@
-import { sql } from 'drizzle-orm';
-import { NONE } from '../order.ts';
+import { type SQL, sql } from 'drizzle-orm';
+import { NONE, type Storage } from '../engine.ts';
 import { connectPostgres, type PostgresDatabase } from './client.ts';
-import { isDiskFull, sqlStateOf } from './errors.ts';
-import { type PostgresFacts, readFacts } from './facts.ts';
+import { isDiskFull, sqlStateOf } from './connection.ts';
 import { measureDelay } from './replica.ts';
+
+/** The facts that a PostgreSQL server reports about itself and the database. */
+interface PostgresFacts {
+  /** Such as `18.4`. */
+  version: string;
+  major: number;
+  /** Between the server and whatever connects to it, which may be a pooler. */
+  isEncrypted: boolean;
+  /** Such as `UTF8`. */
+  encoding: string;
+  isStandby: boolean;
+  isReadOnly: boolean;
+  /** Values of `synchronous_commit`, `fsync` and `full_page_writes`. */
+  synchronousCommit: string;
+  fsync: string;
+  fullPageWrites: string;
+  /** How many connections users other than superusers may open: the lowest limit of the server, database and user. */
+  maxConnections: number;
+  /** How many connections the server has now. */
+  openConnections: number;
+  /** The server's time, in milliseconds since 1970. */
+  now: number;
+  /** Names of indexes that PostgreSQL does not use, because building them failed. */
+  invalidIndexes: string[];
+  /** Rows of the table of post counts, which each write of a post updates; null without the table. */
+  postCounts: { live: number; dead: number } | null;
+  /** Null without tables of Tidings. */
+  tidings: { schema: number; oldestCompatible: number; keyFingerprint: number | null } | null;
+  /** The number of tables in the schema, also those of other programs. */
+  tables: number;
+  /** `tidings move` was interrupted. */
+  holdsUnfinishedMove: boolean;
+}
+
+/** Works without tables of Tidings too, and on a standby. */
+async function readFacts(db: Pick<Storage, 'read'>): Promise<PostgresFacts> {
+  const { isOurs, ...facts } = await readObject<Omit<PostgresFacts, 'tidings'> & { isOurs: boolean }>(
+    db,
+    SERVER,
+  );
+  return { ...facts, tidings: isOurs ? await readObject(db, TIDINGS) : null };
+}
+
+async function readObject<Value>(db: Pick<Storage, 'read'>, query: SQL): Promise<Value> {
+  const [[text] = []] = await db.read((tx) => tx.values<[string]>(query), { single: true });
+  if (text === undefined) throw new Error('the table "tidings" has no row');
+  return JSON.parse(text);
+}
+
+const SERVER = sql`SELECT json_build_object(
+  'version', split_part(current_setting('server_version'), ' ', 1),
+  'major', current_setting('server_version_num')::int / 10000,
+  'isEncrypted', coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false),
+  'encoding', current_setting('server_encoding'),
+  'isStandby', pg_is_in_recovery(),
+  'isReadOnly', current_setting('default_transaction_read_only') = 'on',
+  'synchronousCommit', current_setting('synchronous_commit'),
+  'fsync', current_setting('fsync'),
+  'fullPageWrites', current_setting('full_page_writes'),
+  'maxConnections', least(
+    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+      - coalesce(current_setting('reserved_connections', true)::int, 0),
+    (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database()),
+    (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user)),
+  'openConnections', (SELECT sum(numbackends) FROM pg_stat_database),
+  'now', (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+  'invalidIndexes', coalesce((
+    SELECT json_agg(relname ORDER BY relname) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+    WHERE NOT indisvalid AND relnamespace = current_schema()::regnamespace), '[]'),
+  'postCounts', (
+    SELECT json_build_object('live', n_live_tup, 'dead', n_dead_tup) FROM pg_stat_user_tables
+    WHERE schemaname = current_schema() AND relname = 'post_counts'),
+  'tables', (SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()),
+  'holdsUnfinishedMove', to_regclass(quote_ident(current_schema()) || '.unfinished_move') IS NOT NULL,
+  'isOurs', to_regclass(quote_ident(current_schema()) || '.tidings') IS NOT NULL)::text`;
+
+const TIDINGS = sql`SELECT json_build_object(
+  'schema', schema, 'oldestCompatible', oldest_compatible, 'keyFingerprint', key_fingerprint)::text FROM tidings`;
 
 /** A server as `doctor` sees it. */
 export interface Inspection {
@@ -74,4 +151,17 @@ export async function hasRoom(db: PostgresDatabase): Promise<boolean | null> {
     if (sqlStateOf(cause) === '42501') return null;
     throw error;
   }
+}
+
+/**
+ * Stores the fingerprint of the key that encrypts the secrets (see `keyFingerprint`), unless one is stored. Resolves
+ * with the stored one.
+ */
+export function claimKeyFingerprint(db: Storage, fingerprint: number): Promise<number> {
+  return db.write(async (tx) => {
+    const [[stored] = []] = await tx.values<[number]>(
+      sql`update tidings set key_fingerprint = coalesce(key_fingerprint, ${fingerprint}) returning key_fingerprint`,
+    );
+    return Number(stored);
+  });
 }

@@ -1,6 +1,6 @@
 import type { SQL } from 'bun';
 import { tidings } from '../../src/lib/build.ts';
-import { sqlStateOf } from './errors.ts';
+import { sqlStateOf } from './connection.ts';
 import m00 from './migrations/0000_start.sql' with { type: 'text' };
 import m01 from './migrations/0001_former_slugs.sql' with { type: 'text' };
 import m02 from './migrations/0002_draft_sources.sql' with { type: 'text' };

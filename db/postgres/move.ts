@@ -11,10 +11,9 @@ import {
 import { type Column, copiedTables, type Table } from '../tables.ts';
 import { connectOnce } from './client.ts';
 import type { Connection } from './connection.ts';
-import { arrayLiteral } from './dialect.ts';
+import { arrayLiteral, unescapeNul } from './dialect.ts';
 import { STALE_MS } from './leases.ts';
 import { migrate, migrations } from './migrate.ts';
-import { unescapeNul } from './nul.ts';
 
 /** How long one statement may take, in milliseconds. */
 const ANSWER_MS = 10 * 60_000;

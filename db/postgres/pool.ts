@@ -1,6 +1,5 @@
 import { DatabaseBusy, DatabaseUnavailable } from '../failures.ts';
-import { type Connection, TICK_MS } from './connection.ts';
-import { ConnectionLost } from './errors.ts';
+import { type Connection, ConnectionLost, TICK_MS } from './connection.ts';
 
 // Connections for work. Each does one piece of work at a time, and one that was lost is replaced.
 

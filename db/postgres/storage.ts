@@ -11,11 +11,19 @@ import {
   type WriteTx,
 } from '../engine.ts';
 import { DatabaseBusy, LeaseLost } from '../failures.ts';
-import { type Answer, type Connection, TICK_MS } from './connection.ts';
-import { dialect } from './dialect.ts';
-import { ConnectionLost, isAborted, isRetryable, sqlStateOf, toFailure, unwrap } from './errors.ts';
+import {
+  type Answer,
+  type Connection,
+  ConnectionLost,
+  isAborted,
+  isRetryable,
+  sqlStateOf,
+  TICK_MS,
+  toFailure,
+  unwrap,
+} from './connection.ts';
+import { dialect, fromPostgresRows } from './dialect.ts';
 import type { Pool } from './pool.ts';
-import { fromPostgresRows } from './translate.ts';
 
 // `read` and `write` on a pool of connections. A read is one snapshot. Writes that name what they change run beside those
 // about other things, and a write without a name runs alone, as all do on SQLite. Statements are sent without waiting for BEGIN, so a

@@ -4,14 +4,11 @@ import { codeOf } from '../../src/lib/app-error.ts';
 import type { Database, Pace, Role } from '../engine.ts';
 import { DatabaseMoved, isSystemFailure, type LostFile, type StorageLost } from '../failures.ts';
 import { type Drizzle, drizzleOver, logOf } from './connection.ts';
-import { createFailureLatch, type FailureLatch } from './failure-latch.ts';
-import { type Files, watchFiles } from './files.ts';
-import { createLeases } from './leases.ts';
+import { type Files, rescue, watchFiles } from './files.ts';
 import { upgrade } from './migrate.ts';
-import { rescue } from './rescue.ts';
-import { createStorage } from './storage.ts';
-import { openWal, type SyncFile, type Wal } from './wal.ts';
-import { rewriteLog } from './wal-rewrite.ts';
+import { createLeases, createStorage } from './storage.ts';
+import { openWal, rewriteLog, type SyncFile, type Wal } from './wal.ts';
+import { createFailureLatch, type FailureLatch } from './write-queue.ts';
 
 /** The open database file. `$client` is the connection, for this folder and the tests alone. */
 export type SqliteDatabase = Drizzle &

@@ -1,7 +1,7 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, openSync } from 'node:fs';
 import { codeOf } from '../../src/lib/app-error.ts';
-import { rewriteLog } from './wal-rewrite.ts';
+import { rewriteLog } from './wal.ts';
 
 /** Rows in each table. */
 export type TableCounts = Record<string, number>;

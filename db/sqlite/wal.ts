@@ -1,14 +1,127 @@
-import type { Database as Sqlite } from 'bun:sqlite';
-import { close, fdatasync, openSync } from 'node:fs';
+import { dlopen, toArrayBuffer } from 'bun:ffi';
+import { Database as Sqlite } from 'bun:sqlite';
+import {
+  close,
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  openSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { promisify } from 'node:util';
+import { codeOf } from '../../src/lib/app-error.ts';
 import type { CheckpointFailures } from '../engine.ts';
-import { DatabaseBusy } from '../failures.ts';
+import { DatabaseBusy, DiskFailed } from '../failures.ts';
 import { createCheckpoints } from './checkpoints.ts';
-import { logOf } from './connection.ts';
-import type { FailureLatch } from './failure-latch.ts';
+import { logOf, reportsPosition } from './connection.ts';
 import type { Files } from './files.ts';
-import { mapHeader } from './wal-index.ts';
-import { createSharedSync } from './wal-sync.ts';
+import type { FailureLatch } from './write-queue.ts';
+
+// The header of the index of the write-ahead log, the `-shm` file. Every commit of any process writes it: by it SQLite itself
+// tells, before each read, whether its snapshot is old (sqlite.org/walformat.html, 2.1).
+
+/** The header without its second copy. */
+const HEADER_BYTES = 48;
+
+/** The first word of a header. */
+const FORMAT = 3_007_000;
+
+/** musl takes the name for its own. */
+const LIBRARY = process.platform === 'darwin' ? 'libSystem.B.dylib' : 'libc.so.6';
+
+// The same on Linux and macOS.
+const PROT_READ = 1;
+const MAP_SHARED = 1;
+
+/**
+ * Maps the header into memory, for reading only; null where that is impossible. It stays mapped until the process ends. Call
+ * this while SQLite reads the same log: then nobody may delete or cut the file.
+ */
+export function mapHeader(logFile: string): Int32Array | null {
+  try {
+    const file = logFile.replace(/-wal$/, '-shm');
+    // Never closed, also not after a failure: POSIX would drop the locks that SQLite has on the file, and the next process
+    // would believe that it is alone.
+    const descriptor = openSync(file, 'r');
+    const { ino, size } = fstatSync(descriptor);
+    if (ino !== statSync(file).ino || size < HEADER_BYTES) return null;
+    const address = mmap(descriptor);
+    // A failure is -1 without a sign, which is no safe number.
+    if (typeof address !== 'number') return null;
+    const header = new Int32Array(toArrayBuffer(address, 0, HEADER_BYTES));
+    return header[0] === FORMAT ? header : null;
+  } catch {
+    return null;
+  }
+}
+
+function mmap(descriptor: number) {
+  const { symbols } = dlopen(LIBRARY, {
+    mmap: { args: ['ptr', 'u64', 'i32', 'i32', 'i32', 'i64'], returns: 'ptr' },
+  });
+  return symbols.mmap(null, HEADER_BYTES, PROT_READ, MAP_SHARED, descriptor, 0);
+}
+
+/** Shares syncs: one runs at a time, and the next one covers all commits that came before it begins. */
+interface SharedSync {
+  /** Resolves after a sync that began after the call. Rejects once the latch has a failure, such as that of a sync. */
+  flush(): Promise<void>;
+  /** How long the present sync has been running, in milliseconds; 0 when none is. */
+  runningMs(): number;
+  /** Resolves when none is running or waiting. */
+  settled(): Promise<void>;
+}
+
+function createSharedSync(sync: () => Promise<void>, latch: FailureLatch): SharedSync {
+  let next: PromiseWithResolvers<void> | null = null;
+  let running: Promise<void> | null = null;
+  let startedAt = 0;
+
+  async function run(): Promise<void> {
+    while (next !== null) {
+      const { promise, resolve, reject } = next;
+      next = null;
+      startedAt = performance.now();
+      try {
+        // The kernel reports a failed sync once and drops what it could not write, so a second try would prove nothing.
+        if (latch.failure() === null) await uninterrupted(sync);
+      } catch (error) {
+        latch.fail(new DiskFailed(error));
+      }
+      const failure = latch.failure();
+      if (failure === null) resolve();
+      else reject(failure);
+      // Let the waiting work settle first.
+      await promise.catch(() => undefined);
+    }
+    running = null;
+  }
+
+  return {
+    flush() {
+      next ??= Promise.withResolvers();
+      const { promise } = next;
+      running ??= run();
+      return promise;
+    },
+    runningMs: () => (running === null ? 0 : performance.now() - startedAt),
+    settled: () => running ?? Promise.resolve(),
+  };
+}
+
+/** A signal that interrupts a sync leaves what was not written marked as such, so the next one writes it. */
+async function uninterrupted(sync: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await sync();
+    } catch (error) {
+      if (codeOf(error) !== 'EINTR') throw error;
+    }
+  }
+}
 
 // The server's write-ahead log. SQLite would sync it at each commit, and sync log and database at each checkpoint,
 // while the thread that serves requests waits. Here the thread appends to the log (`synchronous = NORMAL`), syncs run
@@ -89,5 +202,116 @@ export function openWal(sqlite: Sqlite, { latch, files, syncFile = promisify(fda
       isClosed = true;
       await promisify(close)(descriptor);
     },
+  };
+}
+
+// Brings a log that a former process left behind to the disk. See `wal.ts` for when that is needed.
+//
+// Linux keeps the pages of a failed sync in memory and marks them as clean (fsync(2)), so they look like part of the file
+// until the power fails, and another sync writes none of them. Only a write makes them dirty again.
+
+/** The log's header, and that of a frame, in bytes (sqlite.org/fileformat2.html#the_write_ahead_log). */
+const HEADER = 32;
+const FRAME_HEADER = 24;
+
+/** The last bit tells the byte order of the checksums. */
+const MAGIC = 0x377f0682;
+
+/** How many bytes to read and write at once, about. */
+const PIECE = 1024 * 1024;
+
+/**
+ * Writes the log of a database over itself, byte by byte the same, and syncs it. Holds the write lock meanwhile. Call it
+ * before anything else is written: a checkpoint of a log that is not on the disk can damage the database. Throws when a
+ * process keeps a log open of which the disk lost a part.
+ */
+export function rewriteLog(sqlite: Sqlite): void {
+  const log = logOf(sqlite.filename);
+  if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  const descriptor = openSync(log, 'r+');
+  try {
+    sqlite
+      .transaction(() => {
+        const committed = countCommitted(sqlite);
+        const intact = writeOver(descriptor);
+        if (intact < committed) {
+          throw new Error(
+            `the disk lost a part of ${log} (${committed - intact} of ${committed} pages), and another process keeps it open. Stop every process that has it open, such as Litestream, then start again`,
+          );
+        }
+        while (!isSynced(descriptor));
+      })
+      .immediate();
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** False: a signal interrupted it. */
+function isSynced(descriptor: number): boolean {
+  try {
+    fdatasyncSync(descriptor);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EINTR') return false;
+    throw error;
+  }
+}
+
+/** Pages in the log, as all processes see it. SQLite does not tell within a transaction, so another connection asks. */
+function countCommitted(sqlite: Sqlite): number {
+  if (!reportsPosition(sqlite)) return 0;
+  using other = new Sqlite(sqlite.filename, { readwrite: true, create: false, strict: true });
+  const [[, pages = 0] = []] = other.query('PRAGMA wal_checkpoint(NOOP)').values() as number[][];
+  return pages;
+}
+
+/** Writes each intact frame again. Returns their number: like SQLite, it stops at the first one with a wrong checksum. */
+function writeOver(descriptor: number): number {
+  const header = Buffer.alloc(HEADER);
+  readSync(descriptor, header, 0, HEADER, 0);
+  const magic = header.readUInt32BE(0);
+  const sum = createChecksum((magic & 1) === 1);
+  sum.add(header, 0, HEADER - 8);
+  if ((magic & ~1) !== MAGIC || !sum.isAt(header, HEADER - 8)) return 0;
+  writeAll(descriptor, header, HEADER, 0);
+  const size = FRAME_HEADER + header.readUInt32BE(8);
+  const salt = header.subarray(16, 24);
+  const piece = Buffer.alloc(Math.ceil(PIECE / size) * size);
+  let frames = 0;
+  for (;;) {
+    const offset = HEADER + frames * size;
+    const bytes = readSync(descriptor, piece, 0, piece.length, offset);
+    let intact = 0;
+    for (; intact + size <= bytes; intact += size) {
+      if (!piece.subarray(intact + 8, intact + 16).equals(salt)) break;
+      sum.add(piece, intact, intact + 8);
+      sum.add(piece, intact + FRAME_HEADER, intact + size);
+      if (!sum.isAt(piece, intact + 16)) break;
+    }
+    writeAll(descriptor, piece, intact, offset);
+    frames += intact / size;
+    if (intact < piece.length) return frames;
+  }
+}
+
+function writeAll(descriptor: number, bytes: Buffer, length: number, offset: number): void {
+  for (let done = 0; done < length; )
+    done += writeSync(descriptor, bytes, done, length - done, offset + done);
+}
+
+/** The checksum that runs through the log (sqlite.org/fileformat2.html#checksum_algorithm). */
+function createChecksum(isBigEndian: boolean) {
+  let s0 = 0;
+  let s1 = 0;
+  return {
+    add(bytes: Buffer, start: number, end: number): void {
+      const view = new DataView(bytes.buffer, bytes.byteOffset + start, end - start);
+      for (let at = 0; at < end - start; at += 8) {
+        s0 = (s0 + view.getInt32(at, !isBigEndian) + s1) | 0;
+        s1 = (s1 + view.getInt32(at + 4, !isBigEndian) + s0) | 0;
+      }
+    },
+    isAt: (bytes: Buffer, at: number) => bytes.readInt32BE(at) === s0 && bytes.readInt32BE(at + 4) === s1,
   };
 }

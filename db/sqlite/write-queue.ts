@@ -1,9 +1,7 @@
 import { runWork, type WriteOptions, type WriteTx } from '../engine.ts';
-import { DatabaseMoved, isLocked, LeaseLost } from '../failures.ts';
+import { DatabaseMoved, isLocked, LeaseLost, type StorageLost } from '../failures.ts';
 import type { Drizzle } from './connection.ts';
-import type { FailureLatch } from './failure-latch.ts';
 import type { Files } from './files.ts';
-import type { Turns } from './turns.ts';
 import type { Wal } from './wal.ts';
 
 // The queue of work that writes. Work that is queued when a batch begins shares its transaction, each in a savepoint.
@@ -206,3 +204,76 @@ async function runOne(
     return () => reject(error);
   }
 }
+
+/** Keeps the first failure after which nothing may be acknowledged until the next start. */
+export interface FailureLatch {
+  failure(): StorageLost | null;
+  fail(error: StorageLost): void;
+  /** Resolves with the failure. */
+  readonly failed: Promise<StorageLost>;
+}
+
+export function createFailureLatch(): FailureLatch {
+  const { promise, resolve } = Promise.withResolvers<StorageLost>();
+  let failure: StorageLost | null = null;
+  return {
+    failure: () => failure,
+    fail(error) {
+      failure ??= error;
+      resolve(failure);
+    },
+    failed: promise,
+  };
+}
+
+/** Lets one piece of work at a time use the connection. Each calls `enter`, and `leave` when it is done. */
+export function createTurns() {
+  const waiting: (() => void)[] = [];
+  /** The number of the present work; 0 when idle. */
+  let present = 0;
+  let count = 0;
+
+  /** Null: idle, the work begins at once. Rejects when the present work is stuck. */
+  function enter(): Promise<void> | null {
+    if (present === 0) {
+      present = ++count;
+      return null;
+    }
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        present = ++count;
+        resolve();
+      };
+      waiting.push(begin);
+      whenStuck((error) => {
+        const at = waiting.indexOf(begin);
+        if (at === -1) return;
+        waiting.splice(at, 1);
+        reject(error);
+      });
+    });
+  }
+
+  function leave(): void {
+    const next = waiting.shift();
+    if (next === undefined) present = 0;
+    else next();
+  }
+
+  /**
+   * Calls `refuse` when the present work is still running in the next turn of the event loop. It waits for something
+   * other than a store then, such as a read or write inside another one, which would wait for itself forever.
+   */
+  function whenStuck(refuse: (error: Error) => void): void {
+    const watched = present;
+    if (watched === 0) return;
+    setImmediate(() => {
+      if (present === watched)
+        refuse(new Error('a body of read or write waits for something other than a store'));
+    });
+  }
+
+  return { enter, leave, whenStuck, areIdle: () => present === 0 };
+}
+
+export type Turns = ReturnType<typeof createTurns>;

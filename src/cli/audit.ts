@@ -1,7 +1,12 @@
 import { type Command, Option } from 'commander';
-import { type AuditAction, type AuditEvent, auditActions, describeActor } from '../audit/model.ts';
-import { listAuditEvents } from '../audit/store.ts';
-import { getOrganization } from '../organizations/store.ts';
+import {
+  type AuditAction,
+  type AuditEvent,
+  auditActions,
+  describeActor,
+  listAuditEvents,
+} from '../people/audit.ts';
+import { getOrganization } from '../people/organizations.ts';
 import { answering, clockTime, limitTo, ofOrganization, sinceThen } from './command.ts';
 import { type CliContext, sinceWhen } from './context.ts';
 import { examples } from './help.ts';

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { readConfig } from '../config.ts';
 import { tidings } from '../lib/build.ts';
 import { openFileStore } from '../lib/file-store.ts';
 import { systemClock } from '../lib/time.ts';
-import { type Backup, BackupError } from '../operate/backup/archive.ts';
-import { exportKey, makeBackup } from '../operate/backup/make.ts';
-import { type Restored, restoreBackup } from '../operate/backup/restore.ts';
-import { readSecretKey } from '../operate/secret-key.ts';
+import { type Backup, BackupError } from '../server/backup/archive.ts';
+import { exportKey, makeBackup } from '../server/backup/job.ts';
+import { type Restored, restoreBackup } from '../server/backup/restore.ts';
+import { readConfig } from '../server/config.ts';
+import { readSecretKey } from '../server/data-folder.ts';
 import { type CliContext, flagsOf } from './context.ts';
 import { examples } from './help.ts';
 import { fields, print, type Text } from './output.ts';

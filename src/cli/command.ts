@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { AppError } from '../lib/app-error.ts';
-import type { Services } from '../main.ts';
+import type { Services } from '../server/services.ts';
 import { type CliContext, timeOrSpan, whole, withServices } from './context.ts';
 import { examples } from './help.ts';
 import { print, type Text } from './output.ts';

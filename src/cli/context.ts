@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { optionOf, settingNames } from '../config/settings.ts';
-import { type Environment, readConfig } from '../config.ts';
 import { DAY_MS, parseTime } from '../lib/time.ts';
-import { openServices, type Services } from '../main.ts';
+import { type Environment, readConfig } from '../server/config.ts';
+import { openServices, type Services } from '../server/services.ts';
+import { optionOf, settingNames } from '../server/settings.ts';
 import { note } from './help.ts';
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from './output.ts';
 
 export interface CliContext {
   readonly terminal: Terminal;
@@ -88,4 +88,44 @@ const MAX_TOKEN_BYTES = 10_000;
 /** A token as given, or from standard input for `-`, which keeps it out of the list of processes. */
 export async function readToken(given: string): Promise<string> {
   return given === '-' ? Bun.stdin.slice(0, MAX_TOKEN_BYTES).text() : given;
+}
+
+/** One changing line on a terminal, or none anywhere else. */
+export interface Progress {
+  readonly isShown: boolean;
+  /** `part`: draws a bar. */
+  show(text: string, part?: { done: number; of: number }): void;
+  clear(): void;
+}
+
+const BAR_WIDTH = 20;
+
+/** How often the line changes at most, in milliseconds. */
+const PAUSE_MS = 80;
+
+export function progressOf({ isInteractive, writeError, width, hasSymbols }: Terminal): Progress {
+  const columns = Number.isFinite(width) ? width : 80;
+  let shownAt = Number.NEGATIVE_INFINITY;
+  let last = '';
+  return {
+    isShown: isInteractive,
+    show(text, part) {
+      const now = performance.now();
+      const isSoon = now - shownAt < PAUSE_MS;
+      const line = `${part === undefined ? '' : `${barOf(part, hasSymbols)} `}${text}…`.slice(0, columns - 1);
+      if (!isInteractive || isSoon || line === last) return;
+      [shownAt, last] = [now, line];
+      writeError(`\r\u001b[K${line}`);
+    },
+    clear() {
+      if (isInteractive && last !== '') writeError('\r\u001b[K');
+      last = '';
+    },
+  };
+}
+
+function barOf({ done, of }: { done: number; of: number }, hasSymbols: boolean): string {
+  const full = Math.round((Math.min(done, of) / Math.max(of, 1)) * BAR_WIDTH);
+  const [on, off] = hasSymbols ? ['█', '░'] : ['#', '.'];
+  return on.repeat(full) + off.repeat(BAR_WIDTH - full);
 }

@@ -1,10 +1,15 @@
 import { type Command, Option } from 'commander';
-import { getDelivery, listDeliveries } from '../deliveries/log-store.ts';
-import { type Delivery, type DeliveryStatus, deliveryStatuses, isReplayable } from '../deliveries/model.ts';
+import { replayDelivery } from '../intake/receiver/send.ts';
+import { getDelivery, listDeliveries } from '../integrations/deliveries/log-store.ts';
+import {
+  type Delivery,
+  type DeliveryStatus,
+  deliveryStatuses,
+  isReplayable,
+} from '../integrations/deliveries/store.ts';
 import { tidings } from '../lib/build.ts';
-import type { Services } from '../main.ts';
-import { getOrganization } from '../organizations/store.ts';
-import { replayDelivery } from '../receiver/replay.ts';
+import { getOrganization } from '../people/organizations.ts';
+import type { Services } from '../server/services.ts';
 import { answering, clockTime, limitTo, ofEvent, ofIntegration, pageNumber, sinceThen } from './command.ts';
 import { type CliContext, sinceWhen } from './context.ts';
 import { examples } from './help.ts';

@@ -1,10 +1,10 @@
 import { MoveError, PostgresError } from '../../db/failures.ts';
-import { ConfigError } from '../config.ts';
 import { AppError, codeOf } from '../lib/app-error.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
-import { BackupError } from '../operate/backup/archive.ts';
-import { DataFolderError } from '../operate/data-folder.ts';
-import { explain } from './hints.ts';
+import { BackupError } from '../server/backup/archive.ts';
+import { ConfigError } from '../server/config.ts';
+import { DataFolderError } from '../server/data-folder.ts';
+import { explain } from './help.ts';
 import { integrationHint } from './integration.ts';
 
 /** What to tell the person; undefined for an unexpected error. */

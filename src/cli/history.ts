@@ -1,23 +1,35 @@
 import { type Command, Option } from 'commander';
-import { countDrafts } from '../drafts/store.ts';
-import { readHistory } from '../history/read.ts';
-import { MAX_RELEASES, providerOfRepository, readableProviders, startHistory } from '../history/service.ts';
-import { findHistory, type History } from '../history/store.ts';
+import { countDrafts } from '../drafting/store.ts';
+import { listRuns } from '../drafting/triggers/queue-store.ts';
+import { countQueuedRanges, nextRangeDueAt } from '../drafting/triggers/range-store.ts';
+import { readRanges } from '../drafting/triggers/ranges.ts';
+import { runTriggers } from '../drafting/triggers/run.ts';
+import { readHistory } from '../intake/history/read.ts';
+import {
+  MAX_RELEASES,
+  providerOfRepository,
+  readableProviders,
+  startHistory,
+} from '../intake/history/service.ts';
+import { findHistory, type History } from '../intake/history/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
-import type { Services } from '../main.ts';
-import { copyDueImages } from '../operate/image-copies.ts';
 import { type ContentType, contentTypes } from '../posts/model.ts';
 import type { IntegrationType } from '../providers/index.ts';
-import { listRuns } from '../triggers/queue-store.ts';
-import { countQueuedRanges, nextRangeDueAt } from '../triggers/range-store.ts';
-import { readRanges } from '../triggers/ranges.ts';
-import { runTriggers } from '../triggers/run.ts';
+import type { Services } from '../server/services.ts';
+import { copyDueImages } from '../server/sweep.ts';
 import { answering } from './command.ts';
-import { type CliContext, readToken, sinceWhen, timeOrSpan, whole } from './context.ts';
+import {
+  type CliContext,
+  type Progress,
+  progressOf,
+  readToken,
+  sinceWhen,
+  timeOrSpan,
+  whole,
+} from './context.ts';
 import { examples, note } from './help.ts';
 import { fields, type Text } from './output.ts';
-import { type Progress, progressOf } from './progress.ts';
 import { withComposer } from './trigger-runs.ts';
 
 interface HistoryOptions {

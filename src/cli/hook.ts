@@ -1,10 +1,19 @@
 import { type Command, Option } from 'commander';
 import { tidings } from '../lib/build.ts';
 import { count } from '../lib/text.ts';
-import type { Services } from '../main.ts';
-import { getOrganization } from '../organizations/store.ts';
-import { listAttempts, listMessages } from '../rebuild/message-store.ts';
-import { type Hook, type HookKind, type HookMessage, hookKinds } from '../rebuild/model.ts';
+import { getOrganization } from '../people/organizations.ts';
+import { listAttempts, listMessages } from '../readers/hooks/message-store.ts';
+import {
+  describeOutcome,
+  getHook,
+  type Hook,
+  type HookKind,
+  type HookMessage,
+  hookKinds,
+  kindWords,
+  listHooks,
+  messageStatus,
+} from '../readers/hooks/model.ts';
 import {
   createHook,
   deleteHook,
@@ -13,9 +22,8 @@ import {
   rotateSecret,
   sendTest,
   switchHook,
-} from '../rebuild/service.ts';
-import { getHook, listHooks } from '../rebuild/store.ts';
-import { describeOutcome, kindWords, messageStatus } from '../rebuild/words.ts';
+} from '../readers/hooks/service.ts';
+import type { Services } from '../server/services.ts';
 import { aboutOne, addSwitch, answering, clockTime, done, limitTo, ofOrganization } from './command.ts';
 import { type CliContext, readToken, WorkFailed } from './context.ts';
 import { examples, note } from './help.ts';

@@ -1,24 +1,22 @@
 import type { Command } from 'commander';
+import { addPolledPlace } from '../intake/polling/connect.ts';
+import { setPollToken } from '../intake/polling/switch.ts';
 import { setEnabled } from '../integrations/connect.ts';
 import { listHooks } from '../integrations/hook-store.ts';
 import { addPlace, disconnectIntegration, removePlace } from '../integrations/places.ts';
-import { ChangeFailed, IntegrationProblem } from '../integrations/problems.ts';
 import { repairHooks, rotateSecret } from '../integrations/rotate.ts';
 import { getIntegration, listHistoryOnly, listIntegrations } from '../integrations/store.ts';
 import { setToken } from '../integrations/token.ts';
-import { describeOldSecret } from '../integrations/words.ts';
+import { ChangeFailed, describeOldSecret, IntegrationProblem } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
-import type { Services } from '../main.ts';
-import { getOrganization } from '../organizations/store.ts';
-import { addPolledPlace } from '../polling/connect.ts';
-import { setPollToken } from '../polling/switch.ts';
+import { getOrganization } from '../people/organizations.ts';
 import { listProviders, providerOf, providers } from '../providers/index.ts';
+import type { Services } from '../server/services.ts';
 import { aboutOne, addSwitch, answering, ofOrganization } from './command.ts';
 import { type CliContext, readToken } from './context.ts';
 import { examples } from './help.ts';
 import { addConnectCommands, describePlaces, ONCE } from './integration-connect.ts';
-import { addDoctorCommands } from './integration-doctor.ts';
-import { addPollingCommands } from './integration-polling.ts';
+import { addDoctorCommands, addPollingCommands } from './integration-doctor.ts';
 import { fields, status, type Text, table } from './output.ts';
 
 export function addIntegrationCommands(program: Command, context: CliContext): void {

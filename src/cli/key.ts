@@ -1,8 +1,12 @@
 import type { Command } from 'commander';
-import { READ_PERMISSION, SUGGEST_PERMISSION } from '../keys/model.ts';
-import { describeKeyWarning, describeRevocation } from '../keys/words.ts';
 import { tidings } from '../lib/build.ts';
-import { getOrganization } from '../organizations/store.ts';
+import {
+  describeKeyWarning,
+  describeRevocation,
+  READ_PERMISSION,
+  SUGGEST_PERMISSION,
+} from '../people/keys/model.ts';
+import { getOrganization } from '../people/organizations.ts';
 import { aboutOne, answering, clockTime } from './command.ts';
 import { type CliContext, withServices } from './context.ts';
 import { examples, note } from './help.ts';

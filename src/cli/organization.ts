@@ -1,8 +1,12 @@
 import { Argument, type Command, Option } from 'commander';
 import { tidings } from '../lib/build.ts';
-import { type Organization, Plan } from '../organizations/model.ts';
-import { changeOrganization, createOrganization } from '../organizations/service.ts';
-import { listOrganizations } from '../organizations/store.ts';
+import {
+  changeOrganization,
+  createOrganization,
+  listOrganizations,
+  type Organization,
+  Plan,
+} from '../people/organizations.ts';
 import { answering } from './command.ts';
 import type { CliContext } from './context.ts';
 import { examples } from './help.ts';

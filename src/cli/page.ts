@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import type { Services } from '../main.ts';
-import { type PublicAddresses, publicAddresses } from '../public/addresses.ts';
-import type { Publication, PublicationChange } from '../public/model.ts';
-import { changePublication, readPublication } from '../public/service.ts';
+import type { Publication, PublicationChange } from '../readers/public/model.ts';
+import { changePublication, readPublication } from '../readers/public/service.ts';
+import { type PublicAddresses, publicAddresses } from '../readers/public/site.ts';
+import type { Services } from '../server/services.ts';
 import { answering } from './command.ts';
 import type { CliContext } from './context.ts';
 import { examples } from './help.ts';

@@ -1,11 +1,16 @@
 import { type Command, Option } from 'commander';
-import { compareTexts } from '../drafts/compare.ts';
-import type { SuggestedLine } from '../drafts/model.ts';
-import { dismissSuggestion, getSuggestion, takeSuggestion } from '../drafts/suggestions.ts';
-import type { Services } from '../main.ts';
+import type { SuggestedLine } from '../drafting/store.ts';
+import { compareTexts, dismissSuggestion, getSuggestion, takeSuggestion } from '../drafting/suggestions.ts';
 import { getPost } from '../posts/store.ts';
-import { listOpenChanges, type SuggestedHead } from '../posts/suggestion-store.ts';
-import { acceptChange, dismissChange, getSuggestedChange, suggestedText } from '../posts/suggestions.ts';
+import {
+  acceptChange,
+  dismissChange,
+  getSuggestedChange,
+  listOpenChanges,
+  type SuggestedHead,
+  suggestedText,
+} from '../posts/suggestions.ts';
+import type { Services } from '../server/services.ts';
 import { answering, clockTime, done, ofOrganization } from './command.ts';
 import type { CliContext } from './context.ts';
 import { examples, note } from './help.ts';

@@ -1,11 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { type Command, Option } from 'commander';
-import { hasSuggestionFor } from '../drafts/suggestions.ts';
+import { hasSuggestionFor } from '../drafting/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
-import type { Services } from '../main.ts';
-import { getOrganization } from '../organizations/store.ts';
+import { getOrganization } from '../people/organizations.ts';
 import { listNames, MAX_PROBLEMS, type SourceFile } from '../posts/import/files.ts';
 import { importFormats, isImportable } from '../posts/import/records.ts';
 import { ImportCutOff, type ImportResult, importFile, MAX_FILE_BYTES } from '../posts/import/service.ts';
@@ -13,22 +12,23 @@ import { contentTypes, type PageSelection, postStatuses } from '../posts/model.t
 import { findSchedule } from '../posts/schedule-store.ts';
 import { editPost } from '../posts/service.ts';
 import { getPost, listPostPage } from '../posts/store.ts';
-import { listOpenChanges } from '../posts/suggestion-store.ts';
+import { listOpenChanges } from '../posts/suggestions.ts';
+import type { Services } from '../server/services.ts';
 import { aboutOne, answering, limitTo, pageNumber } from './command.ts';
 import { type CliContext, isoTime, withServices } from './context.ts';
-import { examples, note } from './help.ts';
-import { explain } from './hints.ts';
+import { examples, explain, note } from './help.ts';
 import { fields, oneLine, print, progressBar, status, type Text, table } from './output.ts';
-import { addExportCommand } from './post-export.ts';
 import {
+  addExportCommand,
   addPublishCommands,
   describeTrash,
   type ListedPost,
   readTrash,
+  type Selection,
+  selecting,
   withSchedule,
   withSchedules,
-} from './post-publish.ts';
-import { type Selection, selecting } from './post-selection.ts';
+} from './post-export.ts';
 import { addSuggestionCommands } from './post-suggestion.ts';
 
 type ImportFlags = Pick<

@@ -1,9 +1,10 @@
-import { Command, type Option } from 'commander';
-import { optionOf } from '../config/settings.ts';
+import { Command, CommanderError, type Option } from 'commander';
 import { buildLine, STARTING_JIT_POLICY, tidings } from '../lib/build.ts';
 import { withoutControls } from '../lib/text.ts';
+import { ConfigError } from '../server/config.ts';
+import { optionOf } from '../server/settings.ts';
 import { commandsOf, pathOf } from './command.ts';
-import type { CliContext } from './context.ts';
+import { type CliContext, WorkFailed } from './context.ts';
 import { examples, helpLayout } from './help.ts';
 import { complain } from './output.ts';
 
@@ -27,7 +28,7 @@ const WEBHOOKS = 'Webhooks:';
 
 /** In the order of the help. */
 const groups: readonly Group[] = [
-  { heading: SERVER, names: ['serve'], load: async () => (await import('./serve.ts')).addServeCommand },
+  { heading: SERVER, names: ['serve'], load: async () => (await import('./operate.ts')).addServeCommand },
   {
     heading: SERVER,
     names: ['doctor', 'healthcheck'],
@@ -44,7 +45,7 @@ const groups: readonly Group[] = [
     names: ['backup', 'restore'],
     load: async () => (await import('./backup.ts')).addBackupCommands,
   },
-  { heading: SERVER, names: ['move'], load: async () => (await import('./move.ts')).addMoveCommand },
+  { heading: SERVER, names: ['move'], load: async () => (await import('./operate.ts')).addMoveCommand },
   { heading: SERVER, names: ['sweep'], load: async () => (await import('./operate.ts')).addSweepCommand },
   {
     heading: PEOPLE,
@@ -151,4 +152,25 @@ function nameTyposFirst(program: Command): void {
     const missing = required.get(command)?.find(isMissing);
     if (missing !== undefined) command.error(`error: required option '${missing.flags}' not specified`);
   });
+}
+
+// Exit codes. Misused: an unknown command, a missing option, an invalid setting.
+const FAILED = 1;
+const MISUSED = 2;
+
+export async function runCli(words: readonly string[], context: CliContext): Promise<number> {
+  try {
+    const program = await buildProgram(context, words);
+    await program.parseAsync(words, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
+    if (error instanceof WorkFailed) return FAILED;
+    // It knows the errors of every command, so it loads only for one.
+    const { messageOf } = await import('./failure.ts');
+    const message = messageOf(error);
+    if (message === undefined) throw error;
+    complain(context.terminal, 'error', message);
+    return error instanceof ConfigError ? MISUSED : FAILED;
+  }
 }

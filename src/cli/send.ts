@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
+import { type SentDelivery, sendDelivery } from '../intake/receiver/send.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
-import type { Services } from '../main.ts';
 import { type IntegrationType, providerOf, providers, sampleEvents, sampleFor } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type SentDelivery, sendDelivery } from '../receiver/send.ts';
+import type { Services } from '../server/services.ts';
 import { readText } from './command.ts';
 import { type CliContext, withServices } from './context.ts';
 import { examples } from './help.ts';

@@ -1,14 +1,7 @@
 import { type Command, Option } from 'commander';
-import { builtInTemplates } from '../drafts/built-in.ts';
-import { getIntegration } from '../integrations/store.ts';
-import { tidings } from '../lib/build.ts';
-import { count } from '../lib/text.ts';
-import type { Services } from '../main.ts';
-import { getOrganization } from '../organizations/store.ts';
-import { contentTypes } from '../posts/model.ts';
-import { providers } from '../providers/index.ts';
-import { MAX_LAST, type Trigger, type TriggerFilters } from '../triggers/model.ts';
-import { countRequests } from '../triggers/queue-store.ts';
+import { builtInTemplates } from '../drafting/starters.ts';
+import { describeFilters, MAX_LAST, type Trigger, type TriggerFilters } from '../drafting/triggers/model.ts';
+import { countRequests } from '../drafting/triggers/queue-store.ts';
 import {
   changeTrigger,
   createTrigger,
@@ -16,9 +9,15 @@ import {
   type NewTrigger,
   switchTrigger,
   type TriggerChanges,
-} from '../triggers/service.ts';
-import { getTrigger, listTriggers } from '../triggers/store.ts';
-import { describeFilters } from '../triggers/words.ts';
+} from '../drafting/triggers/service.ts';
+import { getTrigger, listTriggers } from '../drafting/triggers/store.ts';
+import { getIntegration } from '../integrations/store.ts';
+import { tidings } from '../lib/build.ts';
+import { count } from '../lib/text.ts';
+import { getOrganization } from '../people/organizations.ts';
+import { contentTypes } from '../posts/model.ts';
+import { providers } from '../providers/index.ts';
+import type { Services } from '../server/services.ts';
 import { aboutOne, addSwitch, answering, done, ofIntegration, ofOrganization, readText } from './command.ts';
 import { type CliContext, whole } from './context.ts';
 import { examples } from './help.ts';

@@ -1,7 +1,5 @@
 import { type Command, Option } from 'commander';
 import { tidings } from '../lib/build.ts';
-import type { Services } from '../main.ts';
-import { getOrganization } from '../organizations/store.ts';
 import {
   addToOrganization,
   createUser,
@@ -9,9 +7,11 @@ import {
   disableAccount,
   enableAccount,
   listAccounts,
-} from '../users/accounts.ts';
-import { createPasswordLink } from '../users/links.ts';
-import { type Account, Role } from '../users/model.ts';
+} from '../people/accounts.ts';
+import { createPasswordLink } from '../people/links.ts';
+import { getOrganization } from '../people/organizations.ts';
+import { type Account, Role } from '../people/permission.ts';
+import type { Services } from '../server/services.ts';
 import { answering, ofOrganization } from './command.ts';
 import type { CliContext } from './context.ts';
 import { examples } from './help.ts';

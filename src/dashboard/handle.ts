@@ -1,6 +1,7 @@
 import { readIfAllowed, requireStillAllowed } from '../../db/checked.ts';
 import { knownFailure } from '../../db/failures.ts';
-import type { Actor } from '../audit/model.ts';
+import { findProgress } from '../drafting/triggers/progress-store.ts';
+import { countFailedRuns } from '../drafting/triggers/queue-store.ts';
 import { clientAddress as addressOf } from '../http/client-address.ts';
 import { requestIdOf } from '../http/request.ts';
 import {
@@ -12,12 +13,10 @@ import {
 } from '../http/respond.ts';
 import { type AccessEnded, AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { countDraftsToReview, countSuggestions } from '../posts/list-store.ts';
-import { findProgress } from '../triggers/progress-store.ts';
-import { countFailedRuns } from '../triggers/queue-store.ts';
-import type { Guard } from '../users/guard.ts';
-import { type Permission, permitted, requireRole, SIGNED_OUT } from '../users/permission.ts';
-import { hashOf } from '../users/secret.ts';
+import type { Actor } from '../people/audit.ts';
+import type { Guard } from '../people/guard.ts';
+import { hashOf } from '../people/passwords.ts';
+import { type Permission, permitted, requireRole, SIGNED_OUT } from '../people/permission.ts';
 import {
   BROWSER_MS,
   completeSignIn,
@@ -25,8 +24,9 @@ import {
   mayCreateOrganization,
   rememberBrowser,
   SESSION_MS,
-} from '../users/sessions.ts';
-import type { Client } from '../users/store.ts';
+} from '../people/sessions.ts';
+import type { Client } from '../people/store.ts';
+import { countDraftsToReview, countSuggestions } from '../posts/list-store.ts';
 import {
   type Answer,
   type DashboardDeps,
@@ -41,7 +41,7 @@ import { readPreferences, writePreferences } from './preferences.ts';
 import { streamPage } from './stream.tsx';
 import { mayBeKept, readBody, requireSameOrigin } from './submission.ts';
 import { type Notice, renderFragment, renderPage, type View } from './view/document.tsx';
-import type { Frame } from './view/side.tsx';
+import type { Frame } from './view/layout.tsx';
 import { databaseAwayPage, signedOutPage, troublePage } from './view/trouble.tsx';
 
 const MAX_USER_AGENT_LENGTH = 200;

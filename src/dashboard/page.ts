@@ -1,11 +1,11 @@
-import type { Deps } from '../deps.ts';
-import type { CheckTemplates } from '../drafts/check.ts';
-import type { Compose } from '../drafts/model.ts';
-import type { Composer } from '../drafts/thread.ts';
+import type { Compose } from '../drafting/store.ts';
+import type { CheckTemplates } from '../drafting/template.ts';
+import type { Composer } from '../drafting/thread.ts';
 import type { Fetch, UploadBudget } from '../http/request.ts';
-import type { Organization, OrganizationCreation } from '../organizations/model.ts';
-import type { Guard } from '../users/guard.ts';
-import type { Membership, Role, User } from '../users/model.ts';
+import type { Deps } from '../people/deps.ts';
+import type { Guard } from '../people/guard.ts';
+import type { Organization, OrganizationCreation } from '../people/organizations.ts';
+import type { Membership, Role, User } from '../people/permission.ts';
 import type { Look, Preferences } from './preferences.ts';
 import type { Fragment, View } from './view/document.tsx';
 

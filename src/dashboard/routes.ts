@@ -1,19 +1,17 @@
 import { Elysia } from 'elysia';
+import { assets } from '../http/look/assets.ts';
 import { asset as assetResponse } from '../http/respond.ts';
-import { assets } from '../look/assets.ts';
-import { createGuard } from '../users/guard.ts';
+import { createGuard } from '../people/guard.ts';
 import { createHandler } from './handle.ts';
 import type { DashboardDeps, Page } from './page.ts';
 import { routes as account } from './pages/account.tsx';
 import { routes as deliveriesList } from './pages/deliveries/list.tsx';
 import { routes as deliveriesOne } from './pages/deliveries/one.tsx';
 import { routes as explorerPage } from './pages/explorer/page.tsx';
+import { routes as historyStart } from './pages/history/list.tsx';
 import { routes as historyOne } from './pages/history/one.tsx';
-import { routes as historyStart } from './pages/history/start.tsx';
 import { routes as integrationsApp } from './pages/integrations/app.tsx';
-import { routes as integrationsAppNew } from './pages/integrations/app-new.tsx';
-import { routes as integrationsChanges } from './pages/integrations/changes.tsx';
-import { routes as integrationsCheck } from './pages/integrations/check.tsx';
+import { routes as integrationsChanges } from './pages/integrations/check.tsx';
 import { routes as integrationsConnect } from './pages/integrations/connect.tsx';
 import { routes as integrationsList } from './pages/integrations/list.tsx';
 import { routes as integrationsMissed } from './pages/integrations/missed.tsx';
@@ -24,26 +22,22 @@ import { routes as integrationsToken } from './pages/integrations/token.tsx';
 import { routes as jump } from './pages/jump.tsx';
 import { routes as links } from './pages/links.tsx';
 import { routes as mediaList } from './pages/media/list.tsx';
-import { routes as mediaOne } from './pages/media/one.tsx';
 import { routes as postsAutosave } from './pages/posts/autosave.tsx';
 import { routes as postsEditor } from './pages/posts/editor.tsx';
 import { routes as postsExport } from './pages/posts/export.tsx';
 import { routes as postsImport } from './pages/posts/import.tsx';
 import { routes as postsList } from './pages/posts/list.tsx';
-import { routes as postsSelection } from './pages/posts/selection.tsx';
 import { routes as postsSuggestion } from './pages/posts/suggestion.tsx';
-import { routes as postsSuggestionList } from './pages/posts/suggestion-list.tsx';
 import { routes as postsTrash } from './pages/posts/trash.tsx';
 import { routes as postsVersions } from './pages/posts/versions.tsx';
-import { routes as publishingAgents } from './pages/publishing/agents.tsx';
 import { routes as publishingHooks } from './pages/publishing/hooks.tsx';
 import { routes as publishingPage } from './pages/publishing/page.tsx';
+import { routes as publishingAgents } from './pages/publishing/settings.tsx';
 import { routes as settingsAudit } from './pages/settings/audit.tsx';
 import { routes as settingsKeys } from './pages/settings/keys.tsx';
 import { routes as settingsMembers } from './pages/settings/members.tsx';
 import { routes as settingsOrganization } from './pages/settings/organization.tsx';
-import { routes as signIn } from './pages/sign-in.tsx';
-import { routes as start } from './pages/start.tsx';
+import { routes as signIn } from './pages/start.tsx';
 import { routes as triggersCreate } from './pages/triggers/create.tsx';
 
 export const pages: readonly Page[] = [
@@ -51,17 +45,13 @@ export const pages: readonly Page[] = [
   ...links,
   ...account,
   ...jump,
-  ...start,
   ...postsList,
-  ...postsSelection,
   ...postsImport,
   ...postsExport,
   ...postsEditor,
   ...postsAutosave,
   ...postsSuggestion,
-  ...postsSuggestionList,
   ...mediaList,
-  ...mediaOne,
   ...postsTrash,
   ...postsVersions,
   ...deliveriesList,
@@ -70,14 +60,12 @@ export const pages: readonly Page[] = [
   ...historyStart,
   ...historyOne,
   ...integrationsConnect,
-  ...integrationsAppNew,
   ...integrationsOne,
   ...integrationsChanges,
   ...integrationsToken,
   ...integrationsApp,
   ...integrationsPolling,
   ...integrationsPlaces,
-  ...integrationsCheck,
   ...integrationsMissed,
   ...triggersCreate,
   ...explorerPage,

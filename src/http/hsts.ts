@@ -1,5 +1,6 @@
-import type { Hsts } from '../config/settings.ts';
 import { type Fetch, pathOf } from './request.ts';
+
+export type Hsts = 'subdomains' | 'host' | 'off';
 
 /** A year, in seconds: what browsers' preload lists and ASVS ask for. */
 const MAX_AGE = 'max-age=31536000';

@@ -1,9 +1,10 @@
-import { Elysia } from 'elysia';
-import { MAX_KEY_LENGTH, type Verdict } from '../keys/model.ts';
-import type { KeyService } from '../keys/service.ts';
+import { type AnyElysia, Elysia } from 'elysia';
 import { AppError } from '../lib/app-error.ts';
+import { lazily } from '../lib/bounded-map.ts';
 import { type Logger, withoutSecrets } from '../lib/log.ts';
 import type { Count, Durations, Metrics } from '../lib/metrics.ts';
+import { MAX_KEY_LENGTH, type Verdict } from '../people/keys/model.ts';
+import type { KeyService } from '../people/keys/store.ts';
 import { beginTurn, errorJson } from './respond.ts';
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -375,4 +376,17 @@ async function readBytes(
     // Free the memory now, because the budget no longer counts it and the garbage collector may be late.
     for (const { buffer } of chunks) if (!buffer.detached) buffer.transfer(0);
   }
+}
+
+/** Routes that load at the first request for one of `paths`, each of which may end with `/*`. */
+export function lateRoutes(paths: readonly string[], load: () => Promise<AnyElysia>): AnyElysia {
+  const loaded = lazily(load);
+  const forward = async ({ request }: { request: Request }) => (await loaded()).fetch(request);
+  const unread = { parse: 'none' } as const;
+  const app = new Elysia(exactPaths);
+  for (const path of paths) {
+    // Otherwise Elysia would measure the body of a response to HEAD again, which has none.
+    app.all(path, forward, unread).head(path, forward, unread);
+  }
+  return app;
 }

@@ -3,9 +3,9 @@ import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { apps, integrations, repositories } from '../../db/schema/integrations.ts';
 import type { Ids } from '../lib/text.ts';
 import type { InstalledRepository } from '../providers/app.ts';
-import { MAX_APP_REPOSITORIES } from './model.ts';
 import { insertPoll, listPolls } from './poll-store.ts';
 import type { Integration } from './store.ts';
+import { MAX_APP_REPOSITORIES } from './words.ts';
 
 type App = typeof apps.$inferSelect;
 

@@ -1,18 +1,15 @@
 import { requireStillAllowed } from '../../db/checked.ts';
-import type { WriteTx } from '../../db/engine.ts';
-import { changing, integration as integrationKey, organization } from '../../db/order.ts';
-import { SERVER } from '../audit/model.ts';
-import type { AuditContext } from '../audit/store.ts';
-import type { Deps } from '../deps.ts';
-import { getOrganization } from '../organizations/store.ts';
+import { changing, integration as integrationKey, organization, type WriteTx } from '../../db/engine.ts';
+import { type AuditContext, SERVER } from '../people/audit.ts';
+import type { Deps } from '../people/deps.ts';
+import { getOrganization } from '../people/organizations.ts';
 import { APP_HOOK, type InstallationChange, type InstalledRepository, isAppApi } from '../providers/app.ts';
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { addInstalled, findSealedApp, insertApp, removeInstalled, updateApp } from './app-store.ts';
 import { insertHooks, updateHook } from './hook-store.ts';
-import { recordChange } from './model.ts';
-import { IntegrationProblem } from './problems.ts';
 import { getIntegration, type Integration, insertIntegration, sealSecret } from './store.ts';
 import { requireApi, sealAppKey } from './token.ts';
+import { IntegrationProblem, recordChange } from './words.ts';
 
 // Integrations that are Apps at their provider. The provider chooses the App's webhook secret, and a person chooses the
 // repositories where the App is installed.

@@ -1,14 +1,17 @@
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
-import { changing, integration as integrationKey, organization } from '../../db/order.ts';
-import type { Deps } from '../deps.ts';
-import { getOrganization } from '../organizations/store.ts';
+import {
+  changing,
+  integration as integrationKey,
+  organization,
+  type ReadTx,
+  type WriteTx,
+} from '../../db/engine.ts';
+import type { Deps } from '../people/deps.ts';
+import { getOrganization } from '../people/organizations.ts';
 import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from '../providers/api.ts';
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { insertHooks } from './hook-store.ts';
 import { getAdministrable, makeOrUndo, newHook, urlOf } from './hooks.ts';
-import { type ConnectedPlace, MAX_PLACES, placeName, recordChange, requireRepositoryName } from './model.ts';
 import { listPolls, restartPoll } from './poll-store.ts';
-import { IntegrationProblem } from './problems.ts';
 import {
   deleteIntegration,
   getIntegration,
@@ -21,6 +24,14 @@ import {
   updateIntegration,
 } from './store.ts';
 import { requireToken, sealToken, setToken } from './token.ts';
+import {
+  type ConnectedPlace,
+  IntegrationProblem,
+  MAX_PLACES,
+  placeName,
+  recordChange,
+  requireRepositoryName,
+} from './words.ts';
 
 /** The maximum for one request: each place takes two writes, and providers limit writes by the minute. */
 export const MAX_AT_ONCE = 30;

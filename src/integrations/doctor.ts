@@ -1,19 +1,17 @@
-import { findPing, listLogPage } from '../deliveries/log-store.ts';
-import { type Delivery, isTaken } from '../deliveries/model.ts';
-import type { Deps } from '../deps.ts';
 import { isLocal } from '../lib/public-fetch.ts';
+import type { Deps } from '../people/deps.ts';
 import type { ProviderApi, RemoteHook } from '../providers/api.ts';
 import { isAppApi } from '../providers/app.ts';
 import { providerOf } from '../providers/index.ts';
+import { findPing, listLogPage } from './deliveries/log-store.ts';
+import { type Delivery, isTaken } from './deliveries/store.ts';
 import { getWithHooks, type Hook, listEnabledTriggers } from './hook-store.ts';
 import { eventsFor, urlOf } from './hooks.ts';
 import { type ComparedDelivery, compareDeliveries } from './missed.ts';
-import { describePollInterval } from './poll-interval.ts';
-import { listPolls, listSharing } from './poll-store.ts';
-import { isProblem } from './problems.ts';
+import { describePollInterval, listPolls, listSharing } from './poll-store.ts';
 import { type Integration, listHistoryOnly } from './store.ts';
 import { findApi } from './token.ts';
-import type { Difference, FindingCode } from './words.ts';
+import { type Difference, type FindingCode, isProblem } from './words.ts';
 
 type Status = 'ok' | 'warning' | 'failed';
 

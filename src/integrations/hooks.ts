@@ -1,12 +1,11 @@
 import { toSettle } from '../../db/checked.ts';
-import type { WriteTx } from '../../db/engine.ts';
-import { changing, integration as integrationKey } from '../../db/order.ts';
-import { withdrawAudit } from '../audit/store.ts';
-import { findPing } from '../deliveries/log-store.ts';
-import type { Deps } from '../deps.ts';
+import { changing, integration as integrationKey, type WriteTx } from '../../db/engine.ts';
 import { AccessEnded } from '../lib/app-error.ts';
+import { withdrawAudit } from '../people/audit.ts';
+import type { Deps } from '../people/deps.ts';
 import { type HookChange, type Place, type ProviderApi, ProviderProblem } from '../providers/api.ts';
 import { hookEventsFor, providerOf } from '../providers/index.ts';
+import { findPing } from './deliveries/log-store.ts';
 import {
   type Hook,
   listEnabledTriggers,
@@ -15,10 +14,17 @@ import {
   restoreHook,
   updateHook,
 } from './hook-store.ts';
-import { type ConnectedPlace, type IntegrationType, webhookUrl } from './model.ts';
-import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
 import { getSealedIntegration, type Integration, openSecret } from './store.ts';
-import { describeResponse, type Outcome } from './words.ts';
+import {
+  type ConnectedPlace,
+  changeFailed,
+  describeResponse,
+  IntegrationProblem,
+  type IntegrationType,
+  isProblem,
+  type Outcome,
+  webhookUrl,
+} from './words.ts';
 
 /** For work on the hooks of one integration at its provider. */
 export interface HookWork extends Deps {

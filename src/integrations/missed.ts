@@ -1,14 +1,13 @@
-import { NONE } from '../../db/order.ts';
-import { listLogged } from '../deliveries/log-store.ts';
-import { type Delivery, isTaken } from '../deliveries/model.ts';
-import type { Deps } from '../deps.ts';
+import { NONE } from '../../db/engine.ts';
 import { DAY_MS, letOthersIn } from '../lib/time.ts';
+import type { Deps } from '../people/deps.ts';
 import type { ProviderProblem, RemoteAttempt } from '../providers/api.ts';
+import { listLogged } from './deliveries/log-store.ts';
+import { type Delivery, isTaken } from './deliveries/store.ts';
 import { getWithHooks } from './hook-store.ts';
-import { IntegrationProblem, isProblem } from './problems.ts';
 import { updateIntegration } from './store.ts';
 import { requireApi } from './token.ts';
-import type { MissedCause } from './words.ts';
+import { IntegrationProblem, isProblem, type MissedCause } from './words.ts';
 
 /** Providers keep their list of deliveries that long, in milliseconds. */
 export const COMPARED_MS = 3 * DAY_MS;

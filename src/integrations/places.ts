@@ -1,21 +1,11 @@
-import type { WriteTx } from '../../db/engine.ts';
-import { changing, integration as integrationKey, organization } from '../../db/order.ts';
-import type { Deps } from '../deps.ts';
+import { changing, integration as integrationKey, organization, type WriteTx } from '../../db/engine.ts';
+import type { Deps } from '../people/deps.ts';
 import type { Place } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import { newPlace, newRepository } from './connect.ts';
 import { deleteHooks, getWithHooks, type Hook, insertHooks } from './hook-store.ts';
 import { deleteWithHooks, getAdministrable, makeOrUndo, urlOf } from './hooks.ts';
-import {
-  type ConnectedPlace,
-  type Integration,
-  MAX_PLACES,
-  placeName,
-  recordChange,
-  requireRepositoryName,
-} from './model.ts';
 import { listPolls } from './poll-store.ts';
-import { IntegrationProblem } from './problems.ts';
 import {
   deleteIntegration,
   deleteRepository,
@@ -24,6 +14,15 @@ import {
   updateIntegration,
 } from './store.ts';
 import { findApi, requireApi } from './token.ts';
+import {
+  type ConnectedPlace,
+  type Integration,
+  IntegrationProblem,
+  MAX_PLACES,
+  placeName,
+  recordChange,
+  requireRepositoryName,
+} from './words.ts';
 
 // Each change records first that the hook needs work. If the process ends before it is through, the job finishes it.
 

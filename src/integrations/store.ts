@@ -24,13 +24,13 @@ import {
   repositories,
 } from '../../db/schema/integrations.ts';
 import { triggers } from '../../db/schema/triggers.ts';
-import type { findAddress } from '../deliveries/store.ts';
-import type { Deps } from '../deps.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
 import { randomToken } from '../lib/text.ts';
+import type { Deps } from '../people/deps.ts';
 import { deleteOrphans } from '../posts/trash-store.ts';
 import { ALL_PUBLIC_TEAMS } from '../providers/api.ts';
-import { IntegrationProblem } from './problems.ts';
+import type { findAddress } from './deliveries/store.ts';
+import { IntegrationProblem } from './words.ts';
 
 // Integrations, their repositories and their secrets.
 

@@ -1,7 +1,6 @@
-import type { WriteTx } from '../../db/engine.ts';
-import { changing, integration as integrationKey } from '../../db/order.ts';
-import type { Deps } from '../deps.ts';
+import { changing, integration as integrationKey, type WriteTx } from '../../db/engine.ts';
 import { AccessEnded } from '../lib/app-error.ts';
+import type { Deps } from '../people/deps.ts';
 import {
   ALL_PUBLIC_TEAMS,
   ATTACHMENTS,
@@ -15,8 +14,6 @@ import type { RepositoryReader } from '../providers/reader.ts';
 import { findSealedApp } from './app-store.ts';
 import { deleteHooks, getWithHooks, type Hook, insertHooks, listHooks, updateHook } from './hook-store.ts';
 import { getAdministrable, type HookWork, makeAndPing, newHook, undoHooks, urlOf } from './hooks.ts';
-import { type ConnectedPlace, type Integration, recordChange } from './model.ts';
-import { changeFailed, IntegrationProblem, isProblem } from './problems.ts';
 import {
   findSealedIntegration,
   getIntegration,
@@ -25,6 +22,14 @@ import {
   openOrNull,
   updateIntegration,
 } from './store.ts';
+import {
+  type ConnectedPlace,
+  changeFailed,
+  type Integration,
+  IntegrationProblem,
+  isProblem,
+  recordChange,
+} from './words.ts';
 
 type ApiNeeds = Pick<Deps, 'db' | 'secrets' | 'openProviderApi'>;
 

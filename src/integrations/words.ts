@@ -1,7 +1,12 @@
+import type { WriteTx } from '../../db/engine.ts';
+import { AppError, invalidField } from '../lib/app-error.ts';
 import { isLocal } from '../lib/public-fetch.ts';
-import { ProviderProblem } from '../providers/api.ts';
-import { providerOf } from '../providers/index.ts';
-import type { IntegrationType } from './model.ts';
+import { type AuditAction, type AuditContext, recordAudit } from '../people/audit.ts';
+import type { Deps } from '../people/deps.ts';
+import { type ProblemKind, ProviderProblem } from '../providers/api.ts';
+import { providerOf, providers } from '../providers/index.ts';
+import type { IntegrationType } from '../providers/paths.ts';
+import type { Integration } from './store.ts';
 
 // Codes, and the sentences that the command line and the dashboard share. Each adds its own commands or buttons.
 // `{name}` stands for a value: `{type}` for the provider's name, `{at}` and `{since}` for times.
@@ -149,7 +154,7 @@ function render(sentence: string, values: object, time: FormatTime): string {
   return sentence.replaceAll(/\{(\w+)\}/g, (_, name: string) => textOf(name)).trim();
 }
 
-export const describeProblem = (problem: Problem) => render(problems[problem.code], problem, asIs);
+const describeProblem = (problem: Problem) => render(problems[problem.code], problem, asIs);
 export const describeMissed = (cause: MissedCause) => render(missedCauses[cause.code], cause, asIs);
 export const describeFinding = (finding: FindingCode, time = asIs) =>
   render(findings[finding.code], finding, time);
@@ -242,4 +247,130 @@ export function describeLocalAddress(type: IntegrationType | null, url: string):
   const { origin } = new URL(url);
   const who = type === null ? 'Webhooks' : providerOf(type).name;
   return `${who} can't reach ${origin} from the internet. Set PUBLIC_URL to the public address of this server, or use a tunnel.`;
+}
+
+const BAD_REQUESTS: readonly string[] = ['invalid_token', 'invalid_key', 'no_places', 'too_many_places'];
+const NOT_FOUND: readonly string[] = ['integration_not_found', 'unknown_place', 'delivery_not_missed'];
+
+/** A refused change: 404, 400, or 409. `problem` has the data that the command line and the dashboard advise by. */
+export class IntegrationProblem extends AppError {
+  constructor(readonly problem: Problem) {
+    const { code, ...details } = problem;
+    const status = NOT_FOUND.includes(code) ? 404 : BAD_REQUESTS.includes(code) ? 400 : 409;
+    super(status, describeProblem(problem), { code, details });
+  }
+}
+
+/** A change that the provider refused or failed, and the state that it left. */
+export class ChangeFailed extends ProviderProblem {
+  constructor(
+    readonly problem: ProviderProblem,
+    readonly outcome: Outcome,
+  ) {
+    const sentence = problem.message.endsWith('.') ? problem.message : `${problem.message}.`;
+    super(problem.kind, `${sentence} ${describeOutcome(outcome)}`, {
+      cause: problem.cause,
+      retryAt: problem.retryAt ?? undefined,
+    });
+  }
+}
+
+/** `ChangeFailed` for a provider's problem; any other error unchanged. */
+export function changeFailed(error: unknown, outcome: Outcome): unknown {
+  return error instanceof ProviderProblem ? new ChangeFailed(error, outcome) : error;
+}
+
+/** True if it is a provider's problem, of one of these kinds if any are given. */
+export function isProblem(error: unknown, ...kinds: ProblemKind[]): error is ProviderProblem {
+  return error instanceof ProviderProblem && (kinds.length === 0 || kinds.includes(error.kind));
+}
+
+export type { Hook } from './hook-store.ts';
+export type { Integration, Repository, RepositoryIdentity } from './store.ts';
+export type { IntegrationType };
+
+/** As people write them. */
+export const providerNames = Object.fromEntries(providers.map(({ id, name }) => [id, name])) as Readonly<
+  Record<IntegrationType, string>
+>;
+
+/** Throws `AppError` 400 unless it is the full name of a repository. */
+export function requireRepositoryName(type: IntegrationType, name: string): void {
+  const { isRepositoryName, words } = providerOf(type);
+  if (isRepositoryName(name)) return;
+  throw invalidField('repository', `must be ${words.place.pattern}, such as acme/rocket`);
+}
+
+/** The name of a place that a person typed, or pasted as a URL. Throws `AppError` 400. */
+export function placeName(
+  { providerUrls }: Pick<Deps, 'providerUrls'>,
+  type: IntegrationType,
+  text: string,
+): string {
+  return providerOf(type).placeName(text, providerUrls?.[type]);
+}
+
+/** The maximum number of repositories or teams of an integration. */
+export const MAX_PLACES = 100;
+
+/** The same for the installation of an App, where a person may choose all. */
+export const MAX_APP_REPOSITORIES = 1_000;
+
+/** An integration that was connected by hand. The secret is returned only here. */
+export interface Connected {
+  integrationId: string;
+  repositoryId?: string;
+  webhookUrl: string;
+  secret: string;
+}
+
+/** One repository or team that was connected with a token. */
+export interface ConnectedPlace {
+  place: string;
+  repositoryId?: string;
+  webhookUrl: string;
+  hookId: string;
+  /** True if the provider's ping arrived; null for a provider without pings. */
+  hasPinged: boolean | null;
+}
+
+/** The names of its repositories; the provider's without any. */
+export function integrationName({
+  type,
+  repositories,
+  app,
+}: Pick<Integration, 'type' | 'repositories' | 'app'>): string {
+  // An App may have a thousand, and its name stays when they change.
+  if (app !== null) return app.slug;
+  return repositories.map(({ fullName }) => fullName).join(', ') || providerNames[type];
+}
+
+/** Records a change. `did` begins the summary, which the provider and the first repository end. */
+export function recordChange(
+  tx: WriteTx,
+  deps: AuditContext,
+  integration: Pick<Integration, 'id' | 'organizationId' | 'type'> & {
+    repositories: readonly { fullName: string }[];
+  },
+  action: Extract<AuditAction, `integration.${string}` | 'secret.rotated' | 'token.set'>,
+  did: string,
+): Promise<number> {
+  const { id, organizationId, type, repositories } = integration;
+  const [first, ...others] = repositories;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  const name = first === undefined ? '' : ` ${first.fullName}${more}`;
+  const summary = `${did} the ${providerNames[type]} integration${name}`;
+  return recordAudit(tx, deps, { organizationId, action, target: { type: 'integration', id }, summary });
+}
+
+/** The path `/api/webhooks/…` that deliveries are sent to, below `publicUrl`. An App has one for all repositories. */
+export function webhookUrl(
+  publicUrl: string,
+  { id, type, organizationId, app }: Pick<Integration, 'id' | 'type' | 'organizationId'> & { app?: unknown },
+  repositoryId?: string | null,
+): string {
+  const isApp = app != null;
+  const repository = repositoryId == null || isApp ? '' : `/${repositoryId}`;
+  const provider = isApp ? providerOf(type).app?.path : type;
+  return `${publicUrl}/api/webhooks/${provider}/${organizationId}/${id}${repository}`;
 }

@@ -1,4 +1,16 @@
-import { closeSync, fsyncSync, openSync, readFileSync, realpathSync, statfsSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { devNull } from 'node:os';
+import { codeOf } from './app-error.ts';
 
 /** Makes a file, or the new names in a folder, last when the machine stops. */
 export function bringToDisk(path: string): void {
@@ -54,4 +66,32 @@ export function networkFileSystem(folder: string, mounts = '/proc/self/mountinfo
     if (holds && point.length >= place.length) [place, type] = [point, after.split(' ', 1)[0] ?? ''];
   }
   return NETWORK.has(type) ? type : null;
+}
+
+// Standard output and standard error by their descriptors. The streams of Node, which `process.stdout` makes, load as
+// slowly as the database.
+
+/** Writes all of `text` before it returns, so that the last lines before a crash are written. Waits for a slow reader. */
+export function writeWhole(descriptor: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let written = 0; written < bytes.length; ) {
+    try {
+      written += writeSync(descriptor, bytes, written);
+    } catch (error) {
+      if (codeOf(error) !== 'EAGAIN') throw error;
+      Bun.sleepSync(1);
+    }
+  }
+}
+
+/** Whether it is a terminal. */
+export async function isTerminal(descriptor: number): Promise<boolean> {
+  try {
+    const stats = fstatSync(descriptor);
+    if (!stats.isCharacterDevice() || stats.rdev === statSync(devNull).rdev) return false;
+  } catch {
+    // It is closed.
+    return false;
+  }
+  return (await import('node:tty')).isatty(descriptor);
 }

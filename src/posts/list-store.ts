@@ -11,14 +11,96 @@ import {
   or,
   sql,
 } from 'drizzle-orm';
-import { dialectOf, prepared, type ReadTx } from '../../db/engine.ts';
+import { dialectOf, prepared, type ReadTx, type Storage } from '../../db/engine.ts';
 import { postSchedules, postSuggestions, posts } from '../../db/schema/posts.ts';
 import { drafts } from '../../db/schema/triggers.ts';
-import { type ContentType, contentTypes, type Post, type PostStatus, postStatuses } from './model.ts';
+import { BoundedMap, firstTimes } from '../lib/bounded-map.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { RepeatVerdict } from '../people/keys/model.ts';
+import {
+  type ContentType,
+  contentTypes,
+  type PageSelection,
+  type Post,
+  type PostStatus,
+  postStatuses,
+} from './model.ts';
 import { countScheduled, listSchedules, type Schedule } from './schedule-store.ts';
-import { type Found, searchPosts } from './search.ts';
-import { countDrafts, listPostPage, readPosts, tallyPosts } from './store.ts';
+import {
+  asSearched,
+  countDrafts,
+  findPostIds,
+  listPostPage,
+  partsOf,
+  readPosts,
+  tallyPosts,
+} from './store.ts';
 import { countDeletedPosts } from './trash-store.ts';
+
+/** The rest of a longer query is ignored. */
+const MAX_QUERY_LENGTH = 200;
+const MAX_WORDS = 12;
+
+/** The shortest unfinished word that finds longer ones, in letters. */
+const MIN_BEGINNING = 3;
+
+/** The most posts that a search returns, unless fewer are wanted. */
+export const MAX_FOUND = 1_000;
+
+export type Found = Awaited<ReturnType<typeof searchPosts>>;
+
+/**
+ * Finds posts whose title or text contains every word of the query; newest first, `selection.limit` on a page. The last
+ * word may be unfinished, unless it is the only one and more than `maxFound` posts have it. `isCut`: more posts match;
+ * they were added before these. `keep`: which of these posts count.
+ */
+export async function searchPosts(
+  tx: ReadTx,
+  organizationId: string,
+  query: string,
+  { maxFound = MAX_FOUND, ...selection }: Omit<PageSelection, 'sort'> & { maxFound?: number },
+  keep: (ids: string[]) => Promise<string[]> = async (ids) => ids,
+): Promise<{ posts: Post[]; totalItems: number; isCut: boolean }> {
+  const words = toWords(query);
+  if (words.length === 0) return { posts: [], totalItems: 0, isCut: false };
+  const { statuses, contentTypes: types } = selection;
+  const find = (isUnfinished: boolean) =>
+    findPostIds(tx, {
+      organizationId,
+      words,
+      isUnfinished,
+      statuses: statuses.length < postStatuses.length ? statuses : null,
+      contentTypes: types.length < contentTypes.length ? types : null,
+      limit: maxFound + 1,
+    });
+  // The engine may read all posts with an unfinished word before it returns the first, so a common word is not searched
+  // for like that. Several words seldom are as common, and to search for them twice takes longer.
+  const isUnfinished = mayBeUnfinished(words);
+  const isAlone = words.length === 1;
+  const found = await find(isUnfinished && !isAlone);
+  const ids = isUnfinished && isAlone && found.length <= maxFound ? await find(true) : found;
+  const isCut = ids.length > maxFound;
+  const kept = await keep(ids.slice(0, maxFound));
+  const start = (selection.page - 1) * selection.limit;
+  const pageIds = kept.slice(start, start + selection.limit);
+  const byId = await readPosts(tx, pageIds);
+  const posts = pageIds.flatMap((id) => byId.get(id) ?? []);
+  return { posts, totalItems: kept.length, isCut };
+}
+
+/** Splits a query into words, each a word of the index or several. The index has no words of symbols alone. */
+function toWords(query: string): string[] {
+  return partsOf(query.slice(0, MAX_QUERY_LENGTH).toWellFormed())
+    .map(asSearched)
+    .filter((word) => /[\p{L}\p{N}]/u.test(word))
+    .slice(0, MAX_WORDS);
+}
+
+/** One or two letters match too much, but in a script without capitals one character may be a word. */
+function mayBeUnfinished(words: readonly string[]): boolean {
+  const [end = ''] = words.at(-1)?.match(/[\p{L}\p{N}\p{M}]+(?=[^\p{L}\p{N}]*$)/u) ?? [];
+  return end.length >= MIN_BEGINNING || /\p{Lo}/u.test(end);
+}
 
 // Posts as the people who write them list them: with schedules and waiting suggestions, which the API does not know.
 
@@ -249,3 +331,67 @@ const statements = prepared((tx) => ({
     )
     .prepare(),
 }));
+
+/** For all kept responses and their requests together. */
+const MAX_KEPT_BYTES = 8 * 1024 * 1024;
+
+/** The rough cost of a response beside its body and its request. */
+const OVERHEAD_BYTES = 2048;
+
+/** How many requests are remembered as seen once. */
+const MAX_SEEN = 4096;
+
+/** A response that may be given again. */
+export interface Answer {
+  /** The version of the database, from before anything was read for the response. */
+  version: number;
+  /** The pattern of the route, for metrics. */
+  route: string;
+  repeatVerdict: RepeatVerdict;
+  response: Response;
+  bodyBytes: number;
+}
+
+export type Repeats = ReturnType<typeof createRepeats>;
+
+/**
+ * Gives responses of the content API again to equal requests, until any process commits anything. A change of a post or
+ * of a key is a commit, so it shows in the next response. Only what is asked for a second time is kept.
+ */
+export function createRepeats(
+  { version }: Pick<Storage, 'version'>,
+  { verifications, verificationDurations }: Pick<Metrics, 'verifications' | 'verificationDurations'>,
+  maxKeptBytes = MAX_KEPT_BYTES,
+) {
+  const kept = new BoundedMap<string, Answer>(maxKeptBytes);
+  const isFirst = firstTimes(MAX_SEEN);
+
+  return {
+    version,
+
+    /** Null: the request must be handled. A copy of a response shares its body, and takes a tenth of the time. */
+    find(request: Request): { route: string; response: Response } | null {
+      if (kept.size === 0 || request.method !== 'GET') return null;
+      const present = kept.get(keyOf(request));
+      if (present === undefined || present.version !== version() || !present.repeatVerdict()) return null;
+      verifications.valid.value++;
+      verificationDurations.observe(0);
+      return { route: present.route, response: present.response.clone() as Response };
+    },
+
+    /** `answer.response` may be sent afterwards. */
+    keep(request: Request, answer: Answer): void {
+      const key = keyOf(request);
+      if (request.method !== 'GET' || isFirst(key)) return;
+      // A URL and its headers may be as long as a page of posts.
+      const bytes = OVERHEAD_BYTES + key.length + answer.bodyBytes;
+      kept.set(key, { ...answer, response: answer.response.clone() as Response }, bytes);
+    },
+  };
+}
+
+/** Everything that a response of the content API depends on. */
+function keyOf({ url, headers }: Request): string {
+  const [etag, coding] = [headers.get('if-none-match'), headers.get('accept-encoding')];
+  return `${url}\n${headers.get('authorization')}\n${etag}\n${coding}`;
+}

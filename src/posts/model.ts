@@ -1,5 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ID_PATTERN } from '../lib/text.ts';
+import { findProblem, type Problem } from '../lib/app-error.ts';
+import { texts } from '../lib/markdown/texts.ts';
+import { ID_PATTERN, ID_RULE } from '../lib/text.ts';
+import { parseTime } from '../lib/time.ts';
 
 const examplePost = {
   id: 'post_3Qv8rT5kWn2LxYbZ7cJd4M',
@@ -155,4 +158,148 @@ export interface PageSelection extends PostSelection {
   limit: number;
   page: number;
   sort: 'asc' | 'desc';
+}
+
+// A post's `content`: the plain text of its Markdown. That of a long text comes from a thread.
+
+/** LinkedIn has no lists: there a bullet reads better. */
+const bulletOf = (contentType: ContentType) => (contentType === 'linkedin_post' ? '•' : '-');
+
+/** Rejects with `AppError` 503 when the thread cannot be had. */
+export function contentFor(contentType: ContentType, markdown: string): Promise<string> {
+  return texts.plain(markdown, bulletOf(contentType));
+}
+
+export type ContentOf = (contentType: ContentType, markdown: string) => string;
+
+class NeedsContent extends Error {
+  constructor(
+    readonly contentType: ContentType,
+    readonly markdown: string,
+  ) {
+    super('The text is too long to derive its content in a transaction');
+  }
+}
+
+/**
+ * Runs a transaction that derives content. It cannot wait for a thread: for a long text it is rolled back, and runs again
+ * with the content of that text.
+ */
+export async function withContent<Result>(work: (contentOf: ContentOf) => Promise<Result>): Promise<Result> {
+  let derived: { contentType: ContentType; markdown: string; content: string } | null = null;
+  const contentOf: ContentOf = (contentType, markdown) => {
+    const isDerived = derived?.contentType === contentType && derived.markdown === markdown;
+    const content = isDerived ? derived?.content : texts.plainIfShort(markdown, bulletOf(contentType));
+    if (content == null) throw new NeedsContent(contentType, markdown);
+    return content;
+  };
+  for (;;) {
+    try {
+      return await work(contentOf);
+    } catch (error) {
+      if (!(error instanceof NeedsContent)) throw error;
+      const { contentType, markdown } = error;
+      derived = { contentType, markdown, content: await contentFor(contentType, markdown) };
+    }
+  }
+}
+
+/** True when readers would see nothing: neither words nor an image. */
+export function isWithoutText({ content, markdown }: Pick<Post, 'content' | 'markdown'>): boolean {
+  return content.replaceAll(/[\s\p{Cf}\u2800\u3164]/gu, '') === '' && !/!\[|<img/i.test(markdown);
+}
+
+// What a post may hold, whoever writes it.
+
+/** In characters (UTF-16 units); metadata as JSON. */
+export const MAX_TITLE = 500;
+export const MAX_TEXT = 200_000;
+const MAX_METADATA = 16_384;
+const MAX_METADATA_DEPTH = 20;
+
+const Time = Type.String({ maxLength: 40 });
+
+const ImportedFields = Type.Object(
+  {
+    id: Type.Optional(Type.String({ pattern: ID_PATTERN, errorMessage: ID_RULE })),
+    title: Type.String({ minLength: 1, maxLength: MAX_TITLE, pattern: '\\S' }),
+    markdown: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
+    content: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
+    contentType: Type.Optional(ContentType),
+    status: Type.Optional(PostStatus),
+    sourceMetadata: Type.Optional(
+      Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+        errorMessage: 'must be an object or null',
+      }),
+    ),
+    createdAt: Type.Optional(Time),
+    updatedAt: Type.Optional(Time),
+    isDateSet: Type.Optional(Type.Boolean({ errorMessage: 'must be true or false' })),
+  },
+  { additionalProperties: false },
+);
+
+/** A checked record. Times are ISO 8601, UTC, with milliseconds. */
+export type ImportedFields = Static<typeof ImportedFields>;
+
+export const isImportedField = (name: string) => Object.hasOwn(ImportedFields.properties, name);
+
+/** Returns the record with normalized times, or its first problem. */
+export function checkRecord(
+  fields: Record<string, unknown>,
+): { record: ImportedFields } | { problem: Problem } {
+  const problem = findProblem(ImportedFields, fields) ?? findOtherProblem(fields as ImportedFields);
+  if (problem !== null) return { problem };
+  const record = { ...(fields as ImportedFields) };
+  for (const field of ['createdAt', 'updatedAt'] as const) {
+    const time = record[field] === undefined ? undefined : parseTime(record[field]);
+    if (time === null) return { problem: { field, message: badTime(record[field]) } };
+    if (time !== undefined) record[field] = time.toISOString();
+  }
+  return { record };
+}
+
+function findOtherProblem({ title, markdown, content, sourceMetadata }: ImportedFields): Problem | null {
+  if (markdown === undefined && content === undefined) {
+    return { field: 'markdown', message: 'is missing (content, as plain text, works too)' };
+  }
+  for (const [field, text] of Object.entries({ title, markdown, content })) {
+    // SQLite's text functions and PostgreSQL end a text there.
+    if (text?.includes('\0')) return { field, message: 'must not contain the character U+0000' };
+  }
+  if (isLong(sourceMetadata) || JSON.stringify(sourceMetadata ?? null).length > MAX_METADATA) {
+    return { field: 'sourceMetadata', message: `must have at most ${MAX_METADATA} characters as JSON` };
+  }
+  if (depthOf(sourceMetadata) > MAX_METADATA_DEPTH) {
+    return { field: 'sourceMetadata', message: `must not nest deeper than ${MAX_METADATA_DEPTH}` };
+  }
+  return null;
+}
+
+function badTime(text: unknown): string {
+  return `must be an ISO 8601 date or a time with its offset, such as 2026-01-31 or 2026-01-31T09:30:00Z, not ${JSON.stringify(text)}`;
+}
+
+/**
+ * True if the value takes more than `MAX_METADATA` characters as JSON even without quotes and brackets. Looks at no more of
+ * it: aliases of YAML can repeat a part billions of times, or put a value into itself.
+ */
+function isLong(value: unknown): boolean {
+  let length = 0;
+  const rest = [value];
+  while (rest.length > 0 && length <= MAX_METADATA) {
+    const each = rest.pop();
+    length += typeof each === 'string' ? each.length : 1;
+    if (typeof each !== 'object' || each === null) continue;
+    for (const [key, part] of Object.entries(each)) {
+      if (!Array.isArray(each)) length += key.length;
+      rest.push(part);
+    }
+  }
+  return length > MAX_METADATA;
+}
+
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }

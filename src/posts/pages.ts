@@ -1,6 +1,5 @@
 import type { Storage } from '../../db/engine.ts';
-import { keptBodies } from '../http/kept.ts';
-import { type Rendered, rendered } from '../http/respond.ts';
+import { keptBodies, type Rendered, rendered } from '../http/respond.ts';
 import { firstTimes } from '../lib/bounded-map.ts';
 import type { PageSelection, Pagination, PostSelection } from './model.ts';
 import { findPost, listPostPage, tallyPosts } from './store.ts';

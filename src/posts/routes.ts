@@ -1,14 +1,14 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Storage } from '../../db/engine.ts';
-import type { Deps } from '../deps.ts';
 import { ErrorBody, notModified, parameters, refusals } from '../http/openapi.ts';
 import { isCurrent, privateJson, type Rendered } from '../http/respond.ts';
 import { ID_PATTERN } from '../lib/text.ts';
+import type { Deps } from '../people/deps.ts';
 import { type Admission, createAdmission } from './admission.ts';
+import type { Repeats } from './list-store.ts';
 import { contentTypes, ListQuery, PostFilter, PostList, PostResult, type PostSelection } from './model.ts';
 import { createPages, renderPost } from './pages.ts';
-import type { Repeats } from './repeats.ts';
 
 const OrganizationId = Type.String({
   pattern: ID_PATTERN,

@@ -1,11 +1,8 @@
-import type { WriteTx } from '../../db/engine.ts';
-import { changingPosts } from '../../db/order.ts';
-import { describeActor } from '../audit/model.ts';
-import type { AuditDeps } from '../audit/store.ts';
-import type { Deps } from '../deps.ts';
+import { changingPosts, type WriteTx } from '../../db/engine.ts';
 import { invalidField, notFound } from '../lib/app-error.ts';
-import { span } from '../lib/time.ts';
-import { formatInZone, isTimeZone, parseInZone } from '../lib/time-zone.ts';
+import { formatInZone, isTimeZone, parseInZone, span } from '../lib/time.ts';
+import { type AuditDeps, describeActor } from '../people/audit.ts';
+import type { Deps } from '../people/deps.ts';
 import type { Post } from './model.ts';
 import { findSchedule, listDuePosts, type Schedule, saveSchedule, takeSchedule } from './schedule-store.ts';
 import { END_OF_DATES, isPublished, recordPost, withStatus, writeAbout } from './service.ts';

@@ -1,15 +1,28 @@
-import type { Storage, WriteTx } from '../../db/engine.ts';
-import { changingPosts } from '../../db/order.ts';
-import { type AuditAction, describeActor, quote } from '../audit/model.ts';
-import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
-import type { Deps } from '../deps.ts';
+import { changingPosts, type Storage, type WriteTx } from '../../db/engine.ts';
 import { AppError, invalidField, notFound } from '../lib/app-error.ts';
+import { withAbsoluteMedia } from '../lib/markdown/media.ts';
 import { cutLine, derivedId } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { withAbsoluteMedia } from '../markdown/media.ts';
-import { contentFor, withContent } from './content.ts';
-import { checkRecord, MAX_TITLE } from './fields.ts';
-import type { ContentType, OwnedPost, Post, PostStatus } from './model.ts';
+import {
+  type AuditAction,
+  type AuditContext,
+  type AuditDeps,
+  describeActor,
+  quote,
+  recordAudit,
+} from '../people/audit.ts';
+import type { Deps } from '../people/deps.ts';
+import {
+  type ContentType,
+  checkRecord,
+  contentFor,
+  isWithoutText,
+  MAX_TITLE,
+  type OwnedPost,
+  type Post,
+  type PostStatus,
+  withContent,
+} from './model.ts';
 import { takeSchedule } from './schedule-store.ts';
 import { deletePostRow, findOwner, getPost, readPost, rewritePost, writePost } from './store.ts';
 import { deleteOrphans, insertDeletedPost } from './trash-store.ts';
@@ -238,7 +251,7 @@ export async function deletePost(deps: AuditDeps, postId: string): Promise<void>
 }
 
 /** The post must be settled. */
-export async function moveToTrash(tx: WriteTx, deps: AuditContext, post: OwnedPost): Promise<void> {
+async function moveToTrash(tx: WriteTx, deps: AuditContext, post: OwnedPost): Promise<void> {
   const now = deps.clock.now();
   await deletePostRow(tx, post.id);
   await insertDeletedPost(tx, {
@@ -301,3 +314,54 @@ export function checkText(
 }
 
 const nowOf = ({ clock }: Pick<AuditDeps, 'clock'>) => clock.now().toISOString();
+
+export const bulkActions = ['publish', 'unpublish', 'delete'] as const;
+export type BulkAction = (typeof bulkActions)[number];
+
+export const MAX_POSTS = 100;
+
+export interface BulkResult {
+  /** The ids of the posts that changed. */
+  changed: string[];
+  /** Posts that were so already. */
+  unchanged: number;
+  /** Posts that somebody deleted meanwhile. */
+  missing: number;
+  /** Drafts without text, which stay drafts. */
+  withoutText: number;
+}
+
+/**
+ * Does the same to several posts of an organization, in one transaction. `needsText`: publishes no draft without text.
+ * Throws `AppError` 400 for too many.
+ */
+export function changePosts(
+  deps: AuditDeps,
+  organizationId: string,
+  postIds: readonly string[],
+  action: BulkAction,
+  { needsText = false }: { needsText?: boolean } = {},
+): Promise<BulkResult> {
+  const ids = [...new Set(postIds)];
+  if (ids.length > MAX_POSTS) throw new AppError(400, `Select at most ${MAX_POSTS} posts`);
+  return deps.db.write(async (tx) => {
+    const result: BulkResult = { changed: [], unchanged: 0, missing: 0, withoutText: 0 };
+    for (const id of ids) {
+      const post = await readPost(tx, id);
+      if (post?.organizationId !== organizationId) {
+        result.missing++;
+        continue;
+      }
+      if (needsText && action === 'publish' && post.status === 'draft' && isWithoutText(post)) {
+        result.withoutText++;
+        continue;
+      }
+      let isChanged = true;
+      if (action === 'delete') await moveToTrash(tx, deps, post);
+      else isChanged = await setStatus(tx, deps, post, action === 'publish' ? 'published' : 'draft');
+      if (isChanged) result.changed.push(id);
+      else result.unchanged++;
+    }
+    return result;
+  }, changingPosts(organizationId));
+}

@@ -1,4 +1,14 @@
-import { and, count, desc, eq, getTableColumns, inArray, lte, notExists, sql } from 'drizzle-orm';
+import {
+  and,
+  count as countRows,
+  desc,
+  eq,
+  getTableColumns,
+  inArray,
+  lte,
+  notExists,
+  sql,
+} from 'drizzle-orm';
 import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { deletedPosts, postSuggestions, posts, postVersions } from '../../db/schema/posts.ts';
 
@@ -45,7 +55,7 @@ export async function listDeletedPosts(
 
 export async function countDeletedPosts(tx: ReadTx, organizationId: string): Promise<number> {
   const isOfOne = eq(deletedPosts.organizationId, organizationId);
-  return (await tx.select({ number: count() }).from(deletedPosts).where(isOfOne).get())?.number ?? 0;
+  return (await tx.select({ number: countRows() }).from(deletedPosts).where(isOfOne).get())?.number ?? 0;
 }
 
 /** Deletes posts of an organization for good, `limit` at most. Returns their number. */

@@ -1,9 +1,8 @@
 import { inCommits, repeatStep } from '../../db/commits.ts';
-import type { WriteTx } from '../../db/engine.ts';
-import { changingPosts } from '../../db/order.ts';
-import { type AuditContext, type AuditDeps, recordAudit } from '../audit/store.ts';
+import { changingPosts, type WriteTx } from '../../db/engine.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
+import { type AuditContext, type AuditDeps, recordAudit } from '../people/audit.ts';
 import type { Post } from './model.ts';
 import { recordPost, writeAbout } from './service.ts';
 import { deletePostRow, getPost, readPost, writePost } from './store.ts';

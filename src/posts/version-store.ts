@@ -1,9 +1,9 @@
 import { and, desc, eq, getTableColumns, gt, inArray, or, sql } from 'drizzle-orm';
 import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { postVersions } from '../../db/schema/posts.ts';
-import type { Actor } from '../audit/model.ts';
 import type { Ids } from '../lib/text.ts';
 import type { Clock } from '../lib/time.ts';
+import type { Actor } from '../people/audit.ts';
 import type { OwnedPost, Post } from './model.ts';
 
 /** The newest versions of a post that are kept: so many, and so many bytes of title and Markdown in total. */

@@ -1,10 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { Commit } from '../events/model.ts';
 import { count, cutLine } from '../lib/text.ts';
 import { breakingNote, furtherIn, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
-import { payloadField } from './form.ts';
-import { namesIn } from './identifiers.ts';
-import { MaybeFiles, pathCountFor, pathsOf } from './paths.ts';
+import type { Commit } from './events.ts';
+import { MaybeFiles, namesIn, pathCountFor, pathsOf, payloadField } from './paths.ts';
 import {
   Action,
   defineEvent,

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Storage } from '../../db/engine.ts';
-import { embeddedKeys } from '../../src/keys/embedded.ts';
-import type { CreatedKey, Verdict } from '../../src/keys/model.ts';
-import { type KeyService, KeyServiceUnavailable } from '../../src/keys/service.ts';
-import { changePublication } from '../../src/public/service.ts';
+import type { CreatedKey, Verdict } from '../../src/people/keys/model.ts';
+import { embeddedKeys, type KeyService, KeyServiceUnavailable } from '../../src/people/keys/store.ts';
+import { changePublication } from '../../src/readers/public/service.ts';
 import { holdOpen, readsOf } from '../support/held-request.ts';
 import { JSON_HEADERS, type McpApp, PING, startMcp } from '../support/mcp.ts';
 import { allRows } from '../support/rows.ts';

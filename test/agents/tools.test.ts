@@ -2,9 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Client } from '@modelcontextprotocol/client';
 import { sql } from 'drizzle-orm';
 import { readPost } from '../../src/posts/store.ts';
-import { listOpenChanges, listSuggestedChanges } from '../../src/posts/suggestion-store.ts';
-import { MAX_SUGGESTIONS_OF_POST } from '../../src/posts/suggestions.ts';
-import { changePublication } from '../../src/public/service.ts';
+import {
+  listOpenChanges,
+  listSuggestedChanges,
+  MAX_SUGGESTIONS_OF_POST,
+} from '../../src/posts/suggestions.ts';
+import { changePublication } from '../../src/readers/public/service.ts';
 import { execute } from '../support/database.ts';
 import { call, type McpApp, startMcp } from '../support/mcp.ts';
 

@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'bun:test';
-import type { Actor } from '../../src/audit/model.ts';
-import { listAuditEvents } from '../../src/audit/store.ts';
 import {
   addToOrganization,
   createUser,
   deleteAccount,
   disableAccount,
   enableAccount,
-} from '../../src/users/accounts.ts';
-import { createPasswordLink, invite } from '../../src/users/links.ts';
-import { createSetupLink } from '../../src/users/new-link.ts';
+} from '../../src/people/accounts.ts';
+import { type Actor, listAuditEvents } from '../../src/people/audit.ts';
+import { createPasswordLink, createSetupLink, invite } from '../../src/people/links.ts';
 import { addAnn, cookieOf, EMAIL, form, PASSWORD, tokenIn, visitor } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';

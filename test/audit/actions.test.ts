@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { type AuditAction, auditActions } from '../../src/audit/model.ts';
-import { listAuditEvents } from '../../src/audit/store.ts';
+import { createTrigger, switchTrigger } from '../../src/drafting/triggers/service.ts';
 import { connectIntegration, setEnabled } from '../../src/integrations/connect.ts';
+import { type AuditAction, auditActions, listAuditEvents } from '../../src/people/audit.ts';
 import { importFile } from '../../src/posts/import/service.ts';
-import { createHook } from '../../src/rebuild/service.ts';
-import { createTrigger, switchTrigger } from '../../src/triggers/service.ts';
+import { createHook } from '../../src/readers/hooks/service.ts';
 import { form, signedIn } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
 import { githubRequest } from '../support/deliveries.ts';

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { listAuditEvents } from '../../src/audit/store.ts';
 import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
 import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { listIntegrations, revealSecret } from '../../src/integrations/store.ts';
 import { setToken } from '../../src/integrations/token.ts';
+import { listAuditEvents } from '../../src/people/audit.ts';
 import { execute } from '../support/database.ts';
 import { createHookWorld, type HookWorld } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';

@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { WriteTx } from '../../db/engine.ts';
-import type { Actor } from '../../src/audit/model.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
 import {
+  type Actor,
   countRefusedSignIn,
   listAuditEvents,
   listOrganizationAudit,
   type NewAuditEvent,
   recordAudit,
   withdrawAudit,
-} from '../../src/audit/store.ts';
-import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/sweep.ts';
-import { changeOrganization } from '../../src/organizations/service.ts';
-import { insertMembership } from '../../src/users/store.ts';
+} from '../../src/people/audit.ts';
+import { changeOrganization } from '../../src/people/organizations.ts';
+import { insertMembership } from '../../src/people/store.ts';
+import { sweep } from '../../src/server/sweep.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { execute, sqliteOf, testEngine, testSqlite } from '../support/database.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';

@@ -4,7 +4,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { tidings } from '../../src/lib/build.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import { openDataFolder } from '../../src/operate/data-folder.ts';
+import { openDataFolder } from '../../src/server/data-folder.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { root } from '../support/server.ts';
 import { commandOnMount, mayMount } from '../support/small-disk.ts';
@@ -488,7 +488,7 @@ test('the data folder is for its owner alone', async () => {
 test('another process sees a write at once', async () => {
   const { db, close } = openDataFolder(join(folder.path, 'data'));
   await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
-  const { findOrganization } = await import('../../src/organizations/store.ts');
+  const { findOrganization } = await import('../../src/people/organizations.ts');
   expect(await db.read((tx) => findOrganization(tx, 'acme'))).toMatchObject({ name: 'Acme' });
   close();
 });

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { examineConfig } from '../../src/config.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { recordFailure, recordSuccess } from '../../src/operate/backup/make.ts';
-import type { Check, Finding, Patient } from '../../src/operate/doctor/check.ts';
-import { contentChecks } from '../../src/operate/doctor/contents.ts';
+import { recordFailure, recordSuccess } from '../../src/server/backup/job.ts';
+import { examineConfig } from '../../src/server/config.ts';
+import type { Check, Finding, Patient } from '../../src/server/doctor/check.ts';
+import { contentChecks } from '../../src/server/doctor/contents.ts';
 import { temporaryFolder } from '../support/cli.ts';
 import { sqliteOf } from '../support/database.ts';
 import { createHookWorld, type HookWorld } from '../support/hooks.ts';

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
-import { readConfig } from '../../src/config.ts';
-import { openServices } from '../../src/main.ts';
-import { createHookSender } from '../../src/rebuild/send.ts';
+import { createHookSender } from '../../src/readers/hooks/send.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { openServices } from '../../src/server/services.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { startHookReceiver, verified } from '../support/hook-receiver.ts';
 

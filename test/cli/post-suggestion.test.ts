@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { readConfig } from '../../src/config.ts';
 import { tidings } from '../../src/lib/build.ts';
-import { openServices } from '../../src/main.ts';
 import { suggestChange } from '../../src/posts/suggestions.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { openServices } from '../../src/server/services.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 
 // Changes that API keys suggest, on the command line.

@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { editPost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
-import { listSuggestedChanges } from '../../src/posts/suggestion-store.ts';
-import { suggestChange } from '../../src/posts/suggestions.ts';
+import { listSuggestedChanges, suggestChange } from '../../src/posts/suggestions.ts';
 import { listVersions } from '../../src/posts/version-store.ts';
-import { findPublication } from '../../src/public/store.ts';
+import { findPublication } from '../../src/readers/public/store.ts';
 import { cookieOf, hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { appWithOrganization, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
 

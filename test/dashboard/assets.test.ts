@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import '../../src/dashboard/routes.ts'; // Pages add their scripts to the assets.
 import { iconShapes } from '../../src/dashboard/view/icon-shapes.ts';
-import { assets } from '../../src/look/assets.ts';
-import { drawableRanges } from '../../src/public/card-ranges.ts';
+import { assets } from '../../src/http/look/assets.ts';
+import { drawableRanges } from '../../src/readers/public/card-ranges.ts';
 import { signedIn } from '../support/dashboard.ts';
 import {
   fontFolder,

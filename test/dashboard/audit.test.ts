@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { type Actor, SERVER } from '../../src/audit/model.ts';
-import { type NewAuditEvent, recordAudit } from '../../src/audit/store.ts';
+import { type Actor, type NewAuditEvent, recordAudit, SERVER } from '../../src/people/audit.ts';
 import { hostile, isHarmed, signedIn, type Visit } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';

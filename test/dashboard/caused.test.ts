@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import type { Connected } from '../../src/integrations/model.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
 import { connectGithub, connectLinear, githubRequest, linearRequest, logOf } from '../support/deliveries.ts';

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { readValues, writeValues } from '../../src/dashboard/pages/triggers/form.tsx';
+import { kinds } from '../../src/drafting/triggers/kinds/index.ts';
+import type { TriggerFilters } from '../../src/drafting/triggers/model.ts';
+import { createTrigger, type NewTrigger } from '../../src/drafting/triggers/service.ts';
+import { getTrigger } from '../../src/drafting/triggers/store.ts';
 import { contentTypes } from '../../src/posts/model.ts';
 import { providerOf } from '../../src/providers/index.ts';
-import { kinds } from '../../src/triggers/kinds/index.ts';
-import type { TriggerFilters } from '../../src/triggers/model.ts';
-import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
-import { getTrigger } from '../../src/triggers/store.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { describeConnected } from '../../src/dashboard/pages/integrations/words.ts';
+import { describeConnected } from '../../src/dashboard/pages/integrations/subpage.tsx';
 import { listHooks } from '../../src/integrations/hook-store.ts';
 import { listIntegrations, revealSecret } from '../../src/integrations/store.ts';
-import { insertMembership } from '../../src/users/store.ts';
+import { insertMembership } from '../../src/people/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit, visitor } from '../support/dashboard.ts';
 import { connectGithub, logOf } from '../support/deliveries.ts';
 import { addRocket, hiddenFields, type ProviderApp, startProviderApp } from '../support/provider-app.ts';

@@ -4,7 +4,7 @@ import { root } from '../support/server.ts';
 
 // The colors of both themes are readable (WCAG 2.2 AA): 4.5 for text, 3 for the borders of fields and the focus.
 
-const css = await Bun.file(join(root, 'src/look/tokens.css')).text();
+const css = await Bun.file(join(root, 'src/http/look/tokens.css')).text();
 const tokens = new Map(
   [...css.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)/g)].map(
     ([, name = '', light = '', dark = '']) => [name, { light, dark }],

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { DatabaseUnavailable } from '../../db/failures.ts';
-import { createApp } from '../../src/app.ts';
-import { composeDraft } from '../../src/drafts/compose.ts';
+import { composeDraft } from '../../src/drafting/compose.ts';
+import { createApp } from '../../src/server/app.ts';
 import { bearer, createTestApp } from '../support/test-app.ts';
 
 /** An app whose database fails. */

@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { MAX_SCANNED } from '../../src/deliveries/log-store.ts';
-import type { DeliveryStatus } from '../../src/deliveries/model.ts';
-import { insertDelivery, type NewDelivery } from '../../src/deliveries/store.ts';
-import { changeOrganization } from '../../src/organizations/service.ts';
+import { MAX_SCANNED } from '../../src/integrations/deliveries/log-store.ts';
+import {
+  type DeliveryStatus,
+  insertDelivery,
+  type NewDelivery,
+} from '../../src/integrations/deliveries/store.ts';
+import { changeOrganization } from '../../src/people/organizations.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { createTrigger } from '../../src/triggers/service.ts';
-import { createPasswordLink, invite } from '../../src/users/links.ts';
-import { createSetupLink } from '../../src/users/new-link.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import { createPasswordLink, createSetupLink, invite } from '../../src/people/links.ts';
 import { addAnn, EMAIL, form, signedIn, type Visit, visitor } from '../support/dashboard.ts';
 import { connectGithub } from '../support/deliveries.ts';
 import { allRows } from '../support/rows.ts';

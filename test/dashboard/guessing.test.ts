@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { createPasswordLink } from '../../src/users/links.ts';
-import { createSetupLink } from '../../src/users/new-link.ts';
-import { findKnownBrowser } from '../../src/users/sessions.ts';
-import { findCredentials } from '../../src/users/store.ts';
+import { createPasswordLink, createSetupLink } from '../../src/people/links.ts';
+import { findKnownBrowser } from '../../src/people/sessions.ts';
+import { findCredentials } from '../../src/people/store.ts';
 import {
   appWithAnn,
   cookieOf,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { listHooks, updateHook } from '../../src/integrations/hook-store.ts';
 import {
   acceptedSecrets,
@@ -9,7 +10,6 @@ import {
   revealSecret,
 } from '../../src/integrations/store.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { cookieOf, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';

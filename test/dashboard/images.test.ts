@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweepFiles } from '../../src/media/service.ts';
+import { sweepFiles } from '../../src/posts/media/service.ts';
 import { form, signedIn, type Visit } from '../support/dashboard.ts';
 import { execute, valuesOf } from '../support/database.ts';
 import { imageFixture, scriptUploadOf, type TestMedia, testMedia, uploadOf } from '../support/media.ts';

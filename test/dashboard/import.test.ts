@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { readHistory } from '../../src/history/read.ts';
+import { readHistory } from '../../src/intake/history/read.ts';
 import { form, hostile, isHarmed, pageVisitor } from '../support/dashboard.ts';
 import { execute, valuesOf } from '../support/database.ts';
 import { postsOf, runAll } from '../support/drafts.ts';

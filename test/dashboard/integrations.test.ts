@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { listIntegrations, revealSecret } from '../../src/integrations/store.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';

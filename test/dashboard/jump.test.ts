@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { Role } from '../../src/users/model.ts';
+import type { Role } from '../../src/people/permission.ts';
 import { hostile, isHarmed, signedIn } from '../support/dashboard.ts';
 import { connectGithub } from '../support/deliveries.ts';
 import { appWithOrganization } from '../support/test-app.ts';

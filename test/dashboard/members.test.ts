@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { deleteAccount, disableAccount } from '../../src/users/accounts.ts';
-import { insertMembership, listMembers } from '../../src/users/store.ts';
+import { deleteAccount, disableAccount } from '../../src/people/accounts.ts';
+import { insertMembership, listMembers } from '../../src/people/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, PUBLIC_URL } from '../support/test-app.ts';

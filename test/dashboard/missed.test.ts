@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { setEnabled } from '../../src/integrations/connect.ts';
 import { addPlace } from '../../src/integrations/places.ts';
-import { trackUptime } from '../../src/operate/uptime.ts';
+import { trackUptime } from '../../src/integrations/uptime.ts';
 import { form, pageVisitor, signedIn, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, logOf } from '../support/deliveries.ts';
 import {

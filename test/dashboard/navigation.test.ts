@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { saveDraft } from '../../src/drafts/store.ts';
+import { saveDraft } from '../../src/drafting/store.ts';
+import { giveUpRun, listDueRuns, queueRun, retryRuns } from '../../src/drafting/triggers/queue-store.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { countSuggestions } from '../../src/posts/list-store.ts';
-import { giveUpRun, listDueRuns, queueRun, retryRuns } from '../../src/triggers/queue-store.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { connectGithub, githubRequest } from '../support/deliveries.ts';
 import { appWithOrganization } from '../support/test-app.ts';

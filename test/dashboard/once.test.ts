@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { once } from '../../src/dashboard/submission.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/sweep.ts';
+import { sweep } from '../../src/server/sweep.ts';
 import { execute, valuesOf } from '../support/database.ts';
 import { createTestApp } from '../support/test-app.ts';
 import { openTogether } from '../support/together.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { describePollInterval } from '../../src/integrations/poll-interval.ts';
+import { describePollInterval } from '../../src/integrations/poll-store.ts';
 import { listIntegrations } from '../../src/integrations/store.ts';
 import { cookieOf, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { READER, startPolling } from '../support/polling.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { Delivery } from '../../src/deliveries/model.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import type { Delivery } from '../../src/integrations/deliveries/store.ts';
 import type { ContentType } from '../../src/posts/model.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { PublicationChange } from '../../src/public/model.ts';
-import { changePublication, readPublication } from '../../src/public/service.ts';
+import type { PublicationChange } from '../../src/readers/public/model.ts';
+import { changePublication, readPublication } from '../../src/readers/public/service.ts';
 import { hostile, isHarmed, signedIn } from '../support/dashboard.ts';
 import { imageFixture, testMedia, uploadOf } from '../support/media.ts';
 import { allRows } from '../support/rows.ts';

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { Compose } from '../../src/drafts/model.ts';
+import type { Compose } from '../../src/drafting/store.ts';
+import { streamRehearsal } from '../../src/drafting/triggers/rehearse.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { AppError } from '../../src/lib/app-error.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { streamRehearsal } from '../../src/triggers/rehearse.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { compose } from '../support/drafts.ts';

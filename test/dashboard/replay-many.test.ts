@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { Connected } from '../../src/integrations/model.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { deleteIntegration } from '../../src/integrations/store.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { form, signedIn, type Visit, type VisitPage } from '../support/dashboard.ts';
 import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';

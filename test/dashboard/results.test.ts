@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import type { Connected } from '../../src/integrations/model.ts';
+import { runTriggers } from '../../src/drafting/triggers/run.ts';
+import { deleteTrigger, type NewTrigger, switchTrigger } from '../../src/drafting/triggers/service.ts';
+import { listTriggers } from '../../src/drafting/triggers/store.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { deletePost } from '../../src/posts/service.ts';
-import { runTriggers } from '../../src/triggers/run.ts';
-import { deleteTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
-import { listTriggers } from '../../src/triggers/store.ts';
 import { cookieOf, hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
 import { appWithGithub } from '../support/deliveries.ts';

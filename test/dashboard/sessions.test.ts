@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { createApp } from '../../src/app.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/sweep.ts';
-import { createUser } from '../../src/users/accounts.ts';
-import { createGuard } from '../../src/users/guard.ts';
-import { createPasswordLink } from '../../src/users/links.ts';
-import { hashOf } from '../../src/users/secret.ts';
-import { signIn as signInAs } from '../../src/users/sessions.ts';
+import { createUser } from '../../src/people/accounts.ts';
+import { createGuard } from '../../src/people/guard.ts';
+import { createPasswordLink } from '../../src/people/links.ts';
+import { hashOf } from '../../src/people/passwords.ts';
+import { signIn as signInAs } from '../../src/people/sessions.ts';
+import { createApp } from '../../src/server/app.ts';
+import { sweep } from '../../src/server/sweep.ts';
 import {
   appWithAnn,
   cookieOf,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { getOrganization } from '../../src/organizations/store.ts';
+import { createOwnOrganization } from '../../src/people/members.ts';
+import { getOrganization } from '../../src/people/organizations.ts';
+import { listMemberships } from '../../src/people/store.ts';
 import { editPost } from '../../src/posts/service.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
-import { createOwnOrganization } from '../../src/users/members.ts';
-import { listMemberships } from '../../src/users/store.ts';
 import { form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
 import { executeBeforeNextWrite } from '../support/database.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import { createApp } from '../../src/app.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { createUser } from '../../src/users/accounts.ts';
-import { createGuard } from '../../src/users/guard.ts';
-import { acceptInvitation, createPasswordLink, invite } from '../../src/users/links.ts';
-import { createSetupLink } from '../../src/users/new-link.ts';
+import { createUser } from '../../src/people/accounts.ts';
+import { createGuard } from '../../src/people/guard.ts';
+import { acceptInvitation, createPasswordLink, createSetupLink, invite } from '../../src/people/links.ts';
+import { createApp } from '../../src/server/app.ts';
 import {
   appWithAnn,
   cookieOf,

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { WriteTx } from '../../db/engine.ts';
-import { providerOf } from '../../src/providers/index.ts';
-import { kinds } from '../../src/triggers/kinds/index.ts';
+import { kinds } from '../../src/drafting/triggers/kinds/index.ts';
 import {
   type DueRun,
   delayRun,
@@ -9,9 +8,10 @@ import {
   listRuns,
   postponeRun,
   queueRun,
-} from '../../src/triggers/queue-store.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
-import { listTriggers } from '../../src/triggers/store.ts';
+} from '../../src/drafting/triggers/queue-store.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import { listTriggers } from '../../src/drafting/triggers/store.ts';
+import { providerOf } from '../../src/providers/index.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';

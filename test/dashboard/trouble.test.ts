@@ -4,7 +4,7 @@ import { createHandler } from '../../src/dashboard/handle.ts';
 import { get, view } from '../../src/dashboard/page.ts';
 import { pages } from '../../src/dashboard/routes.ts';
 import { UploadBudget } from '../../src/http/request.ts';
-import { createGuard } from '../../src/users/guard.ts';
+import { createGuard } from '../../src/people/guard.ts';
 import { isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { appWithOrganization } from '../support/test-app.ts';
 

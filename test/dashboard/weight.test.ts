@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createTrigger } from '../../src/triggers/service.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import type { TestApp } from '../support/test-app.ts';

@@ -4,8 +4,8 @@ import { asc, eq } from 'drizzle-orm';
 import type { ReadTx } from '../../db/engine.ts';
 import { triggers } from '../../db/schema/triggers.ts';
 import { drizzleOver } from '../../db/sqlite/connection.ts';
-import { listDueHistories } from '../../src/history/store.ts';
-import { listDueRanges } from '../../src/triggers/range-store.ts';
+import { listDueRanges } from '../../src/drafting/triggers/range-store.ts';
+import { listDueHistories } from '../../src/intake/history/store.ts';
 import { testSqlite } from '../support/database.ts';
 import { plansOf } from '../support/plans.ts';
 

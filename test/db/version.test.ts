@@ -3,7 +3,7 @@ import { readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
 import { createVersion } from '../../db/sqlite/version.ts';
-import { mapHeader } from '../../db/sqlite/wal-index.ts';
+import { mapHeader } from '../../db/sqlite/wal.ts';
 import { temporaryFolder } from '../support/cli.ts';
 
 // The version of the database, which tells whether a response can be given again.

@@ -7,14 +7,15 @@ import {
   FIRST_COUNT,
   foldPastCounts,
   forecastLog,
-} from '../../src/deliveries/count-store.ts';
-import { type DeliveryStatus, deliveryStatuses } from '../../src/deliveries/model.ts';
+} from '../../src/integrations/deliveries/count-store.ts';
 import {
   countDelivery,
+  type DeliveryStatus,
   deleteExpiredDeliveries,
+  deliveryStatuses,
   insertDelivery,
   type NewDelivery,
-} from '../../src/deliveries/store.ts';
+} from '../../src/integrations/deliveries/store.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { createSharedDatabase, valuesOf } from '../support/database.ts';
 import { rounds } from '../support/rounds.ts';

@@ -1,12 +1,12 @@
 import { expect } from 'bun:test';
-import { countDays } from '../../src/deliveries/count-store.ts';
+import { listPostsOfDelivery } from '../../src/drafting/store.ts';
+import { countDays } from '../../src/integrations/deliveries/count-store.ts';
 import {
   type LogFilter,
   listDeliveries,
   listLogPage,
   listProcessed,
-} from '../../src/deliveries/log-store.ts';
-import { listPostsOfDelivery } from '../../src/drafts/store.ts';
+} from '../../src/integrations/deliveries/log-store.ts';
 import { openTestDatabase, sqliteOf, testSqlite } from '../support/database.ts';
 import { plansOf } from '../support/plans.ts';
 

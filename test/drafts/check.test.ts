@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { builtInTemplates } from '../../src/drafts/built-in.ts';
-import { checkTemplates } from '../../src/drafts/check.ts';
-import { type EventType, eventTypes } from '../../src/events/model.ts';
+import { builtInTemplates } from '../../src/drafting/starters.ts';
+import { checkTemplates } from '../../src/drafting/template.ts';
 import { contentTypes } from '../../src/posts/model.ts';
+import { type EventType, eventTypes } from '../../src/providers/events.ts';
 import { refusalOf } from '../support/refusal.ts';
 
 test.each(eventTypes.flatMap((event) => contentTypes.map((contentType) => [event, contentType] as const)))(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { compareTexts } from '../../src/drafts/compare.ts';
+import { compareTexts } from '../../src/drafting/suggestions.ts';
 import { expectLinear } from '../support/growth.ts';
 import { rounds } from '../support/rounds.ts';
 

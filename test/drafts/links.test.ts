@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { changesOf } from '../../src/drafts/changes/reached.ts';
-import { compareUrl, repositoryUrl } from '../../src/drafts/links.ts';
-import type { Material } from '../../src/drafts/model.ts';
+import { changesOf } from '../../src/drafting/changes/reached.ts';
+import { compareUrl, repositoryUrl } from '../../src/drafting/links.ts';
+import type { Material } from '../../src/drafting/store.ts';
 import { commit, pullRequest } from './changes/samples.ts';
 
 const material = (url: string) =>

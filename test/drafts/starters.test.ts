@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
-import { checkTemplates } from '../../src/drafts/check.ts';
-import { startersOf } from '../../src/drafts/starters.ts';
-import { listVariables } from '../../src/drafts/variable-list.ts';
-import { eventTypes } from '../../src/events/model.ts';
+import { startersOf } from '../../src/drafting/starters.ts';
+import { checkTemplates } from '../../src/drafting/template.ts';
+import { listVariables } from '../../src/drafting/variables.ts';
 import { contentTypes } from '../../src/posts/model.ts';
+import { eventTypes } from '../../src/providers/events.ts';
 
 test.each([...eventTypes])('every template to start a %s trigger from passes the check', async (event) => {
   const starters = startersOf(event);

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { readScope, saveDraft } from '../../src/drafts/store.ts';
-import type { Event } from '../../src/events/model.ts';
-import { recordEvent } from '../../src/events/store.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
+import { recordEvent } from '../../src/drafting/events.ts';
+import { readScope, saveDraft } from '../../src/drafting/store.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import type { Event } from '../../src/providers/events.ts';
 import { testSqlite, valuesOf } from '../support/database.ts';
 import { appWithGithub } from '../support/deliveries.ts';
 import { plansOf } from '../support/plans.ts';

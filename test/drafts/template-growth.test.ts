@@ -1,8 +1,7 @@
 import { describe, test } from 'bun:test';
 import fc from 'fast-check';
-import { sampleMaterial } from '../../src/drafts/check.ts';
-import { checkTemplate, renderTemplate, TemplateError } from '../../src/drafts/template.ts';
-import { variablesOf } from '../../src/drafts/variables.ts';
+import { checkTemplate, renderTemplate, sampleMaterial, TemplateError } from '../../src/drafting/template.ts';
+import { variablesOf } from '../../src/drafting/variables.ts';
 import { expectLinear } from '../support/growth.ts';
 import { rounds } from '../support/rounds.ts';
 

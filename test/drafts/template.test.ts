@@ -6,9 +6,9 @@ import {
   renderTemplate,
   renderTitle,
   TemplateError,
-} from '../../src/drafts/template.ts';
+} from '../../src/drafting/template.ts';
 import { AppError } from '../../src/lib/app-error.ts';
-import { inlineMarkdown, toPlainText } from '../../src/markdown/plain-text.ts';
+import { inlineMarkdown, toPlainText } from '../../src/lib/markdown/plain-text.ts';
 
 const variables = {
   release: {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { sampleMaterial } from '../../src/drafts/check.ts';
-import type { Recipe } from '../../src/drafts/model.ts';
-import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';
+import type { Recipe } from '../../src/drafting/store.ts';
+import { sampleMaterial } from '../../src/drafting/template.ts';
+import { type Composer, threadedComposer } from '../../src/drafting/thread.ts';
 import { parseChangelog } from '../../src/posts/import/changelog.ts';
 import type { ParsedFile } from '../../src/posts/import/files.ts';
 import { refusalOf } from '../support/refusal.ts';
@@ -116,7 +116,7 @@ test('a thread without work is let go, and comes back with the next draft', asyn
 
 test('a pending time limit does not keep the process alive', async () => {
   const script = `
-    import { threadedComposer } from '${import.meta.resolve('../../src/drafts/thread.ts')}';
+    import { threadedComposer } from '${import.meta.resolve('../../src/drafting/thread.ts')}';
     const composer = threadedComposer({ main: new URL('${oddThread}') });
     const draft = composer.compose({ triggerId: 'stuck' }, {}).catch(({ message }) => message);
     setTimeout(() => composer.close());

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { sampleMaterial } from '../../src/drafts/check.ts';
-import { composeDraft } from '../../src/drafts/compose.ts';
-import { changeLine } from '../../src/drafts/links.ts';
-import type { Material, Recipe } from '../../src/drafts/model.ts';
-import { variablesOf } from '../../src/drafts/variables.ts';
-import type { Commit } from '../../src/events/model.ts';
+import { composeDraft } from '../../src/drafting/compose.ts';
+import { changeLine } from '../../src/drafting/links.ts';
+import type { Material, Recipe } from '../../src/drafting/store.ts';
+import { sampleMaterial } from '../../src/drafting/template.ts';
+import { variablesOf } from '../../src/drafting/variables.ts';
+import type { Commit } from '../../src/providers/events.ts';
 import { change, commit } from './changes/samples.ts';
 
 // How built-in drafts read, where a month of them (test/triggers/month.test.ts) does not show it.

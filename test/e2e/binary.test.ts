@@ -3,9 +3,9 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import '../../src/dashboard/routes.ts'; // Pages add their scripts to the assets.
+import { assets } from '../../src/http/look/assets.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import { assets } from '../../src/look/assets.ts';
-import { readImage } from '../../src/media/image.ts';
+import { readImage } from '../../src/posts/media/image.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { bareFolder, buildBinary } from '../support/binary.ts';
 import { temporaryFolder } from '../support/cli.ts';
@@ -77,7 +77,7 @@ test('the checksum file is that of the binary, and a second build gives the same
 
 test('nothing of the folder that it was built in is inside', async () => {
   const bytes = Buffer.from(await Bun.file(join(built, 'tidings')).arrayBuffer());
-  expect(['src/drafts/thread-main.ts', root, folder.path].map((path) => bytes.includes(path))).toEqual([
+  expect(['src/drafting/thread-main.ts', root, folder.path].map((path) => bytes.includes(path))).toEqual([
     true,
     false,
     false,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import type { Connected } from '../../src/integrations/model.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { cliJson } from '../support/cli.ts';
 import { curlLines } from '../support/curl.ts';

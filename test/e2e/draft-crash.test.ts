@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'bun:test';
-import { hashOf } from '../../src/drafts/write.ts';
-import { openDataFolder } from '../../src/operate/data-folder.ts';
+import { hashOf } from '../../src/drafting/write.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { samplePayload } from '../../src/providers/index.ts';
+import { openDataFolder } from '../../src/server/data-folder.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { connectRepository, type Signed } from '../support/fleet.ts';
 import { changed } from '../support/payloads.ts';

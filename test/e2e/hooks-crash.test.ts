@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openDataFolder } from '../../src/operate/data-folder.ts';
+import { openDataFolder } from '../../src/server/data-folder.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { startHookReceiver, verified } from '../support/hook-receiver.ts';
 import { rounds } from '../support/rounds.ts';

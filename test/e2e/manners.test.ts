@@ -11,12 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { createApp } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
-import type { Connected } from '../../src/integrations/model.ts';
-import { openServices } from '../../src/main.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
+import { createApp } from '../../src/server/app.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { openServices } from '../../src/server/services.ts';
 import { fillFolder } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { githubRequest } from '../support/deliveries.ts';

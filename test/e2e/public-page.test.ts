@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
-import { addImage } from '../../src/media/service.ts';
+import { addImage } from '../../src/posts/media/service.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { imageFixture, testMedia } from '../support/media.ts';
 import { wrongWith } from '../support/page-check.ts';

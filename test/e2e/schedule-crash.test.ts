@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { openDataFolder } from '../../src/operate/data-folder.ts';
+import { openDataFolder } from '../../src/server/data-folder.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { rounds } from '../support/rounds.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { changePublication } from '../../src/public/service.ts';
+import { changePublication } from '../../src/readers/public/service.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import type { Event } from '../../src/events/model.ts';
-import { replaces } from '../../src/events/store.ts';
+import { replaces } from '../../src/drafting/events.ts';
+import type { Event } from '../../src/providers/events.ts';
 
 const known: Event = {
   type: 'project_update',

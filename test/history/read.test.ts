@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { readDueHistories, readHistory } from '../../src/history/read.ts';
-import { startHistory, stopHistory } from '../../src/history/service.ts';
-import { changeTrigger, createTrigger } from '../../src/triggers/service.ts';
+import { changeTrigger, createTrigger } from '../../src/drafting/triggers/service.ts';
+import { readDueHistories, readHistory } from '../../src/intake/history/read.ts';
+import { startHistory, stopHistory } from '../../src/intake/history/service.ts';
 import { execute, valuesOf } from '../support/database.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { type Happening, projectOf } from '../support/github-api/project.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { providerOfRepository, startHistory, stopHistory } from '../../src/history/service.ts';
-import { listHistories } from '../../src/history/store.ts';
+import { createTrigger, switchTrigger } from '../../src/drafting/triggers/service.ts';
+import { providerOfRepository, startHistory, stopHistory } from '../../src/intake/history/service.ts';
+import { listHistories } from '../../src/intake/history/store.ts';
 import { AppError } from '../../src/lib/app-error.ts';
 import { ProviderProblem } from '../../src/providers/api.ts';
-import { createTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { execute, valuesOf } from '../support/database.ts';
 import { postsOf } from '../support/drafts.ts';
 import type { Happening } from '../support/github-api/project.ts';

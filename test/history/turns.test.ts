@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { readDueHistories } from '../../src/history/read.ts';
-import { startHistory } from '../../src/history/service.ts';
+import { listDueRanges, queueRange } from '../../src/drafting/triggers/range-store.ts';
+import { readDueHistories } from '../../src/intake/history/read.ts';
+import { startHistory } from '../../src/intake/history/service.ts';
 import { addPlace, removePlace } from '../../src/integrations/places.ts';
-import { sweep } from '../../src/operate/sweep.ts';
-import { listDueRanges, queueRange } from '../../src/triggers/range-store.ts';
+import { sweep } from '../../src/server/sweep.ts';
 import { valuesOf } from '../support/database.ts';
 import { projectOf } from '../support/github-api/project.ts';
 import { READS } from '../support/github-api/reading.ts';

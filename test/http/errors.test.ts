@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { KeyService } from '../../src/keys/service.ts';
 import { AppError } from '../../src/lib/app-error.ts';
+import type { KeyService } from '../../src/people/keys/store.ts';
 import { appWithOrganization, bearer, createTestApp } from '../support/test-app.ts';
 
 describe('an unknown path', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createApp } from '../../src/app.ts';
-import { composeDraft } from '../../src/drafts/compose.ts';
+import { composeDraft } from '../../src/drafting/compose.ts';
+import { createApp } from '../../src/server/app.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { exchange } from '../support/raw-http.ts';
 import { createTestApp } from '../support/test-app.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Storage } from '../../db/engine.ts';
-import { createApp } from '../../src/app.ts';
-import { composeDraft } from '../../src/drafts/compose.ts';
+import { composeDraft } from '../../src/drafting/compose.ts';
 import { beginTurn, publicContent, rendered } from '../../src/http/respond.ts';
+import { createApp } from '../../src/server/app.ts';
 import { testSqlite } from '../support/database.ts';
 import { exchange } from '../support/raw-http.ts';
 import { appWithOrganization, bearer } from '../support/test-app.ts';

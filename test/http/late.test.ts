@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
-import { lateRoutes } from '../../src/http/late.ts';
+import { lateRoutes } from '../../src/http/request.ts';
 
 /** An app with a feature that loads at its first request, which fails `failures` times. */
 function setUp({ failures = 0 } = {}) {

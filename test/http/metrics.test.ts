@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { DatabaseUnavailable } from '../../db/failures.ts';
-import { createApp } from '../../src/app.ts';
-import { type KeyService, KeyServiceUnavailable } from '../../src/keys/service.ts';
+import { type KeyService, KeyServiceUnavailable } from '../../src/people/keys/store.ts';
 import { providers } from '../../src/providers/index.ts';
+import { createApp } from '../../src/server/app.ts';
 import { execute } from '../support/database.ts';
 import { appWithGithub, connectLinear, githubRequest, linearRequest } from '../support/deliveries.ts';
 import { appWithOrganization, bearer, createTestApp, documented, type TestApp } from '../support/test-app.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/server/app.ts';
 import { createTestApp, documented } from '../support/test-app.ts';
 
 test('/ready says yes, or why not', async () => {

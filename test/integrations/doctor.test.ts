@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { connectIntegration, setEnabled } from '../../src/integrations/connect.ts';
 import { diagnose, type Finding } from '../../src/integrations/doctor.ts';
 import { describeFinding } from '../../src/integrations/words.ts';
 import { isLocal } from '../../src/lib/public-fetch.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { execute } from '../support/database.ts';
 import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';

@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { compareDeliveries } from '../../src/integrations/missed.ts';
 import { disconnectIntegration } from '../../src/integrations/places.ts';
-import { repairHooks, rotateSecret } from '../../src/integrations/rotate.ts';
+import { repairHooks, rotateSecret, syncHooks } from '../../src/integrations/rotate.ts';
 import { getIntegration, revealSecret } from '../../src/integrations/store.ts';
-import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
 import { providerApis } from '../../src/providers/index.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { commitOf, PLACE, pullOf, releaseOf } from '../support/forgejo-api/rocket.ts';

@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test';
 import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
 import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
-import { ChangeFailed } from '../../src/integrations/problems.ts';
-import { repairHooks, rotateSecret } from '../../src/integrations/rotate.ts';
+import { repairHooks, rotateSecret, syncHooks } from '../../src/integrations/rotate.ts';
 import { listIntegrations, revealSecret } from '../../src/integrations/store.ts';
-import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
+import { ChangeFailed } from '../../src/integrations/words.ts';
 import { type ProviderApi, ProviderProblem } from '../../src/providers/api.ts';
 import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
 

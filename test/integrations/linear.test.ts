@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { findMissed } from '../../src/integrations/missed.ts';
 import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
-import { rotateSecret } from '../../src/integrations/rotate.ts';
+import { rotateSecret, syncHooks } from '../../src/integrations/rotate.ts';
 import { revealSecret } from '../../src/integrations/store.ts';
-import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
 import { ALL_PUBLIC_TEAMS, type ProblemKind } from '../../src/providers/api.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
 import { createHookWorld, type HookWorld, startStream } from '../support/hooks.ts';
 import type { Fault } from '../support/linear-api/faults.ts';

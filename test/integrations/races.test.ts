@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
 import { recordMade } from '../../src/integrations/hook-store.ts';
 import { addPlace, disconnectIntegration, removePlace } from '../../src/integrations/places.ts';
-import { rotateSecret } from '../../src/integrations/rotate.ts';
+import { rotateSecret, syncHooks } from '../../src/integrations/rotate.ts';
 import { getSealedIntegration, listIntegrations, revealSecret } from '../../src/integrations/store.ts';
-import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { execute } from '../support/database.ts';
 import { createHookWorld, type HookWorld, releaseOf } from '../support/hooks.ts';
 import { rejection } from '../support/refusal.ts';

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { rotateSecret } from '../../src/integrations/rotate.ts';
+import { createTrigger, deleteTrigger, switchTrigger } from '../../src/drafting/triggers/service.ts';
+import { rotateSecret, syncHooks } from '../../src/integrations/rotate.ts';
 import { acceptedSecrets, getSealedIntegration, revealSecret } from '../../src/integrations/store.ts';
-import { syncHooks } from '../../src/integrations/sync.ts';
 import { setToken } from '../../src/integrations/token.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
-import { createTrigger, deleteTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { execute } from '../support/database.ts';
 import { logOf } from '../support/deliveries.ts';
 import { createHookWorld, type HookWorld, releaseOf, startStream } from '../support/hooks.ts';

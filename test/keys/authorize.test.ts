@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { createApp } from '../../src/app.ts';
-import { embeddedKeys } from '../../src/keys/embedded.ts';
+import { embeddedKeys } from '../../src/people/keys/store.ts';
+import { createApp } from '../../src/server/app.ts';
 import { compose } from '../support/drafts.ts';
 import { createKeySpy } from '../support/key-spy.ts';
 import { exchange } from '../support/raw-http.ts';

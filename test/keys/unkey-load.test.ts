@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { Verdict } from '../../src/keys/model.ts';
-import { MAX_CALLS, MAX_OF_KIND, MAX_WAITING, shareVerifications } from '../../src/keys/verifications.ts';
+import type { Verdict } from '../../src/people/keys/model.ts';
+import { MAX_CALLS, MAX_OF_KIND, MAX_WAITING, shareVerifications } from '../../src/people/keys/unkey.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { exchange } from '../support/raw-http.ts';
 import { startTidings } from '../support/server.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { withCheck } from '../../db/checked.ts';
-import type { KeyService } from '../../src/keys/service.ts';
-import { describeKeyWarning } from '../../src/keys/words.ts';
 import { AccessEnded } from '../../src/lib/app-error.ts';
+import { describeKeyWarning } from '../../src/people/keys/model.ts';
+import type { KeyService } from '../../src/people/keys/store.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
 import { allFaults, holdDeadAddress } from '../support/unkey/faults.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { KeyUsage } from '../../src/keys/embedded.ts';
+import { KeyUsage } from '../../src/people/keys/store.ts';
 import { fixedClock } from '../support/clock.ts';
 import { sqliteOf, testSqlite } from '../support/database.ts';
 import { refuseRows } from '../support/faults.ts';

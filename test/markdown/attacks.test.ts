@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { safeMarkdown } from '../../src/markdown/safe.ts';
+import { safeMarkdown } from '../../src/lib/markdown/render.ts';
 import { findActive } from '../support/active-html.ts';
 import { attacks } from '../support/attacks.ts';
 

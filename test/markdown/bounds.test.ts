@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { parser } from '@lezer/markdown';
 import fc from 'fast-check';
-import { bounded } from '../../src/markdown/bounds.ts';
-import { parseBlocks, toHtml } from '../../src/markdown/parse.ts';
-import { renderMarkdown } from '../../src/markdown/render.ts';
+import { bounded, parseBlocks, toHtml } from '../../src/lib/markdown/parse.ts';
+import { renderMarkdown } from '../../src/lib/markdown/render.ts';
 import { rounds } from '../support/rounds.ts';
 
 const table = (columns: number, rows: number) =>

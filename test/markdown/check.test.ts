@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { isHarmless } from '../../src/markdown/safe.ts';
+import { isHarmless } from '../../src/lib/markdown/render.ts';
 
 // The check must see anything that rewriting misses, so these texts are not rewritten.
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { cutGraphemes } from '../../src/markdown/plain-text.ts';
+import { cutGraphemes } from '../../src/lib/markdown/plain-text.ts';
 
 const family = '👩‍👩‍👧‍👦';
 

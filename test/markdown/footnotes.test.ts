@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
-import { toPlainText } from '../../src/markdown/plain-text.ts';
-import { renderMarkdown } from '../../src/markdown/render.ts';
-import { safeMarkdown } from '../../src/markdown/safe.ts';
+import { toPlainText } from '../../src/lib/markdown/plain-text.ts';
+import { renderMarkdown, safeMarkdown } from '../../src/lib/markdown/render.ts';
 
 test.each<[name: string, markdown: string, plain: string, html: string]>([
   [

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, spyOn, test } from 'bun:test';
 import fc from 'fast-check';
 import { AppError } from '../../src/lib/app-error.ts';
-import { excerptOf } from '../../src/markdown/excerpt.ts';
-import { imagesIn } from '../../src/markdown/media.ts';
-import { outlineOf } from '../../src/markdown/outline.ts';
-import { toPlainText } from '../../src/markdown/plain-text.ts';
-import { renderMarkdown } from '../../src/markdown/render.ts';
-import { rewrite } from '../../src/markdown/rewrite.ts';
+import { imagesIn } from '../../src/lib/markdown/media.ts';
+import { excerptOf, outlineOf } from '../../src/lib/markdown/outline.ts';
+import { toPlainText } from '../../src/lib/markdown/plain-text.ts';
+import { renderMarkdown } from '../../src/lib/markdown/render.ts';
+import { rewrite } from '../../src/lib/markdown/rewrite.ts';
 import { parseChangelog } from '../../src/posts/import/changelog.ts';
 import { parseMarkdown } from '../../src/posts/import/files.ts';
 import { expectLinear } from '../support/growth.ts';

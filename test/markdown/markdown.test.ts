@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { safeMarkdown } from '../../src/markdown/safe.ts';
+import { safeMarkdown } from '../../src/lib/markdown/render.ts';
 
 test.each([
   ['comments', 'a <!-- b --> c', 'a  c'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { inlineMarkdown } from '../../src/markdown/plain-text.ts';
+import { inlineMarkdown } from '../../src/lib/markdown/plain-text.ts';
 
 /** The text of a list item that holds a line, and the elements that Markdown made of it. */
 function render(line: string, options: Bun.markdown.Options = {}) {

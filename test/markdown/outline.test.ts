@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { outlineOf } from '../../src/markdown/outline.ts';
+import { outlineOf } from '../../src/lib/markdown/outline.ts';
 
 const brief = (markdown: string, maxItems = 100) =>
   outlineOf(markdown, maxItems).map((part) =>

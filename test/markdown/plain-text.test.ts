@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { toPlainText } from '../../src/markdown/plain-text.ts';
+import { toPlainText } from '../../src/lib/markdown/plain-text.ts';
 
 test.each([
   ['nothing', '', ''],

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { allowOnly, renderMarkdown } from '../../src/markdown/render.ts';
+import { allowOnly, renderMarkdown } from '../../src/lib/markdown/render.ts';
 import { findActive } from '../support/active-html.ts';
 import { attacks } from '../support/attacks.ts';
 

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { hashOf } from '../../src/drafts/write.ts';
-import { imagesIn, withAbsoluteMedia } from '../../src/markdown/media.ts';
-import { addressWork, updateAddresses } from '../../src/operate/media-addresses.ts';
-import { extendRun, insertRun } from '../../src/operate/uptime-store.ts';
+import { hashOf } from '../../src/drafting/write.ts';
+import { extendRun, insertRun } from '../../src/integrations/uptime.ts';
+import { imagesIn, withAbsoluteMedia } from '../../src/lib/markdown/media.ts';
 import { editPost } from '../../src/posts/service.ts';
+import { addressWork, updateAddresses } from '../../src/server/sweep.ts';
 import { valuesOf } from '../support/database.ts';
 import { appWithOrganization, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
 

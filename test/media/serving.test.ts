@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import { readdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { addImage } from '../../src/media/service.ts';
+import { addImage } from '../../src/posts/media/service.ts';
 import { imageFixture, type TestMedia, testMedia } from '../support/media.ts';
 import type { S3Fault } from '../support/s3-server.ts';
 import { appWithOrganization } from '../support/test-app.ts';

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { openServices } from '../../src/main.ts';
-import { addImage } from '../../src/media/service.ts';
-import { backupJobs } from '../../src/operate/backup/job.ts';
+import { addImage } from '../../src/posts/media/service.ts';
+import { backupJobs } from '../../src/server/backup/job.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { openServices } from '../../src/server/services.ts';
 import { fillFolder } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { fixedClock } from '../support/clock.ts';

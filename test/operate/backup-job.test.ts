@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { backupJobs } from '../../src/operate/backup/job.ts';
-import { lastBackup } from '../../src/operate/backup/make.ts';
+import { backupJobs, lastBackup } from '../../src/server/backup/job.ts';
+import { readConfig } from '../../src/server/config.ts';
 import { fillFolder, rowsIn } from '../support/backups.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { fixedClock } from '../support/clock.ts';

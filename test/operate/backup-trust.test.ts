@@ -11,7 +11,7 @@ import {
   digestOf,
   unpackDatabase,
   writeBackup,
-} from '../../src/operate/backup/archive.ts';
+} from '../../src/server/backup/archive.ts';
 import { fillFolder, rowsIn, withoutIndex } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { fixtures } from '../support/schema-fixtures.ts';

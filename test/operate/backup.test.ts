@@ -16,8 +16,8 @@ import {
 import { join } from 'node:path';
 import { migrations } from '../../db/sqlite/migrate.ts';
 import { keyFingerprint } from '../../src/lib/secret-box.ts';
-import { checkBackup, unpackDatabase, writeBackup } from '../../src/operate/backup/archive.ts';
-import { lastBackup } from '../../src/operate/backup/make.ts';
+import { checkBackup, unpackDatabase, writeBackup } from '../../src/server/backup/archive.ts';
+import { lastBackup } from '../../src/server/backup/job.ts';
 import { fillFolder, rowsIn, withoutIndex } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { fixtures } from '../support/schema-fixtures.ts';

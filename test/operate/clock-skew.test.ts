@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { randomIds } from '../../src/lib/text.ts';
+import { createGuard } from '../../src/people/guard.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
-import { createGuard } from '../../src/users/guard.ts';
 import { fixedClock } from '../support/clock.ts';
 import { signedIn, visitor } from '../support/dashboard.ts';
 import { connectGithub, githubRequest } from '../support/deliveries.ts';

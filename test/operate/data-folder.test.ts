@@ -21,7 +21,7 @@ import {
   lockFile,
   openDataFolder,
   warnOfModes,
-} from '../../src/operate/data-folder.ts';
+} from '../../src/server/data-folder.ts';
 import { temporaryFolder } from '../support/cli.ts';
 import { fixtures } from '../support/schema-fixtures.ts';
 

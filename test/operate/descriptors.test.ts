@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import { createLog } from '../../src/lib/log.ts';
-import { guardDescriptors, readDescriptorLimit } from '../../src/operate/descriptors.ts';
+import { guardDescriptors, readDescriptorLimit } from '../../src/server/descriptors.ts';
 
 const stops: (() => void)[] = [];
 afterEach(() => {

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Connected } from '../../src/integrations/model.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { type ClockState, firstObservation, nextSweepMs, observe } from '../../src/lib/elapsed.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { createElapsed, describeJump } from '../../src/operate/elapsed.ts';
-import { sweep } from '../../src/operate/sweep.ts';
 import { publishDuePosts, schedulePost } from '../../src/posts/schedule.ts';
 import { createPost, deletePost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
+import { createElapsed, describeJump } from '../../src/server/elapsed.ts';
+import { sweep } from '../../src/server/sweep.ts';
 import { fixedClock, type MovableClock } from '../support/clock.ts';
 import { execute, valuesOf } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';

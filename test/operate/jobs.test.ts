@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { startJobs } from '../../src/operate/jobs.ts';
+import { startJobs } from '../../src/server/jobs.ts';
 import { createSharedDatabase, execute, valuesOf } from '../support/database.ts';
 import { createTestApp } from '../support/test-app.ts';
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
-import { findPause, trackUptime } from '../../src/operate/uptime.ts';
-import { listRuns } from '../../src/operate/uptime-store.ts';
+import { findPause, listRuns, trackUptime } from '../../src/integrations/uptime.ts';
 import { createTestApp, PUBLIC_URL } from '../support/test-app.ts';
 
 const MINUTE_MS = 60_000;

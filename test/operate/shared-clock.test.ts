@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { readServerTime } from '../../db/postgres/clock.ts';
-import { openSharedClock } from '../../src/operate/shared-clock.ts';
+import { readServerTime } from '../../db/postgres/connection.ts';
+import { openSharedClock } from '../../src/server/elapsed.ts';
 import { openTestDatabase, testPostgres } from '../support/database.ts';
 
 const START = Date.UTC(2026, 10, 20);

@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { FIRST_COUNT, foldPastCounts } from '../../src/deliveries/count-store.ts';
-import { deleteExpiredClaims, deleteExpiredDeliveries } from '../../src/deliveries/store.ts';
-import { startJobs } from '../../src/operate/jobs.ts';
-import { planSweep, sweep } from '../../src/operate/sweep.ts';
-import { leaderJobs } from '../../src/operate/work.ts';
-import { changeOrganization } from '../../src/organizations/service.ts';
+import { FIRST_COUNT, foldPastCounts } from '../../src/integrations/deliveries/count-store.ts';
+import { deleteExpiredClaims, deleteExpiredDeliveries } from '../../src/integrations/deliveries/store.ts';
+import { changeOrganization } from '../../src/people/organizations.ts';
+import { startJobs } from '../../src/server/jobs.ts';
+import { planSweep, sweep } from '../../src/server/sweep.ts';
+import { leaderJobs } from '../../src/server/work.ts';
 import { oneStep, testPostgres, valuesOf } from '../support/database.ts';
 import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';

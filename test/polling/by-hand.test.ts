@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { createOrganization } from '../../src/organizations/service.ts';
-import { connectPolled } from '../../src/polling/connect.ts';
-import { pollDue, pollNow } from '../../src/polling/poll.ts';
-import { setPollToken } from '../../src/polling/switch.ts';
+import { connectPolled } from '../../src/intake/polling/connect.ts';
+import { pollDue, pollNow } from '../../src/intake/polling/poll.ts';
+import { setPollToken } from '../../src/intake/polling/switch.ts';
+import { createOrganization } from '../../src/people/organizations.ts';
 import { projectOf } from '../support/github-api/project.ts';
 import { READER, startPolling } from '../support/polling.ts';
 

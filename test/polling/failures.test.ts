@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { startHistory } from '../../src/history/service.ts';
+import { startHistory } from '../../src/intake/history/service.ts';
+import { connectPolled } from '../../src/intake/polling/connect.ts';
+import { pollDue, pollNow } from '../../src/intake/polling/poll.ts';
 import { connectIntegration, setEnabled } from '../../src/integrations/connect.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
-import { describePollInterval } from '../../src/integrations/poll-interval.ts';
-import { findPoll } from '../../src/integrations/poll-store.ts';
+import { describePollInterval, findPoll } from '../../src/integrations/poll-store.ts';
 import { getIntegration } from '../../src/integrations/store.ts';
 import { describeFinding } from '../../src/integrations/words.ts';
-import { connectPolled } from '../../src/polling/connect.ts';
-import { pollDue, pollNow } from '../../src/polling/poll.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { refuseRows } from '../support/faults.ts';
 import { projectOf } from '../support/github-api/project.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { withFiles } from '../../src/polling/files.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import { withFiles } from '../../src/intake/polling/cursor.ts';
 import type { RemoteRepository } from '../../src/providers/reader.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import type { Happening } from '../support/github-api/project.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { connectPolled } from '../../src/polling/connect.ts';
-import { pollDue } from '../../src/polling/poll.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import { connectPolled } from '../../src/intake/polling/connect.ts';
+import { pollDue } from '../../src/intake/polling/poll.ts';
 import { repositoryReaders } from '../../src/providers/index.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { commitOf, mergeOf, releaseOf, startRocket } from '../support/gitlab-api/rocket.ts';

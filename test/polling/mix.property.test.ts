@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { readHistory } from '../../src/history/read.ts';
-import { startHistory } from '../../src/history/service.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import { readHistory } from '../../src/intake/history/read.ts';
+import { startHistory } from '../../src/intake/history/service.ts';
+import { pollNow } from '../../src/intake/polling/poll.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
-import type { Connected } from '../../src/integrations/model.ts';
-import { pollNow } from '../../src/polling/poll.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import type { OpenReader } from '../../src/providers/reader.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { githubRequest } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import type { Delivery } from '../support/github-api/deliver.ts';

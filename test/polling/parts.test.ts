@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { readHistory } from '../../src/history/read.ts';
-import { startHistory } from '../../src/history/service.ts';
-import { pollDue } from '../../src/polling/poll.ts';
+import { readHistory } from '../../src/intake/history/read.ts';
+import { startHistory } from '../../src/intake/history/service.ts';
+import { pollDue } from '../../src/intake/polling/poll.ts';
 import { valuesOf } from '../support/database.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { request } from '../support/import.ts';

@@ -1,4 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { addPolledPlace } from '../../src/intake/polling/connect.ts';
+import { pollDue, pollNow } from '../../src/intake/polling/poll.ts';
+import { setPollToken, useManualWebhook, usePolling, useWebhook } from '../../src/intake/polling/switch.ts';
+import { sendDelivery } from '../../src/intake/receiver/send.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { listHooks } from '../../src/integrations/hook-store.ts';
 import { removePlace } from '../../src/integrations/places.ts';
@@ -9,10 +13,6 @@ import {
   getSealedIntegration,
   revealSecret,
 } from '../../src/integrations/store.ts';
-import { addPolledPlace } from '../../src/polling/connect.ts';
-import { pollDue, pollNow } from '../../src/polling/poll.ts';
-import { setPollToken, useManualWebhook, usePolling, useWebhook } from '../../src/polling/switch.ts';
-import { sendDelivery } from '../../src/receiver/send.ts';
 import { logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { projectOf } from '../support/github-api/project.ts';

@@ -1,12 +1,18 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { unpackTar } from 'modern-tar';
+import { toPlainText } from '../../src/lib/markdown/plain-text.ts';
 import { onOneLine } from '../../src/lib/text.ts';
-import { toPlainText } from '../../src/markdown/plain-text.ts';
-import { type ExportFormat, type ExportOptions, exportText, readExport } from '../../src/posts/export.ts';
-import { archiveOf, type ExportedFile, exportFiles } from '../../src/posts/export-files.ts';
-import type { ImportOptions } from '../../src/posts/import/service.ts';
-import { importFile } from '../../src/posts/import/service.ts';
+import {
+  archiveOf,
+  type ExportedFile,
+  type ExportFormat,
+  type ExportOptions,
+  exportFiles,
+  exportText,
+  readExport,
+} from '../../src/posts/export.ts';
+import { type ImportOptions, importFile } from '../../src/posts/import/service.ts';
 import type { OwnedPost } from '../../src/posts/model.ts';
 import { deletePostRow, readPost, writePost } from '../../src/posts/store.ts';
 import { rounds } from '../support/rounds.ts';

@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Storage } from '../../db/engine.ts';
-import { explain } from '../../src/cli/hints.ts';
+import { explain } from '../../src/cli/help.ts';
 import type { AppError } from '../../src/lib/app-error.ts';
 import { letOthersIn } from '../../src/lib/time.ts';
-import { parseJsonLines } from '../../src/posts/import/json.ts';
-import { readRecords } from '../../src/posts/import/records.ts';
+import { parseJsonLines, readRecords } from '../../src/posts/import/records.ts';
 import { type ImportOptions, importFile, previewImport } from '../../src/posts/import/service.ts';
 import { contentTypes, postStatuses } from '../../src/posts/model.ts';
 import { publishDuePosts, schedulePost } from '../../src/posts/schedule.ts';

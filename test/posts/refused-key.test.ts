@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { createApp } from '../../src/app.ts';
-import { composeDraft } from '../../src/drafts/compose.ts';
+import { composeDraft } from '../../src/drafting/compose.ts';
+import { createApp } from '../../src/server/app.ts';
 import { appWithOrganization, bearer } from '../support/test-app.ts';
 
 /** The content API, and how often it has read posts. */

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Storage } from '../../db/engine.ts';
-import { listAuditEvents } from '../../src/audit/store.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
+import { listAuditEvents } from '../../src/people/audit.ts';
 import { importFile } from '../../src/posts/import/service.ts';
 import { cancelSchedule, publishDuePosts, schedulePost } from '../../src/posts/schedule.ts';
 import { findSchedule } from '../../src/posts/schedule-store.ts';

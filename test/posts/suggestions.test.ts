@@ -1,12 +1,14 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { listAuditEvents } from '../../src/audit/store.ts';
+import { listAuditEvents } from '../../src/people/audit.ts';
 import { countPosts, countSuggestions, type ListFilter, listPosts } from '../../src/posts/list-store.ts';
 import { deletePost, editPost, removePost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
-import { countOpenChanges, listOpenChanges, listSuggestedChanges } from '../../src/posts/suggestion-store.ts';
 import {
   acceptChange,
+  countOpenChanges,
   dismissChange,
+  listOpenChanges,
+  listSuggestedChanges,
   MAX_SUGGESTIONS,
   MAX_SUGGESTIONS_OF_POST,
   suggestChange,

@@ -1,15 +1,14 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { listAuditEvents } from '../../src/audit/store.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/sweep.ts';
-import { changePosts } from '../../src/posts/bulk.ts';
+import { listAuditEvents } from '../../src/people/audit.ts';
 import { importFile } from '../../src/posts/import/service.ts';
 import { countPosts, countSuggestions, type ListFilter, listPosts } from '../../src/posts/list-store.ts';
 import { schedulePost } from '../../src/posts/schedule.ts';
-import { deletePost, duplicatePost, editPost } from '../../src/posts/service.ts';
+import { changePosts, deletePost, duplicatePost, editPost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
 import { emptyTrash, eraseDeletedPost, erasePost, restorePost, restorePosts } from '../../src/posts/trash.ts';
 import { findDeletedPost } from '../../src/posts/trash-store.ts';
+import { sweep } from '../../src/server/sweep.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, bearer, type TestApp } from '../support/test-app.ts';
 

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { takeSuggestion } from '../../src/drafts/suggestions.ts';
+import { takeSuggestion } from '../../src/drafting/suggestions.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { AppError } from '../../src/lib/app-error.ts';
 import { importFile } from '../../src/posts/import/service.ts';
 import { publishDuePosts, schedulePost } from '../../src/posts/schedule.ts';
@@ -14,7 +15,6 @@ import {
 } from '../../src/posts/version-store.ts';
 import { restoreVersion } from '../../src/posts/versions.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { Event } from '../../src/events/model.ts';
-import { readHistory } from '../../src/history/read.ts';
-import { startHistory } from '../../src/history/service.ts';
-import { findHistory } from '../../src/history/store.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import { readHistory } from '../../src/intake/history/read.ts';
+import { startHistory } from '../../src/intake/history/service.ts';
+import { findHistory } from '../../src/intake/history/store.ts';
+import { withFiles } from '../../src/intake/polling/cursor.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
-import { withFiles } from '../../src/polling/files.ts';
+import type { Event } from '../../src/providers/events.ts';
 import { eventOf, parseEvent } from '../../src/providers/provider.ts';
 import type { PageOf, PageRequest, ReadDelivery, RepositoryReader } from '../../src/providers/reader.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { problemOf } from '../support/problem-of.ts';
 import {

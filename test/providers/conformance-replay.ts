@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test';
-import { getDelivery } from '../../src/deliveries/log-store.ts';
+import { kindsFor } from '../../src/drafting/triggers/kinds/index.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import { replayDelivery, sendDelivery } from '../../src/intake/receiver/send.ts';
+import { getDelivery } from '../../src/integrations/deliveries/log-store.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { sampleEvents, sampleFor } from '../../src/providers/index.ts';
-import { replayDelivery } from '../../src/receiver/replay.ts';
-import { sendDelivery } from '../../src/receiver/send.ts';
-import { kindsFor } from '../../src/triggers/kinds/index.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { type ByHand, type Subject, startByHand } from '../support/provider-kit.ts';

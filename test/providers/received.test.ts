@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sign } from '@octokit/webhooks-methods';
-import type { Connected } from '../../src/integrations/model.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { github } from '../../src/providers/github/provider.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { githubExamples } from '../support/github.ts';

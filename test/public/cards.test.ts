@@ -1,10 +1,9 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { readImage } from '../../src/media/image.ts';
+import { readImage } from '../../src/posts/media/image.ts';
 import { editPost } from '../../src/posts/service.ts';
-import { type Card, cardOf } from '../../src/public/card-model.ts';
-import { threadedPainter } from '../../src/public/card-queue.ts';
-import type { Publication, PublicationChange } from '../../src/public/model.ts';
-import { changePublication, readPublication } from '../../src/public/service.ts';
+import { type Card, cardOf, threadedPainter } from '../../src/readers/public/cards.ts';
+import type { Publication, PublicationChange } from '../../src/readers/public/model.ts';
+import { changePublication, readPublication } from '../../src/readers/public/service.ts';
 import { appWithOrganization } from '../support/test-app.ts';
 
 const painter = threadedPainter({ after: () => () => undefined });

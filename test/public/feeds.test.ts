@@ -1,10 +1,10 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import fc from 'fast-check';
 import { AppError } from '../../src/lib/app-error.ts';
-import { texts } from '../../src/markdown/texts.ts';
-import { readFeed } from '../../src/public/feeds/feed.ts';
-import type { PublicationChange } from '../../src/public/model.ts';
-import { changePublication, getPublic } from '../../src/public/service.ts';
+import { texts } from '../../src/lib/markdown/texts.ts';
+import { readFeed } from '../../src/readers/public/feeds/feed.ts';
+import type { PublicationChange } from '../../src/readers/public/model.ts';
+import { changePublication, getPublic } from '../../src/readers/public/service.ts';
 import { readers } from '../support/feeds.ts';
 import { appWithOrganization, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
 import { turnsDuring } from '../support/turns.ts';

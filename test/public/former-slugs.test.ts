@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { sweep } from '../../src/operate/sweep.ts';
-import { readPublication } from '../../src/public/service.ts';
+import { readPublication } from '../../src/readers/public/service.ts';
+import { sweep } from '../../src/server/sweep.ts';
 import { execute, valuesOf } from '../support/database.ts';
 import { appWithPage } from '../support/public-page.ts';
 import { PUBLIC_URL, type TestApp } from '../support/test-app.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { contrast, readableOn } from '../../src/public/color.ts';
+import { contrast, readableOn } from '../../src/readers/public/model.ts';
 import { appWithPage } from '../support/public-page.ts';
 import { root } from '../support/server.ts';
 
@@ -44,7 +44,7 @@ test('the list and a post weigh 14 KB at most as they are sent, with their style
   }
 });
 
-const css = await Bun.file(join(root, 'src/public/page.css')).text();
+const css = await Bun.file(join(root, 'src/readers/public/page.css')).text();
 const [paper, ...others] = [...css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)].map(
   ([, name = '', light = '', dark = '']) => ({ name, light, dark }),
 );

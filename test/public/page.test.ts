@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { addImage, removeImage } from '../../src/media/service.ts';
-import { changePosts } from '../../src/posts/bulk.ts';
+import { addImage, removeImage } from '../../src/posts/media/service.ts';
 import { schedulePost } from '../../src/posts/schedule.ts';
-import { editPost } from '../../src/posts/service.ts';
-import { createPublicPages } from '../../src/public/kept.ts';
+import { changePosts, editPost } from '../../src/posts/service.ts';
+import { createPublicPages } from '../../src/readers/public/site.ts';
 import { findActive } from '../support/active-html.ts';
 import { attacks } from '../support/attacks.ts';
 import { imageFixture, testMedia } from '../support/media.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { listMarkdown } from '../../src/public/programs.ts';
-import { getPublic } from '../../src/public/service.ts';
+import { listMarkdown } from '../../src/readers/public/programs.ts';
+import { getPublic } from '../../src/readers/public/service.ts';
 import { appWithPage } from '../support/public-page.ts';
 import { PUBLIC_URL } from '../support/test-app.ts';
 import { turnsDuring } from '../support/turns.ts';

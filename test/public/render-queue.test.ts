@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createRenderQueue } from '../../src/public/render-queue.ts';
+import { createRenderQueue } from '../../src/readers/public/programs.ts';
 
 test('pages are rendered one after the other, also after a failure', async () => {
   const inTurn = createRenderQueue();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { listAuditEvents } from '../../src/audit/store.ts';
-import { addImage } from '../../src/media/service.ts';
-import type { PublicationChange } from '../../src/public/model.ts';
-import { changePublication, readPublication } from '../../src/public/service.ts';
+import { listAuditEvents } from '../../src/people/audit.ts';
+import { addImage } from '../../src/posts/media/service.ts';
+import type { PublicationChange } from '../../src/readers/public/model.ts';
+import { changePublication, readPublication } from '../../src/readers/public/service.ts';
 import { valuesOf } from '../support/database.ts';
 import { imageFixture, testMedia } from '../support/media.ts';
 import { appWithOrganization } from '../support/test-app.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
-import { listMessages } from '../../src/rebuild/message-store.ts';
-import { createHookSender } from '../../src/rebuild/send.ts';
-import { createHook } from '../../src/rebuild/service.ts';
-import { listHooks } from '../../src/rebuild/store.ts';
+import { listMessages } from '../../src/readers/hooks/message-store.ts';
+import { listHooks } from '../../src/readers/hooks/model.ts';
+import { createHookSender } from '../../src/readers/hooks/send.ts';
+import { createHook } from '../../src/readers/hooks/service.ts';
 import { cookieOf, hostile, isHarmed, pageVisitor } from '../support/dashboard.ts';
 import { LOCAL_HOSTS, startHookReceiver } from '../support/hook-receiver.ts';
 import { appWithOrganization } from '../support/test-app.ts';

@@ -1,14 +1,13 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { deletePost, editPost } from '../../src/posts/service.ts';
-import { changePublication } from '../../src/public/service.ts';
 import {
   listAttempts,
   listFailingHooks,
   listMessages,
   measureOutbox,
-} from '../../src/rebuild/message-store.ts';
-import type { HookKind } from '../../src/rebuild/model.ts';
-import { createHookSender } from '../../src/rebuild/send.ts';
+} from '../../src/readers/hooks/message-store.ts';
+import { getHook, type HookKind } from '../../src/readers/hooks/model.ts';
+import { createHookSender } from '../../src/readers/hooks/send.ts';
 import {
   createHook,
   deleteHook,
@@ -17,8 +16,8 @@ import {
   rotateSecret,
   sendTest,
   switchHook,
-} from '../../src/rebuild/service.ts';
-import { getHook } from '../../src/rebuild/store.ts';
+} from '../../src/readers/hooks/service.ts';
+import { changePublication } from '../../src/readers/public/service.ts';
 import { fixedClock } from '../support/clock.ts';
 import { contentOf, execute, testSqlite, valuesOf } from '../support/database.ts';
 import { LOCAL_HOSTS, startHookReceiver, verified } from '../support/hook-receiver.ts';
@@ -494,7 +493,7 @@ test('the connection goes to the address that was checked, without a second look
 
 test('the sweeper deletes messages after the retention of the plan', async () => {
   const { app, clock, send, publish } = await world();
-  const { sweep } = await import('../../src/operate/sweep.ts');
+  const { sweep } = await import('../../src/server/sweep.ts');
   await publish('p1');
   await send();
   clock.advance(7 * 24 * HOUR - 1);

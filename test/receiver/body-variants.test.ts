@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { bodyVariants, compact, depthOf } from '../../src/receiver/body-variants.ts';
+import { bodyVariants, compact, depthOf } from '../../src/intake/receiver/signature-doctor.ts';
 
 const variantsOf = (text: string) => [...bodyVariants(Buffer.from(text))].map(([, variant]) => variant);
 

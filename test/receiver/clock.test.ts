@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { findNewestDeliveryTime } from '../../src/deliveries/count-store.ts';
-import type { Connected } from '../../src/integrations/model.ts';
+import { findNewestDeliveryTime } from '../../src/integrations/deliveries/count-store.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { execute } from '../support/database.ts';
 import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import type { TestApp } from '../support/test-app.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
-import type { Connected } from '../../src/integrations/model.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { github } from '../../src/providers/github/provider.ts';
 import { defineEvent, type Provider } from '../../src/providers/provider.ts';
 import { appWithGithub, claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';

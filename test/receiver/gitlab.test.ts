@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
 import { providerApis, providerOf, samplePayload } from '../../src/providers/index.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { commitOf, mergeOf, releaseOf } from '../support/gitlab-api/rocket.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { setEnabled } from '../../src/integrations/connect.ts';
-import type { Connected } from '../../src/integrations/model.ts';
 import { disconnectIntegration } from '../../src/integrations/places.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { appWithGithub, claimCount, githubRequest, logOf } from '../support/deliveries.ts';
 import { createTestApp } from '../support/test-app.ts';
 import { openTogether } from '../support/together.ts';

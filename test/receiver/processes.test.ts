@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import type { WriteOptions } from '../../db/engine.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { randomIds } from '../../src/lib/text.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';

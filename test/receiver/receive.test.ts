@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { UploadError, type UploadProblem } from '../../src/http/request.ts';
+import { createReceiver } from '../../src/intake/receiver/receive.ts';
 import { setEnabled } from '../../src/integrations/connect.ts';
-import type { Connected } from '../../src/integrations/model.ts';
 import { deleteIntegration, deleteRepository } from '../../src/integrations/store.ts';
-import { changeOrganization } from '../../src/organizations/service.ts';
+import type { Connected } from '../../src/integrations/words.ts';
+import { changeOrganization } from '../../src/people/organizations.ts';
 import { providers, samplePayload } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { createReceiver } from '../../src/receiver/receive.ts';
 import { execute, sqliteOf, testPostgres, testSqlite, valuesOf } from '../support/database.ts';
 import {
   appWithGithub,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { Connected } from '../../src/integrations/model.ts';
 import { addPlace } from '../../src/integrations/places.ts';
 import { getIntegration } from '../../src/integrations/store.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { sampleFor } from '../../src/providers/index.ts';
 import { execute, valuesOf } from '../support/database.ts';
 import { appWithGithub, claimCount, githubRequest, logOf } from '../support/deliveries.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { Connected } from '../../src/integrations/model.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';

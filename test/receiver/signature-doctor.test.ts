@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
-import type { Connected } from '../../src/integrations/model.ts';
-import { rotateSecret } from '../../src/integrations/rotate.ts';
-import { DAY_MS } from '../../src/lib/time.ts';
-import { github } from '../../src/providers/github/provider.ts';
-import { hmacSha256 } from '../../src/providers/provider.ts';
 import {
   candidates,
   MAX_EXAMINED_BYTES,
   MAX_OTHERS,
   MAX_PER_INTEGRATION,
-} from '../../src/receiver/signature-doctor.ts';
+} from '../../src/intake/receiver/signature-doctor.ts';
+import { rotateSecret } from '../../src/integrations/rotate.ts';
+import type { Connected } from '../../src/integrations/words.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
+import { github } from '../../src/providers/github/provider.ts';
+import { hmacSha256 } from '../../src/providers/provider.ts';
 import { execute } from '../support/database.ts';
 import { appWithGithub, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import type { TestApp } from '../support/test-app.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { WebhookReceived } from '../../src/deliveries/model.ts';
+import { WebhookReceived } from '../../src/integrations/deliveries/store.ts';
 import { sampleFor } from '../../src/providers/index.ts';
 import { temporaryFolder } from '../support/cli.ts';
 import { connectGithub, githubRequest } from '../support/deliveries.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { systemClock } from '../../src/lib/time.ts';
-import { type Language, languages, writeSample } from '../../src/reference/samples/write.ts';
+import { type Language, languages, writeSample } from '../../src/readers/reference/samples/tabs.tsx';
 import { temporaryFolder } from '../support/cli.ts';
 import { fixedClock } from '../support/clock.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setSystemTime, test } from 'bun:test';
-import { embeddedKeys } from '../../src/keys/embedded.ts';
-import { KeyServiceUnavailable } from '../../src/keys/service.ts';
-import { type CreateOptions, createClient, type Post, TidingsError } from '../../src/sdk/client.ts';
+import { type CreateOptions, createClient, type Post, TidingsError } from '../../sdk/client.ts';
+import { embeddedKeys, KeyServiceUnavailable } from '../../src/people/keys/store.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 const ORGANIZATION = 'org_a';

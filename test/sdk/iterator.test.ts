@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { createClient } from '../../src/sdk/client.ts';
+import { createClient } from '../../sdk/client.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 // The iterator over all pages, while the list stays as it is and while it changes.

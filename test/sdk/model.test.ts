@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Static } from '@sinclair/typebox';
+import type * as sdk from '../../sdk/client.ts';
 import type * as server from '../../src/posts/model.ts';
-import type * as sdk from '../../src/sdk/client.ts';
 
 // The types of the published client are those of the server. The type checker compares them, in both directions, down to
 // optional properties.

@@ -148,7 +148,7 @@ test('the samples of the documents have valid types', async () => {
   const cwd = join(folder.path, 'samples');
   const compilerOptions = { strict: true, noEmit: true, target: 'ES2023', lib: ['ES2023', 'DOM'], types: [] };
   const samples = await Promise.all(
-    ['docs/client.md', 'src/sdk/README.md'].map(async (path) => {
+    ['docs/client.md', 'sdk/README.md'].map(async (path) => {
       const [beforeAstro = ''] = (await Bun.file(join(root, path)).text()).split(/^.*Astro.*$/m);
       const blocks = Array.from(beforeAstro.matchAll(/^```ts\n(.*?)^```$/gms), ([, code]) => code);
       expect(blocks.length).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createClient } from '../../src/sdk/client.ts';
+import { createClient } from '../../sdk/client.ts';
 import { rounds } from '../support/rounds.ts';
 
 // The iterator over all pages beside a list that changes between any two requests.

@@ -2,8 +2,8 @@ import { expect } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runCli } from '../../src/cli/run.ts';
-import type { Terminal } from '../../src/cli/terminal.ts';
+import type { Terminal } from '../../src/cli/output.ts';
+import { runCli } from '../../src/cli/program.ts';
 
 export interface CliResult {
   exitCode: number;

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { randomToken } from '../../src/lib/text.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { createUser } from '../../src/users/accounts.ts';
-import type { Role, User } from '../../src/users/model.ts';
-import { hashOf } from '../../src/users/secret.ts';
-import { insertMembership, insertSession, insertUser } from '../../src/users/store.ts';
+import { createUser } from '../../src/people/accounts.ts';
+import { hashOf } from '../../src/people/passwords.ts';
+import type { Role, User } from '../../src/people/permission.ts';
+import { insertMembership, insertSession, insertUser } from '../../src/people/store.ts';
 import { execute } from './database.ts';
 import { appWithOrganization, type TestApp, type WithOrganization } from './test-app.ts';
 

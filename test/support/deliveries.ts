@@ -1,6 +1,6 @@
-import { listDeliveries } from '../../src/deliveries/log-store.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
-import type { Connected } from '../../src/integrations/model.ts';
+import { listDeliveries } from '../../src/integrations/deliveries/log-store.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
 import { valuesOf } from './database.ts';
 import { appWithOrganization, PUBLIC_URL, type TestApp, type WithOrganization } from './test-app.ts';

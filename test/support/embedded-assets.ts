@@ -138,8 +138,8 @@ export function readIcons(): Record<string, string> {
   );
 }
 
-export const fontFolder = join(root, 'src/look/fonts');
-const cardRanges = join(root, 'src/public/card-ranges.ts');
+export const fontFolder = join(root, 'src/http/look/fonts');
+const cardRanges = join(root, 'src/readers/public/card-ranges.ts');
 const iconModule = join(root, 'src/dashboard/view/icon-shapes.ts');
 
 if (import.meta.main) {

@@ -1,6 +1,6 @@
+import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
+import { createTrigger, type NewTrigger } from '../../src/drafting/triggers/service.ts';
 import type { Post } from '../../src/posts/model.ts';
-import { listRuns } from '../../src/triggers/queue-store.ts';
-import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
 import { appWithGithub, githubRequest } from './deliveries.ts';
 import { postsOf, runAll } from './drafts.ts';
 import type { TestApp } from './test-app.ts';

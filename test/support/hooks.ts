@@ -1,7 +1,7 @@
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import { listHooks } from '../../src/integrations/hook-store.ts';
 import type { ComparedDelivery } from '../../src/integrations/missed.ts';
-import type { Hook } from '../../src/integrations/model.ts';
+import type { Hook } from '../../src/integrations/words.ts';
 import type { GithubApi } from './github-api/server.ts';
 import type { StoredRepository } from './github-api/state.ts';
 import type { LinearApi } from './linear-api/server.ts';

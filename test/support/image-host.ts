@@ -1,4 +1,4 @@
-import type { CopyOptions } from '../../src/media/copies.ts';
+import type { CopyOptions } from '../../src/posts/media/copies.ts';
 import { imageFixture } from './media.ts';
 
 export interface ImageHost extends Disposable {

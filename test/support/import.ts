@@ -1,7 +1,7 @@
-import { readHistory } from '../../src/history/read.ts';
-import { type HistoryRequest, startHistory } from '../../src/history/service.ts';
-import { findHistory, type History } from '../../src/history/store.ts';
-import { readRanges } from '../../src/triggers/ranges.ts';
+import { readRanges } from '../../src/drafting/triggers/ranges.ts';
+import { readHistory } from '../../src/intake/history/read.ts';
+import { type HistoryRequest, startHistory } from '../../src/intake/history/service.ts';
+import { findHistory, type History } from '../../src/intake/history/store.ts';
 import { postsOf, runAll } from './drafts.ts';
 import { type Happening, projectOf } from './github-api/project.ts';
 import { type ProviderApp, startProviderApp } from './provider-app.ts';

@@ -1,4 +1,4 @@
-import { type KeyService, KeyServiceUnavailable } from '../../src/keys/service.ts';
+import { type KeyService, KeyServiceUnavailable } from '../../src/people/keys/store.ts';
 
 /** Stands between an app and its key service. */
 export interface KeySpy {

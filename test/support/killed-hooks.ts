@@ -1,7 +1,7 @@
-import { readConfig } from '../../src/config.ts';
-import { openServices } from '../../src/main.ts';
 import { editPost, savePosts } from '../../src/posts/service.ts';
-import { createHookSender } from '../../src/rebuild/send.ts';
+import { createHookSender } from '../../src/readers/hooks/send.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { openServices } from '../../src/server/services.ts';
 
 // Publishes and changes posts while it sends the outbox, until it is killed: killed-hooks.ts DATA_DIR ROUND. With the
 // round `drain` it publishes nothing, and ends when the outbox is empty.

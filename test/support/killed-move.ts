@@ -1,4 +1,4 @@
-import { moveDatabase } from '../../src/operate/move.ts';
+import { moveDatabase } from '../../src/server/move.ts';
 
 // Moves a database, and kills its own process when a part of a step is done: killed-move.ts OPTIONS STEP PART
 

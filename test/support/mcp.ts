@@ -1,6 +1,6 @@
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { CreatedKey } from '../../src/keys/model.ts';
-import { changePublication } from '../../src/public/service.ts';
+import type { CreatedKey } from '../../src/people/keys/model.ts';
+import { changePublication } from '../../src/readers/public/service.ts';
 import { appWithOrganization, type TestApp, type WithOrganization } from './test-app.ts';
 
 /** The app on a port of its own, and clients of its MCP endpoint. */

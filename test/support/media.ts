@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MediaPlace } from '../../src/deps.ts';
 import { openFileStore } from '../../src/lib/file-store.ts';
+import type { MediaPlace } from '../../src/people/deps.ts';
 import { temporaryFolder } from './cli.ts';
 import { type S3Server, startS3Server } from './s3-server.ts';
 

@@ -1,5 +1,5 @@
-import { composeDraft } from '../../src/drafts/compose.ts';
-import type { ThreadAnswer, ThreadRequest } from '../../src/drafts/thread.ts';
+import { composeDraft } from '../../src/drafting/compose.ts';
+import type { ThreadAnswer, ThreadRequest } from '../../src/drafting/thread.ts';
 import { answerRequests } from '../../src/lib/thread-main.ts';
 
 // A thread that goes wrong in the way that a request's trigger is called, and makes the others' drafts.

@@ -1,7 +1,7 @@
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import { connectPolled } from '../../src/intake/polling/connect.ts';
+import { pollDue } from '../../src/intake/polling/poll.ts';
 import { revealSecret } from '../../src/integrations/store.ts';
-import { connectPolled } from '../../src/polling/connect.ts';
-import { pollDue } from '../../src/polling/poll.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { githubRequest, logOf } from './deliveries.ts';
 import type { Delivery } from './github-api/deliver.ts';
 import { type Happening, projectOf } from './github-api/project.ts';

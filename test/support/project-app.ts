@@ -1,6 +1,6 @@
-import type { Connected } from '../../src/integrations/model.ts';
+import { createTrigger, type NewTrigger } from '../../src/drafting/triggers/service.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { repositoryReaders } from '../../src/providers/index.ts';
-import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
 import { connectGithub, githubRequest } from './deliveries.ts';
 import { postsOf, runAll } from './drafts.ts';
 import type { Delivery } from './github-api/deliver.ts';

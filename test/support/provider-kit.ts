@@ -1,6 +1,6 @@
 import { connectIntegration } from '../../src/integrations/connect.ts';
-import type { IntegrationType } from '../../src/integrations/model.ts';
 import { getIntegration } from '../../src/integrations/store.ts';
+import type { IntegrationType } from '../../src/integrations/words.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { providerApis, providers, repositoryReaders, samplePayload } from '../../src/providers/index.ts';
 import type { Payload, Provider, SampleContext } from '../../src/providers/provider.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { openDatabase } from '../../db/sqlite/client.ts';
-import { insertRun } from '../../src/operate/uptime-store.ts';
+import { insertRun } from '../../src/integrations/uptime.ts';
 import { type GithubApi, startGithubApi } from './github-api/server.ts';
 import { type LinearApi, startLinearApi } from './linear-api/server.ts';
 

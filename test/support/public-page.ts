@@ -1,5 +1,5 @@
-import type { PublicationChange } from '../../src/public/model.ts';
-import { changePublication } from '../../src/public/service.ts';
+import type { PublicationChange } from '../../src/readers/public/model.ts';
+import { changePublication } from '../../src/readers/public/service.ts';
 import { appWithOrganization, type TestApp, type WithOrganization } from './test-app.ts';
 
 /** An app whose organization `org_acme` has its page on at `/changelog/acme`. */

@@ -1,26 +1,28 @@
 import type { Database } from '../../db/engine.ts';
-import { createApp } from '../../src/app.ts';
-import { SERVER } from '../../src/audit/model.ts';
-import type { Deps, MediaPlace } from '../../src/deps.ts';
-import { composeDraft } from '../../src/drafts/compose.ts';
-import type { Compose } from '../../src/drafts/model.ts';
-import { embeddedKeys } from '../../src/keys/embedded.ts';
-import type { CreatedKey } from '../../src/keys/model.ts';
-import type { KeyService } from '../../src/keys/service.ts';
+import { composeDraft } from '../../src/drafting/compose.ts';
+import type { Compose } from '../../src/drafting/store.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { secretBox } from '../../src/lib/secret-box.ts';
 import type { Ids } from '../../src/lib/text.ts';
-import { createElapsed, type Elapsed } from '../../src/operate/elapsed.ts';
-import type { Organization, OrganizationCreation } from '../../src/organizations/model.ts';
-import { createOrganization } from '../../src/organizations/service.ts';
+import { SERVER } from '../../src/people/audit.ts';
+import type { Deps, MediaPlace } from '../../src/people/deps.ts';
+import type { CreatedKey } from '../../src/people/keys/model.ts';
+import { embeddedKeys, type KeyService } from '../../src/people/keys/store.ts';
+import {
+  createOrganization,
+  type Organization,
+  type OrganizationCreation,
+} from '../../src/people/organizations.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { savePosts } from '../../src/posts/service.ts';
 import { type OpenProviderApi, ProviderProblem } from '../../src/providers/api.ts';
 import { providers } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { OpenReader } from '../../src/providers/reader.ts';
-import type { CardPainter } from '../../src/public/card-queue.ts';
+import type { CardPainter } from '../../src/readers/public/cards.ts';
+import { createApp } from '../../src/server/app.ts';
+import { createElapsed, type Elapsed } from '../../src/server/elapsed.ts';
 import { fixedClock, type MovableClock } from './clock.ts';
 import { conformance } from './conformance.ts';
 import { openTestDatabase } from './database.ts';

@@ -1,6 +1,6 @@
 import { type SQLQueryBindings, Database as Sqlite } from 'bun:sqlite';
 import { SQL } from 'bun';
-import { escapeNul, unescapeNul } from '../../db/postgres/nul.ts';
+import { escapeNul, unescapeNul } from '../../db/postgres/dialect.ts';
 import { migrate } from '../../db/sqlite/migrate.ts';
 import { sharedPostgres } from './postgres-server.ts';
 

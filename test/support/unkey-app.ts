@@ -1,5 +1,5 @@
-import type { UnkeyConfig } from '../../src/keys/model.ts';
-import { unkeyKeys } from '../../src/keys/unkey.ts';
+import type { UnkeyConfig } from '../../src/people/keys/model.ts';
+import { unkeyKeys } from '../../src/people/keys/unkey.ts';
 import { fixedClock } from './clock.ts';
 import { appWithOrganization, type TestApp } from './test-app.ts';
 import { API_ID, ROOT_KEY, startUnkeyServer, type UnkeyServer } from './unkey-server.ts';

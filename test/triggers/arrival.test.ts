@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { Connected } from '../../src/integrations/model.ts';
-import { editPost } from '../../src/posts/service.ts';
-import { samplePayload } from '../../src/providers/index.ts';
-import { replayDelivery } from '../../src/receiver/replay.ts';
-import { previewTrigger, rehearseTrigger } from '../../src/triggers/rehearse.ts';
+import { previewTrigger, rehearseTrigger } from '../../src/drafting/triggers/rehearse.ts';
 import {
   changeTrigger,
   createTrigger,
   deleteTrigger,
   type NewTrigger,
   switchTrigger,
-} from '../../src/triggers/service.ts';
+} from '../../src/drafting/triggers/service.ts';
+import { replayDelivery } from '../../src/intake/receiver/send.ts';
+import type { Connected } from '../../src/integrations/words.ts';
+import { editPost } from '../../src/posts/service.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { compose, postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';

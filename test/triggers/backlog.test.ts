@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { composeDraft } from '../../src/drafts/compose.ts';
-import type { Compose } from '../../src/drafts/model.ts';
-import type { Connected } from '../../src/integrations/model.ts';
+import { composeDraft } from '../../src/drafting/compose.ts';
+import type { Compose } from '../../src/drafting/store.ts';
+import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
+import { runTriggers } from '../../src/drafting/triggers/run.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { freeTurns } from '../../src/lib/time.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { listRuns } from '../../src/triggers/queue-store.ts';
-import { runTriggers } from '../../src/triggers/run.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { testSqlite, valuesOf } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { compose, postsOf } from '../support/drafts.ts';

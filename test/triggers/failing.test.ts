@@ -1,22 +1,22 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { DatabaseMoved } from '../../db/failures.ts';
-import { composeDraft } from '../../src/drafts/compose.ts';
-import type { Compose } from '../../src/drafts/model.ts';
-import { type Composer, threadedComposer } from '../../src/drafts/thread.ts';
-import type { Connected } from '../../src/integrations/model.ts';
-import { AppError } from '../../src/lib/app-error.ts';
-import type { Post } from '../../src/posts/model.ts';
-import { listPostPage } from '../../src/posts/store.ts';
-import { samplePayload } from '../../src/providers/index.ts';
-import { listRuns, retryRuns } from '../../src/triggers/queue-store.ts';
-import { createTriggerWorker, runTriggers } from '../../src/triggers/run.ts';
+import { composeDraft } from '../../src/drafting/compose.ts';
+import type { Compose } from '../../src/drafting/store.ts';
+import { type Composer, threadedComposer } from '../../src/drafting/thread.ts';
+import { listRuns, retryRuns } from '../../src/drafting/triggers/queue-store.ts';
+import { createTriggerWorker, runTriggers } from '../../src/drafting/triggers/run.ts';
 import {
   changeTrigger,
   createTrigger,
   deleteTrigger,
   type NewTrigger,
   switchTrigger,
-} from '../../src/triggers/service.ts';
+} from '../../src/drafting/triggers/service.ts';
+import type { Connected } from '../../src/integrations/words.ts';
+import { AppError } from '../../src/lib/app-error.ts';
+import type { Post } from '../../src/posts/model.ts';
+import { listPostPage } from '../../src/posts/store.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { testEngine } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { refuseWrites } from '../support/faults.ts';

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { EventType } from '../../src/events/model.ts';
-import type { Connected } from '../../src/integrations/model.ts';
-import { checkRecord } from '../../src/posts/fields.ts';
-import type { Post } from '../../src/posts/model.ts';
+import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import type { Connected } from '../../src/integrations/words.ts';
+import { checkRecord, type Post } from '../../src/posts/model.ts';
+import type { EventType } from '../../src/providers/events.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { listRuns } from '../../src/triggers/queue-store.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { findActive } from '../support/active-html.ts';
 import { connectGithub, connectLinear, githubRequest, linearRequest } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';

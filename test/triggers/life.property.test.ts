@@ -1,12 +1,17 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Connected } from '../../src/integrations/model.ts';
+import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
+import {
+  changeTrigger,
+  createTrigger,
+  deleteTrigger,
+  switchTrigger,
+} from '../../src/drafting/triggers/service.ts';
+import { replayDelivery } from '../../src/intake/receiver/send.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { deletePost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { replayDelivery } from '../../src/receiver/replay.ts';
-import { listRuns } from '../../src/triggers/queue-store.ts';
-import { changeTrigger, createTrigger, deleteTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { Connected } from '../../src/integrations/model.ts';
+import { createTrigger, type NewTrigger } from '../../src/drafting/triggers/service.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
 import { connectLinear, linearRequest } from '../support/deliveries.ts';
 import { postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed, type Payload } from '../support/payloads.ts';

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { getSuggestion } from '../../src/drafts/suggestions.ts';
-import type { Connected } from '../../src/integrations/model.ts';
+import { getSuggestion } from '../../src/drafting/suggestions.ts';
+import { readRanges } from '../../src/drafting/triggers/ranges.ts';
+import { runTriggers } from '../../src/drafting/triggers/run.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { editPost } from '../../src/posts/service.ts';
 import { attachment, issue } from '../../src/providers/linear/samples.ts';
-import { readRanges } from '../../src/triggers/ranges.ts';
-import { runTriggers } from '../../src/triggers/run.ts';
 import { connectLinear, linearRequest } from '../support/deliveries.ts';
 import { compose, postsOf } from '../support/drafts.ts';
 import type { Happening } from '../support/github-api/project.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { fitsOne, matchesRelease } from '../../src/triggers/kinds/branch.ts';
-import { isOneOf } from '../../src/triggers/kinds/kind.ts';
+import { fitsOne, matchesRelease } from '../../src/drafting/triggers/kinds/branch.ts';
+import { isOneOf } from '../../src/drafting/triggers/kinds/kind.ts';
 
 test.each([
   ['main', 'main', true],

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { listRuns } from '../../src/triggers/queue-store.ts';
+import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
 import { runAll } from '../support/drafts.ts';
 import { createRepository, type Draft, draftsOf, type Telling, type triggers } from '../support/histories.ts';
 import { deliveryIdOf, monthOfDeliveries } from '../support/month/month.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { listRuns } from '../../src/triggers/queue-store.ts';
+import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
 import { logOf } from '../support/deliveries.ts';
 import { runAll } from '../support/drafts.ts';
 import { createRepository, draftsOf } from '../support/histories.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { prefixesOf, touches } from '../../src/drafting/triggers/kinds/kind.ts';
+import { changeTrigger } from '../../src/drafting/triggers/service.ts';
 import { boundedPaths, pathCountFor } from '../../src/providers/paths.ts';
-import { prefixesOf, touches } from '../../src/triggers/kinds/paths.ts';
-import { changeTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
 import { type ProjectApp, startProject } from '../support/project-app.ts';
 

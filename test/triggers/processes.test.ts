@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import type { Lease } from '../../db/engine.ts';
 import { DatabaseUnavailable } from '../../db/failures.ts';
-import { composeDraft } from '../../src/drafts/compose.ts';
-import type { Compose } from '../../src/drafts/model.ts';
+import { composeDraft } from '../../src/drafting/compose.ts';
+import type { Compose } from '../../src/drafting/store.ts';
+import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
+import { runTriggers } from '../../src/drafting/triggers/run.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { randomIds } from '../../src/lib/text.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { listRuns } from '../../src/triggers/queue-store.ts';
-import { runTriggers } from '../../src/triggers/run.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { connectGithub, githubRequest } from '../support/deliveries.ts';
 import { postsOf } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';

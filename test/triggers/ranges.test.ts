@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { alongMainLine } from '../../src/drafting/triggers/range-graph.ts';
+import { readRanges } from '../../src/drafting/triggers/ranges.ts';
+import { runTriggers } from '../../src/drafting/triggers/run.ts';
 import { editPost } from '../../src/posts/service.ts';
-import { alongMainLine } from '../../src/triggers/range-graph.ts';
-import { readRanges } from '../../src/triggers/ranges.ts';
-import { runTriggers } from '../../src/triggers/run.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { valuesOf } from '../support/database.ts';
 import { compose, postsOf, runAll } from '../support/drafts.ts';

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { dismissSuggestion, getSuggestion, takeSuggestion } from '../../src/drafts/suggestions.ts';
-import type { Connected } from '../../src/integrations/model.ts';
+import { dismissSuggestion, getSuggestion, takeSuggestion } from '../../src/drafting/suggestions.ts';
+import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
+import { createTrigger, type NewTrigger, switchTrigger } from '../../src/drafting/triggers/service.ts';
+import { replayDelivery } from '../../src/intake/receiver/send.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { replayDelivery } from '../../src/receiver/replay.ts';
-import { listRuns } from '../../src/triggers/queue-store.ts';
-import { createTrigger, type NewTrigger, switchTrigger } from '../../src/triggers/service.ts';
 import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { refuseRows } from '../support/faults.ts';

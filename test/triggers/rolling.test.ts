@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { getSuggestion } from '../../src/drafts/suggestions.ts';
-import type { Connected } from '../../src/integrations/model.ts';
+import { getSuggestion } from '../../src/drafting/suggestions.ts';
+import { findRangeProblem } from '../../src/drafting/triggers/range-store.ts';
+import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { findRangeProblem } from '../../src/triggers/range-origin.ts';
-import { createTrigger } from '../../src/triggers/service.ts';
 import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
-import type { Connected } from '../../src/integrations/model.ts';
+import { createTrigger, type NewTrigger } from '../../src/drafting/triggers/service.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { issue, release, releaseNote } from '../../src/providers/linear/samples.ts';
-import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
 import { connectLinear, linearRequest } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed, type Payload } from '../support/payloads.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { dismissSuggestion, takeSuggestion } from '../../src/drafts/suggestions.ts';
+import { dismissSuggestion, takeSuggestion } from '../../src/drafting/suggestions.ts';
+import { changeTrigger, createTrigger } from '../../src/drafting/triggers/service.ts';
 import { AppError } from '../../src/lib/app-error.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { deletePost, editPost, setStatus } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { changeTrigger, createTrigger } from '../../src/triggers/service.ts';
 import { execute, valuesOf } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';

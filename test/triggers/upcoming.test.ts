@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { measureQueue } from '../../src/drafting/triggers/queue-store.ts';
+import { createTrigger, type NewTrigger } from '../../src/drafting/triggers/service.ts';
+import { connectPolled } from '../../src/intake/polling/connect.ts';
+import { pollDue } from '../../src/intake/polling/poll.ts';
 import { connectIntegration } from '../../src/integrations/connect.ts';
-import type { Connected } from '../../src/integrations/model.ts';
-import { connectPolled } from '../../src/polling/connect.ts';
-import { pollDue } from '../../src/polling/poll.ts';
+import type { Connected } from '../../src/integrations/words.ts';
 import { providerOf, repositoryReaders, samplePayload } from '../../src/providers/index.ts';
-import { measureQueue } from '../../src/triggers/queue-store.ts';
-import { createTrigger, type NewTrigger } from '../../src/triggers/service.ts';
 import { logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { releaseOf, startRocket } from '../support/gitlab-api/rocket.ts';

@@ -6,9 +6,9 @@ import {
   disableAccount,
   enableAccount,
   listAccounts,
-} from '../../src/users/accounts.ts';
-import { acceptInvitation, createPasswordLink, invite } from '../../src/users/links.ts';
-import { listMembers } from '../../src/users/store.ts';
+} from '../../src/people/accounts.ts';
+import { acceptInvitation, createPasswordLink, invite } from '../../src/people/links.ts';
+import { listMembers } from '../../src/people/store.ts';
 import {
   EMAIL as ANN,
   cookieOf,

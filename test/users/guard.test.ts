@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import { MAX_THROTTLES, saveThrottle } from '../../src/http/throttle-store.ts';
 import { AppError } from '../../src/lib/app-error.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { sweep } from '../../src/operate/sweep.ts';
-import { createGuard } from '../../src/users/guard.ts';
+import { createGuard } from '../../src/people/guard.ts';
+import { MAX_THROTTLES, saveThrottle } from '../../src/people/throttles.ts';
+import { sweep } from '../../src/server/sweep.ts';
 import { fixedClock } from '../support/clock.ts';
 import { valuesOf } from '../support/database.ts';
 import { createTestApp } from '../support/test-app.ts';

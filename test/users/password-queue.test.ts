@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { AppError } from '../../src/lib/app-error.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { createPasswordQueue, type HashRequest, NOBODYS_HASH } from '../../src/users/passwords.ts';
+import { createPasswordQueue, type HashRequest, NOBODYS_HASH } from '../../src/people/passwords.ts';
 
 const CHEAP_HASH = Bun.password.hashSync('right', { algorithm: 'argon2id', memoryCost: 8, timeCost: 1 });
 

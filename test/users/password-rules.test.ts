@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { requireGoodPassword } from '../../src/users/passwords.ts';
+import { requireGoodPassword } from '../../src/people/passwords.ts';
 
 const ann = { email: 'ann.miller@rockets.example', organizations: ['Acme Launchpad'] };
 

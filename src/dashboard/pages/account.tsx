@@ -1,17 +1,96 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
 import { AppError } from '../../lib/app-error.ts';
-import { changePassword } from '../../users/accounts.ts';
-import { createOwnOrganization } from '../../users/members.ts';
-import { endAllSessions, endSession, mayCreateOrganization } from '../../users/sessions.ts';
-import { listSessions, type Session } from '../../users/store.ts';
-import { get, type Page, post, redirect, type UserVisit, view } from '../page.ts';
+import { changePassword } from '../../people/accounts.ts';
+import { createOwnOrganization } from '../../people/members.ts';
+import { endAllSessions, endSession, mayCreateOrganization } from '../../people/sessions.ts';
+import { listSessions, type Session } from '../../people/store.ts';
+import { get, type Page, post, redirect, type UserVisit, type Visit } from '../page.ts';
+import { densities, knownZone, type Preferences, themes } from '../preferences.ts';
 import { formState, newPasswordField, postForm, readFields } from '../submission.ts';
-import { When } from '../view/elements.tsx';
-import { Action, Field, Form } from '../view/form.tsx';
+import { view } from '../view/document.tsx';
+import { Action, Choice, Field, Form, Toggle } from '../view/form.tsx';
 import { PageHead } from '../view/layout.tsx';
-import { Appearance, AppearanceForm, readAppearance, ThemeForm } from './appearance.tsx';
-import { wayBack } from './sign-in.tsx';
+import { When } from '../view/time.tsx';
+import { wayBack } from './start.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+// The part of the account page about this browser: theme, density, time zone, keys.
+
+const choiceOf = <Value extends string>(values: readonly Value[], label: string) =>
+  Type.Union(
+    values.map((value) => Type.Literal(value)),
+    { label, problem: `Choose a ${label.toLowerCase()}.` },
+  );
+
+const ThemeForm = Type.Object({ theme: choiceOf(themes, 'Theme'), to: Type.String() });
+
+const AppearanceForm = Type.Object({
+  theme: choiceOf(themes, 'Theme'),
+  density: choiceOf(densities, 'Density'),
+  zone: Type.String({
+    label: 'Time zone',
+    hint: 'Leave empty to use the time zone of this browser, or enter a name such as Europe/Berlin.',
+    problem: 'No time zone has this name. Enter a name such as Europe/Berlin or America/New_York.',
+  }),
+  shortcuts: Type.Boolean(),
+});
+
+/** Throws `AppError` 400 with `fields`. */
+function readAppearance({ form }: Visit): Preferences {
+  const { theme, density, zone, shortcuts } = readFields(AppearanceForm, form);
+  const fixedZone = zone.trim() === '' ? null : knownZone(zone.trim());
+  if (fixedZone === null && zone.trim() !== '') {
+    throw new AppError(400, 'unknown time zone', { fields: { zone: 'is unknown' } });
+  }
+  return { theme, density, fixedZone, hasShortcuts: shortcuts };
+}
+
+const themeWords = {
+  system: ['System', 'Follows your system setting.'],
+  light: ['Light', 'Dark text on a light background.'],
+  dark: ['Dark', 'Light text on a dark background.'],
+} as const;
+
+const densityWords = {
+  comfortable: ['Comfortable', 'Rows are 44 pixels tall.'],
+  dense: ['Dense', 'Rows are 36 pixels tall, so more of them fit on the screen.'],
+} as const;
+
+function Appearance({ visit, to, error }: { visit: UserVisit; to: string; error: AppError | undefined }) {
+  const { look, form } = visit;
+  const isSent = error !== undefined;
+  const saved = { theme: look.theme, density: look.density, zone: look.fixedZone ?? '' };
+  const { fields, problem } = formState(AppearanceForm, isSent ? form : saved, error);
+  const options = <Value extends string>(
+    values: readonly Value[],
+    words: Readonly<Record<Value, readonly [label: string, hint: string]>>,
+  ) => values.map((value) => ({ value, label: words[value][0], hint: words[value][1] }));
+  return (
+    <section aria-labelledby="appearance">
+      <h2 id="appearance">Appearance</h2>
+      <p>These settings apply to this browser.</p>
+      <Form
+        to={to}
+        problem={problem ?? fields.theme.error ?? fields.density.error}
+        button="Save appearance"
+        kind=""
+      >
+        <Choice {...fields.theme} options={options(themes, themeWords)} />
+        <Choice {...fields.density} options={options(densities, densityWords)} />
+        <Field {...fields.zone} required={false} placeholder={`Automatic: ${look.zone}`} />
+        <Toggle
+          label="Single-key shortcuts"
+          name="shortcuts"
+          isOn={isSent ? form.has('shortcuts') : look.hasShortcuts}
+          hint="Such as / to search and g p to go to posts. Ctrl K always works."
+        />
+      </Form>
+    </section>
+  );
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PATH = '/dashboard/~/account';
 const SIGN_IN = '/dashboard/~/sign-in';

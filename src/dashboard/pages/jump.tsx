@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { integrationName } from '../../integrations/model.ts';
+
 import { listIntegrations } from '../../integrations/store.ts';
+import { integrationName } from '../../integrations/words.ts';
+import { searchPosts } from '../../posts/list-store.ts';
 import { contentTypes, postStatuses } from '../../posts/model.ts';
-import { searchPosts } from '../../posts/search.ts';
 import { fragment, get, type MemberVisit, type Page, view } from '../page.ts';
 import { Empty, SearchField } from '../view/elements.tsx';
 import { Icon, type IconName } from '../view/icon.tsx';

@@ -1,53 +1,28 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
+import { Type } from '@sinclair/typebox';
 import type { ComponentChildren } from 'preact';
-import { listDeliveries } from '../../deliveries/log-store.ts';
-import { listHistories } from '../../history/store.ts';
+import { changing, REFUSALS } from '../../../db/engine.ts';
+import { findProgress } from '../../drafting/triggers/progress-store.ts';
+import { listHistories } from '../../intake/history/store.ts';
+import { listDeliveries } from '../../integrations/deliveries/log-store.ts';
 import { listIntegrations } from '../../integrations/store.ts';
-import type { ApiKey } from '../../keys/model.ts';
 import { AppError } from '../../lib/app-error.ts';
+import { addressGroup } from '../../lib/public-fetch.ts';
+import { countRefusedSignIn } from '../../people/audit.ts';
+import type { ApiKey } from '../../people/keys/model.ts';
+import { endSession, signIn } from '../../people/sessions.ts';
+import { hasUsers } from '../../people/store.ts';
 import { listProviders } from '../../providers/index.ts';
-import { readPublication } from '../../public/service.ts';
-import { findProgress } from '../../triggers/progress-store.ts';
-import { get, type MemberVisit, type Page, view } from '../page.ts';
+import { readPublication } from '../../readers/public/service.ts';
+import { get, type MemberVisit, type Page, post, redirect, type Visit } from '../page.ts';
+import { emailField, formState, readFields } from '../submission.ts';
+import { view } from '../view/document.tsx';
 import { LinkButton, ToCopy } from '../view/elements.tsx';
+import { Field, Form, Hidden } from '../view/form.tsx';
 import { Icon } from '../view/icon.tsx';
 import { PageHead } from '../view/layout.tsx';
-import { ImportReleases } from './history/start.tsx';
+import { ImportReleases } from './history/list.tsx';
 
-/** The way from a new account to a published post and a first API call. */
-export const routes: readonly Page[] = [
-  get('/dashboard/:organizationId/start', 'member', async (visit) => {
-    const { base, organization, role } = visit;
-    const steps = await readSteps(visit);
-    const next = steps.findIndex(({ isDone, isOptional }) => isDone === false && !isOptional);
-    const isComplete = steps.every(({ isDone, isOptional }) => isDone === true || isOptional === true);
-    return view(
-      'First steps',
-      <>
-        <PageHead
-          title={isComplete ? 'All set' : 'First steps'}
-          facts={
-            isComplete
-              ? 'You have finished every step. This page stays here for reference.'
-              : 'From your first draft to a published post and your first API call.'
-          }
-        />
-        <ol class="card steps">
-          {steps.map((step, index) => (
-            <StepItem
-              step={step}
-              number={index + 1}
-              isNext={index === next}
-              base={base}
-              owners={role === 'owner' ? null : organization.name}
-            />
-          ))}
-        </ol>
-      </>,
-      { section: 'start' },
-    );
-  }),
-];
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 /** A step that is done is one line. `owners`: the organization whose owners a member has to ask. */
 function StepItem({
@@ -231,3 +206,104 @@ async function readSteps(visit: MemberVisit): Promise<Step[]> {
     },
   ];
 }
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+const PATH = '/dashboard/~/sign-in';
+
+const SignInForm = Type.Object({
+  email: emailField,
+  password: Type.String({ label: 'Password', inputType: 'password', autoComplete: 'current-password' }),
+  to: Type.String(),
+});
+
+async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
+  const { fields, problem } = formState(SignInForm, form, error);
+  const isNew = !(await deps.db.read(hasUsers));
+  return view(
+    'Sign in',
+    <>
+      <h1>Sign in</h1>
+      {isNew ? (
+        <p class="note">Nobody has an account yet. Open the setup link that Tidings prints when it starts.</p>
+      ) : null}
+      <Form to={PATH} problem={problem} button="Sign in">
+        <Hidden values={[['to', form.get('to') ?? url.searchParams.get('to') ?? '']]} />
+        <Field {...fields.email} autoFocus />
+        <Field {...fields.password} />
+      </Form>
+      <p class="hint">
+        Forgot your password? Ask an owner of your organization: they create a reset link under Settings,
+        Members.
+      </p>
+    </>,
+    { error },
+  );
+}
+
+/** The page to return to. Only pages of the dashboard: another address could lead to another site. */
+export function wayBack(to: string): string {
+  const here = 'http://localhost';
+  const url = to.length > 2_000 ? null : URL.parse(to, here);
+  if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';
+  return url.pathname + url.search + url.hash;
+}
+
+/** The way from a new account to a published post and a first API call. */
+export const routes: readonly Page[] = [
+  get('/dashboard/:organizationId/start', 'member', async (visit) => {
+    const { base, organization, role } = visit;
+    const steps = await readSteps(visit);
+    const next = steps.findIndex(({ isDone, isOptional }) => isDone === false && !isOptional);
+    const isComplete = steps.every(({ isDone, isOptional }) => isDone === true || isOptional === true);
+    return view(
+      'First steps',
+      <>
+        <PageHead
+          title={isComplete ? 'All set' : 'First steps'}
+          facts={
+            isComplete
+              ? 'You have finished every step. This page stays here for reference.'
+              : 'From your first draft to a published post and your first API call.'
+          }
+        />
+        <ol class="card steps">
+          {steps.map((step, index) => (
+            <StepItem
+              step={step}
+              number={index + 1}
+              isNext={index === next}
+              base={base}
+              owners={role === 'owner' ? null : organization.name}
+            />
+          ))}
+        </ol>
+      </>,
+      { section: 'start' },
+    );
+  }),
+  get(PATH, 'anyone', async (visit) => (visit.user === null ? showSignIn(visit) : redirect('/dashboard'))),
+
+  post(PATH, 'anyone', async (visit) => {
+    const { deps, form, clientAddress, guard, knownBrowser: browser } = visit;
+    const about = { source: addressGroup(clientAddress), browser, guard, signal: visit.request.signal };
+    try {
+      const { to, ...credentials } = readFields(SignInForm, form);
+      const token = await signIn(deps, { ...credentials, ...about });
+      return { ...redirect(wayBack(to)), session: token };
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      // Only a refusal after a hash is written at once: the queue of hashes bounds how often.
+      if (error.status === 429) guard.countRefusal(clientAddress);
+      else if (error.isRefusal) {
+        await deps.db.write((tx) => countRefusedSignIn(tx, deps, clientAddress), changing(REFUSALS));
+      }
+      return showSignIn(visit, error);
+    }
+  }),
+
+  post('/dashboard/~/sign-out', 'anyone', async ({ deps, user, sessionHash }) => {
+    if (user !== null) await endSession(deps, user, sessionHash);
+    return { ...redirect(PATH, 'You are signed out.'), session: null };
+  }),
+];

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
-import { compareLines } from '../../drafts/compare.ts';
-import type { SuggestedLine } from '../../drafts/model.ts';
+import type { SuggestedLine } from '../../drafting/store.ts';
+import { compareLines } from '../../drafting/suggestions.ts';
 import type { FieldConflict } from '../edit.ts';
 
 /** What a form edits, in words. `labels`: of its fields. `show`: a value as text, where it is not what people see. */

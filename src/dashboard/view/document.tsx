@@ -1,11 +1,9 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
+import { type Asset, interFont, scriptAsset, sharedStyle, styleAsset } from '../../http/look/assets.ts';
 import type { AppError } from '../../lib/app-error.ts';
 import { isolatedControls, randomToken } from '../../lib/text.ts';
-import { type Asset, scriptAsset, styleAsset } from '../../look/assets.ts';
-import { interFont, sharedStyle } from '../../look/style.ts';
-import samplesStyle from '../../reference/samples/samples.css' with { type: 'text' };
+import samplesStyle from '../../readers/reference/samples/samples.css' with { type: 'text' };
 import dialogScript from '../client/dialogs.client.js' with { type: 'text' };
 import keyboardScript from '../client/keyboard.client.js' with { type: 'text' };
 import pageScript from '../client/page.client.js' with { type: 'text' };
@@ -27,9 +25,10 @@ import startStyle from '../style/start.css' with { type: 'text' };
 import triggerStyle from '../style/triggers.css' with { type: 'text' };
 import { Action } from './form.tsx';
 import { Icon } from './icon.tsx';
-import { PageHead } from './layout.tsx';
-import { type Frame, type Section, Side } from './side.tsx';
+import { type Frame, PageHead, type Section, Side } from './layout.tsx';
 import { LookContext } from './time.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const styleSheet = styleAsset(
   'style.css',

@@ -1,6 +1,11 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
+import { AppError } from '../../lib/app-error.ts';
+import { withRelativeMedia } from '../../lib/markdown/media.ts';
+import { texts } from '../../lib/markdown/texts.ts';
+import type { DashboardDeps } from '../page.ts';
 import { Drawing, type DrawingName, Icon } from './icon.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 export { Exactly, exactly, When } from './time.tsx';
 
@@ -290,10 +295,25 @@ export function ToCopy(props: Parameters<typeof Copy>[0]) {
   );
 }
 
-export { Bars } from './chart.tsx';
-
 /** A sentence with each quoted name isolated, so that a right-to-left name does not reorder the rest. */
 export function Quoted({ text }: { text: string }) {
   const parts = text.split(/(?<=“)([^”]*)(?=”)/);
   return <>{parts.map((part, at) => (at % 2 === 1 ? <bdi key={at}>{part}</bdi> : part))}</>;
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+/** Renders Markdown of any length, or says why there is no preview. */
+export async function proseOf(
+  { publicUrl }: Pick<DashboardDeps, 'publicUrl'>,
+  stored: string,
+): Promise<VNode> {
+  try {
+    const html = await texts.html(withRelativeMedia(stored, publicUrl()));
+    // The one place for it: the renderer lets nothing active through.
+    return <div class="prose" dangerouslySetInnerHTML={{ __html: html }} />;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return <p class="error">No preview: {error.message}.</p>;
+  }
 }

@@ -1,10 +1,9 @@
 import { basename } from 'node:path';
 import type { AppError } from '../../lib/app-error.ts';
+import { definitionsIn, labelsIn, withDefinitions } from '../../lib/markdown/outline.ts';
+import { readBlocks, type SyntaxNode } from '../../lib/markdown/parse.ts';
 import { cutLine } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
-import { definitionsIn, labelsIn, withDefinitions } from '../../markdown/outline.ts';
-import { readBlocks, type SyntaxNode } from '../../markdown/parse.ts';
-import { type FoundDate, findDate } from './dates.ts';
 import { isExportedChangelog, parseExportedChangelog } from './exported-changelog.ts';
 import {
   countLines,
@@ -17,6 +16,8 @@ import {
   timesApart,
 } from './files.ts';
 import {
+  type FoundDate,
+  findDate,
   isUnreleasedMark,
   MAX_HEADING,
   plainText,

@@ -1,9 +1,85 @@
+import { ATTACHMENTS } from '../api.ts';
 import { codeHost, gitEvents } from '../git-events.ts';
-import type { EventHandler, Provider } from '../provider.ts';
-import { repositoryName } from '../repository-url.ts';
+import { payloadField, repositoryName, startsWithPayload } from '../paths.ts';
+import { type EventHandler, type Provider, parseJsonObject, type Signing, signedBy } from '../provider.ts';
 import { samples } from './samples.ts';
-import { readPayload, signing } from './signing.ts';
-import { authorization, imagePlace, isRepositoryName, PUBLIC_API, webOf } from './site.ts';
+
+// forgejo.org/docs/latest/user/webhooks and docs.gitea.com/usage/webhooks. Gitea signs as Forgejo does, under the names
+// of its own headers. Forgejo sends both sets, and those of Gogs and GitHub too.
+
+const USER_AGENT = 'Go-http-client/1.1';
+
+const namesOf = (brand: 'Forgejo' | 'Gitea') => ({
+  event: `X-${brand}-Event`,
+  delivery: `X-${brand}-Delivery`,
+  signature: `X-${brand}-Signature`,
+  prefix: '' as const,
+});
+
+const gitea = signedBy(namesOf('Gitea'), USER_AGENT, ['X-Gitea-Event-Type']);
+const forgejoSigning = signedBy(namesOf('Forgejo'), USER_AGENT, ['X-Forgejo-Event-Type']);
+
+const { headerNames: names } = forgejoSigning;
+
+const signing: Signing = {
+  ...forgejoSigning,
+  headerDocs: {
+    [names.event]: 'Forgejo: the event, such as `release`.',
+    [names.delivery]: 'Forgejo: the delivery id. Tidings remembers it for 24 hours.',
+    [names.signature]:
+      "Forgejo: the HMAC-SHA-256 of the JSON payload in hex, with the integration's secret as the key.",
+    [gitea.headerNames.event]: `Gitea: as \`${names.event}\`.`,
+    [gitea.headerNames.delivery]: `Gitea: as \`${names.delivery}\`.`,
+    [gitea.headerNames.signature]: `Gitea: as \`${names.signature}\`.`,
+  },
+  loggedHeaders: [...forgejoSigning.loggedHeaders, ...gitea.loggedHeaders],
+
+  readHeaders(headers) {
+    const isGitea = !headers.has(names.event) && headers.has(gitea.headerNames.event);
+    return (isGitea ? gitea : forgejoSigning).readHeaders(headers);
+  },
+
+  // Both sign the payload, also when they send the payload in a form.
+  isSigned: (body, signature, secret) => forgejoSigning.isSigned(payloadOf(body), signature, secret),
+};
+
+/** As `isSigned` reads it: the signature doesn't cover the content type. */
+const readPayload = (body: Uint8Array) => parseJsonObject(payloadOf(body));
+
+/** The JSON of a body, which may be the first field of a form. */
+function payloadOf(body: Uint8Array): Uint8Array {
+  return (startsWithPayload(body) ? payloadField(body) : null) ?? body;
+}
+
+const PUBLIC_API = 'https://codeberg.org/api/v1';
+
+/** The site of an API such as `https://codeberg.org/api/v1`, or `https://HOST/git/api/v1`. */
+export function webOf(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return origin + pathname.replace(/\/api\/v1\/?$/, '').replace(/\/$/, '');
+}
+
+/** Both parts of a repository's name, so that none can lead to another route. */
+const NAME = /^(?!\.{1,2}\/)([\w.-]{1,100})\/(?!\.{1,2}$)([\w.-]{1,100})$/;
+
+export const isRepositoryName = (text: string): boolean => NAME.test(text);
+
+/** Uploads to releases, issues and comments. Their random id is the only way to find them. */
+const ATTACHMENT = /^\/attachments\/[0-9a-f]{8}-[0-9a-f-]{27}$/i;
+
+/** The place of an image at Forgejo: `owner/name` in lower case, `ATTACHMENTS`, or null at any other site. */
+export function imagePlace(url: URL, apiUrl = PUBLIC_API): string | null {
+  const web = new URL(`${webOf(apiUrl)}/`);
+  if (url.origin !== web.origin || !url.pathname.startsWith(web.pathname)) return null;
+  const path = url.pathname.slice(web.pathname.length - 1);
+  // A server may decode these, and then read the path as that of another repository.
+  if (/%2e|%2f|%5c|\/\//i.test(path)) return '';
+  if (ATTACHMENT.test(path)) return ATTACHMENTS;
+  const [, owner = '', name = ''] = path.toLowerCase().split('/');
+  return `${owner}/${name}`;
+}
+
+export const authorization = (token: string): string => `token ${token}`;
 
 /** The button "Test delivery" sends a push that moves nothing: it counts as a ping. */
 const push: EventHandler = {

@@ -1,5 +1,4 @@
 import { ProviderProblem } from '../api.ts';
-import type { ApiResponse } from '../api-fetch.ts';
 import { isoTime } from '../provider.ts';
 import { commitIn, mergeIn, pageNumber, releasesIn, repositoryIn } from '../read-payloads.ts';
 import type {
@@ -10,11 +9,9 @@ import type {
   RemoteRepository,
   RepositoryReader,
 } from '../reader.ts';
-import { type Call, type ClientOptions, nextLink } from '../rest.ts';
-import { openClient, PER_PAGE } from './api/client.ts';
-import type { Context } from './api/problems.ts';
-import { type Commit, commitsOf, filesOf, headOf, pullsOf, releasesOf } from './api/responses.ts';
-import { words } from './api/words.ts';
+import { type ApiResponse, type Call, type ClientOptions, nextLink } from '../rest.ts';
+import { type Context, openClient, PER_PAGE } from './api/client.ts';
+import { type Commit, commitsOf, filesOf, headOf, pullsOf, releasesOf, words } from './api/responses.ts';
 
 /** A page of pull requests takes Forgejo some seconds: it opens both repositories of each. */
 const READ_MS = 30_000;

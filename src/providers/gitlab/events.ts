@@ -1,8 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { count, cutLine } from '../../lib/text.ts';
 import { breakingNote, furtherIn, messageLengthFor, messageOf, subjectOf } from '../commit-text.ts';
-import { namesIn } from '../identifiers.ts';
-import { MaybeFiles, pathCountFor, pathsOf } from '../paths.ts';
+import { MaybeFiles, namesIn, pathCountFor, pathsOf } from '../paths.ts';
 import {
   defineEvent,
   type EventHandler,

@@ -1,9 +1,140 @@
-import { type Payload, type Provider, parseJsonObject } from '../provider.ts';
-import { repositoryName } from '../repository-url.ts';
+import { timingSafeEqual } from 'node:crypto';
+import { repositoryName } from '../paths.ts';
+import {
+  type DeliveryHeaders,
+  type Payload,
+  type Provider,
+  parseJsonObject,
+  type Signing,
+  tokenHeader,
+} from '../provider.ts';
 import { events } from './events.ts';
 import { samples } from './samples.ts';
-import { signing } from './signing.ts';
-import { isProjectName, webOf } from './site.ts';
+
+// docs.gitlab.com/user/project/integrations/webhooks. GitLab proves a delivery in two ways. Since 19.0 a webhook can
+// have a signing token, and GitLab signs the delivery id, the time and the body (standardwebhooks.com). An older
+// webhook has a secret token, which GitLab sends along as it is: it proves who sent the delivery, not what is in it.
+
+const EVENT = 'X-Gitlab-Event';
+/** The same for each attempt, since GitLab 17.4. */
+const DELIVERY = 'Idempotency-Key';
+/** Another one for each attempt, since 16.2. `X-Gitlab-Event-UUID` won't do: deliveries of one cause share it. */
+const ATTEMPT = 'X-Gitlab-Webhook-UUID';
+const SECRET_TOKEN = 'X-Gitlab-Token';
+const SIGNATURE = 'webhook-signature';
+const SIGNED_ID = 'webhook-id';
+const SIGNED_AT = 'webhook-timestamp';
+
+const SIGNED = 'signed ';
+const PLAIN = 'plain ';
+
+const signing: Signing = {
+  headerNames: { event: EVENT, delivery: DELIVERY, signature: SECRET_TOKEN, prefix: '' },
+  loggedHeaders: [EVENT, DELIVERY, ATTEMPT, 'X-Gitlab-Event-UUID', 'X-Gitlab-Instance', SIGNED_AT].map(
+    (name) => name.toLowerCase(),
+  ),
+  headerDocs: {
+    [EVENT]: 'GitLab: the event, such as `Release Hook`.',
+    [DELIVERY]: 'GitLab: the delivery id. Tidings remembers it for 24 hours.',
+    [SIGNATURE]: `GitLab 19.0 and later: \`v1,\` and the HMAC-SHA-256 in base64 of the headers \`${SIGNED_ID}\` and \`${SIGNED_AT}\` and the raw body, with dots between them. The key is the SHA-256 of the integration's secret.`,
+    [SIGNED_ID]: 'GitLab: the signed delivery id.',
+    [SIGNED_AT]: 'GitLab: the time of the signature, in seconds since 1970. At most a day ago.',
+    [SECRET_TOKEN]: "GitLab, for a webhook without a signing token: the integration's secret.",
+  },
+
+  readHeaders(headers) {
+    const event = eventNamed(headers.get(EVENT));
+    if (event === null) return { missing: EVENT };
+    const signature = headers.get(SIGNATURE);
+    if (signature !== null) return signedHeaders(headers, event, signature);
+    const deliveryId = tokenHeader(headers, DELIVERY) ?? tokenHeader(headers, ATTEMPT);
+    if (deliveryId === null) return { missing: DELIVERY };
+    const token = headers.get(SECRET_TOKEN);
+    return token ? { event, deliveryId, signature: PLAIN + token } : { missing: SECRET_TOKEN };
+  },
+
+  isSigned(body, signature, secret) {
+    if (secret === '') return false;
+    if (signature.startsWith(PLAIN)) return isEqual(signature.slice(PLAIN.length), secret);
+    if (!signature.startsWith(SIGNED)) return false;
+    const [signed = '', ...signatures] = signature.slice(SIGNED.length).split(' ');
+    const expected = signatureOf(signed, body, secret);
+    // While a token is replaced, a sender may sign with both.
+    return signatures.slice(0, MAX_SIGNATURES).some((each) => isEqual(each, expected));
+  },
+
+  sign({ event, deliveryId, body, secret, now }) {
+    const signedAt = String(Math.floor(now.getTime() / 1000));
+    return {
+      'user-agent': 'GitLab/19.0.0',
+      [EVENT.toLowerCase()]: headerOfEvent(event),
+      [DELIVERY.toLowerCase()]: deliveryId,
+      [SIGNED_ID]: deliveryId,
+      [SIGNED_AT]: signedAt,
+      [SIGNATURE]: signatureOf(`${deliveryId}.${signedAt}`, Buffer.from(body), secret),
+    };
+  },
+};
+
+const MAX_SIGNATURES = 5;
+
+/** A signature and what it covers besides the body. A signed delivery is never taken for its plain token. */
+function signedHeaders(
+  headers: Headers,
+  event: string,
+  signature: string,
+): DeliveryHeaders | { missing: string } {
+  const deliveryId = tokenHeader(headers, SIGNED_ID);
+  if (deliveryId === null) return { missing: SIGNED_ID };
+  const seconds = headers.get(SIGNED_AT) ?? '';
+  if (!/^[1-9]\d{8,10}$/.test(seconds)) return { missing: SIGNED_AT };
+  const signedAt = new Date(Number(seconds) * 1000);
+  return { event, deliveryId, signedAt, signature: `${SIGNED}${deliveryId}.${seconds} ${signature}` };
+}
+
+/** The signing token of a webhook. GitLab asks for 32 bytes, whatever the length of the secret. */
+export function signingToken(secret: string): string {
+  return `whsec_${keyOf(secret).toString('base64')}`;
+}
+
+function keyOf(secret: string): Buffer {
+  return Buffer.from(new Bun.CryptoHasher('sha256').update(secret).digest());
+}
+
+function signatureOf(signed: string, body: Uint8Array, secret: string): string {
+  if (secret === '') throw new Error('an empty secret signs nothing');
+  const hmac = new Bun.CryptoHasher('sha256', keyOf(secret)).update(`${signed}.`).update(body);
+  return `v1,${hmac.digest('base64')}`;
+}
+
+/** Compares digests, so that the time says nothing about the length either. */
+function isEqual(given: string, expected: string): boolean {
+  const digest = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
+}
+
+/** `merge_request` for `Merge Request Hook`: names in the log have no spaces. */
+export function eventNamed(header: string | null): string | null {
+  const words = /^([A-Za-z]+(?: [A-Za-z]+){0,5}) Hook$/.exec(header ?? '')?.[1];
+  return words === undefined || words.length > 80 ? null : words.toLowerCase().replaceAll(' ', '_');
+}
+
+function headerOfEvent(event: string): string {
+  const words = event.split('_').map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${words.join(' ')} Hook`;
+}
+
+/** The site of an API such as `https://gitlab.com/api/v4`, or `https://HOST/gitlab/api/v4`. */
+export function webOf(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return origin + pathname.replace(/\/api\/v4\/?$/, '').replace(/\/$/, '');
+}
+
+/** Groups nest up to 20 deep. Nothing in a name may lead to another route. */
+const NAME = /^(?=.{3,500}$)(?:(?!\.{1,2}\/)[\w.-]{1,255}\/){1,21}(?!\.{1,2}$)[\w.-]{1,255}$/;
+
+/** True for the full path of a project, such as `group/name` or `group/subgroup/name`. */
+export const isProjectName = (text: string): boolean => NAME.test(text);
 
 const PUBLIC_API = 'https://gitlab.com/api/v4';
 

@@ -1,5 +1,4 @@
 import { ProviderProblem } from '../api.ts';
-import type { ApiResponse } from '../api-fetch.ts';
 import { isoTime, type Payload } from '../provider.ts';
 import { commitIn } from '../read-payloads.ts';
 import type {
@@ -10,7 +9,7 @@ import type {
   RemoteRepository,
   RepositoryReader,
 } from '../reader.ts';
-import type { ClientOptions } from '../rest.ts';
+import type { ApiResponse, ClientOptions } from '../rest.ts';
 import { nextPage, openClient } from './api/client.ts';
 import {
   type Commit,
@@ -21,8 +20,8 @@ import {
   mergeRequestsOf,
   type Release,
   releasesOf,
+  words,
 } from './api/responses.ts';
-import { words } from './api/words.ts';
 
 /** A release may link to a hundred files, and its description to many more. */
 const PER_PAGE = 50;

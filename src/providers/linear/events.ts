@@ -13,8 +13,7 @@ import {
   read,
   versionOf,
 } from '../provider.ts';
-import { attachment } from './attachment.ts';
-import { Actor, type Change, Id, Named, namedOf, payloadOf } from './payload.ts';
+import { Actor, attachment, type Change, Id, Named, namedOf, payloadOf } from './payload.ts';
 
 // linear.app/developers/webhooks. Each event is checked, read into the data of the log, and mapped from there.
 

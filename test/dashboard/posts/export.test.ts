@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { removeMember } from '../../../src/users/members.ts';
+import { removeMember } from '../../../src/people/members.ts';
 import { signedIn } from '../../support/dashboard.ts';
 import { appWithOrganization } from '../../support/test-app.ts';
 

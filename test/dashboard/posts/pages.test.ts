@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { seenOf } from '../../../src/dashboard/edit.ts';
 import { AppError } from '../../../src/lib/app-error.ts';
-import { toPlainText } from '../../../src/markdown/plain-text.ts';
-import { texts } from '../../../src/markdown/texts.ts';
+import { toPlainText } from '../../../src/lib/markdown/plain-text.ts';
+import { texts } from '../../../src/lib/markdown/texts.ts';
 import { readPost } from '../../../src/posts/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit, visitor } from '../../support/dashboard.ts';
 import { postsOf } from '../../support/drafts.ts';

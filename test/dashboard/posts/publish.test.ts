@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { createTrigger } from '../../../src/drafting/triggers/service.ts';
 import { connectIntegration } from '../../../src/integrations/connect.ts';
 import { publishDuePosts, schedulePost } from '../../../src/posts/schedule.ts';
 import { findSchedule } from '../../../src/posts/schedule-store.ts';
 import { deletePost } from '../../../src/posts/service.ts';
 import { readPost } from '../../../src/posts/store.ts';
 import { findDeletedPost } from '../../../src/posts/trash-store.ts';
-import { createTrigger } from '../../../src/triggers/service.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
 import { execute } from '../../support/database.ts';
 import { appWithOrganization, type TestApp } from '../../support/test-app.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
+import { MAX_FOUND, searchPosts } from '../../../src/posts/list-store.ts';
 import { contentTypes, type PageSelection, postStatuses } from '../../../src/posts/model.ts';
-import { MAX_FOUND, searchPosts } from '../../../src/posts/search.ts';
 import { deletePost, editPost, savePosts } from '../../../src/posts/service.ts';
 import { execute, sqliteOf, testSqlite, valuesOf } from '../../support/database.ts';
 import { plansOf } from '../../support/plans.ts';

@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { hasSuggestionFor } from '../../../src/drafts/suggestions.ts';
-import type { Connected } from '../../../src/integrations/model.ts';
+import { hasSuggestionFor } from '../../../src/drafting/suggestions.ts';
+import { createTrigger } from '../../../src/drafting/triggers/service.ts';
+import type { Connected } from '../../../src/integrations/words.ts';
 import { editPost } from '../../../src/posts/service.ts';
 import { readPost } from '../../../src/posts/store.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
-import { createTrigger } from '../../../src/triggers/service.ts';
 import { form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
 import { execute } from '../../support/database.ts';
 import { appWithGithub, githubRequest, logOf } from '../../support/deliveries.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Database } from '../../../db/engine.ts';
 import { openPostgres } from '../../../db/postgres/client.ts';
-import { sweep } from '../../../src/operate/sweep.ts';
+import { runTriggers } from '../../../src/drafting/triggers/run.ts';
+import { createTrigger } from '../../../src/drafting/triggers/service.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
-import { runTriggers } from '../../../src/triggers/run.ts';
-import { createTrigger } from '../../../src/triggers/service.ts';
+import { sweep } from '../../../src/server/sweep.ts';
 import { signedIn } from '../../support/dashboard.ts';
 import { execute } from '../../support/database.ts';
 import { appWithGithub, githubRequest } from '../../support/deliveries.ts';

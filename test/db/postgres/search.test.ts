@@ -4,9 +4,9 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import { SQLiteSyncDialect } from 'drizzle-orm/sqlite-core';
 import fc from 'fast-check';
 import type { PostSearch } from '../../../db/engine.ts';
+import { searchPosts as inPostgres } from '../../../db/postgres/dialect.ts';
 import { migrate } from '../../../db/postgres/migrate.ts';
-import { searchPosts as inPostgres } from '../../../db/postgres/search.ts';
-import { createSearch } from '../../../db/sqlite/search.ts';
+import { createSearch } from '../../../db/sqlite/storage.ts';
 import { sharedPostgres } from '../../support/postgres-server.ts';
 import { openTwins, type Twins } from '../../support/twin-databases.ts';
 

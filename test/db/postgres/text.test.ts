@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Database } from '../../../db/engine.ts';
 import { openPostgres } from '../../../db/postgres/client.ts';
 import { openDatabase } from '../../../db/sqlite/client.ts';
-import { listReleases } from '../../../src/events/store.ts';
+import { listReleases } from '../../../src/drafting/events.ts';
+import { createTrigger } from '../../../src/drafting/triggers/service.ts';
 import { AppError } from '../../../src/lib/app-error.ts';
 import { importFile } from '../../../src/posts/import/service.ts';
+import { type Found, searchPosts } from '../../../src/posts/list-store.ts';
 import { contentTypes, postStatuses } from '../../../src/posts/model.ts';
-import { type Found, searchPosts } from '../../../src/posts/search.ts';
 import { createPost, editPost } from '../../../src/posts/service.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
-import { createTrigger } from '../../../src/triggers/service.ts';
 import {
   appWithGithub,
   connectLinear,

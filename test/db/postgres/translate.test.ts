@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { toPostgresSql, toPostgresValue } from '../../../db/postgres/translate.ts';
+import { toPostgresSql, toPostgresValue } from '../../../db/postgres/dialect.ts';
 
 test.each([
   ['placeholders are numbered', 'select ?, ? from t limit ?', 'select $1, $2 from t limit $3'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { changeOfIssue } from '../../../src/drafts/changes/issues.ts';
-import { changeOfCommit, changeOfPullRequest } from '../../../src/drafts/changes/reached.ts';
+import { changeOfIssue } from '../../../src/drafting/changes/issues.ts';
+import { changeOfCommit, changeOfPullRequest } from '../../../src/drafting/changes/reached.ts';
 import { commit, issue, pullRequest } from './samples.ts';
 
 const sha = 'c02f9a6de1f0c3b2a19e8d7c6b5a4f3e2d1c0b9a';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { changeOfTitle, parseTitle } from '../../../src/drafts/changes/titles.ts';
+import { changeOfTitle, parseTitle } from '../../../src/drafting/changes/titles.ts';
 
 const brief = (title: string) => {
   const { type, scope, isBreaking, description, number } = parseTitle(title);

@@ -4,7 +4,7 @@ import {
   groupNames,
   highlights,
   withoutRepetitions,
-} from '../../../src/drafts/changes/groups.ts';
+} from '../../../src/drafting/changes/groups.ts';
 import { change } from './samples.ts';
 
 const texts = (changes: { text: string }[]) => changes.map(({ text }) => text).join(' ');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { changesOf } from '../../../src/drafts/changes/reached.ts';
-import type { Shipped } from '../../../src/drafts/model.ts';
-import { identifiersIn } from '../../../src/providers/identifiers.ts';
+import { changesOf } from '../../../src/drafting/changes/reached.ts';
+import type { Shipped } from '../../../src/drafting/store.ts';
+import { identifiersIn } from '../../../src/providers/paths.ts';
 
 // Commits, pull requests and issues that name each other are one change.
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { groupOfLabels, hasBreakingLabel } from '../../../src/drafts/changes/groups.ts';
+import { groupOfLabels, hasBreakingLabel } from '../../../src/drafting/changes/groups.ts';
 
 test.each([
   // GitHub's own.

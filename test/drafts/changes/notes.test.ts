@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { changesOfNotes } from '../../../src/drafts/changes/notes.ts';
+import { changesOfNotes } from '../../../src/drafting/changes/notes.ts';
 
 const brief = (markdown: string) =>
   changesOfNotes(markdown).map(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { changesOf } from '../../../src/drafts/changes/reached.ts';
-import type { Commit, EventData } from '../../../src/events/model.ts';
+import { changesOf } from '../../../src/drafting/changes/reached.ts';
+import type { Commit, EventData } from '../../../src/providers/events.ts';
 import { commit, pullRequest } from './samples.ts';
 
 const sha = (name: string) => name.repeat(40).slice(0, 40);

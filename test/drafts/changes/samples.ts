@@ -1,5 +1,5 @@
-import type { Change } from '../../../src/drafts/changes/groups.ts';
-import type { Commit, EventData } from '../../../src/events/model.ts';
+import type { Change } from '../../../src/drafting/changes/groups.ts';
+import type { Commit, EventData } from '../../../src/providers/events.ts';
 
 // Defaults of fields that these tests do not use.
 

@@ -1,5 +1,5 @@
-import type { NewKey } from '../../../src/keys/model.ts';
-import type { KeyService } from '../../../src/keys/service.ts';
+import type { NewKey } from '../../../src/people/keys/model.ts';
+import type { KeyService } from '../../../src/people/keys/store.ts';
 import type { MovableClock } from '../../support/clock.ts';
 
 /** A key service on a clock that tests move. */

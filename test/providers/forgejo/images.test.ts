@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { imagePlace } from '../../../src/providers/forgejo/site.ts';
+import { imagePlace } from '../../../src/providers/forgejo/provider.ts';
 
 const UUID = '3f1c0a9d-2b7e-4365-9aa0-c1de9f3b4472';
 const OWN = 'https://acme.test/git/api/v1';

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { serviceAt } from '../../../src/providers/api-fetch.ts';
+import { problemOf, Refused } from '../../../src/providers/github/api/client.ts';
 import { githubApi } from '../../../src/providers/github/api/index.ts';
-import { problemOf, Refused } from '../../../src/providers/github/api/problems.ts';
 import { webOf } from '../../../src/providers/github/site.ts';
+import { serviceAt } from '../../../src/providers/rest.ts';
 import { fixedClock } from '../../support/clock.ts';
 import { redirectTo } from '../../support/github-api/faults.ts';
 import { problemOf as failureOf, startRocket } from '../../support/github-api/rocket.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { signingToken } from '../../../src/providers/gitlab/signing.ts';
+import { signingToken } from '../../../src/providers/gitlab/provider.ts';
 import { deliver } from '../../support/gitlab-api/deliver.ts';
 import { problemOf, SECRET, SETTINGS, startRocket } from '../../support/gitlab-api/rocket.ts';
 

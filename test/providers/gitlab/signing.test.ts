@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
-import { gitlab } from '../../../src/providers/gitlab/provider.ts';
-import { signingToken } from '../../../src/providers/gitlab/signing.ts';
+import { gitlab, signingToken } from '../../../src/providers/gitlab/provider.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const body = '{"title":"Größe 🚀"}';

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { ALL_PUBLIC_TEAMS, type HookSettings, type ProblemKind } from '../../../src/providers/api.ts';
-import { serviceAt } from '../../../src/providers/api-fetch.ts';
+import { problemOf as problemOfResponse } from '../../../src/providers/linear/api/client.ts';
 import { linearApi } from '../../../src/providers/linear/api/index.ts';
-import { problemOf as problemOfResponse } from '../../../src/providers/linear/api/problems.ts';
+import { serviceAt } from '../../../src/providers/rest.ts';
 import { allFaults, type Fault, RESET_AT } from '../../support/linear-api/faults.ts';
 import type { LinearApi } from '../../support/linear-api/server.ts';
 import { startLinear } from '../../support/linear-world.ts';

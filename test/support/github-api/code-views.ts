@@ -1,4 +1,4 @@
-import { nodeId, sampleAccount, sampleLabel } from '../../../src/providers/github/sample-objects.ts';
+import { nodeId, sampleAccount, sampleLabel } from '../../../src/providers/github/samples.ts';
 import type { StoredActivity, StoredCommit, StoredPull, StoredRelease } from './code.ts';
 
 // Releases, pull requests and commits as GitHub's responses and its webhooks show them.

@@ -1,4 +1,4 @@
-import type { Event } from '../../../src/events/model.ts';
+import type { Event } from '../../../src/providers/events.ts';
 import type { GithubOptions } from '../../../src/providers/github/api/client.ts';
 import { githubReader } from '../../../src/providers/github/api/reader.ts';
 import { github } from '../../../src/providers/github/provider.ts';

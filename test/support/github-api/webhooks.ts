@@ -1,4 +1,4 @@
-import { sceneOf } from '../../../src/providers/github/sample-objects.ts';
+import { sceneOf } from '../../../src/providers/github/samples.ts';
 import type { StoredActivity, StoredCommit, StoredPull, StoredRelease } from './code.ts';
 import { NO_COMMIT } from './code.ts';
 import { accountView, emailOf, pageUrlOf, pullView, pushedCommitView, releaseView } from './code-views.ts';

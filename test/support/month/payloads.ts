@@ -1,4 +1,4 @@
-import { sampleAccount, sampleLabel } from '../../../src/providers/github/sample-objects.ts';
+import { sampleAccount, sampleLabel } from '../../../src/providers/github/samples.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
 import { changed, type Payload } from '../payloads.ts';
 

@@ -4,9 +4,9 @@ import {
   type LogPosition,
   type ResultFilter,
   resultFilters,
-} from '../../../deliveries/log-store.ts';
-import { deliveryStatuses } from '../../../deliveries/model.ts';
-import { type Integration, integrationName } from '../../../integrations/model.ts';
+} from '../../../integrations/deliveries/log-store.ts';
+import { deliveryStatuses } from '../../../integrations/deliveries/store.ts';
+import { type Integration, integrationName } from '../../../integrations/words.ts';
 import { isId } from '../../../lib/text.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { providerOf, providers } from '../../../providers/index.ts';

@@ -1,15 +1,15 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ReadTx } from '../../../../db/engine.ts';
-import { retentionDaysOf } from '../../../audit/model.ts';
-import { findDelivery, listDeliveries, listLogPage } from '../../../deliveries/log-store.ts';
-import { type Delivery, isReplayable } from '../../../deliveries/model.ts';
-import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
+import { listResults, type Result } from '../../../drafting/triggers/results-store.ts';
+import { scriptAsset } from '../../../http/look/assets.ts';
+import { replayDelivery } from '../../../intake/receiver/send.ts';
+import { findDelivery, listDeliveries, listLogPage } from '../../../integrations/deliveries/log-store.ts';
+import { type Delivery, isReplayable } from '../../../integrations/deliveries/store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
+import { type Integration, integrationName, providerNames } from '../../../integrations/words.ts';
 import { isId } from '../../../lib/text.ts';
-import { scriptAsset } from '../../../look/assets.ts';
+import { retentionDaysOf } from '../../../people/audit.ts';
 import { listProviders } from '../../../providers/index.ts';
-import { replayDelivery } from '../../../receiver/replay.ts';
-import { listResults, type Result } from '../../../triggers/results-store.ts';
 import script from '../../client/deliveries.client.js' with { type: 'text' };
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import {
@@ -26,7 +26,7 @@ import {
 import { Action, Hidden } from '../../view/form.tsx';
 import { PageHead, SelectionBar } from '../../view/layout.tsx';
 import { Filters, filtersIn, logPath, readFilter, readPosition, writePosition } from './filter.tsx';
-import { OutcomeCell } from './outcome.tsx';
+import { OutcomeCell } from './result.tsx';
 
 const PATH = '/dashboard/:organizationId/deliveries';
 

@@ -1,18 +1,16 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
-import { findDelivery } from '../../../deliveries/log-store.ts';
-import type { Delivery } from '../../../deliveries/model.ts';
-import { type Integration, integrationName, providerNames } from '../../../integrations/model.ts';
+import { shippedBy } from '../../../drafting/triggers/hand-over.ts';
+import { isPending, isRefusal } from '../../../drafting/triggers/model.ts';
+import { createTrigger } from '../../../drafting/triggers/service.ts';
+import { replayDelivery } from '../../../intake/receiver/send.ts';
+import { findDelivery } from '../../../integrations/deliveries/log-store.ts';
+import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
+import { type Integration, integrationName, providerNames } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { tidings } from '../../../lib/build.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { sampleEvents } from '../../../providers/index.ts';
-import { replayDelivery } from '../../../receiver/replay.ts';
-import { isPending } from '../../../triggers/explain.ts';
-import { shippedBy } from '../../../triggers/hand-over.ts';
-import { createTrigger } from '../../../triggers/service.ts';
-import { isRefusal } from '../../../triggers/words.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { exactly, Id, Status, ToCopy, When } from '../../view/elements.tsx';
 import { Action, FormError } from '../../view/form.tsx';
@@ -20,6 +18,8 @@ import { Columns, Facts as FactList, PageHead } from '../../view/layout.tsx';
 import { deliveriesScript, sourceOf } from './list.tsx';
 import { PayloadSection } from './payload.tsx';
 import { ResultSection, readResult } from './result.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PATH = '/dashboard/:organizationId/deliveries/:deliveryId';
 

@@ -1,20 +1,27 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
-import type { Delivery } from '../../../deliveries/model.ts';
-import type { Event } from '../../../events/model.ts';
-import type { Integration } from '../../../integrations/model.ts';
-import { type Exclusion, explainNoTrigger, findExclusion, isPending } from '../../../triggers/explain.ts';
-import { listCaused, shippedBy } from '../../../triggers/hand-over.ts';
-import { kindsFor } from '../../../triggers/kinds/index.ts';
-import type { Trigger } from '../../../triggers/model.ts';
-import { listResults, type Result } from '../../../triggers/results-store.ts';
-import { listTriggers } from '../../../triggers/store.ts';
-import { describeFilters } from '../../../triggers/words.ts';
+import { listCaused, shippedBy } from '../../../drafting/triggers/hand-over.ts';
+import { kindsFor } from '../../../drafting/triggers/kinds/index.ts';
+import {
+  describeFilters,
+  type Exclusion,
+  explainNoTrigger,
+  findExclusion,
+  isPending,
+  type Trigger,
+} from '../../../drafting/triggers/model.ts';
+import { listResults, type Outcome, type Result } from '../../../drafting/triggers/results-store.ts';
+import { listTriggers } from '../../../drafting/triggers/store.ts';
+import type { Delivery } from '../../../integrations/deliveries/store.ts';
+import type { Integration, Repository } from '../../../integrations/store.ts';
+import type { Event } from '../../../providers/events.ts';
 import type { MemberVisit } from '../../page.ts';
-import { LinkButton, Status, When } from '../../view/elements.tsx';
+import { counted, LinkButton, Status } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { typeNames } from '../posts/origin.ts';
+import { When } from '../../view/time.tsx';
+import { typeNames } from '../posts/toolbar.tsx';
 import { eventWords } from '../triggers/list.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 // What became of a delivery: a row for each trigger that received it, or the reason why none did.
 
@@ -320,4 +327,67 @@ function NoResult({ shipped, triggers, visit, entry, integration }: Props) {
       <LinkButton to={`${path}/triggers/${found.trigger.id}`} label="Open trigger" />
     </div>
   );
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+/** Outcomes without a sentence of their own, the most important first. */
+const words: readonly (readonly [outcome: Outcome, text: string])[] = [
+  ['failed', 'Draft failed'],
+  ['suggested', 'Suggestion waiting'],
+  ['removed', 'Draft removed'],
+  ['waiting', 'Waits for a release'],
+  ['kept', 'Your text was kept'],
+  ['unchanged', 'No changes'],
+  ['filtered', 'Filtered out'],
+  ['queued', 'Trigger is off'],
+];
+
+/** What became of a processed entry, in a few words for its row of the log. */
+export function OutcomeCell(props: {
+  entry: Delivery;
+  results: readonly Result[];
+  repositories: readonly Repository[];
+  base: string;
+}) {
+  const { entry, results, repositories, base } = props;
+  const { id } = entry;
+  if (results.length === 0) {
+    // An event of a disconnected integration cannot be replayed either way.
+    const isEvent = shippedBy(entry, repositories) !== null;
+    return isEvent ? <a href={`${base}/deliveries/${id}`}>No trigger</a> : <span class="dim">No draft</span>;
+  }
+  if (results.some((each) => each.outcome === 'queued' && isPending(each))) {
+    const { occurredAt = '' } = shippedBy(entry, repositories)?.event ?? {};
+    // A release that is dated in the future waits for its time.
+    if (results.some(({ run }) => run !== null && new Date(run.dueAt).toISOString() <= occurredAt))
+      return <span class="dim">Waiting</span>;
+    return (
+      <span class="dim" data-pending="">
+        Writing…
+      </span>
+    );
+  }
+  const written = results.filter(({ outcome }) => outcome === 'created');
+  const failed = results.filter(({ outcome }) => outcome === 'failed').length;
+  const [first] = written;
+  if (first !== undefined) {
+    const isPublished = written.every(({ post }) => post?.status === 'published');
+    const ready = counted(written.length, isPublished ? 'post' : 'draft');
+    const text = failed === 0 ? ready : `${ready}, ${failed} failed`;
+    const isOne = failed === 0 && written.length === 1 && first.post !== null;
+    return <a href={isOne ? `${base}/posts/${first.post?.id}` : `${base}/deliveries/${id}`}>{text}</a>;
+  }
+  const updated = results.find(({ outcome, post }) => outcome === 'updated' && post !== null);
+  if (updated !== undefined && failed === 0) {
+    return (
+      <a href={`${base}/posts/${updated.post?.id}`} title={`Updates ${updated.post?.title}`} class="cut">
+        Updates {updated.post?.title}
+      </a>
+    );
+  }
+  // Nothing waits for a trigger that was deleted with its integration.
+  const settled = results.filter(({ outcome, trigger }) => outcome !== 'waiting' || trigger !== null);
+  const [, text = 'No draft'] = words.find(([each]) => settled.some(({ outcome }) => outcome === each)) ?? [];
+  return <a href={`${base}/deliveries/${id}`}>{text}</a>;
 }

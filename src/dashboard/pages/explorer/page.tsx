@@ -1,10 +1,9 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
+import { scriptAsset } from '../../../http/look/assets.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { scriptAsset } from '../../../look/assets.ts';
 import { contentTypes, postStatuses } from '../../../posts/model.ts';
 import { listPostPage } from '../../../posts/store.ts';
-import samplesScript from '../../../reference/samples/samples.client.js' with { type: 'text' };
-import { Samples } from '../../../reference/samples/tabs.tsx';
+import samplesScript from '../../../readers/reference/samples/samples.client.js' with { type: 'text' };
+import { Samples } from '../../../readers/reference/samples/tabs.tsx';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { Empty, Select } from '../../view/elements.tsx';
 import { Field, FormError, Hidden } from '../../view/form.tsx';
@@ -16,11 +15,13 @@ import {
   headersOf,
   operations,
   pathOf,
+  Response,
   readChoices,
   requireSendable,
   send,
-} from './request.ts';
-import { Response } from './response.tsx';
+} from './response.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const script = scriptAsset('samples.js', samplesScript);
 

@@ -1,17 +1,17 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { listPostsOfTrigger } from '../../../drafts/store.ts';
-import { stopHistory } from '../../../history/service.ts';
-import { getHistory } from '../../../history/store.ts';
+import { listPostsOfTrigger } from '../../../drafting/store.ts';
+import { listRuns } from '../../../drafting/triggers/queue-store.ts';
+import { scriptAsset } from '../../../http/look/assets.ts';
+import { stopHistory } from '../../../intake/history/service.ts';
+import { getHistory } from '../../../intake/history/store.ts';
 import { getIntegration } from '../../../integrations/store.ts';
-import { scriptAsset } from '../../../look/assets.ts';
-import { changePosts, MAX_POSTS } from '../../../posts/bulk.ts';
-import { listRuns } from '../../../triggers/queue-store.ts';
+import { changePosts, MAX_POSTS } from '../../../posts/service.ts';
 import script from '../../client/history.client.js' with { type: 'text' };
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { counted, LinkButton, Status, Table, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
-import { describeRequest } from './words.ts';
+import { describeRequest } from './list.tsx';
 
 // An import of releases: how far it is, and the drafts that it wrote.
 

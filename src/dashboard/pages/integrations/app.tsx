@@ -1,32 +1,30 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
-import { type Installed, replaceAppKey, syncInstallation } from '../../../integrations/app.ts';
+import { formsTo } from '../../../http/respond.ts';
+import {
+  connectApp,
+  type Installed,
+  replaceAppKey,
+  requireApps,
+  syncInstallation,
+} from '../../../integrations/app.ts';
+import { listIntegrations } from '../../../integrations/store.ts';
+import { webhookUrl } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { providerOf } from '../../../providers/index.ts';
-import { type Page, redirect } from '../../page.ts';
-import { formState } from '../../submission.ts';
+import { WrongSecretKey } from '../../../lib/secret-box.ts';
+import type { AppForm, AppSupport } from '../../../providers/app.ts';
+import { providerOf, providers } from '../../../providers/index.ts';
+import type { IntegrationType } from '../../../providers/paths.ts';
+import { type Answer, get, type MemberVisit, type Page, redirect } from '../../page.ts';
+import { formState, once } from '../../submission.ts';
+import { type View, view } from '../../view/document.tsx';
 import { counted } from '../../view/elements.tsx';
-import { Form, TextArea } from '../../view/form.tsx';
-import { External } from './app-section.tsx';
-import { showIntegration } from './one.tsx';
-import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
-import { problemOf } from './words.ts';
+import { Field, Form, FormError, Hidden, TextArea } from '../../view/form.tsx';
+import { PageHead } from '../../view/layout.tsx';
+import { LocalAddressNote } from './local-address.tsx';
+import { External, showIntegration } from './one.tsx';
+import { type IntegrationVisit, integrationForm, integrationPage, problemOf, subpage } from './subpage.tsx';
 
-/** Installing an App, refreshing its repositories, and replacing its key. */
-export const routes: readonly Page[] = [
-  // The provider sends the browser here after each change of the installation.
-  integrationPage('installed', async (visit) => refresh(visit), failed),
-  integrationForm('refresh', async (visit) => refresh(visit), failed),
-  integrationPage('key', async (visit) => showKeyForm(visit)),
-  integrationForm(
-    'key',
-    async ({ deps, form, integration, path }) => {
-      await replaceAppKey(deps, integration.id, form.get('key') ?? '');
-      return redirect(path, 'Key replaced. Delete the old one at the provider.');
-    },
-    async (visit, error) => showKeyForm(visit, error),
-  ),
-];
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 async function refresh({ deps, integration, path }: IntegrationVisit) {
   return redirect(path, describeInstalled(await syncInstallation(deps, integration.id)));
@@ -88,3 +86,192 @@ async function showKeyForm(visit: IntegrationVisit, error?: unknown) {
     </>,
   );
 }
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+const PATH = '/dashboard/:organizationId/integrations';
+
+const OwnerForm = Type.Object({
+  owner: Type.String({
+    label: 'Organization',
+    hint: 'Its name in URLs, such as acme. You must be an owner.',
+  }),
+});
+
+/** The button sends the manifest straight to the provider, so this page alone may post there. */
+async function showForm(
+  visit: MemberVisit,
+  type: IntegrationType,
+  app: AppSupport,
+  refused?: string,
+): Promise<View> {
+  const { deps, organization, base, url } = visit;
+  const { name: provider } = providerOf(type);
+  const owner = (refused === undefined ? url.searchParams.get('owner')?.trim() : null) || null;
+  const { form, error } = register(visit, type, app, owner);
+  const { fields, problem } = formState(OwnerForm, { owner: owner ?? '' }, error);
+  const isRefused = refused !== undefined || error !== null;
+  const to = `${base}/integrations/${app.path}/new`;
+  return view(
+    `Create a ${app.name}`,
+    <>
+      <PageHead
+        title={`Create a ${app.name}`}
+        crumbs={[{ to: `${base}/integrations`, label: 'Integrations' }]}
+      />
+      <FormError error={refused ?? problem} />
+      <p class="lede">
+        An App needs no person's token. It reads the repositories that you choose at {provider}, with tokens
+        that expire after an hour, and one webhook serves them all.
+      </p>
+      <LocalAddressNote url={deps.publicUrl()} type={type} pollFor={organization.id} />
+      <ol>
+        <li>
+          {provider} shows the name of the App
+          {owner === null || form === null ? '' : `, which ${owner} will own`}. Change it if you like, then
+          create the App.
+        </li>
+        <li>{provider} brings you back here. Install the App, and choose its repositories.</li>
+      </ol>
+      {form === null ? null : (
+        <form method="post" action={form.action}>
+          <Hidden values={Object.entries(form.fields)} />
+          <button type="submit" class="button go">
+            Continue to {provider}
+          </button>
+        </form>
+      )}
+      <details class="more" open={owner !== null}>
+        <summary>Create it in an organization</summary>
+        <form method="get" action={to} class="stack">
+          <Field {...fields.owner} />
+          <div class="bar">
+            <button type="submit" class="button">
+              Use organization
+            </button>
+            {owner === null ? null : <a href={to}>Use your own account</a>}
+          </div>
+        </form>
+      </details>
+    </>,
+    {
+      section: 'integrations',
+      ...(form !== null && { headers: formsTo(form.action) }),
+      ...(isRefused && { status: 400 }),
+    },
+  );
+}
+
+/** The provider's form, or why there is none. */
+function register(
+  visit: MemberVisit,
+  type: IntegrationType,
+  app: AppSupport,
+  owner: string | null,
+): { form: AppForm | null; error: AppError | null } {
+  const { deps, organization } = visit;
+  const id = deps.ids.newId('int');
+  const publicUrl = deps.publicUrl();
+  const pages = `${publicUrl}/dashboard/${organization.id}/integrations`;
+  const hook = { id, type, organizationId: organization.id, app: {} };
+  const until = deps.clock.now().getTime() + STATE_MS;
+  try {
+    const form = app.registration(deps.providerUrls?.[type], {
+      name: `Tidings for ${organization.name}`,
+      owner,
+      homepageUrl: publicUrl,
+      webhookUrl: webhookUrl(publicUrl, hook),
+      createdUrl: `${pages}/${app.path}/created`,
+      installedUrl: `${pages}/${id}/installed`,
+      state: sealState(visit, app, { integrationId: id, until }),
+    });
+    return { form, error: null };
+  } catch (error) {
+    if (error instanceof AppError && error.status === 400) return { form: null, error };
+    throw error;
+  }
+}
+
+/** The provider sends the browser here with a code, which stands for the new App and its key. */
+async function finish(visit: MemberVisit, type: IntegrationType, app: AppSupport): Promise<Answer> {
+  const { deps, organization, base, url } = visit;
+  const state = openState(visit, app, url.searchParams.get('state') ?? '');
+  if (state === null) {
+    const why = `This page has expired, or another session opened it. Nothing was connected. If ${providerOf(type).name} created an App, delete it there, then start again.`;
+    return showForm(visit, type, app, why);
+  }
+  const { integrationId } = state;
+  const to = `${base}/integrations/${integrationId}`;
+  try {
+    requireApps(deps, type);
+    const code = url.searchParams.get('code') ?? '';
+    const request = { type, organizationId: organization.id, integrationId, code };
+    const done = `${app.name} created. Install it to choose its repositories.`;
+    const answer = await once(deps, `app ${integrationId}`, async () => {
+      await connectApp(deps, request);
+      return redirect(to, done);
+    });
+    if (answer !== null) return answer;
+  } catch (error) {
+    return showForm(visit, type, app, problemOf(error, type));
+  }
+  // A reload: the App is connected, unless the first request is still at it.
+  const all = await deps.db.read((tx) => listIntegrations(tx, organization.id));
+  const isThere = all.some(({ id }) => id === integrationId);
+  return redirect(
+    isThere ? to : `${base}/integrations`,
+    'This page was already opened. Nothing else was connected.',
+  );
+}
+
+/** How long a person may take at the provider, in milliseconds. */
+const STATE_MS = 3_600_000;
+
+/** What the provider sends back. `until`: in milliseconds since 1970. */
+interface State {
+  integrationId: string;
+  until: number;
+}
+
+const contextOf = ({ organization, sessionHash }: MemberVisit, { path }: AppSupport) =>
+  `${path} state of the session ${sessionHash} for ${organization.id}`;
+
+function sealState(visit: MemberVisit, app: AppSupport, state: State): string {
+  return visit.deps.secrets.seal(JSON.stringify(state), contextOf(visit, app)).toString('base64url');
+}
+
+/** Null for a state that was not sealed here, for another session or organization, and after an hour. */
+function openState(visit: MemberVisit, app: AppSupport, field: string): State | null {
+  const { secrets, clock } = visit.deps;
+  try {
+    const state: State = JSON.parse(secrets.open(Buffer.from(field, 'base64url'), contextOf(visit, app)));
+    return state.until > clock.now().getTime() ? state : null;
+  } catch (error) {
+    if (error instanceof WrongSecretKey) return null;
+    throw error;
+  }
+}
+
+/** Installing an App, refreshing its repositories, and replacing its key. */
+export const routes: readonly Page[] = [
+  // The provider sends the browser here after each change of the installation.
+  integrationPage('installed', async (visit) => refresh(visit), failed),
+  integrationForm('refresh', async (visit) => refresh(visit), failed),
+  integrationPage('key', async (visit) => showKeyForm(visit)),
+  integrationForm(
+    'key',
+    async ({ deps, form, integration, path }) => {
+      await replaceAppKey(deps, integration.id, form.get('key') ?? '');
+      return redirect(path, 'Key replaced. Delete the old one at the provider.');
+    },
+    async (visit, error) => showKeyForm(visit, error),
+  ),
+  ...providers.flatMap(({ id: type, app }) =>
+    app === undefined
+      ? []
+      : [
+          get(`${PATH}/${app.path}/new`, 'owner', async (visit) => showForm(visit, type, app)),
+          get(`${PATH}/${app.path}/created`, 'owner', (visit) => finish(visit, type, app)),
+        ],
+  ),
+];

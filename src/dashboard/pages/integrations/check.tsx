@@ -1,43 +1,36 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
+import { sendDelivery } from '../../../intake/receiver/send.ts';
+import { setEnabled } from '../../../integrations/connect.ts';
+import { findDelivery } from '../../../integrations/deliveries/log-store.ts';
 import { diagnose, type Finding } from '../../../integrations/doctor.ts';
-import { integrationName } from '../../../integrations/model.ts';
-import { describeFinding, fixes } from '../../../integrations/words.ts';
-import type { Page } from '../../page.ts';
-import { counted, LinkButton } from '../../view/elements.tsx';
+import { listHooks } from '../../../integrations/hook-store.ts';
+import { disconnectIntegration, removePlace } from '../../../integrations/places.ts';
+import { repairHooks, rotateSecret } from '../../../integrations/rotate.ts';
+import {
+  describeFinding,
+  describeOldSecret,
+  fixes,
+  integrationName,
+  providerNames,
+} from '../../../integrations/words.ts';
+import { AppError } from '../../../lib/app-error.ts';
+import { providerOf, sampleFor } from '../../../providers/index.ts';
+import { type Page, redirect } from '../../page.ts';
+import { counted, LinkButton, ToCopy } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { type IntegrationVisit, integrationPage, subpage } from './subpage.tsx';
-import { exactTime, problemOf, sentence } from './words.ts';
+import { type Failure, showIntegration } from './one.tsx';
+import {
+  describeConnected,
+  exactTime,
+  type IntegrationVisit,
+  integrationForm,
+  integrationPage,
+  problemOf,
+  sentence,
+  subpage,
+} from './subpage.tsx';
+import { placeName } from './webhooks.tsx';
 
-/** The results of the integration doctor, with a button or link for each fix. */
-export const routes: readonly Page[] = [
-  integrationPage('check', async (visit) => {
-    const { deps, integration, path } = visit;
-    const { findings } = await diagnose(deps, integration.id);
-    const { failed = [], warning = [], ok = [] } = Object.groupBy(findings, ({ status }) => status);
-    const heading = [
-      failed.length > 0 && counted(failed.length, 'problem'),
-      warning.length > 0 && counted(warning.length, 'warning'),
-    ];
-    return subpage(
-      visit,
-      { title: 'Check', heading: heading.filter(Boolean).join(', ') || 'Everything is OK' },
-      <>
-        <p class="lede">
-          Tidings checked everything that deliveries of {integrationName(integration)} depend on. It changed
-          nothing.
-        </p>
-        <ul class="card rows checks">
-          {[...failed, ...warning, ...ok].map((finding) => (
-            <FindingRow finding={finding} visit={visit} />
-          ))}
-        </ul>
-        <p class="bar">
-          <LinkButton to={`${path}/check`} label="Check again" />
-        </p>
-      </>,
-    );
-  }),
-];
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const names: Readonly<Record<Finding['name'], string>> = {
   enabled: 'Accepts deliveries',
@@ -106,3 +99,135 @@ function Fix({ fix = '', path }: { fix: string | undefined; path: string }) {
   if (busy === undefined) return <LinkButton to={`${path}${to}`} label={label} />;
   return <Action to={`${path}${to}`} label={label} busy={busy} isOnce />;
 }
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+/** Shows a failure at one of the forms of the integration's page. */
+const showAt = (about: Failure['about']) => (visit: IntegrationVisit, error: unknown) =>
+  showIntegration(visit, { about, error });
+
+/** Sends a signed delivery to this service, the way a provider does. */
+async function sendTest({ deps, organization, base, form, integration }: IntegrationVisit) {
+  const { db, clock, secrets, self } = deps;
+  const event = form.get('event') ?? '';
+  const sample = sampleFor(integration, event, { now: clock.now() });
+  if (sample === null) throw new AppError(400, 'This event has no sample. Choose an event from the list.');
+  const deliveryId = deps.ids.newUuid();
+  const body = JSON.stringify(sample);
+  const { status } = await sendDelivery(
+    { db, clock, secrets, fetch: self },
+    { integrationId: integration.id, event, deliveryId, body, baseUrl: 'http://localhost' },
+  );
+  const entry = await db.read((tx) => findDelivery(tx, organization.id, deliveryId));
+  return entry === null
+    ? redirect(
+        `${base}/deliveries?integration=${integration.id}`,
+        `Tidings rejected the test event with ${status}. The newest entry shows the reason.`,
+      )
+    : redirect(`${base}/deliveries/${entry.id}`, 'Test event sent.');
+}
+
+/** Shows the new secret once, unless Tidings has set it at the provider. */
+async function rotate(visit: IntegrationVisit) {
+  const { deps, form, integration, path } = visit;
+  const { id, type } = integration;
+  const provider = providerNames[type];
+  const now = form.get('now') === 'yes';
+  const { secret, isSetAtProvider } = await rotateSecret(deps, id, { now });
+  const old = describeOldSecret(type, now, isSetAtProvider);
+  // With an unreadable token, a person has to set it.
+  if (isSetAtProvider) return redirect(path, `Created a new secret and set it at ${provider}. ${old}`);
+  return subpage(
+    visit,
+    { title: 'New secret' },
+    <>
+      <p class="lede">
+        Copy it now and set it at {provider}. Tidings shows it only once. {old}
+      </p>
+      <div class="card pad">
+        <p class="label">Secret</p>
+        <ToCopy text={secret} label="Copy secret" />
+      </div>
+      <LinkButton to={path} label="Open integration" kind="go" />
+    </>,
+  );
+}
+
+/** The results of the integration doctor, with a button or link for each fix. */
+export const routes: readonly Page[] = [
+  integrationPage('check', async (visit) => {
+    const { deps, integration, path } = visit;
+    const { findings } = await diagnose(deps, integration.id);
+    const { failed = [], warning = [], ok = [] } = Object.groupBy(findings, ({ status }) => status);
+    const heading = [
+      failed.length > 0 && counted(failed.length, 'problem'),
+      warning.length > 0 && counted(warning.length, 'warning'),
+    ];
+    return subpage(
+      visit,
+      { title: 'Check', heading: heading.filter(Boolean).join(', ') || 'Everything is OK' },
+      <>
+        <p class="lede">
+          Tidings checked everything that deliveries of {integrationName(integration)} depend on. It changed
+          nothing.
+        </p>
+        <ul class="card rows checks">
+          {[...failed, ...warning, ...ok].map((finding) => (
+            <FindingRow finding={finding} visit={visit} />
+          ))}
+        </ul>
+        <p class="bar">
+          <LinkButton to={`${path}/check`} label="Check again" />
+        </p>
+      </>,
+    );
+  }),
+  integrationForm('enable', async ({ deps, integration, path }) => {
+    await setEnabled(deps, integration.id, true);
+    return redirect(path, 'Integration enabled. Tidings accepts its deliveries again.');
+  }),
+  integrationForm('disable', async ({ deps, integration, path }) => {
+    await setEnabled(deps, integration.id, false);
+    const done = 'Integration disabled. Tidings rejects its deliveries until you enable it.';
+    return redirect(path, done);
+  }),
+  integrationForm('test', sendTest),
+  integrationForm(
+    'repair',
+    async ({ deps, integration: { id, type }, path }) =>
+      redirect(path, describeConnected(type, await repairHooks(deps, id), 'Repaired')),
+    showAt('hooks'),
+  ),
+  integrationForm(
+    'remove',
+    async ({ deps, form, integration, path }) => {
+      const place = form.get('place') ?? '';
+      const hooks = await deps.db.read((tx) => listHooks(tx, integration.id));
+      const force = form.get('force') === 'yes';
+      const { isLeft } = await removePlace(deps, integration.id, place, { force });
+      const left = isLeft
+        ? ` Its webhook may still exist. Delete it at ${providerNames[integration.type]}.`
+        : '';
+      return redirect(path, `${placeName(integration, hooks, place)} is disconnected.${left}`);
+    },
+    showAt('hooks'),
+  ),
+  integrationForm('secret', rotate, showAt('secret')),
+  integrationForm(
+    'disconnect',
+    async ({ deps, form, base, integration }) => {
+      const force = form.get('force') === 'yes';
+      const { left } = await disconnectIntegration(deps, integration.id, { force });
+      const rest = left.length === 0 ? '' : ` A webhook remains at ${left.join(', ')}. Delete it there.`;
+      const { app, type } = integration;
+      const support = providerOf(type).app;
+      const page = app === null ? undefined : support?.pages(deps.providerUrls?.[type], app).danger;
+      const own = page === undefined ? '' : ` Delete the App at ${page}`;
+      return redirect(
+        `${base}/integrations`,
+        `${integrationName(integration)} is disconnected.${rest}${own}`,
+      );
+    },
+    showAt('disconnect'),
+  ),
+];

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { connectIntegration, connectWithToken, listPlaces } from '../../../integrations/connect.ts';
-import type { Connected } from '../../../integrations/model.ts';
+import type { Connected } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { WrongSecretKey } from '../../../lib/secret-box.ts';
 import { ALL_PUBLIC_TEAMS, type Place } from '../../../providers/api.ts';
@@ -13,9 +13,9 @@ import { PageHead } from '../../view/layout.tsx';
 import { showIntegrations } from './list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findConnected, Places, RepositoryForm } from './places.tsx';
+import { describeConnected, problemOf } from './subpage.tsx';
 import { Phrases } from './token.tsx';
 import { TOKEN_FIELD } from './token-field.ts';
-import { describeConnected, problemOf } from './words.ts';
 
 const PATH = '/dashboard/:organizationId/integrations';
 

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Hook } from '../../../integrations/model.ts';
+import type { Hook } from '../../../integrations/words.ts';
 import { When } from '../../view/elements.tsx';
 
 /** Whether the provider's webhook is as it should be. Null: a person set it up. */

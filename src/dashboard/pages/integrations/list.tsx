@@ -1,7 +1,5 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-
-import { integrationName, providerNames } from '../../../integrations/model.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
+import { integrationName, providerNames } from '../../../integrations/words.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { isLocal } from '../../../lib/public-fetch.ts';
 import { letOthersIn } from '../../../lib/time.ts';
@@ -13,12 +11,13 @@ import { LinkButton, Status } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
 import { LocalAddressNote } from './local-address.tsx';
-import { Overview, readOverview } from './overview.tsx';
-import { findPauses, PauseNote } from './pauses.tsx';
+import { findPauses, PauseNote } from './missed.tsx';
+import { Overview, PollPart, readOverview } from './overview.tsx';
 import { RepositoryForm } from './places.tsx';
-import { PollPart } from './polling-state.tsx';
+import { problemOf } from './subpage.tsx';
 import { tokenField, tokenProblem } from './token.tsx';
-import { problemOf } from './words.ts';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 export const routes: readonly Page[] = [
   get('/dashboard/:organizationId/integrations', 'member', (visit) => showIntegrations(visit)),

@@ -1,18 +1,30 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import {
+  COMPARED_MS,
   type ComparedDelivery,
   findMissed,
   MAX_REDELIVERED,
   redeliverMissed,
 } from '../../../integrations/missed.ts';
+import { findMissedCheckedAt, type Integration } from '../../../integrations/store.ts';
+import { findPause, type Pause } from '../../../integrations/uptime.ts';
 import { describeMissed } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import type { Deps } from '../../../people/deps.ts';
 import { providerOf } from '../../../providers/index.ts';
 import type { Page } from '../../page.ts';
-import { counted, LinkButton, Table, When } from '../../view/elements.tsx';
+import { counted, LinkButton, Table } from '../../view/elements.tsx';
 import { FormError, Mark } from '../../view/form.tsx';
-import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
-import { exactTime, problemOf } from './words.ts';
+import { When } from '../../view/time.tsx';
+import {
+  exactTime,
+  type IntegrationVisit,
+  integrationForm,
+  integrationPage,
+  problemOf,
+  subpage,
+} from './subpage.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 /** Limits the table of missed deliveries. */
 const MAX_ROWS = 200;
@@ -200,4 +212,47 @@ function wantedOf(form: URLSearchParams): string[] | 'all' {
   const chosen = form.getAll('delivery');
   if (chosen.length > 0) return chosen;
   throw new AppError(400, 'Select at least one delivery. Nothing was requested.');
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+/** The newest pause of the server, for each integration that was not checked for missed deliveries since. */
+export async function findPauses(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  integrations: readonly Integration[],
+): Promise<Map<string, Pause>> {
+  const pauses = new Map<string, Pause>();
+  const compared = integrations.filter(
+    ({ type, isManaged, isPolled }) => isManaged && !isPolled && providerOf(type).api?.listsDeliveries,
+  );
+  if (compared.length === 0) return pauses;
+  // Providers list no older deliveries.
+  const since = new Date(deps.clock.now().getTime() - COMPARED_MS).toISOString();
+  const newest = await findPause(deps, since);
+  if (newest === null) return pauses;
+  await deps.db.read(async (tx) => {
+    for (const { id, createdAt } of compared) {
+      if (newest.to > ((await findMissedCheckedAt(tx, id)) ?? createdAt)) pauses.set(id, newest);
+    }
+  });
+  return pauses;
+}
+
+/** Warns that deliveries may be missing. */
+export function PauseNote({ pause, to, isOwner }: { pause: Pause; to: string; isOwner: boolean }) {
+  return (
+    <div class="note">
+      <p>
+        Tidings was not running from {exactTime(pause.from)} to {exactTime(pause.to)}. Deliveries from that
+        time may be missing.
+      </p>
+      <p>
+        {isOwner ? (
+          <LinkButton to={to} label="Check for missed deliveries" />
+        ) : (
+          <span class="dim">Owners can check for missed deliveries.</span>
+        )}
+      </p>
+    </div>
+  );
 }

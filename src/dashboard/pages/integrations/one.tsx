@@ -1,26 +1,234 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-import { listHistories } from '../../../history/store.ts';
-import { listHooks } from '../../../integrations/hook-store.ts';
-import { integrationName } from '../../../integrations/model.ts';
-import { ChangeFailed } from '../../../integrations/problems.ts';
-import { providerOf } from '../../../providers/index.ts';
-import { listRuns } from '../../../triggers/queue-store.ts';
-import { listTriggers } from '../../../triggers/store.ts';
-import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { Exactly, Id, Status, When } from '../../view/elements.tsx';
-import { Action, FormError } from '../../view/form.tsx';
+import { kindsFor } from '../../../drafting/triggers/kinds/index.ts';
+import { listRuns } from '../../../drafting/triggers/queue-store.ts';
+import { listTriggers } from '../../../drafting/triggers/store.ts';
+import { listHistories } from '../../../intake/history/store.ts';
+import { type Hook, listHooks } from '../../../integrations/hook-store.ts';
+import type { Integration } from '../../../integrations/store.ts';
+import { ChangeFailed, integrationName } from '../../../integrations/words.ts';
+import type { AppPages } from '../../../providers/app.ts';
+import { providerOf, sampleEvents } from '../../../providers/index.ts';
+import { get, type MemberVisit, type Page } from '../../page.ts';
+import { type View, view } from '../../view/document.tsx';
+import { counted, Id, LinkButton, Status, Table } from '../../view/elements.tsx';
+import { Action, Form, FormError, Select } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
+import { Exactly, When } from '../../view/time.tsx';
 import { Imports } from '../history/list.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
-import { AppNote, AppSection, appPagesOf, External } from './app-section.tsx';
+import { HookState } from './hook-state.tsx';
 import { LocalAddressNote } from './local-address.tsx';
-import { Overview, readOverview } from './overview.tsx';
-import { Disconnect, RotateSecret, TestEvent } from './owner-forms.tsx';
-import { findPauses, PauseNote } from './pauses.tsx';
-import { PollingSection, readPolling } from './polling-state.tsx';
-import { getIntegration, PATH } from './subpage.tsx';
+import { findPauses, PauseNote } from './missed.tsx';
+import { Overview, PollingSection, readOverview, readPolling } from './overview.tsx';
+import { exactTime, getIntegration, PATH, problemOf } from './subpage.tsx';
 import { Hooks, type PageProps, placeName, placesOf } from './webhooks.tsx';
-import { problemOf } from './words.ts';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+export function External({ to, children }: { to: string; children: string }) {
+  return (
+    <a href={to} target="_blank" rel="noopener noreferrer">
+      {children}
+    </a>
+  );
+}
+
+/** The pages of an integration's App; null for an integration without one. */
+function appPagesOf({ deps }: MemberVisit, { type, app }: Integration): AppPages | null {
+  const support = providerOf(type).app;
+  return app === null || support === undefined ? null : support.pages(deps.providerUrls?.[type], app);
+}
+
+/** Says what keeps the App from sending events, and what to do. */
+function AppNote({
+  integration,
+  pages,
+  isOwner,
+}: {
+  integration: Integration;
+  pages: AppPages;
+  isOwner: boolean;
+}) {
+  const { name } = providerOf(integration.type);
+  const { app } = integration;
+  if (app === null) return null;
+  if (app.suspendedAt !== null) {
+    return (
+      <div class="note">
+        <p>
+          Somebody suspended the App at {name} on {exactTime(app.suspendedAt)}, so it sends no events.
+          Unsuspend it in the settings of the account.
+        </p>
+      </div>
+    );
+  }
+  if (app.installationId !== null) return null;
+  return (
+    <div class="note">
+      <p>The App is not installed, so it sends no events. Install it to choose its repositories.</p>
+      {isOwner ? <LinkButton to={pages.install} label="Install App" kind="go" /> : null}
+    </div>
+  );
+}
+
+/** A long list is cut: the provider has all. */
+const MAX_LISTED = 100;
+
+/** The repositories of the installation, and the App's webhook. */
+function AppSection({
+  integration: { type, app, repositories, isPolled },
+  pages,
+  hook,
+  path,
+  now,
+  isOwner,
+}: {
+  integration: Integration;
+  pages: AppPages;
+  hook: Hook | null;
+  path: string;
+  now: Date;
+  isOwner: boolean;
+}) {
+  const { name } = providerOf(type);
+  const listed = repositories.slice(0, MAX_LISTED);
+  return (
+    <>
+      <p class="hint">
+        One webhook serves all repositories of the installation. Tidings signs in with tokens that expire
+        after an hour.
+      </p>
+      <p>
+        Webhook: <HookState hook={hook} now={now} />
+      </p>
+      {listed.length === 0 ? (
+        <p class="dim">
+          {app?.installationId === null ? 'No repositories yet.' : 'The installation has no repositories.'}
+        </p>
+      ) : (
+        <Table
+          caption="Repositories of the installation"
+          rows={listed}
+          columns={[{ title: 'Repository', cell: ({ fullName }) => fullName }]}
+        />
+      )}
+      {repositories.length > listed.length ? (
+        <p class="dim">
+          And {counted(repositories.length - listed.length, 'more repository', 'more repositories')}.
+        </p>
+      ) : null}
+      {isOwner ? (
+        <div class="bar">
+          <LinkButton to={pages.install} label={`Choose repositories at ${name}`} />
+          <Action to={`${path}/refresh`} label="Refresh repositories" busy="Refreshing…" isOnce />
+          <LinkButton to={`${path}/check`} label="Check integration" />
+          <LinkButton to={`${path}/missed`} label="Missed deliveries" />
+          <LinkButton to={`${path}/key`} label="Replace key" />
+          {isPolled || repositories.length === 0 ? null : (
+            <LinkButton to={`${path}/polling`} label="Use polling" />
+          )}
+          <Action to={`${path}/repair`} label="Repair webhook" busy="Repairing…" isOnce />
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+// What an owner can do with an integration as a whole. `changes.tsx` does it.
+
+function TestEvent({ integration: { type, enabled }, path }: PageProps) {
+  const events = sampleEvents(type);
+  return (
+    <section aria-labelledby="test">
+      <h2 id="test">Test event</h2>
+      <p class="hint">
+        {enabled
+          ? 'Tidings signs it and processes it like a real delivery: triggers create drafts, or publish if they are set to.'
+          : 'The integration is disabled: the log will show the test event as rejected.'}
+      </p>
+      <Form to={`${path}/test`} problem={null} button="Send test event" kind="" layout="bar ends">
+        <Select
+          label="Event"
+          name="event"
+          id="field-test-event"
+          options={events.map((each) => ({ value: each, label: each }))}
+          // One that can become a draft.
+          value={kindsFor(type).find(({ event }) => events.includes(event))?.event}
+        />
+      </Form>
+    </section>
+  );
+}
+
+type DangerProps = PageProps & { error: string | undefined };
+
+function RotateSecret({ integration: { type, isManaged }, path, error }: DangerProps) {
+  const provider = providerOf(type).name;
+  return (
+    <details class="danger" open={error !== undefined}>
+      <summary>Rotate secret</summary>
+      <FormError error={error} />
+      <p>
+        {isManaged ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old
+        secret works for another 24 hours{isManaged ? '' : `: set the new one at ${provider} before then`}.
+      </p>
+      <Action to={`${path}/secret`} label="Create new secret" kind="bad" busy="Creating secret…" isOnce />
+      <p>
+        If the secret leaked, replace it at once.{' '}
+        {isManaged
+          ? 'Tidings then rejects deliveries that were signed with the old one.'
+          : `Tidings then rejects deliveries until you set the new one at ${provider}.`}
+      </p>
+      <Action
+        to={`${path}/secret`}
+        label="Replace secret now"
+        kind="bad"
+        busy="Replacing secret…"
+        fields={{ now: 'yes' }}
+        isOnce
+      />
+    </details>
+  );
+}
+
+function Disconnect({ integration, path, error, deleteAt }: DangerProps & { deleteAt: string | undefined }) {
+  const provider = providerOf(integration.type).name;
+  const name = integrationName(integration);
+  const to = `${path}/disconnect`;
+  return (
+    <details class="danger" open={error !== undefined}>
+      <summary>Disconnect</summary>
+      <FormError error={error} />
+      <p>
+        Removes {name} for good, with its triggers and their queued runs.{' '}
+        {deleteAt !== undefined
+          ? `Tidings uninstalls the App at ${provider}.`
+          : integration.isManaged
+            ? `Tidings deletes its webhooks at ${provider}.`
+            : `Tidings then rejects deliveries from ${provider}.`}{' '}
+        Posts and the log stay.
+      </p>
+      {deleteAt === undefined ? null : (
+        <p>
+          Then delete the App itself in <External to={deleteAt}>its advanced settings</External>.
+        </p>
+      )}
+      <Action to={to} label={`Disconnect ${name}`} kind="bad" busy="Disconnecting…" />
+      {error === undefined ? null : (
+        <>
+          <p>
+            You can disconnect it anyway. The webhook then stays at {provider} until you delete it there, and
+            Tidings rejects its deliveries.
+          </p>
+          <Action to={to} label="Disconnect anyway" kind="bad" fields={{ force: 'yes' }} />
+        </>
+      )}
+    </details>
+  );
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 export const routes: readonly Page[] = [get(PATH, 'member', (visit) => showIntegration(visit))];
 

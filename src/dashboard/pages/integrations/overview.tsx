@@ -1,11 +1,31 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import type { ReadTx } from '../../../../db/engine.ts';
-import { countDays, type DayCounts, findLastDeliveryTime } from '../../../deliveries/count-store.ts';
-import { deliveryStatuses } from '../../../deliveries/model.ts';
-import { type Integration, webhookUrl } from '../../../integrations/model.ts';
-import { listHistoryOnly } from '../../../integrations/store.ts';
+import { readBudget, readSwitching } from '../../../intake/polling/cursor.ts';
+import {
+  countDays,
+  type DayCounts,
+  findLastDeliveryTime,
+} from '../../../integrations/deliveries/count-store.ts';
+import { deliveryStatuses } from '../../../integrations/deliveries/store.ts';
+import {
+  describePollInterval,
+  isPolledByTheMinute,
+  listPolls,
+  listSharing,
+} from '../../../integrations/poll-store.ts';
+import { type Integration, listHistoryOnly } from '../../../integrations/store.ts';
+import { webhookUrl } from '../../../integrations/words.ts';
+import { isLocal } from '../../../lib/public-fetch.ts';
+import { providerOf } from '../../../providers/index.ts';
+import type { IntegrationType } from '../../../providers/paths.ts';
+import type { Provider } from '../../../providers/provider.ts';
 import type { MemberVisit } from '../../page.ts';
-import { Bars, counted, ToCopy, When } from '../../view/elements.tsx';
+import { Bars } from '../../view/chart.tsx';
+import { counted, LinkButton, Table, ToCopy } from '../../view/elements.tsx';
+import { Action, Field, Form, FormError } from '../../view/form.tsx';
+import { When } from '../../view/time.tsx';
+import { TOKEN_FIELD } from './token-field.ts';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 // What an integration delivered lately, and where to.
 
@@ -89,4 +109,168 @@ function describeDays(days: readonly DayCounts[]): string {
   const total = counted(sum(counts.map(([, entries]) => entries)), 'delivery', 'deliveries');
   const parts = counts.map(([status, entries]) => `${entries.toLocaleString('en')} ${status}`);
   return `${total} in ${days.length} days: ${parts.join(', ')}`;
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+// The parts of other pages that show polling.
+
+export const POLLED_FIELD = 'polled';
+
+/** The part of a provider's card that connects by polling. */
+export function PollPart({
+  visit: { deps, base, form },
+  provider: { id: type, name, reader, words },
+  error,
+  isMain,
+  isOpen,
+}: {
+  visit: MemberVisit;
+  provider: Provider<IntegrationType>;
+  /** Null unless this form failed. */
+  error: string | null;
+  isMain: boolean;
+  isOpen: boolean;
+}) {
+  if (reader === null) return null;
+  const isSuggested = isLocal(deps.publicUrl());
+  const { one, many, pattern } = words.place;
+  const isFast = isPolledByTheMinute(type);
+  const id = `field-poll-${type}`;
+  return (
+    <details class="more" open={isOpen || error !== null}>
+      <summary>Polling (no public URL needed)</summary>
+      <p class="hint">
+        Tidings asks {name} for what is new.
+        {isSuggested ? ` Suggested here, because ${name} can't reach this server.` : ''}
+      </p>
+      <Form
+        to={`${base}/integrations/${type}/poll`}
+        problem={error === null ? null : [{ id, error }]}
+        button={`Poll ${many}`}
+        kind={isMain ? 'go' : ''}
+        busy={`Reading ${many}…`}
+        isOnce
+      >
+        <Field
+          label={many.charAt(0).toUpperCase() + many.slice(1)}
+          name={POLLED_FIELD}
+          id={id}
+          value={error === null ? '' : (form.get(POLLED_FIELD) ?? '')}
+          hint={`Each as ${pattern} or URL, separated by spaces.`}
+          error={error}
+        />
+        <Field
+          label="Token (optional)"
+          name={TOKEN_FIELD}
+          id={`field-poll-token-${type}`}
+          type="password"
+          required={false}
+          hint={
+            isFast
+              ? `Needed only for a private ${one}${reader.access === undefined ? '' : `, with ${reader.access}`}. It is kept encrypted.`
+              : `Without one, ${name} answers ${reader.anonymousPerHour?.toLocaleString('en')} requests an hour, and only about public ${words.place.many}. ${reader.access === undefined ? '' : `A token needs ${reader.access}. `}It is kept encrypted.`
+          }
+        />
+      </Form>
+    </details>
+  );
+}
+
+export async function readPolling(deps: MemberVisit['deps'], integration: Integration) {
+  return deps.db.read(async (tx) => ({
+    polls: await listPolls(tx, integration.id),
+    sharing: (await listSharing(tx, integration)).length,
+  }));
+}
+
+/** The state of polling, on the page of an integration. */
+export function PollingSection({
+  integration,
+  polls,
+  sharing,
+  path,
+  now,
+  isOwner,
+  error,
+}: Awaited<ReturnType<typeof readPolling>> & {
+  integration: Integration;
+  path: string;
+  now: Date;
+  isOwner: boolean;
+  error: string | undefined;
+}) {
+  const { type, enabled, hasToken } = integration;
+  const { name, words } = providerOf(type);
+  const { one } = words.place;
+  const isSwitching = polls.some(({ cursor }) => readSwitching(cursor).webhookSince !== null);
+  const budget = polls.map(({ cursor }) => readBudget(cursor)).find((each) => each !== null);
+  return (
+    <section aria-labelledby="polling">
+      <h2 id="polling">Polling</h2>
+      <FormError error={error} />
+      <p class="hint">{describePollInterval(integration, sharing)}</p>
+      {isSwitching ? (
+        <p class="note">
+          A webhook takes over. Tidings polls until its first delivery has arrived, and once more.
+        </p>
+      ) : null}
+      <Table
+        caption={`Polling, by ${one}`}
+        rows={polls}
+        columns={[
+          { title: 'Where', cell: ({ fullName }) => fullName },
+          {
+            title: 'State',
+            cell: ({ problem, attempts }) =>
+              problem === null ? (
+                <span class="tag active">OK</span>
+              ) : (
+                <>
+                  <span class={`tag ${attempts > 0 ? 'failed' : 'soon'}`}>
+                    {attempts > 0 ? 'Problem' : 'Paused'}
+                  </span>
+                  <div class="reason">{problem}</div>
+                </>
+              ),
+          },
+          {
+            title: 'Last poll',
+            isLabeled: true,
+            class: 'dim',
+            cell: ({ polledAt }) => (polledAt === null ? 'None yet' : <When at={polledAt} now={now} />),
+          },
+          {
+            title: 'Next poll',
+            isLabeled: true,
+            class: 'dim',
+            cell: ({ dueAt }) =>
+              !enabled ? (
+                'Disabled'
+              ) : dueAt <= now.getTime() ? (
+                'In a moment'
+              ) : (
+                <When at={new Date(dueAt).toISOString()} now={now} />
+              ),
+          },
+        ]}
+      />
+      {budget === undefined ? null : (
+        <p class="hint">
+          {budget.remaining.toLocaleString('en')} of {counted(budget.limit, 'request')} left at {name}
+          {budget.resetAt === null ? '.' : <>; the limit resets {<When at={budget.resetAt} now={now} />}.</>}
+        </p>
+      )}
+      {isOwner ? (
+        <div class="bar">
+          <Action to={`${path}/poll`} label="Poll now" busy="Polling…" isOnce />
+          <LinkButton to={`${path}/webhook`} label="Use a webhook" />
+          {isSwitching ? <LinkButton to={`${path}/polling`} label="Keep polling" /> : null}
+          <LinkButton to={`${path}/check`} label="Check integration" />
+          <LinkButton to={`${path}/add`} label={`Add ${one}`} />
+          <LinkButton to={`${path}/token`} label={hasToken ? 'Replace token' : 'Add token'} />
+        </div>
+      ) : null}
+    </section>
+  );
 }

@@ -1,20 +1,27 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
 import type { ReadTx } from '../../../../db/engine.ts';
+import { addPolledPlace } from '../../../intake/polling/connect.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
-import { providerNames } from '../../../integrations/model.ts';
 import { type AddedPlace, addPlace } from '../../../integrations/places.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { requireApi } from '../../../integrations/token.ts';
+import { providerNames } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { addPolledPlace } from '../../../polling/connect.ts';
 import type { Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import { type MemberVisit, type Page, redirect } from '../../page.ts';
 import { formState } from '../../submission.ts';
 import { Field, Form } from '../../view/form.tsx';
-import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
-import { describeConnected, problemOf } from './words.ts';
+import {
+  describeConnected,
+  type IntegrationVisit,
+  integrationForm,
+  integrationPage,
+  problemOf,
+  subpage,
+} from './subpage.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Repositories and teams: a list to choose from, and the form that adds one to an integration.
 

@@ -1,10 +1,9 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-import { type IntegrationType, providerNames } from '../../../integrations/model.ts';
-import { describePollInterval } from '../../../integrations/poll-interval.ts';
+import { connectPolled } from '../../../intake/polling/connect.ts';
+import { pollNow } from '../../../intake/polling/poll.ts';
+import { useManualWebhook, usePolling, useWebhook } from '../../../intake/polling/switch.ts';
+import { describePollInterval } from '../../../integrations/poll-store.ts';
+import { type IntegrationType, providerNames } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { connectPolled } from '../../../polling/connect.ts';
-import { pollNow } from '../../../polling/poll.ts';
-import { useManualWebhook, usePolling, useWebhook } from '../../../polling/switch.ts';
 import { providerOf, providers } from '../../../providers/index.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { once } from '../../submission.ts';
@@ -13,10 +12,19 @@ import { Action, Field, Form, FormError } from '../../view/form.tsx';
 import { showIntegrations } from './list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { showIntegration } from './one.tsx';
-import { POLLED_FIELD } from './polling-state.tsx';
-import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
+import { POLLED_FIELD } from './overview.tsx';
+import {
+  describeConnected,
+  describeNames,
+  type IntegrationVisit,
+  integrationForm,
+  integrationPage,
+  problemOf,
+  subpage,
+} from './subpage.tsx';
 import { TOKEN_FIELD } from './token-field.ts';
-import { describeConnected, describeNames, problemOf } from './words.ts';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 /** Connecting by polling, polling now, and the change to a webhook and back. */
 export const routes: readonly Page[] = [

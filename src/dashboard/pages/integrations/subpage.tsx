@@ -1,21 +1,24 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import type { ReadTx } from '../../../../db/engine.ts';
-import { type Integration, integrationName } from '../../../integrations/model.ts';
-import { listIntegrations } from '../../../integrations/store.ts';
-import { AppError } from '../../../lib/app-error.ts';
+import { type Integration, listIntegrations } from '../../../integrations/store.ts';
 import {
-  type Answer,
-  get,
-  type MemberVisit,
-  type Page,
-  post,
-  redirect,
-  type View,
-  view,
-} from '../../page.ts';
+  ChangeFailed,
+  type ConnectedPlace,
+  describeOutcome,
+  describeProviderProblem,
+  integrationName,
+} from '../../../integrations/words.ts';
+import { AppError } from '../../../lib/app-error.ts';
+import { ProviderProblem } from '../../../providers/api.ts';
+import { providerOf } from '../../../providers/index.ts';
+import type { IntegrationType } from '../../../providers/paths.ts';
+import { type Answer, get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { once } from '../../submission.ts';
+import { type View, view } from '../../view/document.tsx';
 import { PageHead } from '../../view/layout.tsx';
+import { exactly } from '../../view/time.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Pages and forms below the page of an integration. All are for owners.
 
@@ -104,4 +107,47 @@ export function subpage(
     </>,
     { section: 'integrations', ...(isRefused && { status: 400 }) },
   );
+}
+
+export const exactTime = (time: string) => exactly(new Date(time));
+
+/** The message for a form that failed. Throws the error again if it is a failure of the server. */
+export function problemOf(error: unknown, type: IntegrationType): string {
+  if (error instanceof ChangeFailed) {
+    return `${problemOf(error.problem, type)} ${describeOutcome(error.outcome)}`;
+  }
+  if (error instanceof ProviderProblem) return sentence(describeProviderProblem(error, type, exactTime));
+  if (error instanceof AppError && error.status < 500) return sentence(error.message);
+  throw error;
+}
+
+export function sentence(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
+}
+
+/** The names in a notice, in characters; longer ones are counted instead. */
+const MAX_NAMES_LENGTH = 150;
+
+/** The names of places, or their number where the names are long. */
+export function describeNames(type: IntegrationType, places: readonly string[]): string {
+  const names = places.join(', ');
+  const isLong = places.length > 1 && names.length > MAX_NAMES_LENGTH;
+  return isLong ? `${places.length} ${providerOf(type).words.place.many}` : names;
+}
+
+/** Such as "Connected: acme/rocket, acme/lander." A ping proves that the provider can reach Tidings. */
+export function describeConnected(
+  type: IntegrationType,
+  places: readonly Pick<ConnectedPlace, 'place' | 'hasPinged'>[],
+  done = 'Connected',
+): string {
+  const { name: provider } = providerOf(type);
+  const names = places.map(({ place }) => place);
+  const connected = `${done}: ${describeNames(type, names)}.`;
+  if (places.some(({ hasPinged }) => hasPinged === false)) {
+    return `${connected} The ping from ${provider} has not arrived yet. Check again in a moment.`;
+  }
+  return places.some(({ hasPinged }) => hasPinged)
+    ? `${connected} ${provider} can reach Tidings.`
+    : connected;
 }

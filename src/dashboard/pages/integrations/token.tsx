@@ -1,16 +1,22 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-import { providerNames } from '../../../integrations/model.ts';
-import { ChangeFailed } from '../../../integrations/problems.ts';
+import { setPollToken } from '../../../intake/polling/switch.ts';
 import { setToken } from '../../../integrations/token.ts';
-import { setPollToken } from '../../../polling/switch.ts';
+import { ChangeFailed, providerNames } from '../../../integrations/words.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import type { Phrase } from '../../../providers/provider.ts';
 import { type MemberVisit, type Page, redirect } from '../../page.ts';
 import { Field, Form, type Problem } from '../../view/form.tsx';
 import { showIntegration } from './one.tsx';
-import { type IntegrationVisit, integrationForm, integrationPage, subpage } from './subpage.tsx';
+import {
+  describeConnected,
+  type IntegrationVisit,
+  integrationForm,
+  integrationPage,
+  problemOf,
+  subpage,
+} from './subpage.tsx';
 import { TOKEN_FIELD } from './token-field.ts';
-import { describeConnected, problemOf } from './words.ts';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 /** The form for an integration's first token, or for a new one. */
 export const routes: readonly Page[] = [

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import type { Hook, Integration } from '../../../integrations/model.ts';
+import type { Hook, Integration } from '../../../integrations/words.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { LinkButton, Table } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';

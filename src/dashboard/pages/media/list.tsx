@@ -1,51 +1,52 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
+import { Type } from '@sinclair/typebox';
+import type { VNode } from 'preact';
+import { scriptAsset } from '../../../http/look/assets.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { imageMarkdown } from '../../../markdown/media.ts';
-import { fileNameOf, imageTypes } from '../../../media/model.ts';
-import { addImage } from '../../../media/service.ts';
-import { listMedia, type Media, measureMedia } from '../../../media/store.ts';
-import { data, get, type MemberVisit, type Page, redirect, upload, view } from '../../page.ts';
-import { readImageForm } from '../../upload.ts';
-import { counted, Empty, Pager, ToCopy, When } from '../../view/elements.tsx';
-import { Field, Form } from '../../view/form.tsx';
-import { PageHead } from '../../view/layout.tsx';
+import { imageMarkdown, imagesIn } from '../../../lib/markdown/media.ts';
+import { cutLine } from '../../../lib/text.ts';
+import {
+  addImage,
+  getImage,
+  removeImage,
+  describeImage as saveDescription,
+} from '../../../posts/media/service.ts';
+import {
+  fileNameOf,
+  imageTypes,
+  listFailedCopies,
+  listMedia,
+  listPostsWith,
+  MAX_ALT,
+  type Media,
+  measureMedia,
+} from '../../../posts/media/store.ts';
+import imagesScript from '../../client/images.client.js' with { type: 'text' };
+import { editForm, editState } from '../../edit.ts';
+import { data, get, type MemberVisit, type Page, post, redirect, upload } from '../../page.ts';
+import { formState, readImageForm } from '../../submission.ts';
+import { view } from '../../view/document.tsx';
+import { counted, Empty, Pager, ToCopy } from '../../view/elements.tsx';
+import { Danger, Field, Form } from '../../view/form.tsx';
+import { Columns, Facts, PageHead } from '../../view/layout.tsx';
+import { When } from '../../view/time.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PATH = '/dashboard/:organizationId/media';
 const PER_PAGE = 24;
 
-export const routes: readonly Page[] = [
-  get(PATH, 'member', (visit) => showImages(visit)),
-
-  /** For the form of this page, and for the editor's script, which asks for JSON. */
-  upload(PATH, 'member', async (visit) => {
-    const isScript = asksForJson(visit);
-    try {
-      const { file, alt } = await readImageForm(visit);
-      const bytes = await file.bytes();
-      const { id: organizationId } = visit.organization;
-      const image = await addImage(visit.deps, { organizationId, name: file.name, alt, bytes });
-      if (isScript) return data({ id: image.id, alt: image.alt, ...usesOf(visit, image) });
-      return redirect(`${visit.base}/media/${image.id}`, 'Image uploaded.');
-    } catch (error) {
-      if (!(error instanceof AppError) || !error.isRefusal) throw error;
-      if (isScript) return refusal(error);
-      return showImages(visit, error);
-    }
-  }),
-];
-
 /** The address of an image on our own pages, and its Markdown, which holds the absolute one. */
-export function usesOf({ deps }: Pick<MemberVisit, 'deps'>, image: Media) {
+function usesOf({ deps }: Pick<MemberVisit, 'deps'>, image: Media) {
   const path = `/media/${fileNameOf(image)}`;
   return { path, markdown: imageMarkdown(image.alt, deps.publicUrl() + path) };
 }
 
-export function asksForJson({ request }: Pick<MemberVisit, 'request'>): boolean {
+function asksForJson({ request }: Pick<MemberVisit, 'request'>): boolean {
   return request.headers.get('accept')?.includes('application/json') === true;
 }
 
 /** For the script, which shows the sentence. */
-export const refusal = (error: AppError) => data({ error: sentenceOf(error) }, error.status);
+const refusal = (error: AppError) => data({ error: sentenceOf(error) }, error.status);
 
 const sentences: Readonly<Record<string, string>> = {
   not_an_image: 'The file is not a PNG, JPEG, GIF, WebP or AVIF image. Choose another one.',
@@ -142,7 +143,7 @@ function ImageCard({ image, visit }: { image: Media; visit: MemberVisit }) {
   );
 }
 
-export function describeImage({ width, height, bytes }: Media): string {
+function describeImage({ width, height, bytes }: Media): string {
   return `${width} × ${height}, ${megabytesOf(bytes)}`;
 }
 
@@ -156,3 +157,233 @@ function megabytesOf(bytes: number): string {
   const amount = Math.max(bytes / Number(size), 1);
   return `${Number(amount.toFixed(unit === 'KB' ? 0 : 1))} ${unit}`;
 }
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+/** How many images of a text are looked up. */
+const MAX_IMAGES = 100;
+
+/** For `scripts` of a page with `InsertImage`. */
+export const imageScript = scriptAsset('images.js', imagesScript);
+
+/** Images of a post that Tidings could not copy: their links may stop working. */
+export async function copyProblems(
+  { db }: Pick<MemberVisit['deps'], 'db'>,
+  { organizationId, markdown }: { organizationId: string; markdown: string },
+): Promise<VNode | null> {
+  const urls = /!\[|<img/i.test(markdown) ? imagesIn(markdown, MAX_IMAGES) : [];
+  const failed = urls.length === 0 ? [] : await db.read((tx) => listFailedCopies(tx, organizationId, urls));
+  if (failed.length === 0) return null;
+  return (
+    <div class="problem">
+      <p>
+        {counted(failed.length, 'image')} could not be copied. The text still links to the original, which may
+        stop working. Upload the image here instead.
+      </p>
+      <ul>
+        {failed.map(({ url, error }) => (
+          <li>
+            <a href={url} rel="noopener nofollow">
+              {cutLine(url, 80)}
+            </a>
+            : {error ?? 'unknown cause'}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/**
+ * Uploads images into the text of the field `for`: by this button, by pasting, by dropping. Then it asks for their
+ * descriptions. Without the script it is a link to the page of images, which asks too.
+ */
+export function InsertImage({
+  visit: { base, deps },
+  field = 'field-markdown',
+}: {
+  visit: Pick<MemberVisit, 'base' | 'deps'>;
+  /** The id of the text field. */
+  field?: string;
+}) {
+  if (deps.media.files === null) return null;
+  return (
+    <div class="insert-image" data-images={`${base}/media`} data-for={field}>
+      <button type="button" class="button" data-images-choose hidden>
+        Insert image
+      </button>
+      <input
+        type="file"
+        accept={imageTypes.join(',')}
+        multiple
+        hidden
+        aria-label="Image files"
+        data-images-file
+      />
+      <a href={`${base}/media`}>Images</a>
+      <span class="hint" data-images-hint hidden>
+        Or paste or drop one into the text.
+      </span>
+      <ul class="image-problems" role="alert" data-images-problems />
+      <ul class="image-alts" data-images-alts />
+      <template data-images-template>
+        <li class="card">
+          <img alt="" width="56" height="56" />
+          <label class="field">
+            <span>Describe the image</span>
+            <input type="text" maxlength={MAX_ALT} autocomplete="off" />
+          </label>
+          <button type="button" class="button" data-save>
+            Save description
+          </button>
+          <button type="button" class="button" title="Skip (Esc)" data-skip>
+            Skip
+          </button>
+          <p class="hint">For people who cannot see it. Press Esc to skip.</p>
+        </li>
+      </template>
+      <span class="hidden" role="status" data-images-status />
+    </div>
+  );
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+const IMAGE_PATH = '/dashboard/:organizationId/media/:mediaId';
+
+/** Posts that are named; more are counted. */
+const MAX_POSTS = 20;
+
+const AltForm = Type.Object({
+  alt: Type.String({
+    label: 'Description',
+    hint: "For people who can't see the image. Existing posts keep their description.",
+  }),
+});
+
+async function requireImage({ deps, organization, params }: MemberVisit) {
+  try {
+    return await getImage(deps, organization.id, params.mediaId ?? '');
+  } catch (error) {
+    if (!(error instanceof AppError) || error.status !== 404) throw error;
+    throw new AppError(404, 'Image not found. It may have been deleted.');
+  }
+}
+
+async function showImage(visit: MemberVisit, error?: AppError) {
+  const { deps, organization, base, form } = visit;
+  const image = await requireImage(visit);
+  const posts = await deps.db.read((tx) =>
+    listPostsWith(tx, organization.id, fileNameOf(image), MAX_POSTS + 1),
+  );
+  const { path, markdown } = usesOf(visit, image);
+  const { fields, problem } = formState(AltForm, { alt: form.get('alt') ?? image.alt }, error);
+  const to = `${base}/media/${image.id}`;
+  const edit = {
+    ...editState(visit, { alt: image.alt }, error),
+    noun: 'image',
+    labels: { alt: fields.alt.label },
+  };
+  return view(
+    image.name,
+    <>
+      <PageHead
+        title={image.name}
+        crumbs={[
+          { to: `${base}/posts`, label: 'Posts' },
+          { to: `${base}/media`, label: 'Images' },
+        ]}
+      />
+      <Columns
+        details={
+          <Facts
+            facts={[
+              ['Size', describeImage(image)],
+              ['Uploaded', <When at={image.createdAt} now={deps.clock.now()} />],
+              ['By', image.actorName],
+              ['Used in', <UsedIn base={base} posts={posts} />],
+            ]}
+          />
+        }
+      >
+        <p class="card image-large">
+          <img src={path} alt={image.alt} width={image.width} height={image.height} />
+        </p>
+        <h2 class="label">Markdown</h2>
+        <ToCopy text={markdown} label="Copy Markdown" />
+        <Form to={to} problem={problem} button="Save description" edit={edit}>
+          <Field {...fields.alt} required={false} />
+        </Form>
+        <Danger to={`${to}/delete`} label="Delete image" button="Delete image">
+          {posts.length === 0
+            ? 'No post uses it. Other pages that show it will have a gap.'
+            : `${many(posts.length)} will show a gap in its place. You can't undo this.`}
+        </Danger>
+      </Columns>
+    </>,
+    { section: 'posts', error },
+  );
+}
+
+function many(posts: number): string {
+  return posts > MAX_POSTS ? `More than ${MAX_POSTS} posts` : counted(posts, 'post');
+}
+
+function UsedIn({ base, posts }: { base: string; posts: readonly { id: string; title: string }[] }) {
+  if (posts.length === 0) return 'No post';
+  return (
+    <ul class="plain-list">
+      {posts.slice(0, MAX_POSTS).map(({ id, title }) => (
+        <li>
+          <a href={`${base}/posts/${id}`}>{title}</a>
+        </li>
+      ))}
+      {posts.length > MAX_POSTS ? <li class="dim">and more</li> : null}
+    </ul>
+  );
+}
+
+export const routes: readonly Page[] = [
+  get(PATH, 'member', (visit) => showImages(visit)),
+
+  /** For the form of this page, and for the editor's script, which asks for JSON. */
+  upload(PATH, 'member', async (visit) => {
+    const isScript = asksForJson(visit);
+    try {
+      const { file, alt } = await readImageForm(visit);
+      const bytes = await file.bytes();
+      const { id: organizationId } = visit.organization;
+      const image = await addImage(visit.deps, { organizationId, name: file.name, alt, bytes });
+      if (isScript) return data({ id: image.id, alt: image.alt, ...usesOf(visit, image) });
+      return redirect(`${visit.base}/media/${image.id}`, 'Image uploaded.');
+    } catch (error) {
+      if (!(error instanceof AppError) || !error.isRefusal) throw error;
+      if (isScript) return refusal(error);
+      return showImages(visit, error);
+    }
+  }),
+  get(IMAGE_PATH, 'member', (visit) => showImage(visit)),
+  /** For the form of this page, and for the editor's script, which asks for JSON. */
+  editForm(
+    IMAGE_PATH,
+    'member',
+    AltForm,
+    (visit, error) => (asksForJson(visit) ? refusal(error) : showImage(visit, error)),
+    async (visit, values, merge) => {
+      const { id } = await requireImage(visit);
+      const alt = values.alt.trim();
+      const described = { organizationId: visit.organization.id, id, alt };
+      await saveDescription(visit.deps, described, (stored) => {
+        merge.changes({ alt }, { alt: stored.alt });
+      });
+      const image = await requireImage(visit);
+      if (asksForJson(visit)) return data({ alt: image.alt, ...usesOf(visit, image) });
+      return redirect(`${visit.base}/media/${id}`, 'Saved.');
+    },
+  ),
+  post(`${IMAGE_PATH}/delete`, 'member', async (visit) => {
+    const { id } = await requireImage(visit);
+    const { name } = await removeImage(visit.deps, visit.organization.id, id);
+    return redirect(`${visit.base}/media`, `Deleted the image “${name.slice(0, 80).toWellFormed()}”.`);
+  }),
+];

@@ -1,28 +1,32 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { type Static, Type } from '@sinclair/typebox';
 import type { ComponentChildren, VNode } from 'preact';
-import { listDeliveries } from '../../../deliveries/log-store.ts';
+import { findRangeProblem } from '../../../drafting/triggers/range-store.ts';
+import { listDeliveries } from '../../../integrations/deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import { contentFor } from '../../../posts/content.ts';
-import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../../posts/model.ts';
+import { ContentType, contentFor, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../../posts/model.ts';
 import { createPost, editPost } from '../../../posts/service.ts';
-import { postAddress } from '../../../public/model.ts';
-import { findPublication } from '../../../public/store.ts';
-import { findRangeProblem } from '../../../triggers/range-origin.ts';
+import { postAddress } from '../../../readers/public/model.ts';
+import { findPublication } from '../../../readers/public/store.ts';
 import { type EditState, editForm, editState } from '../../edit.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { EDIT_CONFLICT, type FieldState, formState, readFields, submit } from '../../submission.ts';
 import { EditConflict } from '../../view/difference.tsx';
-import { Select, When } from '../../view/elements.tsx';
+import { proseOf, Select, When } from '../../view/elements.tsx';
 import { Field, FormError, TextArea } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
-import { proseOf } from '../../view/prose.tsx';
-import { copyProblems, InsertImage, imageScript } from '../media/insert.tsx';
-import { describeOrigin, originOf, typeNames, typeOptions } from './origin.ts';
+import { copyProblems, InsertImage, imageScript } from '../media/list.tsx';
 import { isOfPanel, publishPages, publishPanel, publishScript, requireText } from './publish.tsx';
-import { findSuggestion, requirePost, type Shown, SuggestionNote } from './suggestion.tsx';
-import { findSuggestions, SuggestedChanges } from './suggestion-list.tsx';
-import { editorScripts, Toolbar } from './toolbar.tsx';
+import {
+  findSuggestion,
+  findSuggestions,
+  requirePost,
+  type Shown,
+  SuggestedChanges,
+  SuggestionNote,
+} from './suggestion.tsx';
+import { describeOrigin, editorScripts, originOf, Toolbar, typeNames, typeOptions } from './toolbar.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
 const NEW = '/dashboard/:organizationId/posts/~/new';

@@ -1,18 +1,20 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { AppError } from '../../../lib/app-error.ts';
 import {
+  archiveOf,
   type ExportFormat,
+  exportFiles,
   exportFormats,
   exportNames,
   exportText,
   readExport,
 } from '../../../posts/export.ts';
-import { archiveOf, exportFiles } from '../../../posts/export-files.ts';
 import { contentTypes, type OwnedPost, postStatuses } from '../../../posts/model.ts';
 import { type Download, get, type MemberVisit, type Page, view } from '../../page.ts';
 import { Select } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
-import { typeOptions } from './origin.ts';
+import { typeOptions } from './toolbar.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Downloads all posts of the organization, or those of a status and a type.
 

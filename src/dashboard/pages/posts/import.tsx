@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { type Static, Type } from '@sinclair/typebox';
 import { AppError, invalidField } from '../../../lib/app-error.ts';
 import { cutLine, derivedId } from '../../../lib/text.ts';
@@ -14,13 +13,14 @@ import {
 } from '../../../posts/import/service.ts';
 import { ContentType, PostStatus } from '../../../posts/model.ts';
 import { type Answer, get, type MemberVisit, type Page, redirect, upload, view } from '../../page.ts';
-import { formState, submit } from '../../submission.ts';
-import { readMultipart, tooLarge, type UploadKind } from '../../upload.ts';
+import { formState, readMultipart, submit, tooLarge, type UploadKind } from '../../submission.ts';
 import { counted, Status, Table, When } from '../../view/elements.tsx';
 import { Field, Form, Hidden, Select, TextArea, Toggle } from '../../view/form.tsx';
 import { Facts, PageHead } from '../../view/layout.tsx';
-import { typeNames, typeOptions } from './origin.ts';
-import { pack, unpack } from './packed.ts';
+import { pack, unpack } from './list.tsx';
+import { typeNames, typeOptions } from './toolbar.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Imports posts from a file or a pasted text: a preview, whose form sends the text again, and then the import.
 

@@ -1,78 +1,114 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-import { countPosts, type ListedPost, type ListFilter, listPosts } from '../../../posts/list-store.ts';
-import { get, type Page, view } from '../../page.ts';
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw, type ZlibOptions } from 'node:zlib';
+import { Type } from '@sinclair/typebox';
+import { AppError } from '../../../lib/app-error.ts';
 import {
-  counted,
-  Empty,
-  FilterBar,
-  Pager,
-  SearchField,
-  Select,
-  Status,
-  Table,
-  When,
-} from '../../view/elements.tsx';
-import { PageHead } from '../../view/layout.tsx';
-import { addressOf, currentOf, moreOf, readFilter } from './filter.ts';
-import { describeOrigin, typeNames, typeOptions } from './origin.ts';
+  countPosts,
+  type ListedPost,
+  type ListFilter,
+  listedStatuses,
+  listPosts,
+} from '../../../posts/list-store.ts';
+import { contentTypes } from '../../../posts/model.ts';
+import { type BulkAction, type BulkResult, bulkActions, changePosts } from '../../../posts/service.ts';
+import { get, type Page, post, redirect } from '../../page.ts';
+import { readFields } from '../../submission.ts';
+import { view } from '../../view/document.tsx';
+import { counted, Empty, FilterBar, Pager, SearchField, Status, Table } from '../../view/elements.tsx';
+import { Select } from '../../view/form.tsx';
+import { PageHead, SelectionBar } from '../../view/layout.tsx';
+import { When } from '../../view/time.tsx';
 import { ZonedTime } from './publish.tsx';
-import { PostSegments } from './segments.tsx';
-import { PostSelection } from './selection.tsx';
+import { describeOrigin, PostSegments, typeNames, typeOptions } from './toolbar.tsx';
+import { restorePath } from './trash.tsx';
+
+// The filter of the list in its address.
+
+/** The query of the address. Unknown values filter nothing. */
+function readFilter({ searchParams }: Pick<URL, 'searchParams'>): ListFilter {
+  const page = searchParams.get('page') ?? '';
+  return {
+    status: listedStatuses.find((each) => each === searchParams.get('status')),
+    contentType: contentTypes.find((each) => each === searchParams.get('contentType')),
+    hasSuggestion: searchParams.get('suggestion') === '1',
+    q: searchParams.get('q')?.trim() ?? '',
+    page: /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1,
+  };
+}
+
+/** The inverse. */
+function queryOf({ status, contentType, hasSuggestion, q, page }: Partial<ListFilter>): string {
+  const query = new URLSearchParams();
+  const suggestion = hasSuggestion ? '1' : '';
+  const given = { status, contentType, suggestion, q, page: (page ?? 1) > 1 ? String(page) : '' };
+  for (const [name, value] of Object.entries(given)) if (value) query.set(name, value);
+  return query.size === 0 ? '' : `?${query}`;
+}
+
+const addressOf = (base: string, filter: Partial<ListFilter>) => `${base}/posts${queryOf(filter)}`;
+
+const currentOf = ({ status, hasSuggestion }: ListFilter) =>
+  hasSuggestion ? 'suggestion' : (status ?? 'all');
+
+/** What stays of a filter in another list. */
+const moreOf = ({ contentType, q }: ListFilter) => queryOf({ contentType, q }).slice(1);
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+/** `back`: the query of the list. */
+const SelectionForm = Type.Object({
+  selected: Type.Array(Type.String()),
+  action: Type.Optional(Type.Union(bulkActions.map((each) => Type.Literal(each)))),
+  back: Type.String(),
+});
+
+const done: Readonly<Record<BulkAction, [past: string, state: string]>> = {
+  publish: ['Published', 'published already'],
+  unpublish: ['Unpublished', 'drafts already'],
+  delete: ['Deleted', ''],
+};
+
+function describeBulk(action: BulkAction, { changed, unchanged, missing, withoutText }: BulkResult): string {
+  const [past, state] = done[action];
+  const parts = [
+    `${past} ${counted(changed.length, 'post')}.`,
+    unchanged > 0 && `${counted(unchanged, 'post')}: ${state}.`,
+    missing > 0 && `${counted(missing, 'post')}: deleted in the meantime.`,
+    withoutText > 0 && `${counted(withoutText, 'post')} without text: open it to publish it anyway.`,
+    action === 'delete' && 'Deleted posts stay in the trash for 30 days.',
+  ];
+  return parts.filter(Boolean).join(' ');
+}
+
+const selectionLabels: Readonly<Record<BulkAction, string>> = {
+  publish: 'Publish posts',
+  unpublish: 'Unpublish posts',
+  delete: 'Delete posts',
+};
+
+function PostSelection({ base, filter }: { base: string; filter: ListFilter }) {
+  return (
+    <SelectionBar id="selection" to={`${base}/posts/~/selected`}>
+      <input type="hidden" name="back" value={queryOf(filter)} />
+      {bulkActions.map((action) => (
+        <button
+          type="submit"
+          name="action"
+          value={action}
+          class={action === 'delete' ? 'button bad' : 'button'}
+        >
+          {selectionLabels[action]}
+        </button>
+      ))}
+    </SelectionBar>
+  );
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PER_PAGE = 25;
 
 const LIST = '/dashboard/:organizationId/posts';
-
-export const routes: readonly Page[] = [
-  get(LIST, 'member', async ({ deps, organization, url, base }) => {
-    const filter = readFilter(url);
-    const { numbers, found } = await deps.db.read(
-      async (tx) => ({
-        numbers: await countPosts(tx, organization.id),
-        found: await listPosts(tx, organization.id, filter, PER_PAGE),
-      }),
-      { isLong: filter.q !== '' },
-    );
-    const { all, draft, published, trash } = numbers;
-    const facts = `${draft === 0 ? 'No drafts to review' : `${counted(draft, 'draft')} to review`}; ${
-      published === 0 ? 'nothing is published yet.' : `${counted(published, 'post')} published.`
-    }`;
-    return view(
-      'Posts',
-      <>
-        <PageHead
-          title="Posts"
-          facts={all === 0 ? undefined : facts}
-          actions={
-            <a class={all === 0 ? 'button' : 'button go'} href={`${base}/posts/~/new`}>
-              New post
-            </a>
-          }
-          more={
-            <>
-              <a href={`${base}/posts/~/import`}>Import posts</a>
-              <a href={`${base}/posts/~/export`}>Export posts</a>
-              <a href={`${base}/media`}>Images</a>
-              <a href={`${base}/posts/~/trash`}>Trash</a>
-            </>
-          }
-        />
-        {all + trash === 0 ? null : (
-          <PostSegments base={base} numbers={numbers} current={currentOf(filter)} more={moreOf(filter)} />
-        )}
-        {all === 0 ? (
-          <NoPosts base={base} />
-        ) : (
-          <>
-            <Filters base={base} filter={filter} />
-            <Posts base={base} filter={filter} found={found} now={deps.clock.now()} />
-          </>
-        )}
-      </>,
-      { section: 'posts' },
-    );
-  }),
-];
 
 function Filters({ base, filter }: { base: string; filter: ListFilter }) {
   const { q, status, contentType, hasSuggestion } = filter;
@@ -228,3 +264,88 @@ function NoPosts({ base }: { base: string }) {
     </Empty>
   );
 }
+
+// A long text in a hidden field, for a form that sends it back: compressed, so that it is written into the page, sent and
+// read again in a fraction of the time. Threads do the work.
+
+const deflate = promisify<Uint8Array, ZlibOptions, Buffer>(deflateRaw);
+const inflate = promisify<Uint8Array, ZlibOptions, Buffer>(inflateRaw);
+
+export async function pack(text: string): Promise<string> {
+  return (await deflate(Buffer.from(text), { level: 1 })).toString('base64url');
+}
+
+/** The inverse. Throws `AppError` 400 for anything else, and for a text of more bytes. */
+export async function unpack(packed: string, maxBytes: number): Promise<string> {
+  try {
+    const bytes = await inflate(Buffer.from(packed, 'base64url'), { maxOutputLength: maxBytes });
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new AppError(400, 'The text of the preview is incomplete. Choose the file again.', { cause });
+  }
+}
+
+// The buttons that act on the selected posts of the list.
+export const routes: readonly Page[] = [
+  post(
+    '/dashboard/:organizationId/posts/~/selected',
+    'member',
+    async ({ deps, organization, base, form }) => {
+      const { selected, action, back } = readFields(SelectionForm, form);
+      if (action === undefined) throw new AppError(400, 'Choose what to do with the selected posts.');
+      const to = addressOf(base, readFilter({ searchParams: new URLSearchParams(back.slice(0, 1_000)) }));
+      if (selected.length === 0) return redirect(to, 'Select posts first.');
+      const result = await changePosts(deps, organization.id, selected, action, { needsText: true });
+      const undo = action === 'delete' ? restorePath(base, result.changed) : undefined;
+      return redirect(to, describeBulk(action, result), undo);
+    },
+  ),
+  get(LIST, 'member', async ({ deps, organization, url, base }) => {
+    const filter = readFilter(url);
+    const { numbers, found } = await deps.db.read(
+      async (tx) => ({
+        numbers: await countPosts(tx, organization.id),
+        found: await listPosts(tx, organization.id, filter, PER_PAGE),
+      }),
+      { isLong: filter.q !== '' },
+    );
+    const { all, draft, published, trash } = numbers;
+    const facts = `${draft === 0 ? 'No drafts to review' : `${counted(draft, 'draft')} to review`}; ${
+      published === 0 ? 'nothing is published yet.' : `${counted(published, 'post')} published.`
+    }`;
+    return view(
+      'Posts',
+      <>
+        <PageHead
+          title="Posts"
+          facts={all === 0 ? undefined : facts}
+          actions={
+            <a class={all === 0 ? 'button' : 'button go'} href={`${base}/posts/~/new`}>
+              New post
+            </a>
+          }
+          more={
+            <>
+              <a href={`${base}/posts/~/import`}>Import posts</a>
+              <a href={`${base}/posts/~/export`}>Export posts</a>
+              <a href={`${base}/media`}>Images</a>
+              <a href={`${base}/posts/~/trash`}>Trash</a>
+            </>
+          }
+        />
+        {all + trash === 0 ? null : (
+          <PostSegments base={base} numbers={numbers} current={currentOf(filter)} more={moreOf(filter)} />
+        )}
+        {all === 0 ? (
+          <NoPosts base={base} />
+        ) : (
+          <>
+            <Filters base={base} filter={filter} />
+            <Posts base={base} filter={filter} found={found} now={deps.clock.now()} />
+          </>
+        )}
+      </>,
+      { section: 'posts' },
+    );
+  }),
+];

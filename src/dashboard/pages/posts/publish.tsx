@@ -1,16 +1,10 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 import { Type } from '@sinclair/typebox';
 import type { ComponentChildren, VNode } from 'preact';
-import { describeActor } from '../../../audit/model.ts';
-import { listAuditEvents } from '../../../audit/store.ts';
+import { scriptAsset } from '../../../http/look/assets.ts';
 import { AppError, invalidField } from '../../../lib/app-error.ts';
-import { DAY_MS } from '../../../lib/time.ts';
-import { formatInZone, isTimeZone, localTime, parseInZone } from '../../../lib/time-zone.ts';
-import { scriptAsset } from '../../../look/assets.ts';
-import { contentFor, isWithoutText } from '../../../posts/content.ts';
-import { MAX_TEXT } from '../../../posts/fields.ts';
-import type { OwnedPost, Post } from '../../../posts/model.ts';
+import { DAY_MS, formatInZone, isTimeZone, localTime, parseInZone } from '../../../lib/time.ts';
+import { describeActor, listAuditEvents } from '../../../people/audit.ts';
+import { contentFor, isWithoutText, MAX_TEXT, type OwnedPost, type Post } from '../../../posts/model.ts';
 import { cancelSchedule, schedulePost } from '../../../posts/schedule.ts';
 import { findSchedule, type Schedule } from '../../../posts/schedule-store.ts';
 import { datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
@@ -22,6 +16,8 @@ import { Copy, exactly, Status } from '../../view/elements.tsx';
 import { Action, EditVersion, Field, FormError } from '../../view/form.tsx';
 import { requirePost } from './suggestion.tsx';
 import { restorePath } from './trash.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Everything about a post but its text: when it is published, its date, copies, and the trash.
 

@@ -1,22 +1,35 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
-import type { Deps } from '../../../deps.ts';
-import type { Suggestion } from '../../../drafts/model.ts';
+import type { SuggestedLine, Suggestion } from '../../../drafting/store.ts';
 import {
+  compareTexts,
   dismissSuggestion,
   getSuggestion,
   hasSuggestionFor,
   takeSuggestion,
-} from '../../../drafts/suggestions.ts';
+} from '../../../drafting/suggestions.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { turns } from '../../../lib/time.ts';
+import type { Deps } from '../../../people/deps.ts';
 import type { OwnedPost, Post } from '../../../posts/model.ts';
 import { readPost } from '../../../posts/store.ts';
-import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import {
+  acceptChange,
+  dismissChange,
+  findSuggestedChange,
+  listSuggestedChanges,
+  type SuggestedChange,
+  suggestedText,
+} from '../../../posts/suggestions.ts';
+import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { readFields } from '../../submission.ts';
 import { Difference } from '../../view/difference.tsx';
-import { When } from '../../view/elements.tsx';
+import { view } from '../../view/document.tsx';
+import { counted } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
+import { When } from '../../view/time.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 // A newer text of the source beside a post that a person edited.
 
@@ -29,38 +42,8 @@ const ChoiceForm = Type.Object({
 
 const SUGGESTION = '/dashboard/:organizationId/posts/:postId/suggestion';
 
-export const routes: readonly Page[] = [
-  get(SUGGESTION, 'member', async (visit) => {
-    const { post, path } = await requirePost(visit);
-    const suggestion = await findSuggestion(visit.deps, post);
-    if (suggestion === null) throw new AppError(404, 'The new version no longer exists.');
-    return showText(visit, { post, path }, 'New version', suggestion);
-  }),
-
-  post(SUGGESTION, 'member', async (visit) => {
-    const { deps, form } = visit;
-    const { post, path } = await requirePost(visit);
-    const suggestion = await findSuggestion(deps, post);
-    const { choice, suggestedAt, seen } = readFields(ChoiceForm, form);
-    if (suggestion === null) return redirect(path, 'The new version no longer exists. Nothing was changed.');
-    if (suggestion.suggestedAt !== suggestedAt || post.updatedAt !== seen) {
-      return redirect(
-        path,
-        'One of the versions changed in the meantime. Nothing was saved. Compare them again.',
-      );
-    }
-    if (choice === undefined) throw new AppError(400, 'Choose which version to keep.');
-    if (choice === 'take') {
-      await takeSuggestion(deps, post.id);
-      return redirect(path, 'The post now has the new version.');
-    }
-    await dismissSuggestion(deps, post.id);
-    return redirect(path, "Your version stays. Tidings won't suggest this one again.");
-  }),
-];
-
 /** A text that a person may decide to take, whole. */
-export function showText(
+function showText(
   { base }: MemberVisit,
   { post, path }: Shown,
   name: string,
@@ -122,3 +105,133 @@ export function SuggestionNote({ post, path, ...more }: Shown & { suggestion: Su
     </section>
   );
 }
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+// Changes of a post that agents propose, above its editor.
+
+/** `seen`: the `updatedAt` of the post that the person compared the suggestion with. */
+const DecisionForm = Type.Object({
+  choice: Type.Optional(Type.Union([Type.Literal('accept'), Type.Literal('dismiss')])),
+  seen: Type.String(),
+});
+
+const ONE_OF_SEVERAL = '/dashboard/:organizationId/posts/:postId/suggestions/:suggestionId';
+
+type Compared = SuggestedChange & { lines: SuggestedLine[] | null };
+
+/** Lets others in between: a post may have ten suggestions, as long as it is. */
+export async function findSuggestions(deps: Pick<Deps, 'db'>, post: Post): Promise<Compared[]> {
+  const turn = turns();
+  const compared: Compared[] = [];
+  for (const change of await deps.db.read((tx) => listSuggestedChanges(tx, post.id))) {
+    await turn();
+    compared.push({ ...change, lines: compareTexts(post, suggestedText(post, change)) });
+  }
+  return compared;
+}
+
+export function SuggestedChanges({
+  post,
+  path,
+  changes,
+  now,
+}: Shown & { changes: readonly Compared[]; now: Date }) {
+  if (changes.length === 0) return null;
+  return (
+    <section class="note" id="suggestions" aria-labelledby="suggestions-label">
+      <p>
+        <strong id="suggestions-label">
+          {counted(changes.length, 'suggestion')} for this post. The post does not change until you accept
+          one.
+        </strong>
+      </p>
+      {changes.map((change) => {
+        const by = change.keyName || 'An unnamed API key';
+        const action = (choice: string, label: string) => (
+          <Action
+            to={`${path}/suggestions/${change.id}`}
+            label={label}
+            fields={{ choice, seen: post.updatedAt }}
+          />
+        );
+        return (
+          <article aria-label={`Suggestion of ${by}`}>
+            <p>
+              <strong>{by}</strong> <When at={change.createdAt} now={now} />
+            </p>
+            {change.note === '' ? null : <p class="stored">{change.note}</p>}
+            <Difference
+              label="Changes"
+              lines={change.lines}
+              otherwise={<a href={`${path}/suggestions/${change.id}`}>Open the suggested text</a>}
+            />
+            <div class="bar">
+              {action('accept', 'Accept suggestion')}
+              {action('dismiss', 'Dismiss suggestion')}
+            </div>
+          </article>
+        );
+      })}
+    </section>
+  );
+}
+
+export const routes: readonly Page[] = [
+  get(SUGGESTION, 'member', async (visit) => {
+    const { post, path } = await requirePost(visit);
+    const suggestion = await findSuggestion(visit.deps, post);
+    if (suggestion === null) throw new AppError(404, 'The new version no longer exists.');
+    return showText(visit, { post, path }, 'New version', suggestion);
+  }),
+
+  post(SUGGESTION, 'member', async (visit) => {
+    const { deps, form } = visit;
+    const { post, path } = await requirePost(visit);
+    const suggestion = await findSuggestion(deps, post);
+    const { choice, suggestedAt, seen } = readFields(ChoiceForm, form);
+    if (suggestion === null) return redirect(path, 'The new version no longer exists. Nothing was changed.');
+    if (suggestion.suggestedAt !== suggestedAt || post.updatedAt !== seen) {
+      return redirect(
+        path,
+        'One of the versions changed in the meantime. Nothing was saved. Compare them again.',
+      );
+    }
+    if (choice === undefined) throw new AppError(400, 'Choose which version to keep.');
+    if (choice === 'take') {
+      await takeSuggestion(deps, post.id);
+      return redirect(path, 'The post now has the new version.');
+    }
+    await dismissSuggestion(deps, post.id);
+    return redirect(path, "Your version stays. Tidings won't suggest this one again.");
+  }),
+  get(ONE_OF_SEVERAL, 'member', async (visit) => {
+    const shown = await requirePost(visit);
+    const found = await visit.deps.db.read((tx) => findSuggestedChange(tx, visit.params.suggestionId ?? ''));
+    if (found?.postId !== shown.post.id) throw new AppError(404, 'The suggestion no longer exists.');
+    return showText(visit, shown, 'Suggested text', suggestedText(shown.post, found));
+  }),
+
+  post(ONE_OF_SEVERAL, 'member', async (visit) => {
+    const { deps, params, form } = visit;
+    const { post, path } = await requirePost(visit);
+    const { choice, seen } = readFields(DecisionForm, form);
+    const found = await deps.db.read((tx) => findSuggestedChange(tx, params.suggestionId ?? ''));
+    if (found?.postId !== post.id) {
+      return redirect(path, 'The suggestion no longer exists. Nothing was changed.');
+    }
+    if (choice === undefined) throw new AppError(400, 'Choose to accept or to dismiss the suggestion.');
+    if (choice === 'dismiss') {
+      await dismissChange(deps, found.id);
+      return redirect(path, 'The suggestion is dismissed.');
+    }
+    try {
+      const { previousId } = await acceptChange(deps, found.id, { seen });
+      const undo = previousId === null ? undefined : `${path}/versions/${previousId}/restore`;
+      return redirect(path, 'The post now has the suggested text.', undo);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'post_changed') throw error;
+      return redirect(path, 'The post changed in the meantime. Nothing was saved. Compare them again.');
+    }
+  }),
+];

@@ -1,15 +1,20 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import toolbarLibrary from '@github/markdown-toolbar-element/dist/index.js' with { type: 'text' };
 import gfmLibrary from '@joplin/turndown-plugin-gfm/lib/turndown-plugin-gfm.cjs.js' with { type: 'text' };
 import { h } from 'preact';
 import turndownLibrary from 'turndown/lib/turndown.browser.es.js' with { type: 'text' };
-import { scriptAsset } from '../../../look/assets.ts';
+import { scriptAsset } from '../../../http/look/assets.ts';
+import type { ListedStatus, PostNumbers } from '../../../posts/list-store.ts';
+import { type ContentType, contentTypes, type Post } from '../../../posts/model.ts';
+import { providers } from '../../../providers/index.ts';
 import saving from '../../client/editor.client.js' with { type: 'text' };
 import panes from '../../client/panes.client.js' with { type: 'text' };
 import paste from '../../client/paste.client.js' with { type: 'text' };
 import preview from '../../client/preview.client.js' with { type: 'text' };
 import writing from '../../client/writing.client.js' with { type: 'text' };
 import { unsavedScript } from '../../view/document.tsx';
+import { Segments } from '../../view/layout.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Buttons that write Markdown, for the script of the editor. Without it, the toolbar stays hidden.
 
@@ -140,5 +145,100 @@ function Icon({ path }: { path: string }) {
     >
       <path d={path} />
     </svg>
+  );
+}
+
+// How pages describe a post: its type, and where it came from.
+
+const MAX_LENGTH = 200;
+const MAX_URL_LENGTH = 2_000;
+
+/**
+ * The displayable part of a post's metadata, which is free-form and may come from an import: short plain text, an http
+ * or https URL, and the provider's id of the delivery behind the post.
+ */
+export function originOf({ sourceMetadata }: Pick<Post, 'sourceMetadata'>) {
+  const { platform, repository, version, author, url, deliveryId } = sourceMetadata ?? {};
+  return {
+    platform: providers.find(({ id }) => id === platform)?.name ?? textOf(platform),
+    repository: textOf(repository),
+    version: textOf(version),
+    author: textOf(author),
+    url: webAddress(url),
+    deliveryId: textOf(deliveryId),
+  };
+}
+
+function textOf(value: unknown): string | null {
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH).toWellFormed()}…` : text || null;
+}
+
+function webAddress(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length > MAX_URL_LENGTH || !URL.canParse(value)) return null;
+  return /^https?:$/.test(new URL(value).protocol) ? value : null;
+}
+
+export const typeNames: Readonly<Record<ContentType, string>> = {
+  changelog: 'Changelog',
+  linkedin_post: 'LinkedIn post',
+};
+
+export const typeOptions = contentTypes.map((value) => ({ value, label: typeNames[value] }));
+
+/** The origin of a post, such as `2.4.0 of acme/rocket`; null when it is unknown. */
+export function describeOrigin(post: Pick<Post, 'sourceMetadata'>): string | null {
+  const { platform, repository, version } = originOf(post);
+  const source = [version, repository].filter((each) => each !== null).join(' of ');
+  return [source, platform].filter(Boolean).join(' on ') || null;
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+type View = 'all' | ListedStatus | 'suggestion' | 'trash';
+
+const segments: readonly [view: View, label: string, query: string][] = [
+  ['all', 'All', ''],
+  ['draft', 'Drafts', 'status=draft'],
+  ['scheduled', 'Scheduled', 'status=scheduled'],
+  ['published', 'Published', 'status=published'],
+  ['suggestion', 'Suggestions', 'suggestion=1'],
+];
+
+/** The lists of posts with their lengths. `more`: what stays of the query, such as the words of a search. */
+export function PostSegments({
+  base,
+  numbers,
+  current,
+  more = '',
+}: {
+  base: string;
+  numbers: PostNumbers;
+  current: View;
+  more?: string;
+}) {
+  const numberOf = (view: View) => numbers[view === 'suggestion' ? 'suggestions' : view];
+  const items = segments
+    // Few posts have one, and few people wait for them.
+    .filter(([view]) => view !== 'suggestion' || numbers.suggestions > 0 || current === 'suggestion')
+    .map(([view, label, query]) => {
+      const search = [query, more].filter(Boolean).join('&');
+      return { view, label, to: `${base}/posts${search === '' ? '' : `?${search}`}` };
+    });
+  return (
+    <Segments
+      label="Posts by status"
+      items={[...items, { view: 'trash' as const, label: 'Trash', to: `${base}/posts/~/trash` }].map(
+        ({ view, label, to }) => ({
+          to,
+          isCurrent: view === current,
+          label: (
+            <>
+              {label} <small>{numberOf(view).toLocaleString('en')}</small>
+            </>
+          ),
+        }),
+      )}
+    />
   );
 }

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
 import { AppError } from '../../../lib/app-error.ts';
 import { isId } from '../../../lib/text.ts';
@@ -12,8 +11,9 @@ import { readFields } from '../../submission.ts';
 import { counted, Empty, Pager, Status, Table, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { PageHead, SelectionBar } from '../../view/layout.tsx';
-import { typeNames } from './origin.ts';
-import { PostSegments } from './segments.tsx';
+import { PostSegments, typeNames } from './toolbar.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const TRASH = '/dashboard/:organizationId/posts/~/trash';
 const PER_PAGE = 25;

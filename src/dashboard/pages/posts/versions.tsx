@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { type Actor, describeActor } from '../../../audit/model.ts';
-import { compareTexts } from '../../../drafts/compare.ts';
+
+import { compareTexts } from '../../../drafting/suggestions.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { type Actor, describeActor } from '../../../people/audit.ts';
 import {
   findVersion,
   listVersions,
@@ -14,8 +15,8 @@ import { Difference } from '../../view/difference.tsx';
 import { Empty, LinkButton, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { Columns, PageHead } from '../../view/layout.tsx';
-import { typeNames } from './origin.ts';
 import { requirePost } from './suggestion.tsx';
+import { typeNames } from './toolbar.tsx';
 
 const VERSIONS = '/dashboard/:organizationId/posts/:postId/versions';
 

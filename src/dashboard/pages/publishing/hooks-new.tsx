@@ -1,16 +1,16 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
 import type { AppError } from '../../../lib/app-error.ts';
-import { type HookKind, hookKinds } from '../../../rebuild/model.ts';
-import { createHook } from '../../../rebuild/service.ts';
-import { kindWords } from '../../../rebuild/words.ts';
+import { type HookKind, hookKinds, kindWords } from '../../../readers/hooks/model.ts';
+import { createHook } from '../../../readers/hooks/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { formState, once, submit } from '../../submission.ts';
 import { ToCopy } from '../../view/elements.tsx';
 import { Field, Form, Hidden } from '../../view/form.tsx';
 import { PageHead, Segments } from '../../view/layout.tsx';
 
-const PATH = '/dashboard/:organizationId/publishing/hooks';
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+const NEW_PATH = '/dashboard/:organizationId/publishing/hooks';
 
 const HookForm = Type.Object({
   kind: Type.String(),
@@ -19,10 +19,10 @@ const HookForm = Type.Object({
 });
 
 export const newHookPages: readonly Page[] = [
-  get(`${PATH}/~/new`, 'owner', async (visit) => showForm(visit)),
+  get(`${NEW_PATH}/~/new`, 'owner', async (visit) => showForm(visit)),
 
   // The response shows the signing secret, once.
-  post(PATH, 'owner', (visit) =>
+  post(NEW_PATH, 'owner', (visit) =>
     submit(
       visit,
       HookForm,

@@ -1,13 +1,22 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-import type { Outcome } from '../../../rebuild/attempt.ts';
 import {
   findLastAttempt,
   getMessage,
   hasFailed,
   listAttempts,
   listMessages,
-} from '../../../rebuild/message-store.ts';
-import { type Hook, type HookAttempt, type HookMessage, isDeploy } from '../../../rebuild/model.ts';
+} from '../../../readers/hooks/message-store.ts';
+import {
+  describeOutcome,
+  getHook,
+  type Hook,
+  type HookAttempt,
+  type HookMessage,
+  isDeploy,
+  kindWords,
+  messageStatus,
+  typeWords,
+} from '../../../readers/hooks/model.ts';
+import type { Outcome } from '../../../readers/hooks/request.ts';
 import {
   deleteHook,
   resendFailed,
@@ -15,15 +24,15 @@ import {
   rotateSecret,
   sendTest,
   switchHook,
-} from '../../../rebuild/service.ts';
-import { getHook } from '../../../rebuild/store.ts';
-import { describeOutcome, kindWords, messageStatus, typeWords } from '../../../rebuild/words.ts';
+} from '../../../readers/hooks/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { once } from '../../submission.ts';
 import { counted, Exactly, Pager, Status, Table, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { Facts, PageHead } from '../../view/layout.tsx';
 import { crumbsOf, secretPage } from './hooks-new.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PATH = '/dashboard/:organizationId/publishing/hooks/:hookId';
 const PAGE_SIZE = 50;

@@ -1,13 +1,19 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-import { listMessages } from '../../../rebuild/message-store.ts';
-import type { Hook, HookMessage } from '../../../rebuild/model.ts';
-import { listHooks } from '../../../rebuild/store.ts';
-import { kindWords, messageStatus, typeWords } from '../../../rebuild/words.ts';
+import { listMessages } from '../../../readers/hooks/message-store.ts';
+import {
+  type Hook,
+  type HookMessage,
+  kindWords,
+  listHooks,
+  messageStatus,
+  typeWords,
+} from '../../../readers/hooks/model.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { PublishingHead } from '../../view/document.tsx';
 import { Empty, LinkButton, Status, Table, When } from '../../view/elements.tsx';
 import { newHookPages } from './hooks-new.tsx';
 import { oneHookPages } from './hooks-one.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PATH = '/dashboard/:organizationId/publishing/hooks';
 

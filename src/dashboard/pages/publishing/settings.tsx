@@ -1,15 +1,22 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
+import { Type } from '@sinclair/typebox';
 import type { AppError } from '../../../lib/app-error.ts';
-import { fileNameOf, imageTypes } from '../../../media/model.ts';
-import type { Media } from '../../../media/store.ts';
-import { MAX_LINKS, type Publication } from '../../../public/model.ts';
-import type { EditState } from '../../edit.ts';
-import type { MemberVisit } from '../../page.ts';
+import { SUGGEST_PERMISSION } from '../../../people/keys/model.ts';
+import { fileNameOf, imageTypes, type Media } from '../../../posts/media/store.ts';
+import { countOpenChanges } from '../../../posts/suggestions.ts';
+import { MAX_LINKS, type Publication } from '../../../readers/public/model.ts';
+import { changePublication, readPublication } from '../../../readers/public/service.ts';
+import { publicAddresses } from '../../../readers/public/site.ts';
+import { type EditState, editForm, editState } from '../../edit.ts';
+import { get, type MemberVisit, type Page, redirect } from '../../page.ts';
+import { formState } from '../../submission.ts';
 import type { EditWords } from '../../view/difference.tsx';
-import { Select } from '../../view/elements.tsx';
-import { Field, Form, TextArea, Toggle } from '../../view/form.tsx';
+import { PublishingHead, view } from '../../view/document.tsx';
+import { Copy, counted, LinkButton, Status, ToCopy } from '../../view/elements.tsx';
+import { Field, Form, Select, TextArea, Toggle } from '../../view/form.tsx';
 import { sentenceOf } from '../media/list.tsx';
-import type { LinkRow, pageFormState } from './form.ts';
+import type { LinkRow, pageFormState } from './page.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 export function PageSettings({
   visit: { base, deps },
@@ -174,5 +181,172 @@ export function Summary({ publication, images }: { publication: Publication; ima
       <dt>Changes</dt>
       <dd>Only owners can change these settings.</dd>
     </dl>
+  );
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+/** What is on, and where readers find it. */
+export function Addresses({
+  visit: { deps, base },
+  publication,
+}: {
+  visit: MemberVisit;
+  publication: Publication;
+}) {
+  const { page, feeds, widget } = publicAddresses(publication, deps.publicUrl());
+  return (
+    <>
+      <section class="card pad publish" aria-labelledby="part-page">
+        <div class="head">
+          <h2 id="part-page">Public page</h2>
+          <OnOff isOn={page !== null} />
+        </div>
+        {page === null ? (
+          <p class="hint">A web page with your published changelog posts, newest first.</p>
+        ) : (
+          <>
+            <h3 class="label">Address</h3>
+            <ToCopy text={page} label="Copy" />
+            <LinkButton to={page} label="Open page" />
+          </>
+        )}
+      </section>
+      <section class="card pad publish" aria-labelledby="part-feeds">
+        <div class="head">
+          <h2 id="part-feeds">Feeds and widget</h2>
+          <OnOff isOn={feeds !== null} />
+        </div>
+        {feeds === null || widget === null ? (
+          <p class="hint">Atom, RSS and JSON feeds, and “What’s new” for your own site.</p>
+        ) : (
+          <>
+            <h3 class="label">Atom</h3>
+            <ToCopy text={feeds.atom} label="Copy" />
+            <h3 class="label">RSS</h3>
+            <ToCopy text={feeds.rss} label="Copy" />
+            <h3 class="label">JSON Feed</h3>
+            <ToCopy text={feeds.json} label="Copy" />
+            <h3 class="label">Widget (HTML)</h3>
+            <ToCopy text={widget} label="Copy" />
+            {page === null ? (
+              <p class="hint">
+                The public page is off, so the link in this code is dead without the script. Switch the page
+                on, or change <code>href</code> to your own changelog.
+              </p>
+            ) : null}
+          </>
+        )}
+      </section>
+      <section class="card pad publish" aria-labelledby="part-agents">
+        <div class="head">
+          <h2 id="part-agents">Agents</h2>
+          <OnOff isOn={publication.isMcpOn} />
+        </div>
+        <p class="hint">Agents read published posts over MCP with an API key.</p>
+        <LinkButton to={`${base}/publishing/agents`} label="Set up agents" />
+      </section>
+    </>
+  );
+}
+
+function OnOff({ isOn }: { isOn: boolean }) {
+  return <Status status={isOn ? 'active' : 'disabled'} />;
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+const PATH = '/dashboard/:organizationId/publishing/agents';
+
+const SwitchForm = Type.Object({ isMcpOn: Type.Boolean({ label: 'Let agents read published posts' }) });
+
+export const routes: readonly Page[] = [
+  get(PATH, 'member', (visit) => showAgents(visit)),
+
+  editForm(PATH, 'owner', SwitchForm, showAgents, async ({ deps, organization, base }, typed, merge) => {
+    const { isMcpOn } = await changePublication(deps, organization.id, ({ isMcpOn }) =>
+      merge.changes(typed, { isMcpOn }),
+    );
+    const done = isMcpOn ? 'on. Agents need an API key to connect.' : 'off. Agents get 403 from now on.';
+    return redirect(`${base}/publishing/agents`, `The endpoint for agents is ${done}`);
+  }),
+];
+
+async function showAgents(visit: MemberVisit, error?: AppError) {
+  const { deps, organization, role, base } = visit;
+  const { isMcpOn, open } = await deps.db.read(async (tx) => ({
+    isMcpOn: (await readPublication(tx, organization.id)).isMcpOn,
+    open: await countOpenChanges(tx, organization.id),
+  }));
+  const { fields, problem } = formState(SwitchForm, {}, error);
+  return view(
+    'Agents',
+    <>
+      <PublishingHead title="Agents" visit={visit} current="publishing/agents" />
+      <p class="lede">
+        Agents such as Claude Code read your published changelog posts over MCP, the Model Context Protocol.
+        If their key allows it, they also suggest changes, which you accept or dismiss.
+      </p>
+      {role === 'owner' ? (
+        <Form
+          to={`${base}/publishing/agents`}
+          problem={problem}
+          button="Save settings"
+          edit={{
+            ...editState(visit, { isMcpOn }, error),
+            noun: 'switch',
+            labels: { isMcpOn: fields.isMcpOn.label },
+          }}
+        >
+          <Toggle
+            name={fields.isMcpOn.name}
+            label={fields.isMcpOn.label}
+            isOn={isMcpOn}
+            hint="The endpoint returns no drafts, scheduled posts, or LinkedIn posts. Agents can't publish or overwrite anything."
+          />
+        </Form>
+      ) : (
+        <p>
+          The endpoint is {isMcpOn ? 'on' : 'off'}. Only owners can switch it {isMcpOn ? 'off' : 'on'}.
+        </p>
+      )}
+      <h2>Suggestions</h2>
+      <p>
+        {open === 0 ? (
+          'No open suggestions.'
+        ) : (
+          <a href={`${base}/posts?suggestion=1`}>{counted(open, 'open suggestion')}</a>
+        )}
+      </p>
+      <Connecting url={`${deps.publicUrl()}/mcp`} base={base} />
+    </>,
+    { section: 'publishing', error },
+  );
+}
+
+function Connecting({ url, base }: { url: string; base: string }) {
+  const command = `claude mcp add --transport http tidings ${url} --header "Authorization: Bearer YOUR_API_KEY"`;
+  const headers = { Authorization: 'Bearer YOUR_API_KEY' };
+  const settings = { mcpServers: { tidings: { type: 'http', url, headers } } };
+  return (
+    <>
+      <h2>Connect an agent</h2>
+      <ol>
+        <li>
+          <a href={`${base}/settings/keys`}>Create an API key</a> for each agent and name it after the agent.
+          To allow suggestions, choose “Read posts and suggest changes” (<code>{SUGGEST_PERMISSION}</code>).
+        </li>
+        <li>Add the endpoint to the agent. Replace YOUR_API_KEY with the key.</li>
+      </ol>
+      <h3 class="label">Endpoint</h3>
+      <ToCopy text={url} label="Copy address" />
+      <h3 class="label">Claude Code</h3>
+      <ToCopy text={command} label="Copy command" />
+      <h3 class="label">Other MCP clients</h3>
+      <pre class="wrap" id="mcp-settings">
+        {JSON.stringify(settings, null, 2)}
+      </pre>
+      <Copy text="mcp-settings" label="Copy settings" />
+    </>
   );
 }

@@ -1,20 +1,22 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
+import { isId } from '../../../lib/text.ts';
 import {
   ACCOUNT_RETENTION_DAYS,
   type Actor,
   type AuditEvent,
+  type AuditFilter,
   type AuditGroup,
   auditGroups,
   describeActor,
+  listOrganizationAudit,
   retentionDaysOf,
-} from '../../../audit/model.ts';
-import { type AuditFilter, listOrganizationAudit } from '../../../audit/store.ts';
-import { isId } from '../../../lib/text.ts';
-import type { Member } from '../../../users/model.ts';
-import { listMembers } from '../../../users/store.ts';
+} from '../../../people/audit.ts';
+import type { Member } from '../../../people/permission.ts';
+import { listMembers } from '../../../people/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { SettingsHead } from '../../view/document.tsx';
 import { Empty, FilterBar, type Option, Pager, Quoted, Select, Table, When } from '../../view/elements.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PAGE_SIZE = 50;
 

@@ -1,16 +1,22 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
 import type { AppError } from '../../../lib/app-error.ts';
-import { createMemberPasswordLink, invite } from '../../../users/links.ts';
-import { readMembers, removeMember, roleNoun, setRole, withdrawInvitations } from '../../../users/members.ts';
-import { type Member, Role } from '../../../users/model.ts';
-import { failure } from '../../../users/words.ts';
+import { createMemberPasswordLink, invite } from '../../../people/links.ts';
+import {
+  readMembers,
+  removeMember,
+  roleNoun,
+  setRole,
+  withdrawInvitations,
+} from '../../../people/members.ts';
+import { failure, type Member, Role } from '../../../people/permission.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { type FieldState, formState, once, postForm } from '../../submission.ts';
 import { SettingsHead } from '../../view/document.tsx';
 import { counted, Status, Table, ToCopy } from '../../view/elements.tsx';
 import { Action, Choice, Danger, Form, FormError, type Problem } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PATH = '/dashboard/:organizationId/settings/members';
 

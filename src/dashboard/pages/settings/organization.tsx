@@ -1,16 +1,16 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
-import { retentionDaysOf } from '../../../audit/model.ts';
-import { forecastLog, type LogForecast } from '../../../deliveries/count-store.ts';
+import { forecastLog, type LogForecast } from '../../../integrations/deliveries/count-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import { type Organization, Plan } from '../../../organizations/model.ts';
-import { changeOrganization } from '../../../organizations/service.ts';
+import { retentionDaysOf } from '../../../people/audit.ts';
+import { changeOrganization, type Organization, Plan } from '../../../people/organizations.ts';
 import { editForm, editState } from '../../edit.ts';
 import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
 import { formState } from '../../submission.ts';
 import { SettingsHead } from '../../view/document.tsx';
 import { counted, When } from '../../view/elements.tsx';
 import { Choice, Field, Form } from '../../view/form.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PATH = '/dashboard/:organizationId/settings';
 const planNames: Record<Plan, string> = { free: 'Free', pro: 'Pro' };

@@ -1,13 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import type { Static } from '@sinclair/typebox';
-import { listReleases } from '../../../events/store.ts';
+import { listReleases } from '../../../drafting/events.ts';
+import { kindsFor } from '../../../drafting/triggers/kinds/index.ts';
+import { MAX_LAST, type Trigger } from '../../../drafting/triggers/model.ts';
+import { countRequests } from '../../../drafting/triggers/queue-store.ts';
+import { createTrigger } from '../../../drafting/triggers/service.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { IntegrationType } from '../../../providers/index.ts';
-import { kindsFor } from '../../../triggers/kinds/index.ts';
-import { MAX_LAST, type Trigger } from '../../../triggers/model.ts';
-import { countRequests } from '../../../triggers/queue-store.ts';
-import { createTrigger } from '../../../triggers/service.ts';
 import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { readFields, submit } from '../../submission.ts';
 import { counted, Select } from '../../view/elements.tsx';

@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
-import { startersOf } from '../../../drafts/starters.ts';
-import { listVariables } from '../../../drafts/variable-list.ts';
-import type { EventType } from '../../../events/model.ts';
+import { startersOf } from '../../../drafting/starters.ts';
+import { kinds } from '../../../drafting/triggers/kinds/index.ts';
+import type { Trigger } from '../../../drafting/triggers/model.ts';
+import { listVariables } from '../../../drafting/variables.ts';
+import { scriptAsset } from '../../../http/look/assets.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import { scriptAsset } from '../../../look/assets.ts';
-import { kinds } from '../../../triggers/kinds/index.ts';
-import type { Trigger } from '../../../triggers/model.ts';
+import type { EventType } from '../../../providers/events.ts';
 import script from '../../client/triggers.client.js' with { type: 'text' };
 import type { EditState } from '../../edit.ts';
 import { type MemberVisit, type View, view } from '../../page.ts';

@@ -1,16 +1,69 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { type Static, Type } from '@sinclair/typebox';
-import { builtInTemplates } from '../../../drafts/built-in.ts';
-import type { AppError } from '../../../lib/app-error.ts';
+import { builtInTemplates } from '../../../drafting/starters.ts';
+import type { TriggerKind } from '../../../drafting/triggers/kinds/kind.ts';
+import { MAX_LAST, type Trigger, type TriggerFilters } from '../../../drafting/triggers/model.ts';
+import type { TriggerChanges } from '../../../drafting/triggers/service.ts';
+import { type AppError, isRecord } from '../../../lib/app-error.ts';
 import { ContentType } from '../../../posts/model.ts';
-import type { TriggerKind } from '../../../triggers/kinds/kind.ts';
-import { MAX_LAST, type Trigger, type TriggerFilters } from '../../../triggers/model.ts';
-import type { TriggerChanges } from '../../../triggers/service.ts';
 import type { FieldState, formState } from '../../submission.ts';
-import { Select } from '../../view/elements.tsx';
-import { Field, TextArea, Toggle } from '../../view/form.tsx';
-import { typeOptions } from '../posts/origin.ts';
-import { Excerpt, placeOf } from './excerpt.tsx';
+import { Field, Select, TextArea, Toggle } from '../../view/form.tsx';
+import { typeOptions } from '../posts/toolbar.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+/** A line and a column of a template, from 1. */
+export interface Place {
+  line: number;
+  column: number;
+}
+
+/** Where a template of a refused rule fails; null where that is unknown. */
+export function placeOf(error: AppError | undefined, field: string): Place | null {
+  const { places } = error?.details ?? {};
+  const place: unknown = isRecord(places) ? places[field] : null;
+  return isRecord(place) ? { line: Number(place.line), column: Number(place.column) } : null;
+}
+
+/** Lines above and below the line of the error. */
+const AROUND = 1;
+/** Characters of a line before the error, and of any line in all. */
+const BEFORE = 40;
+const MAX_EXCERPT = 120;
+
+/** The lines of a template around an error, which is marked. */
+export function Excerpt({ source, line, column }: Place & { source: string }) {
+  const lines = source.split('\n');
+  const first = Math.max(line - AROUND, 1);
+  return (
+    <pre class="excerpt">
+      {lines.slice(first - 1, line + AROUND).map((text, index) => {
+        const number = first + index;
+        return (
+          <span class={number === line ? 'excerpt-line wrong' : 'excerpt-line'}>
+            <span class="excerpt-number">{number}</span>
+            <code>{number === line ? marked(text, column - 1) : text.slice(0, MAX_EXCERPT)}</code>
+          </span>
+        );
+      })}
+    </pre>
+  );
+}
+
+function marked(text: string, at: number) {
+  const start = Math.max(at - BEFORE, 0);
+  const [word = ''] = /^(?:[\w.]+|\W)/.exec(text.slice(at)) ?? [];
+  const end = at + word.length;
+  return (
+    <>
+      {start > 0 ? '…' : ''}
+      {text.slice(start, at)}
+      <mark>{word || ' '}</mark>
+      {text.slice(end, start + MAX_EXCERPT)}
+    </>
+  );
+}
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 // The form of a new trigger and of one that is changed.
 

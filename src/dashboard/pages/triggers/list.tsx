@@ -1,14 +1,13 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-
-import type { EventType } from '../../../events/model.ts';
-import { type Integration, integrationName } from '../../../integrations/model.ts';
+import { describeFilters, type Trigger } from '../../../drafting/triggers/model.ts';
+import type { TriggerRun } from '../../../drafting/triggers/queue-store.ts';
+import { type Integration, integrationName } from '../../../integrations/words.ts';
+import type { EventType } from '../../../providers/events.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
-import type { Trigger } from '../../../triggers/model.ts';
-import type { TriggerRun } from '../../../triggers/queue-store.ts';
-import { describeFilters } from '../../../triggers/words.ts';
 import { Select, Status, Table, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { typeNames, typeOptions } from '../posts/origin.ts';
+import { typeNames, typeOptions } from '../posts/toolbar.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 // The triggers of an integration on its page, and their failed runs.
 

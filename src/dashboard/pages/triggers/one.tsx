@@ -1,27 +1,93 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-
-import { changing, integration as integrationKey } from '../../../../db/order.ts';
-import { builtInTemplates } from '../../../drafts/built-in.ts';
-import { integrationName } from '../../../integrations/model.ts';
+import type { VNode } from 'preact';
+import { changing, integration as integrationKey } from '../../../../db/engine.ts';
+import { builtInTemplates } from '../../../drafting/starters.ts';
+import { kinds } from '../../../drafting/triggers/kinds/index.ts';
+import { describeFilters, type Trigger } from '../../../drafting/triggers/model.ts';
+import { listRuns, retryRuns } from '../../../drafting/triggers/queue-store.ts';
+import { MAX_STREAMED_DELIVERIES, streamRehearsal } from '../../../drafting/triggers/rehearse.ts';
+import {
+  changeTrigger,
+  deleteTrigger,
+  restoreTemplates,
+  switchTrigger,
+} from '../../../drafting/triggers/service.ts';
+import { findTrigger } from '../../../drafting/triggers/store.ts';
 import { getIntegration } from '../../../integrations/store.ts';
+import { integrationName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { kinds } from '../../../triggers/kinds/index.ts';
-import type { Trigger } from '../../../triggers/model.ts';
-import { listRuns, retryRuns } from '../../../triggers/queue-store.ts';
-import { changeTrigger, deleteTrigger, restoreTemplates, switchTrigger } from '../../../triggers/service.ts';
-import { findTrigger } from '../../../triggers/store.ts';
-import { describeFilters } from '../../../triggers/words.ts';
+import { DAY_MS } from '../../../lib/time.ts';
 import { editForm, editState } from '../../edit.ts';
-import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { Status, When } from '../../view/elements.tsx';
+import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
+import { Streamed, view } from '../../view/document.tsx';
+import { counted, Status } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { Facts, PageHead } from '../../view/layout.tsx';
+import { When } from '../../view/time.tsx';
 import { noVersion, showHistory } from '../posts/versions.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
 import { changesOf, editable, ruleLabels, ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import { crumbsOf, describePosts, eventWords, Runs } from './list.tsx';
-import { previewFragment, renderPreview } from './preview.tsx';
-import { Rehearsal, rehearsalOf } from './rehearsal.tsx';
+import { MAX_SHOWN, previewFragment, renderPreview, trialPost, whyNoPost, withinTime } from './preview.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
+
+/** How far back a rehearsal goes. */
+const DAYS = 30;
+
+/** With `?rehearse`, the place of the posts that the trigger would have made, which `rehearsedPosts` streams. */
+function Rehearsal({ visit: { url }, path }: { visit: MemberVisit; path: string }) {
+  return (
+    <section aria-labelledby="rehearsal">
+      <h2 id="rehearsal">Rehearsal</h2>
+      <p class="hint">
+        See the posts that this trigger would have created from the deliveries of the last {DAYS} days, at
+        most the newest {MAX_STREAMED_DELIVERIES.toLocaleString('en')}. Nothing is saved.
+      </p>
+      {isRehearsed(url) ? (
+        <Streamed />
+      ) : (
+        <p>
+          <a class="button" href={`${path}?rehearse=yes#rehearsal`}>
+            Rehearse
+          </a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+const isRehearsed = (url: URL) => url.searchParams.has('rehearse');
+
+/** The pieces of a page with a `Rehearsal`; undefined when it shows none. */
+function rehearsalOf(visit: MemberVisit, trigger: Trigger): AsyncIterable<VNode> | undefined {
+  return isRehearsed(visit.url) ? rehearse(visit, trigger) : undefined;
+}
+
+async function* rehearse({ deps, request }: MemberVisit, { id }: Trigger): AsyncGenerator<VNode> {
+  const now = deps.clock.now();
+  const since = new Date(now.getTime() - DAYS * DAY_MS);
+  const options = { since, limit: MAX_SHOWN, signal: request.signal };
+  let isAnnounced = false;
+  let shown = 0;
+  try {
+    const { total, posts } = await streamRehearsal(deps, withinTime(deps.compose), id, options);
+    if (total === 0) yield <NoPosts />;
+    isAnnounced = total > 1;
+    if (isAnnounced) yield <p>{counted(total, 'post')}, newest first.</p>;
+    for await (const post of posts) {
+      yield await trialPost(deps, post);
+      shown++;
+    }
+    if (total > MAX_SHOWN) yield <p class="hint">…and {total - MAX_SHOWN} older ones.</p>;
+  } catch (error) {
+    if (isAnnounced) yield <p>{shown === 0 ? 'None' : `Only ${shown}`} of these posts could be made:</p>;
+    yield whyNoPost(error);
+  }
+}
+
+const NoPosts = () => <p class="note">No posts. No delivery in the log matches this trigger.</p>;
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId';
 

@@ -1,26 +1,28 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 import type { VNode } from 'preact';
-import { listDeliveries } from '../../../deliveries/log-store.ts';
-import type { Delivery } from '../../../deliveries/model.ts';
-import type { Compose } from '../../../drafts/model.ts';
+import type { Compose } from '../../../drafting/store.ts';
+import { kinds } from '../../../drafting/triggers/kinds/index.ts';
+import { describeNoPost, isRefusal, type Trigger } from '../../../drafting/triggers/model.ts';
+import {
+  previewFirst,
+  previewRule,
+  previewSample,
+  type RehearsedPost,
+} from '../../../drafting/triggers/rehearse.ts';
+import { requireRule } from '../../../drafting/triggers/service.ts';
+import { listDeliveries } from '../../../integrations/deliveries/log-store.ts';
+import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { cut as cutText } from '../../../lib/text.ts';
-import { kinds } from '../../../triggers/kinds/index.ts';
-import type { Trigger } from '../../../triggers/model.ts';
-import { previewFirst, previewRule, previewSample, type RehearsedPost } from '../../../triggers/rehearse.ts';
-import { requireRule } from '../../../triggers/service.ts';
-import { describeNoPost, isRefusal } from '../../../triggers/words.ts';
 import { fragment, type MemberVisit } from '../../page.ts';
 import { formState, readFields } from '../../submission.ts';
-import { counted, exactly, type Option, Select, Status, When } from '../../view/elements.tsx';
+import { counted, exactly, type Option, proseOf, Select, Status, When } from '../../view/elements.tsx';
 import { FormError } from '../../view/form.tsx';
-import { proseOf } from '../../view/prose.tsx';
 import { findEntry } from '../deliveries/one.tsx';
-import { typeNames } from '../posts/origin.ts';
-import { Excerpt, placeOf } from './excerpt.tsx';
-import { ruleOf, TriggerForm, valuesOf } from './form.tsx';
+import { typeNames } from '../posts/toolbar.tsx';
+import { Excerpt, placeOf, ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import type { FoundTrigger } from './one.tsx';
+
+/** @jsxRuntime automatic @jsxImportSource preact */
 
 /** The time limit of a preview or a rehearsal, in milliseconds. */
 const TIME_LIMIT_MS = 10_000;

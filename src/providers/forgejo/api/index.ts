@@ -1,9 +1,7 @@
 import { type HookSettings, type ProviderApi, ProviderProblem, type RemoteHook } from '../../api.ts';
 import type { Call, ClientOptions } from '../../rest.ts';
-import { openClient, PER_PAGE } from './client.ts';
-import type { Context } from './problems.ts';
-import { hookOf, hooksOf, repositoriesOf, toPlace } from './responses.ts';
-import { words } from './words.ts';
+import { type Context, openClient, PER_PAGE } from './client.ts';
+import { hookOf, hooksOf, repositoriesOf, toPlace, words } from './responses.ts';
 
 /** A thousand repositories: enough to choose from. Any other can be named. */
 const MAX_PLACE_PAGES = 20;

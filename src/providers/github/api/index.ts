@@ -1,9 +1,7 @@
 import { type HookSettings, type ProviderApi, ProviderProblem, type RemoteHook } from '../../api.ts';
 import type { Call } from '../../rest.ts';
-import { type GithubOptions, hookPath, openClient, repositoryPath } from './client.ts';
-import type { Context } from './problems.ts';
-import { attemptsOf, hookOf, hooksOf, repositoriesOf, toPlace } from './responses.ts';
-import { words } from './words.ts';
+import { type Context, type GithubOptions, hookPath, openClient, repositoryPath } from './client.ts';
+import { attemptsOf, hookOf, hooksOf, repositoriesOf, toPlace, words } from './responses.ts';
 
 /** A thousand repositories: enough to choose from. Any other can be named. */
 const MAX_PLACE_PAGES = 10;

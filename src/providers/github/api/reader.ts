@@ -1,14 +1,10 @@
 import { ProviderProblem } from '../../api.ts';
-import type { ApiResponse } from '../../api-fetch.ts';
-import { numberIn } from '../../api-problems.ts';
 import { mergeIn, pageNumber, releasesIn } from '../../read-payloads.ts';
 import type { PageOf, PageRequest, ReadDelivery, RepositoryReader, RequestBudget } from '../../reader.ts';
-import { type Call, nextLink } from '../../rest.ts';
-import { type GithubOptions, openClient, repositoryPath, type Token } from './client.ts';
+import { type ApiResponse, type Call, nextLink, numberIn } from '../../rest.ts';
+import { type Context, type GithubOptions, openClient, repositoryPath, type Token } from './client.ts';
 import { commitReader } from './commits.ts';
-import type { Context } from './problems.ts';
-import { headOf, pullsOf, releasesOf } from './responses.ts';
-import { words } from './words.ts';
+import { headOf, pullsOf, releasesOf, words } from './responses.ts';
 
 const PER_PAGE = 100;
 

@@ -1,14 +1,201 @@
-import { systemClock } from '../../../lib/time.ts';
+import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto';
+import { Type } from '@sinclair/typebox';
+import { BoundedMap } from '../../../lib/bounded-map.ts';
+import { type Clock, systemClock } from '../../../lib/time.ts';
 import { type Place, ProviderProblem, type RemoteHook } from '../../api.ts';
-import { APP_HOOK, type AppApi, type AppCredential, type NewApp } from '../../app.ts';
+import { APP_HOOK, type AppApi, type AppCredential, type Installation, type NewApp } from '../../app.ts';
 import type { RepositoryReader } from '../../reader.ts';
-import { type GithubOptions, openClient } from '../api/client.ts';
-import { problemOf, refusalOf } from '../api/problems.ts';
+import { type GithubOptions, openClient, problemOf, refusalOf } from '../api/client.ts';
 import { githubReader } from '../api/reader.ts';
-import { attemptsOf, toPlace } from '../api/responses.ts';
-import { words } from '../api/words.ts';
-import { appOf, configOf, createdOf, installationsOf, installedOf } from './responses.ts';
-import { forgetToken, installationToken, openAsApp } from './tokens.ts';
+import { attemptsOf, checked, repositoriesOf, toPlace, words } from '../api/responses.ts';
+import { settingsPage } from './manifest.ts';
+
+/** GitHub refuses a JWT that is valid for more than ten minutes. */
+const LIFETIME_SECONDS = 540;
+
+/** GitHub's clock may be that far behind. */
+const DRIFT_SECONDS = 60;
+
+/** A key of 4,096 bits has 3,300 characters. */
+const MAX_LENGTH = 20_000;
+
+/** The key in a PEM file, with PKCS #1 as GitHub makes it or PKCS #8; null for anything else. */
+export function parsePrivateKey(pem: string): KeyObject | null {
+  if (pem.length > MAX_LENGTH) return null;
+  try {
+    const key = createPrivateKey(pem);
+    return key.asymmetricKeyType === 'rsa' ? key : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Signs in as the App: a JWT with RS256. */
+export function appToken({ appId, privateKey }: AppCredential, clock: Clock): string {
+  const now = Math.floor(clock.now().getTime() / 1000);
+  const claims = { iat: now - DRIFT_SECONDS, exp: now + LIFETIME_SECONDS, iss: String(appId) };
+  const encoded = [{ alg: 'RS256', typ: 'JWT' }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
+  const content = encoded.join('.');
+  return `${content}.${sign('RSA-SHA256', Buffer.from(content), privateKey).toString('base64url')}`;
+}
+
+/** Identifies a key without revealing it. */
+export function keyHash(privateKey: string): string {
+  return createHash('sha256').update(privateKey).digest('base64url');
+}
+
+// The parts of GitHub's responses about Apps that Tidings reads. Every function throws `ProviderProblem` for another shape.
+
+const Id = Type.Integer({ minimum: 1 });
+const Login = Type.String({ pattern: '^[\\w-]{1,100}$' });
+
+const Account = Type.Optional(Type.Union([Type.Object({ id: Type.Optional(Id) }), Type.Null()]));
+
+const App = Type.Object({ id: Id, owner: Account, events: Type.Array(Type.String()) });
+
+const Created = Type.Object({
+  id: Id,
+  slug: Login,
+  owner: Type.Object({ login: Type.Optional(Login), type: Type.Optional(Type.String()) }),
+  pem: Type.String({ maxLength: 10_000 }),
+  webhook_secret: Type.String({ minLength: 1, maxLength: 1_000 }),
+});
+
+const Installations = Type.Array(
+  Type.Object({
+    id: Id,
+    app_id: Id,
+    account: Account,
+    suspended_at: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  }),
+);
+
+const AccessToken = Type.Object({
+  token: Type.String({ pattern: '^[\\x21-\\x7e]{1,1000}$' }),
+  expires_at: Type.String(),
+});
+
+const Config = Type.Object({
+  url: Type.Optional(Type.String()),
+  content_type: Type.Optional(Type.String()),
+  secret: Type.Optional(Type.String()),
+});
+
+const Repositories = Type.Object({ repositories: Type.Array(Type.Unknown()) });
+
+export const appOf = (data: unknown) => checked(App, data, 'an App');
+export const configOf = (data: unknown) => checked(Config, data, "an App's webhook");
+
+export function createdOf(baseUrl: string, data: unknown): NewApp {
+  const { id, slug, owner, pem, webhook_secret: webhookSecret } = checked(Created, data, 'a new App');
+  if (parsePrivateKey(pem) === null) throw otherShape('a private key');
+  const account = { login: owner.login ?? '', isOrganization: owner.type === 'Organization' };
+  return { appId: id, slug, url: settingsPage(baseUrl, slug, account), privateKey: pem, webhookSecret };
+}
+
+export function installationsOf(data: unknown): (Installation & { accountId: number | null })[] {
+  return checked(Installations, data, 'installations').map(({ id, account, suspended_at }) => ({
+    id,
+    accountId: account?.id ?? null,
+    suspendedAt: suspended_at ?? null,
+  }));
+}
+
+export function accessTokenOf(data: unknown): { token: string; expiresAt: number } {
+  const { token, expires_at } = checked(AccessToken, data, 'an access token');
+  const expiresAt = Date.parse(expires_at);
+  if (Number.isNaN(expiresAt)) throw otherShape('the end of an access token');
+  return { token, expiresAt };
+}
+
+export function installedOf(data: unknown) {
+  const list = checked(Repositories, data, 'repositories').repositories;
+  // Whether the App may read them: an installation has no roles.
+  return repositoriesOf(list).map((each) => ({ ...toPlace(each), canAdminister: true }));
+}
+
+const otherShape = (expected: string) => new ProviderProblem('provider-failed', words.otherShape(expected));
+
+/** Tokens end after an hour. They are renewed that long before, in milliseconds. */
+const RENEW_MS = 10 * 60_000;
+
+const MAX_KEPT = 500;
+
+/** `renewAt`: in milliseconds since 1970; infinite until the token is there. */
+interface Kept {
+  token: Promise<string>;
+  renewAt: number;
+}
+
+/** The tokens of this process, by API, installation and key. They are nowhere else. */
+const kept = new BoundedMap<string, Kept>(MAX_KEPT);
+
+const tokenKey = (baseUrl: string, { appId, installationId, privateKey }: AppCredential) =>
+  [baseUrl, appId, installationId, keyHash(privateKey)].join(' ');
+
+/** GitHub's API as the App itself, and its failures in the words of an App. */
+export function openAsApp(baseUrl: string, app: AppCredential, options: GithubOptions & { clock: Clock }) {
+  const client = openClient(baseUrl, async () => appToken(app, options.clock), 'of an App', options);
+  const context = client.about(null);
+
+  return {
+    ...client,
+    /** Null when GitHub has no such thing. Throws `ProviderProblem`. */
+    async find<T>(request: () => Promise<T>): Promise<T | null> {
+      try {
+        return await request();
+      } catch (error) {
+        const refusal = refusalOf(error, []);
+        if (refusal?.status === 404) return null;
+        if (refusal?.status === 401) throw new ProviderProblem('bad-token', words.badKey(app.slug));
+        if (refusal?.status === 403 && /suspended/i.test(refusal.reason)) {
+          throw new ProviderProblem('missing-permission', words.suspended(app.slug));
+        }
+        throw problemOf(error, context);
+      }
+    },
+    web: context.web,
+  };
+}
+
+/** A token of the installation. Asks GitHub once, however many callers need it. Throws `ProviderProblem`. */
+export function installationToken(baseUrl: string, app: AppCredential, clock: Clock): Promise<string> {
+  const key = tokenKey(baseUrl, app);
+  const known = kept.get(key);
+  if (known !== undefined && clock.now().getTime() < known.renewAt) return known.token;
+  const made = requestToken(baseUrl, app, clock);
+  const entry: Kept = { renewAt: Number.POSITIVE_INFINITY, token: made.then(({ token }) => token) };
+  made.then(
+    ({ expiresAt }) => {
+      entry.renewAt = expiresAt - RENEW_MS;
+    },
+    () => forgetEntry(key, entry),
+  );
+  kept.set(key, entry);
+  return entry.token;
+}
+
+/** Makes the next request ask for a new token: GitHub refused this one. */
+export function forgetToken(baseUrl: string, app: AppCredential): void {
+  kept.delete(tokenKey(baseUrl, app));
+}
+
+function forgetEntry(key: string, entry: Kept): void {
+  if (kept.get(key) === entry) kept.delete(key);
+}
+
+async function requestToken(baseUrl: string, app: AppCredential, clock: Clock) {
+  const { find, request, web } = openAsApp(baseUrl, app, { clock });
+  const { installationId } = app;
+  const notInstalled = () => new ProviderProblem('missing-permission', words.notInstalled(app.slug, web));
+  if (installationId === null) throw notInstalled();
+  const path = `/app/installations/${installationId}/access_tokens`;
+  const made = await find(() => request(path, { method: 'POST' }));
+  if (made === null) throw notInstalled();
+  return accessTokenOf(made.json);
+}
 
 /** A thousand repositories. */
 const MAX_PLACE_PAGES = 10;

@@ -7,9 +7,8 @@ import {
   type RemoteAttempt,
 } from '../../api.ts';
 import type { Call, ClientOptions } from '../../rest.ts';
-import { signingToken } from '../signing.ts';
-import { openClient } from './client.ts';
-import type { Context } from './problems.ts';
+import { signingToken } from '../provider.ts';
+import { type Context, openClient } from './client.ts';
 import {
   attemptsOf,
   EVENT_FLAGS,
@@ -20,8 +19,8 @@ import {
   type Project,
   projectsOf,
   toHook,
+  words,
 } from './responses.ts';
-import { words } from './words.ts';
 
 const PER_PAGE = 100;
 

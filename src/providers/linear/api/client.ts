@@ -1,9 +1,141 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { ProviderProblem } from '../../api.ts';
-import { apiFetch, serviceAt } from '../../api-fetch.ts';
-import { problemOf } from './problems.ts';
-import { words } from './words.ts';
+import { DAY_MS } from '../../../lib/time.ts';
+import { ALL_PUBLIC_TEAMS, type ProblemKind, ProviderProblem } from '../../api.ts';
+import { type ApiResponse, type ApiService, apiFetch, notTheApi, serviceAt } from '../../rest.ts';
+
+/** The sentences of Linear's problems: what happened, then what to do. A `reason` is Linear's own. */
+export const words = {
+  notEncrypted: () => 'LINEAR_API_URL must be an https URL, or one of this machine.',
+
+  failedStatus: (status: number) => `Linear failed with status ${status}. Try again later.`,
+  failed: (reason: string) => `Linear failed: ${reason}. Try again later.`,
+  noSuccess: () => 'Linear rejected the request without a reason. Try again later.',
+  rateLimited: (retryAt: Date | null) =>
+    retryAt === null
+      ? 'Linear accepts no more requests from this token for now. Try again in a few minutes.'
+      : `Linear accepts no more requests from this token until ${retryAt.toISOString().replace('.000Z', 'Z')}. Try again then.`,
+  refused: (reason: string) => `Linear rejected the request: ${reason}.`,
+
+  badToken: () =>
+    'Linear rejected the token: it is unknown, revoked or expired. Create a new API key at https://linear.app/settings/account/security.',
+  adminsOnly: () =>
+    "The token can't manage webhooks: at Linear, only workspace admins can (OAuth: the scope admin). Ask an admin for an API key.",
+  noPermission: (reason: string) =>
+    `The token lacks a permission. Linear says: ${reason}. Ask a workspace admin for an API key.`,
+
+  noTeam: () => 'The token cannot see this Linear team, or it does not exist.',
+  noTeamNamed: (name: string) =>
+    `The token cannot see a Linear team ${name}. Enter a team's key, such as ENG, its name, its ID, or ${ALL_PUBLIC_TEAMS}.`,
+  severalTeams: (name: string, labels: string) =>
+    `Several Linear teams match ${name}: ${labels}. Enter one of these in full.`,
+  noHook: () => 'The webhook no longer exists at Linear.',
+  hookExists: () =>
+    'Linear has a webhook with this URL there already. Delete it at https://linear.app/settings/api, or take it over.',
+  tooManyHooks: (reason: string) => `Linear rejected another webhook: ${reason}.`,
+  unreachableUrl: (reason: string) =>
+    `Linear rejected the webhook's URL: ${reason}. Set PUBLIC_URL to a public https URL.`,
+};
+
+/** Linear counts requests and their complexity, for a token and for a kind of request; resets are in milliseconds. */
+const BUDGETS = ['requests', 'complexity', 'endpoint-requests'];
+
+/** The longest wait that Tidings believes: Linear's windows are an hour long. */
+const MAX_WAIT_MS = DAY_MS;
+
+/** The latest time that a `Date` can hold. */
+const MAX_TIME = 8_640_000_000_000_000;
+
+const MAX_REASON_LENGTH = 200;
+
+/** The first GraphQL error of a response. Not every error has a code, so the message decides too. */
+interface GraphqlError {
+  type: string;
+  code: string;
+  message: string;
+  /** Linear's sentence for people. */
+  presentable: string;
+}
+
+/** The problem behind a response without the data. Hides the secrets, which GraphQL errors quote. */
+export function problemOf(
+  { status, headers, json }: ApiResponse,
+  { service, secrets }: { service: ApiService; secrets: readonly string[] },
+): ProviderProblem {
+  const error = firstErrorIn(json);
+  if (error?.code === 'RATELIMITED' || error?.type === 'ratelimited' || status === 429) {
+    const retryAt = retryAtOf(headers);
+    return new ProviderProblem('rate-limited', words.rateLimited(retryAt), { retryAt });
+  }
+  if (error !== null) return new ProviderProblem(...meaningOf(error, status, reasonOf(error, secrets)));
+  if (status === 401) return new ProviderProblem('bad-token', words.badToken());
+  if (status >= 500) return new ProviderProblem('provider-failed', words.failedStatus(status));
+  return notTheApi(service, `it sent an unexpected response with status ${status}`);
+}
+
+function meaningOf(error: GraphqlError, status: number, reason: string): [ProblemKind, string] {
+  const { type, code, message, presentable } = error;
+  const isAccess = /invalid (scope|role)/i.test(message);
+  if (isAccess && /admin/i.test(message)) return ['missing-permission', words.adminsOnly()];
+  if (isAccess || type === 'forbidden' || code === 'FORBIDDEN') {
+    return ['missing-permission', words.noPermission(reason)];
+  }
+  if (type === 'authentication error' || code === 'AUTHENTICATION_ERROR' || status === 401) {
+    return ['bad-token', words.badToken()];
+  }
+  if (type === 'usage limit exceeded') return ['too-many-hooks', words.tooManyHooks(reason)];
+  if (status >= 500 || ['internal error', 'network error', 'lock timeout'].includes(type)) {
+    return ['provider-failed', words.failed(reason)];
+  }
+  if (/url not unique/i.test(message)) return ['hook-exists', words.hookExists()];
+  if (/entity not found: webhook/i.test(message)) return ['hook-not-found', words.noHook()];
+  if (/entity not found: team/i.test(message)) return ['place-not-found', words.noTeam()];
+  // Skip errors of GraphQL itself: they quote the whole input, which has a URL whatever is wrong with it.
+  if (type !== 'graphql error' && (/\burl\b/i.test(message) || /\burl\b/i.test(presentable))) {
+    return ['unreachable-url', words.unreachableUrl(reason)];
+  }
+  return ['refused', words.refused(reason)];
+}
+
+function firstErrorIn(body: unknown): GraphqlError | null {
+  const { errors } = { ...(body as { errors?: unknown } | null) };
+  const first: unknown = Array.isArray(errors) ? errors[0] : null;
+  if (typeof first !== 'object' || first === null) return null;
+  const { message, extensions } = first as { message?: unknown; extensions?: Record<string, unknown> };
+  const text = (value: unknown) => (typeof value === 'string' ? value : '');
+  return {
+    type: text(extensions?.type),
+    code: text(extensions?.code),
+    message: text(message),
+    presentable: text(extensions?.userPresentableMessage),
+  };
+}
+
+/** Linear's words in quotes, on one line, bounded and without secrets. */
+function reasonOf({ presentable, message }: GraphqlError, secrets: readonly string[]): string {
+  const hide = (text: string, secret: string) => (secret ? text.replaceAll(secret, '…') : text);
+  const hidden = secrets.reduce(hide, presentable || message);
+  const line = hidden.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '');
+  if (line === '') return 'no reason given';
+  return line.length > MAX_REASON_LENGTH ? `"${line.slice(0, MAX_REASON_LENGTH)}…"` : `"${line}"`;
+}
+
+/**
+ * When Linear accepts requests again, in whole seconds; null unless its headers say so. `Retry-After` counts from the
+ * response's own `Date`, so this machine's clock does not matter.
+ */
+function retryAtOf(headers: Headers): Date | null {
+  const answeredAt = Date.parse(headers.get('date') ?? '');
+  const waitSeconds = Number.parseInt(headers.get('retry-after') ?? '', 10);
+  const waited = answeredAt + waitSeconds * 1000;
+  const resets = BUDGETS.filter((budget) => headers.get(`x-ratelimit-${budget}-remaining`) === '0').map(
+    (budget) => Number.parseInt(headers.get(`x-ratelimit-${budget}-reset`) ?? '', 10),
+  );
+  // A proxy may drop the `Date`.
+  const latest = Math.min(answeredAt + MAX_WAIT_MS || MAX_TIME, MAX_TIME);
+  const times = (Number.isFinite(waited) ? [waited] : resets).filter((time) => time > 0 && time <= latest);
+  return times.length === 0 ? null : new Date(Math.ceil(Math.max(...times) / 1000) * 1000);
+}
 
 // Tidings sends its own GraphQL documents. Those of Linear's SDK fetch whole teams and webhooks: a page of them may
 // exceed Linear's complexity limit, and holds everybody's secrets.

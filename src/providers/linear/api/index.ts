@@ -14,8 +14,8 @@ import {
   type Team,
   type Viewer,
   type Webhook,
+  words,
 } from './client.ts';
-import { words } from './words.ts';
 
 const MAX_TEAMS = 1000;
 const MAX_HOOKS = 1000;

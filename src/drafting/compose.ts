@@ -1,0 +1,69 @@
+import { cutGraphemes, toPlainText } from '../lib/markdown/plain-text.ts';
+import { safeMarkdown } from '../lib/markdown/render.ts';
+import { cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
+import { MAX_LINKEDIN_LENGTH } from '../posts/model.ts';
+import { byTime } from './changes/reached.ts';
+import { versionOf } from './links.ts';
+import { builtInTemplates } from './starters.ts';
+import type { DraftText, Material, OwnTemplates, Recipe } from './store.ts';
+import { checkTemplate, renderBody, renderTitle } from './template.ts';
+import { OPTIONAL_VARIABLES, variablesOf } from './variables.ts';
+
+/**
+ * The same recipe and material give the same text. Throws `TemplateError`. Hostile material may take long, so the server
+ * composes in a thread (`thread.ts`).
+ */
+export function composeDraft(recipe: Recipe, material: Material): DraftText {
+  const variables = variablesOf(material);
+  const builtIn = builtInTemplates(recipe.event, recipe.contentType);
+  const title = renderTitle(recipe.titleTemplate ?? builtIn.title, variables);
+  const body = safeMarkdown(renderBody(recipe.bodyTemplate ?? builtIn.body, variables));
+  return {
+    title,
+    ...(recipe.contentType === 'linkedin_post' ? forLinkedIn(body) : forChangelog(body)),
+    sourceMetadata: metadataOf(recipe, material, variables),
+  };
+}
+
+/** Throws `TemplateError` when a template of the trigger's own could not be used. */
+export function checkOwnTemplates({ titleTemplate, bodyTemplate }: OwnTemplates, sample: Material): void {
+  // A variable that the sample lacks never exists for the event: a release has no team.
+  const known = Object.fromEntries(
+    Object.entries(variablesOf(sample)).filter(
+      ([name, value]) => value !== null || OPTIONAL_VARIABLES.includes(name),
+    ),
+  );
+  if (titleTemplate !== null) checkTemplate('title', titleTemplate, known);
+  if (bodyTemplate !== null) checkTemplate('body', bodyTemplate, known);
+}
+
+function forChangelog(body: string) {
+  const markdown = cutText(body, MAX_BODY_LENGTH);
+  return { markdown, content: cutText(toPlainText(markdown), MAX_BODY_LENGTH) };
+}
+
+function forLinkedIn(body: string) {
+  const markdown = cutGraphemes(body, MAX_LINKEDIN_LENGTH);
+  return { markdown, content: cutGraphemes(toPlainText(markdown, '•'), MAX_LINKEDIN_LENGTH) };
+}
+
+/** The origin of the post, without unknown parts. */
+function metadataOf(
+  { triggerId, platform }: Recipe,
+  material: Material,
+  { url, authors }: Record<string, unknown>,
+): Record<string, unknown> {
+  const { release, project, update, repository, pushes, pullRequests, issues } = material;
+  const main = release ?? project ?? update;
+  const newest = [...pushes, ...pullRequests, ...issues].sort(byTime).at(-1);
+  const metadata = {
+    platform,
+    repository,
+    version: release === null ? null : versionOf(release.data.tag),
+    author: main?.data.author || (authors as string[]).slice(0, 10).join(', ') || null,
+    url,
+    deliveryId: (main ?? newest)?.deliveryId,
+    triggerId,
+  };
+  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value != null));
+}

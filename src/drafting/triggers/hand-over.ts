@@ -1,0 +1,127 @@
+import type { ReadTx, WriteTx } from '../../../db/engine.ts';
+import type { ProcessedEntry } from '../../integrations/deliveries/log-store.ts';
+import { type Delivery, toProcessed } from '../../integrations/deliveries/store.ts';
+import type { Repository } from '../../integrations/words.ts';
+import type { Deps } from '../../people/deps.ts';
+import type { Event, EventSource } from '../../providers/events.ts';
+import { toEvent } from '../../providers/index.ts';
+import { findSame, recordEvent } from '../events.ts';
+import { listPostsOfDelivery } from '../store.ts';
+import { type ImageOwner, queueImages } from './images.ts';
+import { branchScope } from './kinds/branch.ts';
+import { kinds } from './kinds/index.ts';
+import { keysOf } from './kinds/kind.ts';
+import { queueNaming } from './linked-issues.ts';
+import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
+import { queueRange } from './range-store.ts';
+import { renameRelease } from './rename-store.ts';
+import { insertResult, type ResultEntry } from './results-store.ts';
+
+/** The rows that `handOver` needs, in one round trip. */
+export async function readHandOver(tx: ReadTx, source: EventSource, event: Event) {
+  const { integrationId, repositoryId } = source;
+  const [previous, triggers] = await Promise.all([
+    findSame(tx, source, event),
+    listEnabledTriggers(tx, integrationId, repositoryId),
+  ]);
+  return { previous, triggers };
+}
+
+/**
+ * In the delivery's transaction, so that an acknowledged delivery becomes a draft. A repeat changes nothing. `entry` is
+ * its log entry. The last argument but `now` was read in the same transaction.
+ */
+export async function handOver(
+  tx: WriteTx,
+  /** `images`: whose images are copied; null where there is no place for them. */
+  delivery: EventSource & { action: string; images: ImageOwner | null },
+  entry: ResultEntry,
+  event: Event,
+  { previous, triggers }: Awaited<ReturnType<typeof readHandOver>>,
+  now: Date,
+): Promise<void> {
+  const { repositoryId } = delivery;
+  const { deliveryId } = event;
+  const newest = await recordEvent(tx, delivery, event, previous);
+  const { key: newestKey } = newest;
+  if (previous !== null && previous.key !== newestKey)
+    await renameRelease(tx, delivery, previous.key, newestKey);
+  const versions = previous === null ? [event] : [event, previous];
+  const since = versions.map(({ occurredAt }) => occurredAt).sort()[0] ?? event.occurredAt;
+  let isUsed = false;
+  // In the order of triggers and scopes: deliveries that queue the same runs at a time must not wait for each other.
+  for (const trigger of triggers) {
+    const { id: triggerId, filters } = trigger;
+    const kind = kinds[trigger.event];
+    const isContent = kind.content.includes(event.type);
+    if (isContent) {
+      const isMatch = kind.matches(filters, newest);
+      isUsed ||= isMatch;
+      const key = { triggerId, repositoryId, type: event.type, key: newestKey };
+      // An edit makes no post, but it may make an event match that arrived before.
+      if (!isEdit(delivery, event))
+        await recordArrival(tx, { ...key, isMatch, draftOnly: false, publish: false });
+      else if (isMatch) await recordMatch(tx, key);
+    }
+    const scopes = versions.map((each) => kind.scopeOf(filters, each, repositoryId)).filter(isScope);
+    const [scope] = scopes;
+    // An event that matched before may leave its draft.
+    const isMatch = [newest, ...versions].some((each) => kind.matches(filters, each));
+    if (scope !== undefined || isContent) {
+      const outcome = scope === undefined || (isContent && !isMatch) ? 'filtered' : 'queued';
+      const eventKey = `${event.type} ${newestKey}`;
+      await insertResult(tx, entry, { triggerId, scope: scope ?? '', eventKey, outcome }, now);
+    }
+    for (const each of [...new Set(scopes)].sort()) {
+      await queueRun(tx, { triggerId, scope: each, since, deliveryId }, now);
+    }
+  }
+  const { images, integrationId } = delivery;
+  await queueNaming(tx, integrationId, [newest, ...versions], now);
+  if (isUsed && images !== null) await queueImages(tx, images, integrationId, newest, now);
+  if (newest.type !== 'release' || newest.branch === null || repositoryId === null) return;
+  const { notes } = newest.data;
+  const needsRange = triggers.some(({ event }) => {
+    const { isOfBranch, isRolling } = kinds[event];
+    return isOfBranch && (isRolling || notes === null);
+  });
+  if (needsRange) await queueRange(tx, { integrationId, repositoryId, tag: newest.key }, now);
+}
+
+const isScope = (scope: string | null): scope is string => scope !== null;
+
+/** An edit changes something that was shipped before, such as the notes of a release. */
+function isEdit({ action }: { action: string }, { type }: Event): boolean {
+  return action !== kinds[type].action;
+}
+
+/** The event of a delivery; null when it has none. `repositories`: all of its integration. */
+export function shippedBy(delivery: ProcessedEntry, repositories: readonly Repository[]) {
+  const processed = toProcessed(delivery, repositories);
+  const event = processed && toEvent(processed);
+  if (processed === null || event === null) return null;
+  return { repositoryId: processed.repositoryId, event, isEdit: isEdit(processed, event) };
+}
+
+/** The posts that include the event of a delivery, also when they name a later one as their source. */
+export async function listCaused(
+  { db }: Pick<Deps, 'db'>,
+  delivery: Delivery,
+  repositories: readonly Repository[],
+) {
+  const shipped = shippedBy(delivery, repositories);
+  if (shipped === null) return [];
+  const { organizationId, integrationId } = delivery;
+  const { event, repositoryId } = shipped;
+  return db.read(async (tx) => {
+    // The tag of a release may have been edited since.
+    const present = (await findSame(tx, { integrationId, repositoryId }, event)) ?? event;
+    return listPostsOfDelivery(tx, organizationId, integrationId, {
+      key: keysOf(event.type === 'release' ? present : event)[0] ?? '',
+      // Pull requests of different repositories have the same numbers; ids of trackers are unique.
+      scope: event.branch === null ? null : branchScope(repositoryId, event.branch),
+      // A draft of pull requests has the keys of their pushes, but does not consist of them.
+      event: event.type === 'push' ? 'push' : null,
+    });
+  });
+}

@@ -1,0 +1,303 @@
+import { and, asc, eq, getTableColumns, gt, inArray, isNull, lt, lte, notExists, or, sql } from 'drizzle-orm';
+import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { integrations, releaseRanges, repositories } from '../../../db/schema/integrations.ts';
+import { providerNames } from '../../integrations/words.ts';
+import { count } from '../../lib/text.ts';
+import type { EventSource } from '../../providers/events.ts';
+import { eventReader, findEvent } from '../events.ts';
+import { type DraftRow, findDraftOfPost } from '../store.ts';
+import { repositoryOf } from './kinds/branch.ts';
+import type { Trigger } from './model.ts';
+import { findTrigger } from './store.ts';
+
+// The commits of releases, by the commit graph of the provider.
+
+type Row = typeof releaseRanges.$inferSelect;
+export type RangeCommit = NonNullable<Row['commits']>[number];
+
+/** The repository of a release. */
+export type RangeSource = Pick<Row, 'integrationId' | 'repositoryId'>;
+export type RangeKey = RangeSource & Pick<Row, 'tag'>;
+
+/** The ranges of a repository. */
+export interface RangeReader {
+  /** Those of these releases that are known or queued, by tag. */
+  heads(tags: readonly string[]): Promise<ReadonlyMap<string, RangeHead>>;
+  /** The commits of those that are known, by tag. */
+  read(tags: readonly string[]): Promise<ReadonlyMap<string, RangeCommit[]>>;
+}
+
+/** A range without its commits. `isRead`: it has some, also while they are asked for again. */
+export type RangeHead = Omit<Row, 'commits' | 'integrationId' | 'repositoryId'> & { isRead: boolean };
+
+const { tag, previousTag, status, dueAt, attempts, problem, createdAt } = releaseRanges;
+const isRead = sql<boolean>`${releaseRanges.commits} is not null`.mapWith(Boolean);
+const head = { tag, previousTag, status, dueAt, attempts, problem, createdAt, isRead };
+
+const isOf = ({ integrationId, repositoryId }: RangeSource) =>
+  and(eq(releaseRanges.integrationId, integrationId), eq(releaseRanges.repositoryId, repositoryId));
+const isRange = (key: RangeKey) => and(isOf(key), eq(releaseRanges.tag, key.tag));
+
+/** The condition of the partial index, exactly: both engines use it only for a query that repeats it. */
+const isQueued = sql`${status} = 'queued'`;
+
+/** Queues the range of a release. One that is known stays; one that the provider could not tell gets another try. */
+export async function queueRange(tx: WriteTx, key: RangeKey, now: Date): Promise<void> {
+  const fresh = {
+    status: 'queued',
+    dueAt: now.getTime(),
+    attempts: 0,
+    problem: null,
+    createdAt: now.toISOString(),
+  } as const;
+  await tx
+    .insert(releaseRanges)
+    .values({ ...key, ...fresh, previousTag: null, commits: null })
+    .onConflictDoUpdate({
+      target: [releaseRanges.integrationId, releaseRanges.repositoryId, releaseRanges.tag],
+      set: fresh,
+      setWhere: eq(releaseRanges.status, 'unknown'),
+    })
+    .run();
+}
+
+/** Asks again for the newest ranges of some repositories, because a filter needs more of them. */
+export async function requeueRanges(
+  tx: WriteTx,
+  integrationId: string,
+  repositoryIds: readonly string[],
+  limit: number,
+  now: Date,
+): Promise<void> {
+  for (const repositoryId of repositoryIds) {
+    const source = { integrationId, repositoryId };
+    const heads = await listRanges(tx, source);
+    const newest = heads.slice(-limit).map(({ tag }) => tag);
+    if (newest.length === 0) continue;
+    const fresh = { status: 'queued', dueAt: now.getTime(), attempts: 0, problem: null } as const;
+    await tx
+      .update(releaseRanges)
+      .set({ ...fresh, createdAt: now.toISOString() })
+      .where(and(isOf(source), inArray(releaseRanges.tag, dialectOf(tx).listed(newest))))
+      .run();
+  }
+}
+
+/**
+ * The next ranges to ask for; of one repository, or of all. Organizations take turns, each with the range that waits
+ * longest. One that waits longer than `maxWaitMs` dates from a clock set ahead.
+ */
+export async function listDueRanges(
+  tx: ReadTx,
+  now: Date,
+  { limit, maxWaitMs, repositoryId }: { limit: number; maxWaitMs: number; repositoryId?: string | undefined },
+): Promise<Row[]> {
+  const isDue = or(
+    lte(releaseRanges.dueAt, now.getTime()),
+    gt(releaseRanges.dueAt, now.getTime() + maxWaitMs),
+  );
+  const isWanted = repositoryId === undefined ? undefined : eq(releaseRanges.repositoryId, repositoryId);
+  const turn = sql`row_number() over (partition by ${integrations.organizationId} order by ${dueAt}, ${tag})`;
+  return tx
+    .select(getTableColumns(releaseRanges))
+    .from(releaseRanges)
+    .leftJoin(integrations, eq(integrations.id, releaseRanges.integrationId))
+    .where(and(isQueued, isDue, isWanted))
+    .orderBy(turn, asc(dueAt), asc(tag))
+    .limit(limit)
+    .all();
+}
+
+/** False when it is no longer queued. */
+export async function updateRange(
+  tx: WriteTx,
+  key: RangeKey,
+  changes: Partial<Pick<Row, 'status' | 'previousTag' | 'commits' | 'dueAt' | 'attempts' | 'problem'>>,
+): Promise<boolean> {
+  const isOpen = and(isRange(key), isQueued);
+  const updated = tx.update(releaseRanges).set(changes).where(isOpen).returning({ tag: releaseRanges.tag });
+  return (await updated.all()).length > 0;
+}
+
+/** Postpones all of a repository that are queued: the provider would refuse them too. */
+export async function postponeRanges(
+  tx: WriteTx,
+  source: RangeSource,
+  { dueAt, problem }: { dueAt: number; problem: string },
+): Promise<void> {
+  await tx
+    .update(releaseRanges)
+    .set({ dueAt, problem })
+    .where(and(isOf(source), isQueued))
+    .run();
+}
+
+async function findRange(tx: ReadTx, key: RangeKey): Promise<RangeHead | null> {
+  return (await tx.select(head).from(releaseRanges).where(isRange(key)).get()) ?? null;
+}
+
+/** All of a repository, those that were queued last at the end. */
+export async function listRanges(tx: ReadTx, source: RangeSource): Promise<RangeHead[]> {
+  return tx.select(head).from(releaseRanges).where(isOf(source)).orderBy(asc(createdAt), asc(tag)).all();
+}
+
+/** How many ranges of a repository the provider has still to be asked for. */
+export async function countQueuedRanges(tx: ReadTx, source: RangeSource): Promise<number> {
+  return tx.$count(releaseRanges, and(isOf(source), isQueued));
+}
+
+/** When the next range of a repository is due, in milliseconds since 1970; null for none. */
+export async function nextRangeDueAt(tx: ReadTx, source: RangeSource): Promise<number | null> {
+  const row = await tx
+    .select({ dueAt: sql<number | null>`min(${releaseRanges.dueAt})` })
+    .from(releaseRanges)
+    .where(and(isOf(source), isQueued))
+    .get();
+  return row?.dueAt ?? null;
+}
+
+/** The commits of the ranges that were read, by tag. */
+async function readCommits(
+  tx: ReadTx,
+  source: RangeSource,
+  tags: readonly string[],
+): Promise<ReadonlyMap<string, RangeCommit[]>> {
+  if (tags.length === 0) return new Map();
+  const { tag, commits } = releaseRanges;
+  const rows = await tx
+    .select({ tag, commits })
+    .from(releaseRanges)
+    .where(and(isOf(source), inArray(tag, dialectOf(tx).listed(tags))))
+    .all();
+  return new Map(rows.flatMap((row) => (row.commits === null ? [] : [[row.tag, row.commits] as const])));
+}
+
+export async function deleteRanges(tx: WriteTx, keys: readonly RangeKey[]): Promise<void> {
+  for (const key of keys) await tx.delete(releaseRanges).where(isRange(key)).run();
+}
+
+/** Deletes ranges of repositories that are gone. */
+export async function deleteOrphanedRanges(tx: WriteTx, _asOf: Date, limit: number): Promise<number> {
+  const { integrationId, repositoryId, tag } = releaseRanges;
+  const isOwner = eq(repositories.id, repositoryId);
+  const orphans = await tx
+    .select({ integrationId, repositoryId, tag })
+    .from(releaseRanges)
+    .where(notExists(tx.select({ id: repositories.id }).from(repositories).where(isOwner)))
+    .limit(limit)
+    .all();
+  await deleteRanges(tx, orphans);
+  return orphans.length;
+}
+
+/** The ranges of these releases that are known or queued, without their commits. */
+async function readHeads(
+  tx: ReadTx,
+  source: RangeSource,
+  tags: readonly string[],
+): Promise<ReadonlyMap<string, RangeHead>> {
+  if (tags.length === 0) return new Map();
+  const rows = await statements(tx).heads.all({ ...source, tags });
+  return new Map(rows.map((row) => [row.tag, row]));
+}
+
+/** The ranges of a place; none outside a repository. */
+export function rangeReader(
+  tx: ReadTx,
+  { integrationId, repositoryId }: { integrationId: string; repositoryId: string | null },
+): RangeReader {
+  const source = { integrationId, repositoryId: repositoryId ?? '' };
+  return {
+    heads: (tags) => readHeads(tx, source, tags),
+    read: (tags) => readCommits(tx, source, tags),
+  };
+}
+
+/** The provider is still to be asked for the first time for a range that was queued at most so long before or after `now`. */
+export async function isRangeNew(
+  tx: ReadTx,
+  { integrationId, repositoryId }: { integrationId: string; repositoryId: string | null },
+  now: Date,
+  spanMs: number,
+): Promise<boolean> {
+  const [from, to] = [-spanMs, spanMs].map((ms) => new Date(now.getTime() + ms).toISOString());
+  const source = { integrationId, repositoryId: repositoryId ?? '' };
+  return (await statements(tx).fresh.get({ ...source, from, to })) !== undefined;
+}
+
+const statements = prepared((tx) => {
+  const { integrationId, repositoryId } = releaseRanges;
+  const isOfPlace = and(
+    eq(integrationId, sql.placeholder('integrationId')),
+    eq(repositoryId, sql.placeholder('repositoryId')),
+  );
+  const isOneOf = inArray(tag, dialectOf(tx).listed(sql.placeholder('tags')));
+  const isFresh = and(
+    isNull(problem),
+    gt(createdAt, sql.placeholder('from')),
+    lt(createdAt, sql.placeholder('to')),
+  );
+  return {
+    heads: tx.select(head).from(releaseRanges).where(and(isOfPlace, isOneOf)).prepare(),
+    fresh: tx
+      .select({ tag })
+      .from(releaseRanges)
+      .where(and(isOfPlace, isQueued, isFresh))
+      .limit(1)
+      .prepare(),
+  };
+});
+
+const SUBJECT = 'release ';
+
+/** Why a draft does not say all about its commits, as sentences; null when it does, or has notes. */
+export async function findRangeProblem(tx: ReadTx, postId: string): Promise<string | null> {
+  const draft = await findDraftOfPost(tx, postId);
+  const trigger = draft && (await findTrigger(tx, draft.triggerId));
+  const repositoryId = draft && repositoryOf(draft.scope);
+  if (trigger === null || !repositoryId || draft === null) return null;
+  return (
+    (await findCutPush(tx, { integrationId: trigger.integrationId, repositoryId }, trigger.id, draft)) ??
+    (await findReleaseProblem(tx, trigger, repositoryId, draft))
+  );
+}
+
+const PUSH = 'push ';
+
+/** A push whose payload named fewer commits than it counted. */
+async function findCutPush(
+  tx: ReadTx,
+  source: EventSource,
+  triggerId: string,
+  { eventKeys }: DraftRow,
+): Promise<string | null> {
+  const keys = eventKeys.filter((key) => key.startsWith(PUSH)).map((key) => key.slice(PUSH.length));
+  if (keys.length === 0) return null;
+  for (const event of (await eventReader(tx, { ...source, triggerId }).findAll('push', keys)).values()) {
+    if (event.type !== 'push' || event.data.total === undefined) continue;
+    const { total, commits } = event.data;
+    return `A push of ${count(total, 'commit')} named only ${commits.length}: changes may be missing.`;
+  }
+  return null;
+}
+
+async function findReleaseProblem(
+  tx: ReadTx,
+  trigger: Trigger,
+  repositoryId: string,
+  draft: DraftRow,
+): Promise<string | null> {
+  if (!draft.subject.startsWith(SUBJECT)) return null;
+  const { integrationId } = trigger;
+  const key = { integrationId, repositoryId, tag: draft.subject.slice(SUBJECT.length) };
+  const range = await findRange(tx, key);
+  if (range === null || range.problem === null) return null;
+  const release = await findEvent(tx, key, { type: 'release', key: key.tag });
+  const hasNotes = release?.type === 'release' && release.data.notes !== null;
+  if (hasNotes && trigger.event === 'release') return null;
+  if (range.status === 'known') return range.problem;
+  if (range.isRead && trigger.filters.path === undefined) return null;
+  const until = range.status === 'queued' ? ', until Tidings can ask again' : '';
+  const provider = providerNames[trigger.integrationType];
+  return `By time${until}, because ${provider} could not be asked. ${range.problem}`;
+}

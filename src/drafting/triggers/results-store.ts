@@ -1,0 +1,239 @@
+import { and, eq, getTableColumns, gt, inArray, lte, ne, notInArray, sql } from 'drizzle-orm';
+import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { deliveries, events } from '../../../db/schema/integrations.ts';
+import { posts } from '../../../db/schema/posts.ts';
+import { deliveryResults, triggerRuns, triggers } from '../../../db/schema/triggers.ts';
+import type { Delivery } from '../../integrations/deliveries/store.ts';
+import { DAY_MS } from '../../lib/time.ts';
+import type { EventSource } from '../../providers/events.ts';
+import type { Outcome as DraftOutcome } from '../write.ts';
+import type { TriggerKind } from './kinds/kind.ts';
+import type { DueRun } from './queue-store.ts';
+
+// The result of each delivery for each trigger: queued with the delivery, settled by the run that writes the drafts.
+
+type Row = typeof deliveryResults.$inferSelect;
+
+export type Outcome = Row['outcome'];
+
+/** The log entry that results belong to. */
+export type ResultEntry = Pick<Delivery, 'id' | 'retentionDays'>;
+
+/** Writes the first result of an entry for a trigger. */
+export async function insertResult(
+  tx: WriteTx,
+  { id, retentionDays }: ResultEntry,
+  result: Pick<Row, 'triggerId' | 'scope' | 'eventKey' | 'outcome'>,
+  now: Date,
+): Promise<void> {
+  await statements(tx).insert.run({
+    ...result,
+    deliveryId: id,
+    postId: null,
+    error: null,
+    updatedAt: now.toISOString(),
+    expiresAt: now.getTime() + retentionDays * DAY_MS,
+  });
+}
+
+/** Queues a result for the log entry of a past delivery, by the provider's delivery id. Does nothing without an entry. */
+export async function queuePastResult(
+  tx: WriteTx,
+  { integrationId, referenceId }: { integrationId: string; referenceId: string },
+  result: Pick<Row, 'triggerId' | 'scope' | 'eventKey'>,
+  now: Date,
+): Promise<void> {
+  const entry = await tx
+    .select({ id: deliveries.id, expiresAt: deliveries.expiresAt })
+    .from(deliveries)
+    .where(
+      and(
+        eq(deliveries.referenceId, referenceId),
+        eq(deliveries.integrationId, integrationId),
+        eq(deliveries.status, 'processed'),
+      ),
+    )
+    .limit(1)
+    .get();
+  if (entry === undefined) return;
+  const state = { postId: null, error: null, updatedAt: now.toISOString(), expiresAt: entry.expiresAt };
+  await statements(tx).insert.run({ ...result, ...state, deliveryId: entry.id, outcome: 'queued' });
+}
+
+type Scope = Pick<DueRun, 'triggerId' | 'scope'>;
+
+/** The condition of the partial index, exactly: both engines use it only for a query that repeats it. */
+const isOpen = sql`${deliveryResults.outcome} in ('queued', 'failed', 'waiting')`;
+
+const isOfScope = and(
+  eq(deliveryResults.triggerId, sql.placeholder('triggerId')),
+  eq(deliveryResults.scope, sql.placeholder('scope')),
+  isOpen,
+);
+/** The rows that a run of the scope settles. */
+const isUnsettled = and(isOfScope, ne(deliveryResults.outcome, 'waiting'));
+const isWaiting = and(isOfScope, eq(deliveryResults.outcome, 'waiting'));
+
+/** The results that a run of the scope may settle. Those that wait do so for the draft of a release. */
+export async function listOpen(
+  tx: ReadTx,
+  { triggerId, scope }: Scope,
+): Promise<Pick<Row, 'deliveryId' | 'eventKey' | 'outcome'>[]> {
+  return statements(tx).open.all({ triggerId, scope });
+}
+
+/** Settles the results of the events in a draft that was written. */
+export async function settleResults(
+  tx: WriteTx,
+  { triggerId, scope }: Scope,
+  eventKeys: readonly string[],
+  { outcome, postId }: { outcome: Exclude<DraftOutcome, 'closed'>; postId: string | null },
+  now: Date,
+): Promise<void> {
+  const result = { outcome, postId, updatedAt: now.toISOString() };
+  await statements(tx).settle.run({ triggerId, scope, eventKeys, ...result });
+}
+
+/** Settles the results of the events that are in no draft, at the end of a run, but for those that are `open`. */
+export async function settleRest(
+  tx: WriteTx,
+  { triggerId, scope }: Scope,
+  { event, isRolling }: Pick<TriggerKind, 'event' | 'isRolling'>,
+  { closedKeys, open }: Readonly<Record<'closedKeys' | 'open', ReadonlySet<string>>>,
+  now: Date,
+): Promise<void> {
+  const other = isRolling ? 'unchanged' : 'waiting';
+  const result = {
+    closedKeys: [...closedKeys],
+    open: [...open],
+    own: `${event} %`,
+    other,
+    updatedAt: now.toISOString(),
+  };
+  await statements(tx).settleRest.run({ triggerId, scope, ...result });
+}
+
+/**
+ * Settles the results of the events in a window, which waited for its draft. `waiting`: the log entries whose
+ * results wait. Those that the draft names get its outcome; a release with notes names none.
+ */
+export async function settleWaiting(
+  tx: WriteTx,
+  { triggerId, scope }: Scope,
+  window: EventSource & { branch: string; after: string | undefined; until: string },
+  draft: { eventKeys: readonly string[]; outcome: Outcome; postId: string | null },
+  waiting: readonly string[],
+  now: Date,
+): Promise<void> {
+  const { repositoryId, after = '' } = window;
+  const place = { ...window, repositoryId: repositoryId ?? '', after };
+  const result = { ...draft, updatedAt: now.toISOString() };
+  await statements(tx).settleWaiting.run({ triggerId, scope, waiting, ...place, ...result });
+}
+
+/** Ends the waiting for a trigger that is deleted. */
+export async function endWaiting(tx: WriteTx, triggerId: string, now: Date): Promise<void> {
+  await tx
+    .update(deliveryResults)
+    .set({ outcome: 'unchanged', updatedAt: now.toISOString() })
+    .where(and(eq(deliveryResults.triggerId, triggerId), isOpen, eq(deliveryResults.outcome, 'waiting')))
+    .run();
+}
+
+/** Records the error of a run. Its next attempt settles these results again. */
+export async function failResults(
+  tx: WriteTx,
+  { triggerId, scope }: Scope,
+  error: string,
+  now: Date,
+): Promise<void> {
+  await statements(tx).fail.run({ triggerId, scope, error, updatedAt: now.toISOString() });
+}
+
+/** The triggers of one entry that a page shows at most. */
+const MAX_RESULTS = 20;
+
+/** A result with its trigger, its post and its run as they are now; null for what was deleted or has finished. */
+export type Result = Awaited<ReturnType<typeof listResults>>[number];
+
+/** The results of log entries of one organization, at most `MAX_RESULTS` for each on average. */
+export async function listResults(tx: ReadTx, organizationId: string, deliveryIds: readonly string[]) {
+  const { title, status } = posts;
+  const { deliveryId, triggerId, scope, eventKey, outcome, error } = deliveryResults;
+  return tx
+    .select({
+      deliveryId,
+      triggerId,
+      scope,
+      eventKey,
+      outcome,
+      error,
+      trigger: { id: triggers.id, event: triggers.event, enabled: triggers.enabled },
+      post: { id: posts.id, title, status },
+      run: { status: triggerRuns.status, attempts: triggerRuns.attempts, dueAt: triggerRuns.dueAt },
+    })
+    .from(deliveryResults)
+    .leftJoin(triggers, eq(triggers.id, triggerId))
+    .leftJoin(posts, and(eq(posts.id, deliveryResults.postId), eq(posts.organizationId, organizationId)))
+    .leftJoin(triggerRuns, and(eq(triggerRuns.triggerId, triggerId), eq(triggerRuns.scope, scope)))
+    .where(inArray(deliveryId, dialectOf(tx).listed(deliveryIds)))
+    .orderBy(deliveryId, triggerId)
+    .limit(deliveryIds.length * MAX_RESULTS)
+    .all();
+}
+
+const statements = prepared((db) => {
+  const { listed } = dialectOf(db);
+  const { deliveryId, eventKey } = deliveryResults;
+  const result = placeholdersFor(
+    getTableColumns(deliveryResults),
+  ) as unknown as typeof deliveryResults.$inferInsert;
+  const isInDraft = inArray(eventKey, listed(sql.placeholder('eventKeys')));
+  const isClosed = inArray(eventKey, listed(sql.placeholder('closedKeys')));
+  const isOwn = sql`${eventKey} like ${sql.placeholder('own')}`;
+  const { outcome, postId, error, updatedAt } = result;
+  const inWindow = db
+    .select({ key: sql`${events.type} || ' ' || ${events.key}` })
+    .from(events)
+    .where(
+      and(
+        eq(events.integrationId, sql.placeholder('integrationId')),
+        eq(events.repositoryId, sql.placeholder('repositoryId')),
+        eq(events.branch, sql.placeholder('branch')),
+        gt(events.occurredAt, sql.placeholder('after')),
+        lte(events.occurredAt, sql.placeholder('until')),
+      ),
+    );
+  const update = db.update(deliveryResults);
+  return {
+    insert: db.insert(deliveryResults).values(result).onConflictDoNothing().prepare(),
+    open: db
+      .select({ deliveryId, eventKey, outcome: deliveryResults.outcome })
+      .from(deliveryResults)
+      .where(isOfScope)
+      .prepare(),
+    settle: update
+      .set({ outcome, postId, error: null, updatedAt })
+      .where(and(isUnsettled, isInDraft))
+      .prepare(),
+    settleRest: update
+      .set({
+        outcome: sql`case when ${isClosed} then 'kept' when ${isOwn} then 'unchanged' else cast(${sql.placeholder('other')} as text) end`,
+        error: null,
+        updatedAt,
+      })
+      .where(and(isUnsettled, notInArray(eventKey, listed(sql.placeholder('open')))))
+      .prepare(),
+    settleWaiting: update
+      .set({
+        outcome: sql`case when ${isInDraft} then cast(${outcome} as text) else 'unchanged' end`,
+        postId: sql`case when ${isInDraft} then cast(${postId} as text) end`,
+        updatedAt,
+      })
+      .where(
+        and(isWaiting, inArray(deliveryId, listed(sql.placeholder('waiting'))), inArray(eventKey, inWindow)),
+      )
+      .prepare(),
+    fail: update.set({ outcome: 'failed', error, updatedAt }).where(isUnsettled).prepare(),
+  };
+});

@@ -1,0 +1,174 @@
+import type { Lease, WriteTx } from '../../../db/engine.ts';
+import type { AuditDeps } from '../../people/audit.ts';
+import type { Deps } from '../../people/deps.ts';
+import { hasRelease } from '../events.ts';
+import type { DraftText } from '../store.ts';
+import { findStored, type NewDraft, type Outcome, writeDraft } from '../write.ts';
+import { branchOf, repositoryOf } from './kinds/branch.ts';
+import { kinds } from './kinds/index.ts';
+import { OPEN, type PlannedDraft } from './kinds/kind.ts';
+import { keysSettledBy, type Plan, type SourcedDraft } from './plan.ts';
+import { type DueRun, finishRun, isCurrent, waitWithRun } from './queue-store.ts';
+import { settleRest, settleResults, settleWaiting } from './results-store.ts';
+import { findTrigger } from './store.ts';
+
+// What a run writes: its drafts, the results of their events, and its end.
+
+type Needs = AuditDeps & Pick<Deps, 'ids'>;
+
+export interface Composed {
+  draft: SourcedDraft;
+  text: DraftText | null;
+}
+
+/** A draft that a run has written, or that stays as it is. */
+export interface Written extends Pick<PlannedDraft, 'subject' | 'window'> {
+  outcome: Outcome;
+  postId: string | null;
+  /** Of all events in the draft. */
+  eventKeys: string[];
+}
+
+/** A draft that stays as it is. */
+export function unchanged(draft: SourcedDraft): Written {
+  const { subject, window, known } = draft;
+  const postId = known?.postId ?? null;
+  return { subject, window, outcome: 'unchanged', postId, eventKeys: keysSettledBy(draft) };
+}
+
+/** What comes after a batch. `news`: an event arrived, which must not wait for the rest. */
+export type Next = 'plan' | 'news' | 'done';
+
+export interface Step {
+  written: Written[];
+  next: Next;
+}
+
+/** Writes drafts, and ends the run after the last ones if it may. */
+export async function writeBatch(
+  tx: WriteTx,
+  deps: Needs,
+  planned: Plan,
+  batch: readonly Composed[],
+  before: ReadonlyMap<string, Written>,
+  { isLast, mayEnd, lease }: { isLast: boolean; mayEnd: boolean; lease: Lease },
+): Promise<Step> {
+  const { run } = planned;
+  // Sent together: one round trip.
+  const [trigger, ...found] = await Promise.all([
+    findTrigger(tx, run.triggerId),
+    ...batch.map((each) => find(tx, planned, each)),
+  ]);
+  // It was deleted meanwhile, with its run.
+  if (trigger === null) return { written: [], next: 'news' };
+  const written = await writeAll(tx, deps, planned, found);
+  if (!mayEnd || written.some(({ outcome }) => outcome === 'closed')) return { written, next: 'plan' };
+  if (!isLast) return { written, next: (await isCurrent(tx, run)) ? 'plan' : 'news' };
+  const now = deps.clock.now();
+  const waitsUntil = [...planned.upcoming.values()].sort()[0];
+  const ended =
+    waitsUntil === undefined
+      ? await finishRun(tx, run)
+      : await waitWithRun(tx, run, new Date(waitsUntil), now);
+  if (!ended) return { written, next: 'news' };
+  lease.releaseIn(tx);
+  const all = new Map([...before, ...written.map((each) => [each.subject, each] as const)]);
+  await settleRun(tx, run, planned, [...all.values()], now);
+  return { written, next: 'done' };
+}
+
+type Found = Awaited<ReturnType<typeof find>>;
+
+/** A draft to write, beside the stored one. */
+async function find(tx: WriteTx, { trigger, run }: Plan, { draft, text }: Composed) {
+  const { id: triggerId, organizationId, contentType, publish, event } = trigger;
+  const { scope } = run;
+  const { subject, eventKeys, until, draftOnly, publish: isWanted, source } = draft;
+  const given: NewDraft = {
+    name: { triggerId, scope, subject },
+    organizationId,
+    contentType,
+    publish: isWanted || (publish && !draftOnly),
+    keepsDate: publish || draftOnly || isWanted,
+    text,
+    source,
+    eventKeys,
+    until,
+    closes: kinds[event].isRolling && subject !== OPEN ? OPEN : null,
+    isOpen: subject === OPEN,
+    releaseOf: event === 'release' ? repositoryOf(scope) : null,
+  };
+  const { integrationId } = trigger;
+  const repositoryId = repositoryOf(scope);
+  const tag = /^release (.*)/s.exec(subject)?.[1];
+  // Sent together: one round trip.
+  const [stored, isPresent] = await Promise.all([
+    findStored(tx, given),
+    tag === undefined || !kinds[event].isOfBranch || repositoryId === null
+      ? true
+      : hasRelease(tx, { integrationId, repositoryId }, tag),
+  ]);
+  // The release got another tag since it was planned: its draft has another name, and is written under that.
+  return { draft, given: isPresent || stored.known !== null ? given : { ...given, text: null }, stored };
+}
+
+async function writeAll(
+  tx: WriteTx,
+  deps: Needs,
+  planned: Plan,
+  batch: readonly Found[],
+): Promise<Written[]> {
+  // Readers see the order in which posts are published.
+  if (batch.some(({ given }) => given.publish)) {
+    const written: Written[] = [];
+    for (const each of batch) written.push(await writeOne(tx, deps, planned, each));
+    return written;
+  }
+  const writing = batch.map((each) => writeOne(tx, deps, planned, each));
+  // All of them: a statement must not be sent after the transaction.
+  await Promise.allSettled(writing);
+  return Promise.all(writing);
+}
+
+/** Settles the results that no draft has settled, at the end of a run. */
+async function settleRun(
+  tx: WriteTx,
+  run: DueRun,
+  { trigger, closedKeys, fresh, waiting, upcoming }: Plan,
+  written: readonly Written[],
+  now: Date,
+): Promise<void> {
+  const settled = new Set(
+    written.flatMap(({ outcome, eventKeys }) => (outcome === 'closed' ? [] : eventKeys)),
+  );
+  // The run waits for these.
+  const open = new Set([...upcoming.keys()].map((tag) => `release ${tag}`));
+  const rest = fresh.filter(({ eventKey }) => !settled.has(eventKey) && !open.has(eventKey));
+  if (rest.length > 0) await settleRest(tx, run, kinds[trigger.event], { closedKeys, open }, now);
+  const { integrationId } = trigger;
+  const source = { integrationId, repositoryId: repositoryOf(run.scope), branch: branchOf(run.scope) };
+  const entries = [...waiting, ...rest].map(({ deliveryId }) => deliveryId);
+  if (entries.length === 0) return;
+  for (const { window, outcome, ...result } of written) {
+    if (window === null || outcome === 'closed') continue;
+    await settleWaiting(tx, run, { ...source, ...window }, { outcome, ...result }, entries, now);
+  }
+}
+
+/** Writes a draft and the results of its events. */
+async function writeOne(
+  tx: WriteTx,
+  deps: Needs,
+  { trigger, run, freshKeys }: Plan,
+  { draft, given, stored }: Found,
+): Promise<Written> {
+  const { subject, window } = draft;
+  const name = trigger.event.replaceAll('_', ' ');
+  const asTrigger = { ...deps, actor: { type: 'trigger', id: trigger.id, name, address: null } } as const;
+  const { outcome, postId, ...written } = await writeDraft(tx, asTrigger, given, stored);
+  const eventKeys = [...new Set([...written.eventKeys, ...keysSettledBy(draft)])];
+  if (outcome !== 'closed' && eventKeys.some((key) => freshKeys.has(key))) {
+    await settleResults(tx, run, eventKeys, { outcome, postId }, deps.clock.now());
+  }
+  return { subject, window, outcome, postId, eventKeys };
+}

@@ -1,0 +1,225 @@
+import { NONE } from '../../../db/engine.ts';
+import { listEnabledTriggers } from '../../drafting/triggers/queue-store.ts';
+import { findWebhookDelivery } from '../../integrations/deliveries/log-store.ts';
+import {
+  findPoll,
+  listDuePolls,
+  listPolls,
+  listSharing,
+  nextPollMs,
+  type Poll,
+  postponePolls,
+  restartPoll,
+  updatePoll,
+} from '../../integrations/poll-store.ts';
+import { getIntegration, type Integration } from '../../integrations/store.ts';
+import { openReaderOf } from '../../integrations/token.ts';
+import { IntegrationProblem } from '../../integrations/words.ts';
+import { AppError } from '../../lib/app-error.ts';
+import { count } from '../../lib/text.ts';
+import type { Deps } from '../../people/deps.ts';
+import { ProviderProblem } from '../../providers/api.ts';
+import { providerOf } from '../../providers/index.ts';
+import type { RequestBudget } from '../../providers/reader.ts';
+import { allowanceOf, takeRounds } from './allowance.ts';
+import { readSeen, readSwitching, writeCursor } from './cursor.ts';
+import { recordRound } from './record.ts';
+import { readRound } from './round.ts';
+import { deleteOldHook } from './switch-hooks.ts';
+
+// The leader polls the repositories that are due. What a round reads, and where the next one goes on, are one
+// transaction, so that nothing is lost or drafted twice, wherever a process ends.
+
+/** How many repositories are polled at the same time. */
+const AT_ONCE = 4;
+
+/** How many due repositories one run of the job takes. */
+const MAX_DUE = 20;
+
+/** The wait after the first, second, … failure of the provider, in milliseconds; the last repeats. */
+const BACK_OFF_MS = [60_000, 120_000, 300_000, 900_000];
+
+/** As `BACK_OFF_MS`, after a failure that a person has to mend. */
+const REFUSED_MS = [300_000, 900_000, 3_600_000];
+
+/** The wait for a limit that names no time, and for a disabled integration, in milliseconds. */
+const WAIT_MS = 60_000;
+
+/** No wait is longer: a provider's clock may be wrong. */
+const MAX_WAIT_MS = 86_400_000;
+
+/** Polls the repositories that are due. `signal` ends it early, and aborts requests. */
+export async function pollDue(deps: Deps, signal?: AbortSignal): Promise<void> {
+  const due = await deps.db.read((tx) => listDuePolls(tx, deps.clock.now(), MAX_DUE));
+  for (let at = 0; at < due.length && signal?.aborted !== true; at += AT_ONCE) {
+    await Promise.all(due.slice(at, at + AT_ONCE).map((each) => pollAgain(deps, each, signal)));
+  }
+}
+
+/** Polls one that was due. Another round of the same run may have postponed it since. */
+async function pollAgain(deps: Deps, { repositoryId }: Poll, signal: AbortSignal | undefined): Promise<void> {
+  const poll = await deps.db.read((tx) => findPoll(tx, repositoryId));
+  if (poll === null || poll.dueAt > deps.clock.now().getTime()) return;
+  await pollRepository(deps, poll, signal);
+}
+
+/** The outcome of polling a repository now. */
+export interface Polled {
+  repository: string;
+  /** How many events were new. */
+  news: number;
+  /** Null when nothing went wrong. */
+  problem: string | null;
+}
+
+/**
+ * Polls all repositories of an integration at once, whenever they are due. Without a token, polls as many as the share
+ * of the organization allows, and starts with the ones polled longest ago. Throws `AppError` 409 for one that is not
+ * polled or disabled, and 429 when none may be polled now.
+ */
+export async function pollNow(deps: Deps, integrationId: string): Promise<Polled[]> {
+  const { integration, polls } = await deps.db.read(async (tx) => ({
+    integration: await getIntegration(tx, integrationId),
+    polls: await listPolls(tx, integrationId),
+  }));
+  requirePolled(integration);
+  if (!integration.enabled) {
+    throw new AppError(409, `Integration ${integrationId} is disabled. Enable it first.`, {
+      code: 'integration_disabled',
+    });
+  }
+  const { granted, retryAt } = await takeRounds(deps, integration, polls.length);
+  const problem = retryAt === null ? '' : describeLimit(integration, retryAt, deps.clock.now());
+  if (granted === 0 && polls.length > 0 && retryAt !== null) {
+    const seconds = Math.ceil((retryAt.getTime() - deps.clock.now().getTime()) / 1000);
+    throw new AppError(429, problem, {
+      code: 'poll_limit',
+      details: { retryAt: retryAt.toISOString() },
+      headers: { 'retry-after': String(seconds) },
+    });
+  }
+  const timeOf = ({ polledAt }: Poll) => (polledAt === null ? 0 : Date.parse(polledAt));
+  const oldestFirst = polls.toSorted((a, b) => timeOf(a) - timeOf(b));
+  const chosen = new Set(oldestFirst.slice(0, granted).map(({ repositoryId }) => repositoryId));
+  const polled: Polled[] = [];
+  for (const poll of polls) {
+    const result = chosen.has(poll.repositoryId) ? await pollRepository(deps, poll) : { news: 0, problem };
+    polled.push({ repository: poll.fullName, ...result });
+  }
+  return polled;
+}
+
+/** Why a round without a token cannot start now, and what to do. */
+function describeLimit(integration: Integration, retryAt: Date, now: Date): string {
+  const { name, reader } = providerOf(integration.type);
+  const rounds = allowanceOf(integration)?.organization ?? 0;
+  const minutes = Math.max(1, Math.ceil((retryAt.getTime() - now.getTime()) / 60_000));
+  const perHour = reader?.anonymousPerHour?.toLocaleString('en');
+  return `${name} answers ${perHour} requests an hour without a token for the whole server, so an organization can poll ${rounds.toLocaleString('en')} repositories an hour by hand. Try again in ${count(minutes, 'minute')}, or add a token. The schedule continues.`;
+}
+
+/** Throws `AppError` 409 `not_polled`. */
+export function requirePolled({ id, isPolled }: Pick<Integration, 'id' | 'isPolled'>): void {
+  if (isPolled) return;
+  throw new AppError(409, `Integration ${id} is not polled: a webhook delivers its events.`, {
+    code: 'not_polled',
+  });
+}
+
+type Result = Omit<Polled, 'repository'>;
+
+/** One round. Records a failure of the provider with the repository. */
+async function pollRepository(deps: Deps, poll: Poll, signal?: AbortSignal): Promise<Result> {
+  const { db, clock, metrics, log } = deps;
+  const { integration, sharing } = await db.read(async (tx) => {
+    const integration = await getIntegration(tx, poll.integrationId);
+    return { integration, sharing: await listSharing(tx, integration) };
+  });
+  const { type, enabled } = integration;
+  if (!enabled) {
+    await forget(deps, poll);
+    return { news: 0, problem: null };
+  }
+  try {
+    const news = await pollOnce(deps, poll, integration, sharing.length, signal);
+    metrics.polls(type, news === 0 ? 'unchanged' : 'news').value++;
+    return { news, problem: null };
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    if (!(error instanceof ProviderProblem) && !(error instanceof IntegrationProblem)) throw error;
+    metrics.polls(type, 'failed').value++;
+    const { repositoryId, integrationId } = poll;
+    log.warn({ err: error, integrationId, repositoryId }, 'could not poll a repository');
+    await recordFailure(deps, poll, sharing, error, clock.now());
+    return { news: 0, problem: error.message };
+  }
+}
+
+/** What happens while an integration is disabled is not drafted: polling starts anew when it is enabled. */
+async function forget({ db, clock }: Deps, poll: Poll): Promise<void> {
+  const dueAt = clock.now().getTime() + WAIT_MS;
+  await db.write((tx) => restartPoll(tx, poll, dueAt), NONE);
+}
+
+/** Resolves to the number of news. Throws `ProviderProblem`, and `IntegrationProblem` `name_reused`. */
+async function pollOnce(
+  deps: Deps,
+  poll: Poll,
+  integration: Integration,
+  sharing: number,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const { db, clock, log } = deps;
+  const subject = integration.repositories.find(({ id }) => id === poll.repositoryId);
+  if (subject === undefined) return 0;
+  const startedAt = performance.now();
+  const switching = readSwitching(poll.cursor);
+  const { webhookSince: since } = switching;
+  // Asked before the round: it then reads all that happened before the webhook delivered.
+  const isLast =
+    since !== null &&
+    (await db.read((tx) => findWebhookDelivery(tx, integration.id, subject.id, since))) !== null;
+  const triggers = await db.read((tx) => listEnabledTriggers(tx, integration.id, subject.id));
+  const needsFiles = triggers.some(({ filters }) => filters.path !== undefined);
+  const reader = await openReaderOf(deps, integration, signal);
+  const reading = { reader, log, now: clock.now(), needsFiles };
+  const round = await readRound(reading, subject, readSeen(poll.cursor));
+  const now = clock.now();
+  const budget: RequestBudget = reader.budget;
+  const changes = {
+    cursor: writeCursor(round.seen, switching, budget),
+    dueAt: now.getTime() + Math.round(nextPollMs(integration, sharing, budget, now)),
+    polledAt: now.toISOString(),
+    problem: null,
+    attempts: 0,
+  };
+  const durationMs = Math.round(performance.now() - startedAt);
+  const news = await recordRound(deps, poll, round, changes, { isLast, durationMs });
+  if (news !== null && switching.hasOldHook) await deleteOldHook(deps, integration, subject.id);
+  return news ?? 0;
+}
+
+async function recordFailure(
+  { db }: Deps,
+  { repositoryId, attempts }: Poll,
+  sharing: readonly string[],
+  error: ProviderProblem | IntegrationProblem,
+  now: Date,
+): Promise<void> {
+  const problem = error.message;
+  if (error instanceof ProviderProblem && error.kind === 'rate-limited') {
+    const retryAt = error.retryAt?.getTime() ?? now.getTime() + WAIT_MS;
+    const dueAt = Math.min(Math.max(retryAt, now.getTime() + 1_000), now.getTime() + MAX_WAIT_MS);
+    // Alone, because it changes rows of many integrations.
+    await db.write(async (tx) => {
+      await updatePoll(tx, repositoryId, { dueAt, problem });
+      // The provider would refuse the others too.
+      await postponePolls(tx, sharing, { dueAt, problem });
+    });
+    return;
+  }
+  const isOutage = error instanceof ProviderProblem && error.kind === 'provider-failed';
+  const waits = isOutage ? BACK_OFF_MS : REFUSED_MS;
+  const dueAt = now.getTime() + (waits[Math.min(attempts, waits.length - 1)] ?? 0);
+  await db.write((tx) => updatePoll(tx, repositoryId, { dueAt, problem, attempts: attempts + 1 }), NONE);
+}

@@ -1,0 +1,216 @@
+import { toSettle } from '../../../db/checked.ts';
+import { changing, integration as integrationKey } from '../../../db/engine.ts';
+import { findWebhookDelivery } from '../../integrations/deliveries/log-store.ts';
+import { listHooks } from '../../integrations/hook-store.ts';
+import { urlOf } from '../../integrations/hooks.ts';
+import {
+  deletePoll,
+  insertPoll,
+  listPolls,
+  type Poll,
+  pollEveryMs,
+  updatePoll,
+} from '../../integrations/poll-store.ts';
+import { rotateSecret } from '../../integrations/rotate.ts';
+import { getIntegration, type Integration, updateIntegration } from '../../integrations/store.ts';
+import { findToken, openReaderOf, requireToken, sealToken, setToken } from '../../integrations/token.ts';
+import {
+  ChangeFailed,
+  type ConnectedPlace,
+  IntegrationProblem,
+  recordChange,
+} from '../../integrations/words.ts';
+import { AppError } from '../../lib/app-error.ts';
+import type { Deps } from '../../people/deps.ts';
+import { APP_HOOK } from '../../providers/app.ts';
+import type { RepositoryReader } from '../../providers/reader.ts';
+import { start } from './connect.ts';
+import { requirePolled } from './poll.ts';
+import { recordSwitch } from './record.ts';
+
+// From polling to a webhook and back, without a gap: the new way starts before the old one ends. Whatever both bring is
+// drafted once, because an event is known by what it is about.
+
+/** A webhook that a person sets up. */
+export interface ManualWebhook {
+  secret: string;
+  urls: { repository: string; webhookUrl: string }[];
+}
+
+/**
+ * Creates the webhooks with `token`, or with the stored one. Each repository is polled until its webhook has delivered,
+ * and once more. Throws `ProviderProblem` when the token may not do so, `ChangeFailed` once a webhook may exist, and
+ * `AppError` 400, 404 and 409.
+ */
+export async function useWebhook(
+  deps: Deps,
+  id: string,
+  { token: given }: { token?: string | undefined } = {},
+): Promise<ConnectedPlace[]> {
+  const integration = await requirePolledIntegration(deps, id);
+  if (integration.app !== null) {
+    // Its webhook exists as long as the App.
+    await mark(deps, id);
+    const webhookUrl = urlOf(deps, integration, { repositoryId: null });
+    return [{ place: integration.app.slug, webhookUrl, hookId: APP_HOOK, hasPinged: null }];
+  }
+  const token = given === undefined ? await findToken(deps, integration) : requireToken(given);
+  if (token === null) {
+    throw new AppError(400, 'A token is needed to create the webhook. Without one, set it up by hand.', {
+      code: 'token_needed',
+    });
+  }
+  // The last rounds are read with it.
+  if (given !== undefined) await requireReadable(await deps.openReader(integration.type, token), integration);
+  const before = await mark(deps, id);
+  try {
+    return await setToken(deps, id, token);
+  } catch (error) {
+    // Otherwise Tidings keeps trying to create the webhooks.
+    if (!(error instanceof ChangeFailed)) await unmark(toSettle(deps), id, before);
+    throw error;
+  }
+}
+
+/** Makes a new secret for webhooks that a person sets up. Each repository is polled until its webhook has delivered. */
+export async function useManualWebhook(deps: Deps, id: string): Promise<ManualWebhook> {
+  const integration = await requirePolledIntegration(deps, id);
+  const isUsed = await mayBeInUse(deps, integration);
+  const before = await mark(deps, id);
+  const { secret } = await rotateSecret(deps, id, { now: !isUsed }).catch(async (error: unknown) => {
+    await unmark(toSettle(deps), id, before);
+    throw error;
+  });
+  const urls = integration.repositories.map(({ id: repositoryId, fullName }) => ({
+    repository: fullName,
+    webhookUrl: urlOf(deps, integration, { repositoryId }),
+  }));
+  return { secret, urls };
+}
+
+/** True if a webhook may sign with the present secret: one exists or has delivered, or a person was shown the secret. */
+function mayBeInUse({ db }: Deps, { id, repositories }: Integration): Promise<boolean> {
+  return db.read(async (tx) => {
+    if ((await listHooks(tx, id)).length > 0) return true;
+    if ((await listPolls(tx, id)).some(({ cursor }) => cursor?.webhookSince)) return true;
+    for (const repository of repositories) {
+      if ((await findWebhookDelivery(tx, id, repository.id, '')) !== null) return true;
+    }
+    return false;
+  });
+}
+
+/** From now on, the first delivery of a webhook ends polling, after one more round. Returns the rows before. */
+function mark({ db, clock }: Deps, id: string): Promise<Poll[]> {
+  const webhookSince = clock.now().toISOString();
+  return db.write(
+    async (tx) => {
+      const polls = await listPolls(tx, id);
+      for (const { repositoryId, cursor } of polls) {
+        await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince, oldHook: null } });
+      }
+      return polls;
+    },
+    changing(integrationKey(id)),
+  );
+}
+
+/** Leaves alone what was polled meanwhile, but for the mark. */
+function unmark({ db }: Deps, id: string, before: readonly Poll[]): Promise<void> {
+  return db.write(
+    async (tx) => {
+      for (const { repositoryId, cursor } of before) {
+        const now = (await listPolls(tx, id)).find((each) => each.repositoryId === repositoryId);
+        const { webhookSince = null, oldHook = null } = cursor ?? {};
+        await updatePoll(tx, repositoryId, { cursor: { ...now?.cursor, webhookSince, oldHook } });
+      }
+    },
+    changing(integrationKey(id)),
+  );
+}
+
+/**
+ * Polls the repositories of an integration from now on. The webhooks that Tidings manages are deleted after another
+ * round. Resolves to the repositories whose webhook a person has to delete. Throws `ProviderProblem` when they cannot
+ * be read; `AppError` 400, 404 and 409.
+ */
+export async function usePolling(deps: Deps, id: string): Promise<{ places: string[]; byHand: string[] }> {
+  const { db, clock } = deps;
+  const { integration, hooks } = await db.read(async (tx) => ({
+    integration: await getIntegration(tx, id),
+    hooks: await listHooks(tx, id),
+  }));
+  if (integration.isPolled) return await stay(deps, integration);
+  const reader = await openReaderOf(deps, integration);
+  const started: Awaited<ReturnType<typeof start>>[] = [];
+  for (const repository of integration.repositories) {
+    const hasOldHook = hooks.some(({ repositoryId }) => repositoryId === repository.id);
+    const row = { ...repository, integrationId: id, createdAt: clock.now().toISOString() };
+    started.push(await start(deps, reader, row, { webhookSince: null, hasOldHook }));
+  }
+  const everyMs = pollEveryMs(integration, integration.repositories.length);
+  await db.write(
+    async (tx) => {
+      await updateIntegration(tx, id, { isPolled: true });
+      for (const { poll } of started) {
+        await deletePoll(tx, poll.repositoryId);
+        await insertPoll(tx, { ...poll, dueAt: clock.now().getTime() + everyMs });
+      }
+      await recordSwitch(tx, deps, integration, 'polling');
+    },
+    changing(integrationKey(id)),
+  );
+  const places = started.map(({ remote }) => remote.fullName);
+  return { places, byHand: hooks.length > 0 ? [] : places };
+}
+
+/** Ends a change to webhooks that is under way: polling goes on where it is. */
+async function stay({ db }: Deps, { id, repositories, hasToken }: Integration) {
+  await db.write(
+    async (tx) => {
+      const hooks = await listHooks(tx, id);
+      for (const { repositoryId, cursor } of await listPolls(tx, id)) {
+        const oldHook = hooks.some((hook) => hook.repositoryId === repositoryId) ? 'yes' : null;
+        await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince: null, oldHook } });
+      }
+    },
+    changing(integrationKey(id)),
+  );
+  const places = repositories.map(({ fullName }) => fullName);
+  return { places, byHand: hasToken ? [] : places };
+}
+
+/** Stores the token with which a polled integration is read. Throws as `useWebhook` does. */
+export async function setPollToken(deps: Deps, id: string, text: string): Promise<void> {
+  const { db, clock } = deps;
+  const integration = await requirePolledIntegration(deps, id);
+  if (integration.app !== null) throw new IntegrationProblem({ code: 'app_without_token' });
+  const token = requireToken(text);
+  await requireReadable(await deps.openReader(integration.type, token), integration);
+  await db.write(
+    async (tx) => {
+      await updateIntegration(tx, id, { token: sealToken(deps, id, token) });
+      for (const { repositoryId } of await listPolls(tx, id)) {
+        await updatePoll(tx, repositoryId, { dueAt: clock.now().getTime(), problem: null, attempts: 0 });
+      }
+      const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
+      await recordChange(tx, deps, integration, 'token.set', verb);
+    },
+    changing(integrationKey(id)),
+  );
+}
+
+/** A token for webhooks alone cannot read the code of a private repository. */
+async function requireReadable(reader: RepositoryReader, { repositories }: Integration): Promise<void> {
+  for (const { fullName } of repositories) {
+    const remote = await reader.getRepository(fullName);
+    await reader.listReleases(remote);
+    await reader.listMerged(remote);
+  }
+}
+
+async function requirePolledIntegration({ db }: Deps, id: string): Promise<Integration> {
+  const integration = await db.read((tx) => getIntegration(tx, id));
+  requirePolled(integration);
+  return integration;
+}

@@ -1,0 +1,338 @@
+import { and, desc, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { prepared, type ReadTx } from '../../../db/engine.ts';
+import { deliveries, integrations } from '../../../db/schema/integrations.ts';
+import { deliveryResults } from '../../../db/schema/triggers.ts';
+import { AppError } from '../../lib/app-error.ts';
+import type { IntegrationType } from '../../providers/index.ts';
+import { type Delivery, type DeliveryStatus, isTaken } from './store.ts';
+
+// Reading the log.
+
+/** The position of an entry in the log. */
+export type LogPosition = Pick<Delivery, 'createdAt' | 'id'>;
+
+export interface LogFilter {
+  integrationId?: string | undefined;
+  integrationType?: IntegrationType | undefined;
+  status?: DeliveryStatus | undefined;
+  event?: string | undefined;
+  /** The entry's id, or the provider's delivery id. */
+  anyId?: string | undefined;
+  since?: Date | undefined;
+  result?: ResultFilter | undefined;
+  /** True: what polling read; false: what webhooks delivered. */
+  isPolled?: boolean | undefined;
+}
+
+/** What became of a delivery, for any of the triggers. `none`: no trigger received it. */
+export const resultFilters = ['draft', 'suggested', 'waiting', 'filtered', 'failed', 'none'] as const;
+export type ResultFilter = (typeof resultFilters)[number];
+
+/** The matching entries, newest first; `page` counts from 1. */
+export async function listDeliveries(
+  tx: ReadTx,
+  organizationId: string,
+  filter: LogFilter,
+  { limit, page = 1 }: { limit: number; page?: number },
+): Promise<Delivery[]> {
+  const { within, since, beside } = logFilters(organizationId, filter);
+  return listEntries(tx, and(within, since, beside), limit, (page - 1) * limit);
+}
+
+async function listEntries(
+  tx: ReadTx,
+  where: SQL | undefined,
+  limit: number,
+  offset = 0,
+): Promise<Delivery[]> {
+  const rows = tx
+    .select()
+    .from(deliveries)
+    .where(where)
+    .orderBy(...newestFirst);
+  return (await rows.limit(limit).offset(offset).all()).map(fromRow);
+}
+
+export interface LogPage {
+  entries: Delivery[];
+  /** The start of the next page; null at the end of the log. */
+  next: LogPosition | null;
+  /** True when the scan reached `MAX_SCANNED` before the page was full. */
+  isCut: boolean;
+}
+
+/** Entries that one page scans at most, so that a rare filter is quick in any log. */
+export const MAX_SCANNED = 20_000;
+
+/** The matching entries, newest first, older than `before`. */
+export async function listLogPage(
+  tx: ReadTx,
+  organizationId: string,
+  filter: LogFilter,
+  { limit, before }: { limit: number; before?: LogPosition | null },
+): Promise<LogPage> {
+  const { within, since, beside } = logFilters(organizationId, filter);
+  const from = before ? sql`${position} < (${before.createdAt}, ${before.id})` : undefined;
+  const end =
+    beside === undefined
+      ? undefined
+      : await tx
+          .select({ createdAt: deliveries.createdAt, id: deliveries.id })
+          .from(deliveries)
+          .where(and(within, from, since))
+          .orderBy(...newestFirst)
+          .limit(1)
+          .offset(MAX_SCANNED - 1)
+          .get();
+  // Pass the nearer lower bound alone: given both, SQLite walks the index to the further one.
+  const until = end === undefined ? since : sql`${position} >= (${end.createdAt}, ${end.id})`;
+  const found = await listEntries(tx, and(within, from, until, beside), limit + 1);
+  const entries = found.slice(0, limit);
+  const isFull = found.length > limit;
+  return { entries, next: (isFull ? entries.at(-1) : end) ?? null, isCut: !isFull && end !== undefined };
+}
+
+/** Of a processed entry, what triggers read. */
+export type ProcessedEntry = Pick<
+  Delivery,
+  | 'id'
+  | 'status'
+  | 'referenceId'
+  | 'repositoryId'
+  | 'integrationId'
+  | 'integrationType'
+  | 'createdAt'
+  | 'payload'
+>;
+
+/** The processed entries of an integration since then, newest first, older than `before`. */
+export async function listProcessed(
+  tx: ReadTx,
+  integrationId: string,
+  { since, before, limit }: { since: Date; before: LogPosition | null; limit: number },
+): Promise<ProcessedEntry[]> {
+  const { createdAt, id } = before ?? { createdAt: '~', id: '' };
+  const from = since.toISOString();
+  const window = { integrationId, from, createdAt, id, limit };
+  const rows = (await statements(tx).processed.values(window)) as ProcessedRow[];
+  return rows.map(([id, createdAt, referenceId, repositoryId, integrationType, event, action, data]) => ({
+    id,
+    createdAt,
+    referenceId,
+    repositoryId,
+    integrationId,
+    integrationType,
+    status: 'processed',
+    payload: { event, action, data: data === null ? null : JSON.parse(data) },
+  }));
+}
+
+/** A rehearsal reads thousands: mapping them to objects by their columns took as long as parsing their data. */
+type ProcessedRow = [
+  id: string,
+  createdAt: string,
+  referenceId: string | null,
+  repositoryId: string | null,
+  integrationType: IntegrationType,
+  event: string | null,
+  action: string | null,
+  data: string | null,
+];
+
+const position = sql`(${deliveries.createdAt}, ${deliveries.id})`;
+const newestFirst = [desc(deliveries.createdAt), desc(deliveries.id)];
+
+const is = (column: SQLiteColumn, value: string | undefined) =>
+  value === undefined ? undefined : eq(column, value);
+
+/** As `is`. The cast keeps SQLite from choosing another index. */
+const isToo = (column: SQLiteColumn, value: string | undefined) =>
+  value === undefined ? undefined : sql`cast(${column} as text) = ${value}`;
+
+/** Splits the filter: `within` and `since` follow one index in log order, `beside` checks each entry. */
+function logFilters(organization: string, { integrationId: integration, anyId, status, ...rest }: LogFilter) {
+  const { organizationId, integrationId, integrationType } = deliveries;
+  const since = rest.since && gte(deliveries.createdAt, rest.since.toISOString());
+  const others = and(
+    is(integrationType, rest.integrationType),
+    is(deliveries.event, rest.event),
+    rest.isPolled === undefined ? undefined : eq(deliveries.isPolled, rest.isPolled),
+    rest.result && hasResult(rest.result),
+  );
+  if (anyId !== undefined) {
+    const within = or(eq(deliveries.id, anyId), eq(deliveries.referenceId, anyId));
+    const owners = and(isToo(organizationId, organization), isToo(integrationId, integration));
+    return { within, since, beside: and(owners, is(deliveries.status, status), others) };
+  }
+  if (status !== undefined && status !== 'processed') {
+    // Repeat the condition of the partial index exactly.
+    const isProblem = sql`${deliveries.status} <> 'processed'`;
+    const within = and(eq(organizationId, organization), eq(deliveries.status, status), isProblem);
+    return { within, since, beside: and(isToo(integrationId, integration), others) };
+  }
+  const beside = and(isToo(deliveries.status, status), others);
+  if (integration === undefined) return { within: eq(organizationId, organization), since, beside };
+  const isOwn = isToo(organizationId, organization);
+  return { within: eq(integrationId, integration), since, beside: beside ? inOrder(beside, isOwn) : isOwn };
+}
+
+/** Both, the first one first: it reads an index, and the second one each entry that it lets through. */
+const inOrder = (first: SQL, second: SQL | undefined) => sql`case when ${first} then ${second} end`;
+
+function hasResult(result: ResultFilter): SQL {
+  const isOfEntry = sql`${deliveryResults.deliveryId} = ${deliveries.id}`;
+  if (result === 'none') {
+    const hasNone = sql`${deliveries.status} = 'processed' and not exists (select 1 from ${deliveryResults} where ${isOfEntry})`;
+    return inOrder(hasNone, sql`${deliveries.data} is not null`);
+  }
+  const outcomes = sql.raw(result === 'draft' ? "'created', 'updated'" : `'${result}'`);
+  const isResult = sql`${deliveryResults.outcome} in (${outcomes})`;
+  return sql`exists (select 1 from ${deliveryResults} where ${isOfEntry} and ${isResult})`;
+}
+
+/** By the entry's id, or by the provider's delivery id (its newest entry); null when the organization has none. */
+export async function findDelivery(tx: ReadTx, organizationId: string, id: string): Promise<Delivery | null> {
+  const [entry] = await listDeliveries(tx, organizationId, { anyId: id }, { limit: 1 });
+  return entry ?? null;
+}
+
+/**
+ * By the entry's id, or by the provider's delivery id: its newest entry. With `status`, arrivals of that status come
+ * first: anybody can send a rejected delivery under any id. Throws `AppError` 404 `delivery_not_found`.
+ */
+export async function getDelivery(tx: ReadTx, id: string, status?: DeliveryStatus): Promise<Delivery> {
+  const isFirst =
+    status === undefined ? sql`1` : sql`${deliveries.status} = ${status} and ${deliveries.replayOf} is null`;
+  const row = await tx
+    .select()
+    .from(deliveries)
+    .where(or(eq(deliveries.id, id), eq(deliveries.referenceId, id)))
+    .orderBy(desc(isFirst), ...newestFirst)
+    .limit(1)
+    .get();
+  if (row === undefined) throw new AppError(404, `Delivery ${id} not found`, { code: 'delivery_not_found' });
+  return fromRow(row);
+}
+
+/** The newest ping since `since`, of any repository when `repositoryId` is null. */
+export async function findPing(
+  tx: ReadTx,
+  integrationId: string,
+  repositoryId: string | null,
+  since: Date,
+): Promise<LogPosition | null> {
+  const isPing = and(
+    eq(deliveries.integrationId, integrationId),
+    gte(deliveries.createdAt, since.toISOString()),
+    eq(deliveries.event, 'ping'),
+    eq(deliveries.statusCode, 200),
+    repositoryId === null ? undefined : eq(deliveries.repositoryId, repositoryId),
+  );
+  const [ping] = await listEntries(tx, isPing, 1);
+  return ping ?? null;
+}
+
+/** The newest delivery of a provider about a repository since `since`; test deliveries of Tidings are none. */
+export async function findWebhookDelivery(
+  tx: ReadTx,
+  integrationId: string,
+  repositoryId: string,
+  since: string,
+): Promise<LogPosition | null> {
+  const isTakenSince = and(
+    eq(deliveries.integrationId, integrationId),
+    gte(deliveries.createdAt, since),
+    eq(deliveries.repositoryId, repositoryId),
+    eq(deliveries.statusCode, 200),
+    eq(deliveries.isPolled, false),
+    isNull(deliveries.replayOf),
+  );
+  const entries = await listEntries(tx, isTakenSince, MAX_TESTS);
+  return entries.find(({ headers }) => headers !== null && !isOwnTest(headers)) ?? null;
+}
+
+/** How many test deliveries in a row to look behind. */
+const MAX_TESTS = 50;
+
+/** The sender that Tidings names itself. */
+const isOwnTest = (headers: Record<string, string>) => headers['user-agent']?.endsWith('/tidings') === true;
+
+/** Of the last `limit` entries of each integration: how many there are, and how many of them were taken. */
+export async function countLastDeliveries(
+  tx: ReadTx,
+  limit: number,
+): Promise<Map<string, { entries: number; taken: number }>> {
+  // Counted in one statement, from an index: an installation may have tens of thousands.
+  const last = sql`(select ${deliveries.status} from ${deliveries} where ${deliveries.integrationId} = ${integrations.id}
+    order by ${deliveries.createdAt} desc, ${deliveries.id} desc limit ${limit}) as last`;
+  const isTaken = sql`last.status not in ('failed', 'rejected')`;
+  const rows = await tx
+    .select({
+      id: integrations.id,
+      entries: sql`(select count(*) from ${last})`.mapWith(Number),
+      taken: sql`(select count(*) from ${last} where ${isTaken})`.mapWith(Number),
+    })
+    .from(integrations)
+    .all();
+  return new Map(rows.map(({ id, ...counts }) => [id, counts]));
+}
+
+/** By the provider's delivery id: the newest entry of a delivery that was taken, else the newest. */
+export async function listLogged(
+  tx: ReadTx,
+  integrationId: string,
+  deliveryIds: readonly string[],
+): Promise<Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>> {
+  const { logged } = statements(tx);
+  const best = new Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>();
+  for (const deliveryId of deliveryIds) {
+    const entries = await logged.all({ integrationId, deliveryId });
+    const entry = entries.find(({ status }) => isTaken(status)) ?? entries[0];
+    if (entry !== undefined) best.set(deliveryId, entry);
+  }
+  return best;
+}
+
+function fromRow(row: typeof deliveries.$inferSelect): Delivery {
+  const { event, action, data, bodyHash: _, expiresAt: __, ...entry } = row;
+  return { ...entry, payload: { event, action, data } };
+}
+
+const statements = prepared((db) => ({
+  processed: db
+    .select({
+      id: deliveries.id,
+      createdAt: deliveries.createdAt,
+      referenceId: deliveries.referenceId,
+      repositoryId: deliveries.repositoryId,
+      integrationType: deliveries.integrationType,
+      event: deliveries.event,
+      action: deliveries.action,
+      data: deliveries.data,
+    })
+    .from(deliveries)
+    .where(
+      and(
+        eq(deliveries.integrationId, sql.placeholder('integrationId')),
+        gte(deliveries.createdAt, sql.placeholder('from')),
+        sql`${position} < (${sql.placeholder('createdAt')}, ${sql.placeholder('id')})`,
+        isToo(deliveries.status, 'processed'),
+      ),
+    )
+    .orderBy(...newestFirst)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+  logged: db
+    .select({ id: deliveries.id, status: deliveries.status, reason: deliveries.reason })
+    .from(deliveries)
+    .where(
+      and(
+        eq(deliveries.referenceId, sql.placeholder('deliveryId')),
+        eq(deliveries.integrationId, sql.placeholder('integrationId')),
+      ),
+    )
+    .orderBy(desc(deliveries.createdAt))
+    .limit(20)
+    .prepare(),
+}));

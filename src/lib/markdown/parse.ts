@@ -1,0 +1,324 @@
+import {
+  type BlockContext,
+  type Element,
+  type InlineContext,
+  type LeafBlock,
+  type LeafBlockParser,
+  type Line,
+  type MarkdownConfig,
+  parser,
+  Table,
+} from '@lezer/markdown';
+import { turns } from '../time.ts';
+
+// Keeps the time of every parser of Markdown proportional to the length of the text. `parse.ts` applies it to each text
+// that is parsed. What is beyond a bound gets a backslash, with which Markdown shows it as text.
+
+/** A marker of a quote or a list that stands further right begins none: parsers look at each open one at every line. */
+const MAX_COLUMN = 80;
+
+/** A longer run of backticks encloses no code: parsers look for the end of each length to the end of the paragraph. */
+const MAX_BACKTICKS = 50;
+
+/** Cells that a table may lack, beyond as many as it has: parsers add an empty one for each. */
+const MAX_MISSING_CELLS = 200;
+
+/** Markdown that any parser reads in time proportional to its length. What people write stays as it is. */
+export function bounded(markdown: string): string {
+  return boundTables(boundNesting(markdown)).replaceAll(LONG_RUN, (run) => '\\`'.repeat(run.length));
+}
+
+const LONG_RUN = new RegExp(`\`{${MAX_BACKTICKS + 1},}`, 'g');
+
+/** The beginnings of lines that could reach the column, since a tab is up to four columns. */
+const LONG_START = /^[ \t>\d.)*+-]{20,}/gm;
+const MARKER = />|(?:[-+*]|\d{1,9}[.)])(?=[ \t\r\n]|$)/y;
+const RULE = /^[ \t>]*(?:-[ \t-]*|\*[ \t*]*)$/;
+
+function boundNesting(markdown: string): string {
+  return markdown.replaceAll(LONG_START, (start, at: number) => {
+    const isWhole = /^[\r\n]?$/.test(markdown.charAt(at + start.length));
+    if (isWhole && RULE.test(start)) return start;
+    let column = 0;
+    for (let index = 0; index < start.length; ) {
+      const isSpace = start[index] === ' ' || start[index] === '\t';
+      MARKER.lastIndex = at + index;
+      const length = isSpace ? 1 : (MARKER.exec(markdown)?.[0].length ?? 0);
+      if (length === 0) return start;
+      const last = index + length - 1;
+      if (!isSpace && column >= MAX_COLUMN) return `${start.slice(0, last)}\\${start.slice(last)}`;
+      column += start[index] === '\t' ? 4 - (column % 4) : length;
+      index += length;
+    }
+    return start;
+  });
+}
+
+/** Bounds the columns of a table: the expression by which a parser tells one takes many times as long for a longer line. */
+const MAX_COLUMNS = 1_000;
+
+/** The second line of a table has no other characters. Some parsers end lines at `\n` alone. */
+const DELIMITERS = /(?<![^\n])[[\s>]--\n]*(?=[\|:\-])[[\s\|:\-]--\n]+(?![^\n])/gv;
+const BLANK_LINE = /\n[ \t>]*(?=\n|$)/g;
+
+function boundTables(markdown: string): string {
+  let rows = { end: -1, lines: 0, cells: 0 };
+  return markdown.replaceAll(DELIMITERS, (line, at: number) => {
+    const columns = line.includes('|') ? (line.match(/-+/g)?.length ?? 0) : 0;
+    if (columns < 2) return line;
+    if (at > rows.end) rows = readRows(markdown, at);
+    const isComplete = rows.lines * columns <= 2 * rows.cells + MAX_MISSING_CELLS;
+    return isComplete && columns <= MAX_COLUMNS ? line : line.replace(/[|:-]/, '\\$&');
+  });
+}
+
+/** The lines up to a blank one. */
+function readRows(markdown: string, at: number) {
+  BLANK_LINE.lastIndex = at;
+  const end = BLANK_LINE.exec(markdown)?.index ?? markdown.length;
+  const text = markdown.slice(at, end);
+  const count = (pattern: RegExp) => text.match(pattern)?.length ?? 0;
+  return { end, lines: count(/\n/g), cells: count(/\|/g) };
+}
+
+// Definitions of links: `[label]: destination "title"`. The library's own parser reads all their lines again at each line.
+
+/** The limit of CommonMark, in characters. */
+const MAX_LABEL = 999;
+
+/** Ends of titles by their beginnings. */
+const CLOSERS: Record<string, string> = { '"': '"', "'": "'", '(': ')' };
+
+/** A line from its first character on, and where it begins in the document. */
+type Place = Pick<Line, 'text' | 'pos'> & { lineStart: number };
+
+/** Where the definition ends if no more lines belong to it, in the document. Null when it is none. */
+type End = number | null;
+
+/** Reads a paragraph as a definition. */
+class DefinitionParser implements LeafBlockParser {
+  private readonly elements: Element[] = [];
+  private readonly reading: Generator<End, End, Place>;
+  private end: End = null;
+
+  constructor(
+    cx: BlockContext,
+    private readonly start: number,
+    text: string,
+  ) {
+    this.reading = readDefinition(cx, this.elements, { text, pos: 0, lineStart: start });
+    this.end = this.reading.next().value;
+  }
+
+  nextLine(cx: BlockContext, { text, pos }: Line, leaf: LeafBlock): boolean {
+    const { value, done = false } = this.reading.next({ text, pos, lineStart: cx.lineStart });
+    // Once it has returned, a generator has no value.
+    this.end = value ?? null;
+    return done && this.finish(cx, leaf);
+  }
+
+  finish(cx: BlockContext, leaf: LeafBlock): boolean {
+    if (this.end === null) return false;
+    cx.addLeafElement(leaf, cx.elt('LinkReference', this.start, this.end, this.elements));
+    return true;
+  }
+}
+
+/** Yields for each further line, and returns when the line is not part of the definition. Reads each line once. */
+function* readDefinition(cx: BlockContext, elements: Element[], first: Place): Generator<End, End, Place> {
+  let { text, pos, lineStart } = first;
+  const read = (next: Place) => {
+    ({ text, pos, lineStart } = next);
+  };
+  const add = (name: string, from: number, to: number) => {
+    elements.push(cx.elt(name, from, to));
+    pos = to - lineStart;
+  };
+  const skipSpace = () => {
+    while (/\s/.test(text.charAt(pos))) pos++;
+    return pos === text.length;
+  };
+
+  const start = lineStart + pos;
+  let words = '';
+  for (pos++; ; read(yield null)) {
+    const end = findPlain(text, pos, '[]');
+    words += ` ${text.slice(pos, end)}`;
+    if (words.length > MAX_LABEL) return null;
+    pos = end;
+    if (end < text.length) break;
+  }
+  if (words.trim() === '' || !text.startsWith(']:', pos)) return null;
+  add('LinkLabel', start, lineStart + pos + 1);
+  add('LinkMark', lineStart + pos, lineStart + pos + 1);
+
+  while (skipSpace()) read(yield null);
+  const destination = endOfDestination(text, pos);
+  if (destination === pos) return null;
+  add('URL', lineStart + pos, lineStart + destination);
+  if (!/^\s?$/.test(text.charAt(pos))) return null;
+
+  let end: End = null;
+  if (skipSpace()) {
+    end = lineStart + pos;
+    read(yield end);
+  }
+  const closer = CLOSERS[text.charAt(pos)];
+  if (closer === undefined) return end;
+  const titleStart = lineStart + pos;
+  for (pos++; ; read(yield null)) {
+    const close = findPlain(text, pos, closer);
+    pos = close + 1;
+    if (close < text.length) break;
+    // A title below its destination fits in one line, or the destination stands alone.
+    if (end !== null) return end;
+  }
+  const titleEnd = lineStart + pos;
+  if (!skipSpace()) return end;
+  elements.push(cx.elt('LinkTitle', titleStart, titleEnd));
+  end = lineStart + pos;
+  yield end;
+  return end;
+}
+
+/** `from` itself when there is none. */
+function endOfDestination(text: string, from: number): number {
+  if (text[from] === '<') {
+    const end = findPlain(text, from + 1, '<>');
+    return text[end] === '>' ? end + 1 : from;
+  }
+  let open = 0;
+  for (let at = from; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (/\s/.test(character)) return at;
+    if (character === '\\' && /\S/.test(text.charAt(at + 1))) at++;
+    else if (character === '(') open++;
+    else if (character === ')' && --open < 0) return at;
+  }
+  return text.length;
+}
+
+/** The first of these characters without a backslash before it, or the end. */
+function findPlain(text: string, from: number, characters: string): number {
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === '\\') at++;
+    else if (characters.includes(text.charAt(at))) return at;
+  }
+  return text.length;
+}
+
+// The one place that parses Markdown. Each text is bounded before, so that its time is proportional to its length.
+
+/** Bounds the brackets, backticks and tags of a paragraph times its length: at worst the parser looks at each pair. */
+const MAX_COST = 1_000_000;
+
+function skipCostly(cx: InlineContext, _next: number, at: number): number {
+  if (at > cx.offset) return -1;
+  const specials = cx.text.match(/[[\]<`]/g)?.length ?? 0;
+  return specials * cx.text.length > MAX_COST ? cx.end : -1;
+}
+
+/** Finds each `<` that is no markup here, but could be where a lenient parser reads it. */
+function findLess(cx: InlineContext, next: number, at: number): number {
+  const isLess = next === 60 && /[a-z/!?]/i.test(cx.slice(at + 1, at + 2));
+  return isLess ? cx.addElement(cx.elt('Less', at, at + 1)) : -1;
+}
+
+/** Finds what can be active: links, tags and code. */
+const config: MarkdownConfig = {
+  remove: ['Emphasis', 'HardBreak', 'Entity'],
+  defineNodes: ['Less'],
+  parseInline: [
+    { name: 'Costly', parse: skipCostly, before: 'Escape' },
+    { name: 'Less', parse: findLess, after: 'HTMLTag' },
+  ],
+};
+const definitions: MarkdownConfig = {
+  parseBlock: [
+    {
+      name: 'LinkReference',
+      leaf: (cx, { start, content }) =>
+        content.startsWith('[') ? new DefinitionParser(cx, start, content) : null,
+    },
+  ],
+};
+const reader = parser.configure([Table, definitions, config]);
+const inlineReader = reader.configure({ remove: ['HTMLBlock'] });
+const blockReader = parser.configure({
+  ...definitions,
+  remove: ['Escape', 'Entity', 'InlineCode', 'HTMLTag', 'Emphasis', 'HardBreak', 'Link', 'Image', 'LinkEnd'],
+});
+
+export type Tree = ReturnType<typeof reader.parse>;
+export type SyntaxNode = Tree['topNode'];
+/** A node during a walk. Its `node` costs more, and knows its parent and children. */
+export type NodeRef = Pick<SyntaxNode, 'type' | 'name' | 'from' | 'to' | 'node'>;
+
+/** What was parsed, since positions are those of the bounded text. */
+export interface Parsed {
+  source: string;
+  tree: Tree;
+}
+
+const parseWith = (by: typeof parser, markdown: string): Parsed => {
+  const source = bounded(markdown);
+  return { source, tree: by.parse(source) };
+};
+
+/** Everything that can be active. */
+export const parseActive = (markdown: string) => parseWith(reader, markdown);
+/** The same in a block of HTML, which becomes Markdown when its tags go. Its text is part of one that is bounded. */
+export const parseInHtml = (html: string): Tree => inlineReader.parse(html);
+/** Blocks alone. */
+export const parseBlocks = (markdown: string) => parseWith(blockReader, markdown);
+
+export function* childrenOf({ topNode }: Tree): Generator<SyntaxNode> {
+  for (let node = topNode.firstChild; node !== null; node = node.nextSibling) yield node;
+}
+
+/** The top-level blocks of a text of any length, and the text that was parsed. Lets others in while it reads. */
+export async function readBlocks(markdown: string): Promise<{ source: string; blocks: SyntaxNode[] }> {
+  const turn = turns();
+  const source = bounded(markdown);
+  const reading = blockReader.startParse(source);
+  let tree = reading.advance();
+  for (; tree === null; tree = reading.advance()) await turn();
+  const blocks: SyntaxNode[] = [];
+  for (const block of childrenOf(tree)) {
+    blocks.push(block);
+    await turn();
+  }
+  return { source, blocks };
+}
+
+/** Bounds addresses times marks of emphasis in a block: for each address that it links, Bun looks at each open mark. */
+const MAX_LINKING_COST = 1_000_000;
+/** Where a block begins for certain: after a blank line, and at an item that interrupts a paragraph. */
+const NEXT_BLOCK = /\n[ \t]*\n|\n(?= {0,3}[-*+] +\S)/;
+
+/** Links addresses only where that takes time in proportion to the text. */
+function affordable(source: string, options: Bun.markdown.Options): Bun.markdown.Options {
+  if (options.autolinks !== true) return options;
+  const count = (block: string, pattern: RegExp) => block.match(pattern)?.length ?? 0;
+  let cost = 0;
+  for (const block of source.split(NEXT_BLOCK)) {
+    cost += count(block, /[*_~]/g) * count(block, /@|www\.|:\/\//gi);
+    if (cost > MAX_LINKING_COST) return { ...options, autolinks: false };
+  }
+  return options;
+}
+
+/** As sites render it. */
+export function toHtml(markdown: string, options: Bun.markdown.Options = {}): string {
+  const source = bounded(markdown);
+  return Bun.markdown.html(source, affordable(source, options));
+}
+
+export function renderWith(
+  markdown: string,
+  callbacks: Bun.markdown.RenderCallbacks,
+  options: Bun.markdown.Options,
+): string {
+  const source = bounded(markdown);
+  return Bun.markdown.render(source, callbacks, affordable(source, options));
+}

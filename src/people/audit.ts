@@ -1,0 +1,355 @@
+import { and, count, desc, eq, getTableColumns, gte, inArray, isNull, lt, lte, sql } from 'drizzle-orm';
+import {
+  afterCommit,
+  placeholdersFor,
+  prepared,
+  type ReadTx,
+  type Storage,
+  type WriteTx,
+} from '../../db/engine.ts';
+import { auditEvents, memberships, organizations } from '../../db/schema/organizations.ts';
+import type { Logger } from '../lib/log.ts';
+import { type Clock, DAY_MS } from '../lib/time.ts';
+
+/** All recorded actions, by the groups that people filter by. */
+export const auditGroups = {
+  posts: [
+    'post.published',
+    'post.unpublished',
+    'post.scheduled',
+    'post.unscheduled',
+    'post.changed',
+    'post.deleted',
+    'post.restored',
+    'post.erased',
+    'post.imported',
+    'image.deleted',
+  ],
+  keys: ['key.created', 'key.revoked', 'key.deleted'],
+  integrations: [
+    'integration.connected',
+    'integration.disconnected',
+    'integration.enabled',
+    'integration.disabled',
+    'integration.place_added',
+    'integration.place_removed',
+    'integration.switched',
+    'secret.rotated',
+    'token.set',
+  ],
+  triggers: ['trigger.created', 'trigger.changed', 'trigger.enabled', 'trigger.disabled', 'trigger.deleted'],
+  members: [
+    'member.invited',
+    'member.invitations_withdrawn',
+    'member.joined',
+    'member.removed',
+    'member.role_changed',
+  ],
+  accounts: [
+    'session.created',
+    'session.ended',
+    'sign_in.refused',
+    'user.created',
+    'user.disabled',
+    'user.enabled',
+    'user.deleted',
+    'password.changed',
+    'password.link_created',
+  ],
+  organization: ['organization.created', 'organization.changed'],
+  public: ['publication.changed', 'hook.created', 'hook.changed', 'hook.deleted'],
+} as const;
+
+export type AuditGroup = keyof typeof auditGroups;
+export type AuditAction = (typeof auditGroups)[AuditGroup][number];
+
+export const auditActions: readonly AuditAction[] = Object.values(auditGroups).flat();
+
+/** How long an organization's log entries and audit events are kept, by plan, in days (section 2 of the spec). */
+export const retentionDaysOf: Readonly<Record<'free' | 'pro', number>> = { free: 7, pro: 30 };
+
+/** How long events outside an organization are kept, in days. */
+export const ACCOUNT_RETENTION_DAYS = 30;
+
+/** The author of a change. The name is kept as text, so that the log still names a deleted account. */
+export interface Actor {
+  /** `anonymous`: nobody has signed in. */
+  type: 'user' | 'command_line' | 'server' | 'trigger' | 'anonymous';
+  id: string | null;
+  /**
+   * A user's email address, the system user of a command, a trigger's content type, or for the server the person who
+   * scheduled what it does.
+   */
+  name: string | null;
+  /** The client's IP address; null where there is no client. */
+  address: string | null;
+}
+
+export const SERVER: Actor = { type: 'server', id: null, name: null, address: null };
+
+/** The actor at the start of a sentence. */
+export function describeActor({ type, id, name }: Omit<Actor, 'address'>): string {
+  switch (type) {
+    case 'user':
+      return name ?? id ?? 'A user';
+    case 'command_line':
+      return name === null ? 'The command line' : `${name} on the command line`;
+    case 'server':
+      return name === null ? 'Tidings' : `Tidings for ${name}`;
+    case 'trigger':
+      return name === null ? 'A trigger' : `The ${name} trigger`;
+    case 'anonymous':
+      return 'Somebody';
+  }
+}
+
+const MAX_QUOTED_LENGTH = 100;
+
+/** A name or title in quotes, on one line and cut. */
+export function quote(text: string): string {
+  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+  const cut = line.length > MAX_QUOTED_LENGTH ? `${line.slice(0, MAX_QUOTED_LENGTH).toWellFormed()}…` : line;
+  return `“${cut}”`;
+}
+
+/** `actor` acts in this request, command or job. */
+export type AuditContext = { readonly clock: Clock; readonly log: Logger; readonly actor: Actor };
+
+/** For services that record their changes. */
+export type AuditDeps = AuditContext & { readonly db: Storage };
+
+/** An event to record; its actor and time follow from the context. */
+export interface NewAuditEvent {
+  /** Null for events of accounts. */
+  organizationId: string | null;
+  action: AuditAction;
+  target: { type: string; id: string } | null;
+  /** The rest of a sentence that the actor begins: `created the API key “Website”`. Never a secret. */
+  summary: string;
+  /** How many things or attempts the event stands for. */
+  count?: number;
+}
+
+/** A recorded event, without its expiry. */
+export type AuditEvent = ReturnType<typeof toEvent>;
+
+const MAX_SUMMARY_LENGTH = 400;
+
+/** Records an event in the transaction of its change, and logs it after the commit. Returns the row's id. */
+export async function recordAudit(
+  tx: WriteTx,
+  { clock, log, actor }: AuditContext,
+  event: NewAuditEvent,
+): Promise<number> {
+  const { organizationId, action, target, count = 1 } = event;
+  const now = clock.now();
+  const summary = event.summary.slice(0, MAX_SUMMARY_LENGTH).toWellFormed();
+  const fields = {
+    organizationId,
+    action,
+    actorType: actor.type,
+    actorId: actor.id,
+    actorName: actor.name,
+    address: actor.address,
+    targetType: target?.type ?? null,
+    targetId: target?.id ?? null,
+    count,
+    createdAt: now.toISOString(),
+  };
+  const plan = (await statements(tx).plan.get({ organizationId }))?.plan;
+  const retentionDays = plan === undefined ? ACCOUNT_RETENTION_DAYS : retentionDaysOf[plan];
+  const expiresAt = now.getTime() + retentionDays * DAY_MS;
+  const [inserted] = await statements(tx).insert.all({ ...fields, summary, expiresAt });
+  afterCommit(tx, () => log[levelOf(actor)]({ audit: fields }, `${describeActor(actor)} ${summary}`));
+  return inserted?.id ?? 0;
+}
+
+/** Removes the event of a change that failed later, in the transaction that undoes the change. */
+export async function withdrawAudit(
+  tx: WriteTx,
+  { log, actor }: Pick<AuditContext, 'log' | 'actor'>,
+  id: number,
+): Promise<void> {
+  const [row] = await tx
+    .delete(auditEvents)
+    .where(eq(auditEvents.id, id))
+    .returning({ action: auditEvents.action, targetId: auditEvents.targetId })
+    .all();
+  afterCommit(tx, () =>
+    log[levelOf(actor)]({ audit: row }, 'Tidings undid the change because a later step failed'),
+  );
+}
+
+/** A command prints its result, so a log line on the same terminal would only repeat it. */
+function levelOf({ type }: Actor): 'debug' | 'info' {
+  return type === 'command_line' ? 'debug' : 'info';
+}
+
+/** Rows of refused sign-ins that name a client address. Further ones share one row a minute. */
+const MAX_REFUSALS = { perMinute: 20, perDay: 1_000 };
+
+const REFUSED = { action: 'sign_in.refused', actorType: 'anonymous', summary: 'failed to sign in' } as const;
+
+/**
+ * Counts refused sign-ins of one client, or of many (null): one row for each minute and client address, within a fixed
+ * number of rows, so that guessing passwords does not grow the log. Logs the first of each row.
+ */
+export async function countRefusedSignIn(
+  tx: WriteTx,
+  { clock, log }: Pick<AuditContext, 'clock' | 'log'>,
+  clientAddress: string | null,
+  attempts = 1,
+): Promise<void> {
+  const minute = new Date(Math.floor(clock.now().getTime() / 60_000) * 60_000);
+  const createdAt = minute.toISOString();
+  const { increment, refusals, insert } = statements(tx);
+  const wasCounted = async (address: string | null) =>
+    (await increment.all({ createdAt, address, attempts })).length > 0;
+  if (await wasCounted(clientAddress)) return;
+  const rowsSince = async (since: string) => (await refusals.get({ since }))?.rows ?? 0;
+  const isFull =
+    (await rowsSince(createdAt)) >= MAX_REFUSALS.perMinute ||
+    (await rowsSince(`${createdAt.slice(0, 10)}T00:00:00.000Z`)) >= MAX_REFUSALS.perDay;
+  const address = isFull ? null : clientAddress;
+  if (isFull && (await wasCounted(address))) return;
+  await insert.run({
+    ...REFUSED,
+    organizationId: null,
+    actorId: null,
+    actorName: null,
+    address,
+    targetType: null,
+    targetId: null,
+    count: attempts,
+    createdAt,
+    expiresAt: minute.getTime() + ACCOUNT_RETENTION_DAYS * DAY_MS,
+  });
+  afterCommit(tx, () =>
+    log.info({ audit: { action: REFUSED.action, address } }, `Somebody ${REFUSED.summary}`),
+  );
+}
+
+export interface AuditFilter {
+  actions?: readonly AuditAction[] | undefined;
+  /** Of this actor type, such as `command_line`, or of the actor with this id. */
+  actor?: Pick<Actor, 'type'> | { id: string } | undefined;
+  /** The id of the thing that changed. */
+  target?: string | undefined;
+  since?: Date | undefined;
+  /** Only events older than the one with this id. */
+  before?: number | undefined;
+}
+
+/** Newest first: of an organization, or of all organizations and accounts. */
+export async function listAuditEvents(
+  tx: ReadTx,
+  organizationId: string | undefined,
+  filter: AuditFilter,
+  limit: number,
+): Promise<AuditEvent[]> {
+  const isOfOne = organizationId === undefined ? undefined : eq(auditEvents.organizationId, organizationId);
+  return (
+    await tx
+      .select()
+      .from(auditEvents)
+      .where(and(isOfOne, matches(filter)))
+      .orderBy(desc(auditEvents.id))
+      .limit(limit)
+      .all()
+  ).map(toEvent);
+}
+
+/** Newest first: the events of an organization, and of its members' accounts since each became a member. */
+export async function listOrganizationAudit(
+  tx: ReadTx,
+  organizationId: string,
+  filter: AuditFilter,
+  limit: number,
+): Promise<AuditEvent[]> {
+  const ofMembers = await tx
+    .select(getTableColumns(auditEvents))
+    .from(memberships)
+    // SQLite keeps the order of a cross join: from the few members to the events of each.
+    .crossJoin(auditEvents)
+    .where(
+      and(
+        eq(memberships.organizationId, organizationId),
+        isNull(auditEvents.organizationId),
+        eq(auditEvents.targetId, memberships.userId),
+        eq(auditEvents.targetType, 'user'),
+        gte(auditEvents.createdAt, memberships.createdAt),
+        matches(filter),
+      ),
+    )
+    .orderBy(desc(auditEvents.id))
+    .limit(limit)
+    .all();
+  // Two queries, each along an index. One with OR would read every row.
+  const all = [...(await listAuditEvents(tx, organizationId, filter, limit)), ...ofMembers.map(toEvent)];
+  return all.sort((one, other) => other.id - one.id).slice(0, limit);
+}
+
+function matches({ actions, actor, target, since, before }: AuditFilter) {
+  return and(
+    actions === undefined ? undefined : inArray(auditEvents.action, actions),
+    actor && ('type' in actor ? eq(auditEvents.actorType, actor.type) : eq(auditEvents.actorId, actor.id)),
+    target === undefined ? undefined : eq(auditEvents.targetId, target),
+    since === undefined ? undefined : gte(auditEvents.createdAt, since.toISOString()),
+    before === undefined ? undefined : lt(auditEvents.id, before),
+  );
+}
+
+function toEvent(row: typeof auditEvents.$inferSelect) {
+  const { actorType, actorId, actorName, targetType, targetId, expiresAt: _, ...event } = row;
+  return {
+    ...event,
+    action: event.action as AuditAction,
+    actor: { type: actorType, id: actorId, name: actorName },
+    target: targetType === null || targetId === null ? null : { type: targetType, id: targetId },
+  };
+}
+
+/** Deletes at most `limit` expired events. Returns their number. */
+export async function deleteExpiredAudit(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
+  const expired = tx
+    .select({ id: auditEvents.id })
+    .from(auditEvents)
+    .where(lte(auditEvents.expiresAt, asOf.getTime()))
+    .limit(limit);
+  const deleted = tx.delete(auditEvents).where(inArray(auditEvents.id, expired));
+  return (await deleted.returning({ id: auditEvents.id }).all()).length;
+}
+
+const { id: _, ...columns } = getTableColumns(auditEvents);
+
+const statements = prepared((db) => ({
+  plan: db
+    .select({ plan: organizations.plan })
+    .from(organizations)
+    .where(eq(organizations.id, sql.placeholder('organizationId')))
+    .prepare(),
+  insert: db.insert(auditEvents).values(placeholdersFor(columns)).returning({ id: auditEvents.id }).prepare(),
+  increment: db
+    .update(auditEvents)
+    .set({ count: sql`${auditEvents.count} + ${sql.placeholder('attempts')}` })
+    .where(
+      and(
+        // The condition of the partial index, word for word.
+        sql`${auditEvents.action} = 'sign_in.refused'`,
+        eq(auditEvents.createdAt, sql.placeholder('createdAt')),
+        sql`${auditEvents.address} is not distinct from ${sql.placeholder('address')}`,
+      ),
+    )
+    .returning({ id: auditEvents.id })
+    .prepare(),
+  refusals: db
+    .select({ rows: count(auditEvents.address) })
+    .from(auditEvents)
+    .where(
+      and(
+        sql`${auditEvents.action} = 'sign_in.refused'`,
+        gte(auditEvents.createdAt, sql.placeholder('since')),
+      ),
+    )
+    .prepare(),
+}));

@@ -1,0 +1,55 @@
+import type { Storage } from '../../db/engine.ts';
+import type { FileStore } from '../lib/file-store.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { SecretBox } from '../lib/secret-box.ts';
+import type { Ids } from '../lib/text.ts';
+import type { Clock } from '../lib/time.ts';
+import type { OpenProviderApi } from '../providers/api.ts';
+import type { OpenReader } from '../providers/reader.ts';
+import type { Actor } from './audit.ts';
+import type { KeyService } from './keys/store.ts';
+
+/** The images of posts. */
+export interface MediaPlace {
+  /** Null: there is no place for them. */
+  readonly files: FileStore | null;
+  /** Says why, and what to do. */
+  readonly whyOff: string | null;
+  /** How many bytes each organization may store. */
+  readonly quotaBytes: number;
+}
+
+/** The services that features get. Tests replace them. */
+export interface Deps {
+  readonly db: Storage;
+  readonly clock: Clock;
+  /**
+   * `nowMs`: milliseconds that grow only as time passes, for claims. `dueAt`: the wall clock without a jump, for schedules.
+   * See `server/elapsed.ts`.
+   */
+  readonly elapsed: { nowMs(): number; dueAt(): Date };
+  readonly ids: Ids;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** The author of changes, for the audit log. The dashboard replaces it for each request. */
+  readonly actor: Actor;
+  readonly keys: KeyService;
+  /** Encrypts secrets for the database. */
+  readonly secrets: SecretBox;
+  /** Sends a request to another server. Follows no redirects, so the response may have a 3xx status. */
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+  /** The configured APIs, by provider. Absent: the public ones. */
+  readonly providerUrls?: Readonly<Record<string, string>>;
+  /** Hosts that may be asked for images over plain http. */
+  readonly plainHosts?: ReadonlySet<string>;
+  /** Hosts that hooks may call in a private network and over plain http. */
+  readonly hookPrivateHosts?: ReadonlySet<string>;
+  /** Opens a provider's API with a token. */
+  readonly openProviderApi: OpenProviderApi;
+  /** Opens a reader of a provider's repositories, with a token or without. */
+  readonly openReader: OpenReader;
+  /** The start of links, without a trailing slash. A function, because `PORT=0` gets its port only after listening. */
+  readonly publicUrl: () => string;
+  readonly media: MediaPlace;
+}

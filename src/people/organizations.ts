@@ -1,0 +1,141 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { asc, count, eq } from 'drizzle-orm';
+import {
+  changing,
+  NONE,
+  organization as organizationKey,
+  type ReadTx,
+  type WriteTx,
+} from '../../db/engine.ts';
+import { organizations } from '../../db/schema/organizations.ts';
+import { AppError, type ChangeOf, changeFor, requireValid } from '../lib/app-error.ts';
+import { ID_PATTERN, ID_RULE, type Ids } from '../lib/text.ts';
+import type { Clock } from '../lib/time.ts';
+import { type AuditContext, type AuditDeps, quote, recordAudit } from './audit.ts';
+
+export const Plan = Type.Union([Type.Literal('free'), Type.Literal('pro')]);
+export type Plan = Static<typeof Plan>;
+
+export const NewOrganization = Type.Object({
+  id: Type.Optional(Type.String({ pattern: ID_PATTERN, errorMessage: ID_RULE })),
+  name: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
+  plan: Plan,
+});
+export type NewOrganization = Static<typeof NewOrganization>;
+
+/** The people who may create an organization in the dashboard. `owners`: of another organization. */
+export type OrganizationCreation = 'owners' | 'anyone' | 'nobody';
+
+/** `createdAt`: ISO 8601 with milliseconds, UTC. */
+export type Organization = Required<NewOrganization> & { createdAt: string };
+
+/** Throws `AppError` 409 when the id is in use. */
+async function insertOrganization(tx: WriteTx, organization: Organization): Promise<void> {
+  const inserted = await tx
+    .insert(organizations)
+    .values(organization)
+    .onConflictDoNothing()
+    .returning()
+    .all();
+  if (inserted.length > 0) return;
+  throw new AppError(409, `Organization ${organization.id} already exists`, {
+    code: 'organization_exists',
+    details: { id: organization.id },
+  });
+}
+
+async function updateOrganization(tx: WriteTx, { id, name, plan }: Organization): Promise<void> {
+  await tx.update(organizations).set({ name, plan }).where(eq(organizations.id, id)).run();
+}
+
+export async function findOrganization(tx: ReadTx, id: string): Promise<Organization | null> {
+  return (await tx.select().from(organizations).where(eq(organizations.id, id)).get()) ?? null;
+}
+
+/** Throws `AppError` 404; `details.isEmpty` says that there is no organization at all. */
+export async function getOrganization(tx: ReadTx, id: string): Promise<Organization> {
+  const organization = await findOrganization(tx, id);
+  if (organization !== null) return organization;
+  const isEmpty = (await countOrganizations(tx)) === 0;
+  throw new AppError(404, `Organization ${id} not found`, {
+    code: 'organization_not_found',
+    details: { id, isEmpty },
+  });
+}
+
+/** Oldest first. */
+export async function listOrganizations(tx: ReadTx): Promise<Organization[]> {
+  return await tx
+    .select()
+    .from(organizations)
+    .orderBy(asc(organizations.createdAt), asc(organizations.id))
+    .all();
+}
+
+export async function countOrganizations(tx: ReadTx): Promise<number> {
+  return (await tx.select({ total: count() }).from(organizations).get())?.total ?? 0;
+}
+
+/** Throws `AppError` 400 for an invalid field and 409 for an id in use. */
+export async function createOrganization(
+  deps: AuditDeps & { ids: Ids },
+  input: NewOrganization,
+): Promise<Organization> {
+  const organization = newOrganization(deps, input);
+  await deps.db.write((tx) => addOrganization(tx, deps, organization), NONE);
+  return organization;
+}
+
+/** An organization that is not stored yet. Throws `AppError` 400 for an invalid field. */
+export function newOrganization(deps: { clock: Clock; ids: Ids }, input: NewOrganization): Organization {
+  const { id, name, plan } = requireValid(NewOrganization, input);
+  return {
+    id: id ?? deps.ids.newId('org'),
+    name: name.trim(),
+    plan,
+    createdAt: deps.clock.now().toISOString(),
+  };
+}
+
+/** Stores and records it, in the caller's transaction. Throws `AppError` 409. */
+export async function addOrganization(
+  tx: WriteTx,
+  deps: AuditContext,
+  organization: Organization,
+): Promise<void> {
+  await insertOrganization(tx, organization);
+  const { id, name } = organization;
+  const summary = `created the organization ${quote(name)}`;
+  const target = { type: 'organization', id };
+  await recordAudit(tx, deps, { organizationId: id, action: 'organization.created', target, summary });
+}
+
+/** The id is part of URLs and never changes. */
+const OrganizationChange = Type.Partial(Type.Pick(NewOrganization, ['name', 'plan']));
+
+/** `input`: the change, or what makes it of the stored values. Throws `AppError` 400 for an invalid field and 404. */
+export async function changeOrganization(
+  deps: AuditDeps,
+  id: string,
+  input: ChangeOf<Organization, { name?: string; plan?: string }>,
+): Promise<Organization> {
+  return deps.db.write(
+    async (tx) => {
+      const before = await getOrganization(tx, id);
+      const { name, plan } = requireValid(OrganizationChange, changeFor(before, input));
+      const after = { ...before, name: name?.trim() ?? before.name, plan: plan ?? before.plan };
+      const changes: string[] = [];
+      if (after.name !== before.name) {
+        changes.push(`renamed the organization from ${quote(before.name)} to ${quote(after.name)}`);
+      }
+      if (after.plan !== before.plan) changes.push(`changed the plan from ${before.plan} to ${after.plan}`);
+      if (changes.length === 0) return before;
+      await updateOrganization(tx, after);
+      const summary = changes.join(' and ');
+      const target = { type: 'organization', id };
+      await recordAudit(tx, deps, { organizationId: id, action: 'organization.changed', target, summary });
+      return after;
+    },
+    changing(organizationKey(id)),
+  );
+}

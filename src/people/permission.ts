@@ -1,0 +1,177 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { type Check, withCheck, withCheckedCalls } from '../../db/checked.ts';
+import type { ReadTx } from '../../db/engine.ts';
+import { AccessEnded, AppError } from '../lib/app-error.ts';
+import { count } from '../lib/text.ts';
+import type { Deps } from './deps.ts';
+import type { Organization } from './organizations.ts';
+import * as store from './store.ts';
+
+// What a session may do. A page decides it when its request begins, and again after each wait: in every transaction that
+// writes, and before every call to a provider. A second factor belongs here too, as a property of the session.
+
+/** `SIGNED_OUT` is for the dashboard, which answers a form without a session in its own way. */
+export const SIGNED_OUT = 'signed_out';
+
+/** A session, and the role that its person needs in an organization. */
+export interface Permission {
+  sessionHash: string;
+  /** Null: signing in is enough. */
+  membership: { organization: Pick<Organization, 'id' | 'name'>; needs: Role } | null;
+}
+
+/** `AppError` 404 for somebody who is no member, because another's organization does not exist either, and 403. */
+export function requireRole(
+  role: Role | null | undefined,
+  { organization, needs }: NonNullable<Permission['membership']>,
+): void {
+  if (role == null) throw new AccessEnded(404, 'Page not found.');
+  if (needs === 'member' || role === 'owner') return;
+  throw new AccessEnded(403, `Only owners of ${organization.name} can do this. Ask one of them.`);
+}
+
+/**
+ * Throws `AccessEnded` unless the session is open, its account active, and the person a member with the role. 401 with the
+ * code `SIGNED_OUT` without a session.
+ */
+async function requirePermission(
+  tx: ReadTx,
+  { sessionHash, membership }: Permission,
+  now: Date,
+  isWriting: boolean,
+): Promise<void> {
+  const organizationId = membership?.organization.id ?? null;
+  const role = await store.findStanding(tx, { sessionHash, organizationId }, now, isWriting);
+  if (role === undefined) {
+    throw new AccessEnded(401, 'You are signed out.', { code: SIGNED_OUT });
+  }
+  if (membership !== null) requireRole(role, membership);
+}
+
+/** The services for what this session may do. `onEnd`: called with what refuses it, from then on at each use. */
+export function permitted<Given extends Deps>(
+  deps: Given,
+  permission: Permission,
+  onEnd: (refusal: AccessEnded) => void,
+): Given {
+  const { clock, actor } = deps;
+  const check: Check = (tx, isWriting) =>
+    requirePermission(tx, permission, clock.now(), isWriting).catch((error: unknown) => {
+      if (error instanceof AccessEnded) onEnd(error);
+      throw error;
+    });
+  const db = withCheck(deps.db, check);
+  return {
+    ...deps,
+    db,
+    get keys() {
+      return deps.keys.as({ actor, db });
+    },
+    openProviderApi: async (...asked) => withCheckedCalls(await deps.openProviderApi(...asked), db),
+  };
+}
+
+export const Role = Type.Union([Type.Literal('owner'), Type.Literal('member')]);
+/** An owner manages keys, integrations, triggers, members and settings; a member writes and publishes posts. */
+export type Role = Static<typeof Role>;
+
+/** Part of an address, without invisible or reordering characters, which make two addresses look alike. U+2800 is a blank. */
+const VISIBLE = '[^\\s@\\p{Cc}\\p{Cf}\\p{Co}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u2800]+';
+
+export const Email = Type.Object({
+  email: Type.RegExp(new RegExp(`^(?=.{1,254}$)${VISIBLE}@${VISIBLE}\\.${VISIBLE}$`, 'u'), {
+    errorMessage: 'must be an email address without invisible characters, such as ann@acme.example',
+  }),
+});
+
+/** The maximum bounds the cost of a hash. */
+export const Password = Type.Object({
+  password: Type.String({ minLength: 10, maxLength: 200, errorMessage: 'must have 10 to 200 characters' }),
+});
+
+export interface User {
+  id: string;
+  email: string;
+  createdAt: string;
+}
+
+export interface Member extends User {
+  role: Role;
+  /** Null: active. */
+  disabledAt: string | null;
+}
+
+/** A person as the command line prints them. */
+export interface Account extends Omit<Member, 'role'> {
+  organizations: { organizationId: string; organizationName: string; role: Role }[];
+}
+
+export interface Membership {
+  organization: Organization;
+  role: Role;
+}
+
+type Details = Readonly<Record<string, unknown>>;
+
+/** The status and the sentence of each failure of accounts, links, sessions and members. */
+const failures = {
+  bad_link: [404, 'This link does not work. It was used, has expired, or is incomplete.'],
+  wrong_credentials: [401, 'The email address or the password is wrong.'],
+  wrong_current_password: [400, 'The current password is wrong.'],
+  account_disabled: [403, 'This account is disabled. Ask the administrator of this server.'],
+  address_taken: [409, 'This address has an account. Sign in first, then open the invitation again.'],
+  user_not_found: [404, ({ email }: Details) => `User ${email} not found`],
+  user_exists: [409, ({ email }: Details) => `User ${email} already exists`],
+  user_disabled: [409, ({ email }: Details) => `${email} is disabled`],
+  shared_account: [
+    409,
+    ({ email }: Details) =>
+      `${email} also belongs to another organization, so an owner can't reset the password. Ask the administrator of this server.`,
+  ],
+  own_password_link: [409, 'This is your own account. Change your password under Your account.'],
+  last_owner: [
+    409,
+    ({ email, organizations }: Details) =>
+      `You can't remove the last owner of ${[organizations].flat().join(', ')}: ${email}. Make another owner first.`,
+  ],
+  member_not_found: [404, 'Member not found. They may have left.'],
+  organization_gone: [404, 'This organization no longer exists.'],
+  may_not_create_organization: [
+    403,
+    "You can't create an organization. Ask the administrator of this server.",
+  ],
+  too_many_organizations: [
+    400,
+    ({ limit }: Details) => `You belong to ${limit} organizations, which is the limit.`,
+  ],
+  too_many_attempts: [
+    429,
+    ({ seconds }: Details) => `Too many attempts. Try again in ${count(Number(seconds), 'second')}.`,
+  ],
+  passwords_busy: [429, 'Tidings is checking too many passwords right now. Try again in a second.'],
+  // nginx's status for a client that has gone: nobody reads it.
+  client_closed: [499, 'The client closed the connection.'],
+} as const satisfies Record<string, [status: number, text: string | ((details: Details) => string)]>;
+
+/** The field that a failure is about, and the rest of the sentence about it. */
+const fields: Partial<Record<UserFailure, Record<string, string>>> = {
+  wrong_current_password: { current: 'is wrong' },
+  address_taken: { email: 'has an account. Sign in first, then open the invitation again' },
+};
+
+export type UserFailure = keyof typeof failures;
+
+export function failure(
+  code: UserFailure,
+  details: Details = {},
+  headers?: Record<string, string>,
+): AppError {
+  const [status, text] = failures[code];
+  const message = typeof text === 'string' ? text : text(details);
+  return new AppError(status, message, {
+    code,
+    details,
+    fields: fields[code] ?? {},
+    ...(headers && { headers }),
+  });
+}

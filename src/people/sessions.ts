@@ -1,0 +1,192 @@
+import { account, changing, NONE, THROTTLES, type WriteTx } from '../../db/engine.ts';
+import { WrongSecretKey } from '../lib/secret-box.ts';
+import { randomToken } from '../lib/text.ts';
+import { DAY_MS } from '../lib/time.ts';
+import { type AuditAction, type AuditDeps, recordAudit } from './audit.ts';
+import type { Deps } from './deps.ts';
+import type { Guard } from './guard.ts';
+import type { OrganizationCreation } from './organizations.ts';
+import { hashOf, NOBODYS_HASH, newSecret } from './passwords.ts';
+import { failure, type Membership, type User } from './permission.ts';
+import * as store from './store.ts';
+
+/** How long an unused session lasts, and how long a session lasts at most, in milliseconds. */
+export const SESSION_MS = 30 * DAY_MS;
+const MAX_SESSION_MS = 90 * DAY_MS;
+
+/** How often the use of a session is written, in milliseconds. */
+const SESSION_WRITE_MS = 3_600_000;
+
+/** How long a browser stays known after a sign-in, in milliseconds. */
+export const BROWSER_MS = 365 * DAY_MS;
+
+/** The limits on guessing, and the request's signal: aborted when the client closes the connection. */
+export interface Guarded {
+  guard: Guard;
+  signal: AbortSignal;
+}
+
+/**
+ * Returns the token of a new session. `source` is the client's address group, `browser` the token of a known browser.
+ * Throws `AppError` 401 without telling whether the address or the password is wrong, 403, and 429.
+ */
+export async function signIn(
+  deps: AuditDeps & Pick<Deps, 'secrets'>,
+  input: { email: string; password: string; source: string; browser: string | null } & Guarded,
+): Promise<string> {
+  const { guard, signal } = input;
+  const email = input.email.trim().toLowerCase().slice(0, 254);
+  const user = await deps.db.read((tx) => store.findCredentials(tx, email));
+  const browser = findKnownBrowser(deps, input.browser, user);
+  const isKnown = browser !== null;
+  const source = browser ?? input.source;
+  const attempt = guard.signIn(email, source, isKnown);
+  await attempt.requireAllowed();
+  const hash = user?.passwordHash ?? NOBODYS_HASH;
+  const password = input.password.slice(0, 200);
+  // Counted right before the slow hash: parallel attempts don't all get through, and the queue bounds the writes.
+  const request = { source, isKnown, signal, begin: attempt.count };
+  const isRight = await guard.passwords.verify(password, hash, request);
+  if (user === null || !isRight) throw failure('wrong_credentials');
+  if (user.disabledAt !== null) throw failure('account_disabled');
+  return deps.db.write(
+    async (tx) => {
+      // The account may have changed while the password was verified.
+      if (!(await store.isActive(tx, user.id, hash))) throw failure('wrong_credentials');
+      await attempt.succeed(tx);
+      return beginSession(tx, deps, user);
+    },
+    changing(account(user.id), THROTTLES),
+  );
+}
+
+/** Stores a session, and records that the user signed in. Returns the token. */
+export async function beginSession(
+  tx: WriteTx,
+  deps: AuditDeps,
+  user: Pick<User, 'id' | 'email'>,
+): Promise<string> {
+  const { token, hash } = newSecret();
+  const now = deps.clock.now();
+  const createdAt = now.toISOString();
+  const lastUsedAt = now.getTime();
+  const expiresAt = lastUsedAt + SESSION_MS;
+  await store.insertSession(tx, { hash, userId: user.id, createdAt, lastUsedAt, expiresAt });
+  await recordAccount(tx, actingAs(deps, user), 'session.created', user.id, 'signed in');
+  return token;
+}
+
+/** For audit events of a person who has just proved who they are. */
+export function actingAs<Given extends AuditDeps>(
+  deps: Given,
+  { id, email }: Pick<User, 'id' | 'email'>,
+): Given {
+  return { ...deps, actor: { type: 'user', id, name: email, address: deps.actor.address } };
+}
+
+export async function recordAccount(
+  tx: WriteTx,
+  deps: AuditDeps,
+  action: AuditAction,
+  id: string,
+  summary: string,
+): Promise<void> {
+  await recordAudit(tx, deps, { organizationId: null, action, target: { type: 'user', id }, summary });
+}
+
+/** The person of a session's token. `extendedMs`: use extended the session, so the cookie lasts this much longer. */
+export async function findSignedIn(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  token: string,
+  client: store.Client,
+): Promise<{ user: User; memberships: Membership[]; extendedMs: number | null } | null> {
+  const hash = hashOf(token);
+  const now = clock.now();
+  const found = await db.read((tx) => store.findSessionOfMember(tx, hash, now), { single: true });
+  if (found === null) return null;
+  const { user, memberships } = found;
+  const lastUsedAt = now.getTime();
+  const remainingMs = Date.parse(found.createdAt) + MAX_SESSION_MS - lastUsedAt;
+  if (remainingMs <= 0) return null;
+  if (lastUsedAt - found.lastUsedAt < SESSION_WRITE_MS) return { user, memberships, extendedMs: null };
+  const extendedMs = Math.min(SESSION_MS, remainingMs);
+  await db.write(
+    (tx) => store.updateSession(tx, hash, { ...client, lastUsedAt, expiresAt: lastUsedAt + extendedMs }),
+    NONE,
+  );
+  return { user, memberships, extendedMs };
+}
+
+/** The organization policy decides whether a person in these organizations may create another. */
+export function mayCreateOrganization(
+  policy: OrganizationCreation = 'owners',
+  memberships: readonly Pick<Membership, 'role'>[],
+): boolean {
+  return policy === 'anyone' || (policy === 'owners' && memberships.some(({ role }) => role === 'owner'));
+}
+
+/** Stores the client of a new session. Returns the token that makes its browser known. */
+export async function completeSignIn(deps: BrowserDeps, token: string, client: store.Client) {
+  const hash = hashOf(token);
+  const user = await deps.db.write(async (tx) => {
+    await store.updateSession(tx, hash, client);
+    return (await store.findSession(tx, hash, deps.clock.now()))?.user ?? null;
+  }, NONE);
+  return user && rememberBrowser(deps, user);
+}
+
+/** Signs out of one session. Does nothing for a session of somebody else. */
+export async function endSession(deps: AuditDeps, { id }: User, hash: string): Promise<void> {
+  await deps.db.write(
+    async (tx) => {
+      if (await store.deleteSession(tx, id, hash))
+        await recordAccount(tx, deps, 'session.ended', id, 'signed out');
+    },
+    changing(account(id)),
+  );
+}
+
+export async function endAllSessions(deps: AuditDeps, { id }: User): Promise<void> {
+  await deps.db.write(
+    async (tx) => {
+      await store.deleteSessionsOf(tx, id);
+      await recordAccount(tx, deps, 'session.ended', id, 'signed out everywhere');
+    },
+    changing(account(id)),
+  );
+}
+
+// A browser that has signed in carries a token, so that others who guess at the account don't lock it out. The token
+// is sealed for one person and one password, and ends with that password. It doesn't sign anybody in.
+
+type BrowserDeps = Pick<Deps, 'db' | 'clock' | 'secrets'>;
+
+/** A token for the browser that this person has just signed in with; null without a password. */
+export async function rememberBrowser({ db, clock, secrets }: BrowserDeps, { email }: User) {
+  const user = await db.read((tx) => store.findCredentials(tx, email));
+  if (user?.passwordHash == null) return null;
+  const expiresAt = clock.now().getTime() + BROWSER_MS;
+  const context = contextOf(user.id, user.passwordHash);
+  return secrets.seal(`${randomToken(16)} ${expiresAt}`, context).toString('base64url');
+}
+
+/** The id of the browser with this token; null when it is not known for this person and their current password. */
+export function findKnownBrowser(
+  { clock, secrets }: Omit<BrowserDeps, 'db'>,
+  token: string | null,
+  user: Pick<store.Credentials, 'id' | 'passwordHash'> | null,
+): string | null {
+  if (token === null || user?.passwordHash == null) return null;
+  try {
+    const sealed = Buffer.from(token.slice(0, 512), 'base64url');
+    const [id = '', expiresAt] = secrets.open(sealed, contextOf(user.id, user.passwordHash)).split(' ');
+    return Number(expiresAt) > clock.now().getTime() ? id : null;
+  } catch (error) {
+    if (error instanceof WrongSecretKey) return null;
+    throw error;
+  }
+}
+
+function contextOf(userId: string, passwordHash: string): string {
+  return `known browser of ${userId} with ${passwordHash}`;
+}

@@ -1,0 +1,209 @@
+import { changing, organization } from '../../../db/engine.ts';
+import { AppError, invalidField, notFound } from '../../lib/app-error.ts';
+import type { FileStore } from '../../lib/file-store.ts';
+import { cutLine } from '../../lib/text.ts';
+import { DAY_MS } from '../../lib/time.ts';
+import { type AuditDeps, quote, recordAudit } from '../../people/audit.ts';
+import type { Deps } from '../../people/deps.ts';
+import { readImage } from './image.ts';
+import {
+  deleteMedia,
+  existingMedia,
+  fileNameOf,
+  findMedia,
+  findMediaByContent,
+  insertMedia,
+  MAX_ALT,
+  MAX_NAME,
+  type Media,
+  measureMedia,
+  parseFileName,
+  updateMedia,
+} from './store.ts';
+
+type Needs = AuditDeps & Pick<Deps, 'ids' | 'media'>;
+
+/** An image as somebody sends it. */
+export interface NewImage {
+  organizationId: string;
+  bytes: Uint8Array;
+  /** The name of the file. */
+  name: string;
+  /** Absent: made of the name. */
+  alt?: string | undefined;
+}
+
+/** Where images are stored. Throws `AppError` 503 `media_off` when there is no place for them. */
+function requireFiles({ media }: Pick<Deps, 'media'>): FileStore {
+  if (media.files !== null) return media.files;
+  throw new AppError(503, media.whyOff ?? 'Images are off', { code: 'media_off', isRefusal: true });
+}
+
+/** The result of the image store. Throws `AppError` 503 when it fails. */
+export async function fromStore<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw new AppError(503, 'Images are not available right now', { cause, headers: { 'retry-after': '5' } });
+  }
+}
+
+/**
+ * Stores an image without its metadata: the file first, then its row. The same content is stored once for an
+ * organization. Throws `AppError`: those of `readImage`, `media_off`, 413 `media_quota`, and 503.
+ */
+export async function addImage(
+  deps: Needs,
+  { organizationId, name: given, ...image }: NewImage,
+): Promise<Media> {
+  const files = requireFiles(deps);
+  const { db, clock, ids, actor } = deps;
+  // Before the work: a full organization costs little.
+  await db.read(async (tx) => requireQuota(deps, (await measureMedia(tx, organizationId)).bytes, 0));
+  const { type, bytes, width, height } = await readImage(image.bytes);
+  const sha256 = Buffer.from(Bun.SHA256.hash(bytes) as Uint8Array);
+  const known = await db.read((tx) => findMediaByContent(tx, organizationId, sha256));
+  if (known !== null) return known;
+  const name = cutLine(given, MAX_NAME) || 'image';
+  const row: Media = {
+    id: ids.newId('img'),
+    organizationId,
+    type,
+    bytes: bytes.length,
+    width,
+    height,
+    name,
+    alt: cutLine(image.alt ?? altOf(name), MAX_ALT),
+    actorName: actor.name,
+    createdAt: clock.now().toISOString(),
+  };
+  const file = fileNameOf(row);
+  await fromStore(files.write(file, bytes));
+  let stored: Media | null;
+  try {
+    stored = await db.write(
+      async (tx) => {
+        requireQuota(deps, (await measureMedia(tx, organizationId)).bytes, row.bytes);
+        const isNew = await insertMedia(tx, { ...row, sha256 });
+        return isNew ? row : findMediaByContent(tx, organizationId, sha256);
+      },
+      changing(mediaOf(organizationId)),
+    );
+  } catch (error) {
+    await files.remove(file).catch(() => undefined);
+    throw error;
+  }
+  // Somebody sent the same image at the same time.
+  if (stored?.id !== row.id) await files.remove(file).catch(() => undefined);
+  return stored ?? row;
+}
+
+const mediaOf = (organizationId: string) => `media ${organizationId}`;
+
+function requireQuota({ media }: Pick<Deps, 'media'>, used: number, more: number): void {
+  if (used + Math.max(more, 1) <= media.quotaBytes) return;
+  const quota = Math.round(media.quotaBytes / 1024 / 1024);
+  throw new AppError(413, `The organization reached its limit of ${quota} MB of images. Delete some first`, {
+    code: 'media_quota',
+  });
+}
+
+/** Words of a file name: `quiet-mode_2.png` becomes `quiet mode 2`. */
+function altOf(name: string): string {
+  return name
+    .replace(/\.[A-Za-z0-9]{1,5}$/, '')
+    .replaceAll(/[\s_-]+/g, ' ')
+    .trim();
+}
+
+/** Throws `AppError` 404, also for another organization's image. */
+export async function getImage(
+  { db }: Pick<Deps, 'db'>,
+  organizationId: string,
+  mediaId: string,
+): Promise<Media> {
+  const found = await db.read((tx) => findMedia(tx, mediaId));
+  if (found?.organizationId !== organizationId) throw notFound('image', mediaId);
+  return found;
+}
+
+/**
+ * Changes the description for new uses; posts keep theirs. `check` may throw, in the transaction that writes. Throws
+ * `AppError` 400 and 404.
+ */
+export async function describeImage(
+  deps: Pick<Deps, 'db'>,
+  { organizationId, id, alt }: { organizationId: string; id: string; alt: string },
+  check?: (stored: Media) => void,
+): Promise<void> {
+  const { organizationId: owner } = await getImage(deps, organizationId, id);
+  const text = alt.trim();
+  if (text.length > MAX_ALT) throw invalidField('alt', `must have at most ${MAX_ALT} characters`);
+  await deps.db.write(
+    async (tx) => {
+      const stored = await findMedia(tx, id);
+      if (stored === null) throw notFound('image', id);
+      check?.(stored);
+      await updateMedia(tx, id, { alt: cutLine(text, MAX_ALT) });
+    },
+    changing(mediaOf(owner)),
+  );
+}
+
+/** Deletes the row, then the file. Posts that show it lose it. Throws `AppError` 404 and 503 `media_off`. */
+export async function removeImage(deps: Needs, organizationId: string, mediaId: string): Promise<Media> {
+  const files = requireFiles(deps);
+  const image = await getImage(deps, organizationId, mediaId);
+  await deps.db.write(
+    async (tx) => {
+      await deleteMedia(tx, mediaId);
+      await recordAudit(tx, deps, {
+        organizationId,
+        action: 'image.deleted',
+        target: { type: 'image', id: mediaId },
+        summary: `deleted the image ${quote(image.name)}`,
+      });
+      // The settings of the public page may name it.
+    },
+    changing(mediaOf(organizationId), organization(organizationId)),
+  );
+  await fromStore(files.remove(fileNameOf(image)));
+  return image;
+}
+
+/** Ids that one query looks up. */
+const BATCH = 500;
+
+/**
+ * Removes files without a row, which a crash or a failed deletion left behind. Only those older than a day at `asOf`: a
+ * younger one may get its row yet. Returns how many.
+ */
+export async function sweepFiles(
+  { db, media: { files } }: Pick<Deps, 'db' | 'media'>,
+  asOf: Date,
+  signal?: AbortSignal,
+): Promise<number> {
+  if (files === null) return 0;
+  const before = asOf.getTime() - DAY_MS;
+  const old = (await files.list()).filter(({ modifiedAt }) => modifiedAt.getTime() < before);
+  let removed = 0;
+  for (let start = 0; start < old.length && signal?.aborted !== true; start += BATCH) {
+    const batch = old.slice(start, start + BATCH).flatMap(({ name }) => {
+      // Nothing else in the folder or bucket is ours to remove.
+      const file = parseFileName(name.replace(/\.[1-9A-HJ-NP-Za-km-z]+\.partial$/, ''));
+      return file === null ? [] : [{ ...file, name }];
+    });
+    const known = await db.read((tx) =>
+      existingMedia(
+        tx,
+        batch.map(({ id }) => id),
+      ),
+    );
+    for (const { id, name } of batch) {
+      if (known.has(id) && !name.endsWith('.partial')) continue;
+      await files.remove(name);
+      removed++;
+    }
+  }
+  return removed;
+}

@@ -1,0 +1,233 @@
+import { generateAtomFeed, generateJsonFeed, generateRssFeed } from 'feedsmith';
+import type { ReadTx } from '../../../../db/engine.ts';
+import { escapeHtml } from '../../../lib/markdown/html.ts';
+import { withRelativeMedia } from '../../../lib/markdown/media.ts';
+import { texts } from '../../../lib/markdown/texts.ts';
+import { derivedUrn, isolatedControls } from '../../../lib/text.ts';
+import { letOthersIn } from '../../../lib/time.ts';
+import type { Deps } from '../../../people/deps.ts';
+import { fileNameOf, findMedia } from '../../../posts/media/store.ts';
+import type { Post } from '../../../posts/model.ts';
+import { listPostPage } from '../../../posts/store.ts';
+import { PUBLIC_POSTS, type Publication, pageAddress, postAddress } from '../model.ts';
+import { summaryOf } from '../page.tsx';
+
+/** The newest posts that a feed holds. */
+export const MAX_ENTRIES = 30;
+
+/** Markdown of all entries together, in characters. Older posts that exceed it are left out. */
+const MAX_TEXT = 150_000;
+
+const MAX_SUMMARY = 280;
+
+export type FeedFile = 'feed.atom' | 'feed.rss' | 'feed.json';
+
+/** What all formats of a feed show. Every text can stand in XML. */
+export interface Feed {
+  /** The same for as long as the organization exists. */
+  id: string;
+  /** Feeds stand below it, whether there is a page or not. */
+  base: string;
+  /** The public page; null while it is off. */
+  page: string | null;
+  title: string;
+  description: string;
+  icon: string | null;
+  accentColor: string;
+  updated: Date;
+  entries: Entry[];
+}
+
+interface Entry {
+  /** The same for as long as the post exists, whatever its title and its address. */
+  id: string;
+  /** Null while there is no page. */
+  url: string | null;
+  title: string;
+  summary: string;
+  text: string;
+  /** Null in a short feed. */
+  html: string | null;
+  published: Date;
+  updated: Date;
+}
+
+/**
+ * Reads the newest public posts: those that a full feed holds or, with a limit, so many with their summaries alone. The
+ * function that it returns renders them, after the transaction.
+ */
+export async function readFeed(
+  tx: ReadTx,
+  publication: Publication,
+  limit: number | null,
+  deps: Pick<Deps, 'publicUrl'>,
+): Promise<() => Promise<Feed>> {
+  const selection = { ...PUBLIC_POSTS, limit: limit ?? MAX_ENTRIES, page: 1, sort: 'desc' as const };
+  const [{ posts }, logo] = await Promise.all([
+    listPostPage(tx, publication.organizationId, selection),
+    publication.logoId === null ? null : findMedia(tx, publication.logoId),
+  ]);
+  const newest = posts;
+  const listed = limit === null ? withinBound(newest) : newest;
+  const publicUrl = deps.publicUrl();
+  const base = pageAddress(publication, publicUrl);
+  return async () => {
+    const entries: Entry[] = [];
+    for (const post of listed) {
+      const html = limit === null ? await renderPost(post, publicUrl) : null;
+      entries.push(entryOf(post, publication, publicUrl, html));
+      await letOthersIn();
+    }
+    const times = [new Date(publication.updatedAt), ...entries.map(({ updated }) => updated)];
+    return {
+      id: derivedUrn(publication.organizationId),
+      base,
+      page: publication.isPageOn ? base : null,
+      title: isolatedControls(forXml(publication.title)),
+      description: forXml(publication.description),
+      icon: logo === null ? null : `${publicUrl}/media/${fileNameOf(logo)}`,
+      accentColor: publication.accentColor,
+      updated: times.reduce((a, b) => (b > a ? b : a)),
+      entries,
+    };
+  };
+}
+
+/** The newest posts whose texts fit together, at least one. */
+function withinBound(posts: Post[]): Post[] {
+  let length = 0;
+  const end = posts.findIndex(({ markdown }, at) => {
+    length += markdown.length;
+    return at > 0 && length > MAX_TEXT;
+  });
+  return end === -1 ? posts : posts.slice(0, end);
+}
+
+function entryOf(post: Post, publication: Publication, publicUrl: string, html: string | null): Entry {
+  const published = new Date(post.createdAt);
+  const edited = new Date(post.updatedAt);
+  return {
+    id: derivedUrn(publication.organizationId, post.id),
+    url: publication.isPageOn ? postAddress(publication, publicUrl, post.id) : null,
+    title: isolatedControls(forXml(post.title).trim() || 'Untitled'),
+    summary: summaryOf({ content: forXml(post.content) }, MAX_SUMMARY),
+    text: forXml(post.content),
+    html: html === null ? null : forXml(html),
+    published,
+    // A person may date a post after its last change.
+    updated: edited > published ? edited : published,
+  };
+}
+
+/** Posts store absolute addresses of images, and readers need them. The renderer takes our own without the origin. */
+function renderPost({ markdown, content }: Post, publicUrl: string): Promise<string> {
+  const relative = withRelativeMedia(markdown, publicUrl);
+  return texts.html(relative, { mediaBase: publicUrl }).catch(() => linesOf(content));
+}
+
+/** In the place of a text that takes too long to render: one post must not stop the feed. */
+const linesOf = (text: string) => `<p>${escapeHtml(text).replaceAll('\n', '<br>')}</p>`;
+
+/** All that XML 1.0 forbids (section 2.2), and halves of surrogate pairs. */
+const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
+function forXml(text: string): string {
+  return text.replaceAll(NOT_XML, '');
+}
+
+// Feedsmith between a feed and its text. `routes.ts` loads this module at the first feed, because the library takes memory
+// and time that most starts don't need.
+
+export const writers: Readonly<Record<FeedFile, (feed: Feed) => string>> = {
+  'feed.atom': (feed) => withTightText(writeAtom(feed)),
+  'feed.rss': (feed) => withTightText(writeRss(feed)),
+  'feed.json': writeJson,
+};
+
+/**
+ * feedsmith puts each CDATA section on a line of its own, and many readers show the white space around it. A `<` inside of
+ * a section is part of HTML, where `<![CDATA[` is escaped, or of a text without line breaks.
+ */
+const withTightText = (xml: string) =>
+  xml.replaceAll(/>\n\s*<!\[CDATA\[/g, '><![CDATA[').replaceAll(/\]\]>\n\s*<\//g, ']]></');
+
+const addressOf = ({ base }: Feed, file: FeedFile) => `${base}/${file}`;
+
+/** RFC 4287. */
+function writeAtom(feed: Feed): string {
+  const self = { rel: 'self', href: addressOf(feed, 'feed.atom'), type: 'application/atom+xml' };
+  return generateAtomFeed({
+    id: feed.id,
+    title: { value: feed.title },
+    ...(feed.description && { subtitle: { value: feed.description } }),
+    updated: feed.updated,
+    authors: [{ name: feed.title }],
+    generator: { text: 'Tidings' },
+    ...(feed.icon !== null && { icon: feed.icon }),
+    links: [self, ...alternate(feed.page)],
+    entries: feed.entries.map((entry) => ({
+      id: entry.id,
+      title: { value: entry.title },
+      links: alternate(entry.url),
+      published: entry.published,
+      updated: entry.updated,
+      ...(entry.summary && { summary: { value: entry.summary } }),
+      content: contentOf(entry),
+    })),
+  });
+}
+
+const alternate = (href: string | null) =>
+  href === null ? [] : [{ rel: 'alternate', href, type: 'text/html' }];
+
+/** An entry without a link must have content (section 4.1.2), and feedsmith leaves out an empty one. */
+function contentOf({ html, summary, title }: Entry): { value: string; type: string } {
+  if (html?.trim()) return { value: html, type: 'html' };
+  return { value: summary || title, type: 'text' };
+}
+
+/** RSS 2.0. The channel must have a link and a description. */
+function writeRss(feed: Feed): string {
+  const self = addressOf(feed, 'feed.rss');
+  return generateRssFeed({
+    title: feed.title,
+    link: feed.page ?? self,
+    description: feed.description || feed.title,
+    lastBuildDate: feed.updated,
+    generator: 'Tidings',
+    atom: { links: [{ rel: 'self', href: self, type: 'application/rss+xml' }] },
+    items: feed.entries.map(({ id, url, title, summary, html, published }) => ({
+      title,
+      ...(url !== null && { link: url }),
+      guid: { value: id, isPermaLink: false },
+      pubDate: published,
+      // Readers take it for HTML.
+      ...(summary && { description: escapeHtml(summary) }),
+      ...(html?.trim() && { content: { encoded: html } }),
+    })),
+  });
+}
+
+/** JSON Feed 1.1. `_tidings` is for the widget. */
+function writeJson(feed: Feed): string {
+  const generated = generateJsonFeed({
+    title: feed.title,
+    ...(feed.page !== null && { home_page_url: feed.page }),
+    feed_url: addressOf(feed, 'feed.json'),
+    ...(feed.description && { description: feed.description }),
+    ...(feed.icon !== null && { icon: feed.icon }),
+    authors: [{ name: feed.title }],
+    items: feed.entries.map(({ id, url, title, summary, text, html, published, updated }) => ({
+      id,
+      ...(url !== null && { url }),
+      title,
+      ...(summary && { summary }),
+      ...(html === null ? { content_text: summary } : { content_html: html, content_text: text }),
+      date_published: published,
+      date_modified: updated,
+    })),
+  }) as { items?: unknown };
+  const _tidings = { accent_color: feed.accentColor };
+  // feedsmith leaves out an empty list, which the format requires.
+  return JSON.stringify({ ...generated, _tidings, items: generated.items ?? [] });
+}

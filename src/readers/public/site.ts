@@ -1,0 +1,324 @@
+import type { ReadTx, Storage } from '../../../db/engine.ts';
+import { knownFailure } from '../../../db/failures.ts';
+import { clientAddress } from '../../http/client-address.ts';
+import { requestIdOf } from '../../http/request.ts';
+import { keptBodies, publicContent, type Rendered, rendered } from '../../http/respond.ts';
+import { AppError } from '../../lib/app-error.ts';
+import type { Deps } from '../../people/deps.ts';
+import { imageServer } from '../../posts/media/serve.ts';
+import { tallyPosts } from '../../posts/store.ts';
+import { type CardPainter, createCards } from './cards.ts';
+import { renderList, renderMonth, renderResults, requireQuery } from './list.tsx';
+import { PUBLIC_POSTS, type Publication, pageAddress, type Surface } from './model.ts';
+import { pagePolicy, problemPolicy, renderProblem, type Site, siteOf } from './page.tsx';
+import { renderPost } from './post-page.tsx';
+import {
+  createRenderQueue,
+  icon,
+  listMarkdown,
+  llmsText,
+  monthMarkdown,
+  postMarkdown,
+  robots,
+  sitemap,
+} from './programs.ts';
+import { createSearchLimit, followSlug, getPublic } from './service.ts';
+
+/** For all kept bodies together. */
+const MAX_KEPT_BYTES = 8 * 1024 * 1024;
+
+/** What a public body is made from, all of one snapshot. */
+export interface PublicView {
+  tx: ReadTx;
+  publication: Publication;
+  totalItems: number;
+}
+
+/** A body with the settings that it shows. */
+export type PublicBody = Rendered & { readonly publication: Publication };
+
+/** A text, or a function that makes it after the transaction, for work that takes milliseconds or waits. */
+export type PublicText = string | (() => string | Promise<string>);
+
+/**
+ * Returns a function that renders public content and keeps it. Every request compares the settings and the version of the
+ * public posts with the database, so that a switch and a write show in the next response. `key` names the content within
+ * the organization. Requests for the same content at the same time share one rendering. Throws `AppError` 404 when the
+ * surface is off.
+ */
+export function createPublicPages(db: Pick<Storage, 'read'>, maxKeptBytes = MAX_KEPT_BYTES) {
+  // Compressed once and sent to many: level 9 saves a third of a page.
+  const kept = keptBodies(maxKeptBytes, 9);
+  const pending = new Map<string, Promise<PublicBody>>();
+
+  async function examine(tx: ReadTx, slug: string, surface: Surface) {
+    const publication = await getPublic(tx, slug, surface);
+    const { totalItems, version } = await tallyPosts(tx, publication.organizationId, PUBLIC_POSTS);
+    // Deleting the logo's image changes the settings without a new version.
+    const shown = `${publication.version} ${publication.logoId} ${version}`;
+    return { publication, totalItems, version: shown };
+  }
+
+  return async function renderPublic(
+    slug: string,
+    surface: Surface,
+    key: string,
+    render: (view: PublicView) => Promise<PublicText>,
+  ): Promise<PublicBody> {
+    const name = `${slug} ${key}`;
+    const { version, publication } = await db.read((tx) => examine(tx, slug, surface));
+    const present = kept.find(name, version);
+    if (present !== null) return { ...present, publication };
+
+    const make = async (): Promise<PublicBody> => {
+      const fresh = await db.read(async (tx) => {
+        const current = await examine(tx, slug, surface);
+        return { ...current, text: await render({ tx, ...current }) };
+      });
+      const text = typeof fresh.text === 'string' ? fresh.text : await fresh.text();
+      const body = kept.keep(name, fresh.version, new TextEncoder().encode(text));
+      return { ...body, publication: fresh.publication };
+    };
+    const work = `${name} ${version}`;
+    const running = pending.get(work);
+    if (running !== undefined) return running;
+    const started = make().finally(() => pending.delete(work));
+    pending.set(work, started);
+    return started;
+  };
+}
+
+export interface SiteDeps extends Pick<Deps, 'db' | 'clock' | 'log' | 'media' | 'publicUrl'> {
+  readonly drawCard?: CardPainter['draw'];
+  /** The IP address of the connection; null after a disconnect. */
+  readonly peerAddress: (request: Request) => string | null;
+  /** The header in which the trusted proxy names the client. */
+  readonly clientIpHeader: string | undefined;
+}
+
+/** Content that is kept under `key` until a post or a setting changes. */
+interface Content {
+  key: string;
+  type: string;
+  make: (view: PublicView) => PublicText | Promise<PublicText>;
+}
+
+const HTML = 'text/html; charset=utf-8';
+const MARKDOWN = 'text/markdown; charset=utf-8';
+
+/** The highest number of a page. */
+const MAX_PAGE = 1_000_000;
+
+/** Responds to requests for an organization's public page and everything below it. */
+export function createPublicSite(deps: SiteDeps) {
+  const { db, publicUrl } = deps;
+  const renderPublic = createPublicPages(db);
+  const countSearch = createSearchLimit(deps.clock);
+  const inTurn = createRenderQueue();
+  const serveImage = imageServer(deps.media.files);
+  const sendCard = createCards(deps);
+
+  const list = (page: number): Content => ({
+    key: `list ${page}`,
+    type: HTML,
+    make: (view) => renderList(view, publicUrl(), page),
+  });
+  const asMarkdown = (page: number): Content => ({
+    key: `list.md ${page}`,
+    type: MARKDOWN,
+    make: (view) => listMarkdown(view, publicUrl(), page),
+  });
+
+  const files: Record<string, (query: URLSearchParams) => Content> = {
+    'index.md': (query) => asMarkdown(pageOf(query)),
+    'llms.txt': () => ({
+      key: 'llms.txt',
+      type: 'text/plain; charset=utf-8',
+      make: (view) => llmsText(view, publicUrl()),
+    }),
+    'robots.txt': () => ({
+      key: 'robots.txt',
+      type: 'text/plain; charset=utf-8',
+      make: (view) => robots(view, publicUrl()),
+    }),
+    'icon.svg': () => ({ key: 'icon.svg', type: 'image/svg+xml', make: icon }),
+    'sitemap.xml': (query) => {
+      const page = query.has('page') ? pageOf(query) : 0;
+      return {
+        key: `sitemap.xml ${page}`,
+        type: 'application/xml; charset=utf-8',
+        make: (view) => sitemap(view, publicUrl(), page),
+      };
+    },
+  };
+
+  function named(name: string, query: URLSearchParams): Content {
+    const file = Object.hasOwn(files, name) ? files[name] : undefined;
+    if (file !== undefined) return file(query);
+    if (!name.endsWith('.md')) {
+      const make = (view: PublicView) => renderPost(view, publicUrl(), name);
+      return { key: `post ${name}`, type: HTML, make };
+    }
+    const id = name.slice(0, -3);
+    return { key: `post.md ${id}`, type: MARKDOWN, make: (view) => postMarkdown(view, publicUrl(), id) };
+  }
+
+  function month(name: string, query: URLSearchParams): Content {
+    const page = pageOf(query);
+    if (name.endsWith('.md')) {
+      const make = (view: PublicView) => monthMarkdown(view, publicUrl(), name.slice(0, -3), page);
+      return { key: `month.md ${name} ${page}`, type: MARKDOWN, make };
+    }
+    const make = (view: PublicView) => renderMonth(view, publicUrl(), name, page);
+    return { key: `month ${name} ${page}`, type: HTML, make };
+  }
+
+  async function send(request: Request, slug: string, { key, type, make }: Content): Promise<Response> {
+    const body = await renderPublic(slug, 'isPageOn', key, async (view) => {
+      const text = await make(view);
+      return typeof text === 'string' ? text : () => inTurn(text);
+    });
+    const headers = { 'content-type': type };
+    if (type !== HTML) return publicContent(request, body, headers);
+    return publicContent(request, body, {
+      ...headers,
+      'content-security-policy': pagePolicy(body.publication),
+    });
+  }
+
+  /** Results are never kept: strangers choose the words. */
+  async function search(request: Request, slug: string, query: URLSearchParams, client: string) {
+    const q = requireQuery(query.get('q') ?? '');
+    const page = pageOf(query);
+    // An unknown page must not use up the limit.
+    await db.read((tx) => getPublic(tx, slug, 'isPageOn'));
+    countSearch(client);
+    const { publication, html } = await db.read(
+      async (tx) => {
+        const current = await getPublic(tx, slug, 'isPageOn');
+        const site = await siteOf(tx, current, publicUrl());
+        return { publication: current, html: await renderResults(tx, site, { q, page }) };
+      },
+      { isLong: true },
+    );
+    return publicContent(request, rendered(new TextEncoder().encode(html)), {
+      'content-type': HTML,
+      'content-security-policy': pagePolicy(publication),
+    });
+  }
+
+  /** The site of a page that is on; null for any other, and while the database is away. */
+  async function findSite(slug: string): Promise<Site | null> {
+    try {
+      return await db.read(async (tx) => siteOf(tx, await getPublic(tx, slug, 'isPageOn'), publicUrl()));
+    } catch {
+      return null;
+    }
+  }
+
+  /** A failure as a page for browsers. Throws it again for everybody else. */
+  async function problem(request: Request, slug: string, error: unknown): Promise<Response> {
+    if (!request.headers.get('accept')?.includes('text/html')) throw error;
+    const known = knownFailure(error);
+    if (known?.isRefusal !== true) {
+      const requestId = requestIdOf(request);
+      deps.log.error({ requestId, method: request.method, err: error }, 'request failed');
+    }
+    const status = known?.status ?? 500;
+    const site = await findSite(slug);
+    const message =
+      known?.isRefusal !== true
+        ? 'Something went wrong here. Try again in a moment.'
+        : status === 404 && site === null
+          ? 'There is no public page at this address.'
+          : `${known.message}.`;
+    return new Response(renderProblem(site, status, message), {
+      status,
+      headers: {
+        ...known?.headers,
+        'content-type': HTML,
+        'content-security-policy': problemPolicy(site),
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        vary: 'accept',
+      },
+    });
+  }
+
+  /** Runs a handler, whose failures become pages for browsers. */
+  const respond = (slug: string, request: Request, work: () => Promise<Response>) =>
+    followSlug(request, publicUrl(), work).catch((error) => problem(request, slug, error));
+
+  return {
+    /** The list, as HTML or Markdown, and the results of a search. */
+    home(request: Request, name: string): Promise<Response> {
+      // Bun forgets the address when the connection closes: read it before the first await.
+      const client = clientAddress(request.headers, deps.peerAddress(request), deps.clientIpHeader);
+      const slug = name.replace(/\.md$/, '');
+      return respond(slug, request, async () => {
+        const query = queryOf(request);
+        if (slug !== name) return send(request, slug, asMarkdown(pageOf(query)));
+        if (query.get('q')?.trim()) return search(request, slug, query, client);
+        return send(request, slug, list(pageOf(query)));
+      });
+    },
+    /** A post, a file by its name, or a social image. */
+    named: (request: Request, slug: string, name: string) =>
+      respond(
+        slug,
+        request,
+        async () =>
+          (await sendCard(request, slug, name)) ?? send(request, slug, named(name, queryOf(request))),
+      ),
+    month: (request: Request, slug: string, name: string) =>
+      respond(slug, request, async () => send(request, slug, month(name, queryOf(request)))),
+    /** The page's images, so that a proxy needs one rule. The address of an image is a secret of its own. */
+    image: (request: Request, slug: string, file: string) =>
+      respond(slug, request, async () => {
+        await db.read((tx) => getPublic(tx, slug, 'isPageOn'));
+        return serveImage(request, file);
+      }),
+  };
+}
+
+const queryOf = ({ url }: Request) => new URL(url, 'http://localhost').searchParams;
+
+/** Throws `AppError` 400. */
+function pageOf(query: URLSearchParams): number {
+  const page = query.get('page') ?? '1';
+  if (query.getAll('page').length <= 1 && /^[1-9]\d{0,6}$/.test(page) && Number(page) <= MAX_PAGE) {
+    return Number(page);
+  }
+  throw new AppError(400, 'The page must be a whole number of 1 or more');
+}
+
+/** Where readers find what an organization publishes. Null: switched off. */
+export interface PublicAddresses {
+  page: string | null;
+  feeds: { atom: string; rss: string; json: string } | null;
+  /** HTML for another site, which shows the newest posts. It reads a feed. */
+  widget: string | null;
+  /** The endpoint for agents. */
+  mcp: string | null;
+}
+
+type Needs = Pick<Publication, 'slug' | 'address' | 'isPageOn' | 'isFeedOn' | 'isMcpOn'>;
+
+export function publicAddresses(publication: Needs, publicUrl: string): PublicAddresses {
+  const page = pageAddress(publication, publicUrl);
+  const { isPageOn, isFeedOn, isMcpOn } = publication;
+  const feed = (ending: string) => `${page}/feed.${ending}`;
+  return {
+    page: isPageOn ? page : null,
+    feeds: isFeedOn ? { atom: feed('atom'), rss: feed('rss'), json: feed('json') } : null,
+    widget: isFeedOn ? widgetSnippet(page) : null,
+    mcp: isMcpOn ? `${publicUrl}/mcp` : null,
+  };
+}
+
+/** Without scripts it is a plain link. */
+function widgetSnippet(page: string): string {
+  const address = Bun.escapeHTML(page);
+  return `<a href="${address}" data-tidings>What's new</a> <script src="${address}/widget.js" async></script>`;
+}

@@ -1,0 +1,150 @@
+import { and, asc, count, desc, eq, getTableColumns, gte, lt, type SQL, sql } from 'drizzle-orm';
+import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { posts } from '../../../db/schema/posts.ts';
+import { formerSlugs, publications } from '../../../db/schema/public.ts';
+import { deleteExpired } from '../../people/throttles.ts';
+import type { Post } from '../../posts/model.ts';
+import type { Publication } from './model.ts';
+
+export async function findPublication(tx: ReadTx, organizationId: string): Promise<Publication | null> {
+  const ofOrganization = eq(publications.organizationId, organizationId);
+  return (await tx.select().from(publications).where(ofOrganization).get()) ?? null;
+}
+
+/** `isKept`: in `write`, where it stays so until the commit. */
+export async function isMcpOn(tx: ReadTx, organizationId: string, isKept: boolean): Promise<boolean> {
+  const { isMcpOn, organizationId: id } = publications;
+  const kept = isKept ? dialectOf(tx).keepRows : sql``;
+  const [row] = await tx.values<[number]>(
+    sql`select ${isMcpOn} from ${publications} where ${id} = ${organizationId} ${kept}`,
+  );
+  return row?.[0] === 1;
+}
+
+export async function findPublicationBySlug(tx: ReadTx, slug: string): Promise<Publication | null> {
+  return (await statements(tx).bySlug.get({ slug })) ?? null;
+}
+
+/** Inserts or replaces it. The caller must have checked that no other organization has the slug. */
+export async function savePublication(tx: WriteTx, publication: Publication): Promise<void> {
+  const { organizationId, ...changeable } = publication;
+  await tx
+    .insert(publications)
+    .values(publication)
+    .onConflictDoUpdate({ target: publications.organizationId, set: changeable })
+    .run();
+}
+
+/** The publication that had a slug before. The caller must have checked that none has it now. */
+export async function findPublicationByFormerSlug(tx: ReadTx, slug: string): Promise<Publication | null> {
+  const found = tx
+    .select(getTableColumns(publications))
+    .from(formerSlugs)
+    .innerJoin(publications, eq(publications.organizationId, formerSlugs.organizationId))
+    .where(eq(formerSlugs.slug, slug));
+  return (await found.get()) ?? null;
+}
+
+export async function saveFormerSlug(tx: WriteTx, row: typeof formerSlugs.$inferInsert): Promise<void> {
+  await tx.insert(formerSlugs).values(row).onConflictDoUpdate({ target: formerSlugs.slug, set: row }).run();
+}
+
+/** For a slug that an organization takes. */
+export async function deleteFormerSlug(tx: WriteTx, slug: string): Promise<void> {
+  await tx.delete(formerSlugs).where(eq(formerSlugs.slug, slug)).run();
+}
+
+/** Deletes at most `limit` slugs that no longer redirect. Returns their number. */
+export const deleteExpiredSlugs = (tx: WriteTx, asOf: Date, limit: number) =>
+  deleteExpired(
+    tx,
+    { table: formerSlugs, key: formerSlugs.slug, expiresAt: formerSlugs.expiresAt },
+    asOf,
+    limit,
+  );
+
+const statements = prepared((tx) => ({
+  bySlug: tx
+    .select()
+    .from(publications)
+    .where(eq(publications.slug, sql.placeholder('slug')))
+    .prepare(),
+}));
+
+// Walks along `posts_by_status_and_type` for the page.
+
+/** A post as a line of a list. */
+export type PostLine = Pick<Post, 'id' | 'title' | 'createdAt'>;
+
+const line = { id: posts.id, title: posts.title, createdAt: posts.createdAt };
+
+const isPublic = (organizationId: string) =>
+  and(
+    eq(posts.organizationId, organizationId),
+    eq(posts.status, 'published'),
+    eq(posts.contentType, 'changelog'),
+  );
+
+/** The posts before and after one in list order. */
+export async function findNeighbors(
+  tx: ReadTx,
+  organizationId: string,
+  { id, createdAt }: Pick<Post, 'id' | 'createdAt'>,
+): Promise<{ newer: PostLine | undefined; older: PostLine | undefined }> {
+  const place = sql`(${posts.createdAt}, ${posts.id})`;
+  const next = (isBeyond: SQL, order: typeof asc) =>
+    tx
+      .select(line)
+      .from(posts)
+      .where(and(isPublic(organizationId), isBeyond))
+      .orderBy(order(posts.createdAt), order(posts.id))
+      .limit(1)
+      .get();
+  const [newer, older] = await Promise.all([
+    next(sql`${place} > (${createdAt}, ${id})`, asc),
+    next(sql`${place} < (${createdAt}, ${id})`, desc),
+  ]);
+  return { newer, older };
+}
+
+/** The months that have posts, such as `2026-11`, newest first. Jumps from month to month along the index. */
+export async function listMonths(tx: ReadTx, organizationId: string, limit: number): Promise<string[]> {
+  const newest = (isBefore?: SQL) => sql`(
+    select created_at from posts where organization_id = ${organizationId} and status = 'published'
+      and content_type = 'changelog' ${isBefore === undefined ? sql`` : sql`and ${isBefore}`}
+    order by created_at desc limit 1)`;
+  const rows = await tx.values<[month: string]>(sql`
+    with recursive months(at, number) as (
+      select ${newest()}, 1
+      union all
+      select ${newest(sql`created_at < substr(months.at, 1, 7)`)}, number + 1 from months
+      where months.at is not null and number < ${limit}
+    ) select substr(at, 1, 7) from months where at is not null`);
+  return rows.map(([month]) => month);
+}
+
+/** Posts newest first, of one month in UTC or of all. Reads no texts. */
+export async function listLines(
+  tx: ReadTx,
+  organizationId: string,
+  { month = '', limit, offset = 0 }: { month?: string; limit: number; offset?: number },
+): Promise<(PostLine & Pick<Post, 'updatedAt'>)[]> {
+  return tx
+    .select({ ...line, updatedAt: posts.updatedAt })
+    .from(posts)
+    .where(isIn(organizationId, month))
+    .orderBy(desc(posts.createdAt), desc(posts.id))
+    .limit(limit)
+    .offset(offset)
+    .all();
+}
+
+export async function countMonth(tx: ReadTx, organizationId: string, month: string): Promise<number> {
+  const counted = tx.select({ number: count() }).from(posts).where(isIn(organizationId, month)).get();
+  return (await counted)?.number ?? 0;
+}
+
+/** Times are text, and `~` comes after every character of them. */
+function isIn(organizationId: string, month: string) {
+  return and(isPublic(organizationId), gte(posts.createdAt, month), lt(posts.createdAt, `${month}~`));
+}

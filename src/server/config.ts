@@ -1,0 +1,187 @@
+import type { S3Access } from '../lib/file-store.ts';
+import { type S3Prefix, type SettingName, settingNames, settingOf, type Value } from './settings.ts';
+
+// The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.
+
+type ProviderUrl = Extract<SettingName, `${string}_API_URL`>;
+
+/** The settings of the providers' APIs. */
+export const PROVIDER_URLS = settingNames.filter((name): name is ProviderUrl => name.endsWith('_API_URL'));
+
+/** The settings as the server uses them; undefined where one is not set and has no default. */
+export type Config = { [Name in keyof ExaminedConfig]: Exclude<ExaminedConfig[Name], null> };
+
+/** Null: a setting is wrong, so there is no value. Falling back to a default could send a secret elsewhere. */
+export type ExaminedConfig = ReturnType<typeof examineConfig>['config'];
+
+/** A setting that is missing or wrong. The message names the variable and says what it must be. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** A setting that is set to the empty string counts as unset, as container tools leave it. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The configuration from `flags` (keyed by variable), then the environment, then the defaults.
+ * Throws `ConfigError`, with a line for each setting that is wrong.
+ */
+export function readConfig(flags?: Environment, environment?: Environment): Config {
+  const { config, problems } = examineConfig(flags, environment);
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return config as Config;
+}
+
+/** The kind of terminal, such as `xterm-256color`. The terminal sets it, so it is no setting. */
+export const terminalName = (): string => Bun.env.TERM ?? '';
+
+/** Reads the same settings without throwing. Every null in `config` has its line in `problems`. */
+export function examineConfig(flags: Environment = {}, environment: Environment = Bun.env) {
+  const problems: string[] = [];
+  const textOf = (name: SettingName) => flags[name] || environment[name] || undefined;
+
+  function read<Name extends SettingName>(name: Name): Value<Name> | null {
+    const { read: readText, default: byDefault, plainHttp } = settingOf(name);
+    const text = textOf(name);
+    if (text === undefined) return byDefault as Value<Name>;
+    const value = readText(text);
+    if (value === null) return refuse(name, text);
+    return plainHttp === undefined ? (value as Value<Name>) : readServiceUrl(name, text, plainHttp);
+  }
+
+  function refuse(name: SettingName, text: string): null {
+    const { expected, isSecret } = settingOf(name);
+    const shown = isSecret ? 'the given value' : JSON.stringify(text.slice(0, 80));
+    problems.push(`${name} must be ${expected}, not ${shown}`);
+    return null;
+  }
+
+  /** The URL of another service, without a trailing slash. Plain http would show keys and backups to the network. */
+  function readServiceUrl<Name extends SettingName>(name: Name, text: string, plainHttp: 'listed' | 'never') {
+    const url = withoutSlash(text);
+    const { protocol, hostname = '' } = URL.parse(url) ?? {};
+    if (protocol === undefined) return refuse(name, url);
+    const isAllowed = plainHttp === 'listed' && plainHosts.has(hostname);
+    if (protocol === 'https:' || isThisMachine(hostname) || isAllowed) return url as Value<Name>;
+    const advice = plainHttp === 'listed' ? `. To allow it, set ALLOW_HTTP=${hostname}` : '';
+    problems.push(`${name} must be an https URL: anyone on the network can read plain http${advice}`);
+    return null;
+  }
+
+  const readHosts = (name: 'ALLOW_HTTP' | 'HOOK_PRIVATE_HOSTS') =>
+    new Set((read(name) ?? '').toLowerCase().split(/, ?/).filter(Boolean));
+  const plainHosts = readHosts('ALLOW_HTTP');
+
+  const secretKey = read('SECRET_KEY');
+  const databaseUrl = read('DATABASE_URL');
+  const database = { readUrl: read('DATABASE_READ_URL'), pool: read('DATABASE_POOL') };
+  if (databaseUrl !== undefined && secretKey === undefined) {
+    problems.push(
+      'DATABASE_URL needs SECRET_KEY: all processes encrypt with one key. "openssl rand -base64 32" prints one',
+    );
+  }
+  if (databaseUrl === undefined && database.readUrl !== undefined) {
+    problems.push('DATABASE_READ_URL needs DATABASE_URL. Set both or neither');
+  }
+  if (databaseUrl !== undefined && textOf('BACKUP_DIR') !== undefined) {
+    problems.push(
+      'BACKUP_DIR works only with SQLite. Unset it, and back up PostgreSQL with pg_dump or point-in-time recovery (docs/postgresql.md)',
+    );
+  }
+  const rootKey = read('UNKEY_ROOT_KEY');
+  const unkey = {
+    apiId: read('UNKEY_API_ID'),
+    baseUrl: read('UNKEY_BASE_URL'),
+    timeoutMs: read('UNKEY_TIMEOUT_MS'),
+  };
+  const rootless = (['UNKEY_API_ID', 'UNKEY_BASE_URL', 'UNKEY_TIMEOUT_MS'] as const).filter(
+    (name) => rootKey === undefined && textOf(name) !== undefined,
+  );
+  problems.push(...rootless.map((name) => `${name} needs UNKEY_ROOT_KEY. Set both or neither`));
+  const dir = read('BACKUP_DIR');
+  const backups = { schedule: read('BACKUP_SCHEDULE'), keep: read('BACKUP_KEEP') };
+  // Not for the default: the first look at a schedule takes 7 ms.
+  if (textOf('BACKUP_SCHEDULE') !== undefined && backups.schedule !== null && !isCron(backups.schedule)) {
+    refuse('BACKUP_SCHEDULE', backups.schedule);
+    backups.schedule = null;
+  }
+
+  /** The access to a bucket; null when a setting is wrong or one of the keys is missing. */
+  function readAccess(settings: S3Prefix, isNeeded: boolean, what: string): S3Access | null | undefined {
+    const accessKeyId = read(`${settings}_ACCESS_KEY_ID`);
+    const secretAccessKey = read(`${settings}_SECRET_ACCESS_KEY`);
+    const store = { endpoint: read(`${settings}_ENDPOINT`), region: read(`${settings}_REGION`) };
+    if (accessKeyId !== undefined && secretAccessKey !== undefined) {
+      return usable({ ...store, accessKeyId, secretAccessKey });
+    }
+    if (!isNeeded && accessKeyId === undefined && secretAccessKey === undefined) return undefined;
+    problems.push(
+      `${settings}_ACCESS_KEY_ID and ${settings}_SECRET_ACCESS_KEY must both be set for ${what} in S3`,
+    );
+    return null;
+  }
+
+  const s3 = readAccess('BACKUP_S3', dir?.startsWith('s3:') === true, 'backups');
+  const mediaDir = read('MEDIA_DIR');
+  const media = {
+    dir: mediaDir,
+    s3: readAccess('MEDIA_S3', mediaDir?.startsWith('s3:') === true, 'images'),
+    quotaMb: read('MEDIA_QUOTA_MB'),
+  };
+  const config = {
+    host: read('HOST'),
+    port: read('PORT'),
+    publicUrl: withoutSlash(read('PUBLIC_URL')),
+    hsts: read('HSTS'),
+    allowNetwork: read('NETWORK_FILE_SYSTEM') === 'allow',
+    dataDir: read('DATA_DIR'),
+    secretKey,
+    /** PostgreSQL; absent: the file in the data folder. */
+    database: databaseUrl === undefined ? undefined : usable({ url: databaseUrl, ...database }),
+    unkey: rootless.length > 0 ? null : rootKey === undefined ? undefined : usable({ rootKey, ...unkey }),
+    /** By type of provider. */
+    providerApis: usable(
+      Object.fromEntries(
+        PROVIDER_URLS.map((name) => [name.slice(0, -'_API_URL'.length).toLowerCase(), read(name)]),
+      ),
+    ),
+    /** Hosts that may be asked over plain http. */
+    plainHosts,
+    /** Hosts that hooks may call in a private network and over plain http. */
+    hookPrivateHosts: readHosts('HOOK_PRIVATE_HOSTS'),
+    backups: dir === undefined ? undefined : usable({ dir, ...backups }),
+    s3,
+    /** Images of posts. */
+    media: usable(media),
+    clientIpHeader: read('CLIENT_IP_HEADER'),
+    organizationCreation: read('ORGANIZATION_CREATION'),
+    logLevel: read('LOG_LEVEL'),
+    logFormat: read('LOG_FORMAT'),
+    metricsToken: read('METRICS_TOKEN'),
+  };
+  return { config, problems };
+}
+
+/** The parts of a group of settings; null when one of them is wrong. */
+function usable<Parts extends object>(parts: Parts) {
+  type Usable = { [Name in keyof Parts]: Exclude<Parts[Name], null> };
+  return Object.values(parts).includes(null) ? null : (parts as Usable);
+}
+
+function withoutSlash<Url extends string | null | undefined>(url: Url): Url {
+  return (typeof url === 'string' ? url.replace(/\/+$/, '') : url) as Url;
+}
+
+/** A host as `URL` spells it: an IPv4 address in any notation comes out as four decimal numbers. */
+function isThisMachine(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}
+
+/** True for a cron expression that has a next run. */
+function isCron(text: string): boolean {
+  try {
+    return Bun.cron.parse(text) !== null;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,313 @@
+import { chmod, mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Database } from '../../../db/engine.ts';
+import { listRuns } from '../../drafting/triggers/queue-store.ts';
+import { createTrigger } from '../../drafting/triggers/service.ts';
+import { sendDelivery } from '../../intake/receiver/send.ts';
+import { connectIntegration } from '../../integrations/connect.ts';
+import { getDelivery } from '../../integrations/deliveries/log-store.ts';
+import { listIntegrations } from '../../integrations/store.ts';
+import { AppError } from '../../lib/app-error.ts';
+import { tidings } from '../../lib/build.ts';
+import { texts } from '../../lib/markdown/texts.ts';
+import { derivedId } from '../../lib/text.ts';
+import { DAY_MS } from '../../lib/time.ts';
+import type { Deps } from '../../people/deps.ts';
+import { READ_PERMISSION } from '../../people/keys/model.ts';
+import { countOrganizations, createOrganization, findOrganization } from '../../people/organizations.ts';
+import { contentTypes, type Post } from '../../posts/model.ts';
+import { savePosts } from '../../posts/service.ts';
+import { listPostPage } from '../../posts/store.ts';
+import { providerOf, samplePayload } from '../../providers/index.ts';
+import { changePublication, readPublication } from '../../readers/public/service.ts';
+import { publicAddresses } from '../../readers/public/site.ts';
+
+/** The provider of the demo's repository. */
+export const DEMO_PROVIDER = 'github';
+
+export const DEMO_REPOSITORY = 'acme/rocket';
+
+/** Its public page. */
+export const demoPage = {
+  isPageOn: true,
+  isFeedOn: true,
+  description: 'What is new in Rocket, release by release.',
+  accentColor: '#b3402a',
+  links: [{ label: 'Source code', url: `https://github.com/${DEMO_REPOSITORY}` }],
+};
+
+/** A post of the demo, `daysAgo` days old on the day that the demo is made. Its tag is the Markdown. */
+const release = (daysAgo: number, version: string, headline: string) => (markdown: TemplateStringsArray) => ({
+  daysAgo,
+  title: `Rocket ${version}: ${headline}`,
+  markdown: textOf(markdown),
+  contentType: 'changelog' as const,
+  sourceMetadata: {
+    author: 'ann',
+    version,
+    platform: DEMO_PROVIDER,
+    repository: 'acme/rocket',
+    url: `https://github.com/acme/rocket/releases/tag/v${version}`,
+  },
+});
+
+const linkedin = (daysAgo: number, title: string) => (markdown: TemplateStringsArray) => ({
+  daysAgo,
+  title,
+  markdown: textOf(markdown),
+  contentType: 'linkedin_post' as const,
+  sourceMetadata: { author: 'ben', platform: DEMO_PROVIDER, repository: 'acme/rocket' },
+});
+
+const textOf = ([markdown = '']: TemplateStringsArray) => `${markdown.trim()}\n`;
+
+/** A year of a small team's posts, newest first. */
+export const demoPosts = [
+  release(37, '2.3.1', 'a steadier gauge')`
+### Fixed
+- The pressure gauge no longer jumps when a valve closes
+- \`rocket abort\` responds at once, also while fueling
+`,
+  release(58, '2.3.0', 'fueling in half the time')`
+### Added
+- Parallel fueling: both tanks fill at once
+
+### Changed
+- A launch plan is checked before the crew is called
+
+### Removed
+- The \`--force\` flag of \`rocket launch\`, which nobody should have used
+`,
+  linkedin(58, 'Fueling in half the time')`
+Both tanks now fill at once. What took 40 minutes takes 19.
+
+Measured on twelve launches in September.
+`,
+  release(96, '2.2.0', 'plans you can read')`
+### Added
+- \`rocket plan\` prints a launch plan as a table:
+
+| step | at |
+|---|---|
+| fuel | T-40 min |
+| crew | T-15 min |
+| launch | T |
+
+### Fixed
+- Times are shown in the pad's own time zone
+`,
+  release(151, '2.1.0', 'weather, before it matters')`
+### Added
+- A launch plan warns of wind above 12 m/s in its window
+
+### Security
+- Launch codes are no longer written to the log
+`,
+  release(203, '2.0.0', 'a new engine')`
+The first release on the new engine. [The upgrade guide](https://github.com/acme/rocket/wiki/Upgrade) takes ten minutes.
+
+### Changed
+- **Breaking:** a pad is configured in \`pad.toml\`; \`pad.ini\` is no longer read
+- Ignition is twice as fast
+`,
+  linkedin(203, 'Rocket 2 has lifted off')`
+Two years of work, one new engine: Rocket 2 is out today.
+
+- Ignition is twice as fast
+- One small file configures a pad
+- Ten minutes to upgrade
+
+Thank you to the 41 people who tested it.
+`,
+  release(341, '1.9.2', 'the last of its line')`
+### Fixed
+- The last known leak in the old engine
+
+There will be fixes for 1.x for another year.
+`,
+];
+
+const DEMO_ORGANIZATION = 'org_demo';
+
+const demoTriggers = [
+  { event: 'release', contentType: 'changelog' },
+  { event: 'release', contentType: 'linkedin_post' },
+  { event: 'push', contentType: 'changelog' },
+] as const;
+
+const DRAFTS_MS = 5_000;
+
+type Demo = Awaited<ReturnType<typeof openDemo>>;
+type DemoDelivery = Awaited<ReturnType<typeof sendDemoDelivery>>;
+
+/**
+ * Opens the demo of this database, and creates it first: an organization, a year of posts, a key, and a connected
+ * repository whose webhook nobody set up. The database holds only the key's hash, so `keyFile` (mode 0600) keeps the key
+ * for the next start. Throws `AppError` 409 when the database holds organizations and none is the demo's.
+ */
+export async function openDemo(
+  deps: Omit<Deps, 'fetch'> & { db: Pick<Database, 'engine'> },
+  keyFile: string,
+) {
+  const { db } = deps;
+  const { existing, others } = await db.read(async (tx) => ({
+    existing: await findOrganization(tx, DEMO_ORGANIZATION),
+    others: await countOrganizations(tx),
+  }));
+  if (existing === null && others > 0) {
+    const [place, setting] =
+      db.engine === 'sqlite' ? ['data folder', 'DATA_DIR'] : ['database', 'DATABASE_URL'];
+    throw new AppError(
+      409,
+      `The ${place} already has organizations. To use --demo, set ${setting} to an empty one`,
+    );
+  }
+  return {
+    organization: existing ?? (await createDemo(deps)),
+    publication: await db.read((tx) => readPublication(tx, DEMO_ORGANIZATION)),
+    key: (await readUsableKey(deps, keyFile)) ?? (await createDemoKey(deps, keyFile)),
+    integrationId: await findOrConnectIntegration(deps),
+  };
+}
+
+/** Lines to read and to paste. */
+export function describeDemo(
+  { organization: { id, name }, publication, key }: Demo,
+  publicUrl: string,
+): string {
+  const { page } = publicAddresses(publication, publicUrl);
+  const posts = `${publicUrl}/v1/${id}/posts`;
+  const curl = `curl -H "Authorization: Bearer ${key}"`;
+  return `
+  Organization  ${name} (${id})
+  API key       ${key}
+  Reference     ${publicUrl}/docs
+${page === null ? '' : `  Public page   ${page}\n`}
+  The two newest posts:
+  ${curl} "${posts}?limit=2"
+
+  Drafts too:
+  ${curl} "${posts}?status=draft&status=published"
+
+  One post:
+  ${curl} "${posts}/${postIdOf(0)}"
+`;
+}
+
+/** Sends the running service a signed release of the demo's repository, and waits up to 5 s for its drafts. */
+export async function sendDemoDelivery(
+  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'fetch'>,
+  { integrationId }: Demo,
+  baseUrl: string,
+) {
+  const { db, clock, ids } = deps;
+  const options = { repository: DEMO_REPOSITORY, now: clock.now() };
+  const body = JSON.stringify(samplePayload(DEMO_PROVIDER, 'release', options));
+  const deliveryId = ids.newUuid();
+  const sent = await sendDelivery(deps, { integrationId, event: 'release', deliveryId, body, baseUrl });
+  const waitsUntil = performance.now() + DRAFTS_MS;
+  const owner = { organizationId: DEMO_ORGANIZATION };
+  while (performance.now() < waitsUntil && (await db.read((tx) => listRuns(tx, owner))).length > 0) {
+    await Bun.sleep(50);
+  }
+  const selection = { statuses: ['draft' as const], contentTypes: [...contentTypes] };
+  const page = { limit: 5, page: 1, sort: 'desc' as const };
+  return db.read(async (tx) => {
+    const { posts } = await listPostPage(tx, DEMO_ORGANIZATION, { ...selection, ...page });
+    return { sent, entry: await getDelivery(tx, deliveryId), drafts: posts };
+  });
+}
+
+/** The delivery, its entry in the log, and how to send another. */
+export function describeDemoDelivery({ sent, entry, drafts }: DemoDelivery, baseUrl: string): string {
+  const elsewhere = baseUrl === 'http://localhost:3000' ? '' : ` --url ${baseUrl}`;
+  return `
+  Tidings sent a delivery, signed as by ${providerOf(DEMO_PROVIDER).name}, to
+  ${sent.request.url}
+  and got ${sent.status} in ${sent.durationMs} ms. The log entry:
+
+  ${entry.title}: ${entry.status}, delivery ${entry.referenceId}
+${describeDrafts(drafts)}
+  The log:          ${tidings} delivery list --organization ${entry.organizationId}
+  Another delivery: ${tidings} send ${DEMO_PROVIDER} push --integration ${entry.integrationId}${elsewhere}
+
+  Drafts of the past releases of your own project:
+  ${tidings} history OWNER/NAME --organization ${entry.organizationId}
+
+  Stop with Ctrl-C. The next start keeps the data.
+`;
+}
+
+function describeDrafts(drafts: readonly Post[]): string {
+  const first = drafts.find(({ contentType }) => contentType === 'changelog');
+  if (first === undefined) return '';
+  const titles = drafts.map(({ title, contentType }) => `  ${title} (${contentType})`).join('\n');
+  return `
+  Drafts to review:
+
+${titles}
+
+  Read one:         ${tidings} post show ${first.id}
+  Publish it:       ${tidings} post publish ${first.id}`;
+}
+
+async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'actor'>) {
+  const organization = await createOrganization(deps, {
+    id: DEMO_ORGANIZATION,
+    name: 'Acme Rockets',
+    plan: 'free',
+  });
+  const now = deps.clock.now().getTime();
+  const posts = await Promise.all(
+    demoPosts.map(async ({ daysAgo, ...post }, index) => {
+      // A minute apart, so that posts of one day keep their order.
+      const createdAt = new Date(now - daysAgo * DAY_MS - index * 60_000).toISOString();
+      return {
+        ...post,
+        status: 'published' as const,
+        id: postIdOf(index),
+        content: await texts.plain(post.markdown),
+        createdAt,
+        updatedAt: createdAt,
+        organizationId: DEMO_ORGANIZATION,
+      };
+    }),
+  );
+  await savePosts(deps.db, posts);
+  await changePublication(deps, DEMO_ORGANIZATION, demoPage);
+  return organization;
+}
+
+async function findOrConnectIntegration(deps: Omit<Deps, 'fetch' | 'keys'>): Promise<string> {
+  const [existing] = await deps.db.read((tx) => listIntegrations(tx, DEMO_ORGANIZATION));
+  if (existing !== undefined) return existing.id;
+  const { integrationId } = await connectIntegration(deps, DEMO_PROVIDER, DEMO_ORGANIZATION, DEMO_REPOSITORY);
+  for (const trigger of demoTriggers) await createTrigger(deps, { integrationId, ...trigger });
+  return integrationId;
+}
+
+function postIdOf(index: number): string {
+  return derivedId('post', DEMO_ORGANIZATION, String(index));
+}
+
+async function readUsableKey({ keys }: Pick<Deps, 'keys'>, keyFile: string): Promise<string | null> {
+  const file = Bun.file(keyFile);
+  if (!(await file.exists())) return null;
+  const key = (await file.text()).trim();
+  const verdict = await keys.verifyKey(key, READ_PERMISSION);
+  return verdict.outcome === 'valid' && verdict.organizationId === DEMO_ORGANIZATION ? key : null;
+}
+
+async function createDemoKey({ keys, log }: Pick<Deps, 'keys' | 'log'>, keyFile: string): Promise<string> {
+  const { key, warning } = await keys.createKey({
+    organizationId: DEMO_ORGANIZATION,
+    name: 'Demo',
+    permissions: [READ_PERMISSION],
+    expiresAt: null,
+  });
+  if (warning !== undefined) log.warn(warning, 'the API may refuse the key of the demo');
+  await mkdir(dirname(keyFile), { recursive: true, mode: 0o700 });
+  await Bun.write(keyFile, `${key}\n`, { mode: 0o600 });
+  await chmod(keyFile, 0o600);
+  return key;
+}

@@ -1,0 +1,160 @@
+import type { Database } from '../../db/engine.ts';
+import type { Compose } from '../drafting/store.ts';
+import type { TriggerDeps } from '../drafting/triggers/run.ts';
+import { BEAT_MS, type Uptime } from '../integrations/uptime.ts';
+import { lazily } from '../lib/bounded-map.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Deps } from '../people/deps.ts';
+import { describeJump, type Elapsed } from './elapsed.ts';
+import type { Job } from './jobs.ts';
+
+// The jobs of a server. The work of each loads at its first run, after the server listens.
+
+/** Rests of jobs that somebody waits for, and of those that ask a provider, whose own waits are longer. */
+const SHORT_REST_MS = 1_000;
+const LONG_REST_MS = 5_000;
+
+/** Work that loads at its first run. */
+function late(load: () => Promise<Job['run']>): Job['run'] {
+  const work = lazily(load);
+  return async (...given) => (await work())(...given);
+}
+
+/**
+ * Looks at the files of the database, which nobody else does without deliveries and probes. Logs checkpoints that fail,
+ * once until one succeeds.
+ */
+export function watchDatabase({ db, log }: { db: Database; log: Logger }): () => Promise<void> {
+  let isFailing = false;
+  return async () => {
+    await db.health();
+    const { inARow = 0, cause = null } = db.checkpointFailures?.() ?? {};
+    if (inARow > 0 && !isFailing)
+      log.error({ cause }, 'the write-ahead log cannot be copied into the database, and keeps growing');
+    if (inARow === 0 && isFailing) log.info('the write-ahead log is copied into the database again');
+    isFailing = inARow > 0;
+  };
+}
+
+/** The jobs of each process. Several may run them at the same time. */
+export function processJobs(
+  deps: Deps & Pick<TriggerDeps, 'db'>,
+  compose: Compose,
+  uptime: Pick<Uptime, 'beat'>,
+  watch: Job,
+): Job[] {
+  return [
+    watch,
+    // Each process collects the uses that it saw.
+    { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
+    // One process reads a history at a time, and another takes a run of a trigger.
+    {
+      name: 'read-histories',
+      every: 1_000,
+      restMs: LONG_REST_MS,
+      run: late(async () => {
+        const { readDueHistories } = await import('../intake/history/read.ts');
+        return (signal) => readDueHistories(deps, signal);
+      }),
+    },
+    {
+      name: 'run-triggers',
+      every: 250,
+      restMs: SHORT_REST_MS,
+      run: late(async () => (await import('../drafting/triggers/run.ts')).createTriggerWorker(deps, compose)),
+    },
+    { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
+  ];
+}
+
+/** The jobs of the leader. The leader makes the scheduled backups too. */
+export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
+  const { clock, log } = deps;
+  const runningSince = clock.now();
+  return [
+    {
+      name: 'publish-scheduled',
+      every: 1_000,
+      run: late(async () => {
+        const { publishDuePosts } = await import('../posts/schedule.ts');
+        return (signal) => publishDuePosts(deps, { signal, runningSince });
+      }),
+    },
+    {
+      name: 'sync-hooks',
+      every: 2_000,
+      restMs: LONG_REST_MS,
+      run: late(async () => {
+        const { syncHooks } = await import('../integrations/rotate.ts');
+        return (signal) => syncHooks(deps, signal);
+      }),
+    },
+    {
+      name: 'poll',
+      every: 1_000,
+      restMs: LONG_REST_MS,
+      run: late(async () => {
+        const { pollDue } = await import('../intake/polling/poll.ts');
+        return (signal) => pollDue(deps, signal);
+      }),
+    },
+    {
+      name: 'image-addresses',
+      every: 5_000,
+      run: late(async () => (await import('./sweep.ts')).addressWork(deps)),
+    },
+    {
+      name: 'copy-images',
+      every: 500,
+      restMs: SHORT_REST_MS,
+      run: late(async () => {
+        const { copyDueImages } = await import('./sweep.ts');
+        return (signal) => copyDueImages(deps, signal);
+      }),
+    },
+    {
+      name: 'read-ranges',
+      every: 500,
+      restMs: SHORT_REST_MS,
+      run: late(async () => {
+        const { readRanges } = await import('../drafting/triggers/ranges.ts');
+        return (signal) => readRanges(deps, { signal });
+      }),
+    },
+    {
+      name: 'send-hooks',
+      every: 100,
+      restMs: SHORT_REST_MS,
+      run: late(async () => (await import('../readers/hooks/send.ts')).createHookSender(deps)),
+    },
+    {
+      name: 'sweep-images',
+      every: '17 * * * *',
+      run: late(async () => {
+        const { sweepFiles } = await import('../posts/media/service.ts');
+        return async (signal) => {
+          // An image may be of a text that a person is writing.
+          const { textAsOf } = await deps.db.read((tx) => deps.elapsed.planSweep(tx));
+          return sweepFiles(deps, textAsOf, signal);
+        };
+      }),
+    },
+    {
+      name: 'sweep',
+      every: '*/5 * * * *',
+      run: late(async () => {
+        const { sweep } = await import('./sweep.ts');
+        let knownJump: string | null = null;
+        return async (signal) => {
+          const swept = await sweep(deps, { signal });
+          const jump = describeJump(deps.elapsed.jumpMs());
+          if (jump !== null && jump.problem !== knownJump)
+            log.warn({ job: 'sweep' }, `${jump.problem}. ${jump.advice}`);
+          knownJump = jump?.problem ?? null;
+          if (swept.deliveryIds + swept.logs > 0)
+            log.info({ job: 'sweep', ...swept }, 'removed expired rows');
+        };
+      }),
+    },
+  ];
+}

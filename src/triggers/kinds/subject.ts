@@ -1,2 +1,0 @@
-/** The subject of the rolling draft that collects new events. */
-export const OPEN = 'open';
