@@ -19,13 +19,12 @@ describe.each(['folder', 'bucket'] as const)('images in a %s', (kind) => {
   });
   afterEach(() => media[Symbol.dispose]());
 
-  const upload = async (name = 'photo.png') =>
-    (await (await visit('/dashboard/org_a/media', scriptUploadOf(name, imageFixture(name)))).json()) as {
-      id: string;
-      alt: string;
-      path: string;
-      markdown: string;
-    };
+  const upload = async (name = 'photo.png') => {
+    const response = await visit('/dashboard/org_a/media', scriptUploadOf(name, imageFixture(name)));
+    const text = await response.text();
+    if (!response.ok) throw new Error(`the upload was refused with ${response.status}: ${text}`);
+    return JSON.parse(text) as { id: string; alt: string; path: string; markdown: string };
+  };
   const stored = async () => (await media.place.files.list()).map(({ name }) => name).sort();
   const addressOf = ({ markdown }: { markdown: string }) =>
     /\((.*)\)/.exec(markdown)?.[1]?.replace(PUBLIC_URL, '') ?? '';

@@ -48,6 +48,8 @@ describe('connected with a token', () => {
     const { integrationId } = await start();
     const { world } = gitlab;
     await makeTrigger(integrationId, 'release');
+    // A release of the future waits for its date.
+    app.clock.advance(10 * MINUTE_MS);
     const release = releaseHook(world, project, releaseOf(4), 'create');
     const [attempt] = await gitlab.emit(project, 'releases_events', 'Release Hook', release);
     expect(attempt?.status).toBe('200');

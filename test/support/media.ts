@@ -28,7 +28,8 @@ export function testMedia(kind: 'folder' | 'bucket' = 'folder', quotaBytes = 102
           region: 'us-east-1',
           accessKeyId: 'test-id',
           secretAccessKey: 'test-secret',
-          stallMs: 100,
+          // More than a busy machine takes to answer.
+          stallMs: 3_000,
         });
   return {
     bucket: server,
