@@ -16,9 +16,9 @@ const RUNS = 4;
 
 /**
  * Expects work whose cost grows no faster than its input: doubles the size until the work costs some milliseconds, and
- * compares that over two doublings, so that it is no single step, as of a bound that is reached or a cache that is full.
- * `most` is the largest size that is accepted, in whatever unit `make` counts. Measures the processor time of this thread,
- * the least of several runs, so that other processes don't disturb.
+ * compares that over two doublings, and again from twice the size if it grew too much. `most` is the largest size that is
+ * accepted, in whatever unit `make` counts. Measures the processor time of this thread, the least of several runs, so that
+ * other processes don't disturb.
  */
 export async function expectLinear<T>(
   name: string,
@@ -28,8 +28,24 @@ export async function expectLinear<T>(
 ): Promise<void> {
   let size = START;
   while (size * 4 <= most && (await leastCost(work, make(size), ENOUGH_MS)) < ENOUGH_MS) size *= 2;
-  const [first, last] = [size / 2, size * 2];
-  const [small, large] = [make(first), make(last)];
+  // A step, as of a bound that is reached, stands within one of the two windows alone.
+  const windows = [size / 2, size].filter((first) => first * 4 <= most);
+  const problems: string[] = [];
+  for (const first of windows) {
+    const problem = await growthOf(make, work, first);
+    if (problem === null) return;
+    problems.push(problem);
+  }
+  throw new Error(`${name}: ${problems.join('; ')}`);
+}
+
+/** What is wrong with the growth from a size to four times as much; null for linear work. */
+async function growthOf<T>(
+  make: (size: number) => T,
+  work: (input: T) => unknown,
+  first: number,
+): Promise<string | null> {
+  const [small, large] = [make(first), make(first * 4)];
   let [least, largest] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   const growths: number[] = [];
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -38,13 +54,11 @@ export async function expectLinear<T>(
     const one = await leastCost(work, small);
     growths.push(other / one);
     [least, largest] = [Math.min(least, one), Math.min(largest, other)];
-    if (largest <= Math.max(least * MAX_GROWTH ** 2, HARMLESS_MS)) return;
+    if (largest <= Math.max(least * MAX_GROWTH ** 2, HARMLESS_MS)) return null;
   }
   // Others may have disturbed all of the longer runs, and then most of the shorter ones beside them.
-  if ((growths.sort((one, other) => one - other).at(MAX_TRIES / 2) ?? 0) <= MAX_GROWTH ** 2) return;
-  throw new Error(
-    `${name}: size ${first} costs ${least.toFixed(2)} ms, and size ${last} costs ${largest.toFixed(1)} ms`,
-  );
+  if ((growths.sort((one, other) => one - other).at(MAX_TRIES / 2) ?? 0) <= MAX_GROWTH ** 2) return null;
+  return `size ${first} costs ${least.toFixed(2)} ms, and size ${first * 4} costs ${largest.toFixed(1)} ms`;
 }
 
 /** The least of several runs. The first one below `enough` ends them. */
