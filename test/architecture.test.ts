@@ -140,7 +140,7 @@ function loadedAtStart(): Set<string> {
     const specifiers = Array.from(values, ([, specifier]) => `import '${specifier}'`).join(';');
     for (const imported of importsOf(path, specifiers)) load(imported);
   };
-  for (const path of ['src/cli.ts', 'src/cli/operate.ts']) load(path);
+  for (const path of ['src/cli.ts', 'src/cli/serve.ts']) load(path);
   return loaded;
 }
 

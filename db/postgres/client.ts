@@ -3,7 +3,7 @@ import { codeOf, messageOf } from '../../src/lib/app-error.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Database, Role } from '../engine.ts';
 import { DatabaseBusy, DatabaseUnavailable, PostgresError } from '../failures.ts';
-import { tableNames } from '../tables.ts';
+import { tableNames } from '../move.ts';
 import { type Address, AddressError, parseAddress } from './address.ts';
 import {
   type Connection,

@@ -1,14 +1,16 @@
 import type { SQL } from 'bun';
 import { MoveError } from '../failures.ts';
 import {
+  type Column,
+  copiedTables,
   type MoveSource,
   type MoveTarget,
   type Row,
   readPosition,
+  type Table,
   type Value,
   writePosition,
 } from '../move.ts';
-import { type Column, copiedTables, type Table } from '../tables.ts';
 import { connectOnce } from './client.ts';
 import type { Connection } from './connection.ts';
 import { arrayLiteral, unescapeNul } from './dialect.ts';

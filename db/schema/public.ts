@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { media } from './media.ts';
 import { organizations, partOf } from './organizations.ts';
+import { media } from './posts.ts';
 
 /** What an organization shows to everybody. Without a row: nothing. */
 export const publications = sqliteTable(

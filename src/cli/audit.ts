@@ -6,7 +6,7 @@ import {
   describeActor,
   listAuditEvents,
 } from '../people/audit.ts';
-import { getOrganization } from '../people/organizations.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { answering, clockTime, limitTo, ofOrganization, sinceThen } from './command.ts';
 import { type CliContext, sinceWhen } from './context.ts';
 import { examples } from './help.ts';

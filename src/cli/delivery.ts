@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { replayDelivery } from '../intake/receiver/send.ts';
+import { replayDelivery } from '../intake/receiver/replay.ts';
 import { getDelivery, listDeliveries } from '../integrations/deliveries/log-store.ts';
 import {
   type Delivery,
@@ -8,7 +8,7 @@ import {
   isReplayable,
 } from '../integrations/deliveries/store.ts';
 import { tidings } from '../lib/build.ts';
-import { getOrganization } from '../people/organizations.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import type { Services } from '../server/services.ts';
 import { answering, clockTime, limitTo, ofEvent, ofIntegration, pageNumber, sinceThen } from './command.ts';
 import { type CliContext, sinceWhen } from './context.ts';

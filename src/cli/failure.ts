@@ -4,7 +4,7 @@ import { WrongSecretKey } from '../lib/secret-box.ts';
 import { BackupError } from '../server/backup/archive.ts';
 import { ConfigError } from '../server/config.ts';
 import { DataFolderError } from '../server/data-folder.ts';
-import { explain } from './help.ts';
+import { explain } from './hints.ts';
 import { integrationHint } from './integration.ts';
 
 /** What to tell the person; undefined for an unexpected error. */

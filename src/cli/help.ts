@@ -1,8 +1,6 @@
 import { styleText } from 'node:util';
 import { type Command, Help } from 'commander';
-import type { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
-import { importFormats } from '../posts/import/records.ts';
 import { wrap } from './output.ts';
 
 // The layout of `--help`. Commander removes colors where the terminal has none.
@@ -42,61 +40,4 @@ export function examples<Given extends Command>(command: Given, ...lines: string
     'after',
     `\n${bold('Examples:')}\n${lines.map((line) => `  ${tidings} ${line}`).join('\n')}`,
   );
-}
-
-/** Advice after the message, by the code of the error. */
-const hints: Readonly<Record<string, string>> = {
-  organization_exists: 'Choose another --id.',
-  delivery_not_replayable: 'Ask the provider to redeliver it.',
-  service_unreachable: `Start the server ("${tidings} serve"), or set its address with --url.`,
-  no_posts: 'Another format? Set --format.',
-  unknown_format: `Set --format to ${importFormats.join(', ')}.`,
-  undated_version: 'Or set --date for versions without a date.',
-  user_exists: '"user reset-password" creates a link to sign in again.',
-  user_disabled: '"user enable" lets them sign in again.',
-  user_not_found: '"user list" lists all users.',
-  hook_disabled: '"hook enable" enables it.',
-  too_many_hooks: '"hook list" lists them.',
-  last_owner: 'Use "user add", or --force.',
-};
-
-/** The names of fields whose option is called otherwise. */
-const names: Readonly<Record<string, string>> = {
-  organizationId: '--organization',
-  permissions: '--permission',
-  expiresAt: '--expires',
-  publishAt: '--at',
-  titleTemplate: '--title',
-  bodyTemplate: '--template',
-  // `integration add` takes it as an argument.
-  repository: 'Repository',
-};
-
-/** The message of an error in the words of the command line. */
-export function explain(error: AppError): string {
-  const message = messageOf(error);
-  const hint = hintOf(error);
-  if (hint === undefined) return message;
-  return `${message}${/[.?!]$/.test(message) ? '' : '.'} ${hint}`;
-}
-
-function messageOf({ code, message, fields }: AppError): string {
-  const [[field = '', problem] = []] = Object.entries(fields);
-  return code === 'invalid_field' && problem !== undefined ? `${optionNamed(field)} ${problem}` : message;
-}
-
-/** The option for a field such as `contentType` or `permissions.0`. */
-function optionNamed(path: string): string {
-  const [field = ''] = path.split('.');
-  return names[field] ?? `--${field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
-function hintOf({ code = '', details }: AppError): string | undefined {
-  if (code === 'organization_not_found' && details.isEmpty === true) {
-    return 'This data folder has no organizations yet. "organization create" creates one. --data-dir selects another folder.';
-  }
-  if (code === 'unkey_refused' && details.status === 404) return `Run "${tidings} doctor".`;
-  const [, missing] =
-    /^(key|organization|post|integration|trigger|delivery|hook)_not_found$/.exec(code) ?? [];
-  return hints[code] ?? (missing && `"${missing} list" lists those that exist.`);
 }

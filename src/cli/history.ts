@@ -19,17 +19,9 @@ import type { IntegrationType } from '../providers/index.ts';
 import type { Services } from '../server/services.ts';
 import { copyDueImages } from '../server/sweep.ts';
 import { answering } from './command.ts';
-import {
-  type CliContext,
-  type Progress,
-  progressOf,
-  readToken,
-  sinceWhen,
-  timeOrSpan,
-  whole,
-} from './context.ts';
+import { type CliContext, readToken, sinceWhen, timeOrSpan, whole } from './context.ts';
 import { examples, note } from './help.ts';
-import { fields, type Text } from './output.ts';
+import { fields, type Progress, progressOf, type Text } from './output.ts';
 import { withComposer } from './trigger-runs.ts';
 
 interface HistoryOptions {

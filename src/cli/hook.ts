@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { tidings } from '../lib/build.ts';
 import { count } from '../lib/text.ts';
-import { getOrganization } from '../people/organizations.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { listAttempts, listMessages } from '../readers/hooks/message-store.ts';
 import {
   describeOutcome,

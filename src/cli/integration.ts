@@ -9,14 +9,14 @@ import { getIntegration, listHistoryOnly, listIntegrations } from '../integratio
 import { setToken } from '../integrations/token.ts';
 import { ChangeFailed, describeOldSecret, IntegrationProblem } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
-import { getOrganization } from '../people/organizations.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { listProviders, providerOf, providers } from '../providers/index.ts';
 import type { Services } from '../server/services.ts';
 import { aboutOne, addSwitch, answering, ofOrganization } from './command.ts';
 import { type CliContext, readToken } from './context.ts';
 import { examples } from './help.ts';
-import { addConnectCommands, describePlaces, ONCE } from './integration-connect.ts';
-import { addDoctorCommands, addPollingCommands } from './integration-doctor.ts';
+import { addConnectCommands, addPollingCommands, describePlaces, ONCE } from './integration-connect.ts';
+import { addDoctorCommands } from './integration-doctor.ts';
 import { fields, status, type Text, table } from './output.ts';
 
 export function addIntegrationCommands(program: Command, context: CliContext): void {

@@ -5,8 +5,8 @@ import {
   describeRevocation,
   READ_PERMISSION,
   SUGGEST_PERMISSION,
-} from '../people/keys/model.ts';
-import { getOrganization } from '../people/organizations.ts';
+} from '../people/keys/store.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { aboutOne, answering, clockTime } from './command.ts';
 import { type CliContext, withServices } from './context.ts';
 import { examples, note } from './help.ts';

@@ -1,12 +1,7 @@
 import { Argument, type Command, Option } from 'commander';
 import { tidings } from '../lib/build.ts';
-import {
-  changeOrganization,
-  createOrganization,
-  listOrganizations,
-  type Organization,
-  Plan,
-} from '../people/organizations.ts';
+import { listOrganizations } from '../people/organization-store.ts';
+import { changeOrganization, createOrganization, type Organization, Plan } from '../people/organizations.ts';
 import { answering } from './command.ts';
 import type { CliContext } from './context.ts';
 import { examples } from './help.ts';

@@ -1,7 +1,11 @@
 import { type Command, Option } from 'commander';
-import type { Publication, PublicationChange } from '../readers/public/model.ts';
+import {
+  type PublicAddresses,
+  type Publication,
+  type PublicationChange,
+  publicAddresses,
+} from '../readers/public/model.ts';
 import { changePublication, readPublication } from '../readers/public/service.ts';
-import { type PublicAddresses, publicAddresses } from '../readers/public/site.ts';
 import type { Services } from '../server/services.ts';
 import { answering } from './command.ts';
 import type { CliContext } from './context.ts';

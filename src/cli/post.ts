@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { hasSuggestionFor } from '../drafting/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
-import { getOrganization } from '../people/organizations.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { listNames, MAX_PROBLEMS, type SourceFile } from '../posts/import/files.ts';
 import { importFormats, isImportable } from '../posts/import/records.ts';
 import { ImportCutOff, type ImportResult, importFile, MAX_FILE_BYTES } from '../posts/import/service.ts';
@@ -16,10 +16,11 @@ import { listOpenChanges } from '../posts/suggestions.ts';
 import type { Services } from '../server/services.ts';
 import { aboutOne, answering, limitTo, pageNumber } from './command.ts';
 import { type CliContext, isoTime, withServices } from './context.ts';
-import { examples, explain, note } from './help.ts';
+import { examples, note } from './help.ts';
+import { explain } from './hints.ts';
 import { fields, oneLine, print, progressBar, status, type Text, table } from './output.ts';
+import { addExportCommand } from './post-export.ts';
 import {
-  addExportCommand,
   addPublishCommands,
   describeTrash,
   type ListedPost,
@@ -28,7 +29,7 @@ import {
   selecting,
   withSchedule,
   withSchedules,
-} from './post-export.ts';
+} from './post-publish.ts';
 import { addSuggestionCommands } from './post-suggestion.ts';
 
 type ImportFlags = Pick<

@@ -28,7 +28,7 @@ const WEBHOOKS = 'Webhooks:';
 
 /** In the order of the help. */
 const groups: readonly Group[] = [
-  { heading: SERVER, names: ['serve'], load: async () => (await import('./operate.ts')).addServeCommand },
+  { heading: SERVER, names: ['serve'], load: async () => (await import('./serve.ts')).addServeCommand },
   {
     heading: SERVER,
     names: ['doctor', 'healthcheck'],
@@ -45,7 +45,7 @@ const groups: readonly Group[] = [
     names: ['backup', 'restore'],
     load: async () => (await import('./backup.ts')).addBackupCommands,
   },
-  { heading: SERVER, names: ['move'], load: async () => (await import('./operate.ts')).addMoveCommand },
+  { heading: SERVER, names: ['move'], load: async () => (await import('./move.ts')).addMoveCommand },
   { heading: SERVER, names: ['sweep'], load: async () => (await import('./operate.ts')).addSweepCommand },
   {
     heading: PEOPLE,

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { Compose } from '../drafting/store.ts';
 import { threadedComposer } from '../drafting/thread.ts';
+import { getTrigger } from '../drafting/triggers/model.ts';
 import { listRuns, retryRuns, type TriggerRun } from '../drafting/triggers/queue-store.ts';
 import { previewTrigger, type RehearsedPost, rehearseTrigger } from '../drafting/triggers/rehearse.ts';
 import { runTriggers } from '../drafting/triggers/run.ts';
-import { getTrigger } from '../drafting/triggers/store.ts';
 import { getDelivery } from '../integrations/deliveries/log-store.ts';
 import { count } from '../lib/text.ts';
 import type { Services } from '../server/services.ts';

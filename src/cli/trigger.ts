@@ -1,6 +1,13 @@
 import { type Command, Option } from 'commander';
 import { builtInTemplates } from '../drafting/starters.ts';
-import { describeFilters, MAX_LAST, type Trigger, type TriggerFilters } from '../drafting/triggers/model.ts';
+import {
+  describeFilters,
+  getTrigger,
+  listTriggers,
+  MAX_LAST,
+  type Trigger,
+  type TriggerFilters,
+} from '../drafting/triggers/model.ts';
 import { countRequests } from '../drafting/triggers/queue-store.ts';
 import {
   changeTrigger,
@@ -10,11 +17,10 @@ import {
   switchTrigger,
   type TriggerChanges,
 } from '../drafting/triggers/service.ts';
-import { getTrigger, listTriggers } from '../drafting/triggers/store.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { tidings } from '../lib/build.ts';
 import { count } from '../lib/text.ts';
-import { getOrganization } from '../people/organizations.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { contentTypes } from '../posts/model.ts';
 import { providers } from '../providers/index.ts';
 import type { Services } from '../server/services.ts';

@@ -9,7 +9,7 @@ import {
   listAccounts,
 } from '../people/accounts.ts';
 import { createPasswordLink } from '../people/links.ts';
-import { getOrganization } from '../people/organizations.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { type Account, Role } from '../people/permission.ts';
 import type { Services } from '../server/services.ts';
 import { answering, ofOrganization } from './command.ts';

@@ -41,8 +41,8 @@ import { readPreferences, writePreferences } from './preferences.ts';
 import { streamPage } from './stream.tsx';
 import { mayBeKept, readBody, requireSameOrigin } from './submission.ts';
 import { type Notice, renderFragment, renderPage, type View } from './view/document.tsx';
+import { databaseAwayPage, signedOutPage, troublePage } from './view/icon.tsx';
 import type { Frame } from './view/layout.tsx';
-import { databaseAwayPage, signedOutPage, troublePage } from './view/trouble.tsx';
 
 const MAX_USER_AGENT_LENGTH = 200;
 

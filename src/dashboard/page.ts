@@ -1,5 +1,5 @@
+import type { CheckTemplates } from '../drafting/check.ts';
 import type { Compose } from '../drafting/store.ts';
-import type { CheckTemplates } from '../drafting/template.ts';
 import type { Composer } from '../drafting/thread.ts';
 import type { Fetch, UploadBudget } from '../http/request.ts';
 import type { Deps } from '../people/deps.ts';

@@ -9,8 +9,9 @@ import {
   UploadError,
   type UploadProblem,
 } from '../http/request.ts';
-import { AppError, requireValid } from '../lib/app-error.ts';
+import { AppError } from '../lib/app-error.ts';
 import { letOthersIn } from '../lib/time.ts';
+import { requireValid } from '../lib/validation.ts';
 import type { Deps } from '../people/deps.ts';
 import { claimFormMark, deleteFormMark } from '../people/guard.ts';
 import { MAX_IMAGE_BYTES } from '../posts/media/store.ts';

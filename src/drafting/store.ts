@@ -6,7 +6,7 @@ import { drafts, triggers } from '../../db/schema/triggers.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { ContentType, Post } from '../posts/model.ts';
 import { type Event, type EventSource, type EventType, eventTypes } from '../providers/events.ts';
-import type { IntegrationType } from '../providers/paths.ts';
+import type { IntegrationType } from '../providers/ids.ts';
 
 export type DraftRow = typeof drafts.$inferSelect;
 

@@ -8,15 +8,11 @@ import {
   toValueSync,
   type Variable,
 } from 'liquidjs';
-import { AppError, isRecord } from '../lib/app-error.ts';
+import { AppError } from '../lib/app-error.ts';
 import { cleanText } from '../lib/markdown/plain-text.ts';
 import { cutLine } from '../lib/text.ts';
-import type { EventType } from '../providers/events.ts';
-import { providers, sampleEvents, samplePayload, toEvent } from '../providers/index.ts';
-import { parseEvent } from '../providers/provider.ts';
+import { isRecord } from '../lib/validation.ts';
 import { liquid, render } from './liquid.ts';
-import type { Material, OwnTemplates, Shipped } from './store.ts';
-import { type Composer, threadedComposer } from './thread.ts';
 
 // Titles and bodies of drafts, in Liquid. The people of a team write the templates; the variables hold text from
 // outside, which is never read as Liquid.
@@ -183,64 +179,4 @@ function fenceAfter(line: string, open: string): string {
   const rest = text.slice(fence.length);
   if (open !== '') return fence.startsWith(open) && rest.trim() === '' ? '' : open;
   return fence.startsWith('`') && rest.includes('`') ? '' : fence;
-}
-
-const REPOSITORY = 'acme/rocket';
-const NOW = new Date('2026-01-31T12:00:00.000Z');
-
-export type CheckTemplates = (event: EventType, templates: OwnTemplates) => Promise<void>;
-
-/** Checks templates in a thread that is there already. */
-export function checkWith({ check }: Pick<Composer, 'check'>): CheckTemplates {
-  return (event, templates) => check(templates, sampleMaterial(event));
-}
-
-/**
- * Tries a trigger's own templates on a sample, in a thread with a time limit. Rejects with `AppError` 400 when one cannot
- * be used, and 503 when it takes too long.
- */
-export const checkTemplates = checkWith(threadedComposer());
-
-/** Material that has everything that an event can bring. */
-export function sampleMaterial(event: EventType): Material {
-  const isOfBranch = event === 'release' || event === 'push' || event === 'pull_request';
-  const issue = event === 'issue' ? sampleOf('issue') : null;
-  return {
-    repository: isOfBranch ? REPOSITORY : null,
-    branch: isOfBranch ? 'main' : null,
-    isDefaultBranch: true,
-    release: isOfBranch ? sampleOf('release') : null,
-    previousTag: isOfBranch ? 'v2.3.0' : null,
-    pushes: isOfBranch ? [sampleOf('push')] : [],
-    pullRequests: isOfBranch ? [sampleOf('pull_request')] : [],
-    issues: issue === null ? [] : [issue],
-    linked: [],
-    project: event === 'project' ? sampleOf('project') : null,
-    update: event === 'project_update' ? sampleOf('project_update') : null,
-    team: issue?.data.team ?? null,
-    inProject: issue?.data.project ?? null,
-  };
-}
-
-/** The sample of the first provider that has one. */
-function sampleOf<Type extends EventType>(type: Type): Shipped<Type> {
-  for (const provider of providers) {
-    for (const name of sampleEvents(provider.id)) {
-      const payload = samplePayload(provider.id, name, { repository: REPOSITORY, now: NOW });
-      const result = payload === null ? null : parseEvent(provider, name, payload);
-      if (result?.outcome !== 'processed') continue;
-      const event = toEvent({
-        ...result.processed,
-        event: name,
-        integrationId: 'int_sample',
-        integrationType: provider.id,
-        repositoryId: null,
-        repository: REPOSITORY,
-        deliveryId: '72d3162e-cc78-11e3-81ab-4c9367dc0958',
-        receivedAt: NOW.toISOString(),
-      });
-      if (event?.type === type) return event as Shipped<Type>;
-    }
-  }
-  throw new Error(`there is no sample of ${type}`);
 }

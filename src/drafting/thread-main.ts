@@ -1,6 +1,6 @@
 import { AppError, messageOf } from '../lib/app-error.ts';
 import { answerRequests } from '../lib/thread-main.ts';
-import { toSend } from '../posts/import/service.ts';
+import { toSend } from '../posts/import/sent.ts';
 import type { ThreadAnswer, ThreadRequest } from './thread.ts';
 
 // The thread that `thread.ts` starts.

@@ -2,7 +2,7 @@ import { AppError, type AppErrorOptions } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import { type After, threadQueue } from '../lib/thread.ts';
 import type { ParsedFile, SourceFile } from '../posts/import/files.ts';
-import { fromThread, type SentFile } from '../posts/import/service.ts';
+import { fromThread, type SentFile } from '../posts/import/sent.ts';
 import type { Compose, Material, OwnTemplates, Recipe } from './store.ts';
 
 /** How long one request may take, in milliseconds. Most take one or two. */

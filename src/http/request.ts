@@ -3,8 +3,7 @@ import { AppError } from '../lib/app-error.ts';
 import { lazily } from '../lib/bounded-map.ts';
 import { type Logger, withoutSecrets } from '../lib/log.ts';
 import type { Count, Durations, Metrics } from '../lib/metrics.ts';
-import { MAX_KEY_LENGTH, type Verdict } from '../people/keys/model.ts';
-import type { KeyService } from '../people/keys/store.ts';
+import { type KeyService, MAX_KEY_LENGTH, type Verdict } from '../people/keys/store.ts';
 import { beginTurn, errorJson } from './respond.ts';
 
 export type Fetch = (request: Request) => Response | Promise<Response>;

@@ -1,5 +1,3 @@
-import { Type } from '@sinclair/typebox';
-import { Elysia } from 'elysia';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import type { ByteRange } from '../lib/file-store.ts';
 
@@ -365,16 +363,3 @@ export function keptBodies(maxBytes: number, level: 1 | 9 = 1) {
     },
   };
 }
-
-/** `GET /ping`: the health check (section 4.3 of the spec). Needs no key and reads nothing. */
-export const ping = new Elysia({ name: 'ping' }).get('/ping', () => plainText('pong'), {
-  // Not a literal: Orval assigns the text of any response to it, which does not compile.
-  response: { 200: Type.String({ description: 'The server is up.', examples: ['pong'] }) },
-  detail: {
-    operationId: 'ping',
-    tags: ['Health'],
-    summary: 'Health check',
-    description: 'Returns `pong` while the process runs. Needs no key.',
-    security: [],
-  },
-});

@@ -2,7 +2,7 @@ import { requireStillAllowed } from '../../db/checked.ts';
 import { changing, integration as integrationKey, organization, type WriteTx } from '../../db/engine.ts';
 import { type AuditContext, SERVER } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
-import { getOrganization } from '../people/organizations.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { APP_HOOK, type InstallationChange, type InstalledRepository, isAppApi } from '../providers/app.ts';
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { addInstalled, findSealedApp, insertApp, removeInstalled, updateApp } from './app-store.ts';

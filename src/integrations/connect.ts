@@ -6,7 +6,7 @@ import {
   type WriteTx,
 } from '../../db/engine.ts';
 import type { Deps } from '../people/deps.ts';
-import { getOrganization } from '../people/organizations.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from '../providers/api.ts';
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { insertHooks } from './hook-store.ts';

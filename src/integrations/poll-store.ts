@@ -133,17 +133,17 @@ const SHARE = 0.6;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-export type Polled = Pick<Integration, 'type' | 'hasToken'>;
+export type Pollable = Pick<Integration, 'type' | 'hasToken'>;
 
 /** `sharing`: how many repositories share the limit, this one included. In milliseconds. */
-export function pollEveryMs({ type, hasToken }: Polled, sharing: number): number {
+export function pollEveryMs({ type, hasToken }: Pollable, sharing: number): number {
   const perHour = hasToken ? null : (providerOf(type).reader?.anonymousPerHour ?? null);
   if (perHour === null) return SHORTEST_MS;
   return Math.max(SHORTEST_MS, Math.ceil((sharing * REQUESTS_PER_ROUND * HOUR_MS) / (perHour * SHARE)));
 }
 
 /** How long to wait after a round, in milliseconds: longer than usual when few requests are left of the limit. */
-export function nextPollMs(polled: Polled, sharing: number, budget: RequestBudget, now: Date): number {
+export function nextPollMs(polled: Pollable, sharing: number, budget: RequestBudget, now: Date): number {
   const usual = Math.max(pollEveryMs(polled, sharing), Math.min(budget.pollMs ?? 0, HOUR_MS));
   const { remaining, resetAt } = budget;
   const untilReset = Math.min((resetAt?.getTime() ?? 0) - now.getTime(), HOUR_MS);
@@ -153,7 +153,7 @@ export function nextPollMs(polled: Polled, sharing: number, budget: RequestBudge
 }
 
 /** Says how often Tidings asks, and why not more often. */
-export function describePollInterval(polled: Polled, sharing: number): string {
+export function describePollInterval(polled: Pollable, sharing: number): string {
   const { name, reader, words } = providerOf(polled.type);
   const everyMs = pollEveryMs(polled, sharing);
   if (everyMs <= MINUTE_MS) return `Tidings asks ${name} at least once a minute.`;

@@ -4,8 +4,8 @@ import { isLocal } from '../lib/public-fetch.ts';
 import { type AuditAction, type AuditContext, recordAudit } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { type ProblemKind, ProviderProblem } from '../providers/api.ts';
+import type { IntegrationType } from '../providers/ids.ts';
 import { providerOf, providers } from '../providers/index.ts';
-import type { IntegrationType } from '../providers/paths.ts';
 import type { Integration } from './store.ts';
 
 // Codes, and the sentences that the command line and the dashboard share. Each adds its own commands or buttons.

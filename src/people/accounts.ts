@@ -1,9 +1,9 @@
 import { ACCOUNTS, account, changing, organization, type ReadTx, type WriteTx } from '../../db/engine.ts';
-import { requireValid } from '../lib/app-error.ts';
+import { requireValid } from '../lib/validation.ts';
 import type { AuditDeps } from './audit.ts';
 import type { Deps } from './deps.ts';
 import { joinOrganization } from './members.ts';
-import { getOrganization } from './organizations.ts';
+import { getOrganization } from './organization-store.ts';
 import { requireGoodPassword } from './passwords.ts';
 import { type Account, Email, failure, type Role, type User } from './permission.ts';
 import { type Guarded, recordAccount } from './sessions.ts';

@@ -1,17 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { asc, count, eq } from 'drizzle-orm';
-import {
-  changing,
-  NONE,
-  organization as organizationKey,
-  type ReadTx,
-  type WriteTx,
-} from '../../db/engine.ts';
-import { organizations } from '../../db/schema/organizations.ts';
-import { AppError, type ChangeOf, changeFor, requireValid } from '../lib/app-error.ts';
+import { changing, NONE, organization as organizationKey, type WriteTx } from '../../db/engine.ts';
+import { type ChangeOf, changeFor } from '../lib/app-error.ts';
 import { ID_PATTERN, ID_RULE, type Ids } from '../lib/text.ts';
 import type { Clock } from '../lib/time.ts';
+import { requireValid } from '../lib/validation.ts';
 import { type AuditContext, type AuditDeps, quote, recordAudit } from './audit.ts';
+import { getOrganization, insertOrganization, updateOrganization } from './organization-store.ts';
 
 export const Plan = Type.Union([Type.Literal('free'), Type.Literal('pro')]);
 export type Plan = Static<typeof Plan>;
@@ -28,53 +22,6 @@ export type OrganizationCreation = 'owners' | 'anyone' | 'nobody';
 
 /** `createdAt`: ISO 8601 with milliseconds, UTC. */
 export type Organization = Required<NewOrganization> & { createdAt: string };
-
-/** Throws `AppError` 409 when the id is in use. */
-async function insertOrganization(tx: WriteTx, organization: Organization): Promise<void> {
-  const inserted = await tx
-    .insert(organizations)
-    .values(organization)
-    .onConflictDoNothing()
-    .returning()
-    .all();
-  if (inserted.length > 0) return;
-  throw new AppError(409, `Organization ${organization.id} already exists`, {
-    code: 'organization_exists',
-    details: { id: organization.id },
-  });
-}
-
-async function updateOrganization(tx: WriteTx, { id, name, plan }: Organization): Promise<void> {
-  await tx.update(organizations).set({ name, plan }).where(eq(organizations.id, id)).run();
-}
-
-export async function findOrganization(tx: ReadTx, id: string): Promise<Organization | null> {
-  return (await tx.select().from(organizations).where(eq(organizations.id, id)).get()) ?? null;
-}
-
-/** Throws `AppError` 404; `details.isEmpty` says that there is no organization at all. */
-export async function getOrganization(tx: ReadTx, id: string): Promise<Organization> {
-  const organization = await findOrganization(tx, id);
-  if (organization !== null) return organization;
-  const isEmpty = (await countOrganizations(tx)) === 0;
-  throw new AppError(404, `Organization ${id} not found`, {
-    code: 'organization_not_found',
-    details: { id, isEmpty },
-  });
-}
-
-/** Oldest first. */
-export async function listOrganizations(tx: ReadTx): Promise<Organization[]> {
-  return await tx
-    .select()
-    .from(organizations)
-    .orderBy(asc(organizations.createdAt), asc(organizations.id))
-    .all();
-}
-
-export async function countOrganizations(tx: ReadTx): Promise<number> {
-  return (await tx.select({ total: count() }).from(organizations).get())?.total ?? 0;
-}
 
 /** Throws `AppError` 400 for an invalid field and 409 for an id in use. */
 export async function createOrganization(

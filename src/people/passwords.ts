@@ -1,6 +1,7 @@
-import { type AppError, invalidField, requireValid } from '../lib/app-error.ts';
+import { type AppError, invalidField } from '../lib/app-error.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { randomToken } from '../lib/text.ts';
+import { requireValid } from '../lib/validation.ts';
 import { failure, Password } from './permission.ts';
 
 // The queue of password hashes, and the rules for new passwords. One hash takes a tenth of a second and 64 MiB on a

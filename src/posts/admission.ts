@@ -1,6 +1,6 @@
 import { foreignOrganization, requireApiKey } from '../http/request.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
-import { READ_PERMISSION, type RepeatVerdict } from '../people/keys/model.ts';
+import { READ_PERMISSION, type RepeatVerdict } from '../people/keys/store.ts';
 
 // Who may read the posts of an organization: the holder of one of its keys, or a request that the server itself made.
 

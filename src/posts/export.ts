@@ -6,7 +6,7 @@ import type { Storage } from '../../db/engine.ts';
 import { texts } from '../lib/markdown/texts.ts';
 import { derivedId, escapeControls } from '../lib/text.ts';
 import { turns } from '../lib/time.ts';
-import { getOrganization } from '../people/organizations.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { CHANGELOG_HEAD, changelogEntry } from './import/exported-changelog.ts';
 import {
   contentTypes,

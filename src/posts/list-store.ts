@@ -16,7 +16,7 @@ import { postSchedules, postSuggestions, posts } from '../../db/schema/posts.ts'
 import { drafts } from '../../db/schema/triggers.ts';
 import { BoundedMap, firstTimes } from '../lib/bounded-map.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { RepeatVerdict } from '../people/keys/model.ts';
+import type { RepeatVerdict } from '../people/keys/store.ts';
 import {
   type ContentType,
   contentTypes,

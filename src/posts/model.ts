@@ -1,8 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { findProblem, type Problem } from '../lib/app-error.ts';
-import { texts } from '../lib/markdown/texts.ts';
 import { ID_PATTERN, ID_RULE } from '../lib/text.ts';
 import { parseTime } from '../lib/time.ts';
+import { findProblem, type Problem } from '../lib/validation.ts';
 
 const examplePost = {
   id: 'post_3Qv8rT5kWn2LxYbZ7cJd4M',
@@ -158,55 +157,6 @@ export interface PageSelection extends PostSelection {
   limit: number;
   page: number;
   sort: 'asc' | 'desc';
-}
-
-// A post's `content`: the plain text of its Markdown. That of a long text comes from a thread.
-
-/** LinkedIn has no lists: there a bullet reads better. */
-const bulletOf = (contentType: ContentType) => (contentType === 'linkedin_post' ? '•' : '-');
-
-/** Rejects with `AppError` 503 when the thread cannot be had. */
-export function contentFor(contentType: ContentType, markdown: string): Promise<string> {
-  return texts.plain(markdown, bulletOf(contentType));
-}
-
-export type ContentOf = (contentType: ContentType, markdown: string) => string;
-
-class NeedsContent extends Error {
-  constructor(
-    readonly contentType: ContentType,
-    readonly markdown: string,
-  ) {
-    super('The text is too long to derive its content in a transaction');
-  }
-}
-
-/**
- * Runs a transaction that derives content. It cannot wait for a thread: for a long text it is rolled back, and runs again
- * with the content of that text.
- */
-export async function withContent<Result>(work: (contentOf: ContentOf) => Promise<Result>): Promise<Result> {
-  let derived: { contentType: ContentType; markdown: string; content: string } | null = null;
-  const contentOf: ContentOf = (contentType, markdown) => {
-    const isDerived = derived?.contentType === contentType && derived.markdown === markdown;
-    const content = isDerived ? derived?.content : texts.plainIfShort(markdown, bulletOf(contentType));
-    if (content == null) throw new NeedsContent(contentType, markdown);
-    return content;
-  };
-  for (;;) {
-    try {
-      return await work(contentOf);
-    } catch (error) {
-      if (!(error instanceof NeedsContent)) throw error;
-      const { contentType, markdown } = error;
-      derived = { contentType, markdown, content: await contentFor(contentType, markdown) };
-    }
-  }
-}
-
-/** True when readers would see nothing: neither words nor an image. */
-export function isWithoutText({ content, markdown }: Pick<Post, 'content' | 'markdown'>): boolean {
-  return content.replaceAll(/[\s\p{Cf}\u2800\u3164]/gu, '') === '' && !/!\[|<img/i.test(markdown);
 }
 
 // What a post may hold, whoever writes it.

@@ -12,16 +12,14 @@ import {
   recordAudit,
 } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
+import { contentFor, isWithoutText, withContent } from './content.ts';
 import {
   type ContentType,
   checkRecord,
-  contentFor,
-  isWithoutText,
   MAX_TITLE,
   type OwnedPost,
   type Post,
   type PostStatus,
-  withContent,
 } from './model.ts';
 import { takeSchedule } from './schedule-store.ts';
 import { deletePostRow, findOwner, getPost, readPost, rewritePost, writePost } from './store.ts';

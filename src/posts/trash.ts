@@ -1,5 +1,4 @@
-import { inCommits, repeatStep } from '../../db/commits.ts';
-import { changingPosts, type WriteTx } from '../../db/engine.ts';
+import { changingPosts, inCommits, repeatStep, type WriteTx } from '../../db/engine.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../people/audit.ts';

@@ -1,7 +1,8 @@
 import { notFound } from '../lib/app-error.ts';
 import type { Ids } from '../lib/text.ts';
 import type { AuditDeps } from '../people/audit.ts';
-import { type Post, withContent } from './model.ts';
+import { withContent } from './content.ts';
+import type { Post } from './model.ts';
 import { writeAbout } from './service.ts';
 import { getPost, readPost, writePost } from './store.ts';
 import { findVersion, recordVersion } from './version-store.ts';

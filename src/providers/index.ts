@@ -4,8 +4,8 @@ import type { Event, EventType } from './events.ts';
 import { forgejo } from './forgejo/provider.ts';
 import { github } from './github/provider.ts';
 import { gitlab } from './gitlab/provider.ts';
+import { type IntegrationType, providerIds } from './ids.ts';
 import { linear } from './linear/provider.ts';
-import { type IntegrationType, providerIds } from './paths.ts';
 import { eventOf, type Payload, type ProcessedDelivery, type Provider } from './provider.ts';
 import type { OpenReader } from './reader.ts';
 

@@ -153,12 +153,6 @@ const matchesOf = (pattern: RegExp, text: string) => Array.from(text.matchAll(pa
 
 const withoutPages = (text: string) => text.replaceAll(/https?:\/\/\S+/g, ' ');
 
-/** The ids of all providers. A provider loads only when it is used, its id at the start. */
-export const providerIds = ['github', 'gitlab', 'linear', 'forgejo'] as const;
-
-/** The id of a provider. */
-export type IntegrationType = (typeof providerIds)[number];
-
 const MAX_LENGTH = 2_000;
 
 /** `https://host/…` or `ssh://git@host:22/…`, `git@host:…`, or `host.example/owner/name` without a scheme. */

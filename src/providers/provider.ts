@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
-import { findProblem } from '../lib/app-error.ts';
 import { JsonTooLarge, parseJsonInTurns } from '../lib/json.ts';
 import { cutBytes, cutLine, cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
 import { DAY_MS, parseTime, turns } from '../lib/time.ts';
+import { findProblem } from '../lib/validation.ts';
 import type { ApiSupport } from './api.ts';
 import type { AppSupport } from './app.ts';
 import type { Event, EventFacts, EventSource, EventType } from './events.ts';

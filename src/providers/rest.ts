@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parseJsonInTurns } from '../lib/json.ts';
-import { fetchWithoutRedirects } from '../lib/public-fetch.ts';
+import { fetchWithoutRedirects } from '../lib/network.ts';
 import type { Clock } from '../lib/time.ts';
 import { type ProblemKind, ProviderProblem } from './api.ts';
 

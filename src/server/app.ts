@@ -9,7 +9,6 @@ import {
   matchedRoutes,
   requestHandling,
 } from '../http/request.ts';
-import { ping } from '../http/respond.ts';
 import { webhooks } from '../intake/receiver/routes.ts';
 import { createRepeats } from '../posts/list-store.ts';
 import { media } from '../posts/media/routes.ts';
@@ -17,7 +16,7 @@ import { posts } from '../posts/routes.ts';
 import { providers } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { CardPainter } from '../readers/public/cards.ts';
-import { type MetricsAccess, metrics, ready } from './routes.ts';
+import { type MetricsAccess, metrics, ping, ready } from './routes.ts';
 
 /** The server that the app runs in. Without one the app is always ready, and nobody may read the metrics. */
 export interface ServerFacts extends MetricsAccess {

@@ -63,7 +63,7 @@ export async function startServer(services: Services, config: Config) {
     compose: rehearsals.compose,
     readChangelog: rehearsals.readChangelog,
     async check(...asked) {
-      const { checkWith } = await import('../drafting/template.ts');
+      const { checkWith } = await import('../drafting/check.ts');
       return checkWith(rehearsals)(...asked);
     },
     drawCard: painter.draw,

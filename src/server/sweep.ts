@@ -1,5 +1,4 @@
-import { inCommits, repeatStep } from '../../db/commits.ts';
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { inCommits, type ReadTx, repeatStep, type WriteTx } from '../../db/engine.ts';
 import { deleteOrphanedRanges } from '../drafting/triggers/range-store.ts';
 import {
   countExpiredClaims,

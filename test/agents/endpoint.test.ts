@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Storage } from '../../db/engine.ts';
-import type { CreatedKey, Verdict } from '../../src/people/keys/model.ts';
-import { embeddedKeys, type KeyService, KeyServiceUnavailable } from '../../src/people/keys/store.ts';
+import {
+  type CreatedKey,
+  embeddedKeys,
+  type KeyService,
+  KeyServiceUnavailable,
+  type Verdict,
+} from '../../src/people/keys/store.ts';
 import { changePublication } from '../../src/readers/public/service.ts';
 import { holdOpen, readsOf } from '../support/held-request.ts';
 import { JSON_HEADERS, type McpApp, PING, startMcp } from '../support/mcp.ts';

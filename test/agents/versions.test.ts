@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { LATEST_PROTOCOL_VERSION, type VersionNegotiationMode } from '@modelcontextprotocol/client';
 import type { Storage } from '../../db/engine.ts';
-import type { CreatedKey } from '../../src/people/keys/model.ts';
+import type { CreatedKey } from '../../src/people/keys/store.ts';
 import { call, JSON_HEADERS, type McpApp, startMcp } from '../support/mcp.ts';
 import { allRows } from '../support/rows.ts';
 

@@ -488,7 +488,7 @@ test('the data folder is for its owner alone', async () => {
 test('another process sees a write at once', async () => {
   const { db, close } = openDataFolder(join(folder.path, 'data'));
   await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
-  const { findOrganization } = await import('../../src/people/organizations.ts');
+  const { findOrganization } = await import('../../src/people/organization-store.ts');
   expect(await db.read((tx) => findOrganization(tx, 'acme'))).toMatchObject({ name: 'Acme' });
   close();
 });

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { listTriggers } from '../../src/drafting/triggers/model.ts';
 import { runTriggers } from '../../src/drafting/triggers/run.ts';
 import { deleteTrigger, type NewTrigger, switchTrigger } from '../../src/drafting/triggers/service.ts';
-import { listTriggers } from '../../src/drafting/triggers/store.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import { deletePost } from '../../src/posts/service.ts';
 import { cookieOf, hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { createOwnOrganization } from '../../src/people/members.ts';
-import { getOrganization } from '../../src/people/organizations.ts';
+import { getOrganization } from '../../src/people/organization-store.ts';
 import { listMemberships } from '../../src/people/store.ts';
 import { editPost } from '../../src/posts/service.ts';
 import { form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
+import { findTrigger } from '../../src/drafting/triggers/model.ts';
 import { changeTrigger, createTrigger, deleteTrigger } from '../../src/drafting/triggers/service.ts';
-import { findTrigger } from '../../src/drafting/triggers/store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
 import { valuesOf } from '../support/database.ts';
 import { connectGithub } from '../support/deliveries.ts';

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { WriteTx } from '../../db/engine.ts';
 import { kinds } from '../../src/drafting/triggers/kinds/index.ts';
+import { listTriggers } from '../../src/drafting/triggers/model.ts';
 import {
   type DueRun,
   delayRun,
@@ -10,7 +11,6 @@ import {
   queueRun,
 } from '../../src/drafting/triggers/queue-store.ts';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
-import { listTriggers } from '../../src/drafting/triggers/store.ts';
 import { providerOf } from '../../src/providers/index.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';

@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { inCommits, repeatStep } from '../../db/commits.ts';
-import type { Database, Pace, WriteTx } from '../../db/engine.ts';
+import { type Database, inCommits, type Pace, repeatStep, type WriteTx } from '../../db/engine.ts';
 import { execute, oneStep, openTestDatabase, valuesOf } from '../support/database.ts';
 
 // Work in many short commits: forty rows to delete, at most ten in a step.

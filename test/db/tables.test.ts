@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
+import { copiedTables, LEFT_OUT } from '../../db/move.ts';
 import { openDatabase } from '../../db/sqlite/client.ts';
-import { copiedTables, LEFT_OUT } from '../../db/tables.ts';
 
 const db = openDatabase(':memory:');
 const { $client: sqlite } = db;

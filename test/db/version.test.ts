@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
-import { createVersion } from '../../db/sqlite/version.ts';
+import { createVersion } from '../../db/sqlite/storage.ts';
 import { mapHeader } from '../../db/sqlite/wal.ts';
 import { temporaryFolder } from '../support/cli.ts';
 

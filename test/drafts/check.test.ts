@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
+import { checkTemplates } from '../../src/drafting/check.ts';
 import { builtInTemplates } from '../../src/drafting/starters.ts';
-import { checkTemplates } from '../../src/drafting/template.ts';
 import { contentTypes } from '../../src/posts/model.ts';
 import { type EventType, eventTypes } from '../../src/providers/events.ts';
 import { refusalOf } from '../support/refusal.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
+import { checkTemplates } from '../../src/drafting/check.ts';
 import { startersOf } from '../../src/drafting/starters.ts';
-import { checkTemplates } from '../../src/drafting/template.ts';
-import { listVariables } from '../../src/drafting/variables.ts';
+import { listVariables } from '../../src/drafting/variable-list.ts';
 import { contentTypes } from '../../src/posts/model.ts';
 import { eventTypes } from '../../src/providers/events.ts';
 

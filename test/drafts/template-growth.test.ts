@@ -1,6 +1,7 @@
 import { describe, test } from 'bun:test';
 import fc from 'fast-check';
-import { checkTemplate, renderTemplate, sampleMaterial, TemplateError } from '../../src/drafting/template.ts';
+import { sampleMaterial } from '../../src/drafting/check.ts';
+import { checkTemplate, renderTemplate, TemplateError } from '../../src/drafting/template.ts';
 import { variablesOf } from '../../src/drafting/variables.ts';
 import { expectLinear } from '../support/growth.ts';
 import { rounds } from '../support/rounds.ts';

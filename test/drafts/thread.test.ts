@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import { sampleMaterial } from '../../src/drafting/check.ts';
 import type { Recipe } from '../../src/drafting/store.ts';
-import { sampleMaterial } from '../../src/drafting/template.ts';
 import { type Composer, threadedComposer } from '../../src/drafting/thread.ts';
 import { parseChangelog } from '../../src/posts/import/changelog.ts';
 import type { ParsedFile } from '../../src/posts/import/files.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { sampleMaterial } from '../../src/drafting/check.ts';
 import { composeDraft } from '../../src/drafting/compose.ts';
 import { changeLine } from '../../src/drafting/links.ts';
 import type { Material, Recipe } from '../../src/drafting/store.ts';
-import { sampleMaterial } from '../../src/drafting/template.ts';
 import { variablesOf } from '../../src/drafting/variables.ts';
 import type { Commit } from '../../src/providers/events.ts';
 import { change, commit } from './changes/samples.ts';

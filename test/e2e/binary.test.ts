@@ -5,7 +5,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import '../../src/dashboard/routes.ts'; // Pages add their scripts to the assets.
 import { assets } from '../../src/http/look/assets.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import { readImage } from '../../src/posts/media/image.ts';
+import { readImage } from '../../src/posts/media/service.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { bareFolder, buildBinary } from '../support/binary.ts';
 import { temporaryFolder } from '../support/cli.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, test } from 'bun:test';
 import { fitsOne } from '../../src/drafting/triggers/kinds/kind.ts';
 import { hasMoreThan } from '../../src/http/request.ts';
-import { READ_PERMISSION } from '../../src/people/keys/model.ts';
+import { READ_PERMISSION } from '../../src/people/keys/store.ts';
 import { pageVisitor, signedIn } from '../support/dashboard.ts';
 import { expectLinear } from '../support/growth.ts';
 import { appWithPage } from '../support/public-page.ts';

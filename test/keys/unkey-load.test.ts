@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { Verdict } from '../../src/people/keys/model.ts';
+import type { Verdict } from '../../src/people/keys/store.ts';
 import { MAX_CALLS, MAX_OF_KIND, MAX_WAITING, shareVerifications } from '../../src/people/keys/unkey.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { exchange } from '../support/raw-http.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { withCheck } from '../../db/checked.ts';
 import { AccessEnded } from '../../src/lib/app-error.ts';
-import { describeKeyWarning } from '../../src/people/keys/model.ts';
-import type { KeyService } from '../../src/people/keys/store.ts';
+import { describeKeyWarning, type KeyService } from '../../src/people/keys/store.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { allRows } from '../support/rows.ts';
 import { allFaults, holdDeadAddress } from '../support/unkey/faults.ts';

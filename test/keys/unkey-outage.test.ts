@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { UnkeyConfig } from '../../src/people/keys/model.ts';
+import type { UnkeyConfig } from '../../src/people/keys/store.ts';
 import { bearer } from '../support/test-app.ts';
 import { allFaults, type Fault, holdDeadAddress, startClosingServer } from '../support/unkey/faults.ts';
 import { createUnkeyApp } from '../support/unkey-app.ts';

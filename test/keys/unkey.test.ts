@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { describeRevocation } from '../../src/people/keys/model.ts';
+import { describeRevocation } from '../../src/people/keys/store.ts';
 import { allRows } from '../support/rows.ts';
 import { bearer } from '../support/test-app.ts';
 import type { Verification } from '../support/unkey/keys.ts';

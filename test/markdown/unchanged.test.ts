@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { isRecord } from '../../src/lib/app-error.ts';
 import { safeMarkdown } from '../../src/lib/markdown/render.ts';
+import { isRecord } from '../../src/lib/validation.ts';
 
 // Ordinary notes must come out unchanged.
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import { AppError } from '../../src/lib/app-error.ts';
-import { readImage } from '../../src/posts/media/image.ts';
+import { readImage } from '../../src/posts/media/service.ts';
 import { MAX_IMAGE_BYTES } from '../../src/posts/media/store.ts';
 import { expectLinear } from '../support/growth.ts';
 

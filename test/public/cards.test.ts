@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { readImage } from '../../src/posts/media/image.ts';
+import { readImage } from '../../src/posts/media/service.ts';
 import { editPost } from '../../src/posts/service.ts';
 import { type Card, cardOf, threadedPainter } from '../../src/readers/public/cards.ts';
 import type { Publication, PublicationChange } from '../../src/readers/public/model.ts';

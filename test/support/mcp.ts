@@ -1,5 +1,5 @@
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { CreatedKey } from '../../src/people/keys/model.ts';
+import type { CreatedKey } from '../../src/people/keys/store.ts';
 import { changePublication } from '../../src/readers/public/service.ts';
 import { appWithOrganization, type TestApp, type WithOrganization } from './test-app.ts';
 

@@ -7,8 +7,7 @@ import { secretBox } from '../../src/lib/secret-box.ts';
 import type { Ids } from '../../src/lib/text.ts';
 import { SERVER } from '../../src/people/audit.ts';
 import type { Deps, MediaPlace } from '../../src/people/deps.ts';
-import type { CreatedKey } from '../../src/people/keys/model.ts';
-import { embeddedKeys, type KeyService } from '../../src/people/keys/store.ts';
+import { type CreatedKey, embeddedKeys, type KeyService } from '../../src/people/keys/store.ts';
 import {
   createOrganization,
   type Organization,

@@ -1,4 +1,4 @@
-import type { UnkeyConfig } from '../../src/people/keys/model.ts';
+import type { UnkeyConfig } from '../../src/people/keys/store.ts';
 import { unkeyKeys } from '../../src/people/keys/unkey.ts';
 import { fixedClock } from './clock.ts';
 import { appWithOrganization, type TestApp } from './test-app.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { listTriggers } from '../../src/drafting/triggers/model.ts';
 import { previewFirst, previewTrigger, rehearseTrigger } from '../../src/drafting/triggers/rehearse.ts';
-import { listTriggers } from '../../src/drafting/triggers/store.ts';
 import { logOf } from '../support/deliveries.ts';
 import { compose, runAll } from '../support/drafts.ts';
 import { githubSchemas } from '../support/github.ts';

@@ -1,15 +1,15 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
 import type { AppError } from '../../lib/app-error.ts';
-import { addressGroup } from '../../lib/public-fetch.ts';
+import { addressGroup } from '../../lib/network.ts';
 import { acceptInvitation, choosePassword, requireLink, setUp } from '../../people/links.ts';
 import { roleNoun } from '../../people/members.ts';
-import { findOrganization, listOrganizations, type Organization } from '../../people/organizations.ts';
+import { findOrganization, listOrganizations } from '../../people/organization-store.ts';
+import type { Organization } from '../../people/organizations.ts';
 import { failure } from '../../people/permission.ts';
 import { get, type Page, redirect, type Visit, view } from '../page.ts';
 import { emailField, formState, newPasswordField, postForm } from '../submission.ts';
 import { Field, Form, Hidden } from '../view/form.tsx';
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 const SETUP = '/setup';
 const PASSWORD = '/dashboard/~/password';

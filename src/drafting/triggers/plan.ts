@@ -9,11 +9,10 @@ import { repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf, OPEN, type PlannedDraft, type TriggerKind } from './kinds/kind.ts';
 import { withIssues } from './linked-issues.ts';
-import type { Trigger } from './model.ts';
+import { findTrigger, type Trigger } from './model.ts';
 import { type DueRun, findDueRun } from './queue-store.ts';
 import { isRangeNew, rangeReader } from './range-store.ts';
 import { listOpen, type Outcome } from './results-store.ts';
-import { findTrigger } from './store.ts';
 
 // What a run has to write: the drafts of its scope, and in which order.
 

@@ -4,8 +4,7 @@ import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../../d
 import { integrations } from '../../../db/schema/integrations.ts';
 import { triggerEvents, triggerRuns, triggers } from '../../../db/schema/triggers.ts';
 import type { Arrival, Event } from '../../providers/events.ts';
-import { backOffMs, type Trigger, type TriggerFilters, type TriggerOwner } from './model.ts';
-import { isOwnedBy } from './store.ts';
+import { backOffMs, isOwnedBy, type Trigger, type TriggerFilters, type TriggerOwner } from './model.ts';
 
 // Arrivals are the events that a trigger may make posts of. Runs are its work on the scopes that they affect.
 

@@ -7,8 +7,7 @@ import type { EventSource } from '../../providers/events.ts';
 import { eventReader, findEvent } from '../events.ts';
 import { type DraftRow, findDraftOfPost } from '../store.ts';
 import { repositoryOf } from './kinds/branch.ts';
-import type { Trigger } from './model.ts';
-import { findTrigger } from './store.ts';
+import { findTrigger, type Trigger } from './model.ts';
 
 // The commits of releases, by the commit graph of the provider.
 

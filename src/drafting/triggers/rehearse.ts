@@ -11,19 +11,18 @@ import { letOthersIn } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
 import type { Post } from '../../posts/model.ts';
 import { type Event, type EventSource, eventTypes } from '../../providers/events.ts';
+import { sampleMaterial } from '../check.ts';
+import { eventsInMemory } from '../event-memory.ts';
 import { eventReader, replaces } from '../events.ts';
-import { eventsInMemory } from '../memory.ts';
 import { type Compose, type DraftText, noDrafts, readScope } from '../store.ts';
-import { sampleMaterial } from '../template.ts';
 import { shippedBy } from './hand-over.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf, type PlannedDraft } from './kinds/kind.ts';
 import { withIssues } from './linked-issues.ts';
-import { isRefusal, type NoPostReason, refusal, type Trigger } from './model.ts';
+import { getTrigger, isRefusal, type NoPostReason, refusal, type Trigger } from './model.ts';
 import { recipeOf } from './plan.ts';
 import { listArrivals } from './queue-store.ts';
 import { type RangeReader, rangeReader } from './range-store.ts';
-import { getTrigger } from './store.ts';
 
 /** Limits a rehearsal to the newest deliveries. */
 const MAX_DELIVERIES = 20_000;

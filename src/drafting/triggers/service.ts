@@ -1,28 +1,22 @@
 import { changing, integration as integrationKey, type WriteTx } from '../../../db/engine.ts';
 import { getIntegration } from '../../integrations/store.ts';
 import { type Integration, placeName, providerNames } from '../../integrations/words.ts';
-import {
-  AppError,
-  type ChangeOf,
-  changeFor,
-  invalidField,
-  notFound,
-  requireValid,
-} from '../../lib/app-error.ts';
+import { AppError, type ChangeOf, changeFor, invalidField, notFound } from '../../lib/app-error.ts';
+import { requireValid } from '../../lib/validation.ts';
 import { type AuditAction, type AuditDeps, recordAudit } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
 import { deleteOrphans } from '../../posts/trash-store.ts';
 import { findVersion, recordVersion } from '../../posts/version-store.ts';
+import { type CheckTemplates, checkTemplates } from '../check.ts';
 import { findEvent, listReleases } from '../events.ts';
-import { type CheckTemplates, checkTemplates } from '../template.ts';
 import { branchScope, fitsOne, matchesRelease } from './kinds/branch.ts';
 import { kinds, kindsFor } from './kinds/index.ts';
 import type { TriggerKind } from './kinds/kind.ts';
+import * as store from './model.ts';
 import { MAX_LAST, refusal, type Trigger, TriggerFilters } from './model.ts';
 import { forgetUnmatched, queueRun, recordArrival, retryRuns } from './queue-store.ts';
 import { queueRange, requeueRanges } from './range-store.ts';
 import { endWaiting, queuePastResult } from './results-store.ts';
-import * as store from './store.ts';
 
 /** A trigger to create. Absent fields take their default. */
 export interface NewTrigger

@@ -7,10 +7,10 @@ import { findStored, type NewDraft, type Outcome, writeDraft } from '../write.ts
 import { branchOf, repositoryOf } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
+import { findTrigger } from './model.ts';
 import { keysSettledBy, type Plan, type SourcedDraft } from './plan.ts';
 import { type DueRun, finishRun, isCurrent, waitWithRun } from './queue-store.ts';
 import { settleRest, settleResults, settleWaiting } from './results-store.ts';
-import { findTrigger } from './store.ts';
 
 // What a run writes: its drafts, the results of their events, and its end.
 

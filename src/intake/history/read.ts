@@ -1,9 +1,9 @@
 import { changing, integration as integrationKey, NONE, type WriteTx } from '../../../db/engine.ts';
 import { imageOwner, queueImages } from '../../drafting/triggers/images.ts';
 import { kinds } from '../../drafting/triggers/kinds/index.ts';
+import { findTrigger } from '../../drafting/triggers/model.ts';
 import { listArrivals, recordArrival, recordMatch } from '../../drafting/triggers/queue-store.ts';
 import { queueRange } from '../../drafting/triggers/range-store.ts';
-import { findTrigger } from '../../drafting/triggers/store.ts';
 import { getIntegration, type Integration, learnRepository } from '../../integrations/store.ts';
 import { openReaderOf } from '../../integrations/token.ts';
 import type { Deps } from '../../people/deps.ts';

@@ -1,6 +1,6 @@
 import { changing, integration as integrationKey } from '../../../db/engine.ts';
+import { listTriggers } from '../../drafting/triggers/model.ts';
 import { createTrigger } from '../../drafting/triggers/service.ts';
-import { listTriggers } from '../../drafting/triggers/store.ts';
 import { connectIntegration } from '../../integrations/connect.ts';
 import { getWithHooks } from '../../integrations/hook-store.ts';
 import {
@@ -14,7 +14,7 @@ import { placeName, recordChange } from '../../integrations/words.ts';
 import { AppError, invalidField } from '../../lib/app-error.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
-import { getOrganization } from '../../people/organizations.ts';
+import { getOrganization } from '../../people/organization-store.ts';
 import type { ContentType } from '../../posts/model.ts';
 import { type IntegrationType, listProviders, providerOf, providers } from '../../providers/index.ts';
 import {

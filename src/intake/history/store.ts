@@ -2,10 +2,11 @@ import { and, asc, desc, eq, getTableColumns, gt, lte, or, sql } from 'drizzle-o
 import type { ReadTx, WriteTx } from '../../../db/engine.ts';
 import { histories, integrations } from '../../../db/schema/integrations.ts';
 import { findEvent, findSame, listReleases, recordEvent } from '../../drafting/events.ts';
+import { renameRelease } from '../../drafting/triggers/hand-over.ts';
 import { branchScope, matchesRelease } from '../../drafting/triggers/kinds/branch.ts';
 import { kinds } from '../../drafting/triggers/kinds/index.ts';
 import { fitsOne } from '../../drafting/triggers/kinds/kind.ts';
-import type { Trigger } from '../../drafting/triggers/model.ts';
+import { listTriggers, type Trigger } from '../../drafting/triggers/model.ts';
 import {
   forgetArrival,
   listArrivals,
@@ -13,8 +14,6 @@ import {
   queueRun,
 } from '../../drafting/triggers/queue-store.ts';
 import { queueRange } from '../../drafting/triggers/range-store.ts';
-import { renameRelease } from '../../drafting/triggers/rename-store.ts';
-import { listTriggers } from '../../drafting/triggers/store.ts';
 import type { Integration, Repository } from '../../integrations/store.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { Deps } from '../../people/deps.ts';

@@ -31,7 +31,7 @@ import {
   recordChange,
 } from '../../integrations/words.ts';
 import type { Deps } from '../../people/deps.ts';
-import { getOrganization } from '../../people/organizations.ts';
+import { getOrganization } from '../../people/organization-store.ts';
 import { providerOf } from '../../providers/index.ts';
 import type { RemoteRepository, RepositoryReader } from '../../providers/reader.ts';
 import { type Switching, writeCursor } from './cursor.ts';

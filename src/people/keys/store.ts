@@ -2,13 +2,14 @@ import { and, desc, eq, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm'
 import { changing, dialectOf, NONE, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { apiKeys } from '../../../db/schema/organizations.ts';
 import { AppError, notFound } from '../../lib/app-error.ts';
+import { tidings } from '../../lib/build.ts';
 import { type Ids, randomToken } from '../../lib/text.ts';
 import { DAY_MS, requireFuture } from '../../lib/time.ts';
 import { type AuditAction, type AuditContext, type AuditDeps, quote, recordAudit } from '../audit.ts';
-import { getOrganization } from '../organizations.ts';
-import { type ApiKey, type CreatedKey, KEY_BYTES, KEY_PREFIX, type NewKey, type Verdict } from './model.ts';
+import { getOrganization } from '../organization-store.ts';
+import type { NewKey } from './new-key.ts';
 
-export type KeyRow = typeof apiKeys.$inferSelect;
+type KeyRow = typeof apiKeys.$inferSelect;
 
 /** What a verdict needs of the key, by the SHA-256 of its value. */
 async function findKeyByHash(tx: ReadTx, hash: Buffer) {
@@ -90,6 +91,67 @@ async function deleteKey(tx: WriteTx, id: string): Promise<void> {
   await tx.delete(apiKeys).where(eq(apiKeys.id, id)).run();
 }
 
+export type { NewKey };
+
+/** The permission that every read of the content API needs (section 5 of the spec). */
+export const READ_PERMISSION = 'api.read';
+
+/** The permission to propose changes of posts, which a person then accepts or dismisses. */
+export const SUGGEST_PERMISSION = 'posts.suggest';
+
+/** A longer key is refused without a lookup (Unkey takes 1 to 512 characters). */
+export const MAX_KEY_LENGTH = 512;
+
+/** The prefix by which people and secret scanners recognize a key. */
+export const KEY_PREFIX = 'tdk';
+
+/** Random bytes in a key: too many to guess, so a plain hash of the key is enough. */
+export const KEY_BYTES = 32;
+
+/** A key without its value. `prefix` is the start of the value, to tell keys apart. */
+export interface ApiKey extends Omit<KeyRow, 'hash' | 'revokedAt'> {
+  status: 'active' | 'expired' | 'revoked';
+}
+
+/** A new key with its value. `warning` is set when the API may refuse it. */
+export type CreatedKey = NewKey & { id: string; key: string; warning?: KeyWarning };
+
+/** `refused`: Unkey answered `code` for the new key; `permission` is missing from the root key. */
+export type KeyWarning =
+  | { reason: 'refused'; code: string; permission: string | null }
+  | { reason: 'not_verified' };
+
+export interface UnkeyConfig {
+  rootKey: string;
+  apiId?: string | undefined;
+  baseUrl?: string | undefined;
+  timeoutMs: number;
+}
+
+/** The key of a request. */
+export interface KeyHolder {
+  keyId: string;
+  name: string;
+  /** Null: the key is bound to none. */
+  organizationId: string | null;
+}
+
+/**
+ * Gives the same verdict once more, for a database of the same `version`, and records the use. False: the key has
+ * expired meanwhile.
+ */
+export type RepeatVerdict = () => boolean;
+
+/**
+ * The result of checking a key. Without `repeat` it holds for one request alone. `limited` carries the limit's code, and
+ * the headers that describe it.
+ */
+export type Verdict =
+  | ({ outcome: 'valid'; repeat?: RepeatVerdict } & KeyHolder)
+  | { outcome: 'invalid' }
+  | { outcome: 'forbidden' }
+  | { outcome: 'limited'; code: string; headers: Record<string, string> };
+
 /** `tdk_` and four more characters, to tell keys apart. */
 const PREFIX_LENGTH = 8;
 
@@ -126,7 +188,7 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
     },
 
     async createKey(input) {
-      const { requireNewKey } = await import('./model.ts');
+      const { requireNewKey } = await import('./new-key.ts');
       const { organizationId, name, permissions } = requireNewKey(input);
       const now = clock.now();
       return await db.write(async (tx) => {
@@ -313,4 +375,19 @@ export async function getOwnKey(
 export function quietDays({ status, lastUsedAt, createdAt }: ApiKey, now: Date): number | null {
   const days = Math.floor((now.getTime() - Date.parse(lastUsedAt ?? createdAt)) / DAY_MS);
   return status === 'active' && days >= QUIET_DAYS ? days : null;
+}
+
+export function describeKeyWarning(warning: KeyWarning): string {
+  const check = `${tidings} doctor --key KEY`;
+  if (warning.reason === 'not_verified') return `Unkey did not verify the new key. Check it: ${check}`;
+  const { code, permission } = warning;
+  const grant = permission === null ? '' : `. Give the root key ${permission}`;
+  return `Unkey answers ${code} for the new key, so the API refuses it${grant}. Then check it: ${check}`;
+}
+
+/** How soon a revoked or deleted key stops working. */
+export function describeRevocation({ revocationDelayS }: Pick<KeyService, 'revocationDelayS'>): string {
+  return revocationDelayS === 0
+    ? 'A revoked or deleted key stops working at once.'
+    : `Unkey caches keys: a revoked or deleted key can work for ${revocationDelayS} more seconds, in rare cases for 10 minutes.`;
 }

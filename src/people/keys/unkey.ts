@@ -11,19 +11,23 @@ import { NONE } from '../../../db/engine.ts';
 import { AccessEnded, AppError, notFound } from '../../lib/app-error.ts';
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import { maxRequests } from '../../lib/build.ts';
-import { fetchWithoutRedirects } from '../../lib/public-fetch.ts';
+import { fetchWithoutRedirects } from '../../lib/network.ts';
 import { requireFuture } from '../../lib/time.ts';
-import { getOrganization } from '../organizations.ts';
+import { getOrganization } from '../organization-store.ts';
+import { requireNewKey } from './new-key.ts';
 import {
   type ApiKey,
   KEY_BYTES,
   KEY_PREFIX,
+  type KeyChange,
+  type KeyDeps,
+  type KeyService,
+  KeyServiceUnavailable,
   type KeyWarning,
-  requireNewKey,
+  recordKey,
   type UnkeyConfig,
   type Verdict,
-} from './model.ts';
-import { type KeyChange, type KeyDeps, type KeyService, KeyServiceUnavailable, recordKey } from './store.ts';
+} from './store.ts';
 
 /** Calls at a time. The other half of what Bun allows is for hooks, polling and the dashboard. */
 export const MAX_CALLS = Math.ceil(maxRequests / 2);

@@ -1,7 +1,8 @@
-import { AppError, isRecord } from '../../lib/app-error.ts';
+import { AppError } from '../../lib/app-error.ts';
 import { endOfString } from '../../lib/json.ts';
 import { cutLine, withoutControls } from '../../lib/text.ts';
 import { parseTime } from '../../lib/time.ts';
+import { isRecord } from '../../lib/validation.ts';
 import { Post } from '../model.ts';
 
 // Marks in front matter that say whether a post is public, as people write them for Jekyll, Hugo, Astro, and others. A mark

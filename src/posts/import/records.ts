@@ -1,10 +1,11 @@
 import { basename, dirname, resolve } from 'node:path';
 import { findNodeAtLocation, type ParseErrorCode, parseTree, printParseErrorCode, visit } from 'jsonc-parser';
-import { AppError, isRecord } from '../../lib/app-error.ts';
+import { AppError } from '../../lib/app-error.ts';
 import { depthOf, endOfString, skipSpace } from '../../lib/json.ts';
 import { texts } from '../../lib/markdown/texts.ts';
 import { cutLine, derivedId } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
+import { isRecord } from '../../lib/validation.ts';
 import { checkRecord, type ImportedFields, isImportedField } from '../model.ts';
 import { isChangelogName, parseChangelog } from './changelog.ts';
 import { isExportedChangelog } from './exported-changelog.ts';

@@ -1,18 +1,17 @@
 import { basename } from 'node:path';
-import { inCommits } from '../../../db/commits.ts';
-import { changingPosts, type ReadTx, type Storage, type WriteTx } from '../../../db/engine.ts';
+import { changingPosts, inCommits, type ReadTx, type Storage, type WriteTx } from '../../../db/engine.ts';
 import { knownFailure } from '../../../db/failures.ts';
 import { AppError, messageOf } from '../../lib/app-error.ts';
 import { derivedId, type Ids } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
 import { type AuditDeps, describeActor, quote, recordAudit } from '../../people/audit.ts';
-import { getOrganization } from '../../people/organizations.ts';
+import { getOrganization } from '../../people/organization-store.ts';
 import type { ContentType, OwnedPost, PostStatus } from '../model.ts';
 import { listSchedules, type Schedule, saveSchedule } from '../schedule-store.ts';
 import { END_OF_DATES } from '../service.ts';
 import { findOwners, readPosts, writePost } from '../store.ts';
 import { recordVersion } from '../version-store.ts';
-import { importError, type ParsedFile, type SourceFile } from './files.ts';
+import { importError, type SourceFile } from './files.ts';
 import { type CheckedRecord, type ReadOptions, readRecords } from './records.ts';
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
@@ -349,33 +348,4 @@ function merge(
     old !== undefined && Bun.deepEquals({ ...post, updatedAt: fields.updatedAt ?? old.updatedAt }, old);
   if (isSame) return old;
   return { ...post, updatedAt: fields.updatedAt ?? (old === undefined ? post.createdAt : now) };
-}
-
-// A file that a thread has read, as data that it can send: no functions, no errors.
-
-type Sent<Record> = Omit<Record, 'lineOf'> & { line: number };
-
-export type SentFile = Omit<ParsedFile, 'records' | 'problems'> & {
-  records: Sent<ParsedFile['records'][number]>[];
-  problems: Pick<AppError, 'status' | 'message' | 'code' | 'details'>[];
-};
-
-/** `maxPosts`: one more is sent, which shows that there are too many. */
-export function toSend({ records, problems = [], ...file }: ParsedFile, maxPosts: number): SentFile {
-  return {
-    ...file,
-    records: records.slice(0, maxPosts + 1).map(({ lineOf, ...record }) => ({ ...record, line: lineOf('') })),
-    problems: problems.map(({ status, message, code, details }) => ({ status, message, code, details })),
-  };
-}
-
-export function fromThread({ records, problems, ...file }: SentFile): ParsedFile {
-  return {
-    ...file,
-    records: records.map(({ line, ...record }) => ({ ...record, lineOf: () => line })),
-    problems: problems.map(
-      ({ status, message, code, details }) =>
-        new AppError(status, message, { details, ...(code !== undefined && { code }) }),
-    ),
-  };
 }

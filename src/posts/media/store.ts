@@ -1,8 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, lte, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { dialectOf, type ReadTx, type WriteTx } from '../../../db/engine.ts';
-import { media, mediaCopies } from '../../../db/schema/media.ts';
-import { deletedPosts, posts, postVersions } from '../../../db/schema/posts.ts';
+import { deletedPosts, media, mediaCopies, posts, postVersions } from '../../../db/schema/posts.ts';
 import { drafts } from '../../../db/schema/triggers.ts';
 
 /** An image of an organization. Its file is under `fileNameOf`. */

@@ -7,12 +7,13 @@ import {
   type UploadProblem,
   verifyApiKey,
 } from '../../http/request.ts';
-import { AccessEnded, AppError, isRecord } from '../../lib/app-error.ts';
+import { AccessEnded, AppError } from '../../lib/app-error.ts';
+import { isRecord } from '../../lib/validation.ts';
 import type { Deps } from '../../people/deps.ts';
-import { READ_PERMISSION, SUGGEST_PERMISSION } from '../../people/keys/model.ts';
+import { READ_PERMISSION, SUGGEST_PERMISSION } from '../../people/keys/store.ts';
 import type { Publication } from '../public/model.ts';
 import { findPublication, isMcpOn } from '../public/store.ts';
-import { SUGGEST_TOOL, type ToolDeps } from './server.ts';
+import { SUGGEST_TOOL, type ToolDeps } from './tools.ts';
 
 /** Room for the longest text of a post in most languages. */
 const LIMITS = { maxBytes: 256 * 1024, timeoutMs: 15_000 };

@@ -8,9 +8,10 @@ import {
   type Storage,
   type WriteTx,
 } from '../../../db/engine.ts';
-import { AppError, invalidField, requireValid } from '../../lib/app-error.ts';
+import { AppError, invalidField } from '../../lib/app-error.ts';
 import { isPublicAddress } from '../../lib/public-fetch.ts';
 import { DAY_MS } from '../../lib/time.ts';
+import { requireValid } from '../../lib/validation.ts';
 import {
   type AuditContext,
   type AuditDeps,
@@ -19,7 +20,7 @@ import {
   retentionDaysOf,
 } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
-import { getOrganization } from '../../people/organizations.ts';
+import { getOrganization } from '../../people/organization-store.ts';
 import { postAddress } from '../public/model.ts';
 import { findPublication } from '../public/store.ts';
 import {

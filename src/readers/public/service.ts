@@ -1,12 +1,14 @@
 import { changing, organization, type ReadTx } from '../../../db/engine.ts';
 import { commonHeaders } from '../../http/respond.ts';
-import { AppError, type ChangeOf, changeFor, invalidField, requireValid } from '../../lib/app-error.ts';
+import { AppError, type ChangeOf, changeFor, invalidField } from '../../lib/app-error.ts';
 import { BoundedMap, fullAgainAt, type RateLimit, waitMs } from '../../lib/bounded-map.ts';
 import { count } from '../../lib/text.ts';
 import { type Clock, DAY_MS } from '../../lib/time.ts';
+import { requireValid } from '../../lib/validation.ts';
 import { type AuditDeps, recordAudit } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
-import { getOrganization, type Organization } from '../../people/organizations.ts';
+import { getOrganization } from '../../people/organization-store.ts';
+import type { Organization } from '../../people/organizations.ts';
 import { findMedia } from '../../posts/media/store.ts';
 import { ADDRESS_PROBLEM, type Publication, PublicationChange, type Surface } from './model.ts';
 import {

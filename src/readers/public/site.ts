@@ -9,7 +9,7 @@ import { imageServer } from '../../posts/media/serve.ts';
 import { tallyPosts } from '../../posts/store.ts';
 import { type CardPainter, createCards } from './cards.ts';
 import { renderList, renderMonth, renderResults, requireQuery } from './list.tsx';
-import { PUBLIC_POSTS, type Publication, pageAddress, type Surface } from './model.ts';
+import { PUBLIC_POSTS, type Publication, type Surface } from './model.ts';
 import { pagePolicy, problemPolicy, renderProblem, type Site, siteOf } from './page.tsx';
 import { renderPost } from './post-page.tsx';
 import {
@@ -291,34 +291,4 @@ function pageOf(query: URLSearchParams): number {
     return Number(page);
   }
   throw new AppError(400, 'The page must be a whole number of 1 or more');
-}
-
-/** Where readers find what an organization publishes. Null: switched off. */
-export interface PublicAddresses {
-  page: string | null;
-  feeds: { atom: string; rss: string; json: string } | null;
-  /** HTML for another site, which shows the newest posts. It reads a feed. */
-  widget: string | null;
-  /** The endpoint for agents. */
-  mcp: string | null;
-}
-
-type Needs = Pick<Publication, 'slug' | 'address' | 'isPageOn' | 'isFeedOn' | 'isMcpOn'>;
-
-export function publicAddresses(publication: Needs, publicUrl: string): PublicAddresses {
-  const page = pageAddress(publication, publicUrl);
-  const { isPageOn, isFeedOn, isMcpOn } = publication;
-  const feed = (ending: string) => `${page}/feed.${ending}`;
-  return {
-    page: isPageOn ? page : null,
-    feeds: isFeedOn ? { atom: feed('atom'), rss: feed('rss'), json: feed('json') } : null,
-    widget: isFeedOn ? widgetSnippet(page) : null,
-    mcp: isMcpOn ? `${publicUrl}/mcp` : null,
-  };
-}
-
-/** Without scripts it is a plain link. */
-function widgetSnippet(page: string): string {
-  const address = Bun.escapeHTML(page);
-  return `<a href="${address}" data-tidings>What's new</a> <script src="${address}/widget.js" async></script>`;
 }

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { ComponentChild } from 'preact';
 import { Article } from './layout.tsx';
-import type { Header, Operation, Response } from './operations.ts';
+import type { Header, Operation, Response } from './page.tsx';
 import { CopyButton, type Delivery, type ReadRequest, Samples } from './samples/tabs.tsx';
 
 /** @jsxRuntime automatic @jsxImportSource preact */

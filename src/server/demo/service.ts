@@ -13,14 +13,15 @@ import { texts } from '../../lib/markdown/texts.ts';
 import { derivedId } from '../../lib/text.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
-import { READ_PERMISSION } from '../../people/keys/model.ts';
-import { countOrganizations, createOrganization, findOrganization } from '../../people/organizations.ts';
+import { READ_PERMISSION } from '../../people/keys/store.ts';
+import { countOrganizations, findOrganization } from '../../people/organization-store.ts';
+import { createOrganization } from '../../people/organizations.ts';
 import { contentTypes, type Post } from '../../posts/model.ts';
 import { savePosts } from '../../posts/service.ts';
 import { listPostPage } from '../../posts/store.ts';
 import { providerOf, samplePayload } from '../../providers/index.ts';
+import { publicAddresses } from '../../readers/public/model.ts';
 import { changePublication, readPublication } from '../../readers/public/service.ts';
-import { publicAddresses } from '../../readers/public/site.ts';
 
 /** The provider of the demo's repository. */
 export const DEMO_PROVIDER = 'github';

@@ -1,7 +1,7 @@
 import type { V2KeysVerifyKeyResponseData } from '@unkey/api/models/components';
 import { tidings } from '../../lib/build.ts';
-import { READ_PERMISSION, type UnkeyConfig } from '../../people/keys/model.ts';
-import { findOrganization } from '../../people/organizations.ts';
+import { READ_PERMISSION, type UnkeyConfig } from '../../people/keys/store.ts';
+import { findOrganization } from '../../people/organization-store.ts';
 import { type Finding, failed, ok, type Patient, warning } from './check.ts';
 
 /** A person waits, and a slow answer is an answer. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { base58 } from '@scure/base';
-import type { NewKey } from '../../../src/people/keys/model.ts';
+import type { NewKey } from '../../../src/people/keys/store.ts';
 import { refusalOf } from '../../support/refusal.ts';
 import { type Begin, newKey, READ } from './subject.ts';
 

@@ -1,5 +1,4 @@
-import type { NewKey } from '../../../src/people/keys/model.ts';
-import type { KeyService } from '../../../src/people/keys/store.ts';
+import type { KeyService, NewKey } from '../../../src/people/keys/store.ts';
 import type { MovableClock } from '../../support/clock.ts';
 
 /** A key service on a clock that tests move. */

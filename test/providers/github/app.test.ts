@@ -2,15 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { SECRET_KEY_BYTES } from '../../../src/lib/secret-box.ts';
 import { APP_HOOK, type AppCredential } from '../../../src/providers/app.ts';
 import {
-  appToken,
   createApp,
   githubAppApi,
   githubAppReader,
   installationToken,
-  parsePrivateKey,
 } from '../../../src/providers/github/app/api.ts';
-import { pages, registration } from '../../../src/providers/github/app/manifest.ts';
-import { githubApps } from '../../../src/providers/github/app/support.ts';
+import { appToken, parsePrivateKey } from '../../../src/providers/github/app/keys.ts';
+import { githubApps, pages, registration } from '../../../src/providers/github/app/support.ts';
 import { fixedClock, type MovableClock } from '../../support/clock.ts';
 import { githubExamples, githubSchemas } from '../../support/github.ts';
 import { makeKeys, type StoredApp } from '../../support/github-api/apps.ts';

@@ -2,7 +2,7 @@
 import type { ReadTx } from '../../../../db/engine.ts';
 import { listResults, type Result } from '../../../drafting/triggers/results-store.ts';
 import { scriptAsset } from '../../../http/look/assets.ts';
-import { replayDelivery } from '../../../intake/receiver/send.ts';
+import { replayDelivery } from '../../../intake/receiver/replay.ts';
 import { findDelivery, listDeliveries, listLogPage } from '../../../integrations/deliveries/log-store.ts';
 import { type Delivery, isReplayable } from '../../../integrations/deliveries/store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';

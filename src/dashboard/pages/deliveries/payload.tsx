@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Delivery } from '../../../integrations/deliveries/store.ts';
-import { isRecord } from '../../../lib/app-error.ts';
 import { tidings } from '../../../lib/build.ts';
+import { isRecord } from '../../../lib/validation.ts';
 import { Copy, counted } from '../../view/elements.tsx';
 import { Segments } from '../../view/layout.tsx';
 

@@ -7,10 +7,10 @@ import {
   explainNoTrigger,
   findExclusion,
   isPending,
+  listTriggers,
   type Trigger,
 } from '../../../drafting/triggers/model.ts';
 import { listResults, type Outcome, type Result } from '../../../drafting/triggers/results-store.ts';
-import { listTriggers } from '../../../drafting/triggers/store.ts';
 import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import type { Integration, Repository } from '../../../integrations/store.ts';
 import type { Event } from '../../../providers/events.ts';

@@ -1,6 +1,6 @@
 import { kindsFor } from '../../../drafting/triggers/kinds/index.ts';
+import { listTriggers } from '../../../drafting/triggers/model.ts';
 import { listRuns } from '../../../drafting/triggers/queue-store.ts';
-import { listTriggers } from '../../../drafting/triggers/store.ts';
 import { listHistories } from '../../../intake/history/store.ts';
 import { type Hook, listHooks } from '../../../integrations/hook-store.ts';
 import type { Integration } from '../../../integrations/store.ts';
@@ -15,12 +15,11 @@ import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { Exactly, When } from '../../view/time.tsx';
 import { Imports } from '../history/list.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
-import { HookState } from './hook-state.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './missed.tsx';
 import { Overview, PollingSection, readOverview, readPolling } from './overview.tsx';
 import { exactTime, getIntegration, PATH, problemOf } from './subpage.tsx';
-import { Hooks, type PageProps, placeName, placesOf } from './webhooks.tsx';
+import { HookState, Hooks, type PageProps, placeName, placesOf } from './webhooks.tsx';
 
 /** @jsxRuntime automatic @jsxImportSource preact */
 

@@ -15,8 +15,8 @@ import {
 import { type Integration, listHistoryOnly } from '../../../integrations/store.ts';
 import { webhookUrl } from '../../../integrations/words.ts';
 import { isLocal } from '../../../lib/public-fetch.ts';
+import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf } from '../../../providers/index.ts';
-import type { IntegrationType } from '../../../providers/paths.ts';
 import type { Provider } from '../../../providers/provider.ts';
 import type { MemberVisit } from '../../page.ts';
 import { Bars } from '../../view/chart.tsx';

@@ -10,8 +10,8 @@ import {
 } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
+import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf } from '../../../providers/index.ts';
-import type { IntegrationType } from '../../../providers/paths.ts';
 import { type Answer, get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { once } from '../../submission.ts';
 import { type View, view } from '../../view/document.tsx';

@@ -1,11 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import type { AppError } from '../../../lib/app-error.ts';
-import { SUGGEST_PERMISSION } from '../../../people/keys/model.ts';
+import { SUGGEST_PERMISSION } from '../../../people/keys/store.ts';
 import { fileNameOf, imageTypes, type Media } from '../../../posts/media/store.ts';
 import { countOpenChanges } from '../../../posts/suggestions.ts';
-import { MAX_LINKS, type Publication } from '../../../readers/public/model.ts';
+import { MAX_LINKS, type Publication, publicAddresses } from '../../../readers/public/model.ts';
 import { changePublication, readPublication } from '../../../readers/public/service.ts';
-import { publicAddresses } from '../../../readers/public/site.ts';
 import { type EditState, editForm, editState } from '../../edit.ts';
 import { get, type MemberVisit, type Page, redirect } from '../../page.ts';
 import { formState } from '../../submission.ts';

@@ -6,10 +6,13 @@ import {
   type CreatedKey,
   describeKeyWarning,
   describeRevocation,
+  getOwnKey,
+  type KeyService,
+  KeyServiceUnavailable,
+  quietDays,
   READ_PERMISSION,
   SUGGEST_PERMISSION,
-} from '../../../people/keys/model.ts';
-import { getOwnKey, type KeyService, KeyServiceUnavailable, quietDays } from '../../../people/keys/store.ts';
+} from '../../../people/keys/store.ts';
 import { type Answer, get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { formState, once, readFields } from '../../submission.ts';
 import { SettingsHead, type View, view } from '../../view/document.tsx';

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { startersOf } from '../../../drafting/starters.ts';
 import { kinds } from '../../../drafting/triggers/kinds/index.ts';
 import type { Trigger } from '../../../drafting/triggers/model.ts';
-import { listVariables } from '../../../drafting/variables.ts';
+import { listVariables } from '../../../drafting/variable-list.ts';
 import { scriptAsset } from '../../../http/look/assets.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import type { EventType } from '../../../providers/events.ts';

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { changing, integration as integrationKey } from '../../../../db/engine.ts';
 import { builtInTemplates } from '../../../drafting/starters.ts';
 import { kinds } from '../../../drafting/triggers/kinds/index.ts';
-import { describeFilters, type Trigger } from '../../../drafting/triggers/model.ts';
+import { describeFilters, findTrigger, type Trigger } from '../../../drafting/triggers/model.ts';
 import { listRuns, retryRuns } from '../../../drafting/triggers/queue-store.ts';
 import { MAX_STREAMED_DELIVERIES, streamRehearsal } from '../../../drafting/triggers/rehearse.ts';
 import {
@@ -11,7 +11,6 @@ import {
   restoreTemplates,
   switchTrigger,
 } from '../../../drafting/triggers/service.ts';
-import { findTrigger } from '../../../drafting/triggers/store.ts';
 import { getIntegration } from '../../../integrations/store.ts';
 import { integrationName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';

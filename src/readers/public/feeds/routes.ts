@@ -55,7 +55,7 @@ export function feeds(deps: Pick<Deps, 'db' | 'publicUrl'>) {
       const render = await readFeed(tx, publication, limit, deps);
       return () =>
         inTurn(async () => {
-          const { writers } = await import('./feed.ts');
+          const { writers } = await import('./formats.ts');
           return writers[file](await render());
         });
     });

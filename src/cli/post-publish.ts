@@ -1,0 +1,154 @@
+import { type Command, Option } from 'commander';
+import type { ReadTx } from '../../db/engine.ts';
+import { formatInZone } from '../lib/time.ts';
+import { getOrganization } from '../people/organization-store.ts';
+import { contentTypes, type PageSelection, type Post, postStatuses } from '../posts/model.ts';
+import { schedulePost } from '../posts/schedule.ts';
+import { listSchedules, type Schedule } from '../posts/schedule-store.ts';
+import { deletePost, editPost } from '../posts/service.ts';
+import { erasePost, restorePost } from '../posts/trash.ts';
+import { countDeletedPosts, listDeletedPosts } from '../posts/trash-store.ts';
+import type { Services } from '../server/services.ts';
+import { aboutOne, answering } from './command.ts';
+import type { CliContext } from './context.ts';
+import { examples } from './help.ts';
+import { oneLine, status, type Text, table } from './output.ts';
+
+// When a post is published, and the trash.
+
+/** A post as `--json` prints it. */
+export type ListedPost = Post & { scheduledFor: string | null };
+
+/** Adds when these posts will be published. */
+export async function withSchedules(tx: ReadTx, posts: readonly Post[]): Promise<ListedPost[]> {
+  const schedules = await listSchedules(
+    tx,
+    posts.map(({ id }) => id),
+  );
+  return posts.map((post) => withSchedule(post, schedules.get(post.id) ?? null));
+}
+
+export function withSchedule(post: Post, schedule: Schedule | null): ListedPost {
+  // An import may have published it meanwhile.
+  const isWaiting = schedule !== null && post.status === 'draft';
+  return { ...post, scheduledFor: isWaiting ? new Date(schedule.publishAt).toISOString() : null };
+}
+
+interface PublishFlags {
+  at?: string;
+  timeZone: string;
+}
+
+export function addPublishCommands(group: Command, context: CliContext): void {
+  const command = aboutOne(group, 'post');
+  const answer = answering(context);
+  const describe =
+    (past: string) =>
+    ({ id, title }: Post) =>
+      `${past}: ${oneLine(title)} (${id})`;
+
+  const publishing = command('publish', 'Publish a post, now or at a time')
+    .option('--at <time>', 'Time to publish at, such as 2027-01-31T09:00 or 2027-01-31T09:00+01:00')
+    .addOption(
+      new Option('--time-zone <name>', 'Time zone of --at without an offset, such as Europe/Berlin').default(
+        'UTC',
+      ),
+    )
+    .action(
+      answer(publish, (post, _id, { timeZone }) =>
+        post.scheduledFor === null
+          ? describe('Published')(post)
+          : `Scheduled for ${formatInZone(new Date(post.scheduledFor), timeZone)}: ${oneLine(post.title)} (${post.id})`,
+      ),
+    );
+  examples(
+    publishing,
+    'post publish post_…',
+    'post publish post_… --at 2027-01-31T09:00 --time-zone Europe/Berlin',
+  );
+  const unpublishing = command('unpublish', 'Make a post a draft again, or cancel its schedule').action(
+    answer((services, id: string) => editPost(services, id, { status: 'draft' }), describe('Unpublished')),
+  );
+  examples(unpublishing, 'post unpublish post_…');
+  const deleting = command('delete', 'Move a post to the trash, where it stays for 30 days')
+    .option('--for-good', 'Delete the post for good, even if it is in the trash')
+    .action(
+      answer(
+        async (services, id: string, { forGood }: { forGood?: true }) => {
+          await (forGood ? erasePost : deletePost)(services, id);
+          return { id, deleted: true };
+        },
+        ({ id }) => `Deleted: ${id}`,
+      ),
+    );
+  examples(deleting, 'post delete post_…', 'post delete post_… --for-good');
+  const restoring = command('restore', 'Restore a post from the trash').action(
+    answer(restorePost, describe('Restored')),
+  );
+  examples(restoring, 'post restore post_…');
+}
+
+async function publish(services: Services, id: string, { at, timeZone }: PublishFlags): Promise<ListedPost> {
+  if (at === undefined) {
+    return { ...(await editPost(services, id, { status: 'published' })), scheduledFor: null };
+  }
+  const { post, schedule } = await schedulePost(services, id, { publishAt: at, timeZone });
+  return { ...post, scheduledFor: new Date(schedule.publishAt).toISOString() };
+}
+
+interface TrashOptions {
+  organization: string;
+  limit: number;
+  page: number;
+}
+
+/** The posts of an organization's trash. */
+export function readTrash({ db }: Services, { organization, limit, page }: TrashOptions) {
+  return db.read(async (tx) => {
+    await getOrganization(tx, organization);
+    const rows = await listDeletedPosts(tx, organization, { limit, page });
+    const deleted = rows.map(({ organizationId: _, actorName, expiresAt, ...post }) => ({
+      ...post,
+      deletedBy: actorName,
+      expiresAt: new Date(expiresAt).toISOString(),
+    }));
+    return { deleted, totalItems: await countDeletedPosts(tx, organization) };
+  });
+}
+
+export function describeTrash(
+  { deleted, totalItems }: Awaited<ReturnType<typeof readTrash>>,
+  { page, limit }: TrashOptions,
+): Text {
+  if (totalItems === 0) return 'The trash is empty.';
+  const rows = deleted.map(({ id, status: former, deletedAt, expiresAt, title }) => [
+    id,
+    status(former),
+    deletedAt.slice(0, 10),
+    expiresAt.slice(0, 10),
+    title,
+  ]);
+  const more = totalItems > page * limit ? ` --page ${page + 1} shows more.` : '';
+  return [
+    table(['ID', 'STATUS', 'DELETED', 'KEPT UNTIL', 'TITLE'], rows, ['TITLE']),
+    `${deleted.length} of ${totalItems}.${more}`,
+  ];
+}
+
+/** The options of commands about many posts of an organization. */
+export interface Selection extends Pick<PageSelection, 'sort'> {
+  organization: string;
+  status?: PageSelection['statuses'];
+  contentType?: PageSelection['contentTypes'];
+}
+
+export function selecting(command: Command): Command {
+  const types = new Option('--content-type <type...>', 'Only these content types');
+  return command
+    .requiredOption('--organization <id>', 'Organization')
+    .addOption(new Option('--status <status...>', 'Only these statuses').choices(postStatuses))
+    .addOption(types.choices(contentTypes))
+    .addOption(
+      new Option('--sort <order>', 'Order by creation date').choices(['asc', 'desc']).default('desc'),
+    );
+}
