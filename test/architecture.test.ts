@@ -129,23 +129,27 @@ test('the published client stands alone: it imports nothing of the server, and t
   );
 });
 
-/** The modules that load before `serve` listens: no types, and nothing that is imported later. */
-function loadedAtStart(): Set<string> {
+/** What a module imports as values when it loads: no types, and nothing that is imported later. */
+function valuesOf(path: string): string[] {
+  const { text = '' } = modules.find((module) => module.path === path) ?? {};
+  const values = text.matchAll(/^(?:import|export)(?! type\b)([^;']*?\bfrom )?'([^']+)'/gm);
+  return importsOf(path, Array.from(values, ([, , specifier]) => `import '${specifier}'`).join(';'));
+}
+
+/** The modules and packages that load with these modules. */
+function loadedWith(...entries: readonly string[]): string[] {
   const loaded = new Set<string>();
   const load = (path: string) => {
     if (loaded.has(path)) return;
     loaded.add(path);
-    const { text = '' } = modules.find((module) => module.path === path) ?? {};
-    const values = text.matchAll(/^(?:import|export)(?! type\b)[^;']*?(?:\bfrom )?'([^']+)'/gm);
-    const specifiers = Array.from(values, ([, specifier]) => `import '${specifier}'`).join(';');
-    for (const imported of importsOf(path, specifiers)) load(imported);
+    for (const imported of valuesOf(path)) load(imported);
   };
-  for (const path of ['src/cli.ts', 'src/cli/serve.ts']) load(path);
-  return loaded;
+  for (const path of entries) load(path);
+  return [...loaded];
 }
 
 test('a start loads what every server needs, and leaves the rest to its first use', () => {
-  const loaded = [...loadedAtStart()];
+  const loaded = loadedWith('src/cli.ts', 'src/cli/serve.ts');
   expect(loaded).toContain('db/sqlite/storage.ts');
   // What serves people, and the large libraries: a server that nobody visits needs no memory for them.
   const isLate = (path: string) =>
@@ -158,6 +162,13 @@ test('a start loads what every server needs, and leaves the rest to its first us
       path.startsWith(name),
     );
   expect(loaded.filter(isLate)).toEqual([]);
+});
+
+test('a command loads no parser, schema compiler, or template engine of others', () => {
+  const heavy = ['@lezer', 'elysia', 'typebox', '@sinclair', 'gemoji', 'liquidjs', 'jsonc-parser'];
+  const loaded = loadedWith('src/cli.ts', 'src/cli/program.ts');
+  expect(loaded).toContain('src/cli/output.ts');
+  expect(loaded.filter((path) => heavy.some((name) => path.startsWith(name)))).toEqual([]);
 });
 
 test('only routes, models, http and the app know Elysia', () => {
@@ -183,16 +194,7 @@ test('only what stores things knows tables and Drizzle', () => {
 });
 
 test('no file needs one that needs it', () => {
-  /** What is imported as a value when the module loads. */
-  const valuesOf = (path: string, text: string) =>
-    importsOf(
-      path,
-      Array.from(text.matchAll(/^(?:import|export)(?! type\b)([^;']*?\bfrom )?'([^']+)'/gm))
-        .filter(([, names = '']) => !/^\s*\\{(?:\s*type [^,}]+,?)+\s*\\}/.test(names))
-        .map(([, , specifier]) => `import '${specifier}'`)
-        .join(';'),
-    );
-  const needs = new Map(modules.map(({ path, text }) => [path, valuesOf(path, text)]));
+  const needs = new Map(modules.map(({ path }) => [path, valuesOf(path)]));
   const circles: string[] = [];
   const done = new Set<string>();
   const walk = (path: string, way: readonly string[]) => {

@@ -1,4 +1,5 @@
 import { StorageLost } from '../../db/failures.ts';
+import { checkWith } from '../drafting/check.ts';
 import { threadedComposer } from '../drafting/thread.ts';
 import { withHsts } from '../http/hsts.ts';
 import { type Fetch, pathOf } from '../http/request.ts';
@@ -62,10 +63,7 @@ export async function startServer(services: Services, config: Config) {
     publicUrl,
     compose: rehearsals.compose,
     readChangelog: rehearsals.readChangelog,
-    async check(...asked) {
-      const { checkWith } = await import('../drafting/check.ts');
-      return checkWith(rehearsals)(...asked);
-    },
+    check: checkWith(rehearsals),
     drawCard: painter.draw,
     whyNotReady,
     readyWarnings() {
