@@ -21,6 +21,9 @@ const BREAKING_MARK =
 /** `**core:** `, of one word: several begin a sentence. */
 const BOLD_SCOPE = /^\*\*([^*\s]{1,100}?)(?::\*\*|\*\*:) +/;
 
+/** The words of a footnote stand in brackets after what they explain. */
+const FOOTNOTE = /\[(1)\]([^]*)\n\n\[\1\] ([^\n]+)$/;
+
 /**
  * The changes that release notes list: the first 500 list items at the top level, by the first paragraph of each, in the
  * first 200,000 characters. The group is that of the heading above; without one, of the item's type or its first word.
@@ -42,10 +45,9 @@ function changeOfItem(item: string, section: Section): Change | [] {
   const { markdown, scope, isMarked } = takeMarks(item);
   const addresses = addressesIn(markdown);
   // The text of a link is enough: plain text puts its address in brackets after it.
-  const listed = toPlainText(markdown, '-', { keepsShortcodes: true }).replaceAll(
-    /\s\(https?:\/\/\S*\)/g,
-    '',
-  );
+  const listed = toPlainText(markdown, '-', { keepsShortcodes: true })
+    .replace(FOOTNOTE, ' ($3)$2')
+    .replaceAll(/\s\(https?:\/\/\S*\)/g, '');
   const plain = lineOf(listed, MAX_ITEM_LENGTH);
   if (plain === '') return [];
   const { text: words, references, authors } = takeCredits(plain, addresses);

@@ -80,11 +80,11 @@ export function labelsIn(text: string): string[] {
     .map((label) => label.replaceAll(/\s+/g, ' ').trim().toLowerCase().toUpperCase());
 }
 
-/** The definitions of links (`[docs]: https://…`) by their labels. Of one label the first holds. Leaves out long ones. */
+/** The definitions of links (`[docs]: https://…`) and footnotes by their labels. Of one label the first holds. Leaves out long ones. */
 export function definitionsIn(nodes: readonly SyntaxNode[], source: string): ReadonlyMap<string, Definition> {
   const definitions = new Map<string, Definition>();
   for (const { name, from, to } of nodes) {
-    if (name !== 'LinkReference' || to - from > MAX_DEFINITION_LENGTH) continue;
+    if (!/^(?:LinkReference|Footnote)$/.test(name) || to - from > MAX_DEFINITION_LENGTH) continue;
     const text = source.slice(from, to);
     const [label = ''] = labelsIn(text);
     if (label !== '' && !definitions.has(label)) definitions.set(label, { from, text });
@@ -115,7 +115,7 @@ export function excerptOf(markdown: string, maxLength: number): string | null {
   const { source, tree } = parseBlocks(markdown.slice(0, maxLength + MARGIN));
   let end = 0;
   const take = (node: SyntaxNode) => {
-    if (node.to <= maxLength && !/Heading|HTMLBlock|LinkReference/.test(node.name)) end = node.to;
+    if (node.to <= maxLength && !/Heading|HTMLBlock|LinkReference|Footnote/.test(node.name)) end = node.to;
   };
   for (let node = tree.topNode.firstChild; node !== null; node = node.nextSibling) {
     take(node);

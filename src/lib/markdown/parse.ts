@@ -242,12 +242,70 @@ const definitions: MarkdownConfig = {
     },
   ],
 };
+/** The beginning of a footnote, at the beginning of a block. A name has at most 100 characters. */
+export const FOOTNOTE = /\[\^([^\s[\]]{1,100})\]:[ \t]*/y;
+
+function footnoteAt({ text, pos, indent, baseIndent }: Line): number {
+  FOOTNOTE.lastIndex = pos;
+  return indent < baseIndent + 4 ? (FOOTNOTE.exec(text)?.[0].length ?? 0) : 0;
+}
+
+/** One within another would let each line be as many blocks deep as it likes. */
+function isInFootnote(cx: BlockContext): boolean {
+  for (let depth = cx.depth - 1; depth > 0; depth--) {
+    if (cx.parentType(depth).name === 'Footnote') return true;
+  }
+  return false;
+}
+
+/** `[^name]: text`, whose further blocks stand four columns further in. github.com/github/cmark-gfm, `footnotes.c`. */
+const footnotes: MarkdownConfig = {
+  defineNodes: [
+    {
+      name: 'Footnote',
+      block: true,
+      composite(_cx, line) {
+        const belongs = line.next < 0 || line.indent >= line.baseIndent + 4;
+        if (belongs) line.moveBaseColumn(line.baseIndent + 4);
+        return belongs;
+      },
+    },
+  ],
+  parseBlock: [
+    {
+      name: 'Footnote',
+      before: 'LinkReference',
+      parse(cx, line) {
+        const length = footnoteAt(line);
+        if (length === 0 || isInFootnote(cx)) return false;
+        cx.startComposite('Footnote', line.pos);
+        line.moveBase(line.pos + length);
+        return null;
+      },
+      endLeaf: (_cx, line) => footnoteAt(line) > 0,
+    },
+  ],
+};
 const reader = parser.configure([Table, definitions, config]);
+const footnoteReader = reader.configure(footnotes);
 const inlineReader = reader.configure({ remove: ['HTMLBlock'] });
-const blockReader = parser.configure({
-  ...definitions,
-  remove: ['Escape', 'Entity', 'InlineCode', 'HTMLTag', 'Emphasis', 'HardBreak', 'Link', 'Image', 'LinkEnd'],
-});
+const blockReader = parser.configure([
+  {
+    ...definitions,
+    remove: [
+      'Escape',
+      'Entity',
+      'InlineCode',
+      'HTMLTag',
+      'Emphasis',
+      'HardBreak',
+      'Link',
+      'Image',
+      'LinkEnd',
+    ],
+  },
+  footnotes,
+]);
 
 export type Tree = ReturnType<typeof reader.parse>;
 export type SyntaxNode = Tree['topNode'];
@@ -267,6 +325,8 @@ const parseWith = (by: typeof parser, markdown: string): Parsed => {
 
 /** Everything that can be active. */
 export const parseActive = (markdown: string) => parseWith(reader, markdown);
+/** The same, and `Footnote` for the text of each. */
+export const parseFootnotes = (markdown: string) => parseWith(footnoteReader, markdown);
 /** The same in a block of HTML, which becomes Markdown when its tags go. Its text is part of one that is bounded. */
 export const parseInHtml = (html: string): Tree => inlineReader.parse(html);
 /** Blocks alone. */

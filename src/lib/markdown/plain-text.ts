@@ -1,5 +1,6 @@
 import { cutText, MAX_BODY_LENGTH } from '../text.ts';
-import { plainAlert, withEmoji, withFootnotes } from './alerts.ts';
+import { plainAlert, withEmoji } from './alerts.ts';
+import { type FootnoteMarks, markFootnotes, takeBetween } from './footnotes.ts';
 import { decodeEntities, STRUCTURE } from './html.ts';
 import { renderWith } from './parse.ts';
 import { rewrite } from './rewrite.ts';
@@ -36,7 +37,7 @@ export function toPlainText(
   bullet: '-' | '•' = '-',
   { keepsShortcodes = false } = {},
 ): string {
-  const noted = withFootnotes(markdown, (number) => `\\[${number}\\]`);
+  const noted = markFootnotes(markdown, FOOTNOTES);
   const unmarked = noted.replaceAll(MARKS, '');
   const codes: string[] = [];
   const putAside = (code: string) => `\u0003${codes.push(code.replaceAll(MARKS, '')) - 1};`;
@@ -79,7 +80,8 @@ export function toPlainText(
     },
     { autolinks: true },
   );
-  const words = withoutTags(marked);
+  const [body, notes] = takeBetween(withoutTags(marked), FOOTNOTES.start, FOOTNOTES.end);
+  const words = `${body}\n\n${notes}`;
   const text = (keepsShortcodes ? words : withEmoji(words))
     .replaceAll(/(?<![ \t])[ \t]+$/gm, '')
     .replaceAll(/\n{3,}/g, '\n\n')
@@ -87,6 +89,14 @@ export function toPlainText(
   const bulleted = bullet === '-' ? text : text.replaceAll(/^( *)- /gm, `$1${bullet} `);
   return withCode(bulleted, codes);
 }
+
+/** As in print, at the end. */
+const FOOTNOTES: FootnoteMarks = {
+  mention: (number) => `\\[${number}\\]`,
+  note: (number, text) => `\\[${number}\\] ${text}`,
+  start: 'footnotes-start',
+  end: 'footnotes-end',
+};
 
 /** Ends with one blank line, also in nested quotes. */
 function block(children: string): string {

@@ -1,5 +1,6 @@
 import { cutText, MAX_BODY_LENGTH } from '../text.ts';
-import { withAlerts, withEmojiInHtml, withFootnotes } from './alerts.ts';
+import { withAlerts, withEmojiInHtml } from './alerts.ts';
+import { HtmlFootnotes, markFootnotes } from './footnotes.ts';
 import { isKept, isSafeAddress, names, PHRASING, VOID } from './html.ts';
 import { MEDIA_PATH } from './media.ts';
 import { fitHeadings, type HeadingOptions } from './outline.ts';
@@ -157,11 +158,12 @@ export interface HtmlOptions {
  * event loop, ask `texts`.
  */
 export function renderMarkdown(markdown: string, options: HtmlOptions = {}): string {
-  const safe = safeMarkdown(withFootnotes(markdown, (number) => `<sup>${number}</sup>`));
+  const footnotes = new HtmlFootnotes(markdown);
+  const safe = safeMarkdown(markFootnotes(markdown, footnotes));
   const linked = toHtml(safe, { autolinks: true });
   // Bun may lose the end of emphasis around an address that it links. The emphasis would reach beyond the post.
   const allowed = allowOnly(isBalanced(linked) ? linked : toHtml(safe), options);
-  const html = withEmojiInHtml(withAlerts(allowed));
+  const html = footnotes.finish(withEmojiInHtml(withAlerts(allowed)));
   return options.article === undefined ? html : fitHeadings(html, options.article);
 }
 

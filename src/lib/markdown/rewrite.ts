@@ -282,8 +282,13 @@ class Rewriter {
     }
     const written = this.text.slice(url.from + offset, url.to + offset);
     const address = html.cleanAddress(written);
-    if (node.name === 'LinkReference') this.replace(url.from + offset, url.to + offset, address ?? '#');
-    else if (address === null && open !== undefined && close !== undefined) {
+    const from = node.from + offset;
+    // The words of a footnote are no address.
+    if (node.name === 'LinkReference' && address === null && this.text.startsWith('[^', from)) {
+      this.replace(from, from, '\\');
+    } else if (node.name === 'LinkReference') {
+      this.replace(url.from + offset, url.to + offset, address ?? '#');
+    } else if (address === null && open !== undefined && close !== undefined) {
       this.replace(open.from + offset, open.to + offset, '');
       this.replace(close.from + offset, to, '');
     } else {

@@ -361,7 +361,7 @@ function sectionsOf(headings: readonly Heading[], text: string, form: Form): Sec
  */
 async function fillBodies(sections: readonly Section[], blocks: readonly SyntaxNode[], text: string) {
   const turn = turns();
-  const references = blocks.filter(({ name }) => name === 'LinkReference');
+  const references = blocks.filter(({ name }) => /^(?:LinkReference|Footnote)$/.test(name));
   const definitions = definitionsIn(references, text);
   const used = new Set<string>();
   let start = 0;
