@@ -22,7 +22,7 @@ const BREAKING_MARK =
 const BOLD_SCOPE = /^\*\*([^*\s]{1,100}?)(?::\*\*|\*\*:) +/;
 
 /** The words of a footnote stand in brackets after what they explain. */
-const FOOTNOTE = /\[(1)\]([^]*)\n\n\[\1\] ([^\n]+)$/;
+const FOOTNOTE = /\[(1)\]([\s\S]*)\n\n\[\1\] ([^\n]+)$/;
 
 /**
  * The changes that release notes list: the first 500 list items at the top level, by the first paragraph of each, in the

@@ -2,7 +2,6 @@ import { MAX_BODY_LENGTH } from '../text.ts';
 import { FOOTNOTE, parseFootnotes } from './parse.ts';
 
 // Footnotes, which Bun does not know: `word[^1]`, and `[^1]: The note.`, whose words others take for the address of a link.
-// docs.github.com, "Basic writing and formatting syntax".
 
 const ANY_FOOTNOTE = /\[\^[^\s[\]]{1,100}\]:/;
 const MENTION = /(?<!(?<!\\)\\)\[\^([^\s[\]]{1,100})\]/g;

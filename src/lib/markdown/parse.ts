@@ -258,7 +258,7 @@ function isInFootnote(cx: BlockContext): boolean {
   return false;
 }
 
-/** `[^name]: text`, whose further blocks stand four columns further in. github.com/github/cmark-gfm, `footnotes.c`. */
+/** `[^name]: text`, whose further blocks stand four columns further in, as `cmark-gfm` reads it. */
 const footnotes: MarkdownConfig = {
   defineNodes: [
     {

@@ -13,9 +13,8 @@ import { PageHead } from '../../view/layout.tsx';
 import { showIntegrations } from './list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findConnected, Places, RepositoryForm } from './places.tsx';
-import { describeConnected, problemOf } from './subpage.tsx';
+import { describeConnected, problemOf, TOKEN_FIELD } from './subpage.tsx';
 import { Phrases } from './token.tsx';
-import { TOKEN_FIELD } from './token-field.ts';
 
 const PATH = '/dashboard/:organizationId/integrations';
 

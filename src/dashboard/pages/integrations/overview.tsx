@@ -23,7 +23,7 @@ import { Bars } from '../../view/chart.tsx';
 import { counted, LinkButton, Table, ToCopy } from '../../view/elements.tsx';
 import { Action, Field, Form, FormError } from '../../view/form.tsx';
 import { When } from '../../view/time.tsx';
-import { TOKEN_FIELD } from './token-field.ts';
+import { TOKEN_FIELD } from './subpage.tsx';
 
 /** @jsxRuntime automatic @jsxImportSource preact */
 

@@ -21,8 +21,8 @@ import {
   integrationPage,
   problemOf,
   subpage,
+  TOKEN_FIELD,
 } from './subpage.tsx';
-import { TOKEN_FIELD } from './token-field.ts';
 
 /** @jsxRuntime automatic @jsxImportSource preact */
 

@@ -18,6 +18,9 @@ import { type View, view } from '../../view/document.tsx';
 import { PageHead } from '../../view/layout.tsx';
 import { exactly } from '../../view/time.tsx';
 
+/** The name of the field of a token. No page shows its value again. */
+export const TOKEN_FIELD = 'apiToken';
+
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 // Pages and forms below the page of an integration. All are for owners.
