@@ -3,7 +3,7 @@ import { invalidField, notFound } from '../lib/app-error.ts';
 import { formatInZone, isTimeZone, parseInZone, span } from '../lib/time.ts';
 import { type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
-import type { Post } from './model.ts';
+import type { OwnedPost, Post } from './model.ts';
 import { findSchedule, listDuePosts, type Schedule, saveSchedule, takeSchedule } from './schedule-store.ts';
 import { END_OF_DATES, isPublished, recordPost, withStatus, writeAbout } from './service.ts';
 import { getPost, readPost, writePost } from './store.ts';
@@ -32,7 +32,7 @@ export async function schedulePost(
   deps: AuditDeps,
   postId: string,
   given: GivenTime,
-  check?: (stored: Schedule | null) => void,
+  check?: (stored: Schedule | null, post: OwnedPost) => void,
 ): Promise<Scheduled> {
   const { timeZone } = given;
   const { time, isMoved } = readTime(given, deps.clock.now());
@@ -40,7 +40,7 @@ export async function schedulePost(
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
     if (post.status === 'published') throw isPublished();
-    check?.(await findSchedule(tx, postId));
+    check?.(await findSchedule(tx, postId), post);
     const schedule = {
       postId,
       organizationId: post.organizationId,

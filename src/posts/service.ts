@@ -240,10 +240,15 @@ export function isPublished(): AppError {
 export const TRASH_DAYS = 30;
 
 /** Moves a post to the trash. Throws `AppError` 404. */
-export async function deletePost(deps: AuditDeps, postId: string): Promise<void> {
+export async function deletePost(
+  deps: AuditDeps,
+  postId: string,
+  check?: (stored: OwnedPost) => void,
+): Promise<void> {
   await writeAbout(deps.db, { postId }, async (tx) => {
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
+    check?.(post);
     await moveToTrash(tx, deps, post);
   });
 }

@@ -139,9 +139,10 @@ async function accept({ path, status: newStatus, ...version }, sent) {
   announce('Saved');
 }
 
-/** The forms of suggestions compare the time of the post, and the editor its version. */
+/** The forms of suggestions, the schedule and the trash compare the time of the post, and the editor its version. */
 function see({ seen: version, updatedAt }) {
-  for (const field of document.querySelectorAll('.note input[name=seen]')) field.value = updatedAt;
+  for (const field of document.querySelectorAll('.note input[name=seen], input[name=opened]'))
+    field.value = updatedAt;
   seen.value = version;
 }
 

@@ -4,11 +4,12 @@ import { createTrigger } from '../../../src/drafting/triggers/service.ts';
 import { connectIntegration } from '../../../src/integrations/connect.ts';
 import { publishDuePosts, schedulePost } from '../../../src/posts/schedule.ts';
 import { findSchedule } from '../../../src/posts/schedule-store.ts';
-import { deletePost } from '../../../src/posts/service.ts';
+import { deletePost, editPost } from '../../../src/posts/service.ts';
 import { readPost } from '../../../src/posts/store.ts';
 import { findDeletedPost } from '../../../src/posts/trash-store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
 import { execute } from '../../support/database.ts';
+import { formOf } from '../../support/form-of.ts';
 import { appWithOrganization, type TestApp } from '../../support/test-app.ts';
 
 // Everything about a post but its text. The clock stands at 2026-11-20T12:00:00.000Z.
@@ -44,6 +45,38 @@ function select(path: string, selected: string[], fields: Record<string, string>
   for (const id of selected) body.append('selected', id);
   return visit(path, { method: 'POST', body });
 }
+
+describe('a text that somebody else changed after the page was opened', () => {
+  const change = () =>
+    editPost(app.deps, 'd', { markdown: 'The text of somebody else, which readers should not get' });
+  /** The form of the page, sent after the change. */
+  async function late(action: string, fields: Record<string, string> = {}) {
+    const opened = formOf(await read(`${ALL}/d`), `${ALL}/d/${action}`);
+    await change();
+    for (const [name, value] of Object.entries(fields)) opened.set(name, value);
+    return visit(`${ALL}/d/${action}`, { method: 'POST', body: opened });
+  }
+
+  test.each([
+    ['schedule', { publishAt: '2031-01-01T09:00' }],
+    ['delete', {}],
+  ])('is not seen by the person who wants to %s it, so nothing happens', async (action, fields) => {
+    const answer = await late(action, fields);
+    expect(answer.status).toBe(409);
+    const html = await answer.text();
+    expect(html).toContain('Somebody else changed this post after you opened it.');
+    expect(html).toContain('The text of somebody else, which readers should not get');
+    expect(await schedule('d')).toBeNull();
+    expect(await stored('d')).not.toBeNull();
+    expect(await inTrash('d')).toBeNull();
+
+    // The page shows the text now, and what was typed: the same button does it.
+    const again = formOf(html, `${ALL}/d/${action}`);
+    if (action === 'schedule') expect(again.get('publishAt')).toBe('2031-01-01T09:00');
+    expect((await visit(`${ALL}/d/${action}`, { method: 'POST', body: again })).status).toBe(303);
+    expect((await schedule('d')) !== null || (await inTrash('d')) !== null).toBe(true);
+  });
+});
 
 describe('a schedule', () => {
   const send = (publishAt: string, timeZone = 'Europe/Berlin', id = 'd') =>

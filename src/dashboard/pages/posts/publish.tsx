@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import type { ComponentChildren, VNode } from 'preact';
 import { scriptAsset } from '../../../http/look/assets.ts';
 import { AppError, invalidField } from '../../../lib/app-error.ts';
@@ -12,9 +12,9 @@ import { datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
 import script from '../../client/publish.client.js' with { type: 'text' };
 import { editForm, editState } from '../../edit.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
-import { EDIT_CONFLICT, type FieldState, formState } from '../../submission.ts';
+import { EDIT_CONFLICT, type FieldState, formState, postForm } from '../../submission.ts';
 import { Copy, exactly, Status } from '../../view/elements.tsx';
-import { Action, EditVersion, Field, FormError } from '../../view/form.tsx';
+import { Action, EditVersion, Field, FormError, Hidden } from '../../view/form.tsx';
 import { requirePost } from './suggestion.tsx';
 import { restorePath } from './trash.tsx';
 
@@ -25,7 +25,10 @@ import { restorePath } from './trash.tsx';
 export const publishScript = scriptAsset('publish.js', script);
 
 const timeZone = Type.String({ label: 'Time zone', hint: 'Such as Europe/Berlin or UTC.', maxLength: 64 });
+/** When the text was last changed that the person has before them. */
+const opened = Type.Optional(Type.String());
 const ScheduleForm = Type.Object({
+  opened,
   publishAt: Type.String({ label: 'Publish at', subject: 'The time', maxLength: 40 }),
   timeZone,
 });
@@ -34,7 +37,20 @@ const DateForm = Type.Object({
   timeZone,
 });
 
+const DeleteForm = Type.Object({ opened });
+
 const POST = '/dashboard/:organizationId/posts/:postId';
+
+const POST_CHANGED = 'post_changed';
+
+/** Throws `AppError` 409 when somebody changed the text meanwhile: nobody publishes or deletes one that they have not seen. */
+const requireOpened =
+  ({ opened: time }: Static<typeof DeleteForm>) =>
+  ({ updatedAt }: Pick<Post, 'updatedAt'>) => {
+    if (time === undefined || time === updatedAt) return;
+    const message = 'Somebody else changed this post after you opened it. Check its text, then try again';
+    throw new AppError(409, message, { code: POST_CHANGED });
+  };
 
 type ShowEditor = (visit: MemberVisit, error?: AppError) => Promise<Answer>;
 
@@ -44,7 +60,8 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
     const { post, path } = await requirePost(visit);
     await requireText(visit, post);
     const typed = { publishAt: parseInZone(given.publishAt, given.timeZone)?.time };
-    const { schedule, isMoved } = await schedulePost(visit.deps, post.id, given, (stored) => {
+    const { schedule, isMoved } = await schedulePost(visit.deps, post.id, given, (stored, before) => {
+      requireOpened(given)(before);
       merge.changes(scheduleIn(typed), scheduleIn(stored));
     });
     const time = formatInZone(new Date(schedule.publishAt), schedule.timeZone);
@@ -82,9 +99,9 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
     return redirect(`${visit.base}/posts/${copy.id}`, 'Created a copy as a draft. You are editing the copy.');
   }),
 
-  post(`${POST}/delete`, 'member', async (visit) => {
+  postForm(`${POST}/delete`, 'member', DeleteForm, show, async (visit, given) => {
     const { id, title } = (await requirePost(visit)).post;
-    await deletePost(visit.deps, id);
+    await deletePost(visit.deps, id, requireOpened(given));
     const short = title.length > 80 ? `${title.slice(0, 79)}…` : title;
     const done = `Deleted “${short.toWellFormed()}”. It stays in the trash for 30 days.`;
     return redirect(`${visit.base}/posts`, done, restorePath(visit.base, [id]));
@@ -126,7 +143,7 @@ function readDate({ createdAt, timeZone }: { createdAt: string; timeZone: string
 
 /** The posted form is one of the panel. */
 export function isOfPanel({ form }: Pick<MemberVisit, 'form'>): boolean {
-  return form.has('timeZone');
+  return form.has('timeZone') || form.has('opened');
 }
 
 /** The panel beside the text of a post. Its first buttons send the form `post`, with the text. */
@@ -142,7 +159,8 @@ export async function publishPanel(
   ]);
   const isConflict = error?.code === EDIT_CONFLICT;
   const isEmpty = error?.code === WITHOUT_TEXT;
-  const isField = error?.status === 400 || isConflict || isEmpty;
+  const isTime = error?.code === POST_CHANGED && form.has('publishAt');
+  const isField = error?.status === 400 || isConflict || isEmpty || isTime;
   const ofSchedule = isField && form.has('publishAt') ? error : undefined;
   const ofDate = isField && form.has('createdAt') ? error : undefined;
   return (
@@ -151,7 +169,7 @@ export async function publishPanel(
         <h2 id="publish">Publication</h2>
         <Status status={schedule === null ? post.status : 'scheduled'} />
       </div>
-      {isOfPanel(visit) && error?.status === 409 && !isConflict && !isEmpty ? (
+      {isOfPanel(visit) && error?.status === 409 && !isField ? (
         <FormError error={`${error.message}.`} />
       ) : null}
       <p class="hint for-linkedin">
@@ -184,6 +202,7 @@ export async function publishPanel(
           </div>
           <SchedulePost
             path={path}
+            opened={post.updatedAt}
             schedule={schedule}
             now={deps.clock.now()}
             defaultZone={visit.look.zone}
@@ -195,7 +214,7 @@ export async function publishPanel(
       <DatePost post={post} path={path} visit={visit} error={ofDate} />
       <div class="bar">
         <Action to={`${path}/duplicate`} label="Duplicate post" />
-        <Action to={`${path}/delete`} label="Delete post" kind="bad" />
+        <Action to={`${path}/delete`} label="Delete post" kind="bad" fields={{ opened: post.updatedAt }} />
       </div>
     </section>
   );
@@ -270,12 +289,13 @@ interface FormOf {
 /** Offers tomorrow at nine for a post without a schedule. */
 function SchedulePost({
   path,
+  opened,
   schedule,
   now,
   defaultZone,
   visit,
   error,
-}: FormOf & { schedule: Schedule | null; now: Date; defaultZone: string }) {
+}: FormOf & { opened: string; schedule: Schedule | null; now: Date; defaultZone: string }) {
   const zone = schedule?.timeZone ?? defaultZone;
   const time = schedule && new Date(schedule.publishAt);
   const tomorrow = localTime(new Date(now.getTime() + DAY_MS), zone).slice(0, 'YYYY-MM-DD'.length);
@@ -286,6 +306,7 @@ function SchedulePost({
     <Folded label={schedule === null ? 'Schedule…' : 'Change schedule…'} isOpen={error !== undefined}>
       <form method="post" action={`${path}/schedule`} class="stack" data-zoned>
         <EditVersion edit={{ ...edit, noun: 'schedule', labels: { publishAt: 'Publish at' } }} to={path} />
+        <Hidden values={[['opened', opened]]} />
         <FormError error={problem} />
         <ZonedFields id="schedule" time={fields.publishAt} zone={fields.timeZone} at={time} />
         {error?.code === WITHOUT_TEXT ? (
