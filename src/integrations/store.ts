@@ -79,6 +79,10 @@ export async function listIntegrations(tx: ReadTx, organizationId?: string): Pro
   return fromRows(await (organizationId === undefined ? all.all() : ofOrganization.all({ organizationId })));
 }
 
+export async function hasIntegrations(tx: ReadTx): Promise<boolean> {
+  return (await tx.select({ id: integrations.id }).from(integrations).limit(1).get()) !== undefined;
+}
+
 /** Throws `IntegrationProblem` `integration_not_found`. */
 export async function getIntegration(tx: ReadTx, id: string): Promise<Integration> {
   const [integration] = fromRows(await statements(tx).one.all({ id }));

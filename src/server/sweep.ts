@@ -78,7 +78,9 @@ export async function sweep({ db, elapsed }: Needs, { confirmed, signal }: Sweep
     return { result, hasMore: result !== null };
   };
   for await (const last of inCommits(db, fold, { key: 'sweep', signal })) after = last ?? after;
-  return { deliveryIds, logs, sessions: await db.write((tx) => deleteExpiredSessions(tx, asOf)) };
+  // Without a key, all writes would wait for it.
+  const sessions = await db.write((tx) => deleteExpiredSessions(tx, asOf), { key: 'sweep' });
+  return { deliveryIds, logs, sessions };
 }
 
 /** Counts the rows that `sweep` would remove. */

@@ -110,6 +110,17 @@ testPostgres('a delivery waits for no step of it, however long that takes', asyn
   expect(await counts()).toEqual({ claims: 2, free: 1, pro: 1 });
 });
 
+test('each commit of it names what it waits for, so that no other write waits for it', async () => {
+  const write = app.db.write.bind(app.db);
+  const keys: unknown[] = [];
+  app.db.write = (work, order) => {
+    keys.push(order?.key);
+    return write(work, order);
+  };
+  await sweep(app.deps, { confirmed: inDays(30) });
+  expect(new Set(keys)).toEqual(new Set(['sweep']));
+});
+
 test('requests are answered between its commits', async () => {
   Object.assign(app.db, { pace: oneStep });
   let answered = 0;

@@ -1,8 +1,6 @@
 import type { Database } from '../../../db/engine.ts';
 import type { Inspection } from '../../../db/postgres/inspect.ts';
 import type { SqliteDatabase } from '../../../db/sqlite/client.ts';
-import { listIntegrations } from '../../integrations/store.ts';
-import type { Integration } from '../../integrations/words.ts';
 import type { SecretBox } from '../../lib/secret-box.ts';
 import type { Deps } from '../../people/deps.ts';
 import { type ExaminedConfig, PROVIDER_URLS } from '../config.ts';
@@ -67,15 +65,6 @@ export function inDatabaseFile(look: Look<Patient & { folder: string; db: Sqlite
 export function onPostgres(look: Look<Patient & { postgres: Inspection }>): Check {
   return ({ postgres, ...patient }) =>
     postgres === null || postgres instanceof Error ? null : look({ ...patient, postgres });
-}
-
-const listed = new WeakMap<Database, Promise<Integration[]>>();
-
-/** All integrations, which several checks look at: there may be tens of thousands, so they are read once. */
-export function integrationsIn(db: Database): Promise<Integration[]> {
-  const known = listed.get(db) ?? db.read((tx) => listIntegrations(tx));
-  listed.set(db, known);
-  return known;
 }
 
 const finding =

@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ReadTx } from '../../../db/engine.ts';
 import { measureQueue } from '../../drafting/triggers/queue-store.ts';
-import { countLastDeliveries, listDeliveries } from '../../integrations/deliveries/log-store.ts';
+import { findTroubled, listDeliveries } from '../../integrations/deliveries/log-store.ts';
 import { diagnose } from '../../integrations/doctor.ts';
 import { countPolls } from '../../integrations/poll-store.ts';
+import { listIntegrations } from '../../integrations/store.ts';
 import { findPublicUrl } from '../../integrations/uptime.ts';
 import { describeFinding, type Integration } from '../../integrations/words.ts';
 import { tidings } from '../../lib/build.ts';
@@ -25,7 +26,6 @@ import {
   failed,
   inDatabase,
   inDatabaseFile,
-  integrationsIn,
   ok,
   PROVIDER_SETTINGS,
   UNKEY_SETTINGS,
@@ -102,23 +102,17 @@ export const contentChecks = {
   }),
 
   deliveries: inDatabase(async ({ db, clock }) => {
-    const integrations = (await integrationsIn(db)).filter(({ enabled }) => enabled);
-    const { troubled, named } = await db.read(async (tx) => {
-      const last = await countLastDeliveries(tx, IN_A_ROW);
-      const isTroubled = ({ id, createdAt, isPolled }: Integration) => {
-        const { entries, taken } = last.get(id) ?? { entries: 0, taken: 0 };
-        // A quiet repository is no trouble.
-        if (isPolled) return false;
-        if (entries === 0) return clock.now().getTime() - Date.parse(createdAt) >= DAY_MS;
-        return entries >= IN_A_ROW && taken === 0;
+    const quietSince = new Date(clock.now().getTime() - DAY_MS);
+    const { enabled, all, named } = await db.read(async (tx) => {
+      const troubled = await findTroubled(tx, { inARow: IN_A_ROW, quietSince, limit: MAX_NAMED });
+      return {
+        ...troubled,
+        named: await Array.fromAsync(troubled.named, (each) => describeTrouble(tx, each)),
       };
-      const troubled = integrations.filter(isTroubled);
-      const named = await Array.fromAsync(troubled.slice(0, MAX_NAMED), (each) => describeTrouble(tx, each));
-      return { troubled, named };
     });
-    if (troubled.length === 0)
-      return ok(`No integration has problems with deliveries (${count(integrations.length, 'integration')})`);
-    const more = troubled.length > MAX_NAMED ? `; and ${troubled.length - MAX_NAMED} more` : '';
+    if (all === 0)
+      return ok(`No integration has problems with deliveries (${count(enabled, 'integration')})`);
+    const more = all > MAX_NAMED ? `; and ${all - MAX_NAMED} more` : '';
     return warning(
       named.join('; ') + more,
       `Run "${tidings} delivery list", and check the webhook's URL and secret at the provider`,
@@ -156,10 +150,11 @@ export const contentChecks = {
   /** Runs `integration doctor` for integrations whose webhooks Tidings manages. */
   providers: inDatabase(async ({ db, secrets, clock, fetch, isOffline, config }) => {
     const { publicUrl: set, port, providerApis: addresses } = config;
-    const kept = (await integrationsIn(db)).filter(
+    if (isOffline || secrets === null) return null;
+    const kept = (await db.read((tx) => listIntegrations(tx))).filter(
       ({ isManaged, isPolled, enabled }) => isManaged && !isPolled && enabled,
     );
-    if (kept.length === 0 || isOffline || secrets === null) return null;
+    if (kept.length === 0) return null;
     if (addresses === null) return unchecked(PROVIDER_SETTINGS);
     if (set === null || port === null) return unchecked('PUBLIC_URL or PORT');
     const known = await findPublicUrl({ db }, { publicUrl: set });
@@ -238,7 +233,10 @@ export const contentChecks = {
 } satisfies Record<string, Check>;
 
 /** The problem with the latest deliveries of an integration that has one. */
-async function describeTrouble(tx: ReadTx, { id, type, organizationId }: Integration): Promise<string> {
+async function describeTrouble(
+  tx: ReadTx,
+  { id, type, organizationId }: Pick<Integration, 'id' | 'type' | 'organizationId'>,
+): Promise<string> {
   const [newest] = await listDeliveries(tx, organizationId, { integrationId: id }, { limit: 1 });
   return newest === undefined
     ? `${id} (${type}): no deliveries yet`

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { findDamage, openForInspection } from '../../../db/sqlite/client.ts';
 import { migrations, readVersion } from '../../../db/sqlite/migrate.ts';
 import { findNewestDeliveryTime } from '../../integrations/deliveries/count-store.ts';
-import { listSealedSecrets, secretsOpen } from '../../integrations/store.ts';
+import { hasIntegrations, listSealedSecrets, secretsOpen } from '../../integrations/store.ts';
 import { findPublicUrl } from '../../integrations/uptime.ts';
 import { messageOf } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
@@ -19,7 +19,6 @@ import {
   inDatabase,
   inDatabaseFile,
   inFolder,
-  integrationsIn,
   ok,
   type Patient,
   PROVIDER_SETTINGS,
@@ -56,7 +55,7 @@ export const machineChecks = {
     if (publicUrl === null) return unchecked('PUBLIC_URL');
     const set = await findPublicUrl({ db }, { publicUrl });
     const shown = set ?? `http://localhost:${port ?? 'PORT'}, as PUBLIC_URL is not set`;
-    if ((await integrationsIn(db)).length === 0) return ok(`Links begin with ${shown}`);
+    if (!(await db.read(hasIntegrations))) return ok(`Links begin with ${shown}`);
     if (set === null || isLocal(set)) {
       return warning(
         `Webhook URLs begin with ${shown}: providers on the internet can't reach it`,
