@@ -1,4 +1,4 @@
-import type { Static, TObject } from '@sinclair/typebox';
+import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { AppError } from '../lib/app-error.ts';
 import type { Answer, Page, Visit, Visitors } from './page.ts';
 import { EDIT_CONFLICT, postForm } from './submission.ts';
@@ -31,6 +31,10 @@ export function seenOf(values: Fields): string {
 const written = (entries: Iterable<readonly [field: string, print: string]>) =>
   Array.from(entries, ([field, print]) => `${field}:${print}`).join(' ');
 
+/** "Undo" has no fields, and the version in its address. */
+const sentIn = ({ form, url }: Pick<Visit, 'form' | 'url'>) =>
+  form.get('seen') ?? url.searchParams.get('seen') ?? '';
+
 const read = (seen: string) =>
   new Map(seen.split(' ').map((each) => each.split(':') as [field: string, print: string]));
 
@@ -47,14 +51,34 @@ function fingerprint(value: unknown): string {
 export type Merge = ReturnType<typeof mergeOf>;
 
 /** Merges a posted form into what is stored now. A form without a version replaces it. */
-export function mergeOf({ form }: Pick<Visit, 'form'>) {
-  const base = form.get('seen') ?? '';
+export function mergeOf(visit: Pick<Visit, 'form' | 'url'>) {
+  const base = sentIn(visit);
   const prints = base === '' ? null : read(base);
   /** The person left the value as the form was opened with it. */
   const isUntouched = (field: string, typed: unknown, stored: unknown) =>
     fingerprint(typed) === (prints === null ? fingerprint(stored) : prints.get(field));
+  const conflictOf = (conflicts: FieldConflict[]) => {
+    const seen = new Map(prints);
+    for (const { field, stored } of conflicts) seen.set(field, fingerprint(stored));
+    const details: EditState = { seen: written(seen), base, conflicts };
+    const message = 'Somebody else changed the same fields in the meantime';
+    return new AppError(409, message, { code: EDIT_CONFLICT, details: { ...details } });
+  };
+  const isSeen = (field: string, value: unknown) =>
+    prints === null || prints.get(field) === fingerprint(value);
   return {
     isUntouched,
+    isSeen,
+    /**
+     * For a button, which acts on what its page shows. Throws `AppError` 409 `edit_conflict` when the page showed other values.
+     * Call it in the transaction that acts.
+     */
+    requireSeen(stored: Fields): void {
+      const conflicts = Object.entries(stored)
+        .filter(([field, value]) => prints?.has(field) && !isSeen(field, value))
+        .map(([field, value]) => ({ field, stored: value, typed: undefined }));
+      if (conflicts.length > 0) throw conflictOf(conflicts);
+    },
     /**
      * The fields to write. `isWhole`: the person acts on everything that the form shows, so a change of an untouched field is a
      * conflict too. Throws `AppError` 409 `edit_conflict`. Call it in the transaction that writes them.
@@ -70,14 +94,10 @@ export function mergeOf({ form }: Pick<Visit, 'form'>) {
           (isWhole || !isUntouched(field, value, stored[field])),
       );
       const conflicts = changed
-        .filter(([field]) => prints !== null && prints.get(field) !== fingerprint(stored[field]))
+        .filter(([field]) => !isSeen(field, stored[field]))
         .map(([field, value]) => ({ field, stored: stored[field], typed: value }));
       if (conflicts.length === 0) return Object.fromEntries(changed) as Partial<Values>;
-      const seen = new Map(Object.keys(stored).map((field) => [field, prints?.get(field) ?? '']));
-      for (const { field } of conflicts) seen.set(field, fingerprint(stored[field]));
-      const details: EditState = { seen: written(seen), base, conflicts };
-      const message = 'Somebody else changed the same fields in the meantime';
-      throw new AppError(409, message, { code: EDIT_CONFLICT, details: { ...details } });
+      throw conflictOf(conflicts);
     },
     /** The version of the form after it was saved: its untouched fields still show what they did before. */
     seenAfter(typed: Fields, stored: Fields): string {
@@ -87,7 +107,7 @@ export function mergeOf({ form }: Pick<Visit, 'form'>) {
           field,
           prints === null || (field in typed && isSaved(field))
             ? fingerprint(stored[field])
-            : (prints.get(field) ?? ''),
+            : (prints.get(field) ?? fingerprint(stored[field])),
         ]),
       );
     },
@@ -95,14 +115,22 @@ export function mergeOf({ form }: Pick<Visit, 'form'>) {
 }
 
 /** The version that a form carries: of what is stored or, when it was refused, the one that it was sent with. */
-export function editState({ form }: Pick<Visit, 'form'>, stored: Fields, error?: AppError | null): EditState {
+export function editState(
+  visit: Pick<Visit, 'form' | 'url'>,
+  stored: Fields,
+  error?: AppError | null,
+): EditState {
   if (error?.code === EDIT_CONFLICT) return error.details as unknown as EditState;
-  const sent = form.get('seen') ?? '';
-  const prints = read(sent);
+  const prints = read(sentIn(visit));
+  const fields = Object.keys(stored);
   // Another form of the page may have been sent.
-  const seen = Object.keys(stored).every((field) => prints.has(field)) ? sent : seenOf(stored);
+  const isSent = fields.every((field) => prints.has(field));
+  const seen = isSent ? written(fields.map((field) => [field, prints.get(field) ?? ''])) : seenOf(stored);
   return { seen, base: seen, conflicts: [] };
 }
+
+/** Of a button. */
+export const NoFields = Type.Object({});
 
 /** A form that edits what is stored: `postForm` with the `merge` that its work passes to the service. */
 export function editForm<Who extends keyof Visitors, Schema extends TObject>(

@@ -278,10 +278,10 @@ function writeNotice({ done = '', undo }: Redirect): string {
  * of these can be taken back.
  */
 const UNDO = [
-  /^\/dashboard\/[\w-]+\/posts\/~\/trash\/restore\?ids=[\w-]+(?:\.[\w-]+)*$/,
-  /^\/dashboard\/[\w-]+\/posts\/[\w-]+\/versions\/[\w-]+\/restore$/,
-  /^\/dashboard\/[\w-]+\/posts\/[\w-]+\/schedule\/cancel$/,
-  /^\/dashboard\/[\w-]+\/integrations\/[\w-]+\/triggers\/[\w-]+\/versions\/[\w-]+\/restore$/,
+  /^\/dashboard\/[\w-]+\/posts\/~\/trash\/restore\?ids=[\w-]+(?:\.[\w-]+)*(?:&seen=[\w%.-]+)?$/,
+  /^\/dashboard\/[\w-]+\/posts\/[\w-]+\/versions\/[\w-]+\/restore(?:\?seen=[\w%.-]+)?$/,
+  /^\/dashboard\/[\w-]+\/posts\/[\w-]+\/schedule\/cancel(?:\?seen=[\w%.-]+)?$/,
+  /^\/dashboard\/[\w-]+\/integrations\/[\w-]+\/triggers\/[\w-]+\/versions\/[\w-]+\/restore(?:\?seen=[\w%.-]+)?$/,
 ];
 
 function readNotice(cookie: string | null): Notice | null {

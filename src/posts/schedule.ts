@@ -67,12 +67,21 @@ function readTime({ publishAt, timeZone }: GivenTime, now: Date): { time: Date; 
   return parsed;
 }
 
-/** The draft stays a draft. False when it has no schedule. Throws `AppError` 404. */
-export function cancelSchedule(deps: AuditDeps, postId: string): Promise<boolean> {
+/**
+ * The draft stays a draft. False when it has no schedule. `check` may throw, in the transaction that writes. Throws `AppError`
+ * 404.
+ */
+export function cancelSchedule(
+  deps: AuditDeps,
+  postId: string,
+  check?: (stored: Schedule) => void,
+): Promise<boolean> {
   return writeAbout(deps.db, { postId }, async (tx) => {
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
-    const isCanceled = (await takeSchedule(tx, postId)) !== null && post.status === 'draft';
+    const schedule = await takeSchedule(tx, postId);
+    if (schedule !== null) check?.(schedule);
+    const isCanceled = schedule !== null && post.status === 'draft';
     if (isCanceled) await recordPost(tx, deps, 'post.unscheduled', post);
     return isCanceled;
   });

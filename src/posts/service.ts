@@ -239,7 +239,7 @@ export function isPublished(): AppError {
 /** How long a deleted post can be restored. */
 export const TRASH_DAYS = 30;
 
-/** Moves a post to the trash. Throws `AppError` 404. */
+/** Moves a post to the trash. `check` may throw, in the transaction that deletes. Throws `AppError` 404. */
 export async function deletePost(
   deps: AuditDeps,
   postId: string,
@@ -332,27 +332,33 @@ export interface BulkResult {
   missing: number;
   /** Drafts without text, which stay drafts. */
   withoutText: number;
+  /** Posts that are not as they were seen, which stay as they are. */
+  unseen: number;
 }
 
 /**
  * Does the same to several posts of an organization, in one transaction. `needsText`: publishes no draft without text.
- * Throws `AppError` 400 for too many.
+ * `isSeen`: false for a post that the person has not seen as it is. Throws `AppError` 400 for too many.
  */
 export function changePosts(
   deps: AuditDeps,
   organizationId: string,
   postIds: readonly string[],
   action: BulkAction,
-  { needsText = false }: { needsText?: boolean } = {},
+  { needsText = false, isSeen }: { needsText?: boolean; isSeen?: (stored: OwnedPost) => boolean } = {},
 ): Promise<BulkResult> {
   const ids = [...new Set(postIds)];
   if (ids.length > MAX_POSTS) throw new AppError(400, `Select at most ${MAX_POSTS} posts`);
   return deps.db.write(async (tx) => {
-    const result: BulkResult = { changed: [], unchanged: 0, missing: 0, withoutText: 0 };
+    const result: BulkResult = { changed: [], unchanged: 0, missing: 0, withoutText: 0, unseen: 0 };
     for (const id of ids) {
       const post = await readPost(tx, id);
       if (post?.organizationId !== organizationId) {
         result.missing++;
+        continue;
+      }
+      if (isSeen?.(post) === false) {
+        result.unseen++;
         continue;
       }
       if (needsText && action === 'publish' && post.status === 'draft' && isWithoutText(post)) {

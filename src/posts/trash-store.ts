@@ -7,6 +7,7 @@ import {
   inArray,
   lte,
   notExists,
+  type SQL,
   sql,
 } from 'drizzle-orm';
 import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
@@ -58,9 +59,14 @@ export async function countDeletedPosts(tx: ReadTx, organizationId: string): Pro
   return (await tx.select({ number: countRows() }).from(deletedPosts).where(isOfOne).get())?.number ?? 0;
 }
 
-/** Deletes posts of an organization for good, `limit` at most. Returns their number. */
-export async function deleteFromTrash(tx: WriteTx, organizationId: string, limit: number): Promise<number> {
-  return deleteRows(tx, eq(deletedPosts.organizationId, organizationId), limit);
+/** Deletes posts for good that were in an organization's trash at `seenAt`, `limit` at most. Returns their number. */
+export async function deleteFromTrash(
+  tx: WriteTx,
+  { organizationId, seenAt }: { organizationId: string; seenAt: string },
+  limit: number,
+): Promise<number> {
+  const isOfOne = eq(deletedPosts.organizationId, organizationId);
+  return deleteRows(tx, and(isOfOne, lte(deletedPosts.deletedAt, seenAt)), limit);
 }
 
 /** Deletes at most `limit` posts whose time in the trash is over. Returns their number. */
@@ -68,7 +74,7 @@ export async function deleteExpiredTrash(tx: WriteTx, asOf: Date, limit: number)
   return deleteRows(tx, lte(deletedPosts.expiresAt, asOf.getTime()), limit);
 }
 
-async function deleteRows(tx: WriteTx, isGone: ReturnType<typeof eq>, limit: number): Promise<number> {
+async function deleteRows(tx: WriteTx, isGone: SQL | undefined, limit: number): Promise<number> {
   const gone = tx.select({ id: deletedPosts.id }).from(deletedPosts).where(isGone).limit(limit);
   const rows = await tx
     .delete(deletedPosts)

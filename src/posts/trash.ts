@@ -32,25 +32,29 @@ export function restorePost(deps: AuditDeps, postId: string): Promise<Post> {
   });
 }
 
+/** Later than any post came into a trash. */
+const AT_ANY_TIME = '9999-12-31T23:59:59.999Z';
+
 export interface Restored {
   restored: number;
   /** Their ids are in use. */
   taken: number;
-  /** They are not in the organization's trash. */
+  /** They are not in the organization's trash, or came there after `seenAt`. */
   missing: number;
 }
 
-/** The same for several posts of an organization. */
+/** The same for several posts of an organization. `seenAt`: as the trash was then. */
 export function restorePosts(
   deps: AuditDeps,
   organizationId: string,
   postIds: readonly string[],
+  seenAt = AT_ANY_TIME,
 ): Promise<Restored> {
   return deps.db.write(async (tx) => {
     const result = { restored: 0, taken: 0, missing: 0 };
     for (const postId of postIds) {
       const deleted = await findDeletedPost(tx, postId);
-      if (deleted?.organizationId !== organizationId) result.missing++;
+      if (deleted?.organizationId !== organizationId || deleted.deletedAt > seenAt) result.missing++;
       else if ((await readPost(tx, postId)) !== null) result.taken++;
       else if (await restore(tx, deps, deleted)) result.restored++;
       else result.missing++;
@@ -78,15 +82,16 @@ export async function erasePost(deps: AuditDeps, postId: string): Promise<void> 
   });
 }
 
-/** Deletes a post of the organization's trash for good. Throws `AppError` 404. */
+/** Deletes a post of the organization's trash for good, if it was there at `seenAt`. Throws `AppError` 404. */
 export async function eraseDeletedPost(
   deps: AuditDeps,
   organizationId: string,
   postId: string,
+  seenAt = AT_ANY_TIME,
 ): Promise<string> {
   return deps.db.write(async (tx) => {
     const deleted = await findDeletedPost(tx, postId);
-    if (deleted?.organizationId !== organizationId) throw notInTrash(postId);
+    if (deleted?.organizationId !== organizationId || deleted.deletedAt > seenAt) throw notInTrash(postId);
     await takeDeletedPost(tx, postId);
     await deleteOrphans(tx, [postId]);
     await recordPost(tx, deps, 'post.erased', deleted);
@@ -98,12 +103,16 @@ export async function eraseDeletedPost(
 const STEP_POSTS = 10;
 
 /**
- * Deletes everything in an organization's trash for good. Each commit records how many posts it deleted. Returns the
+ * Deletes everything for good that was in an organization's trash at `seenAt`. Each commit records how many posts it deleted. Returns the
  * number of posts.
  */
-export async function emptyTrash(deps: AuditDeps, organizationId: string): Promise<number> {
+export async function emptyTrash(
+  deps: AuditDeps,
+  organizationId: string,
+  seenAt = AT_ANY_TIME,
+): Promise<number> {
   async function deleteSome(tx: WriteTx, hasTime: () => boolean) {
-    const part = await repeatStep(hasTime, () => deleteFromTrash(tx, organizationId, STEP_POSTS));
+    const part = await repeatStep(hasTime, () => deleteFromTrash(tx, { organizationId, seenAt }, STEP_POSTS));
     const number = part.result;
     const summary = `deleted ${count(number, 'post')} in the trash for good`;
     if (number > 0) {

@@ -56,7 +56,7 @@ test('each change of the templates is a version, which a person can compare and 
   const page = await visit(path, {
     headers: { cookie: `${visit.cookie}; ${cookieOf(restored, 'tidings_notice')}` },
   });
-  expect((await page.text()).includes(`action="${path}/versions/${kept[2]?.[0]}/restore"`)).toBe(true);
+  expect((await page.text()).includes(`action="${path}/versions/${kept[2]?.[0]}/restore?seen=`)).toBe(true);
   const again = await visit(`${path}/versions/${kept[0]?.[0]}/restore`, form());
   expect(decodeURIComponent(cookieOf(again, 'tidings_notice') ?? '')).toContain(
     'already has these templates',

@@ -129,6 +129,7 @@ describe('several posts', () => {
       unchanged: 1,
       missing: 2,
       withoutText: 0,
+      unseen: 0,
     });
     expect(await stored('two')).toMatchObject({ status: 'published' });
     expect(await change(['one', 'two'], 'unpublish')).toMatchObject({ changed: ['one', 'two'] });

@@ -139,10 +139,12 @@ async function accept({ path, status: newStatus, ...version }, sent) {
   announce('Saved');
 }
 
-/** The forms of suggestions, the schedule and the trash compare the time of the post, and the editor its version. */
+/** The forms of suggestions compare the time of the post; the editor, the buttons and the schedule its version. */
 function see({ seen: version, updatedAt }) {
-  for (const field of document.querySelectorAll('.note input[name=seen], input[name=opened]'))
-    field.value = updatedAt;
+  for (const field of document.querySelectorAll('.note input[name=seen]')) field.value = updatedAt;
+  for (const field of document.querySelectorAll('input[name=seen]'))
+    field.value = field.value.replace(/title:.*/, version);
+  // A new post has none yet.
   seen.value = version;
 }
 

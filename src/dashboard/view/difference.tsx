@@ -56,6 +56,39 @@ export function EditConflict({
   );
 }
 
+/** Shows what somebody else changed after a page was opened, whose button then does nothing. `typed` is what the page showed. */
+export function ChangedSince({
+  conflicts,
+  words: { noun, labels = {}, show },
+}: {
+  conflicts: readonly FieldConflict[];
+  words: EditWords;
+}) {
+  return (
+    <div class="problem conflict" role="alert" {...FOCUS} data-problem>
+      <p>
+        <strong>Somebody changed this {noun} after you opened it, so nothing was done.</strong>
+      </p>
+      <p>You see it as it is now. Choose again if you still want to.</p>
+      {conflicts.map(({ field, stored, typed: seen }) => {
+        const label = labels[field] ?? field;
+        const [before, after = ''] = [seen, stored].map((value) => show?.(field, value) ?? textOf(value));
+        return seen === undefined ? (
+          <p>
+            {label}: changed{after.length > 80 ? '' : ` to ${after || 'none'}`}.
+          </p>
+        ) : (
+          <Difference
+            label={`${label}: what changed`}
+            lines={compareLines(before ?? '', after)}
+            otherwise="You see the new text below."
+          />
+        );
+      })}
+    </div>
+  );
+}
+
 /** As the summary of a refused form does. */
 const FOCUS = { tabIndex: -1, autoFocus: true };
 

@@ -89,14 +89,18 @@ export function EditVersion({
 export function Action({
   label,
   fields = {},
+  seen,
   kind = '',
   ...form
 }: Pick<Parameters<typeof Form>[0], 'to' | 'kind' | 'isOnce' | 'busy'> & {
   label: string;
   fields?: Readonly<Record<string, string>>;
+  /** The version of what it acts on, by `seenOf`. */
+  seen?: string | undefined;
 }) {
   return (
     <Form {...form} kind={kind} button={label} problem={null} layout="inline">
+      {seen === undefined ? null : <Seen version={seen} />}
       <Hidden values={Object.entries(fields)} />
     </Form>
   );
@@ -131,6 +135,11 @@ export function Danger({
       <Action {...action} label={button} kind={isMild ? '' : 'bad'} />
     </details>
   );
+}
+
+/** The version of what a button acts on, by `seenOf`. */
+export function Seen({ version }: { version: string | undefined }) {
+  return <input type="hidden" name="seen" value={version} autoComplete="off" />;
 }
 
 export function Hidden({ values }: { values: readonly (readonly [name: string, value: string])[] }) {

@@ -128,14 +128,23 @@ export async function changeTrigger(
 
 /**
  * Puts the templates of an earlier version back, as a new version. `previousId`: the version before, to undo it; null when
- * the trigger had these templates. Throws as `changeTrigger` does.
+ * the trigger had these templates. `check` may throw, before it writes. Throws as `changeTrigger` does.
  */
-export async function restoreTemplates(deps: Needs, id: string, versionId: string): Promise<Changed> {
+export async function restoreTemplates(
+  deps: Needs,
+  id: string,
+  versionId: string,
+  check?: (stored: Trigger) => void,
+): Promise<Changed> {
   const version = await deps.db.read((tx) => findVersion(tx, id, versionId));
   if (version === null) throw notFound('version', versionId);
   const { title, markdown, contentType } = version;
   const templates = { titleTemplate: title || null, bodyTemplate: markdown || null, contentType };
-  return changeTemplates(deps, id, templates, 'restore');
+  const change = (stored: Trigger) => {
+    check?.(stored);
+    return templates;
+  };
+  return changeTemplates(deps, id, change, 'restore');
 }
 
 interface Changed {

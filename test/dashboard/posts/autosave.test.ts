@@ -23,8 +23,8 @@ const stored = (id = 'p') => app.db.read((tx) => readPost(tx, id));
 
 /** The version of the stored text. */
 async function seenNow(): Promise<string> {
-  const { title, markdown, contentType } = (await stored()) ?? {};
-  return seenOf({ title, markdown, contentType });
+  const { title, markdown, contentType, status } = (await stored()) ?? {};
+  return seenOf({ title, markdown, contentType, status });
 }
 
 /** Sends a text; without `seen`, based on the stored version. */

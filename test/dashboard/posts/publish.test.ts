@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { seenOf } from '../../../src/dashboard/edit.ts';
 import { createTrigger } from '../../../src/drafting/triggers/service.ts';
 import { connectIntegration } from '../../../src/integrations/connect.ts';
 import { publishDuePosts, schedulePost } from '../../../src/posts/schedule.ts';
 import { findSchedule } from '../../../src/posts/schedule-store.ts';
-import { deletePost, editPost } from '../../../src/posts/service.ts';
+import { deletePost } from '../../../src/posts/service.ts';
 import { readPost } from '../../../src/posts/store.ts';
 import { findDeletedPost } from '../../../src/posts/trash-store.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
 import { execute } from '../../support/database.ts';
-import { formOf } from '../../support/form-of.ts';
 import { appWithOrganization, type TestApp } from '../../support/test-app.ts';
 
 // Everything about a post but its text. The clock stands at 2026-11-20T12:00:00.000Z.
@@ -46,38 +46,6 @@ function select(path: string, selected: string[], fields: Record<string, string>
   return visit(path, { method: 'POST', body });
 }
 
-describe('a text that somebody else changed after the page was opened', () => {
-  const change = () =>
-    editPost(app.deps, 'd', { markdown: 'The text of somebody else, which readers should not get' });
-  /** The form of the page, sent after the change. */
-  async function late(action: string, fields: Record<string, string> = {}) {
-    const opened = formOf(await read(`${ALL}/d`), `${ALL}/d/${action}`);
-    await change();
-    for (const [name, value] of Object.entries(fields)) opened.set(name, value);
-    return visit(`${ALL}/d/${action}`, { method: 'POST', body: opened });
-  }
-
-  test.each([
-    ['schedule', { publishAt: '2031-01-01T09:00' }],
-    ['delete', {}],
-  ])('is not seen by the person who wants to %s it, so nothing happens', async (action, fields) => {
-    const answer = await late(action, fields);
-    expect(answer.status).toBe(409);
-    const html = await answer.text();
-    expect(html).toContain('Somebody else changed this post after you opened it.');
-    expect(html).toContain('The text of somebody else, which readers should not get');
-    expect(await schedule('d')).toBeNull();
-    expect(await stored('d')).not.toBeNull();
-    expect(await inTrash('d')).toBeNull();
-
-    // The page shows the text now, and what was typed: the same button does it.
-    const again = formOf(html, `${ALL}/d/${action}`);
-    if (action === 'schedule') expect(again.get('publishAt')).toBe('2031-01-01T09:00');
-    expect((await visit(`${ALL}/d/${action}`, { method: 'POST', body: again })).status).toBe(303);
-    expect((await schedule('d')) !== null || (await inTrash('d')) !== null).toBe(true);
-  });
-});
-
 describe('a schedule', () => {
   const send = (publishAt: string, timeZone = 'Europe/Berlin', id = 'd') =>
     visit(`${ALL}/${id}/schedule`, form({ publishAt, timeZone }));
@@ -98,7 +66,7 @@ describe('a schedule', () => {
     expect([response.status, response.headers.get('location')]).toEqual([303, `${ALL}/d`]);
     expect(noticeOf(response)).toEqual([
       'Scheduled for 24 Nov 2026, 09:00 (Europe/Berlin).',
-      `${ALL}/d/schedule/cancel`,
+      `${ALL}/d/schedule/cancel?seen=${encodeURIComponent(seenOf({ publishAt: '2026-11-24 08:00 UTC' }))}`,
     ]);
     const html = await read(`${ALL}/d`);
     expect(html).toContain(
@@ -191,7 +159,7 @@ describe('several posts', () => {
     const [words, undo = ''] = noticeOf(await send(['d', 'p'], 'delete'));
     expect([words, undo]).toEqual([
       'Deleted 2 posts. Deleted posts stay in the trash for 30 days.',
-      `${ALL}/~/trash/restore?ids=d.p`,
+      `${ALL}/~/trash/restore?ids=d.p&seen=2026-11-20T12%3A00%3A00.000Z`,
     ]);
     expect(await stored('d')).toBeNull();
     expect(noticeOf(await visit(undo, form()))).toEqual(['Restored 2 posts.']);
@@ -203,12 +171,12 @@ describe('several posts', () => {
     await visit(undo, form());
     const before = await app.db.read((tx) => readPost(tx, 'd'));
     expect(noticeOf(await visit(undo, form()))).toEqual([
-      'Nothing was restored. No longer in the trash: 2 posts.',
+      'Nothing was restored. No longer in the trash as you saw it: 2 posts.',
     ]);
     expect(await stored('d')).toEqual(before);
     await deletePost(app.deps, 'theirs');
     expect(noticeOf(await visit(`${ALL}/~/trash/restore?ids=theirs`, form()))).toEqual([
-      'Nothing was restored. No longer in the trash: 1 post.',
+      'Nothing was restored. No longer in the trash as you saw it: 1 post.',
     ]);
     const other = `${ALL.replace('org_a', 'org_b')}/~/trash/restore?ids=theirs`;
     expect((await visit(other, form())).status).toBe(404);
@@ -216,7 +184,7 @@ describe('several posts', () => {
   });
 
   test.each([
-    [`${ALL}/~/trash/restore?ids=d.p`, true],
+    [`${ALL}/~/trash/restore?ids=d.p&seen=2026-11-20T12%3A00%3A00.000Z`, true],
     [`${ALL}/d/versions/ver_1/restore`, true],
     [`${ALL}/d/schedule/cancel`, true],
     [`${ALL}/d/delete`, false],
@@ -285,7 +253,7 @@ describe('the trash', () => {
     await deletePost(app.deps, 'd');
     await app.addPosts('org_a', { id: 'd', title: 'Another' });
     expect(noticeOf(await visit(`${ALL}/~/trash/restore?ids=d.theirs`, form()))).toEqual([
-      'Nothing was restored. Not restored: 1 post, because an import created it again. Delete the new one first. No longer in the trash: 1 post.',
+      'Nothing was restored. Not restored: 1 post, because an import created it again. Delete the new one first. No longer in the trash as you saw it: 1 post.',
     ]);
     expect(await stored('d')).toMatchObject({ title: 'Another' });
   });

@@ -161,7 +161,10 @@ test('a save that hangs holds up neither deliveries nor the work of other organi
 testConflict('two edits of the same version: one is saved', async () => {
   const [id = ''] = await newPosts(await organization(), 1);
   await editPost(one.deps, id, { title: 'Seen' });
-  const { changes } = mergeOf({ form: new URLSearchParams({ seen: seenOf({ title: 'Seen' }) }) });
+  const { changes } = mergeOf({
+    url: new URL('http://localhost'),
+    form: new URLSearchParams({ seen: seenOf({ title: 'Seen' }) }),
+  });
   const edit = (app: TestApp, title: string) => () =>
     editPost(app.deps, id, { merge: (stored) => changes({ title }, { title: stored.title }) });
   expect((await race(edit(one, 'A'), edit(other, 'B'))).sort()).toEqual(['409 edit_conflict', 'done']);

@@ -7,8 +7,8 @@ import { type EditState, mergeOf, seenOf } from '../../edit.ts';
 import { type Fragment, fragment, type MemberVisit, type Page, post } from '../../page.ts';
 import { EDIT_CONFLICT, formState, readFields } from '../../submission.ts';
 import { EditConflict } from '../../view/difference.tsx';
-import { editable, editWords } from './editor.tsx';
 import { requirePost } from './suggestion.tsx';
+import { editable, editWords, shown } from './toolbar.tsx';
 
 // Saves what the script of the editor sends while a person types. Each response is an element with `data-outcome`.
 
@@ -41,7 +41,7 @@ export const routes: readonly Page[] = [
         throw new AppError(409, 'Somebody else changed this draft. Open it in the list of posts');
       };
       const post = await editPost(deps, created.id, { merge, isAutosave: !explicit }, organization.id);
-      return { post, seen: seenOf(editable(post)) };
+      return { post, seen: seenOf(shown(post)) };
     }),
   ),
 
@@ -57,11 +57,11 @@ export const routes: readonly Page[] = [
       };
       const merge = mergeOf(visit);
       const edit = {
-        merge: (stored: OwnedPost) => merge.changes(typed, editable(stored)),
+        merge: (stored: OwnedPost) => merge.changes(typed, shown(stored)),
         isAutosave: !explicit,
       };
       const post = await editPost(deps, params.postId ?? '', edit, organization.id);
-      return { post, seen: merge.seenAfter(typed, editable(post)) };
+      return { post, seen: merge.seenAfter(typed, shown(post)) };
     }),
   ),
 ];

@@ -8,7 +8,7 @@ import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../.
 import { createPost, editPost } from '../../../posts/service.ts';
 import { postAddress } from '../../../readers/public/model.ts';
 import { findPublication } from '../../../readers/public/store.ts';
-import { type EditState, editForm, editState } from '../../edit.ts';
+import { type EditState, editForm, editState, seenOf } from '../../edit.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { EDIT_CONFLICT, type FieldState, formState, readFields, submit } from '../../submission.ts';
 import { EditConflict } from '../../view/difference.tsx';
@@ -16,7 +16,17 @@ import { proseOf, Select, When } from '../../view/elements.tsx';
 import { Field, FormError, TextArea } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { copyProblems, InsertImage, imageScript } from '../media/list.tsx';
-import { isOfPanel, publishPages, publishPanel, publishScript, requireText } from './publish.tsx';
+import {
+  askingPath,
+  isAsking,
+  isOfButton,
+  isOfPanel,
+  mustAsk,
+  NO_TEXT,
+  publishPages,
+  publishPanel,
+  publishScript,
+} from './publish.tsx';
 import {
   findSuggestion,
   findSuggestions,
@@ -25,7 +35,16 @@ import {
   SuggestedChanges,
   SuggestionNote,
 } from './suggestion.tsx';
-import { describeOrigin, editorScripts, originOf, Toolbar, typeNames, typeOptions } from './toolbar.tsx';
+import {
+  describeOrigin,
+  editorScripts,
+  editWords,
+  originOf,
+  shown,
+  Toolbar,
+  typeOptions,
+} from './toolbar.tsx';
+import { changedSince } from './versions.tsx';
 
 /** @jsxRuntime automatic @jsxImportSource preact */
 
@@ -54,23 +73,6 @@ const EditForm = Type.Object({
   contentType: Type.Optional(contentType),
   status: Type.Optional(Type.Union(PostStatus.anyOf)),
 });
-
-/** What the form edits. */
-export const editable = ({
-  title,
-  markdown,
-  contentType,
-}: Pick<Post, 'title' | 'markdown' | 'contentType'>) => ({
-  title,
-  markdown,
-  contentType,
-});
-
-export const editWords = {
-  noun: 'post',
-  labels: { title: 'Title', markdown: 'Text', contentType: 'Type' },
-  show: (field: string, value: unknown) => (field === 'contentType' ? typeNames[value as ContentType] : null),
-};
 
 export const routes: readonly Page[] = [
   get(NEW, 'member', (visit) => showNew(visit)),
@@ -102,14 +104,23 @@ export const routes: readonly Page[] = [
     const given = { ...values, title: values.title?.trim() };
     const typed = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     const hasText = Object.keys(typed).length > 0;
-    if (wanted === 'published' && post.status === 'draft') await requireText(visit, { ...post, ...typed });
+    const isPublishing = wanted === 'published' && post.status === 'draft';
+    const isAsked = isPublishing && (await mustAsk(visit, { ...post, ...typed }));
     const { status } = await editPost(visit.deps, post.id, {
-      status: wanted,
-      // Nobody publishes a text that they have not seen.
+      status: isAsked ? undefined : wanted,
       ...(hasText && {
-        merge: (stored) => merge.changes(typed, editable(stored), { isWhole: wanted === 'published' }),
+        merge: (stored) => {
+          // Nobody publishes a text that they have not seen.
+          const changes = merge.changes(typed, shown(stored), { isWhole: wanted === 'published' });
+          // Nor one that they meant to save in a draft.
+          const isDraft = wanted === 'draft' || stored.status === 'draft';
+          if (!isDraft && Object.keys(changes).length > 0) merge.requireSeen({ status: stored.status });
+          return changes;
+        },
       }),
     });
+    // A reload shows the question again, and sends nothing.
+    if (isAsked) return redirect(askingPath(path));
     return redirect(path, resultOf(post.status, status, values.contentType ?? post.contentType));
   }),
 
@@ -170,10 +181,13 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const posted = readFields(EditForm, form);
   const { title = post.title, markdown = post.markdown, contentType = post.contentType } = posted;
   const text = { title, markdown, contentType };
-  const ofText = isOfPanel(visit) ? undefined : error;
+  const isPanel = isOfPanel(visit);
+  const ofText = isPanel ? undefined : error;
   const { fields, problem } = formState(EditForm, text, ofText);
-  const isConflict = error?.code === EDIT_CONFLICT && !isOfPanel(visit);
-  const edit = editState(visit, editable(post), ofText);
+  const isConflict = error?.code === EDIT_CONFLICT && !isPanel;
+  const stored = shown(post);
+  const seen = seenOf(stored);
+  const edit = isPanel ? { seen, base: seen, conflicts: [] } : editState(visit, stored, ofText);
   const suggestion = isConflict ? null : await findSuggestion(deps, post);
   const changes = isConflict ? [] : await findSuggestions(deps, post);
   const isStored = markdown === post.markdown && contentType === post.contentType;
@@ -215,9 +229,10 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
           action={path}
           autosave={`${path}/autosave`}
           status={post.status}
-          isUnsaved={error !== undefined && !isOfPanel(visit)}
-          problem={problem}
+          isUnsaved={error !== undefined && !isPanel}
+          problem={problem ?? (isAsking(visit, post, 'publish') ? NO_TEXT : null)}
           edit={edit}
+          changed={error && isOfButton(error) ? await changedSince(visit, post.id, error) : null}
         >
           <TextFields visit={visit} fields={fields} preview={preview} />
         </EditorForm>
@@ -235,6 +250,7 @@ function EditorForm({
   isUnsaved,
   problem,
   edit = { seen: '', base: '', conflicts: [] },
+  changed = null,
   children,
 }: {
   action: string;
@@ -244,14 +260,17 @@ function EditorForm({
   isUnsaved: boolean;
   problem: ReturnType<typeof formState>['problem'];
   edit?: EditState;
+  /** What somebody else changed, where not the text is in conflict. */
+  changed?: VNode | null;
   children: ComponentChildren;
 }) {
   return (
     <>
+      {edit.conflicts.length === 0 ? changed : null}
       <div id="conflict">
-        {edit.conflicts.length === 0 ? null : (
-          <EditConflict conflicts={edit.conflicts} to={action} words={editWords} />
-        )}
+        {edit.conflicts.length === 0
+          ? null
+          : (changed ?? <EditConflict conflicts={edit.conflicts} to={action} words={editWords} />)}
       </div>
       <form
         method="post"

@@ -11,6 +11,7 @@ import {
 } from '../../../posts/list-store.ts';
 import { contentTypes } from '../../../posts/model.ts';
 import { type BulkAction, type BulkResult, bulkActions, changePosts } from '../../../posts/service.ts';
+import { seenOf } from '../../edit.ts';
 import { get, type Page, post, redirect } from '../../page.ts';
 import { readFields } from '../../submission.ts';
 import { view } from '../../view/document.tsx';
@@ -68,16 +69,32 @@ const done: Readonly<Record<BulkAction, [past: string, state: string]>> = {
   delete: ['Deleted', ''],
 };
 
-function describeBulk(action: BulkAction, { changed, unchanged, missing, withoutText }: BulkResult): string {
+function describeBulk(
+  action: BulkAction,
+  { changed, unchanged, missing, withoutText, unseen }: BulkResult,
+): string {
   const [past, state] = done[action];
   const parts = [
     `${past} ${counted(changed.length, 'post')}.`,
     unchanged > 0 && `${counted(unchanged, 'post')}: ${state}.`,
     missing > 0 && `${counted(missing, 'post')}: deleted in the meantime.`,
     withoutText > 0 && `${counted(withoutText, 'post')} without text: open it to publish it anyway.`,
+    unseen > 0 &&
+      `${counted(unseen, 'post')}: changed after you opened the list. Look at ${unseen === 1 ? 'it' : 'them'} first.`,
     action === 'delete' && 'Deleted posts stay in the trash for 30 days.',
   ];
   return parts.filter(Boolean).join(' ');
+}
+
+/** The list shows no texts, so any change of a post is one. */
+const versionOf = ({ updatedAt }: Pick<ListedPost, 'updatedAt'>) => ({ updatedAt });
+
+/** The value of a selected row: the id, and the version of the post that the list shows. */
+const selectedAs = (post: ListedPost) => `${post.id} ${seenOf(versionOf(post))}`;
+
+function readSelected(value: string): [id: string, version: string | undefined] {
+  const [id = '', version] = value.split(' ', 2);
+  return [id, version];
 }
 
 const selectionLabels: Readonly<Record<BulkAction, string>> = {
@@ -178,7 +195,7 @@ function Posts({
         caption={isByTime ? 'Posts, the next one first' : 'Posts, newest first'}
         kind="posts"
         rows={posts}
-        selection={{ form: 'selection', valueOf: ({ id }) => id, labelOf: ({ title }) => title }}
+        selection={{ form: 'selection', valueOf: selectedAs, labelOf: ({ title }) => title }}
         columns={[
           {
             title: 'Status',
@@ -287,19 +304,20 @@ export async function unpack(packed: string, maxBytes: number): Promise<string> 
 
 // The buttons that act on the selected posts of the list.
 export const routes: readonly Page[] = [
-  post(
-    '/dashboard/:organizationId/posts/~/selected',
-    'member',
-    async ({ deps, organization, base, form }) => {
-      const { selected, action, back } = readFields(SelectionForm, form);
-      if (action === undefined) throw new AppError(400, 'Choose what to do with the selected posts.');
-      const to = addressOf(base, readFilter({ searchParams: new URLSearchParams(back.slice(0, 1_000)) }));
-      if (selected.length === 0) return redirect(to, 'Select posts first.');
-      const result = await changePosts(deps, organization.id, selected, action, { needsText: true });
-      const undo = action === 'delete' ? restorePath(base, result.changed) : undefined;
-      return redirect(to, describeBulk(action, result), undo);
-    },
-  ),
+  post('/dashboard/:organizationId/posts/~/selected', 'member', async (visit) => {
+    const { deps, organization, base, form } = visit;
+    const { selected, action, back } = readFields(SelectionForm, form);
+    if (action === undefined) throw new AppError(400, 'Choose what to do with the selected posts.');
+    const to = addressOf(base, readFilter({ searchParams: new URLSearchParams(back.slice(0, 1_000)) }));
+    if (selected.length === 0) return redirect(to, 'Select posts first.');
+    const versions = new Map(selected.map(readSelected));
+    const result = await changePosts(deps, organization.id, [...versions.keys()], action, {
+      needsText: true,
+      isSeen: (post) => [undefined, seenOf(versionOf(post))].includes(versions.get(post.id)),
+    });
+    const undo = action === 'delete' ? restorePath(visit, result.changed) : undefined;
+    return redirect(to, describeBulk(action, result), undo);
+  }),
   get(LIST, 'member', async ({ deps, organization, url, base }) => {
     const filter = readFilter(url);
     const { numbers, found } = await deps.db.read(

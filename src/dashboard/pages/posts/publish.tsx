@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { ComponentChildren, VNode } from 'preact';
 import { scriptAsset } from '../../../http/look/assets.ts';
-import { AppError, invalidField } from '../../../lib/app-error.ts';
+import { type AppError, invalidField } from '../../../lib/app-error.ts';
 import { DAY_MS, formatInZone, isTimeZone, localTime, parseInZone } from '../../../lib/time.ts';
 import { describeActor, listAuditEvents } from '../../../people/audit.ts';
 import { contentFor, isWithoutText } from '../../../posts/content.ts';
@@ -10,13 +10,15 @@ import { cancelSchedule, schedulePost } from '../../../posts/schedule.ts';
 import { findSchedule, type Schedule } from '../../../posts/schedule-store.ts';
 import { datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
 import script from '../../client/publish.client.js' with { type: 'text' };
-import { editForm, editState } from '../../edit.ts';
+import { type EditState, editForm, editState, NoFields, seenOf } from '../../edit.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
-import { EDIT_CONFLICT, type FieldState, formState, postForm } from '../../submission.ts';
+import { EDIT_CONFLICT, type FieldState, formState } from '../../submission.ts';
 import { Copy, exactly, Status } from '../../view/elements.tsx';
-import { Action, EditVersion, Field, FormError, Hidden } from '../../view/form.tsx';
+import { Action, EditVersion, Field, FormError } from '../../view/form.tsx';
 import { requirePost } from './suggestion.tsx';
+import { shown } from './toolbar.tsx';
 import { restorePath } from './trash.tsx';
+import { undoPath } from './versions.tsx';
 
 /** @jsxRuntime automatic @jsxImportSource preact */
 
@@ -25,10 +27,7 @@ import { restorePath } from './trash.tsx';
 export const publishScript = scriptAsset('publish.js', script);
 
 const timeZone = Type.String({ label: 'Time zone', hint: 'Such as Europe/Berlin or UTC.', maxLength: 64 });
-/** When the text was last changed that the person has before them. */
-const opened = Type.Optional(Type.String());
 const ScheduleForm = Type.Object({
-  opened,
   publishAt: Type.String({ label: 'Publish at', subject: 'The time', maxLength: 40 }),
   timeZone,
 });
@@ -37,20 +36,7 @@ const DateForm = Type.Object({
   timeZone,
 });
 
-const DeleteForm = Type.Object({ opened });
-
 const POST = '/dashboard/:organizationId/posts/:postId';
-
-const POST_CHANGED = 'post_changed';
-
-/** Throws `AppError` 409 when somebody changed the text meanwhile: nobody publishes or deletes one that they have not seen. */
-const requireOpened =
-  ({ opened: time }: Static<typeof DeleteForm>) =>
-  ({ updatedAt }: Pick<Post, 'updatedAt'>) => {
-    if (time === undefined || time === updatedAt) return;
-    const message = 'Somebody else changed this post after you opened it. Check its text, then try again';
-    throw new AppError(409, message, { code: POST_CHANGED });
-  };
 
 type ShowEditor = (visit: MemberVisit, error?: AppError) => Promise<Answer>;
 
@@ -58,20 +44,23 @@ type ShowEditor = (visit: MemberVisit, error?: AppError) => Promise<Answer>;
 export const publishPages = (show: ShowEditor): readonly Page[] => [
   editForm(`${POST}/schedule`, 'member', ScheduleForm, show, async (visit, given, merge) => {
     const { post, path } = await requirePost(visit);
-    await requireText(visit, post);
+    if (await mustAsk(visit, post)) return redirect(askingPath(path, given));
     const typed = { publishAt: parseInZone(given.publishAt, given.timeZone)?.time };
-    const { schedule, isMoved } = await schedulePost(visit.deps, post.id, given, (stored, before) => {
-      requireOpened(given)(before);
+    const { schedule, isMoved } = await schedulePost(visit.deps, post.id, given, (stored, post) => {
+      merge.requireSeen(shown(post));
       merge.changes(scheduleIn(typed), scheduleIn(stored));
     });
     const time = formatInZone(new Date(schedule.publishAt), schedule.timeZone);
     const moved = isMoved ? ' The clocks go forward that night, so the time you chose does not exist.' : '';
-    return redirect(path, `Scheduled for ${time}.${moved}`, `${path}/schedule/cancel`);
+    const undo = undoPath(`${path}/schedule/cancel`, scheduleIn(schedule));
+    return redirect(path, `Scheduled for ${time}.${moved}`, undo);
   }),
 
-  post(`${POST}/schedule/cancel`, 'member', async (visit) => {
+  editForm(`${POST}/schedule/cancel`, 'member', NoFields, show, async (visit, _, merge) => {
     const { post, path } = await requirePost(visit);
-    const isCanceled = await cancelSchedule(visit.deps, post.id);
+    const isCanceled = await cancelSchedule(visit.deps, post.id, (stored) => {
+      merge.requireSeen(scheduleIn(stored));
+    });
     return redirect(
       path,
       isCanceled ? 'Canceled the schedule. The post stays a draft.' : 'The post has no schedule.',
@@ -87,9 +76,9 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
     return redirect(path, `Set the date to ${formatInZone(new Date(createdAt), given.timeZone)}.`);
   }),
 
-  post(`${POST}/date/reset`, 'member', async (visit) => {
+  editForm(`${POST}/date/reset`, 'member', NoFields, show, async (visit, _, merge) => {
     const { post, path } = await requirePost(visit);
-    await datePost(visit.deps, post.id, null);
+    await datePost(visit.deps, post.id, null, (stored) => merge.requireSeen(dateIn(stored)));
     return redirect(path, 'The post gets its date when it is published.');
   }),
 
@@ -99,12 +88,12 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
     return redirect(`${visit.base}/posts/${copy.id}`, 'Created a copy as a draft. You are editing the copy.');
   }),
 
-  postForm(`${POST}/delete`, 'member', DeleteForm, show, async (visit, given) => {
+  editForm(`${POST}/delete`, 'member', NoFields, show, async (visit, _, merge) => {
     const { id, title } = (await requirePost(visit)).post;
-    await deletePost(visit.deps, id, requireOpened(given));
+    await deletePost(visit.deps, id, (stored) => merge.requireSeen(shown(stored)));
     const short = title.length > 80 ? `${title.slice(0, 79)}…` : title;
     const done = `Deleted “${short.toWellFormed()}”. It stays in the trash for 30 days.`;
-    return redirect(`${visit.base}/posts`, done, restorePath(visit.base, [id]));
+    return redirect(`${visit.base}/posts`, done, restorePath(visit, [id]));
   }),
 ];
 
@@ -120,18 +109,30 @@ const dateIn = ({ createdAt, isDateSet }: { createdAt: Date | string; isDateSet:
 
 /** The button that publishes it anyway adds this to the address. */
 const ANYWAY = '?without-text=ok';
-const WITHOUT_TEXT = 'post_without_text';
 
-/** Asks before readers get a post without text. Throws `AppError` 409 `post_without_text`. */
-export async function requireText(
+/** Readers would get a post without text, and the person has not said yet that they mean it. */
+export async function mustAsk(
   { url }: MemberVisit,
   { contentType, ...post }: Pick<Post, 'contentType' | 'markdown'>,
-): Promise<void> {
-  if (url.search === ANYWAY) return;
+): Promise<boolean> {
+  if (url.search === ANYWAY) return false;
   // A longer text is refused later.
   const markdown = post.markdown.slice(0, MAX_TEXT);
-  if (!isWithoutText({ content: await contentFor(contentType, markdown), markdown })) return;
-  throw new AppError(409, 'This post has no text', { code: WITHOUT_TEXT });
+  return isWithoutText({ content: await contentFor(contentType, markdown), markdown });
+}
+
+/** The page of a post that asks before it is published, or before it is scheduled for this time. */
+export function askingPath(path: string, time?: Static<typeof ScheduleForm>): string {
+  return `${path}?${new URLSearchParams({ 'without-text': time ? 'schedule' : 'publish', ...time })}`;
+}
+
+/** Whether the page asks before the post is published, or scheduled. */
+export function isAsking(
+  { url }: MemberVisit,
+  { status, ...post }: OwnedPost,
+  what: 'publish' | 'schedule',
+): boolean {
+  return url.searchParams.get('without-text') === what && status === 'draft' && isWithoutText(post);
 }
 
 function readDate({ createdAt, timeZone }: { createdAt: string; timeZone: string }): Date {
@@ -141,9 +142,9 @@ function readDate({ createdAt, timeZone }: { createdAt: string; timeZone: string
   return parsed.time;
 }
 
-/** The posted form is one of the panel. */
-export function isOfPanel({ form }: Pick<MemberVisit, 'form'>): boolean {
-  return form.has('timeZone') || form.has('opened');
+/** The posted form is one of the panel: its address is below that of the post. */
+export function isOfPanel({ request, url, base }: MemberVisit): boolean {
+  return request.method === 'POST' && url.pathname.slice(base.length + '/posts/'.length).includes('/');
 }
 
 /** The panel beside the text of a post. Its first buttons send the form `post`, with the text. */
@@ -158,9 +159,7 @@ export async function publishPanel(
     post.status === 'published' ? findPublication(visit, post) : null,
   ]);
   const isConflict = error?.code === EDIT_CONFLICT;
-  const isEmpty = error?.code === WITHOUT_TEXT;
-  const isTime = error?.code === POST_CHANGED && form.has('publishAt');
-  const isField = error?.status === 400 || isConflict || isEmpty || isTime;
+  const isField = error?.status === 400 || isConflict;
   const ofSchedule = isField && form.has('publishAt') ? error : undefined;
   const ofDate = isField && form.has('createdAt') ? error : undefined;
   return (
@@ -169,7 +168,7 @@ export async function publishPanel(
         <h2 id="publish">Publication</h2>
         <Status status={schedule === null ? post.status : 'scheduled'} />
       </div>
-      {isOfPanel(visit) && error?.status === 409 && !isField ? (
+      {isOfPanel(visit) && error?.status === 409 && !isConflict ? (
         <FormError error={`${error.message}.`} />
       ) : null}
       <p class="hint for-linkedin">
@@ -185,7 +184,7 @@ export async function publishPanel(
         <>
           {schedule === null ? null : <ScheduleFacts schedule={schedule} path={path} />}
           <div class="bar">
-            {isEmpty && !isOfPanel(visit) ? (
+            {isAsking(visit, post, 'publish') ? (
               <StatusButton status="published" label="Publish without text" kind="bad" to={path + ANYWAY} />
             ) : (
               <StatusButton
@@ -201,8 +200,8 @@ export async function publishPanel(
             )}
           </div>
           <SchedulePost
+            post={post}
             path={path}
-            opened={post.updatedAt}
             schedule={schedule}
             now={deps.clock.now()}
             defaultZone={visit.look.zone}
@@ -214,7 +213,7 @@ export async function publishPanel(
       <DatePost post={post} path={path} visit={visit} error={ofDate} />
       <div class="bar">
         <Action to={`${path}/duplicate`} label="Duplicate post" />
-        <Action to={`${path}/delete`} label="Delete post" kind="bad" fields={{ opened: post.updatedAt }} />
+        <Action to={`${path}/delete`} label="Delete post" kind="bad" seen={seenOf(shown(post))} />
       </div>
     </section>
   );
@@ -264,7 +263,7 @@ function ScheduleFacts({ schedule, path }: { schedule: Schedule; path: string })
         Scheduled for <ZonedTime schedule={schedule} />
         {schedule.actorName === null ? null : <span class="dim"> by {schedule.actorName}</span>}
       </p>
-      <Action to={`${path}/schedule/cancel`} label="Cancel schedule" />
+      <Action to={`${path}/schedule/cancel`} label="Cancel schedule" seen={seenOf(scheduleIn(schedule))} />
     </div>
   );
 }
@@ -281,6 +280,7 @@ export function ZonedTime({ schedule, isShort = false }: { schedule: Schedule; i
 }
 
 interface FormOf {
+  post: OwnedPost;
   path: string;
   visit: MemberVisit;
   error: AppError | undefined;
@@ -288,28 +288,39 @@ interface FormOf {
 
 /** Offers tomorrow at nine for a post without a schedule. */
 function SchedulePost({
+  post,
   path,
-  opened,
   schedule,
   now,
   defaultZone,
   visit,
   error,
-}: FormOf & { opened: string; schedule: Schedule | null; now: Date; defaultZone: string }) {
+}: FormOf & { schedule: Schedule | null; now: Date; defaultZone: string }) {
   const zone = schedule?.timeZone ?? defaultZone;
   const time = schedule && new Date(schedule.publishAt);
   const tomorrow = localTime(new Date(now.getTime() + DAY_MS), zone).slice(0, 'YYYY-MM-DD'.length);
   const stored = { publishAt: time ? localTime(time, zone) : `${tomorrow}T09:00`, timeZone: zone };
-  const { fields, problem } = formState(ScheduleForm, error ? visit.form : stored, error);
-  const edit = editState(visit, scheduleIn(schedule), error);
+  const isAsked = isAsking(visit, post, 'schedule');
+  const asked = { ...stored, ...Object.fromEntries(isAsked ? visit.url.searchParams : []) };
+  const { fields, problem } = formState(ScheduleForm, error ? visit.form : asked, error);
+  const own = editState(visit, scheduleIn(schedule), ownConflict(error));
+  // Whoever schedules a post has read it.
+  const edit = { ...own, seen: `${own.seen} ${seenOf(shown(post))}` };
   return (
-    <Folded label={schedule === null ? 'Schedule…' : 'Change schedule…'} isOpen={error !== undefined}>
+    <Folded
+      label={schedule === null ? 'Schedule…' : 'Change schedule…'}
+      isOpen={isAsked || error !== undefined}
+    >
       <form method="post" action={`${path}/schedule`} class="stack" data-zoned>
         <EditVersion edit={{ ...edit, noun: 'schedule', labels: { publishAt: 'Publish at' } }} to={path} />
-        <Hidden values={[['opened', opened]]} />
-        <FormError error={problem} />
-        <ZonedFields id="schedule" time={fields.publishAt} zone={fields.timeZone} at={time} />
-        {error?.code === WITHOUT_TEXT ? (
+        <FormError error={problem ?? (isAsked ? NO_TEXT : null)} />
+        <ZonedFields
+          id="schedule"
+          time={fields.publishAt}
+          zone={fields.timeZone}
+          at={isAsked ? (parseInZone(asked.publishAt, asked.timeZone)?.time ?? null) : time}
+        />
+        {isAsked ? (
           <button type="submit" class="button bad" formAction={`${path}/schedule${ANYWAY}`}>
             Schedule without text
           </button>
@@ -323,12 +334,22 @@ function SchedulePost({
   );
 }
 
-function DatePost({ post, path, visit, error }: FormOf & { post: OwnedPost }) {
+/** The conflict of a form about its own fields. */
+const ownConflict = (error: AppError | undefined) => (isOfButton(error) ? undefined : error);
+
+/** A button acted on something that the page did not show as it is. */
+export const isOfButton = (error: AppError | undefined): boolean =>
+  error?.code === EDIT_CONFLICT &&
+  (error.details as unknown as EditState).conflicts.some(({ typed }) => typed === undefined);
+
+export const NO_TEXT = 'This post has no text.';
+
+function DatePost({ post, path, visit, error }: FormOf) {
   const { status, isDateSet } = post;
   const time = new Date(post.createdAt);
   const stored = { createdAt: localTime(time, 'UTC'), timeZone: 'UTC' };
   const { fields, problem } = formState(DateForm, error ? visit.form : stored, error);
-  const edit = editState(visit, dateIn(post), error);
+  const edit = editState(visit, dateIn(post), ownConflict(error));
   const date = isDateSet ? formatInZone(time, 'UTC') : 'when published';
   return (
     <Folded label={`Date: ${date}`} isOpen={error !== undefined}>
@@ -342,7 +363,7 @@ function DatePost({ post, path, visit, error }: FormOf & { post: OwnedPost }) {
         </button>
       </form>
       {status === 'draft' && isDateSet ? (
-        <Action to={`${path}/date/reset`} label="Use publication date" />
+        <Action to={`${path}/date/reset`} label="Use publication date" seen={seenOf(dateIn(post))} />
       ) : null}
     </Folded>
   );

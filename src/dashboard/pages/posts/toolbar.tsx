@@ -4,7 +4,7 @@ import { h } from 'preact';
 import turndownLibrary from 'turndown/lib/turndown.browser.es.js' with { type: 'text' };
 import { scriptAsset } from '../../../http/look/assets.ts';
 import type { ListedStatus, PostNumbers } from '../../../posts/list-store.ts';
-import { type ContentType, contentTypes, type Post } from '../../../posts/model.ts';
+import { type ContentType, contentTypes, type Post, type PostStatus } from '../../../posts/model.ts';
 import { providers } from '../../../providers/index.ts';
 import saving from '../../client/editor.client.js' with { type: 'text' };
 import panes from '../../client/panes.client.js' with { type: 'text' };
@@ -182,6 +182,37 @@ function webAddress(value: unknown): string | null {
 export const typeNames: Readonly<Record<ContentType, string>> = {
   changelog: 'Changelog',
   linkedin_post: 'LinkedIn post',
+};
+
+/** What the form of a post edits. */
+export const editable = ({
+  title,
+  markdown,
+  contentType,
+}: Pick<Post, 'title' | 'markdown' | 'contentType'>) => ({ title, markdown, contentType });
+
+/** What the page of a post shows: the version that its buttons act on. */
+export const shown = (post: Pick<Post, 'title' | 'markdown' | 'contentType' | 'status'>) => ({
+  ...editable(post),
+  status: post.status,
+});
+
+const statusNames: Readonly<Record<PostStatus, string>> = { draft: 'Draft', published: 'Published' };
+
+export const editWords = {
+  noun: 'post',
+  labels: {
+    title: 'Title',
+    markdown: 'Text',
+    contentType: 'Type',
+    status: 'Status',
+    publishAt: 'Publish at',
+    createdAt: 'Date',
+  },
+  show: (field: string, value: unknown) => {
+    if (field === 'status') return statusNames[value as PostStatus];
+    return field === 'contentType' ? typeNames[value as ContentType] : null;
+  },
 };
 
 export const typeOptions = contentTypes.map((value) => ({ value, label: typeNames[value] }));

@@ -9,7 +9,7 @@ import { listDeletedPosts } from '../../../posts/trash-store.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { readFields } from '../../submission.ts';
 import { counted, Empty, Pager, Status, Table, When } from '../../view/elements.tsx';
-import { Action, Danger } from '../../view/form.tsx';
+import { Action, Danger, Seen } from '../../view/form.tsx';
 import { PageHead, SelectionBar } from '../../view/layout.tsx';
 import { PostSegments, typeNames } from './toolbar.tsx';
 
@@ -31,7 +31,7 @@ export const routes: readonly Page[] = [
     const ids = [...new Set(given)].filter(isId);
     if (ids.length > MAX_IDS) throw new AppError(400, `Select at most ${MAX_IDS} posts.`);
     if (ids.length === 0) return redirect(`${base}/posts/~/trash`, 'Select the posts to restore.');
-    const result = await restorePosts(deps, organization.id, ids);
+    const result = await restorePosts(deps, organization.id, ids, seenIn(visit));
     const [only] = ids;
     if (ids.length > 1 || result.restored === 0) return redirect(`${base}/posts`, describe(result));
     const restored = await deps.db.read((tx) => readPost(tx, only ?? ''));
@@ -39,22 +39,28 @@ export const routes: readonly Page[] = [
     return redirect(`${base}/posts/${only}`, `Restored the post. ${status}`);
   }),
 
-  post(`${TRASH}/erase`, 'member', async ({ deps, organization, base, form }) => {
-    await eraseDeletedPost(deps, organization.id, readFields(OneForm, form).id);
+  post(`${TRASH}/erase`, 'member', async (visit) => {
+    const { deps, organization, base, form } = visit;
+    await eraseDeletedPost(deps, organization.id, readFields(OneForm, form).id, seenIn(visit));
     return redirect(`${base}/posts/~/trash`, 'Deleted the post for good.');
   }),
 
-  post(`${TRASH}/empty`, 'member', async ({ deps, organization, base, request }) => {
+  post(`${TRASH}/empty`, 'member', async (visit) => {
+    const { deps, organization, base, request } = visit;
     // A large trash is emptied in many commits, with rests between them.
     deps.extendTimeout?.(request);
-    const number = await emptyTrash(deps, organization.id);
+    const number = await emptyTrash(deps, organization.id, seenIn(visit));
     return redirect(`${base}/posts/~/trash`, `Deleted ${counted(number, 'post')} for good.`);
   }),
 ];
 
-/** The path of the "Undo" of a deletion. Undefined for more ids than a cookie holds. */
-export function restorePath(base: string, ids: readonly string[]): string | undefined {
-  const path = `${base}/posts/~/trash/restore?ids=${ids.join('.')}`;
+/** When the page was opened: its buttons act on no post that came into the trash later. */
+const seenIn = ({ form, url }: MemberVisit) => form.get('seen') ?? url.searchParams.get('seen') ?? undefined;
+
+/** The path of the "Undo" of a deletion that was just done. Undefined for more ids than a cookie holds. */
+export function restorePath({ base, deps }: MemberVisit, ids: readonly string[]): string | undefined {
+  const seen = encodeURIComponent(deps.clock.now().toISOString());
+  const path = `${base}/posts/~/trash/restore?ids=${ids.join('.')}&seen=${seen}`;
   return ids.length > 0 && path.length <= 2_000 ? path : undefined;
 }
 
@@ -65,7 +71,7 @@ function describe({ restored, taken, missing }: Restored): string {
       : 'Nothing was restored.',
     taken > 0 &&
       `Not restored: ${counted(taken, 'post')}, because an import created ${taken === 1 ? 'it' : 'them'} again. Delete the new one first.`,
-    missing > 0 && `No longer in the trash: ${counted(missing, 'post')}.`,
+    missing > 0 && `No longer in the trash as you saw it: ${counted(missing, 'post')}.`,
   ];
   return parts.filter(Boolean).join(' ');
 }
@@ -79,6 +85,8 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
     rows: await listDeletedPosts(tx, organization.id, { limit: PER_PAGE, page }),
   }));
   const path = `${base}/posts/~/trash`;
+  // The clock of another process may be ahead.
+  const seen = [now.toISOString(), ...rows.map(({ deletedAt }) => deletedAt)].toSorted().at(-1);
   const pages = Math.max(1, Math.ceil(numbers.trash / PER_PAGE));
   return view(
     'Trash',
@@ -99,6 +107,7 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
       ) : (
         <>
           <SelectionBar id="selection" to={`${path}/restore`}>
+            <Seen version={seen} />
             <button type="submit" class="button">
               Restore posts
             </button>
@@ -145,10 +154,11 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
                 class: 'end',
                 cell: ({ id, title }) => (
                   <div class="row-actions">
-                    <Action to={`${path}/restore?ids=${id}`} label="Restore" />
+                    <Action to={`${path}/restore?ids=${id}`} label="Restore" seen={seen} />
                     <Danger
                       to={`${path}/erase`}
                       fields={{ id }}
+                      seen={seen}
                       label="Delete"
                       about={title}
                       button="Delete for good"
@@ -166,7 +176,7 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
           >
             {counted(numbers.trash, 'post')}
           </Pager>
-          <Danger to={`${path}/empty`} label="Empty trash" button="Delete all for good">
+          <Danger to={`${path}/empty`} label="Empty trash" button="Delete all for good" seen={seen}>
             This deletes all <strong>{counted(numbers.trash, 'post')}</strong> in the trash for good.
           </Danger>
         </>

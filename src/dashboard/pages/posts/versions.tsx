@@ -1,8 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
+import type { VNode } from 'preact';
 import { compareTexts } from '../../../drafting/suggestions.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { type Actor, describeActor } from '../../../people/audit.ts';
+import type { OwnedPost } from '../../../posts/model.ts';
 import {
   findVersion,
   listVersions,
@@ -10,13 +12,14 @@ import {
   type VersionHead,
 } from '../../../posts/version-store.ts';
 import { restoreVersion } from '../../../posts/versions.ts';
-import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { Difference } from '../../view/difference.tsx';
+import { type EditState, editForm, type Fields, mergeOf, NoFields, seenOf } from '../../edit.ts';
+import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
+import { ChangedSince, Difference, type EditWords } from '../../view/difference.tsx';
 import { Empty, LinkButton, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { Columns, PageHead } from '../../view/layout.tsx';
 import { requirePost } from './suggestion.tsx';
-import { typeNames } from './toolbar.tsx';
+import { editable, editWords, shown, typeNames } from './toolbar.tsx';
 
 const VERSIONS = '/dashboard/:organizationId/posts/:postId/versions';
 
@@ -24,22 +27,61 @@ export const routes: readonly Page[] = [
   get(VERSIONS, 'member', (visit) => showVersions(visit)),
 
   // No confirmation: the text before is a version too, and the notice takes it back.
-  post(`${VERSIONS}/:versionId/restore`, 'member', async (visit) => {
+  editForm(`${VERSIONS}/:versionId/restore`, 'member', NoFields, showVersions, async (visit, _, merge) => {
     const { post, path } = await requirePost(visit);
     const versionId = visit.params.versionId ?? '';
-    const { previousId } = await restoreVersion(visit.deps, post.id, versionId).catch((error) => {
+    const check = (stored: OwnedPost) => merge.requireSeen(shown(stored));
+    const restored = await restoreVersion(visit.deps, post.id, versionId, check).catch((error) => {
       throw error instanceof AppError && error.status === 404 ? noVersion() : error;
     });
+    const { previousId, post: after } = restored;
     if (previousId === null) return redirect(path, 'The post already has this text.');
-    return redirect(path, 'Version restored.', `${path}/versions/${previousId}/restore`);
+    return redirect(
+      path,
+      'Version restored.',
+      undoPath(`${path}/versions/${previousId}/restore`, shown(after)),
+    );
   }),
 ];
+
+/** The path of an "Undo" that does nothing once somebody has changed these values. */
+export const undoPath = (path: string, values: Fields) =>
+  `${path}?seen=${encodeURIComponent(seenOf(values))}`;
+
+/** Versions in which the text that a page showed is looked for. */
+const MAX_LOOKED_AT = 10;
+
+/** What changed since a page was opened, for a button of it that did nothing. `textOf`: what the page shows of a version. */
+export async function changedSince(
+  visit: MemberVisit,
+  id: string,
+  error: AppError,
+  { textOf, words }: { textOf: (version: PostVersion) => Fields; words: EditWords } = {
+    textOf: editable,
+    words: editWords,
+  },
+): Promise<VNode> {
+  const { conflicts } = error.details as unknown as EditState;
+  const { isSeen } = mergeOf(visit);
+  const text = await visit.deps.db.read(async (tx) => {
+    for (const head of (await listVersions(tx, id)).slice(0, MAX_LOOKED_AT)) {
+      const version = await findVersion(tx, id, head.id);
+      const text = version === null ? {} : textOf(version);
+      if (version && Object.entries(text).every(([name, value]) => isSeen(name, value))) return text;
+    }
+    return {};
+  });
+  const status = conflicts.find(({ field }) => field === 'status')?.stored;
+  const before: Fields = { ...(text as Fields), status: status === 'draft' ? 'published' : 'draft' };
+  const known = conflicts.map((each) => ({ ...each, typed: before[each.field] }));
+  return <ChangedSince conflicts={known} words={words} />;
+}
 
 export function noVersion(): AppError {
   return new AppError(404, 'Version not found. Tidings keeps the newest 100 versions.');
 }
 
-async function showVersions(visit: MemberVisit) {
+async function showVersions(visit: MemberVisit, error?: AppError) {
   const { post, path } = await requirePost(visit);
   return showHistory(visit, {
     id: post.id,
@@ -52,6 +94,8 @@ async function showVersions(visit: MemberVisit) {
     noun: 'post',
     section: 'posts',
     mayRestore: true,
+    seen: seenOf(shown(post)),
+    ...(error && { error, problem: await changedSince(visit, post.id, error) }),
     note:
       post.status === 'draft' ? null : 'This post is published: the API returns the restored text at once.',
   });
@@ -66,8 +110,13 @@ interface Subject {
   noun: 'post' | 'trigger';
   section: 'posts' | 'integrations';
   mayRestore: boolean;
+  /** The version of what a restored one replaces. */
+  seen: string;
   /** What a restored version does at once. */
   note: string | null;
+  /** Why nothing was restored. */
+  error?: AppError;
+  problem?: VNode;
 }
 
 export async function showHistory(visit: MemberVisit, subject: Subject) {
@@ -86,6 +135,7 @@ export async function showHistory(visit: MemberVisit, subject: Subject) {
     `Versions of ${title}`,
     <>
       <PageHead title="Version history" crumbs={crumbs} />
+      {subject.problem}
       {version === null ? (
         <Empty>
           <p>No changes yet. Tidings keeps a version for each change of this {noun}.</p>
@@ -104,7 +154,7 @@ export async function showHistory(visit: MemberVisit, subject: Subject) {
         </Columns>
       )}
     </>,
-    { section },
+    { section, error: subject.error },
   );
 }
 
@@ -140,7 +190,7 @@ function VersionList({
 
 /** One version: its changes, its text, and the button that brings it back. */
 function Version({
-  subject: { path, noun, mayRestore, note },
+  subject: { path, noun, mayRestore, seen, note },
   version,
   before,
   isNewest,
@@ -160,7 +210,12 @@ function Version({
         {isNewest ? (
           <span class="dim">Current version</span>
         ) : mayRestore ? (
-          <Action to={`${path}/versions/${version.id}/restore`} label="Restore version" kind="go" />
+          <Action
+            to={`${path}/versions/${version.id}/restore`}
+            label="Restore version"
+            kind="go"
+            seen={seen}
+          />
         ) : null}
       </div>
       {hasChangedType ? (

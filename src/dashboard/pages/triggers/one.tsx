@@ -15,14 +15,15 @@ import { getIntegration } from '../../../integrations/store.ts';
 import { integrationName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
-import { editForm, editState } from '../../edit.ts';
+import type { PostVersion } from '../../../posts/version-store.ts';
+import { editForm, editState, NoFields, seenOf } from '../../edit.ts';
 import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { Streamed, view } from '../../view/document.tsx';
 import { counted, Status } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { Facts, PageHead } from '../../view/layout.tsx';
 import { When } from '../../view/time.tsx';
-import { noVersion, showHistory } from '../posts/versions.tsx';
+import { changedSince, noVersion, showHistory, undoPath } from '../posts/versions.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
 import { changesOf, editable, ruleLabels, ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import { crumbsOf, describePosts, eventWords, Runs } from './list.tsx';
@@ -108,31 +109,26 @@ export const onePages: readonly Page[] = [
     return redirect(path, `Trigger saved. ${next}`);
   }),
 
-  get(`${PATH}/versions`, 'member', async (visit) => {
-    const { trigger, integration, path } = await requireTrigger(visit);
-    const title = eventWords[trigger.event];
-    return showHistory(visit, {
-      id: trigger.id,
-      path,
-      title,
-      crumbs: [...crumbsOf(visit.base, integration), { to: path, label: title }],
-      noun: 'trigger',
-      section: 'integrations',
-      mayRestore: visit.role === 'owner',
-      note: null,
-    });
-  }),
+  get(`${PATH}/versions`, 'member', (visit) => showVersions(visit)),
 
-  post(`${PATH}/versions/:versionId/restore`, 'owner', async (visit) => {
-    const { trigger, path } = await requireTrigger(visit);
-    const { previousId } = await restoreTemplates(visit.deps, trigger.id, visit.params.versionId ?? '').catch(
-      (error) => {
+  editForm(
+    `${PATH}/versions/:versionId/restore`,
+    'owner',
+    NoFields,
+    showVersions,
+    async (visit, _, merge) => {
+      const { trigger, path } = await requireTrigger(visit);
+      const versionId = visit.params.versionId ?? '';
+      const check = (stored: Trigger) => merge.requireSeen(templatesOf(stored));
+      const restored = await restoreTemplates(visit.deps, trigger.id, versionId, check).catch((error) => {
         throw error instanceof AppError && error.code === 'version_not_found' ? noVersion() : error;
-      },
-    );
-    if (previousId === null) return redirect(path, 'The trigger already has these templates.');
-    return redirect(path, 'Version restored.', `${path}/versions/${previousId}/restore`);
-  }),
+      });
+      const { previousId } = restored;
+      if (previousId === null) return redirect(path, 'The trigger already has these templates.');
+      const undo = undoPath(`${path}/versions/${previousId}/restore`, templatesOf(restored.trigger));
+      return redirect(path, 'Version restored.', undo);
+    },
+  ),
 
   post(`${PATH}/preview`, 'owner', async (visit) => {
     const { trigger } = await requireTrigger(visit);
@@ -172,6 +168,39 @@ export type FoundTrigger = Awaited<ReturnType<typeof requireTrigger>>;
 async function hasFailedRuns({ deps }: MemberVisit, { id, integrationId }: Trigger): Promise<boolean> {
   const runs = await deps.db.read((tx) => listRuns(tx, { integrationId }));
   return runs.some(({ triggerId, error }) => triggerId === id && error !== null);
+}
+
+/** What a version holds. */
+const templatesOf = ({
+  contentType,
+  titleTemplate,
+  bodyTemplate,
+}: Pick<Trigger, 'contentType' | 'titleTemplate' | 'bodyTemplate'>) => ({
+  contentType,
+  titleTemplate,
+  bodyTemplate,
+});
+
+async function showVersions(visit: MemberVisit, error?: AppError) {
+  const { trigger, integration, path } = await requireTrigger(visit);
+  const title = eventWords[trigger.event];
+  const ofVersions = {
+    textOf: ({ title, markdown, contentType }: PostVersion) =>
+      templatesOf({ contentType, titleTemplate: title || null, bodyTemplate: markdown || null }),
+    words: { noun: 'trigger', labels: ruleLabels },
+  };
+  return showHistory(visit, {
+    id: trigger.id,
+    path,
+    title,
+    crumbs: [...crumbsOf(visit.base, integration), { to: path, label: title }],
+    noun: 'trigger',
+    section: 'integrations',
+    mayRestore: visit.role === 'owner',
+    seen: seenOf(templatesOf(trigger)),
+    ...(error && { error, problem: await changedSince(visit, trigger.id, error, ofVersions) }),
+    note: null,
+  });
 }
 
 /** The trigger of the path. Throws `AppError` 404, also for another organization's. */
