@@ -136,7 +136,10 @@ async function hookOf(organizationId: string) {
   const relay = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    fetch: (request) => fetch(site, { method: request.method, headers: request.headers, body: request.body }),
+    async fetch({ method, headers, body }) {
+      // A message may arrive when the test has ended its site.
+      return await fetch(site, { method, headers, body }).catch(() => new Response(null, { status: 502 }));
+    },
   });
   const hook = await createHook(app.deps, {
     organizationId,
@@ -286,14 +289,18 @@ describe('Astro', () => {
   );
 
   test(
-    'has its types without a key, and is not built',
+    'has its types without a key, in which `astro check` finds no error, and is not built',
     async () => {
       const site = await writeSite('astro-types', ['Astro'], astroStarter);
+      const tsconfig = { extends: 'astro/tsconfigs/strict', include: ['.astro/types.d.ts', '**/*'] };
+      await Bun.write(join(site, 'tsconfig.json'), JSON.stringify({ ...tsconfig, exclude: ['dist'] }));
       statuses();
       for (const variables of [{}, { TIDINGS_KEY: '' }]) {
-        // `astro check` begins with it.
-        const synced = await run(['npm', 'run', 'astro', 'sync'], site, variables);
-        expect(synced).toContain('No API key: types without posts');
+        for (const command of ['sync', 'check']) {
+          const output = await run(['npm', 'run', 'astro', command], site, variables);
+          expect(output).toContain('No API key: types without posts');
+          if (command === 'check') expect(output).toMatch(/\b0 errors/);
+        }
         await expect(run(['npm', 'run', 'build'], site, variables)).rejects.toThrow('`key` is not set');
       }
       expect(statuses()).toEqual([]);
