@@ -78,3 +78,12 @@ function joinNote(note: string, line: string): string {
   const item = line.replace(/^[-*] +/, '');
   return note === '' ? item : `${note}${item === line ? ' ' : '; '}${item}`;
 }
+
+/** What is known of the commits that the payload of a push does not name. */
+export function cutAt(named: number, total: number | undefined, before: string | null) {
+  if (total === undefined || total <= named) return {};
+  return { total, ...(before !== null && !NO_COMMIT.test(before) && { before }) };
+}
+
+/** In place of the commit of a branch that is not there before, or after. */
+export const NO_COMMIT = /^0{40,64}$/;

@@ -18,6 +18,8 @@ export interface EventData {
     commits: Commit[];
     /** How many commits the push has, where its payload names fewer; else absent. */
     total?: number;
+    /** The commit that the branch was at then; absent for a new branch too. */
+    before?: string;
   };
   pull_request: {
     number: number;

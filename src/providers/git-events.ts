@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { count, cutLine } from '../lib/text.ts';
-import { breakingNote, furtherIn, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
+import { breakingNote, cutAt, furtherIn, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
 import type { Commit } from './events.ts';
 import { MaybeFiles, namesIn, pathCountFor, pathsOf, payloadField } from './paths.ts';
 import {
@@ -216,7 +216,8 @@ const push = defineEvent(
     const title = `${count(total, 'commit')} pushed to ${branch}${cut}`;
     return processed(title, 'push', 'pushed', pushData(payload));
   },
-  ({ after: pushed, branch, pushedAt, compareUrl, commits, commitCount }: ReturnType<typeof pushData>) => {
+  (data: ReturnType<typeof pushData>) => {
+    const { before, after: pushed, branch, pushedAt, compareUrl, commits, commitCount } = data;
     const head = commits.at(-1);
     const after = pushed ?? head?.id ?? '';
     // A clock may be wrong, and a provider may deliver a push late; but no push is older than its newest commit.
@@ -234,7 +235,7 @@ const push = defineEvent(
           ...commitOf({ sha: id, message, author: authorLogin ?? author, url }),
           ...(paths !== undefined && { paths }),
         })),
-        ...(commitCount !== undefined && { total: commitCount }),
+        ...cutAt(commits.length, commitCount, before),
       },
     };
   },

@@ -175,6 +175,9 @@ export function readingTests(subject: Subject): void {
         'feat: quiet mode',
         'fix(gauge): midnight',
       ]);
+      // Also by their ids, as a push names them.
+      const [before, after] = [whole.commits.at(-3)?.sha ?? '', whole.commits.at(-1)?.sha ?? ''];
+      expect((await reader.listCommits(repository, before, after)).commits).toEqual(whole.commits.slice(-2));
     });
 
     test('reads every page once, newest first', async () => {

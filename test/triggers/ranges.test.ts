@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { alongMainLine } from '../../src/drafting/triggers/range-graph.ts';
+import { findRangeProblem } from '../../src/drafting/triggers/range-store.ts';
 import { readRanges } from '../../src/drafting/triggers/ranges.ts';
 import { runTriggers } from '../../src/drafting/triggers/run.ts';
 import { editPost } from '../../src/posts/service.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { valuesOf } from '../support/database.ts';
 import { compose, postsOf, runAll } from '../support/drafts.ts';
+import type { Delivery } from '../support/github-api/deliver.ts';
 import { type ProjectApp, startProject } from '../support/project-app.ts';
 
 // Which commits belong to a release: the graph at the provider says it, and the time where it cannot be asked.
@@ -234,6 +236,80 @@ describe('a rolling draft', () => {
     );
     await world.run();
     expect(await world.changes()).toEqual({ v1: ['Begin', 'Kept'], 'Unreleased: acme/rocket': ['Next'] });
+  });
+});
+
+describe('a push whose payload names fewer commits than it counts', () => {
+  /** Leaves the newest commits in a delivery, as servers do that list only some. */
+  const cutTo =
+    (kept: number) =>
+    ({ payload, ...delivery }: Delivery): Delivery => {
+      const { commits } = payload as { commits: unknown[] };
+      return { ...delivery, payload: { ...payload, commits: commits.slice(-kept), size: commits.length } };
+    };
+  const problemOf = async ({ app }: ProjectApp) => {
+    const [post] = await postsOf(app);
+    return app.db.read((tx) => findRangeProblem(tx, post?.id ?? ''));
+  };
+
+  test('gets the others from the provider, each once, and its draft says nothing of it', async () => {
+    await world.trigger({ event: 'push' });
+    await world.happen({ push: ['feat: begin'], at: at(0) });
+    const [pushed] = world.project.happen({ push: ['feat: one', 'fix: two', 'feat: three'], at: at(1) });
+    if (pushed === undefined) throw new Error('The push was not delivered');
+    await world.deliver([cutTo(1)(pushed)]);
+    await world.run();
+    const all = { 'Unreleased: acme/rocket': ['Begin', 'One', 'Three', 'Two'] };
+    expect(await world.changes()).toEqual(all);
+    expect(await problemOf(world)).toBeNull();
+    expect(await ranges()).toEqual([]);
+
+    // Sent again, by the same id and by another, it changes nothing; and nothing asks again.
+    await world.deliver([cutTo(1)(pushed), { ...cutTo(2)(pushed), guid: 'again' }]);
+    expect(await ranges()).toEqual([]);
+    await world.run();
+    expect(await world.changes()).toEqual(all);
+  });
+
+  test('brings those in the folder of a filter alone', async () => {
+    await world.trigger({ event: 'push', filters: { path: ['api/**'] } });
+    await world.happen({ push: [{ message: 'feat: begin', paths: ['api/a.ts'] }], at: at(0) });
+    const pushes = world.project.happen({
+      push: [
+        { message: 'feat: page', paths: ['web/b.ts'] },
+        { message: 'feat: end', paths: ['api/c.ts'] },
+        { message: 'feat: more pages', paths: ['web/d.ts'] },
+      ],
+      at: at(1),
+    });
+    await world.deliver(pushes.map(cutTo(1)));
+    await world.run();
+    expect(await world.changes()).toEqual({ 'Unreleased: acme/rocket': ['Begin', 'End'] });
+  });
+
+  test('says what keeps the provider from telling them', async () => {
+    await using hidden = await startProject({ isPrivate: true });
+    await hidden.trigger({ event: 'push' });
+    await hidden.happen({ push: ['feat: begin'], at: at(0) });
+    const pushes = hidden.project.happen({ push: ['feat: one', 'feat: two'], at: at(1) });
+    await hidden.deliver(pushes.map(cutTo(1)));
+    await hidden.run();
+    expect(await hidden.changes()).toEqual({ 'Unreleased: acme/rocket': ['Begin', 'Two'] });
+    const problem = await problemOf(hidden);
+    expect(problem).toStartWith(
+      'A push of 2 commits named only 1: changes may be missing. GitHub could not be asked for them. ',
+    );
+    expect(problem).toContain('acme/rocket');
+  });
+
+  test('of a branch that was not there before is not asked for: the provider cannot tell what is new', async () => {
+    await world.trigger({ event: 'push' });
+    const [pushed] = world.project.happen({ push: ['feat: one', 'feat: two'], at: at(1) }).map(cutTo(1));
+    if (pushed === undefined) throw new Error('The push was not delivered');
+    await world.deliver([{ ...pushed, payload: { ...pushed.payload, before: '0'.repeat(40) } }]);
+    expect(await ranges()).toEqual([]);
+    await world.run();
+    expect(await problemOf(world)).toBe('A push of 2 commits named only 1: changes may be missing.');
   });
 });
 

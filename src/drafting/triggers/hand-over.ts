@@ -16,14 +16,27 @@ import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
 import { queueNaming } from './linked-issues.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
-import { queueRange } from './range-store.ts';
+import { queueRange, rangeOfPush } from './range-store.ts';
 import { insertResult, type ResultEntry } from './results-store.ts';
+
+/** Stores the event, unless `previous`, from `findSame`, is newer. Returns the newest, which may be a release with another tag. */
+export async function recordNewest(
+  tx: WriteTx,
+  source: EventSource,
+  event: Event,
+  previous: Event | null,
+): Promise<Event> {
+  const newest = await recordEvent(tx, source, event, previous);
+  if (previous !== null && previous.key !== newest.key)
+    await renameRelease(tx, source, previous.key, newest.key);
+  return newest;
+}
 
 /**
  * Makes all that names a release by its tag name the tag that it has now. What was of a release that had the new tag
  * before goes, but for its posts. Runs must not write meanwhile: change the integration.
  */
-export async function renameRelease(
+async function renameRelease(
   tx: WriteTx,
   { integrationId, repositoryId }: EventSource,
   tag: string,
@@ -120,10 +133,8 @@ export async function handOver(
 ): Promise<void> {
   const { repositoryId } = delivery;
   const { deliveryId } = event;
-  const newest = await recordEvent(tx, delivery, event, previous);
+  const newest = await recordNewest(tx, delivery, event, previous);
   const { key: newestKey } = newest;
-  if (previous !== null && previous.key !== newestKey)
-    await renameRelease(tx, delivery, previous.key, newestKey);
   const versions = previous === null ? [event] : [event, previous];
   const since = versions.map(({ occurredAt }) => occurredAt).sort()[0] ?? event.occurredAt;
   let isUsed = false;
@@ -157,7 +168,11 @@ export async function handOver(
   const { images, integrationId } = delivery;
   await queueNaming(tx, integrationId, [newest, ...versions], now);
   if (isUsed && images !== null) await queueImages(tx, images, integrationId, newest, now);
-  if (newest.type !== 'release' || newest.branch === null || repositoryId === null) return;
+  if (repositoryId === null) return;
+  const ofPush = rangeOfPush(newest);
+  if (ofPush !== null && triggers.some(({ event: each }) => kinds[each].content.includes('push')))
+    await queueRange(tx, { integrationId, repositoryId, tag: ofPush }, now);
+  if (newest.type !== 'release' || newest.branch === null) return;
   const { notes } = newest.data;
   const needsRange = triggers.some(({ event }) => {
     const { isOfBranch, isRolling } = kinds[event];

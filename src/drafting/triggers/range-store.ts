@@ -3,16 +3,28 @@ import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../../db/engi
 import { integrations, releaseRanges, repositories } from '../../../db/schema/integrations.ts';
 import { providerNames } from '../../integrations/words.ts';
 import { count } from '../../lib/text.ts';
-import type { EventSource } from '../../providers/events.ts';
+import type { Event } from '../../providers/events.ts';
 import { eventReader, findEvent } from '../events.ts';
 import { type DraftRow, findDraftOfPost } from '../store.ts';
 import { repositoryOf } from './kinds/branch.ts';
 import { findTrigger, type Trigger } from './model.ts';
 
-// The commits of releases, by the commit graph of the provider.
+// The commits of releases, by the commit graph of the provider, and those that the payload of a push does not name.
 
 type Row = typeof releaseRanges.$inferSelect;
 export type RangeCommit = NonNullable<Row['commits']>[number];
+
+/** In place of a tag, none of which has a space: a push whose payload names too few of its commits. */
+const PUSH = 'push ';
+
+/** The range that completes a push; null for one that names all of its commits, or that nothing was before. */
+export function rangeOfPush({ type, key, data }: Event): string | null {
+  return type === 'push' && data.total !== undefined && data.before !== undefined ? PUSH + key : null;
+}
+
+/** The key of the push that a range completes; null for the range of a release. */
+export const pushOf = ({ tag: name }: Pick<Row, 'tag'>) =>
+  name.startsWith(PUSH) ? name.slice(PUSH.length) : null;
 
 /** The repository of a release. */
 export type RangeSource = Pick<Row, 'integrationId' | 'repositoryId'>;
@@ -71,7 +83,8 @@ export async function requeueRanges(
   for (const repositoryId of repositoryIds) {
     const source = { integrationId, repositoryId };
     const heads = await listRanges(tx, source);
-    const newest = heads.slice(-limit).map(({ tag }) => tag);
+    const ofReleases = heads.filter((range) => pushOf(range) === null);
+    const newest = ofReleases.slice(-limit).map(({ tag }) => tag);
     if (newest.length === 0) continue;
     const fresh = { status: 'queued', dueAt: now.getTime(), attempts: 0, problem: null } as const;
     await tx
@@ -256,26 +269,30 @@ export async function findRangeProblem(tx: ReadTx, postId: string): Promise<stri
   const repositoryId = draft && repositoryOf(draft.scope);
   if (trigger === null || !repositoryId || draft === null) return null;
   return (
-    (await findCutPush(tx, { integrationId: trigger.integrationId, repositoryId }, trigger.id, draft)) ??
+    (await findCutPush(tx, trigger, repositoryId, draft)) ??
     (await findReleaseProblem(tx, trigger, repositoryId, draft))
   );
 }
 
-const PUSH = 'push ';
-
-/** A push whose payload named fewer commits than it counted. */
+/** A push whose payload named fewer commits than it counted, and that the provider has not completed. */
 async function findCutPush(
   tx: ReadTx,
-  source: EventSource,
-  triggerId: string,
+  trigger: Trigger,
+  repositoryId: string,
   { eventKeys }: DraftRow,
 ): Promise<string | null> {
+  const source = { integrationId: trigger.integrationId, repositoryId };
   const keys = eventKeys.filter((key) => key.startsWith(PUSH)).map((key) => key.slice(PUSH.length));
   if (keys.length === 0) return null;
-  for (const event of (await eventReader(tx, { ...source, triggerId }).findAll('push', keys)).values()) {
+  for (const event of (
+    await eventReader(tx, { ...source, triggerId: trigger.id }).findAll('push', keys)
+  ).values()) {
     if (event.type !== 'push' || event.data.total === undefined) continue;
     const { total, commits } = event.data;
-    return `A push of ${count(total, 'commit')} named only ${commits.length}: changes may be missing.`;
+    const cut = `A push of ${count(total, 'commit')} named only ${commits.length}: changes may be missing.`;
+    const range = await findRange(tx, { ...source, tag: PUSH + event.key });
+    if (range === null || range.problem === null) return cut;
+    return `${cut} ${providerNames[trigger.integrationType]} could not be asked for them. ${range.problem}`;
   }
   return null;
 }

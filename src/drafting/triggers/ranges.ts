@@ -2,6 +2,7 @@ import { integration as integrationKey, type WriteTx } from '../../../db/engine.
 import { getIntegration, type Integration } from '../../integrations/store.ts';
 import { openReaderOf } from '../../integrations/token.ts';
 import { AppError, messageOf } from '../../lib/app-error.ts';
+import { count } from '../../lib/text.ts';
 import type { Deps } from '../../people/deps.ts';
 import { ProviderProblem } from '../../providers/api.ts';
 import type { Commit, Event } from '../../providers/events.ts';
@@ -13,25 +14,28 @@ import type {
   RemoteRepository,
   RepositoryReader,
 } from '../../providers/reader.ts';
-import { findEvent, listReleases } from '../events.ts';
+import { findEvent, listReleases, recordEvent } from '../events.ts';
 import { branchScope, isDivider } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { fitsOne, prefixesOf } from './kinds/kind.ts';
-import { listEnabledTriggers, queueRun } from './queue-store.ts';
+import { listEnabledTriggers, queueRun, recordMatch } from './queue-store.ts';
 import { alongMainLine, basesOf, compareVersions, type ReleasePoint } from './range-graph.ts';
 import {
   deleteRanges,
   listDueRanges,
   listRanges,
   postponeRanges,
+  pushOf,
   queueRange,
   type RangeKey,
   type RangeSource,
+  rangeOfPush,
   updateRange,
 } from './range-store.ts';
 
 // Asks the provider which commits belong to a release: those that its tag has and the release before it lacks. Releases
-// of maintenance branches and pre-releases are told apart by the graph, which times cannot do.
+// of maintenance branches and pre-releases are told apart by the graph, which times cannot do. And which commits a push has
+// whose payload names too few.
 
 /** How long to wait after each failure of the provider, in milliseconds. After the last one the range is unknown. */
 const BACK_OFF_MS = [2_000, 10_000, 60_000, 600_000, 3_600_000];
@@ -87,6 +91,11 @@ async function readPlace(deps: Needs, ranges: readonly DueRange[], signal: Abort
     try {
       place ??= await openPlace(deps, first, signal);
       if (place === null) return await deps.db.write((tx) => deleteRanges(tx, ranges), orderOf(first));
+      const push = pushOf(range);
+      if (push !== null) {
+        await completePush(place, range, push);
+        continue;
+      }
       const found = await findRange(place, range.tag);
       await deps.db.write((tx) => settle(tx, deps, range, found, deps.clock.now()), orderOf(range));
     } catch (error) {
@@ -245,6 +254,49 @@ async function toFound(
   const commits = alongMainLine(commitsOf(place, graph), graph, (sha) => paths?.get(sha) ?? (paths && []));
   const problem = isCut ? `It has more commits than the newest ${graph.length}, which are listed.` : null;
   return { previousTag, commits, problem };
+}
+
+/** Adds to a push what its payload did not name, and plans again what its commits belong to. */
+async function completePush(place: Place, range: DueRange, key: string): Promise<void> {
+  const { deps, integrationId, repositoryId } = place;
+  const push = await deps.db.read((tx) => findEvent(tx, range, { type: 'push', key }));
+  const isCut = push?.type === 'push' && rangeOfPush(push) !== null;
+  const complete = isCut ? await readPush(place, push) : null;
+  await deps.db.write(async (tx) => {
+    await deleteRanges(tx, [range]);
+    if (complete === null) return;
+    const now = deps.clock.now();
+    const newest = await recordEvent(tx, range, complete, await findEvent(tx, range, complete));
+    const { deliveryId, occurredAt: since } = newest;
+    for (const { id: triggerId, event, filters } of await listEnabledTriggers(
+      tx,
+      integrationId,
+      repositoryId,
+    )) {
+      const kind = kinds[event];
+      if (!kind.content.includes('push')) continue;
+      if (kind.matches(filters, newest))
+        await recordMatch(tx, { triggerId, repositoryId, type: 'push', key });
+      const scope = kind.scopeOf(filters, newest, repositoryId);
+      if (scope !== null) await queueRun(tx, { triggerId, scope, since, deliveryId }, now);
+    }
+  }, orderOf(range));
+}
+
+async function readPush(place: Place, push: Extract<Event, { type: 'push' }>): Promise<Event> {
+  const { reader, remote } = place;
+  const { before = null, after, commits: named, total } = push.data;
+  const { commits: graph, isCut } = await reader.listCommits(remote, before, after);
+  if (graph.length <= named.length) {
+    throw new ProviderProblem('refused', `It listed ${count(graph.length, 'commit')} of ${total}.`);
+  }
+  const paths = await readPaths(place, after, graph.length);
+  const known = new Map(named.map((commit) => [commit.sha, commit]));
+  const commits = commitsOf(place, graph).map(
+    (commit) => known.get(commit.sha) ?? { ...commit, ...(paths && { paths: paths.get(commit.sha) ?? [] }) },
+  );
+  const { total: _, before: __, ...data } = push.data;
+  return { ...push, data: { ...(isCut ? push.data : data), commits } };
 }
 
 /** Read as a push is, so that they are the same as in a delivery. */

@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, getTableColumns, gt, lte, or, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../../db/engine.ts';
 import { histories, integrations } from '../../../db/schema/integrations.ts';
-import { findEvent, findSame, listReleases, recordEvent } from '../../drafting/events.ts';
-import { renameRelease } from '../../drafting/triggers/hand-over.ts';
+import { findEvent, findSame, listReleases } from '../../drafting/events.ts';
+import { recordNewest } from '../../drafting/triggers/hand-over.ts';
 import { branchScope, matchesRelease } from '../../drafting/triggers/kinds/branch.ts';
 import { kinds } from '../../drafting/triggers/kinds/index.ts';
 import { fitsOne } from '../../drafting/triggers/kinds/kind.ts';
@@ -168,9 +168,7 @@ export async function recordAll(
   const recorded = [];
   for (const event of events) {
     const previous = await findSame(tx, source, event);
-    const newest = await recordEvent(tx, source, event, previous);
-    if (previous !== null && previous.key !== newest.key)
-      await renameRelease(tx, source, previous.key, newest.key);
+    const newest = await recordNewest(tx, source, event, previous);
     recorded.push({ event: newest, isNews: newest !== previous });
   }
   return recorded;

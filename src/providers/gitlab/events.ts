@@ -1,6 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { count, cutLine } from '../../lib/text.ts';
-import { breakingNote, furtherIn, messageLengthFor, messageOf, subjectOf } from '../commit-text.ts';
+import {
+  breakingNote,
+  cutAt,
+  furtherIn,
+  messageLengthFor,
+  messageOf,
+  NO_COMMIT,
+  subjectOf,
+} from '../commit-text.ts';
 import { MaybeFiles, namesIn, pathCountFor, pathsOf } from '../paths.ts';
 import {
   defineEvent,
@@ -129,8 +137,6 @@ const Push = Type.Object({
   project: Project,
 });
 
-const NO_COMMIT = /^0{40,64}$/;
-
 function pushData({ commits, project, ...push }: Static<typeof Push>) {
   const oldestFirst = commits[0]?.id === push.after ? commits.toReversed() : commits;
   const maxLength = messageLengthFor(commits.length);
@@ -193,7 +199,8 @@ const push = defineEvent(
     const title = `${count(total ?? commits.length, 'commit')} pushed to ${branch}${cut}`;
     return processed(title, 'push', 'pushed', pushData(payload));
   },
-  ({ after: pushed, branch, compareUrl, commits, commitCount }: ReturnType<typeof pushData>) => {
+  (data: ReturnType<typeof pushData>) => {
+    const { before, after: pushed, branch, compareUrl, commits, commitCount } = data;
     const head = commits.at(-1);
     const after = pushed ?? head?.id ?? '';
     return {
@@ -216,7 +223,7 @@ const push = defineEvent(
           ...namesIn({ title: asGithubSubject(message), text: message }),
           ...(paths !== undefined && { paths }),
         })),
-        ...(commitCount > commits.length && { total: commitCount }),
+        ...cutAt(commits.length, commitCount, before),
       },
     };
   },
