@@ -50,6 +50,21 @@ describe('a repository whose releases have notes', () => {
     );
   });
 
+  test('knows a release whose tag was edited since it was read, by webhook or before', async () => {
+    await using it = await startProject(NOTED);
+    await importAll(it.app);
+    const before = await postsOf(it.app);
+    it.app.clock.advance(60_000);
+    it.project.happen({ edit: 'v1.1.0', tag: 'v1.1.1', name: 'v1.1.1', notes: 'Renamed.' });
+    await importAll(it.app);
+    const after = await postsOf(it.app);
+    expect(after.map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+    expect(after.map(({ title }) => title)).toEqual(['v1.2.0-rc.1', 'v1.1.1', 'One']);
+    expect(after[1]?.markdown.trim()).toBe('Renamed.');
+    const keys = await valuesOf(it.app.db, sql`select key from events where type = 'release' order by key`);
+    expect(keys).toEqual([['v1.0.0'], ['v1.1.1'], ['v1.2.0-rc.1']]);
+  });
+
   test('makes nothing twice when it is read again', async () => {
     await using it = await startProject(NOTED);
     await importAll(it.app);

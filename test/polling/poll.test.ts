@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import { findPoll } from '../../src/integrations/poll-store.ts';
+import { valuesOf } from '../support/database.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { READER, START, startPolling } from '../support/polling.ts';
 
@@ -65,6 +67,25 @@ test('an edit of a release arrives as an edit; that of an older one makes no dra
   ]);
   await runAll(app);
   expect((await postsOf(app)).map(({ markdown }) => markdown.trim())).toEqual(['Newer']);
+});
+
+test('a release whose tag is edited stays one release, whichever way its edit arrives', async () => {
+  await using world = await startPolling({ token: READER, events: ['release'] });
+  const { project, app } = world;
+  project.happen({ release: 'v1', notes: 'New' });
+  await world.poll();
+  await runAll(app);
+  const [post] = await postsOf(app);
+  const edited = project.happen({ edit: 'v1', tag: 'v1.0.0', name: 'v1.0.0', notes: 'Newer' });
+  await world.poll();
+  await world.deliver(edited);
+  await world.poll();
+  await runAll(app);
+  expect((await postsOf(app)).map(({ id, title, markdown }) => [id, title, markdown.trim()])).toEqual([
+    [post?.id ?? '', 'v1.0.0', 'Newer'],
+  ]);
+  expect(await valuesOf(app.db, sql`select key from events where type = 'release'`)).toEqual([['v1.0.0']]);
+  expect(await valuesOf(app.db, sql`select subject from drafts`)).toEqual([['release v1.0.0']]);
 });
 
 test('a release whose edit alone was delivered is still drafted', async () => {

@@ -58,7 +58,8 @@ export type Happening = { at?: string; by?: string } & (
       target?: string;
     }
   | { publish: string }
-  | { edit: string; name?: string | null; notes?: string | null; isPrerelease?: boolean }
+  /** `tag`: the one that it gets. */
+  | { edit: string; tag?: string; name?: string | null; notes?: string | null; isPrerelease?: boolean }
 );
 
 export interface Project {
@@ -205,7 +206,9 @@ function startProject(repository: StoredRepository, clock: Clock): Project {
   ): Delivery[] {
     const stored = requireRelease(tag);
     const { name = stored.name, notes = stored.notes, isPrerelease = stored.isPrerelease } = happening;
-    Object.assign(stored, { name, notes, isPrerelease, updatedAt: moment.at });
+    const { tag: newTag = tag } = happening;
+    code.tags.set(newTag, code.tags.get(tag) ?? requireCommit(stored.target).sha);
+    Object.assign(stored, { tag: newTag, name, notes, isPrerelease, updatedAt: moment.at });
     return [releaseDelivery(repository, stored, 'edited', moment)];
   }
 
