@@ -115,26 +115,24 @@ export async function hasSuggestionFor({ db }: Pick<Deps, 'db'>, postId: string)
 /** Compares the suggestion with the post. Throws `AppError` 404 when there is none. */
 export async function getSuggestion({ db }: Pick<Deps, 'db'>, postId: string): Promise<Suggestion> {
   return db.read(async (tx) => {
-    const { row, suggestion } = await requireSuggestion(tx, postId);
-    const post = await getPost(tx, postId);
+    const { suggestion, suggestedAt, post } = await requireSuggestion(tx, postId);
     const { eventKeys, until, ...text } = suggestion;
-    const suggestedAt = row.suggestedAt ?? post.updatedAt;
     return { postId, ...text, suggestedAt, changes: compareTexts(post, suggestion) };
   });
 }
 
 /**
  * Puts the suggested text into the post, whose status stays. The text then counts as the trigger's own, so that later
- * events change a draft again. Throws `AppError` 404 when there is no suggestion.
+ * events change a draft again. Throws `AppError` 404 when there is no suggestion, and 409 `post_changed` when it or the post is
+ * no longer the one of `seen`.
  */
 export async function takeSuggestion(
   deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'actor'>,
   postId: string,
+  seen?: Compared,
 ): Promise<Post> {
   return writeAbout(deps.db, { postId }, async (tx) => {
-    const { row, suggestion } = await requireSuggestion(tx, postId);
-    const post = await readPost(tx, postId);
-    if (post === null) throw noSuggestion(postId);
+    const { row, suggestion, post } = await requireSuggestion(tx, postId, seen);
     const { eventKeys, until, ...text } = suggestion;
     const after = { ...post, ...text, updatedAt: deps.clock.now().toISOString() };
     await writePost(tx, after);
@@ -144,18 +142,36 @@ export async function takeSuggestion(
   });
 }
 
-/** Tidings does not suggest this text again. Throws `AppError` 404 when there is no suggestion. */
-export async function dismissSuggestion({ db }: Pick<Deps, 'db'>, postId: string): Promise<void> {
+/** Tidings does not suggest this text again. Throws as `takeSuggestion` does. */
+export async function dismissSuggestion(
+  { db }: Pick<Deps, 'db'>,
+  postId: string,
+  seen?: Compared,
+): Promise<void> {
   await writeAbout(db, { postId }, async (tx) => {
-    const { row, suggestion } = await requireSuggestion(tx, postId);
+    const { row, suggestion } = await requireSuggestion(tx, postId, seen);
     await saveDraft(tx, { ...row, ...settled, dismissedHash: hashOf(suggestion) });
   });
 }
 
-async function requireSuggestion(tx: ReadTx, postId: string) {
+/** What a person compared: the times of the suggestion and of the post. */
+interface Compared {
+  suggestedAt: string;
+  updatedAt: string;
+}
+
+async function requireSuggestion(tx: ReadTx, postId: string, seen?: Compared) {
   const row = await findDraftOfPost(tx, postId);
-  if (row?.suggestion == null) throw noSuggestion(postId);
-  return { row, suggestion: row.suggestion };
+  const post = await readPost(tx, postId);
+  if (row?.suggestion == null || post === null) throw noSuggestion(postId);
+  const { updatedAt } = post;
+  const suggestedAt = row.suggestedAt ?? updatedAt;
+  if (seen !== undefined && (seen.suggestedAt !== suggestedAt || seen.updatedAt !== updatedAt)) {
+    throw new AppError(409, 'The post or its suggestion was changed in the meantime', {
+      code: 'post_changed',
+    });
+  }
+  return { row, suggestion: row.suggestion, suggestedAt, post };
 }
 
 function noSuggestion(postId: string): AppError {

@@ -124,7 +124,15 @@ describe('a person has', () => {
       { kind: 'removed', line: 'My *own* words' },
       { kind: 'added', line: 'Second words' },
     ]);
-    await takeSuggestion(app.deps, id);
+    const { suggestedAt } = await getSuggestion(app.deps, id);
+    const seen = { suggestedAt, updatedAt: (await postsOf(app))[0]?.updatedAt ?? '' };
+    for (const stale of [
+      { ...seen, suggestedAt: '2026-01-01T00:00:00.000Z' },
+      { ...seen, updatedAt: '2026-01-01T00:00:00.000Z' },
+    ])
+      for (const decide of [takeSuggestion, dismissSuggestion])
+        expect(await refusalOf(decide(app.deps, id, stale))).toMatchObject({ status: 409 });
+    await takeSuggestion(app.deps, id, seen);
     expect(await only()).toMatchObject({
       markdown: 'Second words',
       content: 'Second words',

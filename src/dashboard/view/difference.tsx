@@ -75,7 +75,7 @@ export function ChangedSince({
         const [before, after = ''] = [seen, stored].map((value) => show?.(field, value) ?? textOf(value));
         return seen === undefined ? (
           <p>
-            {label}: changed{after.length > 80 ? '' : ` to ${after || 'none'}`}.
+            {label}: changed{/^.{1,80}$/.test(after) ? ` to ${after}` : ''}.
           </p>
         ) : (
           <Difference

@@ -184,8 +184,9 @@ describe('a file', () => {
 test('posts with a date in the future are drafts, or scheduled by a choice of the preview', async () => {
   const text = changelog.replace('## [1.1.0] - 2026-02-01', '## [1.1.0] - 2098-02-01');
   const preview = await send({}, fileOf(text));
-  expect(preview.html).toContain('1 post has a date in the future and stays a draft.');
+  expect(preview.html).toContain('1 post: a draft, unless scheduled.');
   expect(preview.html).toContain('Schedule 1 post for its date');
+  expect(preview.html).toContain('Otherwise it stays a draft.');
   expect(preview.sent).not.toContainKey('schedule');
   const drafts = await send(preview.sent);
   expect(drafts.notice).toBe(
@@ -193,6 +194,7 @@ test('posts with a date in the future are drafts, or scheduled by a choice of th
   );
   const again = await send({}, fileOf(text));
   expect(again.html).toContain('Schedule 1 post<');
+  expect(again.html).toContain('You can schedule 1 draft with a date in the future.');
   const scheduled = await send(again.sent);
   expect(scheduled.notice).toBe(
     'Imported 1 post: 0 new, 1 updated. 1 post did not change. 1 post is scheduled.',
@@ -206,6 +208,19 @@ test('posts with a date in the future are drafts, or scheduled by a choice of th
   const chosen = await send({ ...other.sent, schedule: 'on' });
   expect(chosen.notice).toBe('Imported 2 posts: 2 new, 0 updated. 1 post is scheduled.');
   expect(await app.db.read((tx) => countScheduled(tx, 'org_a'))).toBe(2);
+});
+
+test('a preview of many posts shows first those that change, and folds what is skipped', async () => {
+  const versions = Array.from({ length: 14 }, (_, at) => `## 1.${at}.0 - 2026-01-01\n\n- Text ${at}\n`);
+  await send((await send({}, fileOf(versions.join('\n')))).sent);
+  versions[13] = '## 1.13.0 - 2026-01-01\n\n- Changed\n';
+  const few = await send({}, fileOf(`# Changes\n\n${versions.join('\n')}`));
+  expect(/<tbody>.*?<\/tr>/s.exec(few.html)?.[0]).toMatch(/1\.13\.0.*Updated/s);
+  expect(few.html).toContain('<dd><ul>');
+  expect(few.html).not.toContain('<dt>New</dt>');
+  const unreleased = Array.from({ length: 12 }, (_, at) => `## 2.${at}.0 - unreleased\n\n- Later\n`);
+  const many = await send({}, fileOf([...unreleased, ...versions].join('\n')));
+  expect(many.html).toContain('<details><summary>12 parts</summary><ul>');
 });
 
 describe('files of one name from two projects', () => {

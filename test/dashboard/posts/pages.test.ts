@@ -260,7 +260,9 @@ describe('the editor', () => {
       const asked = await visit(`${ALL}/blank`, publish);
       expect([asked.status, noticeOf(asked)]).toEqual([303, '']);
       const html = await read(asked.headers.get('location') ?? '');
-      expect(html.includes('This post has no text.') && html.includes('Publish without text')).toBe(true);
+      expect(
+        html.includes('This post has no text. Publish it anyway?') && html.includes('Publish without text'),
+      ).toBe(true);
       const times = { publishAt: '2030-01-01T09:00', timeZone: 'Asia/Tokyo' };
       const later = await visit(`${ALL}/blank/schedule`, form(times));
       expect(later.status).toBe(303);

@@ -18,11 +18,9 @@ import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { copyProblems, InsertImage, imageScript } from '../media/list.tsx';
 import {
   askingPath,
-  isAsking,
   isOfButton,
   isOfPanel,
   mustAsk,
-  NO_TEXT,
   publishPages,
   publishPanel,
   publishScript,
@@ -230,7 +228,7 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
           autosave={`${path}/autosave`}
           status={post.status}
           isUnsaved={error !== undefined && !isPanel}
-          problem={problem ?? (isAsking(visit, post, 'publish') ? NO_TEXT : null)}
+          problem={problem}
           edit={edit}
           changed={error && isOfButton(error) ? await changedSince(visit, post.id, error) : null}
         >

@@ -45,7 +45,7 @@ const PACKED = 'packed';
 const MAX_NAME = 200;
 const PASTED = 'pasted text';
 
-/** How many posts the preview lists. */
+/** How many posts the preview lists, and how many skipped parts it does not fold. */
 const MAX_LISTED = 10;
 
 const ImportForm = Type.Object({
@@ -312,15 +312,19 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
           { to: path, label: 'Import posts' },
         ]}
         facts={
-          written + schedulable === 0
-            ? 'All of these posts exist already, with the same text. There is nothing to import.'
-            : 'Nothing is imported yet.'
+          written > 0
+            ? 'Nothing is imported yet.'
+            : `All of these posts exist already, with the same text. ${
+                schedulable > 0
+                  ? `You can schedule ${counted(schedulable, 'draft')} with a date in the future.`
+                  : 'There is nothing to import.'
+              }`
         }
       />
       <Facts
         facts={[
           ['File', `${file.name} (${formatNames[options.format]})`],
-          ['New', counted(created, 'post')],
+          ['New', created === 0 && posts.length > 0 ? null : counted(created, 'post')],
           [
             'Updated',
             updated === 0
@@ -329,7 +333,7 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
           ],
           ['Unchanged', unchanged === 0 ? null : counted(unchanged, 'post')],
           ['Public', published === 0 ? null : `The API will return ${counted(published, 'post')} at once.`],
-          ['In the future', future === 0 ? null : describeFuture(future)],
+          ['In the future', future === 0 ? null : describeFuture(future, schedulable > 0)],
           ['Headings', headings === null ? null : `${headings}, of which ${skipped.length} skipped`],
           ['Skipped', skipped.length === 0 ? null : <SkippedParts skipped={skipped} />],
           [
@@ -361,7 +365,7 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
                 label={`Schedule ${counted(schedulable, 'post')} for ${schedulable === 1 ? 'its date' : 'their dates'}`}
                 name="schedule"
                 isOn={form.get('schedule') === 'on'}
-                hint="Otherwise they stay drafts."
+                hint={`Otherwise ${schedulable === 1 ? 'it stays a draft' : 'they stay drafts'}.`}
               />
             )}
             {replaced === 0 ? null : (
@@ -389,15 +393,28 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
   );
 }
 
-/** Each part of the file that is no post. */
+/** Each part of the file that is no post. Many are folded: the button to import comes after them. */
 function SkippedParts({ skipped }: Pick<ImportPreview, 'skipped'>) {
-  return (
+  const list = (
     <ul>
       {skipped.map((part) => (
         <li>{part}</li>
       ))}
     </ul>
   );
+  if (skipped.length <= MAX_LISTED) return list;
+  return (
+    <details>
+      <summary>{counted(skipped.length, 'part')}</summary>
+      {list}
+    </details>
+  );
+}
+
+/** Those that the import changes come first. */
+function inOrder(posts: ImportPreview['posts']) {
+  const isUnchanged = ({ change }: (typeof posts)[number]) => Number(change === 'unchanged');
+  return posts.toSorted((one, other) => isUnchanged(one) - isUnchanged(other));
 }
 
 const changeNames = { created: 'New', updated: 'Updated', unchanged: 'Unchanged' } as const;
@@ -408,7 +425,7 @@ function PreviewedPosts({ posts, now }: Pick<ImportPreview, 'posts'> & { now: Da
       <Table
         caption="Posts of the file"
         kind="posts"
-        rows={posts.slice(0, MAX_LISTED)}
+        rows={inOrder(posts).slice(0, MAX_LISTED)}
         columns={[
           {
             title: 'Title',
@@ -432,7 +449,9 @@ function PreviewedPosts({ posts, now }: Pick<ImportPreview, 'posts'> & { now: Da
   );
 }
 
-function describeFuture(count: number): string {
+function describeFuture(count: number, mayBeScheduled = false): string {
+  if (mayBeScheduled)
+    return `${counted(count, 'post')}: ${count === 1 ? 'a draft' : 'drafts'}, unless scheduled.`;
   return count === 1
     ? '1 post has a date in the future and stays a draft.'
     : `${count} posts have a date in the future and stay drafts.`;

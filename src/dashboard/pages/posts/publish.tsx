@@ -127,7 +127,7 @@ export function askingPath(path: string, time?: Static<typeof ScheduleForm>): st
 }
 
 /** Whether the page asks before the post is published, or scheduled. */
-export function isAsking(
+function isAsking(
   { url }: MemberVisit,
   { status, ...post }: OwnedPost,
   what: 'publish' | 'schedule',
@@ -183,6 +183,9 @@ export async function publishPanel(
       ) : (
         <>
           {schedule === null ? null : <ScheduleFacts schedule={schedule} path={path} />}
+          {isAsking(visit, post, 'publish') ? (
+            <FormError error="This post has no text. Publish it anyway?" />
+          ) : null}
           <div class="bar">
             {isAsking(visit, post, 'publish') ? (
               <StatusButton status="published" label="Publish without text" kind="bad" to={path + ANYWAY} />
@@ -313,7 +316,7 @@ function SchedulePost({
     >
       <form method="post" action={`${path}/schedule`} class="stack" data-zoned>
         <EditVersion edit={{ ...edit, noun: 'schedule', labels: { publishAt: 'Publish at' } }} to={path} />
-        <FormError error={problem ?? (isAsked ? NO_TEXT : null)} />
+        <FormError error={problem ?? (isAsked ? 'This post has no text. Schedule it anyway?' : null)} />
         <ZonedFields
           id="schedule"
           time={fields.publishAt}
@@ -341,8 +344,6 @@ const ownConflict = (error: AppError | undefined) => (isOfButton(error) ? undefi
 export const isOfButton = (error: AppError | undefined): boolean =>
   error?.code === EDIT_CONFLICT &&
   (error.details as unknown as EditState).conflicts.some(({ typed }) => typed === undefined);
-
-export const NO_TEXT = 'This post has no text.';
 
 function DatePost({ post, path, visit, error }: FormOf) {
   const { status, isDateSet } = post;

@@ -188,22 +188,24 @@ export const routes: readonly Page[] = [
   post(SUGGESTION, 'member', async (visit) => {
     const { deps, form } = visit;
     const { post, path } = await requirePost(visit);
-    const suggestion = await findSuggestion(deps, post);
     const { choice, suggestedAt, seen } = readFields(ChoiceForm, form);
-    if (suggestion === null) return redirect(path, 'The new version no longer exists. Nothing was changed.');
-    if (suggestion.suggestedAt !== suggestedAt || post.updatedAt !== seen) {
-      return redirect(
-        path,
-        'One of the versions changed in the meantime. Nothing was saved. Compare them again.',
-      );
+    const compared = { suggestedAt, updatedAt: seen };
+    try {
+      if (choice === undefined) throw new AppError(400, 'Choose which version to keep.');
+      if (choice === 'take') {
+        await takeSuggestion(deps, post.id, compared);
+        return redirect(path, 'The post now has the new version.');
+      }
+      await dismissSuggestion(deps, post.id, compared);
+      return redirect(path, "Your version stays. Tidings won't suggest this one again.");
+    } catch (error) {
+      const code = error instanceof AppError ? error.code : null;
+      if (code === 'no_suggestion')
+        return redirect(path, 'The new version no longer exists. Nothing was changed.');
+      if (code !== 'post_changed') throw error;
+      const changed = 'One of the versions changed in the meantime. Nothing was saved.';
+      return redirect(path, `${changed} Compare them again.`);
     }
-    if (choice === undefined) throw new AppError(400, 'Choose which version to keep.');
-    if (choice === 'take') {
-      await takeSuggestion(deps, post.id);
-      return redirect(path, 'The post now has the new version.');
-    }
-    await dismissSuggestion(deps, post.id);
-    return redirect(path, "Your version stays. Tidings won't suggest this one again.");
   }),
   get(ONE_OF_SEVERAL, 'member', async (visit) => {
     const shown = await requirePost(visit);
