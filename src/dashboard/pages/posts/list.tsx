@@ -11,7 +11,6 @@ import {
 } from '../../../posts/list-store.ts';
 import { contentTypes } from '../../../posts/model.ts';
 import { type BulkAction, type BulkResult, bulkActions, changePosts } from '../../../posts/service.ts';
-import { seenOf } from '../../edit.ts';
 import { get, type Page, post, redirect } from '../../page.ts';
 import { readFields } from '../../submission.ts';
 import { view } from '../../view/document.tsx';
@@ -86,11 +85,11 @@ function describeBulk(
   return parts.filter(Boolean).join(' ');
 }
 
-/** The list shows no texts, so any change of a post is one. */
-const versionOf = ({ updatedAt }: Pick<ListedPost, 'updatedAt'>) => ({ updatedAt });
+/** The version of a post in the list, which has 25: its time, as short as it can be. */
+const versionOf = ({ updatedAt }: Pick<ListedPost, 'updatedAt'>) => Date.parse(updatedAt).toString(36);
 
 /** The value of a selected row: the id, and the version of the post that the list shows. */
-const selectedAs = (post: ListedPost) => `${post.id} ${seenOf(versionOf(post))}`;
+const selectedAs = (post: ListedPost) => `${post.id} ${versionOf(post)}`;
 
 function readSelected(value: string): [id: string, version: string | undefined] {
   const [id = '', version] = value.split(' ', 2);
@@ -313,7 +312,7 @@ export const routes: readonly Page[] = [
     const versions = new Map(selected.map(readSelected));
     const result = await changePosts(deps, organization.id, [...versions.keys()], action, {
       needsText: true,
-      isSeen: (post) => [undefined, seenOf(versionOf(post))].includes(versions.get(post.id)),
+      isSeen: (post) => [undefined, versionOf(post)].includes(versions.get(post.id)),
     });
     const undo = action === 'delete' ? restorePath(visit, result.changed) : undefined;
     return redirect(to, describeBulk(action, result), undo);
