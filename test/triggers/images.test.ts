@@ -108,6 +108,25 @@ test('a clock that is set back delays neither copies nor drafts', async () => {
   expect((await copies())[0]?.[1]).toBe('done');
 });
 
+test('a store that is away once is tried again', async () => {
+  const { files } = media.place;
+  const write = files.write.bind(files);
+  files.write = async () => {
+    files.write = write;
+    throw new Error('The disk is full');
+  };
+  await release(`![A](${host.at('/photo.png')})`);
+  await copy();
+  expect(await copies()).toEqual([
+    [host.at('/photo.png'), 'queued', 1, 'Images are not available right now'],
+  ]);
+  app.clock.advance(2_000);
+  await copy();
+  expect((await copies())[0]?.[1]).toBe('done');
+  await runAll(app);
+  expect(await textOf()).not.toContain('images.example');
+});
+
 test('an address too long for an index of PostgreSQL is left out', async () => {
   const letters = Array.from({ length: 1_900 }, (_, n) =>
     String.fromCodePoint(0x4e00 + ((n * 7_919) % 20_000)),

@@ -78,6 +78,13 @@ test.each([
 });
 
 describe('a release', () => {
+  test('has what was pushed at its very time', async () => {
+    await push(1, 'feat: one');
+    await push(3, 'feat: two');
+    await release(3, 'v1.0.0');
+    expect(await drafts()).toEqual({ 'v1.0.0': ['One', 'Two'] });
+  });
+
   test('closes the draft, which stays the same post; the next change opens another', async () => {
     await push(1, 'feat: one');
     await push(2, 'feat: two');
