@@ -360,6 +360,27 @@ describe('when the provider cannot tell', () => {
     expect(await world.changes()).toEqual({ v1: ['Begin'] });
   });
 
+  test('a later release takes back what an earlier one had by time', async () => {
+    await world.trigger({});
+    await world.happen({ push: ['feat: begin'], at: at(0) });
+    const sha = world.project.repository.code.branches.get('main') ?? '';
+    await world.happen({ push: ['feat: not in it'], at: at(1) }, { release: 'v1', target: sha, at: at(2) });
+    world.api.failNext('answers 502 with a page', { times: 6 });
+    for (const waitMs of [0, 2_000, 10_000, 60_000, 600_000, 3_600_000]) {
+      world.app.clock.advance(waitMs);
+      await readRanges(world.app.deps);
+    }
+    await runAll(world.app);
+    expect(await world.changes()).toEqual({ v1: ['Begin', 'Not in it'] });
+    await world.happen({ release: 'v2', at: at(3) });
+    await world.run();
+    expect(await ranges()).toEqual([
+      ['v1', null, 'unknown', expect.any(String)],
+      ['v2', 'v1', 'known', null],
+    ]);
+    expect(await world.changes()).toEqual({ v1: ['Begin'], v2: ['Not in it'] });
+  });
+
   test('a server that fails is asked a few times more', async () => {
     await world.trigger({});
     await world.happen({ push: ['feat: begin'], at: at(0) }, { release: 'v1', at: at(1) });
