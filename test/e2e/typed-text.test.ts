@@ -155,6 +155,36 @@ test('formatted text that is pasted becomes Markdown', async () => {
       '<b style="font-weight:normal"><p><span style="font-weight:700">Docs</span> <span style="font-style:italic">text</span></p></b>',
       '**Docs** *text*',
     ],
+    [
+      '<table><tr><th>A</th></tr><tr><td>1</td><td>2</td><td>3</td></tr></table>',
+      '| A | | |\n| --- | --- | --- |\n| 1 | 2 | 3 |',
+    ],
+    [
+      '<table><tfoot><tr><td>last</td><td></td></tr></tfoot><thead><tr><th style="text-align:center">A</th><th style="text-align: right">B</th></tr></thead><tbody><tr><td>1</td><td>2</td></tr></tbody></table>',
+      '| A | B |\n| :---: | ---: |\n| 1 | 2 |\n| last | |',
+    ],
+    // Google Docs, Gmail, and old editors.
+    ['<ul><li><p>a</p></li><ul><li><p>b</p></li></ul></ul>', '- a\n  - b'],
+    ['<ul><li>a</li><ul><li>b</li><ol><li>c</li></ol></ul><li>d</li></ul>', '- a\n  - b\n    1. c\n- d'],
+    [
+      '<ul><li><input type="checkbox" checked disabled> done</li><li><input type="checkbox">open</li></ul>',
+      '- [x] done\n- [ ] open',
+    ],
+    ['<pre class="language-css"><code>a { }</code></pre>', '```css\na { }\n```'],
+    [
+      '<pre class="shiki" data-language="ts"><code><span>a</span>\n<span>b</span></code></pre>',
+      '```ts\na\nb\n```',
+    ],
+    ['<pre class="prettyprint lang-c++">x();</pre>', '```c++\nx();\n```'],
+    ['<div class="highlight highlight-source-js"><pre>a()</pre></div>', '```js\na()\n```'],
+    [
+      '<p>One</p><figure><img src="https://a.test/x.png" alt="X"><figcaption>Words</figcaption></figure><p>Two</p>',
+      'One\n\n![X](https://a.test/x.png)\n\nWords\n\nTwo',
+    ],
+    [
+      '<p>Use <b>&lt;br&gt;</b>, &lt;Button&gt; and &amp;lt;, 1 &lt; 2 &amp; 3</p>',
+      'Use **\\<br>**, \\<Button> and \\&lt;, 1 < 2 & 3',
+    ],
     ['<p>a <a href="javascript:alert(1)">b</a> <img src="file:///c:/x.png"><i>c</i></p>', 'a b *c*'],
   ];
   const got: string[] = [];

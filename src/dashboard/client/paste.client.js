@@ -12,6 +12,10 @@ const turndown = new Turndown({
 });
 turndown.use(gfm);
 turndown.remove(['style', 'script', 'title', 'noscript', 'button', 'select', 'textarea']);
+// Words that look like a tag or an entity, which Turndown leaves as they are.
+const escapeMarkdown = turndown.escape.bind(turndown);
+turndown.escape = (text) => escapeMarkdown(text).replaceAll(/<(?=[a-z/!?])|&(?=#?\w+;)/gi, '\\$&');
+
 // As Turndown's own rule, with one space after the marker in place of three.
 turndown.addRule('listItem', {
   filter: 'li',
@@ -19,7 +23,10 @@ turndown.addRule('listItem', {
     const list = item.parentNode;
     const number = Number(list.getAttribute('start') ?? 1) + [...list.children].indexOf(item);
     const marker = list.nodeName === 'OL' ? `${number}. ` : `${bulletListMarker} `;
-    const text = content.trim().replaceAll(/\n(?!\n)/g, `\n${' '.repeat(marker.length)}`);
+    const text = content
+      .trim()
+      .replace(/^(\[[x ]\]) +/, '$1 ')
+      .replaceAll(/\n(?!\n)/g, `\n${' '.repeat(marker.length)}`);
     return `${marker}${text}${item.nextSibling ? '\n' : ''}`;
   },
 });
@@ -40,6 +47,11 @@ export function toMarkdown(html) {
   for (const each of body.querySelectorAll('svg')) each.remove();
   styledText(body);
   for (const pre of body.querySelectorAll('pre')) codeBlock(pre);
+  // Documents and mail programs put a nested list beside its item.
+  for (const list of body.querySelectorAll(':is(ul, ol) > :is(ul, ol)'))
+    if (list.previousElementSibling?.localName === 'li') list.previousElementSibling.append(list);
+  for (const only of body.querySelectorAll('li > p:first-child:only-of-type'))
+    only.replaceWith(...only.childNodes);
   // The innermost first: a table in a cell becomes words.
   for (const table of [...body.querySelectorAll('table')].reverse()) plainTable(table);
   return turndown.turndown(body).replaceAll(/\n{3,}/g, '\n\n');
@@ -67,6 +79,10 @@ function wrap(element, name) {
 function codeBlock(pre) {
   for (const each of pre.querySelectorAll('br')) each.replaceWith('\n');
   if (pre.querySelector('code') === null) wrap(pre, 'code');
+  const code = pre.querySelector('code');
+  const named = [code, pre].map(({ className }) => /(?:^|\s)lang(?:uage)?-([\w+#-]+)/.exec(className)?.[1]);
+  const language = named.find(Boolean) ?? pre.dataset.language ?? pre.dataset.lang;
+  if (language) code.className = `language-${language}`;
 }
 
 /** A table as Markdown has it: a row of headings, cells of one line, and as many in each row. */
@@ -80,6 +96,7 @@ function plainTable(table) {
     caption.remove();
   }
   for (const columns of table.querySelectorAll('colgroup, col')) columns.remove();
+  if (table.tFoot !== null) table.append(table.tFoot);
   const isNested = table.parentElement.closest('td, th') !== null;
   for (const row of table.rows) {
     for (const cell of [...row.cells]) {
@@ -99,10 +116,18 @@ function plainTable(table) {
       ...[...table.rows].flatMap(({ cells }) => [...cells].flatMap((cell) => [...cell.childNodes])),
     );
   const [first] = table.rows;
-  for (const cell of [...(first?.cells ?? [])]) {
+  if (first === undefined) return;
+  const width = Math.max(...[...table.rows].map(({ cells }) => cells.length));
+  while (first.cells.length < width) first.insertCell();
+  for (const cell of [...first.cells]) {
     const heading = document.createElement('th');
     heading.append(...cell.childNodes);
-    heading.align = cell.align;
+    // The policy of the page keeps styles from being read in another way.
+    const [, style] = /text-align:\s*(center|right)/.exec(cell.getAttribute('style')) ?? [];
+    heading.align = cell.align || (style ?? '');
+    // The heading decides for its column, where its cells say nothing.
+    for (const { cells } of heading.align ? table.rows : [])
+      if (cells[cell.cellIndex]) cells[cell.cellIndex].align ||= heading.align;
     cell.replaceWith(heading);
   }
 }
