@@ -34,6 +34,9 @@ test.each([
     '<ul><li>One</li><li>Two</li></ul>\n\n<ol>\n  <li>a\n  <li>b\n</ol>\nc',
     '- One\n- Two\n\n- a\n- b\n\nc',
   ],
+  ['loose items', 'a<li>b</li><li>c</li>d', 'a\nb\nc d'],
+  ['loose cells', 'a<td>b</td>c', 'a b c'],
+  ['other blocks', 'a<div>b</div>c<section>d</section>', 'a b c d'],
   [
     'tables in HTML',
     '<table><tr><th>a</th><th>b</th></tr>\n<tr>\n  <td>1</td>\n  <td>2</td>\n</tr></table>\n\nafter',

@@ -26,6 +26,19 @@ export const PARTS = names('area col param source track wbr');
 /** Elements of HTML whose end tags may be left out. */
 const UNENDED = names('p li dt dd thead tbody tfoot tr th td');
 
+/** Elements that begin and end a line, but have no place in a note. */
+const BLOCKS = names(
+  'address article aside body center dialog dir div fieldset figcaption figure footer form header hgroup legend main ' +
+    'menu nav option search section',
+);
+
+/** What keeps words apart where a tag between them goes. */
+export function gapOf({ name, isEnd }: Tag, isKept: boolean, before: string, after: string): string {
+  if (before.trim() === '' || after.trim() === '') return '';
+  if (isKept && !isEnd && /^(?:li|dt|dd)$/.test(name)) return '<br>';
+  return STRUCTURE.has(name) || BLOCKS.has(name) ? ' ' : '';
+}
+
 /** Tags of these elements stay, without their attributes. */
 export function isKept(name: string): boolean {
   return VOID.has(name) || STRUCTURE.has(name) || PHRASING.has(name);
@@ -185,6 +198,8 @@ export interface PairedTag {
   isInHtml: boolean;
   /** Replaces the tag where it cannot stay: its own words, or nothing if it has another half. */
   alone: string;
+  /** What stands in its place then. */
+  gap: string;
 }
 
 /** Deeper than this, tags are dropped: browsers flatten what is nested deeper than some hundred levels. */
@@ -263,8 +278,8 @@ function close(tag: PairedTag, open: PairedTag[]): void {
   }
 }
 
-function drop({ edit, alone }: PairedTag): void {
-  edit.text = alone;
+function drop({ edit, alone, gap }: PairedTag): void {
+  edit.text = alone || gap;
 }
 
 /** Empties `alone` of tags whose other half stands in the same block, or in one around it. */

@@ -238,11 +238,14 @@ class Rewriter {
     }
   }
 
-  private pair({ name, isEnd }: html.Tag, edit: html.Edit, { isHtml }: Place, isKept: boolean): void {
+  private pair(tag: html.Tag, edit: html.Edit, { isHtml }: Place, isKept: boolean): void {
+    const { name, isEnd } = tag;
     const written = this.source.slice(edit.from, edit.to);
+    const gap = html.gapOf(tag, isKept, this.source.charAt(edit.from - 1), this.source.charAt(edit.to));
+    if (!isKept) edit.text = gap;
     const alone = isHtml ? `&lt;${written.slice(1)}` : `\\${written}`;
     const scope = isKept ? this.scope : (this.htmlScope ?? this.scope);
-    this.tags.push({ edit, name, isEnd, scope, isKept, isInHtml: isHtml, alone });
+    this.tags.push({ edit, name, isEnd, scope, isKept, isInHtml: isHtml, alone, gap });
   }
 
   /** Makes a link of an anchor that holds words or an image and no other link. */
