@@ -28,6 +28,16 @@ afterAll(() => dashboard.close());
 const BODY = 'Body template';
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const result = (page: Page) => page.locator('[data-preview-result]');
+/** Opens an address, and returns whether the browser asks before it leaves the page. `watch` answers it. */
+async function asks(page: Page, to: string): Promise<boolean> {
+  let isAsked = false;
+  page.once('dialog', () => {
+    isAsked = true;
+  });
+  await page.goto(to);
+  page.removeAllListeners('dialog');
+  return isAsked;
+}
 const typedIn = (page: Page, label: string) => page.getByLabel(label).inputValue();
 
 test('the preview follows what is typed, and an error leads to its place', async () => {
@@ -113,4 +123,67 @@ test('without script, buttons preview, fill in and save', async () => {
   expect(await typedIn(page, BODY)).toBe('Saved {{ release.tag }}');
   await plain.close();
   expect(trouble).toEqual([]);
+}, 300_000);
+
+test.each([
+  ['a trigger', () => path, BODY, 'One\n{{ release.tag }}'],
+  [
+    'a new trigger',
+    () => path.replace(/\/triggers\/[^/]+$/, '/triggers/new?event=release'),
+    BODY,
+    'New\nbody',
+  ],
+  ['an import', () => `${dashboard.base}/posts/~/import`, 'Or paste the text', '# 1.0.0\n\n- Text'],
+] as const)(
+  '%s asks before its text is lost, also by a reload, and offers it again',
+  async (_, open, label, typed) => {
+    const page = await dashboard.person.newPage();
+    await page.goto(dashboard.base);
+    await page.evaluate(() => localStorage.clear());
+    await page.goto(open());
+    const stored = await typedIn(page, label);
+    await page.getByLabel(label).fill(typed);
+    expect(await asks(page, `${dashboard.base}/posts`)).toBe(true);
+    await page.goto(open());
+    expect(await typedIn(page, label)).toBe(stored);
+    await button(page, 'Restore unsaved text').click();
+    expect(await typedIn(page, label)).toBe(typed);
+    // A reload.
+    expect(await asks(page, page.url())).toBe(true);
+    await button(page, 'Restore unsaved text').click();
+    expect(await typedIn(page, label)).toBe(typed);
+    await asks(page, page.url());
+    await button(page, 'Discard').click();
+    expect(await asks(page, page.url())).toBe(false);
+    expect(await button(page, 'Restore unsaved text').count()).toBe(0);
+    await page.close();
+  },
+  300_000,
+);
+
+test('in two tabs of a trigger, the second save shows both texts, and keeps what only the first changed', async () => {
+  const mine = await dashboard.person.newPage();
+  const theirs = await dashboard.person.newPage();
+  await mine.goto(path);
+  await theirs.goto(path);
+  await theirs.getByLabel(BODY).fill('Theirs {{ release.tag }}');
+  await theirs.getByLabel('Title template').fill('Their title');
+  await button(theirs, 'Save trigger').click();
+  await theirs.getByText('Trigger saved.').waitFor();
+  await mine.getByLabel(BODY).fill('Mine {{ release.tag }}');
+  await mine.getByLabel('Tags').fill('v9.*');
+  await button(mine, 'Save trigger').click();
+  const conflict = mine.getByRole('alert').filter({ hasText: 'changed while you had it open' });
+  await conflict.waitFor();
+  expect(await conflict.locator('del').allTextContents()).toEqual(['Theirs {{ release.tag }}']);
+  expect(await conflict.locator('ins').allTextContents()).toEqual(['Mine {{ release.tag }}']);
+  await theirs.reload();
+  expect(await typedIn(theirs, BODY)).toBe('Theirs {{ release.tag }}');
+  await button(mine, 'Save trigger').click();
+  await mine.getByText('Trigger saved.').waitFor();
+  expect(await typedIn(mine, BODY)).toBe('Mine {{ release.tag }}');
+  expect(await typedIn(mine, 'Title template')).toBe('Their title');
+  expect(await typedIn(mine, 'Tags')).toBe('v9.*');
+  await mine.close();
+  await theirs.close();
 }, 300_000);

@@ -234,3 +234,72 @@ test('an image between two paragraphs keeps them apart', async () => {
   }
   expect(merged).toEqual([]);
 }, 300_000);
+
+test('what the editor saves by itself is no conflict with the buttons beside it; what another tab saves is', async () => {
+  await page.goto(`${dashboard.base}/posts/~/new`);
+  await page.getByLabel('Title').fill('With buttons');
+  const saved = (here = page) => here.locator('#save-status', { hasText: /^Saved$/ }).waitFor();
+  await saved();
+  const text = page.getByLabel('Text, in Markdown');
+  const schedule = async () => {
+    const field = page.getByLabel('Publish at');
+    if (!(await field.isVisible())) await page.getByText('Schedule…').click();
+    await button('Schedule post').click();
+  };
+  await text.fill('One');
+  await saved();
+  await schedule();
+  await page.getByText('Scheduled for', { exact: false }).first().waitFor();
+  await text.fill('Two');
+  await saved();
+  await button('Cancel schedule').click();
+  await page.getByText('Canceled the schedule.').waitFor();
+
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await other.getByLabel('Text, in Markdown').fill('Theirs');
+  await saved(other);
+  await other.close();
+  const told = page.getByRole('alert').filter({ hasText: 'so nothing was done' });
+  await schedule();
+  await told.waitFor();
+  expect(await text.inputValue()).toBe('Theirs');
+  // The page shows it now, and goes on saving.
+  await text.fill('Mine again');
+  await saved();
+  await button('Delete post').click();
+  await page.getByText('It stays in the trash').waitFor();
+}, 300_000);
+
+test('the question about a post without text can be reloaded, and sends nothing', async () => {
+  await page.goto(`${dashboard.base}/posts/~/new`);
+  await page.getByLabel('Title').fill('No words');
+  await page.locator('#save-status', { hasText: /^Saved$/ }).waitFor();
+  const posted: string[] = [];
+  await button('Publish now').click();
+  await page.getByText('This post has no text. Publish it anyway?').waitFor();
+  page.on('request', (request) => {
+    if (request.method() === 'POST') posted.push(request.url());
+  });
+  await page.reload();
+  await page.getByText('This post has no text. Publish it anyway?').waitFor();
+  expect(posted).toEqual([]);
+  await button('Publish without text').click();
+  await page.getByText('Published. The API returns it from now on.').waitFor();
+}, 300_000);
+
+test('"Publish" of a post for LinkedIn says where it goes, and its text can be copied', async () => {
+  await page.goto(`${dashboard.base}/posts/~/new`);
+  await page.getByLabel('Title').fill('For LinkedIn');
+  await page.getByLabel('Text, in Markdown').fill('- **Quieter** engines');
+  await page.getByLabel('Type').selectOption('linkedin_post');
+  await page.locator('#save-status', { hasText: /^Saved$/ }).waitFor();
+  await page.getByText("Tidings doesn't post to LinkedIn.").waitFor();
+  expect(await button('Publish now').isVisible()).toBe(false);
+  await page.locator('#plain-text', { hasText: 'Quieter engines' }).waitFor();
+  await button('Copy for LinkedIn').click();
+  await page.waitForFunction(async () => (await navigator.clipboard.readText()).includes('Quieter engines'));
+  await button('Publish to the API').click();
+  await page.getByText('Published to the API. To post it on LinkedIn').waitFor();
+  expect(await button('Copy for LinkedIn').isVisible()).toBe(true);
+}, 300_000);

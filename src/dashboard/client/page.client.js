@@ -115,6 +115,11 @@ for (const bar of document.querySelectorAll('form[data-selection]')) {
 }
 
 /** Shows the buttons that need this script; those that copy only where the browser has a clipboard. */
-for (const element of document.querySelectorAll('[data-script]')) {
-  element.hidden = element.dataset.copy !== undefined && navigator.clipboard === undefined;
+function showButtons() {
+  for (const element of document.querySelectorAll('[data-script]'))
+    element.hidden = element.dataset.copy !== undefined && navigator.clipboard === undefined;
 }
+
+showButtons();
+// The page of a new post gets more of them once the draft exists.
+document.addEventListener('draft-created', showButtons);
