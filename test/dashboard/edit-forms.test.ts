@@ -50,13 +50,15 @@ const others: Readonly<Record<string, RegExp>> = {
   'make something new':
     /\/(?:new|triggers|organizations|invitations|duplicate|media|hooks|keys|import|logo)$/,
   'connect, or set a new secret, which no page shows':
-    /\/integrations\/(?:[\w-]+|[\w-]+\/(?:choose|connect|app|poll)|~\/[\w/-]+|:integrationId\/[\w-]+)$|\/(?:rotate|password|password-link)$/,
+    /\/integrations\/(?:[\w-]+|[\w-]+\/(?:choose|connect|app|poll)|~\/[\w/-]+|:integrationId\/(?!(?:enable|disable|remove|test|refresh|triggers)$)[\w-]+)$|\/(?:rotate|password|password-link)$/,
   'say what then is: on, off, an owner, gone':
-    /\/(?:enable|disable|delete|revoke|remove|role|cancel|reset|restore|erase|empty|withdraw|stop|end|sign-out-everywhere|publish)$/,
+    /\/(?:enable|disable|revoke|remove|role|withdraw|stop|end|sign-out-everywhere|(?:media|hooks|triggers|keys)\/:\w+\/delete)$/,
+  'are buttons that carry the version, which other files test':
+    /\/(?:posts\/:postId\/(?:delete|schedule\/cancel|date\/reset)|versions\/:versionId\/restore|trash\/(?:restore|erase|empty)|import\/:historyId\/publish)$/,
   'show or send something': /\/(?:preview|test|retry|replay|resend|trigger|refresh)$/,
   'are of this browser alone': /\/(?:appearance|theme)$/,
   'carry the version by `updatedAt`': /\/posts\/:postId\/suggestions?(?:\/:suggestionId)?$/,
-  'are many posts at once': /\/posts\/~\/selected$/,
+  'carry the version of each row, which another file tests': /\/posts\/~\/selected$/,
   'are the script of the editor, which another file tests': /\/autosave$/,
 };
 
@@ -71,10 +73,12 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 test('each form of the dashboard either edits, and is tested below, or overwrites nothing', () => {
   const forms = pages.filter(({ method, access }) => method === 'POST' && access !== 'anyone');
-  const unknown = forms
-    .map(({ path }) => path)
-    .filter((path) => edits[path] === undefined && !Object.values(others).some((each) => each.test(path)));
-  expect(unknown).toEqual([]);
+  const kindsOf = (path: string) => [
+    ...(edits[path] === undefined ? [] : ['edits']),
+    ...Object.entries(others).flatMap(([kind, each]) => (each.test(path) ? [kind] : [])),
+  ];
+  const unclear = forms.map(({ path }) => [path, ...kindsOf(path)]).filter(({ length }) => length !== 2);
+  expect(unclear).toEqual([]);
 });
 
 describe.each(Object.entries(edits))('%s', (path, { page = path, field, values, also }) => {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { readHistory } from '../../src/intake/history/read.ts';
+import { editPost } from '../../src/posts/service.ts';
 import { form, hostile, isHarmed, pageVisitor } from '../support/dashboard.ts';
 import { execute, valuesOf } from '../support/database.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
+import { formOf } from '../support/form-of.ts';
 import type { Happening } from '../support/github-api/project.ts';
 import { day, goOn, importAll, startProject } from '../support/import.ts';
 
@@ -114,6 +116,21 @@ describe('the page of an import', () => {
       ['published', '2026-01-02'],
     ]);
     expect(await (await it.owner(it.path)).text()).toContain('No drafts to review.');
+  });
+
+  test('publishes no draft that changed after the page was opened, and none without text', async () => {
+    await using it = await started();
+    await goOn(it.app, it.id);
+    const opened = formOf(await (await it.owner(it.path)).text(), `${it.path}/publish`);
+    const [one, two] = await postsOf(it.app);
+    await editPost(it.app.deps, one?.id ?? '', { markdown: ' ' });
+    it.app.clock.advance(1000);
+    await editPost(it.app.deps, two?.id ?? '', { markdown: 'half a sente' });
+    await it.owner(`${it.path}/publish`, Object.fromEntries(opened));
+    expect((await postsOf(it.app)).map(({ status }) => status)).toEqual(['draft', 'draft']);
+    const now = formOf(await (await it.owner(it.path)).text(), `${it.path}/publish`);
+    await it.owner(`${it.path}/publish`, Object.fromEntries(now));
+    expect((await postsOf(it.app)).map(({ status }) => status)).toEqual(['draft', 'published']);
   });
 
   test('is updated by the script, as a piece', async () => {

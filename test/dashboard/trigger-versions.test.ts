@@ -4,6 +4,7 @@ import { changeTrigger, createTrigger, deleteTrigger } from '../../src/drafting/
 import { cookieOf, form, hostile, isHarmed, signedIn } from '../support/dashboard.ts';
 import { valuesOf } from '../support/database.ts';
 import { connectGithub } from '../support/deliveries.ts';
+import { formOf } from '../support/form-of.ts';
 import { appWithOrganization } from '../support/test-app.ts';
 
 // The templates of a trigger have a history, as the text of a post.
@@ -61,6 +62,26 @@ test('each change of the templates is a version, which a person can compare and 
   expect(decodeURIComponent(cookieOf(again, 'tidings_notice') ?? '')).toContain(
     'already has these templates',
   );
+});
+
+test('a version is not restored over templates that the person has not seen', async () => {
+  const { app, id, path, visit, stored, versions } = await world();
+  await changeTrigger(app.deps, id, { bodyTemplate: 'One' });
+  const [first] = await versions();
+  const page = `${path}/versions?version=${first?.[0]}`;
+  const to = `${path}/versions/${first?.[0]}/restore`;
+  const send = async (body: URLSearchParams) => visit(to, { method: 'POST', body });
+  const mine = formOf(await (await visit(page)).text(), to);
+  app.clock.advance(1000);
+  // A filter is in no version.
+  await changeTrigger(app.deps, id, { bodyTemplate: 'Theirs', filters: { tag: ['v2.*'] } });
+  const refused = await send(mine);
+  const html = await refused.text();
+  expect([refused.status, (await stored())?.bodyTemplate]).toEqual([409, 'Theirs']);
+  for (const words of ['so nothing was done', '<del>One</del>', '<ins>Theirs</ins>'])
+    expect(html).toContain(words);
+  expect((await send(formOf(await (await visit(page)).text(), to))).status).toBe(303);
+  expect(await stored()).toMatchObject({ bodyTemplate: null });
 });
 
 test('the history is for members to read and for owners to restore, and goes with the trigger', async () => {

@@ -173,7 +173,7 @@ describe('the list', () => {
       app.clock.advance(1000);
       await others.text();
       expect(noticeOf(await send(`${ALL}/~/selected`, body))).toContain(
-        '1 post. 1 post: changed after you opened the list. Look at it first.',
+        '1 post. 1 post: changed after you opened the page. Look at it first.',
       );
       expect(await stored()).toMatchObject({ markdown: 'theirs\n\nsame', status: 'draft' });
       expect((await stored('q'))?.status).toBe(action === 'publish' ? 'published' : undefined);

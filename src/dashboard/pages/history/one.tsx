@@ -5,12 +5,14 @@ import { scriptAsset } from '../../../http/look/assets.ts';
 import { stopHistory } from '../../../intake/history/service.ts';
 import { getHistory } from '../../../intake/history/store.ts';
 import { getIntegration } from '../../../integrations/store.ts';
-import { changePosts, MAX_POSTS } from '../../../posts/service.ts';
+import type { OwnedPost } from '../../../posts/model.ts';
+import { type BulkResult, changePosts, MAX_POSTS } from '../../../posts/service.ts';
 import script from '../../client/history.client.js' with { type: 'text' };
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { counted, LinkButton, Status, Table, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
+import { describeBulk } from '../posts/list.tsx';
 import { describeRequest } from './list.tsx';
 
 // An import of releases: how far it is, and the drafts that it wrote.
@@ -21,6 +23,9 @@ const PATH = '/dashboard/:organizationId/import/:historyId';
 
 /** How many posts the page lists. */
 const MAX_LISTED = 20;
+
+/** More than a repository has releases. */
+const MAX_DRAFTS = 100_000;
 
 /** How often a browser without scripts loads the page again while something changes. */
 const REFRESH_S = 3;
@@ -64,19 +69,23 @@ export const routes: readonly Page[] = [
     return redirect(`${base}/import/${id}`, done);
   }),
   post(`${PATH}/publish`, 'member', async (visit) => {
-    const { deps, organization, base } = visit;
+    const { deps, organization, base, form } = visit;
     const { history } = await readState(visit);
-    let published = 0;
+    const drafts = { status: 'draft', limit: MAX_DRAFTS } as const;
+    const { posts } = await deps.db.read((tx) => listPostsOfTrigger(tx, history, drafts));
+    const ids = posts.map(({ id }) => id);
+    const seenAt = form.get('seen');
+    const isSeen = ({ updatedAt }: OwnedPost) => seenAt === null || updatedAt <= seenAt;
+    const total: BulkResult = { changed: [], unchanged: 0, missing: 0, withoutText: 0, unseen: 0 };
     // Transactions of a hundred posts, so that nobody waits for all of them.
-    for (;;) {
-      const drafts = { status: 'draft', limit: MAX_POSTS } as const;
-      const { posts } = await deps.db.read((tx) => listPostsOfTrigger(tx, history, drafts));
-      const ids = posts.map(({ id }) => id);
-      const { changed } = await changePosts(deps, organization.id, ids, 'publish');
-      published += changed.length;
-      if (changed.length === 0) break;
+    for (let at = 0; at < ids.length; at += MAX_POSTS) {
+      const some = ids.slice(at, at + MAX_POSTS);
+      const result = await changePosts(deps, organization.id, some, 'publish', { needsText: true, isSeen });
+      total.changed.push(...result.changed);
+      for (const name of ['unchanged', 'missing', 'withoutText', 'unseen'] as const)
+        total[name] += result[name];
     }
-    return redirect(`${base}/import/${history.id}`, `Published ${counted(published, 'post')}.`);
+    return redirect(`${base}/import/${history.id}`, describeBulk('publish', total));
   }),
 ];
 
@@ -142,6 +151,7 @@ function ImportState({ state, visit }: { state: State; visit: MemberVisit }) {
                   label={drafts === 1 ? 'Publish draft' : `Publish all ${drafts.toLocaleString('en')}`}
                   button={`Publish ${counted(drafts, 'post')}`}
                   busy="Publishing…"
+                  seen={now.toISOString()}
                   isMild
                   isButton
                 >

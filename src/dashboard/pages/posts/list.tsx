@@ -68,7 +68,7 @@ const done: Readonly<Record<BulkAction, [past: string, state: string]>> = {
   delete: ['Deleted', ''],
 };
 
-function describeBulk(
+export function describeBulk(
   action: BulkAction,
   { changed, unchanged, missing, withoutText, unseen }: BulkResult,
 ): string {
@@ -79,7 +79,7 @@ function describeBulk(
     missing > 0 && `${counted(missing, 'post')}: deleted in the meantime.`,
     withoutText > 0 && `${counted(withoutText, 'post')} without text: open it to publish it anyway.`,
     unseen > 0 &&
-      `${counted(unseen, 'post')}: changed after you opened the list. Look at ${unseen === 1 ? 'it' : 'them'} first.`,
+      `${counted(unseen, 'post')}: changed after you opened the page. Look at ${unseen === 1 ? 'it' : 'them'} first.`,
     action === 'delete' && 'Deleted posts stay in the trash for 30 days.',
   ];
   return parts.filter(Boolean).join(' ');
