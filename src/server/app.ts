@@ -76,47 +76,27 @@ export function createApp(
   return app
     .use(
       late(['/changelog/*'], async () => {
-        const { feeds } = await import('../readers/public/feeds/routes.ts');
-        await inTurns(() => import('preact-render-to-string'));
-        const { publicPages } = await import('../readers/public/routes.ts');
+        const [{ feeds }, { publicPages }] = await Promise.all([
+          import('../readers/public/feeds/routes.ts'),
+          import('../readers/public/routes.ts'),
+        ]);
         return feeds(deps).use(publicPages({ ...deps, peerAddress, clientIpHeader }));
       }),
     )
     .use(late(['/mcp'], async () => (await import('../readers/agents/routes.ts')).agents(deps)))
     .use(
       late(['/', '/openapi.json', '/docs', '/docs/*'], async () => {
-        const { feeds } = await import('../readers/public/feeds/routes.ts');
-        await inTurns(() => import('preact-render-to-string'));
-        const { docs } = await import('../readers/reference/routes.ts');
-        await inTurns();
+        const [{ feeds }, { docs }] = await Promise.all([
+          import('../readers/public/feeds/routes.ts'),
+          import('../readers/reference/routes.ts'),
+        ]);
         return docs(deps, [...early, ...feeds(deps).routes]);
       }),
     )
     .use(
       late(['/setup', '/dashboard', '/dashboard/*'], async () => {
-        // Loaded at once, it would hold up all requests for 100 ms.
-        await inTurns(
-          () => import('preact-render-to-string'),
-          () => import('../dashboard/view/document.tsx'),
-          () => import('../dashboard/pages/posts/list.tsx'),
-          () => import('../dashboard/pages/integrations/list.tsx'),
-          () => import('../dashboard/pages/publishing/page.tsx'),
-          () => import('../dashboard/pages/posts/import.tsx'),
-          () => import('../dashboard/pages/triggers/create.tsx'),
-          () => import('../dashboard/pages/account.tsx'),
-        );
         const { dashboard } = await import('../dashboard/routes.ts');
-        await inTurns();
         return dashboard({ ...deps, uploadBudget, self, peerAddress, clientIpHeader });
       }),
     );
-}
-
-/** Loads one part of a feature after another, and lets requests in before each and after the last. */
-async function inTurns(...parts: readonly (() => Promise<unknown>)[]): Promise<void> {
-  await new Promise(setImmediate);
-  for (const part of parts) {
-    await part();
-    await new Promise(setImmediate);
-  }
 }
