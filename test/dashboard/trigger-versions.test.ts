@@ -84,6 +84,33 @@ test('a version is not restored over templates that the person has not seen', as
   expect(await stored()).toMatchObject({ bodyTemplate: null });
 });
 
+test('a trigger is not deleted with templates or filters that the person has not seen', async () => {
+  const { app, id, path, visit, stored } = await world();
+  await changeTrigger(app.deps, id, { bodyTemplate: 'One' });
+  const to = `${path}/delete`;
+  const send = async (body: URLSearchParams) => visit(to, { method: 'POST', body });
+  const form = (html: string) => formOf(html, to);
+  const changes: [change: Parameters<typeof changeTrigger>[2], words: string][] = [
+    [{ bodyTemplate: 'Theirs' }, '<ins>Theirs</ins>'],
+    [{ filters: { tag: ['v2.*'] } }, 'changed to v2.*'],
+    [{ titleTemplate: 'Title' }, '<ins>Title</ins>'],
+  ];
+  for (const [change, words] of changes) {
+    const mine = form(await (await visit(path)).text());
+    app.clock.advance(1000);
+    await changeTrigger(app.deps, id, change);
+    const refused = await send(mine);
+    const html = await refused.text();
+    expect([refused.status, html.includes(words)]).toEqual([409, true]);
+    expect(await stored()).not.toBeNull();
+    // The page is the one of the trigger, and its form saves as before.
+    const saved = await visit(path, { method: 'POST', body: formOf(html, path) });
+    expect(saved.status).toBe(303);
+  }
+  expect((await send(form(await (await visit(path)).text()))).status).toBe(303);
+  expect(await stored()).toBeNull();
+});
+
 test('the history is for members to read and for owners to restore, and goes with the trigger', async () => {
   const { app, id, path, visit, versions } = await world();
   await changeTrigger(app.deps, id, { bodyTemplate: 'One' });

@@ -220,10 +220,15 @@ export async function switchTrigger(deps: Needs, id: string, enabled: boolean): 
 }
 
 /** With its runs; its posts stay. Throws `AppError` 404. */
-export async function deleteTrigger(deps: AuditDeps, id: string): Promise<void> {
+export async function deleteTrigger(
+  deps: AuditDeps,
+  id: string,
+  check?: (stored: Trigger) => void,
+): Promise<void> {
   const present = await deps.db.read((tx) => store.getTrigger(tx, id), { single: true });
   await deps.db.write(async (tx) => {
     const before = await store.getTrigger(tx, id);
+    check?.(before);
     await store.removeTrigger(tx, id);
     await deleteOrphans(tx, [id]);
     await endWaiting(tx, id, deps.clock.now());

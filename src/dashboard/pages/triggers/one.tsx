@@ -146,9 +146,10 @@ export const onePages: readonly Page[] = [
     }),
   ),
 
-  post(`${PATH}/delete`, 'owner', async (visit) => {
+  editForm(`${PATH}/delete`, 'owner', NoFields, showTrigger, async (visit, _, merge) => {
     const { trigger, integrationPath } = await requireTrigger(visit);
-    await deleteTrigger(visit.deps, trigger.id);
+    const check = (stored: Trigger) => merge.requireSeen(editable(stored, kinds[stored.event]));
+    await deleteTrigger(visit.deps, trigger.id, check);
     return redirect(integrationPath, 'Trigger deleted. Its posts stay.');
   }),
 
@@ -181,14 +182,15 @@ const templatesOf = ({
   bodyTemplate,
 });
 
+const ofVersions = {
+  textOf: ({ title, markdown, contentType }: PostVersion) =>
+    templatesOf({ contentType, titleTemplate: title || null, bodyTemplate: markdown || null }),
+  words: { noun: 'trigger', labels: ruleLabels },
+};
+
 async function showVersions(visit: MemberVisit, error?: AppError) {
   const { trigger, integration, path } = await requireTrigger(visit);
   const title = eventWords[trigger.event];
-  const ofVersions = {
-    textOf: ({ title, markdown, contentType }: PostVersion) =>
-      templatesOf({ contentType, titleTemplate: title || null, bodyTemplate: markdown || null }),
-    words: { noun: 'trigger', labels: ruleLabels },
-  };
   return showHistory(visit, {
     id: trigger.id,
     path,
@@ -240,7 +242,11 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
     );
     return view(title, body, { section: 'integrations', error, pieces: rehearsalOf(visit, trigger) });
   }
-  const isPosted = visit.request.method === 'POST';
+  // The form of the button that deletes has no fields.
+  const isDeleting = visit.url.pathname.endsWith('/delete');
+  const isPosted = visit.request.method === 'POST' && !isDeleting;
+  const rule = editable(trigger, kinds[trigger.event]);
+  const fresh = { seen: seenOf(rule), base: seenOf(rule), conflicts: [] };
   const stored = new URLSearchParams({ contentType: trigger.contentType, ...valuesOf(trigger) });
   const values = isPosted ? typedValues(visit.form, trigger.event) : stored;
   return editorPage(
@@ -252,18 +258,23 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
       to: path,
       button: 'Save trigger',
       edit: {
-        ...editState(visit, editable(trigger, kinds[trigger.event]), error),
+        ...(isDeleting ? fresh : editState(visit, rule, error)),
         noun: 'trigger',
         labels: ruleLabels,
       },
     },
     {
       title,
-      head: <Head {...found} base={visit.base} now={now} isOwner />,
+      head: (
+        <>
+          <Head {...found} base={visit.base} now={now} isOwner />
+          {error && isDeleting ? await changedSince(visit, trigger.id, error, ofVersions) : null}
+        </>
+      ),
       tail: (
         <>
           <Rehearsal visit={visit} path={path} />
-          <DangerZone {...found} />
+          <DangerZone path={path} seen={fresh.seen} />
         </>
       ),
       pieces: rehearsalOf(visit, trigger),
@@ -319,11 +330,11 @@ function Templates({ trigger }: FoundTrigger) {
   );
 }
 
-function DangerZone({ path }: FoundTrigger) {
+function DangerZone({ path, seen }: { path: string; seen: string }) {
   return (
     <section aria-labelledby="danger">
       <h2 id="danger">Danger zone</h2>
-      <Danger label="Delete trigger" to={`${path}/delete`} button="Delete trigger">
+      <Danger label="Delete trigger" to={`${path}/delete`} button="Delete trigger" seen={seen}>
         This trigger creates no more posts. Its posts stay, without further updates. You can't undo this.
       </Danger>
     </section>
