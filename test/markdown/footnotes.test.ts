@@ -22,13 +22,13 @@ test.each<[name: string, markdown: string, plain: string, html: string]>([
   [
     'names in any case, numbered by their mentions',
     'A[^B] and[^a].\n[^a]: First *note*.\n[^b]: Second.',
-    'A[1] and[2].\n\n[1] Second.\n\n[2] First note.',
+    'A[1] and[2].\n\n[1] Second.\n[2] First note.',
     `<p>A${mention(1)} and${mention(2)}.</p>\n${notes(`\n<p>Second.${back(1)}</p>\n`, `\n<p>First <em>note</em>.${back(2)}</p>\n`)}`,
   ],
   [
     'lines and paragraphs of a note, which stands at the end',
     'A[^1].\n\n[^1]: One\n    two.\n\n    Three.\n\nAfter.',
-    'A[1].\n\nAfter.\n\n[1] One\ntwo.\n\nThree.',
+    'A[1].\n\nAfter.\n\n[1] One\n    two.\n    Three.',
     `<p>A${mention(1)}.</p>\n<p>After.</p>\n${notes(`\n<p>One\ntwo.</p>\n<p>Three.${back(1)}</p>\n`)}`,
   ],
   [
@@ -46,7 +46,7 @@ test.each<[name: string, markdown: string, plain: string, html: string]>([
   [
     'two notes of one name: the first is meant',
     'A[^1].\n\n[^1]: One\n\n[^1]: Two',
-    'A[1].\n\n[1] One\n\n[2] Two',
+    'A[1].\n\n[1] One\n[2] Two',
     `<p>A${mention(1)}.</p>\n${notes(`\n<p>One${back(1)}</p>\n`, '\n<p>Two</p>\n')}`,
   ],
   [
@@ -58,7 +58,7 @@ test.each<[name: string, markdown: string, plain: string, html: string]>([
   [
     'in a quote',
     '> A[^1].\n>\n> [^1]: One\n> two\n>\n>     Three.\n\nAfter.',
-    'A[1].\n\nAfter.\n\n[1] One\ntwo\n\nThree.',
+    'A[1].\n\nAfter.\n\n[1] One\n    two\n    Three.',
     `<blockquote>\n<p>A${mention(1)}.</p>\n</blockquote>\n<p>After.</p>\n${notes(`\n<p>One\ntwo</p>\n<p>Three.${back(1)}</p>\n`)}`,
   ],
   [
@@ -91,6 +91,31 @@ test.each<[name: string, markdown: string, plain: string, html: string]>([
   // Sites that know footnotes get them as they were written.
   if (!markdown.includes('javascript') && !markdown.endsWith('code'))
     expect(safeMarkdown(markdown)).toBe(markdown);
+});
+
+test.each([
+  ['a fence', '```\n    b\n    ```', '[1] b', '<pre><code>b\n</code></pre>\n'],
+  [
+    'a fence that stays open',
+    'x\n\n    ~~~\n    b',
+    '[1] x\n    b\n',
+    '<p>x</p>\n<pre><code>b\n\n</code></pre>\n',
+  ],
+  ['a list', '- b\n    - c', '[1] - b\n    - c', '<ul>\n<li>b</li>\n<li>c</li>\n</ul>\n'],
+  ['a quote', '> b', '[1] b', '<blockquote>\n<p>b</p>\n</blockquote>\n'],
+  ['a heading', '# b', '[1] b', '<h1>b</h1>\n'],
+])('a note of %s ends before the text after it', (_, note, plain, html) => {
+  const markdown = `A[^1]\n\n[^1]: ${note}\n\nAfter **it**`;
+  expect(toPlainText(markdown)).toBe(`A[1]\n\nAfter it\n\n${plain}`);
+  expect(htmlOf(markdown)).toBe(
+    `<p>A${mention(1)}</p>\n<p>After <strong>it</strong></p>\n${notes(`\n${html}${back(1)}`)}`,
+  );
+});
+
+test('a note with a tag that stays open ends before the text after it', () => {
+  const markdown = 'A[^1]\n\n[^1]: <pre>\n    b\n\nAfter';
+  expect(toPlainText(markdown)).toBe('A[1]\n\nAfter\n\n[1] <pre>\n    b');
+  expect(htmlOf(markdown)).toBe(`<p>A${mention(1)}</p>\n<p>After</p>\n${notes(`&lt;pre&gt;\nb${back(1)}`)}`);
 });
 
 test('a note goes with the item of release notes that mentions it', () => {

@@ -44,6 +44,8 @@ test.each([
   expect(renderMarkdown(`> [!${kind}]\n> a **b**`)).toBe(
     `${start}<p>a <strong>b</strong></p>\n</blockquote>\n`,
   );
+  for (const end of ['  ', '\t', '\\'])
+    expect(renderMarkdown(`> [!${kind}]${end}\n> a`)).toBe(`${start}<p>a</p>\n</blockquote>\n`);
   expect(renderMarkdown(`> [!${kind}]\n>\n> - a`)).toBe(`${start}<ul>\n<li>a</li>\n</ul>\n</blockquote>\n`);
 });
 
@@ -58,6 +60,17 @@ test.each([
   const html = renderMarkdown(markdown);
   expect(html).toContain('<blockquote>');
   expect(html).not.toContain('alert');
+});
+
+test.each([
+  ['- <pre>\n  a\n\nb', '<ul>\n<li>&lt;pre&gt;\na</li>\n</ul>\n<p>b</p>\n'],
+  ['1. <pre>a\n\n\nb', '<ol>\n<li>&lt;pre&gt;a</li>\n</ol>\n<p>b</p>\n'],
+  [
+    '> - <pre>\n>   a\n>\n> b',
+    '<blockquote>\n<ul>\n<li>&lt;pre&gt;\na</li>\n</ul>\n<p>b</p>\n</blockquote>\n',
+  ],
+])('of %j the last paragraph stays outside of the item', (markdown, html) => {
+  expect(renderMarkdown(markdown)).toBe(html);
 });
 
 test.each([

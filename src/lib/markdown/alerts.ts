@@ -7,7 +7,7 @@ const KINDS = 'note|tip|important|warning|caution';
 const nameOf = (kind: string) => kind.charAt(0).toUpperCase() + kind.slice(1).toLowerCase();
 
 const BLOCK = new RegExp(
-  `<(/?)(?:blockquote|li)>(?:\\n<p>\\[!(${KINDS})\\](?:\\n|</p>\\n(?!</blockquote>)))?`,
+  `<(/?)(?:blockquote|li)>(?:\\n<p>\\[!(${KINDS})\\](?:[ \\t]*(?:<br />)?\\n|</p>\\n(?!</blockquote>)))?`,
   'gi',
 );
 

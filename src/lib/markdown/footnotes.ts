@@ -138,6 +138,12 @@ function withoutIndent(source: string, { from }: Note, text: string): string {
     .trim();
 }
 
+/** An item of a list: nothing that a note leaves open reaches beyond it. */
+export function noteAsItem(number: number, text: string): string {
+  const marker = `${number}. `;
+  return marker + text.replaceAll(/\n(?!\n|$)/g, `\n${' '.repeat(marker.length)}`);
+}
+
 /** Tags in whose place a mark is a word: within a link, or in the words of an image. */
 const MARKABLE = /<(\/?)([a-z][a-z\d]*)[^>]*>/gi;
 
@@ -158,10 +164,7 @@ export class HtmlFootnotes implements FootnoteMarks {
     return `<sup>${this.id}n${number}</sup>`;
   }
 
-  note(number: number, text: string): string {
-    const marker = `${number}. `;
-    return marker + text.replaceAll(/\n(?!\n|$)/g, `\n${' '.repeat(marker.length)}`);
-  }
+  readonly note = noteAsItem;
 
   /** Finishes what was rendered of the marked text. */
   finish(html: string): string {

@@ -1,6 +1,6 @@
 import { cutText, MAX_BODY_LENGTH } from '../text.ts';
 import { plainAlert, withEmoji } from './alerts.ts';
-import { type FootnoteMarks, markFootnotes, takeBetween } from './footnotes.ts';
+import { type FootnoteMarks, markFootnotes, noteAsItem, takeBetween } from './footnotes.ts';
 import { decodeEntities, STRUCTURE } from './html.ts';
 import { renderWith } from './parse.ts';
 import { rewrite } from './rewrite.ts';
@@ -81,7 +81,7 @@ export function toPlainText(
     { autolinks: true },
   );
   const [body, notes] = takeBetween(withoutTags(marked), FOOTNOTES.start, FOOTNOTES.end);
-  const words = `${body}\n\n${notes}`;
+  const words = `${body}\n\n${notes.replaceAll(NOTE, (_, number) => (number ? `[${number}] ` : '    '))}`;
   const text = (keepsShortcodes ? words : withEmoji(words))
     .replaceAll(/(?<![ \t])[ \t]+$/gm, '')
     .replaceAll(/\n{3,}/g, '\n\n')
@@ -90,10 +90,13 @@ export function toPlainText(
   return withCode(bulleted, codes);
 }
 
+/** The marker of a note, or the indent of its further lines. */
+const NOTE = /^(?:(\d+)\. ?| {3})/gm;
+
 /** As in print, at the end. */
 const FOOTNOTES: FootnoteMarks = {
   mention: (number) => `\\[${number}\\]`,
-  note: (number, text) => `\\[${number}\\] ${text}`,
+  note: noteAsItem,
   start: 'footnotes-start',
   end: 'footnotes-end',
 };

@@ -340,12 +340,14 @@ function withoutQuoteMarks(source: string, tree: Tree): string {
   return pieces.join('') + source.slice(at);
 }
 
-/** A blank line would end the block of HTML, and make code of the indented lines after it. */
+/** A blank line would end the block of HTML, and make code of the indented lines after it. One at its end stays. */
 function withoutBlankLines(html: string): string {
   if (/^<pre/i.test(html)) return html;
   const lines = html.split('\n');
   const kept = lines.filter((line) => /[^\s>]/.test(line));
-  return kept.length === lines.length ? html : kept.join('\n').trimStart();
+  if (kept.length === lines.length) return html;
+  const last = lines.at(-1) ?? '';
+  return kept.join('\n').trimStart() + (kept.at(-1) === last ? '' : `\n${last}`);
 }
 
 /** Removes the blank lines that a comment left at the beginning or the end. */
