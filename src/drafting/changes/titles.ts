@@ -106,9 +106,9 @@ const TAKEN_BACK = /^(?:Revert|(Reapply)) "/;
 /** The mark of a commit of `git commit --fixup`. */
 export const FIXUP = /^(?:(?:fixup|squash|amend)! ){1,20}/;
 
-/** `type(scope)!: `, with the spaces, the capitals and the wide colon that people write. */
+/** `type(scope)!: `, with the spaces, the capitals and the wide colon that people write. ` :` begins a shortcode, or `:hover`. */
 const PREFIX =
-  /^(breaking[ -]changes?|\p{L}[\p{L}\p{N}_-]{0,30}) {0,5}(!?) {0,5}(?:\(([^()]{0,100})\) {0,5})?(!?) {0,5}[:\uff1a](?!:|\/\/) */iu;
+  /^(breaking[ -]changes?|\p{L}[\p{L}\p{N}_-]{0,30}) {0,5}(!?) {0,5}(?:\(([^()]{0,100})\) {0,5})?(!?) {0,5}(?:(?<! ):|:(?= )|\uff1a)(?!:|\/\/) */iu;
 
 /** The form that the specification gives, in which any word may be a type. */
 const STRICT_BREAKING = /^[\w-]{1,30}(?:\([^()]{1,100}\))?!: /;

@@ -42,6 +42,10 @@ describe('Conventional Commits', () => {
 describe('titles without a conventional type', () => {
   test.each([
     ['Fix: x', 'fix', null, '', 'x', null],
+    ['Fix :bug: x', null, null, '', 'Fix :bug: x', null],
+    ['New :rocket:', null, null, '', 'New :rocket:', null],
+    ['style :root once', null, null, '', 'style :root once', null],
+    ['fix : x', 'fix', null, '', 'x', null],
     ['FEAT (Engine) ! : x', 'feat', 'Engine', '!', 'x', null],
     ['feat!(api): x', 'feat', 'api', '!', 'x', null],
     ['fix:x', 'fix', null, '', 'x', null],
