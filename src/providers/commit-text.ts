@@ -22,6 +22,13 @@ export function messageOf(message: string, maxLength: number): string {
 
 const MAX_NOTE_LENGTH = 500;
 
+/** The lines of a message. `git merge --squash` indents those of each commit by four spaces. */
+function linesOf(message: string): string[] {
+  const lines = message.split('\n');
+  if (!lines[0]?.startsWith('Squashed commit of the following:')) return lines;
+  return lines.map((line) => line.replace(/^ {4}/, ''));
+}
+
 const MERGE = /^Merge pull request #\d{1,9} from \S{1,300}\s*$/;
 
 /** The first line of a message. The merge of a pull request has the title further below: add it. */
@@ -41,7 +48,7 @@ const NO_NOTE = /^(?:[A-Za-z][A-Za-z-]{0,40}(?:: | #\d)|BREAKING[ -]CHANGES?:|#{
  */
 export function breakingNote(text: string): string | null {
   if (!text.includes('BREAKING')) return null;
-  const lines = cutText(text, 50_000).split('\n');
+  const lines = linesOf(cutText(text, 50_000));
   const starts = [...lines.entries()].flatMap(([index, line]) => (BREAKING.test(line) ? index : []));
   const notes = starts.map((start, index) => noteIn(lines.slice(start, starts[index + 1])));
   const all = [...new Set(notes)].filter((note) => note !== '').join('; ');
@@ -63,7 +70,7 @@ const FURTHER =
 
 /** Lines of the body that read as the title of a change: squashing keeps the messages of the commits there. */
 export function furtherIn(message: string): { further?: string[] } {
-  const [subject = '', ...body] = message.trim().split('\n');
+  const [subject = '', ...body] = linesOf(message.trim());
   // The body of a merge has the title of its pull request.
   if (/^Merge /.test(subject)) return {};
   const subjects = new Set(body.flatMap((line) => FURTHER.exec(line.slice(0, 1_000))?.[1] ?? []));

@@ -110,6 +110,18 @@ test('a squash keeps the titles of changes in its body', () => {
   ]);
 });
 
+test('what `git merge --squash` indents is read too', () => {
+  const body =
+    'commit 1f0c\nAuthor: Ann\n\n    feat: pads\n\n    BREAKING CHANGE: no pads\n\ncommit 2e1d\n\n    fix: x\n\n        feat: code';
+  const event = keptOf(github, 'push', {
+    'commits.0.message': `Squashed commit of the following:\n\n${body}`,
+  });
+  expect(event?.type === 'push' && event.data.commits[0]).toMatchObject({
+    further: ['feat: pads', 'fix: x'],
+    breaking: 'no pads',
+  });
+});
+
 test.each([
   [
     'BREAKING CHANGE: a line that is wrapped\nat 72 characters.\nRefs: #3',
