@@ -84,6 +84,8 @@ export function parseList(text: string): PostList {
   const body = parseBody(text);
   const { posts, pagination } = body;
   if (!Array.isArray(posts) || !posts.every(isPost) || !isObject(pagination)) throw notFromTidings();
+  // Without an end, `eachPage` would read for ever.
+  if (pagination.nextPage !== null && !Number.isInteger(pagination.nextPage)) throw notFromTidings();
   return body as unknown as PostList;
 }
 

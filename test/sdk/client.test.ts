@@ -274,10 +274,13 @@ describe('a server that fails on cue', () => {
   });
 
   test.each([
-    { posts: [null], pagination: {} },
-    { posts: [{ id: 1 }], pagination: {} },
+    { posts: [null], pagination: { nextPage: null } },
+    { posts: [{ id: 1 }], pagination: { nextPage: null } },
     { posts: [], pagination: null },
     { posts: {} },
+    { posts: [], pagination: {} },
+    { posts: [], pagination: { nextPage: '2' } },
+    { posts: [], pagination: { nextPage: 1.5 } },
   ])('refuses a body that is no list of posts: %j', async (body) => {
     await failing([status(200, body)], async (baseUrl) => {
       const error = await problemOf(clientOf({ baseUrl }).listPosts());
