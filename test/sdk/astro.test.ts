@@ -1,0 +1,69 @@
+import { expect, test } from 'bun:test';
+import type { LoaderContext } from 'astro/loaders';
+import { type TidingsLoaderOptions, tidingsLoader } from '../../sdk/astro.ts';
+import { createTestApp } from '../support/test-app.ts';
+
+// The loader beside a store that outlives a build. `bun run test:sites` builds whole sites with Astro.
+
+/** What Astro keeps between two builds. */
+function createCollection() {
+  const entries = new Map<string, Parameters<LoaderContext['store']['set']>[0]>();
+  const meta = new Map<string, string>();
+  const context: LoaderContext = {
+    store: {
+      get: (id) => entries.get(id),
+      set: (entry) => entries.set(entry.id, entry).has(entry.id),
+      has: (id) => entries.has(id),
+      delete: (id) => void entries.delete(id),
+      keys: () => [...entries.keys()],
+    },
+    meta: {
+      get: (key) => meta.get(key),
+      set: (key, value) => void meta.set(key, value),
+      delete: (key) => void meta.delete(key),
+    },
+    logger: { info: () => undefined, warn: () => undefined },
+    parseData: async ({ data }) => data,
+    renderMarkdown: async (markdown) => ({ html: markdown }),
+    generateDigest: (data) => Bun.hash(data).toString(36),
+  };
+  return { context, ids: () => context.store.keys().toSorted() };
+}
+
+test('a loader with other options does not reuse the pages of the last build', async () => {
+  const app = createTestApp();
+  for (const id of ['org_a', 'org_b']) await app.addOrganization(id);
+  await app.addPosts(
+    'org_a',
+    { id: 'a1' },
+    { id: 'a2', contentType: 'linkedin_post' },
+    { id: 'a3', status: 'draft' },
+  );
+  await app.addPosts('org_b', { id: 'b1' });
+  const keys = { org_a: (await app.addKey('org_a')).key, org_b: (await app.addKey('org_b')).key };
+  const sent: number[] = [];
+  /** Entity tags tell versions of one URL apart (RFC 9110, section 8.8.3). This cache has the same for all URLs. */
+  async function fetch(url: string, init: RequestInit): Promise<Response> {
+    const isKnown = new Headers(init.headers).get('if-none-match') === '"1"';
+    const response = await app.fetch(new Request(url, init));
+    sent.push(isKnown ? 304 : response.status);
+    if (isKnown) return new Response(null, { status: 304 });
+    return new Response(response.body, { headers: { 'content-type': 'application/json', etag: '"1"' } });
+  }
+  const { context, ids } = createCollection();
+  async function load(organizationId: keyof typeof keys, options: Partial<TidingsLoaderOptions> = {}) {
+    sent.length = 0;
+    const baseUrl = 'http://localhost';
+    await tidingsLoader({ baseUrl, organizationId, key: keys[organizationId], fetch, ...options }).load(
+      context,
+    );
+    return [ids(), ...sent];
+  }
+
+  expect(await load('org_a')).toEqual([['a1'], 200]);
+  expect(await load('org_a')).toEqual([['a1'], 304]);
+  expect(await load('org_a', { contentType: 'linkedin_post' })).toEqual([['a2'], 200]);
+  expect(await load('org_a', { status: 'draft' })).toEqual([['a3'], 200]);
+  expect(await load('org_a', { baseUrl: 'http://localhost:81' })).toEqual([['a1'], 200]);
+  expect(await load('org_b')).toEqual([['b1'], 200]);
+});
