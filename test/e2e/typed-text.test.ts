@@ -177,6 +177,25 @@ test('formatted text that is pasted becomes Markdown', async () => {
     ],
     ['<pre class="prettyprint lang-c++">x();</pre>', '```c++\nx();\n```'],
     ['<div class="highlight highlight-source-js"><pre>a()</pre></div>', '```js\na()\n```'],
+    // Rouge, Sphinx, and MDN.
+    [
+      '<div class="language-ruby highlighter-rouge"><div class="highlight"><pre><code>a</code></pre></div></div>',
+      '```ruby\na\n```',
+    ],
+    [
+      '<div class="highlight-python3 notranslate"><div class="highlight"><pre>a</pre></div></div>',
+      '```python3\na\n```',
+    ],
+    ['<pre class="brush: css notranslate"><code>a</code></pre>', '```css\na\n```'],
+    ['<pre class="highlight-box"><code>a</code></pre>', '```\na\n```'],
+    [
+      '<div class="highlight-default notranslate"><div class="highlight"><pre lang="en">a</pre></div></div>',
+      '```\na\n```',
+    ],
+    [
+      '<div class="language-switch"><p>One</p><pre>a</pre><pre>b</pre></div>',
+      'One\n\n```\na\n```\n\n```\nb\n```',
+    ],
     [
       '<p>One</p><figure><img src="https://a.test/x.png" alt="X"><figcaption>Words</figcaption></figure><p>Two</p>',
       'One\n\n![X](https://a.test/x.png)\n\nWords\n\nTwo',

@@ -76,11 +76,19 @@ function wrap(element, name) {
   element.append(wrapper);
 }
 
+/** How Prism and Rouge, MDN, and Sphinx name the language of code in a class. */
+const LANGUAGE =
+  /(?:(?:^|\s)lang(?:uage)?-|(?:^|\s)brush: ?|^highlight-(?!default |none )(?=\S+ notranslate))([\w+#-]+)/;
+
 function codeBlock(pre) {
   for (const each of pre.querySelectorAll('br')) each.replaceWith('\n');
   if (pre.querySelector('code') === null) wrap(pre, 'code');
   const code = pre.querySelector('code');
-  const named = [code, pre].map(({ className }) => /(?:^|\s)lang(?:uage)?-([\w+#-]+)/.exec(className)?.[1]);
+  // Rouge and Sphinx name it two elements above.
+  const wrappers = [pre.parentElement, pre.parentElement?.parentElement].filter(
+    (each) => each?.matches('div, figure') && each.textContent === pre.textContent,
+  );
+  const named = [code, pre, ...wrappers].map(({ className }) => LANGUAGE.exec(className)?.[1]);
   const language = named.find(Boolean) ?? pre.dataset.language ?? pre.dataset.lang;
   if (language) code.className = `language-${language}`;
 }
