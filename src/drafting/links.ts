@@ -31,7 +31,7 @@ export function addressesIn(text: string): Addresses {
 
 /** GitLab has groups in groups, and `/-/` before the pages of a project. A server may be below a path of its host. */
 const PAGE =
-  /^(https?:\/\/[^/?#]+\/(?:[^?#]{1,500}?(?=\/-\/)|[^?#]{1,500}?\/[^/?#]+(?=\/(?:releases|pulls?|compare|commit)\/)))\//;
+  /^(https?:\/\/[^/?#]+\/(?:[^?#]{1,500}?(?=\/-\/)|[^?#]{1,500}?\/[^/?#]+(?=\/(?:releases\/tag\/|pulls?\/\d|compare\/|commit\/[0-9a-f]{7}))))\//;
 
 /** The repository's page on its code host, derived from the addresses of its commits, releases and pull requests. */
 export function repositoryUrl(material: Material): string | null {

@@ -17,6 +17,10 @@ test.each([
   ['https://github.com/acme/rocket/pull/14', 'https://github.com/acme/rocket'],
   ['https://forge.test/acme/rocket/pulls/14', 'https://forge.test/acme/rocket'],
   ['https://acme.test/git/acme/rocket/pulls/14', 'https://acme.test/git/acme/rocket'],
+  ['https://acme.test/git/acme/releases/pulls/14', 'https://acme.test/git/acme/releases'],
+  ['https://acme.test/git/acme/commit/pulls/14', 'https://acme.test/git/acme/commit'],
+  ['https://acme.test/git/acme/commit/commit/aaaaaaa', 'https://acme.test/git/acme/commit'],
+  ['https://acme.test/git/acme/releases/releases/tag/v1', 'https://acme.test/git/acme/releases'],
   [
     'https://acme.test/gitlab/acme/group/rocket/-/merge_requests/14',
     'https://acme.test/gitlab/acme/group/rocket',
