@@ -271,6 +271,35 @@ describe('a push whose payload names fewer commits than it counts', () => {
     expect(await world.changes()).toEqual(all);
   });
 
+  test.each([
+    ['is asked late', null, 60_000],
+    ['has a limit', 'answers 429 for its rate limit', 86_400_000],
+    ['fails at first', 'answers 502 with a page', 2_000],
+  ] as const)('completes the draft that is there already, when the provider %s', async (_, fault, waitMs) => {
+    await world.trigger({ event: 'push' });
+    await world.happen({ push: ['feat: begin'], at: at(0) });
+    await world.run();
+    const ids = (await postsOf(world.app)).map(({ id }) => id);
+    await world.deliver(world.project.happen({ push: ['feat: one', 'fix: two'], at: at(1) }).map(cutTo(1)));
+    if (fault === null) world.app.clock.advance(waitMs);
+    else {
+      world.api.failNext(fault);
+      await readRanges(world.app.deps);
+    }
+    await runTriggers(world.app.deps, compose);
+    world.app.clock.advance(1_000);
+    await runTriggers(world.app.deps, compose);
+    expect(await world.changes()).toEqual({ 'Unreleased: acme/rocket': ['Begin', 'Two'] });
+    expect(await problemOf(world)).toStartWith('A push of 2 commits named only 1: changes may be missing.');
+
+    world.app.clock.advance(waitMs);
+    await world.run();
+    expect(await world.changes()).toEqual({ 'Unreleased: acme/rocket': ['Begin', 'One', 'Two'] });
+    expect((await postsOf(world.app)).map(({ id }) => id)).toEqual(ids);
+    expect(await problemOf(world)).toBeNull();
+    expect(await ranges()).toEqual([]);
+  });
+
   test('brings those in the folder of a filter alone', async () => {
     await world.trigger({ event: 'push', filters: { path: ['api/**'] } });
     await world.happen({ push: [{ message: 'feat: begin', paths: ['api/a.ts'] }], at: at(0) });
