@@ -114,6 +114,12 @@ export function mergeOf(visit: Pick<Visit, 'form' | 'url'>) {
   };
 }
 
+/** The version of a form that shows what is stored. */
+export function openedWith(stored: Fields): EditState {
+  const seen = seenOf(stored);
+  return { seen, base: seen, conflicts: [] };
+}
+
 /** The version that a form carries: of what is stored or, when it was refused, the one that it was sent with. */
 export function editState(
   visit: Pick<Visit, 'form' | 'url'>,
@@ -124,8 +130,8 @@ export function editState(
   const prints = read(sentIn(visit));
   const fields = Object.keys(stored);
   // Another form of the page may have been sent.
-  const isSent = fields.every((field) => prints.has(field));
-  const seen = isSent ? written(fields.map((field) => [field, prints.get(field) ?? ''])) : seenOf(stored);
+  if (!fields.every((field) => prints.has(field))) return openedWith(stored);
+  const seen = written(fields.map((field) => [field, prints.get(field) ?? '']));
   return { seen, base: seen, conflicts: [] };
 }
 

@@ -290,7 +290,8 @@ async function findCutPush(
     if (event.type !== 'push' || event.data.total === undefined) continue;
     const { total, commits } = event.data;
     const cut = `A push of ${count(total, 'commit')} named only ${commits.length}: changes may be missing.`;
-    const range = await findRange(tx, { ...source, tag: PUSH + event.key });
+    const tag = rangeOfPush(event);
+    const range = tag === null ? null : await findRange(tx, { ...source, tag });
     if (range === null || range.problem === null) return cut;
     return `${cut} ${providerNames[trigger.integrationType]} could not be asked for them. ${range.problem}`;
   }

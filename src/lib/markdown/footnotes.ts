@@ -144,18 +144,20 @@ export function noteAsItem(number: number, text: string): string {
   return marker + text.replaceAll(/\n(?!\n|$)/g, `\n${' '.repeat(marker.length)}`);
 }
 
-/** Tags in whose place a mark is a word: within a link, or in the words of an image. */
-const MARKABLE = /<(\/?)([a-z][a-z\d]*)[^>]*>/gi;
+/** A tag, in which a mark is a word: the description of an image. */
+const TAG = /<(\/?)([a-z][a-z\d]*)[^>]*>/gi;
 
 /** Footnotes in HTML: each mention leads to its note, which stands at the end and leads back. */
 export class HtmlFootnotes implements FootnoteMarks {
   /** Words that no text holds unless it was made for it; then it has a mark more. */
   private readonly id: string;
+  private readonly words: RegExp;
   readonly start: string;
   readonly end: string;
 
   constructor(markdown: string) {
     this.id = `fn${Bun.hash(markdown).toString(36).slice(0, 5)}`;
+    this.words = new RegExp(`${this.id}n(\\d+)`, 'g');
     this.start = `${this.id}start`;
     this.end = `${this.id}end`;
   }
@@ -178,12 +180,12 @@ export class HtmlFootnotes implements FootnoteMarks {
   }
 
   private linkMentions(html: string, counts: number[], hasNotes: boolean): string {
-    const mark = new RegExp(`(?:<sup>)?${this.id}n(\\d+)(?:</sup>)?|${MARKABLE.source}`, 'gi');
+    const mark = new RegExp(`(?:<sup>)?${this.words.source}(?:</sup>)?|${TAG.source}`, 'gi');
     let links = 0;
     return html.replaceAll(mark, (written, number?: string, slash?: string, name?: string) => {
       if (number === undefined) {
         if (name === 'a') links += slash === '/' ? -1 : 1;
-        return written.replaceAll(new RegExp(`${this.id}n(\\d+)`, 'g'), '[$1]');
+        return written.replaceAll(this.words, '[$1]');
       }
       if (links > 0 || !hasNotes) return `<sup>${number}</sup>`;
       const count = (counts[Number(number)] ?? 0) + 1;

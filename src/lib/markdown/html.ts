@@ -14,11 +14,10 @@ export const OPAQUE = names(
   'script style iframe object svg math template noscript textarea title xmp noembed noframes applet frameset canvas',
 );
 const OTHERS = names(
-  'a abbr acronym address area article aside audio base basefont bdi bdo big blink body button center cite col colgroup ' +
-    'data datalist dfn dialog dir div embed fieldset figcaption figure font footer form frame head header hgroup html ' +
-    'image img input isindex keygen label legend link main map marquee menu menuitem meta meter nav nobr optgroup ' +
-    'option output param picture plaintext portal progress rb rbc rp rt rtc ruby search section select slot source ' +
-    'span strike time track tt video wbr',
+  'a abbr acronym area audio base basefont bdi bdo big blink button cite col colgroup data datalist dfn embed font ' +
+    'frame head html image img input isindex keygen label link map marquee menuitem meta meter nobr optgroup output ' +
+    'param picture plaintext portal progress rb rbc rp rt rtc ruby select slot source span strike time track tt video ' +
+    'wbr',
 );
 
 /** Parts of other elements, which no note names. They go with their attributes. */
@@ -58,7 +57,7 @@ export function readTag(source: string): Tag | null {
   const [, slash, written = '', rest = ''] = TAG.exec(source) ?? [];
   const name = written.toLowerCase();
   if (/[a-z]/.test(written) && /[A-Z]/.test(written)) return null;
-  if (!isKept(name) && !OPAQUE.has(name) && !OTHERS.has(name)) return null;
+  if (!isKept(name) && !OPAQUE.has(name) && !BLOCKS.has(name) && !OTHERS.has(name)) return null;
   const attributes = new Map<string, string>();
   for (const [, key = '', ...values] of rest.matchAll(ATTRIBUTE)) {
     const value = values.find((each) => each !== undefined) ?? '';

@@ -8,9 +8,10 @@ import { rewrite } from './rewrite.ts';
 // Plain text of Markdown, and plain text on its way into Markdown: cleaned, cut, escaped so that it keeps its words.
 
 // Marks in the text under construction: `\u0001<br>\u0002` is an inline tag, and `\u0003` and a number code that was put aside.
-// Tags leave `\u0004` before a row, `\u0005` before a cell, and `\u0006` before an item.
+// Tags leave `\u0004` before a row, `\u0005` before a cell, and `\u0006` before an item. Footnotes stand between `\u0007` and
+// `\u0008`.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches the marks
-const MARKS = /[\u0001-\u0006]/g;
+const MARKS = /[\u0001-\u0008]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches the marks
 const MARKED_TAG = /\u0001([^\u0002]*)\u0002/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: matches the marks
@@ -37,8 +38,7 @@ export function toPlainText(
   bullet: '-' | '•' = '-',
   { keepsShortcodes = false } = {},
 ): string {
-  const noted = markFootnotes(markdown, FOOTNOTES);
-  const unmarked = noted.replaceAll(MARKS, '');
+  const unmarked = markFootnotes(markdown.replaceAll(MARKS, ''), FOOTNOTES);
   const codes: string[] = [];
   const putAside = (code: string) => `\u0003${codes.push(code.replaceAll(MARKS, '')) - 1};`;
   const restored = (text: string) => text.replaceAll(ASIDE, (_, index) => codes[Number(index)] ?? '');
@@ -97,8 +97,8 @@ const NOTE = /^(?:(\d+)\. ?| {3})/gm;
 const FOOTNOTES: FootnoteMarks = {
   mention: (number) => `\\[${number}\\]`,
   note: noteAsItem,
-  start: 'footnotes-start',
-  end: 'footnotes-end',
+  start: '\u0007',
+  end: '\u0008',
 };
 
 /** Ends with one blank line, also in nested quotes. */

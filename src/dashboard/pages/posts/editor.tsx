@@ -8,7 +8,7 @@ import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../.
 import { createPost, editPost } from '../../../posts/service.ts';
 import { postAddress } from '../../../readers/public/model.ts';
 import { findPublication } from '../../../readers/public/store.ts';
-import { type EditState, editForm, editState, seenOf } from '../../edit.ts';
+import { type EditState, editForm, editState, openedWith } from '../../edit.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { EDIT_CONFLICT, type FieldState, formState, readFields, submit } from '../../submission.ts';
 import { EditConflict } from '../../view/difference.tsx';
@@ -184,8 +184,7 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const { fields, problem } = formState(EditForm, text, ofText);
   const isConflict = error?.code === EDIT_CONFLICT && !isPanel;
   const stored = shown(post);
-  const seen = seenOf(stored);
-  const edit = isPanel ? { seen, base: seen, conflicts: [] } : editState(visit, stored, ofText);
+  const edit = isPanel ? openedWith(stored) : editState(visit, stored, ofText);
   const suggestion = isConflict ? null : await findSuggestion(deps, post);
   const changes = isConflict ? [] : await findSuggestions(deps, post);
   const isStored = markdown === post.markdown && contentType === post.contentType;

@@ -16,7 +16,7 @@ import { integrationName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import type { PostVersion } from '../../../posts/version-store.ts';
-import { editForm, editState, NoFields, seenOf } from '../../edit.ts';
+import { editForm, editState, NoFields, openedWith, seenOf } from '../../edit.ts';
 import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { Streamed, view } from '../../view/document.tsx';
 import { counted, Status } from '../../view/elements.tsx';
@@ -246,7 +246,7 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
   const isDeleting = visit.url.pathname.endsWith('/delete');
   const isPosted = visit.request.method === 'POST' && !isDeleting;
   const rule = editable(trigger, kinds[trigger.event]);
-  const fresh = { seen: seenOf(rule), base: seenOf(rule), conflicts: [] };
+  const fresh = openedWith(rule);
   const stored = new URLSearchParams({ contentType: trigger.contentType, ...valuesOf(trigger) });
   const values = isPosted ? typedValues(visit.form, trigger.event) : stored;
   return editorPage(
