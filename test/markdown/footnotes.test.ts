@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { changesOfNotes } from '../../src/drafting/changes/notes.ts';
+import { HtmlFootnotes } from '../../src/lib/markdown/footnotes.ts';
 import { toPlainText } from '../../src/lib/markdown/plain-text.ts';
 import { renderMarkdown, safeMarkdown } from '../../src/lib/markdown/render.ts';
 
@@ -116,6 +117,19 @@ test('a note with a tag that stays open ends before the text after it', () => {
   const markdown = 'A[^1]\n\n[^1]: <pre>\n    b\n\nAfter';
   expect(toPlainText(markdown)).toBe('A[1]\n\nAfter\n\n[1] <pre>\n    b');
   expect(htmlOf(markdown)).toBe(`<p>A${mention(1)}</p>\n<p>After</p>\n${notes(`&lt;pre&gt;\nb${back(1)}`)}`);
+});
+
+test('words that look like the marks of this program stay in their places', () => {
+  const { start, end } = new HtmlFootnotes('A[^1]');
+  for (const [from, to] of [
+    ['footnotes-start', 'footnotes-end'],
+    [start, end],
+  ])
+    expect(toPlainText(`A[^1] ${from}\n\n${to} b\n\n[^1]: c`)).toBe(`A[1] ${from}\n\n${to} b\n\n[1] c`);
+  expect(toPlainText('A\n\nfootnotes-start\n\nb\n\nfootnotes-end\n\nc')).toBe(
+    'A\n\nfootnotes-start\n\nb\n\nfootnotes-end\n\nc',
+  );
+  expect(toPlainText('A \u0007 b \u0008 c')).toBe('A  b  c');
 });
 
 test('a note goes with the item of release notes that mentions it', () => {

@@ -34,8 +34,8 @@ import {
 } from './range-store.ts';
 
 // Asks the provider which commits belong to a release: those that its tag has and the release before it lacks. Releases
-// of maintenance branches and pre-releases are told apart by the graph, which times cannot do. And which commits a push has
-// whose payload names too few.
+// of maintenance branches and pre-releases are told apart by the graph, which times cannot do. It also asks for the commits
+// of a push whose payload names too few.
 
 /** How long to wait after each failure of the provider, in milliseconds. After the last one the range is unknown. */
 const BACK_OFF_MS = [2_000, 10_000, 60_000, 600_000, 3_600_000];

@@ -5,7 +5,7 @@ import { FOOTNOTE, parseFootnotes } from './parse.ts';
 
 const ANY_FOOTNOTE = /\[\^[^\s[\]]{1,100}\]:/;
 const MENTION = /(?<!(?<!\\)\\)\[\^([^\s[\]]{1,100})\]/g;
-/** Others stay as they are written. */
+/** Mentions beyond these stay as they are written. */
 const MAX_MENTIONS = 1_000;
 /** What a mark adds to the text, in characters. */
 const ROOM = 24;
@@ -41,8 +41,8 @@ export interface FootnoteMarks {
 }
 
 /**
- * Writes the mentions in their places, and the notes together. One that nothing mentions, or a second one of a name, comes
- * last, so that its words are there. Code stays.
+ * Writes the mentions in their places, and the notes together. A note that nothing mentions comes last, and so does a second
+ * one of the same name: their words stay. Code stays as it is.
  */
 export function markFootnotes(markdown: string, marks: FootnoteMarks): string {
   if (!ANY_FOOTNOTE.test(markdown)) return markdown;
@@ -62,7 +62,7 @@ export function markFootnotes(markdown: string, marks: FootnoteMarks): string {
   for (const note of notes) numberOf(note);
 
   let next = 0;
-  /** The text with the marks in it, asked from the start of the source to its end. */
+  /** A part of the source with its marks. Call it in the order of the source. */
   function marked(from: number, to: number): string {
     let text = '';
     let at = from;
@@ -123,7 +123,7 @@ function readFootnotes(markdown: string) {
   return { source, notes, mentions };
 }
 
-/** Takes what the note stands in from the further lines of its text: quotes, list items, and the four columns. */
+/** Removes what the further lines of a note stand in: quotes, list items, and its own four columns. */
 function withoutIndent(source: string, { from }: Note, text: string): string {
   const before = source.slice(source.lastIndexOf('\n', from - 1) + 1, from);
   const quotes = before.split('>').length - 1;
@@ -149,7 +149,7 @@ const TAG = /<(\/?)([a-z][a-z\d]*)[^>]*>/gi;
 
 /** Footnotes in HTML: each mention leads to its note, which stands at the end and leads back. */
 export class HtmlFootnotes implements FootnoteMarks {
-  /** Words that no text holds unless it was made for it; then it has a mark more. */
+  /** Begins each mark. A text holds it only if it was made to, and then has one more mention of its own note. */
   private readonly id: string;
   private readonly words: RegExp;
   readonly start: string;

@@ -31,7 +31,7 @@ const BLOCKS = names(
     'menu nav option search section',
 );
 
-/** What keeps words apart where a tag between them goes. */
+/** What keeps words apart when the tag between them is removed. */
 export function gapOf({ name, isEnd }: Tag, isKept: boolean, before: string, after: string): string {
   if (before.trim() === '' || after.trim() === '') return '';
   if (isKept && !isEnd && /^(?:li|dt|dd)$/.test(name)) return '<br>';
