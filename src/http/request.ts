@@ -377,10 +377,24 @@ async function readBytes(
   }
 }
 
-/** Routes that load at the first request for one of `paths`, each of which may end with `/*`. */
-export function lateRoutes(paths: readonly string[], load: () => Promise<AnyElysia>): AnyElysia {
-  const loaded = lazily(load);
-  const forward = async ({ request }: { request: Request }) => (await loaded()).fetch(request);
+/** While more than this waits, nothing else is let in. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+/**
+ * Routes that load at the first request for one of `paths`, each of which may end with `/*`. `load` may let other requests
+ * in between its parts while `mayPause` says so: Bun buffers the bodies of requests that wait, and nothing else bounds them.
+ */
+export function lateRoutes(
+  paths: readonly string[],
+  load: (mayPause: () => boolean) => Promise<AnyElysia>,
+): AnyElysia {
+  let waitingBytes = 0;
+  const loaded = lazily(() => load(() => waitingBytes <= MAX_WAITING_BYTES));
+  const forward = async ({ request }: { request: Request }) => {
+    const { headers } = request;
+    waitingBytes += headers.has('transfer-encoding') ? Infinity : declaredBytes(headers) || 0;
+    return (await loaded()).fetch(request);
+  };
   const unread = { parse: 'none' } as const;
   const app = new Elysia(exactPaths);
   for (const path of paths) {

@@ -66,37 +66,62 @@ export function createApp(
   const early = app.routes.slice();
 
   /** Features that load at their first request: at rest, they would take 5 MB for nobody. */
-  const late = (paths: readonly string[], load: () => Promise<AnyElysia>) =>
-    lateRoutes(paths, async () => {
-      const feature = await load();
+  const late = (paths: readonly string[], load: (mayPause: () => boolean) => Promise<AnyElysia>) =>
+    lateRoutes(paths, async (mayPause) => {
+      const feature = await load(mayPause);
       const routes = () => [...early, ...feature.routes];
       return new Elysia(exactPaths).use(matchedRoutes).use(errorHandling(deps.log, routes)).use(feature);
     });
 
   return app
     .use(
-      late(['/changelog/*'], async () => {
-        const [{ feeds }, { publicPages }] = await Promise.all([
-          import('../readers/public/feeds/routes.ts'),
-          import('../readers/public/routes.ts'),
+      late(['/changelog/*'], async (mayPause) => {
+        await inTurns(mayPause, [
+          () => import('../readers/public/feeds/routes.ts'),
+          () => import('preact-render-to-string'),
         ]);
+        const { feeds } = await import('../readers/public/feeds/routes.ts');
+        const { publicPages } = await import('../readers/public/routes.ts');
         return feeds(deps).use(publicPages({ ...deps, peerAddress, clientIpHeader }));
       }),
     )
     .use(late(['/mcp'], async () => (await import('../readers/agents/routes.ts')).agents(deps)))
     .use(
-      late(['/', '/openapi.json', '/docs', '/docs/*'], async () => {
-        const [{ feeds }, { docs }] = await Promise.all([
-          import('../readers/public/feeds/routes.ts'),
-          import('../readers/reference/routes.ts'),
+      late(['/', '/openapi.json', '/docs', '/docs/*'], async (mayPause) => {
+        await inTurns(mayPause, [
+          () => import('../readers/public/feeds/routes.ts'),
+          () => import('preact-render-to-string'),
+          () => import('../readers/reference/routes.ts'),
         ]);
+        const { feeds } = await import('../readers/public/feeds/routes.ts');
+        const { docs } = await import('../readers/reference/routes.ts');
         return docs(deps, [...early, ...feeds(deps).routes]);
       }),
     )
     .use(
-      late(['/setup', '/dashboard', '/dashboard/*'], async () => {
+      late(['/setup', '/dashboard', '/dashboard/*'], async (mayPause) => {
+        await inTurns(mayPause, [
+          () => import('preact-render-to-string'),
+          () => import('../dashboard/view/document.tsx'),
+          () => import('../dashboard/pages/posts/list.tsx'),
+          () => import('../dashboard/pages/integrations/list.tsx'),
+          () => import('../dashboard/pages/publishing/page.tsx'),
+          () => import('../dashboard/pages/posts/import.tsx'),
+          () => import('../dashboard/pages/triggers/create.tsx'),
+          () => import('../dashboard/pages/account.tsx'),
+          () => import('../dashboard/routes.ts'),
+        ]);
         const { dashboard } = await import('../dashboard/routes.ts');
         return dashboard({ ...deps, uploadBudget, self, peerAddress, clientIpHeader });
       }),
     );
+}
+
+/** Loads one part after another, and lets other requests in after each: at once, the dashboard would hold them up for 60 ms. */
+async function inTurns(mayPause: () => boolean, parts: readonly (() => Promise<unknown>)[]): Promise<void> {
+  for (const load of parts) {
+    if (!mayPause()) return;
+    await load();
+    await new Promise(setImmediate);
+  }
 }

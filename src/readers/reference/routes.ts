@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { buildOpenApi, ErrorBody } from '../../http/openapi.ts';
 import { asset, publicContent, redirect, rendered } from '../../http/respond.ts';
 import { WebhookReceived } from '../../integrations/deliveries/store.ts';
+import { lazily } from '../../lib/bounded-map.ts';
 import type { Deps } from '../../people/deps.ts';
 import { Pagination, Post, PostList, PostResult } from '../../posts/model.ts';
 import { providers } from '../../providers/index.ts';
@@ -15,7 +16,12 @@ const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; script-src 's
 export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, routes: AnyElysia['routes']) {
   const document = once(() => buildOpenApi(routes, models, publicUrl()));
   const json = once(() => rendered(Buffer.from(JSON.stringify(document(), null, 2))));
-  const page = once(() => rendered(Buffer.from(renderReference(document(), providers))));
+  const page = lazily(async () => {
+    const described = document();
+    // Each takes 30 ms at first, for which other requests wait.
+    await new Promise(setImmediate);
+    return rendered(Buffer.from(renderReference(described, providers)));
+  });
 
   const scriptFile = rendered(Buffer.from(script), undefined, 9);
 
@@ -24,8 +30,8 @@ export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, routes: AnyElysia['
     .get('/openapi.json', ({ request }) =>
       publicContent(request, json(), { 'content-type': 'application/json' }),
     )
-    .get('/docs', ({ request }) =>
-      publicContent(request, page(), {
+    .get('/docs', async ({ request }) =>
+      publicContent(request, await page(), {
         'content-type': 'text/html; charset=utf-8',
         'content-security-policy': PAGE_POLICY,
       }),
