@@ -225,7 +225,7 @@ function askToSignIn(page: Page, { url }: Visit, form: URLSearchParams | null): 
 async function frameOf(visit: Visit): Promise<Frame | null> {
   if (!('organization' in visit)) return null;
   const member = visit as MemberVisit;
-  const { deps, organization, memberships, request, url } = member;
+  const { deps, organization, memberships } = member;
   const [drafts, suggestions, failedRuns, progress] = await readIfAllowed(deps.db, (tx) =>
     Promise.all([
       countDraftsToReview(tx, organization.id),
@@ -242,8 +242,6 @@ async function frameOf(visit: Visit): Promise<Frame | null> {
     failedRuns,
     // Keys do not count: Unkey may have them, and every page would have to ask it.
     hasUnfinishedSteps: Object.values(progress).includes(false),
-    // The address of a form may have no page.
-    path: request.method === 'POST' ? member.base : url.pathname + url.search,
   };
 }
 

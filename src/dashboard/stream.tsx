@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import type { VNode } from 'preact';
 import type { Look } from './preferences.ts';
 import { renderFragment, splitAtPieces } from './view/document.tsx';

@@ -56,7 +56,7 @@ const others: Readonly<Record<string, RegExp>> = {
   'are buttons that carry the version, which other files test':
     /\/(?:triggers\/:triggerId\/delete|posts\/:postId\/(?:delete|schedule\/cancel|date\/reset)|versions\/:versionId\/restore|trash\/(?:restore|erase|empty)|import\/:historyId\/publish)$/,
   'show or send something': /\/(?:preview|test|retry|replay|resend|trigger|refresh)$/,
-  'are of this browser alone': /\/(?:appearance|theme)$/,
+  'are of this browser alone': /\/appearance$/,
   'carry the version by `updatedAt`': /\/posts\/:postId\/suggestions?(?:\/:suggestionId)?$/,
   'carry the version of each row, which another file tests': /\/posts\/~\/selected$/,
   'are the script of the editor, which another file tests': /\/autosave$/,

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { cliJson } from '../support/cli.ts';
 import { type OpenDashboard, openDashboard, watch } from '../support/dashboard-browser.ts';
 
-// What the script adds to every page: keys, the palette, dialogs, notices, the theme in place.
+// What the script adds to every page: keys, the palette, dialogs, notices.
 
 let dashboard: OpenDashboard;
 let page: Page;
@@ -109,17 +109,6 @@ test('a dangerous action asks in a dialog, and does nothing when it is cancelled
   const notice = page.getByRole('status').filter({ hasText: '“Spare” is revoked' });
   await notice.getByRole('button', { name: 'Close' }).click();
   await notice.waitFor({ state: 'detached' });
-});
-
-test('the theme changes in place, and stays', async () => {
-  const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
-  const saved = page.waitForResponse((response) => response.url().endsWith('/account/theme'));
-  await page.getByRole('button', { name: 'Dark theme' }).click();
-  expect(await theme()).toBe('dark');
-  await saved;
-  await page.reload();
-  expect(await theme()).toBe('dark');
-  expect(await page.getByRole('button', { name: 'Dark theme' }).getAttribute('aria-pressed')).toBe('true');
 });
 
 test("times are in the browser's time zone from the second page on", async () => {

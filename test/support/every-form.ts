@@ -57,7 +57,6 @@ const EDITED = { title: 'Edited', markdown: 'Edited *text*', contentType: 'chang
 const forms: Readonly<Record<string, (has: Record<string, string>) => Filled>> = {
   '/dashboard/~/organizations': () => ({ fields: { name: 'Another' } }),
   '/dashboard/~/account/appearance': () => ({ fields: { theme: 'dark', density: 'dense' }, does: 'reads' }),
-  '/dashboard/~/account/theme': () => ({ fields: { theme: 'dark' }, does: 'reads' }),
   '/posts/~/selected': ({ selectedId = '' }) => ({ fields: { selected: selectedId, action: 'publish' } }),
   '/posts/~/import': () => ({
     fields: {

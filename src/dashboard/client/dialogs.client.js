@@ -106,23 +106,6 @@ for (const chart of document.querySelectorAll('[data-chart]')) {
   });
 }
 
-/** Changes the theme in place. */
-for (const form of document.querySelectorAll('form[data-themes]')) {
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    const { value } = event.submitter;
-    document.documentElement.dataset.theme = value;
-    for (const each of form.elements) {
-      if (each.name === 'theme') each.setAttribute('aria-pressed', String(each.value === value));
-    }
-    await fetch(form.action, {
-      method: 'POST',
-      body: new URLSearchParams({ theme: value }),
-      redirect: 'manual',
-    });
-  });
-}
-
 /** The server shows times in this zone from the next page on. */
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 if (

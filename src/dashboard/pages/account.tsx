@@ -11,9 +11,6 @@ import { view } from '../view/document.tsx';
 import { Action, Choice, Field, Form, Toggle } from '../view/form.tsx';
 import { PageHead } from '../view/layout.tsx';
 import { When } from '../view/time.tsx';
-import { wayBack } from './start.tsx';
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // The part of the account page about this browser: theme, density, time zone, keys.
 
@@ -22,8 +19,6 @@ const choiceOf = <Value extends string>(values: readonly Value[], label: string)
     values.map((value) => Type.Literal(value)),
     { label, problem: `Choose a ${label.toLowerCase()}.` },
   );
-
-const ThemeForm = Type.Object({ theme: choiceOf(themes, 'Theme'), to: Type.String() });
 
 const AppearanceForm = Type.Object({
   theme: choiceOf(themes, 'Theme'),
@@ -90,8 +85,6 @@ function Appearance({ visit, to, error }: { visit: UserVisit; to: string; error:
   );
 }
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const PATH = '/dashboard/~/account';
 const SIGN_IN = '/dashboard/~/sign-in';
 const MAX_SESSIONS = 50;
@@ -157,12 +150,6 @@ export const routes: readonly Page[] = [
     (visit, error) => showAccount(visit, { appearance: error }),
     async (visit) => ({ ...redirect(PATH, 'Appearance saved.'), preferences: readAppearance(visit) }),
   ),
-
-  // The switch beside every page.
-  post(`${PATH}/theme`, 'user', async ({ form, look }) => {
-    const { theme, to } = readFields(ThemeForm, form);
-    return { ...redirect(wayBack(to)), preferences: { ...look, theme } };
-  }),
 
   post(`${PATH}/sessions/end`, 'user', async ({ deps, user, form, sessionHash }) => {
     const hash = form.get('session') ?? '';

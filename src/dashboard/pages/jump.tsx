@@ -1,5 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 import { listIntegrations } from '../../integrations/store.ts';
 import { integrationName } from '../../integrations/words.ts';
 import { searchPosts } from '../../posts/list-store.ts';

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
 import type { AppError } from '../../lib/app-error.ts';
 import { addressGroup } from '../../lib/network.ts';

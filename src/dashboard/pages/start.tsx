@@ -22,8 +22,6 @@ import { Icon } from '../view/icon.tsx';
 import { PageHead } from '../view/layout.tsx';
 import { ImportReleases } from './history/list.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 /** A step that is done is one line. `owners`: the organization whose owners a member has to ask. */
 function StepItem({
   step: { title, isDone, todo, command, form, button, isForMembers, done },
@@ -207,8 +205,6 @@ async function readSteps(visit: MemberVisit): Promise<Step[]> {
   ];
 }
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const PATH = '/dashboard/~/sign-in';
 
 const SignInForm = Type.Object({
@@ -242,7 +238,7 @@ async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
 }
 
 /** The page to return to. Only pages of the dashboard: another address could lead to another site. */
-export function wayBack(to: string): string {
+function wayBack(to: string): string {
   const here = 'http://localhost';
   const url = to.length > 2_000 ? null : URL.parse(to, here);
   if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';

@@ -1,5 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const BAR = 10;
 const GAP = 4;
 const HEIGHT = 72;

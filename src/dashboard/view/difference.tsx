@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import type { SuggestedLine } from '../../drafting/store.ts';
 import { compareLines } from '../../drafting/suggestions.ts';

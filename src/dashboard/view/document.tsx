@@ -28,8 +28,6 @@ import { Icon } from './icon.tsx';
 import { type Frame, PageHead, type Section, Side } from './layout.tsx';
 import { LookContext } from './time.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const styleSheet = styleAsset(
   'style.css',
   [

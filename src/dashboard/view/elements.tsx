@@ -5,8 +5,6 @@ import { texts } from '../../lib/markdown/texts.ts';
 import type { DashboardDeps } from '../page.ts';
 import { Drawing, type DrawingName, Icon } from './icon.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 export { Exactly, exactly, When } from './time.tsx';
 
 export interface Column<Row> {
@@ -300,8 +298,6 @@ export function Quoted({ text }: { text: string }) {
   const parts = text.split(/(?<=“)([^”]*)(?=”)/);
   return <>{parts.map((part, at) => (at % 2 === 1 ? <bdi key={at}>{part}</bdi> : part))}</>;
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 /** Renders Markdown of any length, or says why there is no preview. */
 export async function proseOf(

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import type { EditState } from '../edit.ts';
 import { EditConflict, type EditWords } from './difference.tsx';

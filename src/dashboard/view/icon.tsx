@@ -4,8 +4,6 @@ import type { View } from './document.tsx';
 import { Form, Hidden } from './form.tsx';
 import { iconShapes } from './icon-shapes.ts';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 export type IconName = keyof typeof iconShapes;
 
 /** An icon beside a word, or in a button with an `aria-label`: screen readers skip it. */
@@ -69,8 +67,6 @@ export function Drawing({ name }: { name: DrawingName }) {
     </svg>
   );
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Pages in place of one that cannot be shown.
 

@@ -1,11 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { MemberVisit } from '../page.ts';
-import { type Look, themes } from '../preferences.ts';
 import { counted } from './elements.tsx';
-import { Hidden } from './form.tsx';
 import { Avatar, Icon, type IconName } from './icon.tsx';
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // The parts that pages share above their content.
 
@@ -147,8 +143,6 @@ export function SelectionBar({
   );
 }
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 // The navigation beside every page of an organization.
 
 export type Section =
@@ -171,9 +165,6 @@ export interface Frame extends Pick<MemberVisit, 'user' | 'organization' | 'memb
   /** Runs of triggers that were given up. */
   failedRuns: number;
   hasUnfinishedSteps: boolean;
-  look: Look;
-  /** The path to come back to. */
-  path: string;
 }
 
 const ACCOUNT = '/dashboard/~/account';
@@ -237,7 +228,6 @@ export function Side({ frame, section }: { frame: Frame; section: Section | unde
             <Entry icon="book-open" label="API reference" to="/docs" isCurrent={false} />
           </nav>
           <div class="me">
-            <ThemeSwitch theme={frame.look.theme} path={frame.path} />
             <a href={ACCOUNT} aria-current={section === 'account' ? 'page' : undefined} title={user.email}>
               <Avatar name={user.email} />
               <span>{user.email}</span>
@@ -302,34 +292,5 @@ function Organizations({ frame }: { frame: Frame }) {
         </li>
       </ul>
     </details>
-  );
-}
-
-const themeIcons = { system: 'monitor', light: 'sun', dark: 'moon' } as const;
-
-/** The script changes the page in place. */
-function ThemeSwitch({ theme, path }: { theme: Look['theme']; path: string }) {
-  return (
-    <form method="post" action={`${ACCOUNT}/theme`} data-themes>
-      <fieldset class="themes">
-        <legend class="hidden">Theme</legend>
-        <Hidden values={[['to', path]]} />
-        {themes.map((each) => {
-          const label = each.charAt(0).toUpperCase() + each.slice(1);
-          return (
-            <button
-              type="submit"
-              name="theme"
-              value={each}
-              aria-label={`${label} theme`}
-              title={label}
-              aria-pressed={each === theme ? 'true' : 'false'}
-            >
-              <Icon name={themeIcons[each]} />
-            </button>
-          );
-        })}
-      </fieldset>
-    </form>
   );
 }

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { createContext, type VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { DAY_MS } from '../../lib/time.ts';

@@ -14,8 +14,6 @@ import { formatMonth, MAX_MONTHS, MonthIndex, Pager, pathOfPage, requirePage } f
 import type { PublicText, PublicView } from './site.ts';
 import { countMonth, listLines, listMonths } from './store.ts';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 // The newest posts, page by page, and the results of a search.
 
 const POSTS_PER_PAGE = 10;
@@ -186,8 +184,6 @@ function Result({ site, post }: { site: Site; post: Post }) {
     </article>
   );
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // The posts of a month by title, and links to all months.
 

@@ -12,8 +12,6 @@ import { type Publication, pageAddress, readableOn } from './model.ts';
 import pageStyle from './page.css' with { type: 'text' };
 import postStyle from './posts.css' with { type: 'text' };
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 // The document around every public page: one response, with its style and without a script.
 
 /** An organization's page, as its parts need it. */

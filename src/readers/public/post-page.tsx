@@ -10,8 +10,6 @@ import { Day, renderPage, type Site, siteOf, summaryOf } from './page.tsx';
 import type { PublicText, PublicView } from './site.ts';
 import { findNeighbors, type PostLine } from './store.ts';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const MAX_DESCRIPTION = 160;
 
 /** A post of the page. Throws `AppError` 404. */
@@ -88,8 +86,6 @@ function Neighbors({
     </nav>
   );
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Links between the pages of a list, and to the months of the archive.
 

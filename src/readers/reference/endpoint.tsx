@@ -4,8 +4,6 @@ import { Article } from './layout.tsx';
 import type { Header, Operation, Response } from './page.tsx';
 import { CopyButton, type Delivery, type ReadRequest, Samples } from './samples/tabs.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 // JSON for reading. Changes white space alone: every name and value stands as it was sent.
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/gs;
@@ -53,8 +51,6 @@ function kindOf(token: string, next: string): string {
   if (next === ':') return 'key';
   return token.startsWith('"') ? 'string' : 'literal';
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 /** The displayed part of a JSON Schema. */
 export interface Schema {
@@ -142,8 +138,6 @@ function bounds({ minimum = 0, maximum, default: byDefault }: Schema): string {
 export function words(text: string): ComponentChild[] {
   return text.split('`').map((part, index) => (index % 2 === 1 ? inCode(part) : part));
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 const places = { path: 'Path parameters', query: 'Query parameters', header: 'Request headers' } as const;
 

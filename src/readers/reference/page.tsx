@@ -10,8 +10,6 @@ import samplesScript from './samples/samples.client.js' with { type: 'text' };
 import samplesStyle from './samples/samples.css' with { type: 'text' };
 import { CopyButton, type Delivery, NOW, type ReadRequest } from './samples/tabs.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 // The rules that all endpoints of the content API share.
 
 const guides = {
@@ -166,8 +164,6 @@ function deliveryOf({ headerNames, hasRepositories }: Provider, url: string): De
     signaturePrefix: headerNames.prefix,
   };
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // The API reference as one HTML page. Reading it needs no script; only typefaces are further requests.
 

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import {
   type LogFilter,
   type LogPosition,

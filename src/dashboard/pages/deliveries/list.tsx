@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import type { ReadTx } from '../../../../db/engine.ts';
 import { listResults, type Result } from '../../../drafting/triggers/results-store.ts';
 import { scriptAsset } from '../../../http/look/assets.ts';

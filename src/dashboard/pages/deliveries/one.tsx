@@ -19,8 +19,6 @@ import { deliveriesScript, sourceOf } from './list.tsx';
 import { PayloadSection } from './payload.tsx';
 import { ResultSection, readResult } from './result.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const PATH = '/dashboard/:organizationId/deliveries/:deliveryId';
 
 /** One entry of the log: its result, its payload and its replay. */

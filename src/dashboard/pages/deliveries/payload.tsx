@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import { tidings } from '../../../lib/build.ts';
 import { isRecord } from '../../../lib/validation.ts';

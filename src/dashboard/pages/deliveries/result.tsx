@@ -21,8 +21,6 @@ import { When } from '../../view/time.tsx';
 import { typeNames } from '../posts/toolbar.tsx';
 import { eventWords } from '../triggers/list.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 // What became of a delivery: a row for each trigger that received it, or the reason why none did.
 
 /** What the section shows, as it is now. */
@@ -328,8 +326,6 @@ function NoResult({ shipped, triggers, visit, entry, integration }: Props) {
     </div>
   );
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 /** Outcomes without a sentence of their own, the most important first. */
 const words: readonly (readonly [outcome: Outcome, text: string])[] = [

@@ -21,8 +21,6 @@ import {
   send,
 } from './response.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const script = scriptAsset('samples.js', samplesScript);
 
 const RECENT_POSTS = 5;

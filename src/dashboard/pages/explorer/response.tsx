@@ -103,8 +103,6 @@ export async function send(
   };
 }
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 export function Response({
   exchange,
   choices,

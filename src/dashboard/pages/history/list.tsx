@@ -23,8 +23,6 @@ export function describeRequest({ releases, since }: Pick<History, 'releases' | 
   return since === null ? 'All releases' : `Releases since ${since.slice(0, 10)}`;
 }
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 /** The newest imports of an integration's repositories. */
 export function Imports({
   integration: { repositories },
@@ -73,8 +71,6 @@ export function Imports({
     </section>
   );
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // The form that imports the past releases of a repository: a page of its own, and the first of the first steps.
 

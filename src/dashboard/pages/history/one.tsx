@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { listPostsOfTrigger } from '../../../drafting/store.ts';
 import { listRuns } from '../../../drafting/triggers/queue-store.ts';
 import { scriptAsset } from '../../../http/look/assets.ts';

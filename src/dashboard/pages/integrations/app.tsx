@@ -24,8 +24,6 @@ import { LocalAddressNote } from './local-address.tsx';
 import { External, showIntegration } from './one.tsx';
 import { type IntegrationVisit, integrationForm, integrationPage, problemOf, subpage } from './subpage.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 async function refresh({ deps, integration, path }: IntegrationVisit) {
   return redirect(path, describeInstalled(await syncInstallation(deps, integration.id)));
 }
@@ -86,8 +84,6 @@ async function showKeyForm(visit: IntegrationVisit, error?: unknown) {
     </>,
   );
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PATH = '/dashboard/:organizationId/integrations';
 

@@ -30,8 +30,6 @@ import {
 } from './subpage.tsx';
 import { placeName } from './webhooks.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const names: Readonly<Record<Finding['name'], string>> = {
   enabled: 'Accepts deliveries',
   reachability: 'Public address',
@@ -99,8 +97,6 @@ function Fix({ fix = '', path }: { fix: string | undefined; path: string }) {
   if (busy === undefined) return <LinkButton to={`${path}${to}`} label={label} />;
   return <Action to={`${path}${to}`} label={label} busy={busy} isOnce />;
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 /** Shows a failure at one of the forms of the integration's page. */
 const showAt = (about: Failure['about']) => (visit: IntegrationVisit, error: unknown) =>

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { connectIntegration, connectWithToken, listPlaces } from '../../../integrations/connect.ts';
 import type { Connected } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';

@@ -17,8 +17,6 @@ import { RepositoryForm } from './places.tsx';
 import { problemOf } from './subpage.tsx';
 import { tokenField, tokenProblem } from './token.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 export const routes: readonly Page[] = [
   get('/dashboard/:organizationId/integrations', 'member', (visit) => showIntegrations(visit)),
 ];

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { describeLocalAddress } from '../../../integrations/words.ts';
 import { tidings } from '../../../lib/build.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';

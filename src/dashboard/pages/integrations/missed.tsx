@@ -24,8 +24,6 @@ import {
   subpage,
 } from './subpage.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 /** Limits the table of missed deliveries. */
 const MAX_ROWS = 200;
 
@@ -213,8 +211,6 @@ function wantedOf(form: URLSearchParams): string[] | 'all' {
   if (chosen.length > 0) return chosen;
   throw new AppError(400, 'Select at least one delivery. Nothing was requested.');
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 /** The newest pause of the server, for each integration that was not checked for missed deliveries since. */
 export async function findPauses(

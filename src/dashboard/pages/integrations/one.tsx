@@ -21,8 +21,6 @@ import { Overview, PollingSection, readOverview, readPolling } from './overview.
 import { exactTime, getIntegration, PATH, problemOf } from './subpage.tsx';
 import { HookState, Hooks, type PageProps, placeName, placesOf } from './webhooks.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 export function External({ to, children }: { to: string; children: string }) {
   return (
     <a href={to} target="_blank" rel="noopener noreferrer">
@@ -132,8 +130,6 @@ function AppSection({
   );
 }
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 // What an owner can do with an integration as a whole. `changes.tsx` does it.
 
 function TestEvent({ integration: { type, enabled }, path }: PageProps) {
@@ -226,8 +222,6 @@ function Disconnect({ integration, path, error, deleteAt }: DangerProps & { dele
     </details>
   );
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 export const routes: readonly Page[] = [get(PATH, 'member', (visit) => showIntegration(visit))];
 

@@ -25,8 +25,6 @@ import { Action, Field, Form, FormError } from '../../view/form.tsx';
 import { When } from '../../view/time.tsx';
 import { TOKEN_FIELD } from './subpage.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 // What an integration delivered lately, and where to.
 
 export async function readOverview(tx: ReadTx, integration: Integration, now: Date) {
@@ -110,8 +108,6 @@ function describeDays(days: readonly DayCounts[]): string {
   const parts = counts.map(([status, entries]) => `${entries.toLocaleString('en')} ${status}`);
   return `${total} in ${days.length} days: ${parts.join(', ')}`;
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // The parts of other pages that show polling.
 

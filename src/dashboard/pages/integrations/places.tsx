@@ -21,8 +21,6 @@ import {
   subpage,
 } from './subpage.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 // Repositories and teams: a list to choose from, and the form that adds one to an integration.
 
 /** Longer lists get a filter. */

@@ -24,8 +24,6 @@ import {
   TOKEN_FIELD,
 } from './subpage.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 /** Connecting by polling, polling now, and the change to a webhook and back. */
 export const routes: readonly Page[] = [
   ...providers

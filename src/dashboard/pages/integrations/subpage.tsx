@@ -21,8 +21,6 @@ import { exactly } from '../../view/time.tsx';
 /** The name of the field of a token. No page shows its value again. */
 export const TOKEN_FIELD = 'apiToken';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 // Pages and forms below the page of an integration. All are for owners.
 
 export const PATH = '/dashboard/:organizationId/integrations/:integrationId';

@@ -16,8 +16,6 @@ import {
   TOKEN_FIELD,
 } from './subpage.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 /** The form for an integration's first token, or for a new one. */
 export const routes: readonly Page[] = [
   integrationPage('token', async (visit) => showForm(visit)),

@@ -5,8 +5,6 @@ import { LinkButton, Table } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { When } from '../../view/time.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 /** Whether the provider's webhook is as it should be. Null: a person set it up. */
 export function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
   if (hook === null) return <span class="dim">Set up by hand</span>;
@@ -33,8 +31,6 @@ export function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
     </>
   );
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // The webhooks of an integration at its provider.
 

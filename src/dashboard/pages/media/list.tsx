@@ -30,8 +30,6 @@ import { Danger, Field, Form } from '../../view/form.tsx';
 import { Columns, Facts, PageHead } from '../../view/layout.tsx';
 import { When } from '../../view/time.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const PATH = '/dashboard/:organizationId/media';
 const PER_PAGE = 24;
 
@@ -158,8 +156,6 @@ function megabytesOf(bytes: number): string {
   return `${Number(amount.toFixed(unit === 'KB' ? 0 : 1))} ${unit}`;
 }
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 /** How many images of a text are looked up. */
 const MAX_IMAGES = 100;
 
@@ -246,8 +242,6 @@ export function InsertImage({
     </div>
   );
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 const IMAGE_PATH = '/dashboard/:organizationId/media/:mediaId';
 

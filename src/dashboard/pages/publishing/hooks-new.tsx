@@ -8,8 +8,6 @@ import { ToCopy } from '../../view/elements.tsx';
 import { Field, Form, Hidden } from '../../view/form.tsx';
 import { PageHead, Segments } from '../../view/layout.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const NEW_PATH = '/dashboard/:organizationId/publishing/hooks';
 
 const HookForm = Type.Object({

@@ -32,8 +32,6 @@ import { Action, Danger } from '../../view/form.tsx';
 import { Facts, PageHead } from '../../view/layout.tsx';
 import { crumbsOf, secretPage } from './hooks-new.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const PATH = '/dashboard/:organizationId/publishing/hooks/:hookId';
 const PAGE_SIZE = 50;
 const MAX_PAGE = 1_000;

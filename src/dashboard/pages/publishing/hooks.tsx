@@ -13,8 +13,6 @@ import { Empty, LinkButton, Status, Table, When } from '../../view/elements.tsx'
 import { newHookPages } from './hooks-new.tsx';
 import { oneHookPages } from './hooks-one.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const PATH = '/dashboard/:organizationId/publishing/hooks';
 
 export const routes: readonly Page[] = [get(PATH, 'member', showHooks), ...newHookPages, ...oneHookPages];

@@ -136,8 +136,6 @@ export function pageFormState(
   };
 }
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const PATH = '/dashboard/:organizationId/publishing';
 
 /** The newest images, to choose a logo from. */

@@ -15,8 +15,6 @@ import { Field, Form, Select, TextArea, Toggle } from '../../view/form.tsx';
 import { sentenceOf } from '../media/list.tsx';
 import type { LinkRow, pageFormState } from './page.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 export function PageSettings({
   visit: { base, deps },
   publication,
@@ -183,8 +181,6 @@ export function Summary({ publication, images }: { publication: Publication; ima
   );
 }
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 /** What is on, and where readers find it. */
 export function Addresses({
   visit: { deps, base },
@@ -252,8 +248,6 @@ export function Addresses({
 function OnOff({ isOn }: { isOn: boolean }) {
   return <Status status={isOn ? 'active' : 'disabled'} />;
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PATH = '/dashboard/:organizationId/publishing/agents';
 

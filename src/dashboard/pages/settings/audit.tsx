@@ -16,8 +16,6 @@ import { get, type MemberVisit, type Page, type View, view } from '../../page.ts
 import { SettingsHead } from '../../view/document.tsx';
 import { Empty, FilterBar, type Option, Pager, Quoted, Select, Table, When } from '../../view/elements.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const PAGE_SIZE = 50;
 
 const groupNames: Readonly<Record<AuditGroup, string>> = {

@@ -21,8 +21,6 @@ import { Choice, Danger, Field, Form, Select } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
 import { When } from '../../view/time.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const permissionsOf = {
   read: [READ_PERMISSION],
   suggest: [READ_PERMISSION, SUGGEST_PERMISSION],
@@ -160,8 +158,6 @@ function createdKeyPage(visit: MemberVisit, created: CreatedKey): View {
     { section: 'settings' },
   );
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PATH = '/dashboard/:organizationId/settings/keys';
 const PAGE_SIZE = 50;

@@ -16,8 +16,6 @@ import { counted, Status, Table, ToCopy } from '../../view/elements.tsx';
 import { Action, Choice, Danger, Form, FormError, type Problem } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const PATH = '/dashboard/:organizationId/settings/members';
 
 const RoleForm = Type.Object({

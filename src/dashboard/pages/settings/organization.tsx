@@ -10,8 +10,6 @@ import { SettingsHead } from '../../view/document.tsx';
 import { counted, When } from '../../view/elements.tsx';
 import { Choice, Field, Form } from '../../view/form.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const PATH = '/dashboard/:organizationId/settings';
 const planNames: Record<Plan, string> = { free: 'Free', pro: 'Pro' };
 

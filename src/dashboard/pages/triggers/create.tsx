@@ -1,5 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 import type { Static } from '@sinclair/typebox';
 import { listReleases } from '../../../drafting/events.ts';
 import { kindsFor } from '../../../drafting/triggers/kinds/index.ts';

@@ -1,4 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import type { ComponentChildren } from 'preact';
 import { startersOf } from '../../../drafting/starters.ts';
 import { kinds } from '../../../drafting/triggers/kinds/index.ts';

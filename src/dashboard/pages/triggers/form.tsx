@@ -10,8 +10,6 @@ import type { FieldState, formState } from '../../submission.ts';
 import { Field, Select, TextArea, Toggle } from '../../view/form.tsx';
 import { typeOptions } from '../posts/toolbar.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 /** A line and a column of a template, from 1. */
 export interface Place {
   line: number;
@@ -63,8 +61,6 @@ function marked(text: string, at: number) {
     </>
   );
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // The form of a new trigger and of one that is changed.
 

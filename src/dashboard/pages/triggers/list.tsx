@@ -7,8 +7,6 @@ import { Select, Status, Table, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { typeNames, typeOptions } from '../posts/toolbar.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 // The triggers of an integration on its page, and their failed runs.
 
 /** The events that a trigger acts on. */

@@ -29,8 +29,6 @@ import { changesOf, editable, ruleLabels, ruleOf, TriggerForm, valuesOf } from '
 import { crumbsOf, describePosts, eventWords, Runs } from './list.tsx';
 import { MAX_SHOWN, previewFragment, renderPreview, trialPost, whyNoPost, withinTime } from './preview.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 /** How far back a rehearsal goes. */
 const DAYS = 30;
 
@@ -86,8 +84,6 @@ async function* rehearse({ deps, request }: MemberVisit, { id }: Trigger): Async
 }
 
 const NoPosts = () => <p class="note">No posts. No delivery in the log matches this trigger.</p>;
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId';
 

@@ -22,8 +22,6 @@ import { typeNames } from '../posts/toolbar.tsx';
 import { Excerpt, placeOf, ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import type { FoundTrigger } from './one.tsx';
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 /** The time limit of a preview or a rehearsal, in milliseconds. */
 const TIME_LIMIT_MS = 10_000;
 

@@ -101,8 +101,6 @@ function withTime(text: string, write: (part: string) => string, now: string, pl
     .join(`${plus}${now}${plus}`);
 }
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 /** Code for a request in each language, in tabs that need no script. `id`: unique on the page. */
 export function Samples({ id, request }: { id: string; request: ReadRequest | Delivery }) {
   const all = Object.entries(languages) as [Language, string][];
