@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { toPlainText } from '../../src/lib/markdown/plain-text.ts';
+import { renderMarkdown, safeMarkdown } from '../../src/lib/markdown/render.ts';
 
 test.each([
   ['nothing', '', ''],
@@ -72,6 +73,39 @@ test.each([
   ['quotes in quotes beyond measure, which stay text', `${'> '.repeat(500)}a`, `${'> '.repeat(460)}a`],
 ])('%s', (_, markdown, text) => {
   expect(toPlainText(markdown)).toBe(text);
+});
+
+test.each('a b details div h1 iframe img li p pre script source table td ul'.split(' '))(
+  'a line may begin with <%s>, which a sentence is about',
+  (name) => {
+    for (const [markdown, plain] of [
+      [`<${name}> is kept`],
+      [`- <${name}> is kept\n- more`],
+      [`> <${name}> is kept`],
+      [`When a line ends,\n<${name}> is **kept**`, `When a line ends,\n<${name}> is kept`],
+      [`Drop </${name}> from lists`],
+      [`<${name}>, <ol> and <dl>\nare kept`],
+      [`<${name}> is kept\n\n\`\`\`\n<b>\n\`\`\``, `<${name}> is kept\n\n<b>`],
+    ] as [string, string?][]) {
+      const expected = plain ?? markdown.replace('> <', '<');
+      expect(toPlainText(markdown)).toBe(expected);
+      expect(toPlainText(safeMarkdown(markdown))).toBe(expected);
+      expect(renderMarkdown(markdown)).toContain(`${name}&gt;`);
+    }
+  },
+);
+
+test.each([
+  ['<details>\n<summary>A</summary>\n\nb', 'A\n\nb'],
+  ['<details><summary>A</summary>b', 'A\n\nb'],
+  ['<p>One\n<p>Two', 'One\n\nTwo'],
+  ['<ul>\n<li> one\n<li> two', '- one\n- two'],
+  ['<ul>\n\n<li> one\n\n<li> two\n\n</ul>', '- one\n\n- two'],
+  ['<blockquote>\nOne\n\nTwo', 'One\n\nTwo'],
+  ['<p align="center"> one', 'one'],
+  ['<picture>\n<source>\n<img src="https://x.test/a.png" alt="A">\n</picture>', 'A'],
+])('a block that nobody closed is a block: %j', (markdown, plain) => {
+  expect(toPlainText(markdown)).toBe(plain);
 });
 
 test('in a text for LinkedIn, code keeps its dashes', () => {

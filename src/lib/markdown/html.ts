@@ -38,6 +38,13 @@ export function gapOf({ name, isEnd }: Tag, isKept: boolean, before: string, aft
   return STRUCTURE.has(name) || BLOCKS.has(name) ? ' ' : '';
 }
 
+/** Tells `<ul> is kept` from a block that nobody closed, by what stands beside the tag in its line. */
+export function isAmongWords({ name, attributes }: Tag, before: string, after: string): boolean {
+  if (attributes.size > 0) return false;
+  if (UNENDED.has(name)) return /^(?:[ \t]+[^\s<\p{Lu}]|[,.:;!?)/])/u.test(after);
+  return !/(?:^|>)$/.test(before.trimEnd()) || /^[ \t]*[^\s<]/.test(after);
+}
+
 /** Tags of these elements stay, without their attributes. */
 export function isKept(name: string): boolean {
   return VOID.has(name) || STRUCTURE.has(name) || PHRASING.has(name);
@@ -195,6 +202,8 @@ export interface PairedTag {
   scope: number;
   isKept: boolean;
   isInHtml: boolean;
+  /** Words stand beside it. Without another half it is one of them. */
+  isAmongWords: boolean;
   /** Replaces the tag where it cannot stay: its own words, or nothing if it has another half. */
   alone: string;
   /** What stands in its place then. */
@@ -226,6 +235,8 @@ function patternFor(name: string, table: typeof PARENTS): RegExp | undefined {
   return table.find(([element]) => element.test(name))?.[1];
 }
 
+export const needsParent = (name: string) => patternFor(name, PARENTS) !== undefined;
+
 /** Makes words of tags without their other half. Returns the end tags that scope 0, the text, still needs. */
 export function pairTags(all: readonly PairedTag[], parents: readonly number[]): string[] {
   findAlone(all, parents);
@@ -247,7 +258,8 @@ export function pairTags(all: readonly PairedTag[], parents: readonly number[]):
 
 function start(tag: PairedTag, open: PairedTag[]): void {
   const parent = patternFor(tag.name, PARENTS);
-  if (parent && !open.some(({ name, scope }) => scope === tag.scope && parent.test(name))) {
+  const isOutside = parent && !open.some(({ name, scope }) => scope === tag.scope && parent.test(name));
+  if (isOutside || (!parent && tag.isAmongWords && tag.alone !== '')) {
     drop(tag);
     return;
   }
@@ -286,7 +298,7 @@ function findAlone(tags: readonly PairedTag[], parents: readonly number[]): void
   const open = new Map<string, PairedTag[]>();
   for (const tag of tags) {
     const { name, isEnd, scope, isInHtml } = tag;
-    if (isInHtml && UNENDED.has(name)) tag.alone = '';
+    if (isInHtml && UNENDED.has(name) && !(tag.isKept && tag.isAmongWords)) tag.alone = '';
     const starts = open.getOrInsertComputed(name, () => []);
     if (!isEnd) starts.push(tag);
     else {

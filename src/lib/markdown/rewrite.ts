@@ -153,19 +153,36 @@ class Rewriter {
   private readHtmlBlock(from: number, to: number): void {
     const text = this.text.slice(from, to);
     const special = html.SPECIAL.exec(text)?.[0].length;
-    const { name = '', isEnd = false } = html.readTag(FIRST_MARKUP.exec(text)?.[0] ?? '') ?? {};
+    const markup = FIRST_MARKUP.exec(text)?.[0] ?? '';
+    const tag = html.readTag(markup);
+    const { name = '', isEnd = false } = tag ?? {};
     if (special !== undefined) this.removeBlock(from, from + special);
     else if (html.OPAQUE.has(name)) {
       const end = isEnd ? null : this.findEnd(name, from);
-      if (end === null) this.replace(from, from, '\\');
+      if (end === null) this.readAsMarkdown(from, text);
       else this.removeBlock(from, end);
-    } else if (html.isKept(name) && this.keepsTags) this.readKeptBlock(from, to, text);
-    else {
-      this.htmlScope = this.scope;
-      this.visit(parseInHtml(text), from);
-      this.htmlScope = null;
+    } else if (!html.isKept(name) || !this.keepsTags) {
+      this.readAsMarkdown(from, text);
       this.dedent(from, to);
-    }
+    } else if (this.isWord(tag, from, from + markup.length)) this.readAsMarkdown(from, text);
+    else this.readKeptBlock(from, to, text);
+  }
+
+  private readAsMarkdown(from: number, text: string): void {
+    this.htmlScope = this.scope;
+    this.visit(parseInHtml(text), from);
+    this.htmlScope = null;
+  }
+
+  /** Whether a line begins with a tag that somebody writes about. */
+  private isWord(tag: html.Tag | null, from: number, to: number): boolean {
+    if (tag === null || tag.isEnd || html.needsParent(tag.name)) return false;
+    return this.isAmongWords(tag, from, to, from) && this.findEnd(tag.name, from) === null;
+  }
+
+  private isAmongWords(tag: html.Tag, from: number, to: number, lineStart = this.lineStart(from)): boolean {
+    const before = this.text.slice(Math.max(lineStart, from - 100), from);
+    return html.isAmongWords(tag, before, this.text.slice(to, to + 100));
   }
 
   /** Removes a stretch, and its lines with it when they hold nothing else. */
@@ -221,16 +238,18 @@ class Rewriter {
     if (/^<[!?]./.test(markup)) this.replace(from, to, '');
     else if (tag === null) this.escape(from, place);
     else if (html.OPAQUE.has(tag.name)) {
-      const end = tag.isEnd ? to : this.findEnd(tag.name, from);
+      const end = tag.isEnd ? null : this.findEnd(tag.name, from);
       if (end !== null && end <= place.to) this.remove(from, end);
       else this.escape(from, place);
     } else if (from < this.imageEnd) this.replace(from, to, '');
-    else if (tag.name === 'img' && !tag.isEnd) this.replace(from, to, html.writeImage(tag, place.isHtml));
+    else if (tag.name === 'img' && !tag.isEnd && tag.attributes.size > 0)
+      this.replace(from, to, html.writeImage(tag, place.isHtml));
     else if (tag.name === 'a') this.readAnchor(tag, from, to, place);
     else if (html.VOID.has(tag.name)) {
       const stays = this.keepsTags ? html.voidTag(tag, this.source.slice(from, to)) : ' ';
       this.replace(from, to, stays);
-    } else if (html.PARTS.has(tag.name)) this.replace(from, to, '');
+    } else if (html.PARTS.has(tag.name) && (tag.name === 'wbr' || !this.isAmongWords(tag, from, to)))
+      this.replace(from, to, '');
     else {
       const isKept = html.isKept(tag.name) && this.keepsTags;
       const edit = this.replace(from, to, isKept ? `<${tag.isEnd ? '/' : ''}${tag.name}>` : '');
@@ -243,9 +262,10 @@ class Rewriter {
     const written = this.source.slice(edit.from, edit.to);
     const gap = html.gapOf(tag, isKept, this.source.charAt(edit.from - 1), this.source.charAt(edit.to));
     if (!isKept) edit.text = gap;
+    const isAmongWords = this.isAmongWords(tag, edit.from, edit.to);
     const alone = isHtml ? `&lt;${written.slice(1)}` : `\\${written}`;
     const scope = isKept ? this.scope : (this.htmlScope ?? this.scope);
-    this.tags.push({ edit, name, isEnd, scope, isKept, isInHtml: isHtml, alone, gap });
+    this.tags.push({ edit, name, isEnd, scope, isKept, isInHtml: isHtml, isAmongWords, alone, gap });
   }
 
   /** Makes a link of an anchor that holds words or an image and no other link. */
