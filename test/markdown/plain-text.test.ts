@@ -108,6 +108,32 @@ test.each([
   expect(toPlainText(markdown)).toBe(plain);
 });
 
+test.each<[markdown: string, plain: string, isAlert: boolean]>([
+  ['> [!NOTE]\n> Word', 'Note: Word', true],
+  ['>[!caution]  \r\n>\r\n> Word', 'Caution:\n\nWord', true],
+  ['> [!WARNING]\\\n> Word', 'Warning: Word', true],
+  ['> [!NOTE]\n> # Word', 'Note:\n\nWord', true],
+  ['> \\[!NOTE]\n> Word', '[!NOTE]\nWord', false],
+  ['> [\\!NOTE\\]\n> Word', '[!NOTE]\nWord', false],
+  ['> &#91;!NOTE]\n> Word', '[!NOTE]\nWord', false],
+  ['> `[!NOTE]`\n> Word', '[!NOTE]\nWord', false],
+  ['> **[!NOTE]**\n> Word', '[!NOTE]\nWord', false],
+  ['> Word\n> [!NOTE]\n> b', 'Word\n[!NOTE]\nb', false],
+  ['> [!TIP]', '[!TIP]', false],
+  ['> [!TIP]\n>', '[!TIP]', false],
+  ['> [!TIP]\n> <!-- Word -->', '[!TIP]', false],
+  ['> [!NOTE]\n> ===', '[!NOTE]', false],
+  ['> > [!NOTE]\n> > Word', '[!NOTE]\nWord', false],
+  ['> - [!NOTE]\n>   Word', '- [!NOTE]\n  Word', false],
+  ['- a\n\n  > [!NOTE]\n  > Word', '- a\n  [!NOTE]\n  Word', false],
+  ['```\n> [!NOTE]\n> Word\n```', '> [!NOTE]\n> Word', false],
+])('an alert is one in plain text and in HTML, or in neither: %j', (markdown, plain, isAlert) => {
+  expect(toPlainText(markdown)).toBe(plain);
+  const html = renderMarkdown(markdown);
+  expect(html.includes('class="alert-title"')).toBe(isAlert);
+  expect(html.includes('[!')).toBe(!isAlert);
+});
+
 test('in a text for LinkedIn, code keeps its dashes', () => {
   const text = toPlainText('- a\n- b<br>c\n\n```\n- d\n\n\n- e\n```\n\n`- f`', '•');
   expect(text).toBe('• a\n• b\n  c\n\n- d\n\n\n- e\n\n- f');

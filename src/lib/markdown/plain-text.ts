@@ -1,5 +1,5 @@
 import { cutText, MAX_BODY_LENGTH } from '../text.ts';
-import { plainAlert, withEmoji } from './alerts.ts';
+import { markAlerts, plainAlert, withEmoji, withoutAlertMarks } from './alerts.ts';
 import { type FootnoteMarks, markFootnotes, noteAsItem, takeBetween } from './footnotes.ts';
 import { decodeEntities, STRUCTURE } from './html.ts';
 import { renderWith } from './parse.ts';
@@ -38,7 +38,7 @@ export function toPlainText(
   bullet: '-' | '•' = '-',
   { keepsShortcodes = false } = {},
 ): string {
-  const unmarked = markFootnotes(markdown.replaceAll(MARKS, ''), FOOTNOTES);
+  const unmarked = markFootnotes(markAlerts(markdown.replaceAll(MARKS, '')), FOOTNOTES);
   const codes: string[] = [];
   const putAside = (code: string) => `\u0003${codes.push(code.replaceAll(MARKS, '')) - 1};`;
   const restored = (text: string) => text.replaceAll(ASIDE, (_, index) => codes[Number(index)] ?? '');
@@ -87,7 +87,7 @@ export function toPlainText(
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim();
   const bulleted = bullet === '-' ? text : text.replaceAll(/^( *)- /gm, `$1${bullet} `);
-  return withCode(bulleted, codes);
+  return withoutAlertMarks(withCode(bulleted, codes));
 }
 
 /** The marker of a note, or the indent of its further lines. */

@@ -1,5 +1,5 @@
 import { cutText, MAX_BODY_LENGTH } from '../text.ts';
-import { withAlerts, withEmojiInHtml } from './alerts.ts';
+import { markAlerts, withAlerts, withEmojiInHtml } from './alerts.ts';
 import { HtmlFootnotes, markFootnotes } from './footnotes.ts';
 import { isKept, isSafeAddress, names, PHRASING, VOID } from './html.ts';
 import { MEDIA_PATH } from './media.ts';
@@ -159,7 +159,7 @@ export interface HtmlOptions {
  */
 export function renderMarkdown(markdown: string, options: HtmlOptions = {}): string {
   const footnotes = new HtmlFootnotes(markdown);
-  const safe = safeMarkdown(markFootnotes(markdown, footnotes));
+  const safe = safeMarkdown(markFootnotes(markAlerts(markdown), footnotes));
   const linked = toHtml(safe, { autolinks: true });
   // Bun may lose the end of emphasis around an address that it links. The emphasis would reach beyond the post.
   const allowed = allowOnly(isBalanced(linked) ? linked : toHtml(safe), options);
