@@ -2,6 +2,13 @@ import { expect, test } from 'bun:test';
 import { toPlainText } from '../../src/lib/markdown/plain-text.ts';
 import { renderMarkdown, safeMarkdown } from '../../src/lib/markdown/render.ts';
 
+const textOf = (html: string) =>
+  html
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&quot;', '"')
+    .replaceAll(/\n+/g, '\n')
+    .trim();
+
 test.each([
   ['nothing', '', ''],
   ['headings and paragraphs', '# One\n\nTwo *three* **four** ~~five~~\n', 'One\n\nTwo three four five'],
@@ -132,6 +139,30 @@ test.each<[markdown: string, plain: string, isAlert: boolean]>([
   const html = renderMarkdown(markdown);
   expect(html.includes('class="alert-title"')).toBe(isAlert);
   expect(html.includes('[!')).toBe(!isAlert);
+});
+
+test.each([
+  'A[^no te].\n\n[^no te]: word',
+  '[^no te]: "word"',
+  '[^]: word',
+  '[Note]: important!',
+  '[Fix]: leak\n\n[Fix]: typo',
+  '- [WIP]: done',
+  '[Release]: 2.0.1',
+  '[注意]: 重要。',
+])('no word of %j is taken for an address', (markdown) => {
+  expect(toPlainText(markdown)).toBe(markdown);
+  expect(textOf(renderMarkdown(markdown))).toBe(markdown.replaceAll('\n\n', '\n').replace('- ', ''));
+});
+
+test.each([
+  ['[Guide][g]\n\n[g]: guide', 'Guide'],
+  ['[g]\n\n[G]: guide', 'g'],
+  ['A[^g h]\n\n[^g h]: https://x.test', 'A^g h (https://x.test)'],
+  ['A\n\n[//]: # (hidden)\n\n[comment]: <> (hidden)\n\n[1.0]: https://x.test/1.0\n[1.1]: ../v1.1', 'A'],
+])('%j defines an address', (markdown, plain) => {
+  expect(toPlainText(markdown)).toBe(plain);
+  expect(safeMarkdown(markdown)).toBe(markdown);
 });
 
 test('in a text for LinkedIn, code keeps its dashes', () => {

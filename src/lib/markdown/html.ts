@@ -181,7 +181,7 @@ export function cleanAddress(written: string): string | null {
   if (!isSafeAddress(withoutEscapes(address))) return null;
   // HTML could be read in brackets around something else than a plain address.
   const isPlain = isPointed
-    ? /^(?:https?:[^\s\\`]*|[^a-z/!?\\`][^\\`]*)$/i.test(address)
+    ? /^(?:|https?:[^\s\\`]*|[^a-z/!?\\`][^\\`]*)$/i.test(address)
     : !/[<>`]/.test(address);
   return isPlain ? written : toDestination(address);
 }

@@ -1,5 +1,5 @@
 import { escapeHtml } from './html.ts';
-import { childrenOf, parseBlocks, type SyntaxNode } from './parse.ts';
+import { childrenOf, labelsIn, parseBlocks, type SyntaxNode } from './parse.ts';
 import { cutGraphemes, escapeLines, toPlainText } from './plain-text.ts';
 
 export type OutlinePart =
@@ -69,15 +69,6 @@ interface Definition {
   /** Its place in the source. */
   from: number;
   text: string;
-}
-
-const LABEL = /\\[\s\S]|\[((?:[^[\]\\]|\\[\s\S]){1,999})\]/g;
-
-/** The labels in a text that may be links, or the one of a definition, as CommonMark compares them. */
-export function labelsIn(text: string): string[] {
-  return Array.from(text.matchAll(LABEL), ([, label]) => label)
-    .filter((label) => label !== undefined)
-    .map((label) => label.replaceAll(/\s+/g, ' ').trim().toLowerCase().toUpperCase());
 }
 
 /** The definitions of links (`[docs]: https://…`) and footnotes by their labels. Of one label the first holds. Leaves out long ones. */

@@ -207,6 +207,15 @@ function findPlain(text: string, from: number, characters: string): number {
   return text.length;
 }
 
+const LABEL = /\\[\s\S]|\[((?:[^[\]\\]|\\[\s\S]){1,999})\]/g;
+
+/** The labels in a text that may be links, or the one of a definition, as CommonMark compares them. */
+export function labelsIn(text: string): string[] {
+  return Array.from(text.matchAll(LABEL), ([, label]) => label)
+    .filter((label) => label !== undefined)
+    .map((label) => label.replaceAll(/\s+/g, ' ').trim().toLowerCase().toUpperCase());
+}
+
 // The one place that parses Markdown. Each text is bounded before, so that its time is proportional to its length.
 
 /** Bounds the brackets, backticks and tags of a paragraph times its length: at worst the parser looks at each pair. */

@@ -43,7 +43,7 @@ export function toPlainText(
   const putAside = (code: string) => `\u0003${codes.push(code.replaceAll(MARKS, '')) - 1};`;
   const restored = (text: string) => text.replaceAll(ASIDE, (_, index) => codes[Number(index)] ?? '');
   const marked = renderWith(
-    /<[a-z/!?]/i.test(unmarked) ? rewrite(unmarked, true) : unmarked,
+    /<[a-z/!?]|\]:/i.test(unmarked) ? rewrite(unmarked, true) : unmarked,
     {
       heading: block,
       paragraph: block,

@@ -1,6 +1,8 @@
 import * as html from './html.ts';
 import {
   bounded,
+  FOOTNOTE,
+  labelsIn,
   type NodeRef,
   type Parsed,
   parseActive,
@@ -39,6 +41,7 @@ class Rewriter {
   private readonly findEnd: ReturnType<typeof html.endTagFinder>;
   private anchor: Anchor | null = null;
   private links = 0;
+  private labels: ReadonlySet<string> | null = null;
   private imageEnd = 0;
   private removedEnd = 0;
   /** Closes the fence that is open at the end. */
@@ -306,8 +309,7 @@ class Rewriter {
     const written = this.text.slice(url.from + offset, url.to + offset);
     const address = html.cleanAddress(written);
     const from = node.from + offset;
-    // The words of a footnote are no address.
-    if (node.name === 'LinkReference' && address === null && this.text.startsWith('[^', from)) {
+    if (node.name === 'LinkReference' && this.isSentence(from, url.from + offset, written, address)) {
       this.replace(from, from, '\\');
     } else if (node.name === 'LinkReference') {
       this.replace(url.from + offset, url.to + offset, address ?? '#');
@@ -319,6 +321,18 @@ class Rewriter {
       const isRisky = title !== null && /[`<]/.test(this.text.slice(title.from + offset, title.to + offset));
       if (isRisky) this.replace(url.to + offset, to - 1, '');
     }
+  }
+
+  /** `[Note]: important` has no address, and no reader would see it. `[//]: #` is a comment, and a footnote has words. */
+  private isSentence(from: number, urlFrom: number, written: string, address: string | null): boolean {
+    const label = this.text.slice(from, urlFrom);
+    if (label.startsWith('[^') && address === null) return true;
+    FOOTNOTE.lastIndex = from;
+    if (!ONE_WORD.test(written) || FOOTNOTE.test(this.text)) return false;
+    // Without those of definitions.
+    this.labels ??= new Set(labelsIn(this.source.replaceAll(']:', '')));
+    const [name = ''] = labelsIn(label);
+    return label.startsWith('[^') || !this.labels.has(name);
   }
 
   private closeFence(node: SyntaxNode, offset: number): void {
@@ -335,6 +349,9 @@ class Rewriter {
     this.closing = lineEnd + prefix + this.source.slice(from, open.to + offset);
   }
 }
+
+/** Or a version, perhaps with punctuation at its end. */
+const ONE_WORD = /^(?:[^<>/.#?:@&=]+|v?\d[\d.]*)[.,;:!?]*$/;
 
 /** The beginning of a longer one is text, so that its end does not make the text much longer. */
 const MAX_FENCE = 1_000;

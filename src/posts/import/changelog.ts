@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { AppError } from '../../lib/app-error.ts';
-import { definitionsIn, labelsIn, withDefinitions } from '../../lib/markdown/outline.ts';
-import { readBlocks, type SyntaxNode } from '../../lib/markdown/parse.ts';
+import { definitionsIn, withDefinitions } from '../../lib/markdown/outline.ts';
+import { labelsIn, readBlocks, type SyntaxNode } from '../../lib/markdown/parse.ts';
 import { cutLine } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
 import { isExportedChangelog, parseExportedChangelog } from './exported-changelog.ts';
