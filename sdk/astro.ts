@@ -7,7 +7,6 @@ export interface TidingsLoaderOptions extends ClientOptions, PostFilter {}
 
 /** A page of the last load. The store has its posts. */
 interface KnownPage extends Page {
-  query: PageQuery;
   etag: string | null;
 }
 
@@ -36,30 +35,29 @@ export function tidingsLoader(options: TidingsLoaderOptions): Loader {
       const { store, meta, logger } = context;
       if (!options.key && needsTypesAlone()) return logger.warn('No API key: types without posts');
       const send = createSend(options);
-      const last = knownPages(context, source);
+      const known = knownPages(context, source);
+      const last = new Set(known.values());
       // An interrupted load must not combine its entries with the pages of the load before.
       meta.delete(META);
-      const pages: KnownPage[] = [];
+      const pages = new Set<KnownPage>();
       let changed = 0;
-      const read = async (query: PageQuery): Promise<KnownPage> => {
-        const known = last.find(({ query: { limit, page } }) => limit === query.limit && page === query.page);
+      const read = async (query: PageQuery, before: KnownPage | undefined): Promise<KnownPage> => {
         const { etag, text } = await send(
           `${source}${queryOf(query).replace('?', '&')}`,
-          known?.etag ?? null,
+          before?.etag ?? null,
         );
-        if (text === null && known !== undefined) return known;
+        if (text === null && before !== undefined) return before;
         const { posts, pagination } = parseList(text ?? '');
         for (const post of posts) if (await save(context, post)) changed++;
         return { query, etag, nextPage: pagination.nextPage, keys: keysOf(posts) };
       };
-      for await (const { page } of eachPage({ limit: LIMIT }, read)) pages.push(page);
+      for await (const page of eachPage({ limit: LIMIT }, read, known)) pages.add(page);
 
-      const ids = new Set(pages.flatMap(({ keys }) => keys.map(([, id]) => id)));
+      const ids = new Set([...pages].flatMap(({ keys }) => keys.map(([, id]) => id)));
       const gone = store.keys().filter((id) => !ids.has(id));
       for (const id of gone) store.delete(id);
-      meta.set(META, JSON.stringify({ source, pages } satisfies LastLoad));
-      const isUnchanged = pages.every((page, index) => page === last[index]);
-      if (isUnchanged) logger.info(`${ids.size} posts, unchanged (304)`);
+      meta.set(META, JSON.stringify({ source, pages: [...pages] } satisfies LastLoad));
+      if ([...pages].every((page) => last.has(page))) logger.info(`${ids.size} posts, unchanged (304)`);
       else logger.info(`${ids.size} posts: ${changed} new or changed, ${gone.length} removed`);
     },
 
@@ -99,13 +97,13 @@ function needsTypesAlone(): boolean {
 }
 
 /** Pages of the last load, when the store still has their posts. */
-function knownPages({ meta, store }: LoaderContext, source: string): KnownPage[] {
+function knownPages({ meta, store }: LoaderContext, source: string): Map<string, KnownPage> {
   const text = meta.get(META);
-  if (text === undefined) return [];
+  if (text === undefined) return new Map();
   const last = JSON.parse(text) as LastLoad;
   const isWhole =
     last.source === source && last.pages.every(({ keys }) => keys.every(([, id]) => store.has(id)));
-  return isWhole ? last.pages : [];
+  return new Map(isWhole ? last.pages.map((page) => [queryOf(page.query), page]) : []);
 }
 
 /** Renders and stores a post. False when the store has the same. */

@@ -1,5 +1,14 @@
 import type { ListQuery, Post, PostFilter, PostList } from './model.ts';
-import { eachPage, isPost, keysOf, notFromTidings, parseBody, parseList, queryOf } from './pages.ts';
+import {
+  eachPage,
+  isPost,
+  keysOf,
+  notFromTidings,
+  type Page,
+  parseBody,
+  parseList,
+  queryOf,
+} from './pages.ts';
 import { type ClientOptions, createSend, postsUrl, requirePostId } from './request.ts';
 
 export type {
@@ -24,8 +33,9 @@ export interface TidingsClient {
   /** Null if the post does not exist or does not match the filter. Throws `TidingsError`. */
   getPost(postId: string, filter?: PostFilter, options?: RequestOptions): Promise<Post | null>;
   /**
-   * Reads all pages, each when you need it, with up to 100 posts per page by default. No post comes twice. Others may add
-   * and remove posts meanwhile: a post that is in the list all the time, at one date, is never skipped. A post that is added
+   * Reads all pages, each when you need it, with up to 100 posts per page by default. No post comes twice. Others may change
+   * the list meanwhile. So the pages are read again until none of them changed, mostly as 304, five more times at most: a
+   * post that is in the list all the time is never skipped, unless its date changes more than once. A post that is added
    * meanwhile may be missing.
    */
   posts(query?: Omit<ListQuery, 'page'>, options?: RequestOptions): AsyncGenerator<Post, void, undefined>;
@@ -57,21 +67,26 @@ export function createClient({ kept = new Map(), maxKeptLength, ...options }: Cr
   const root = postsUrl(options);
   const responses = keptResponses(kept, maxKeptLength ?? MAX_KEPT_LENGTH);
 
-  async function read(path: string, signal?: AbortSignal): Promise<string> {
+  /** `text` is null if the response still has the entity tag `seen`. */
+  async function request(
+    path: string,
+    seen: string | null,
+    signal?: AbortSignal,
+  ): Promise<{ text: string | null; etag: string | null }> {
     const url = `${root}${path}`;
     const before = responses.find(url);
-    const { text, etag } = await send(url, before?.etag ?? null, signal);
-    if (text === null) return before?.text ?? '';
+    const { text, etag } = await send(url, seen ?? before?.etag ?? null, signal);
+    if (text === null) return { text: seen === null && before !== undefined ? before.text : null, etag };
     if (etag !== null) responses.keep(url, { etag, text });
-    return text;
+    return { text, etag };
   }
 
-  async function listPosts(query: ListQuery = {}, { signal }: RequestOptions = {}): Promise<PostList> {
-    return parseList(await read(queryOf(query), signal));
-  }
+  const read = async (path: string, signal?: AbortSignal) => (await request(path, null, signal)).text ?? '';
 
   return {
-    listPosts,
+    async listPosts(query = {}, { signal } = {}) {
+      return parseList(await read(queryOf(query), signal));
+    },
 
     async getPost(postId, filter = {}, { signal } = {}) {
       const { post } = parseBody(await read(`/${requirePostId(postId)}${queryOf(filter)}`, signal));
@@ -79,16 +94,18 @@ export function createClient({ kept = new Map(), maxKeptLength, ...options }: Cr
       return post;
     },
 
-    async *posts(query = {}, requestOptions = {}) {
+    async *posts(query = {}, { signal } = {}) {
       const { limit = 100, sort } = query;
-      const seen = new Set<string>();
-      const pages = eachPage({ limit, sort }, async (part) => {
-        const { posts, pagination } = await listPosts({ ...query, ...part }, requestOptions);
-        return { posts, keys: keysOf(posts), nextPage: pagination.nextPage };
+      const pages = eachPage<PageOfPosts>({ limit, sort }, async (part, before) => {
+        const { text, etag } = await request(queryOf({ ...query, ...part }), before?.etag ?? null, signal);
+        if (text === null && before !== undefined) return before;
+        const { posts, pagination } = parseList(text ?? '');
+        return { query: part, posts, keys: keysOf(posts), nextPage: pagination.nextPage, etag };
       });
-      for await (const { page, from } of pages) {
-        for (const post of page.posts.slice(from)) {
-          // A post whose date was changed meanwhile may come twice.
+      const seen = new Set<string>();
+      for await (const page of pages) {
+        // Only its keys are needed when the page is read again.
+        for (const post of page.posts.splice(0)) {
           if (seen.has(post.id)) continue;
           seen.add(post.id);
           yield post;
@@ -96,6 +113,11 @@ export function createClient({ kept = new Map(), maxKeptLength, ...options }: Cr
       }
     },
   };
+}
+
+interface PageOfPosts extends Page {
+  posts: Post[];
+  etag: string | null;
 }
 
 /** Keeps texts, so that a caller may change what was parsed from them. */

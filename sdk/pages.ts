@@ -3,6 +3,7 @@ import { TidingsError } from './request.ts';
 
 /** A part of the list, in its order. */
 export interface Page {
+  query: PageQuery;
   /** The places of its posts in the list: `createdAt` and `id`. */
   keys: readonly (readonly [createdAt: string, id: string])[];
   nextPage: number | null;
@@ -13,18 +14,56 @@ export interface PageQuery {
   page: number;
 }
 
+interface Options {
+  limit: number;
+  sort?: 'asc' | 'desc' | undefined;
+}
+
+/** Gets the page that this query had before, and returns it if it is the same (304). */
+type Read<Each extends Page> = (query: PageQuery, before: Each | undefined) => Promise<Each>;
+
 /** The API's largest page. */
 const MAX_LIMIT = 100;
+/** Reading ends after these, even if others change the list again and again. */
+const MAX_PASSES = 6;
 
 /**
- * Reads the pages of a list, which may change meanwhile. Each page must begin at or before the last post that was read:
- * then no post between two pages is skipped, whatever was added or removed. Pages of one size meet without an overlap, so
- * the sizes vary, `limit` at most where that works. Yields each page with the index of its first unread post.
+ * Reads all pages of a list, which may change meanwhile: again and again until none of them changed, because a post whose
+ * date changes may move to a page that was already read. A list of one page is read once. `known` has the pages of an
+ * earlier time, by `queryOf`, and then the newest ones.
  */
-export async function* eachPage<Read extends Page>(
-  { limit, sort = 'desc' }: { limit: number; sort?: 'asc' | 'desc' | undefined },
-  read: (query: PageQuery) => Promise<Read>,
-): AsyncGenerator<{ page: Read; from: number }, void, undefined> {
+export async function* eachPage<Each extends Page>(
+  options: Options,
+  read: Read<Each>,
+  known = new Map<string, Each>(),
+): AsyncGenerator<Each, void, undefined> {
+  for (let pass = 1; pass <= MAX_PASSES; pass++) {
+    let count = 0;
+    let isSame = pass > 1;
+    const pages = onePass(options, (query) => read(query, known.get(queryOf(query))));
+    for await (const page of pages) {
+      const name = queryOf(page.query);
+      isSame &&= isEqual(page, known.get(name));
+      known.set(name, page);
+      count++;
+      yield page;
+    }
+    if (isSame || count === 1) return;
+  }
+}
+
+const isEqual = (one: Page, other: Page | undefined) =>
+  one === other ||
+  JSON.stringify([one.nextPage, one.keys]) === JSON.stringify([other?.nextPage, other?.keys]);
+
+/**
+ * Each page must begin at or before the last post that was read: then no post between two pages is skipped, whatever was
+ * added or removed. Pages of one size meet without an overlap, so the sizes vary, `limit` at most where that works.
+ */
+async function* onePass<Each extends Page>(
+  { limit, sort = 'desc' }: Options,
+  read: (query: PageQuery) => Promise<Each>,
+): AsyncGenerator<Each, void, undefined> {
   let last: Page['keys'][number] | null = null;
   /** How many posts of the list are at or before `last`, as of the last page. */
   let passed = 0;
@@ -43,11 +82,10 @@ export async function* eachPage<Read extends Page>(
       continue;
     }
     stepBack = limit;
-    const from = keys.findIndex(isAfterLast);
-    yield { page, from: from === -1 ? keys.length : from };
+    yield page;
     if (page.nextPage === null) return;
     passed = (query.page - 1) * query.limit + keys.length;
-    last = from === -1 ? last : (keys.at(-1) ?? last);
+    last = keys.findLast(isAfterLast) ?? last;
   }
 }
 
@@ -69,7 +107,7 @@ function compare(one: Page['keys'][number], other: Page['keys'][number]): number
 export const keysOf = (posts: readonly Post[]) => posts.map(({ createdAt, id }) => [createdAt, id] as const);
 
 /** `?limit=10&status=draft&status=published`, or an empty text. */
-export function queryOf(query: ListQuery | PostFilter): string {
+export function queryOf(query: ListQuery | PostFilter | PageQuery): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;

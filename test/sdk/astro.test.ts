@@ -67,3 +67,32 @@ test('a loader with other options does not reuse the pages of the last build', a
   expect(await load('org_a', { baseUrl: 'http://localhost:81' })).toEqual([['a1'], 200]);
   expect(await load('org_b')).toEqual([['b1'], 200]);
 });
+
+test('a post whose date moves it to a page that was already read is in the build', async () => {
+  const app = createTestApp();
+  await app.addOrganization('org_moves');
+  const { key } = await app.addKey('org_moves');
+  const postOf = (number: number, hour = number) => ({
+    id: `m${number}`,
+    createdAt: new Date(Date.UTC(2026, 0, 1, hour)).toISOString(),
+  });
+  const posts = Array.from({ length: 150 }, (_, index) => postOf(index));
+  await app.addPosts('org_moves', ...posts);
+  const statuses: number[] = [];
+  async function fetch(url: string, init: RequestInit): Promise<Response> {
+    const response = await app.fetch(new Request(url, init));
+    if (statuses.length === 0) await app.addPosts('org_moves', postOf(0, 200));
+    statuses.push(response.status);
+    return response;
+  }
+  const { context, ids } = createCollection();
+  const loader = tidingsLoader({ baseUrl: 'http://localhost', organizationId: 'org_moves', key, fetch });
+  await loader.load(context);
+  expect(ids()).toEqual(posts.map(({ id }) => id).toSorted());
+  expect(statuses.splice(0)).toEqual([200, 200, 200, 304, 304, 304]);
+
+  statuses.push(0);
+  await loader.load(context);
+  expect(ids()).toHaveLength(150);
+  expect(statuses).toEqual([0, 304, 304, 304, 304]);
+});

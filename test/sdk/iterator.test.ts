@@ -8,6 +8,7 @@ const MANY = 'org_many';
 const app = createTestApp();
 /** Paths of the requests of the last client. */
 let requests: string[] = [];
+let statuses: number[] = [];
 let manyKey = '';
 
 beforeAll(async () => {
@@ -17,14 +18,17 @@ beforeAll(async () => {
 
 function clientOf(organizationId = MANY, key = manyKey) {
   requests = [];
+  statuses = [];
   return createClient({
     baseUrl: 'http://localhost',
     organizationId,
     key,
-    fetch(url, init) {
+    async fetch(url, init) {
       const { pathname, search } = new URL(url);
       requests.push(`${pathname}${search}`);
-      return Promise.resolve(app.fetch(new Request(url, init)));
+      const response = await app.fetch(new Request(url, init));
+      statuses.push(response.status);
+      return response;
     },
   });
 }
@@ -35,13 +39,14 @@ const add = (...numbers: number[]) =>
   app.addPosts(MANY, ...numbers.map((number) => ({ id: idOf(number), createdAt: dateOf(number) })));
 const count = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
-test('reads 10,000 posts in 114 requests, each once and in order', async () => {
+test('reads 10,000 posts in 114 requests, each once and in order, and confirms them in as many', async () => {
   await add(...count(1, 10_000));
   const tidings = clientOf();
   const ids: string[] = [];
   for await (const { id } of tidings.posts()) ids.push(id);
   expect(ids).toEqual(count(1, 10_000).map(idOf).reverse());
-  expect(requests).toHaveLength(114);
+  expect(requests).toHaveLength(228);
+  expect(statuses).toEqual([...Array(114).fill(200), ...Array(114).fill(304)]);
 });
 
 test('requests a page only when it is needed', async () => {
@@ -94,4 +99,20 @@ test('ends when the last page is gone', async () => {
     if (ids.length === 2) await app.addPosts('org_few', { id: 'f1', status: 'draft' });
   }
   expect(ids).toEqual(['f1', 'f2', 'f3']);
+});
+
+test('finds a post whose date moved it to a page that was already read', async () => {
+  await app.addOrganization('org_moves');
+  const moves = await app.addKey('org_moves');
+  const numbers = count(1, 6);
+  await app.addPosts(
+    'org_moves',
+    ...numbers.map((number) => ({ id: `m${number}`, createdAt: dateOf(number) })),
+  );
+  const ids: string[] = [];
+  for await (const { id } of clientOf('org_moves', moves.key).posts({ limit: 3 })) {
+    ids.push(id);
+    if (ids.length === 3) await app.addPosts('org_moves', { id: 'm1', createdAt: dateOf(100) });
+  }
+  expect(ids).toEqual(['m6', 'm5', 'm4', 'm3', 'm2', 'm1']);
 });
