@@ -152,7 +152,7 @@ function joinNote(note: string, line: string): string {
 /** What is known of the commits that the payload of a push does not name. */
 export function cutAt(named: number, total: number | undefined, before: string | null) {
   if (total === undefined || total <= named) return {};
-  return { total, ...(before !== null && !NO_COMMIT.test(before) && { before }) };
+  return { total, ...(before !== null && { before: NO_COMMIT.test(before) ? null : before }) };
 }
 
 /** In place of the commit of a branch that is not there before, or after. */

@@ -18,8 +18,8 @@ export interface EventData {
     commits: Commit[];
     /** How many commits the push has, where its payload names fewer; else absent. */
     total?: number;
-    /** The commit that the branch was at then; absent for a new branch too. */
-    before?: string;
+    /** The commit that the branch was at then; null for a new branch. Absent without `total`, and where nothing tells it. */
+    before?: string | null;
   };
   pull_request: {
     number: number;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { findRangeProblem } from '../../src/drafting/triggers/range-store.ts';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { readHistory } from '../../src/intake/history/read.ts';
 import { startHistory } from '../../src/intake/history/service.ts';
@@ -227,6 +228,27 @@ export function readingTests(subject: Subject): void {
       const stranger = await beside.deps.openReader(type, 'unknown-token');
       const problem = await problemOf(stranger.getRepository(beside.world.place), ['unknown-token']);
       expect(problem.kind).toBe('bad-token');
+    });
+
+    test('completes a push whose webhook names too few of its commits', async () => {
+      const { app, deps, world } = beside;
+      const request = { type, organizationId: 'org_a', token: world.token, places: [world.place] } as const;
+      const { integrationId } = await connectWithToken(deps, request);
+      await world.settled();
+      await createTrigger(deps, { integrationId, event: 'push', contentType: 'changelog' });
+      const push = Array.from({ length: 30 }, (_, index) => `feat: part ${index}`);
+      const [delivered] = await live([{ push }]);
+      await world.settled();
+      // What the first pass queues, the second does.
+      for (let pass = 0; pass < 2; pass++) {
+        await runAll(app);
+        app.clock.advance(MINUTE_MS);
+      }
+      expect(delivered?.payload.commits).toHaveLength(code.namedCommits ?? 30);
+      const [post] = await postsOf(app);
+      const parts = Array.from(post?.markdown.matchAll(/^- Part (\d+) /gm) ?? [], ([, part]) => Number(part));
+      expect(parts.sort((a, b) => a - b)).toEqual([...push.keys()]);
+      expect(await app.db.read((tx) => findRangeProblem(tx, post?.id ?? ''))).toBeNull();
     });
 
     test('makes the same posts as webhooks, byte for byte', async () => {

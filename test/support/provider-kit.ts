@@ -60,6 +60,8 @@ export type Shipped =
 export interface CodeWorld {
   /** True when the provider sends entity tags for lists. */
   readonly hasEtags: boolean;
+  /** How many commits a push names at most; absent where a test cannot push so many. */
+  readonly namedCommits?: number;
   /** Anybody may read the repository from now on. */
   makePublic(): void;
   rename(name: string): void;

@@ -331,14 +331,81 @@ describe('a push whose payload names fewer commits than it counts', () => {
     expect(problem).toContain('acme/rocket');
   });
 
-  test('of a branch that was not there before is not asked for: the provider cannot tell what is new', async () => {
+  test.each([
+    ['all of its history', [], ['One', 'Two'], null],
+    [
+      'some of its history',
+      ['feat: before'],
+      ['Two'],
+      'A push of 2 commits named only 1: changes may be missing. GitHub could not be asked for them. ' +
+        'The branch is new and has more commits: which 2 of them were pushed is unknown.',
+    ],
+  ])('of a new branch gets the others when it brought %s', async (_, earlier, changes, problem) => {
     await world.trigger({ event: 'push' });
+    if (earlier.length > 0) world.project.happen({ push: earlier, at: at(0) });
     const [pushed] = world.project.happen({ push: ['feat: one', 'feat: two'], at: at(1) }).map(cutTo(1));
     if (pushed === undefined) throw new Error('The push was not delivered');
     await world.deliver([{ ...pushed, payload: { ...pushed.payload, before: '0'.repeat(40) } }]);
+    await world.run();
+    expect(await world.changes()).toEqual({ 'Unreleased: acme/rocket': changes });
+    expect(await problemOf(world)).toBe(problem);
+  });
+
+  test('that does not tell where it began is not asked for', async () => {
+    await world.trigger({ event: 'push' });
+    const [pushed] = world.project.happen({ push: ['feat: one', 'feat: two'], at: at(1) }).map(cutTo(1));
+    if (pushed === undefined) throw new Error('The push was not delivered');
+    await world.deliver([{ ...pushed, payload: { ...pushed.payload, before: null } }]);
     expect(await ranges()).toEqual([]);
     await world.run();
     expect(await problemOf(world)).toBe('A push of 2 commits named only 1: changes may be missing.');
+  });
+
+  test('of more than can be read gets the newest, keeps those that it named, and says so', async () => {
+    await world.trigger({ event: 'push' });
+    await world.happen({ push: ['feat: begin'], at: at(0) });
+    const push = ['feat: 1', 'feat: 2', 'feat: 3', 'feat: 4', 'feat: 5'];
+    const [pushed] = world.project.happen({ push, at: at(1) });
+    if (pushed === undefined) throw new Error('The push was not delivered');
+    const { commits, ...payload } = pushed.payload as { commits: unknown[] };
+    const cut = { ...pushed, payload: { ...payload, commits: commits.slice(0, 1), size: push.length } };
+    const { deps } = world.app;
+    /** As providers do that list the newest 2,000. */
+    const openReader: typeof deps.openReader = async (...given) => {
+      const reader = await deps.openReader(...given);
+      return {
+        ...reader,
+        async listCommits(...asked) {
+          const range = await reader.listCommits(...asked);
+          return { ...range, commits: range.commits.slice(-2), isCut: true };
+        },
+      };
+    };
+    for (const guid of ['once', 'again']) {
+      await world.deliver([{ ...cut, guid }]);
+      await readRanges({ ...deps, openReader });
+      await world.run();
+      expect(await world.changes()).toEqual({ 'Unreleased: acme/rocket': ['Begin', '1', '4', '5'] });
+      expect(await problemOf(world)).toBe(
+        'A push of 5 commits is known in part. It has more commits than the newest 2, which are listed.',
+      );
+    }
+  });
+
+  test('keeps the files of those that it named, where no folder can be asked for', async () => {
+    await world.trigger({ event: 'push', filters: { path: ['**/c.ts'] } });
+    await world.happen({ push: [{ message: 'feat: begin', paths: ['api/c.ts'] }], at: at(0) });
+    const pushes = world.project.happen({
+      push: [
+        { message: 'feat: unknown', paths: ['web/b.ts'] },
+        { message: 'feat: end', paths: ['api/c.ts'] },
+        { message: 'feat: page', paths: ['web/d.ts'] },
+      ],
+      at: at(1),
+    });
+    await world.deliver(pushes.map(cutTo(2)));
+    await world.run();
+    expect(await world.changes()).toEqual({ 'Unreleased: acme/rocket': ['Begin', 'Unknown', 'End'] });
   });
 });
 

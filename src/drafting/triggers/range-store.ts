@@ -17,7 +17,7 @@ export type RangeCommit = NonNullable<Row['commits']>[number];
 /** In place of a tag, none of which has a space: a push whose payload names too few of its commits. */
 const PUSH = 'push ';
 
-/** The range that completes a push; null for one that names all of its commits, or that nothing was before. */
+/** The range that completes a push; null for one that names all of its commits, or does not tell where it began. */
 export function rangeOfPush({ type, key, data }: Event): string | null {
   return type === 'push' && data.total !== undefined && data.before !== undefined ? PUSH + key : null;
 }
@@ -274,7 +274,7 @@ export async function findRangeProblem(tx: ReadTx, postId: string): Promise<stri
   );
 }
 
-/** A push whose payload named fewer commits than it counted, and that the provider has not completed. */
+/** A push whose payload named fewer commits than it counted, and that the provider has not completed, or in part. */
 async function findCutPush(
   tx: ReadTx,
   trigger: Trigger,
@@ -289,9 +289,11 @@ async function findCutPush(
   ).values()) {
     if (event.type !== 'push' || event.data.total === undefined) continue;
     const { total, commits } = event.data;
-    const cut = `A push of ${count(total, 'commit')} named only ${commits.length}: changes may be missing.`;
+    const size = `A push of ${count(total, 'commit')}`;
+    const cut = `${size} named only ${commits.length}: changes may be missing.`;
     const tag = rangeOfPush(event);
     const range = tag === null ? null : await findRange(tx, { ...source, tag });
+    if (range?.status === 'known') return `${size} is known in part. ${range.problem}`;
     if (range === null || range.problem === null) return cut;
     return `${cut} ${providerNames[trigger.integrationType]} could not be asked for them. ${range.problem}`;
   }

@@ -252,19 +252,24 @@ async function toFound(
 ): Promise<Found> {
   const paths = await readPaths(place, tag, graph.length);
   const commits = alongMainLine(commitsOf(place, graph), graph, (sha) => paths?.get(sha) ?? (paths && []));
-  const problem = isCut ? `It has more commits than the newest ${graph.length}, which are listed.` : null;
-  return { previousTag, commits, problem };
+  return { previousTag, commits, problem: isCut ? problemOfCut(graph) : null };
 }
+
+const problemOfCut = ({ length }: CommitRange['commits']) =>
+  `It has more commits than the newest ${length.toLocaleString('en')}, which are listed.`;
 
 /** Adds to a push what its payload did not name, and plans again what its commits belong to. */
 async function completePush(place: Place, range: DueRange, key: string): Promise<void> {
   const { deps, integrationId, repositoryId } = place;
   const push = await deps.db.read((tx) => findEvent(tx, range, { type: 'push', key }));
   const isCut = push?.type === 'push' && rangeOfPush(push) !== null;
-  const complete = isCut ? await readPush(place, push) : null;
+  const read = isCut ? await readPush(place, push) : null;
   await deps.db.write(async (tx) => {
-    await deleteRanges(tx, [range]);
-    if (complete === null) return;
+    // One that is too long stays, to say so.
+    if (read?.problem != null) await updateRange(tx, range, { status: 'known', problem: read.problem });
+    else await deleteRanges(tx, [range]);
+    if (read === null) return;
+    const { complete } = read;
     const now = deps.clock.now();
     const newest = await recordEvent(tx, range, complete, await findEvent(tx, range, complete));
     const { deliveryId, occurredAt: since } = newest;
@@ -283,20 +288,33 @@ async function completePush(place: Place, range: DueRange, key: string): Promise
   }, orderOf(range));
 }
 
-async function readPush(place: Place, push: Extract<Event, { type: 'push' }>): Promise<Event> {
+/** All commits of a push. `problem`: what keeps the older ones from being read. */
+async function readPush(
+  place: Place,
+  push: Extract<Event, { type: 'push' }>,
+): Promise<{ complete: Event; problem: string | null }> {
   const { reader, remote } = place;
-  const { before = null, after, commits: named, total } = push.data;
+  const { before = null, after, commits: named, total = 0 } = push.data;
   const { commits: graph, isCut } = await reader.listCommits(remote, before, after);
-  if (graph.length <= named.length) {
+  if (before === null && graph.length > total) {
+    const which = `which ${total} of them were pushed is unknown`;
+    throw new ProviderProblem('refused', `The branch is new and has more commits: ${which}.`);
+  }
+  if (graph.length <= named.length && !isCut) {
     throw new ProviderProblem('refused', `It listed ${count(graph.length, 'commit')} of ${total}.`);
   }
   const paths = await readPaths(place, after, graph.length);
+  // A delivery knows the files of its commits.
   const known = new Map(named.map((commit) => [commit.sha, commit]));
-  const commits = commitsOf(place, graph).map(
-    (commit) => known.get(commit.sha) ?? { ...commit, ...(paths && { paths: paths.get(commit.sha) ?? [] }) },
-  );
+  const listed = commitsOf(place, graph).map((commit) => {
+    const own = known.get(commit.sha) ?? { ...commit, ...(paths && { paths: paths.get(commit.sha) ?? [] }) };
+    known.delete(commit.sha);
+    return own;
+  });
+  const commits = [...known.values(), ...listed];
+  if (isCut) return { complete: { ...push, data: { ...push.data, commits } }, problem: problemOfCut(graph) };
   const { total: _, before: __, ...data } = push.data;
-  return { ...push, data: { ...(isCut ? push.data : data), commits } };
+  return { complete: { ...push, data: { ...data, commits } }, problem: null };
 }
 
 /** Read as a push is, so that they are the same as in a delivery. */

@@ -99,6 +99,7 @@ export const kit: ProviderKit = {
       settled: () => forgejo.settled(),
       code: {
         hasEtags: false,
+        namedCommits: 5,
         makePublic() {
           repository.isPrivate = false;
         },

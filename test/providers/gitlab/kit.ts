@@ -114,6 +114,7 @@ export const kit: ProviderKit = {
       settled: () => Promise.resolve(),
       code: {
         hasEtags: true,
+        namedCommits: 20,
         makePublic() {
           project.visibility = 'public';
         },
