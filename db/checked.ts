@@ -8,7 +8,6 @@ import type { ReadTx, Storage } from './engine.ts';
  */
 export type Check = (tx: ReadTx, isWriting: boolean) => Promise<void>;
 
-/** What stands behind each checked service. */
 const unchecked = new WeakMap<object, object>();
 
 const checks = new WeakMap<object, Check>();

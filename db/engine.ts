@@ -26,12 +26,12 @@ export interface ReadOptions {
 
 export interface WriteOptions {
   /**
-   * What the work changes, in the names of `order.ts`. Work that names the same runs one after the other and keeps its
+   * The things that the work changes, by the names below. Work that names the same runs one after the other and keeps its
    * order. Absent: the work runs alone. Empty: its statements are right beside any other work. SQLite has a single writer,
    * which keeps the order of all work.
    */
   key?: string | readonly string[] | undefined;
-  /** What the work relies on and does not change: it runs beside others that rely on it, and not beside who changes it. */
+  /** Things that the work relies on and does not change: it runs beside others that rely on it, and not beside who changes it. */
   shares?: readonly string[] | undefined;
   /** How long to wait in all for other work before this one begins, in milliseconds. */
   giveUpMs?: number | undefined;
@@ -95,7 +95,7 @@ export function withLease(storage: Storage, lease: Lease): Storage {
 
 export type Engine = 'sqlite' | 'postgres';
 
-/** Who opens the database: the server, or a command, which ends soon. */
+/** A command ends soon. */
 export type Role = 'command' | 'server';
 
 /** Checkpoints of SQLite's log since the start, which go on to be tried. */
@@ -125,7 +125,7 @@ export interface Database extends Storage {
   close(): Promise<void>;
 }
 
-/** What differs between the engines in SQL. */
+/** SQL that differs between the engines. */
 export interface Dialect {
   /** The column that finds a row of any table fastest. */
   readonly rowKey: SQL;
@@ -243,7 +243,7 @@ export function placeholdersFor<Name extends string>(
   >;
 }
 
-// What writes name, so that only those about the same things wait for each other. PostgreSQL takes all locks of a write at
+// The names of locks, so that only writes about the same things wait for each other. PostgreSQL takes all locks of a write at
 // its start, in the order of their names and before any row, so writes cannot wait for each other in a circle.
 
 /** The posts of an organization, in every state: what is written about one may change what others decide. */
@@ -288,7 +288,7 @@ export const changing = (...names: string[]): WriteOptions => ({ key: names });
 // Work that is too large for one commit, such as an import or the removal of expired rows. It takes many short ones and
 // rests between them, so that other work hardly waits.
 
-/** What one commit did, and whether there is more to do. */
+/** The result of one commit, and whether there is more to do. */
 export interface Part<Result> {
   result: Result;
   hasMore: boolean;

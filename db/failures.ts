@@ -99,7 +99,7 @@ export function isSystemFailure(error: unknown): boolean {
   return FAULT_CODES.test(code) || DAMAGE_CODES.test(code) || isSystemFailure(error.cause);
 }
 
-/** What to respond with: an `AppError`, or 503 for a fault of the system that may pass. Null for the unexpected. */
+/** The refusal to respond with: an `AppError`, or 503 for a fault of the system that may pass. Null for the unexpected. */
 export function knownFailure(error: unknown): AppError | null {
   if (error instanceof AppError) return error;
   if (!(error instanceof Error)) return null;

@@ -129,7 +129,7 @@ test('the published client stands alone: it imports nothing of the server, and t
   );
 });
 
-/** What a module imports as values when it loads: no types, and nothing that is imported later. */
+/** Imports of values when a module loads: no types, and nothing that is imported later. */
 function valuesOf(path: string): string[] {
   const { text = '' } = modules.find((module) => module.path === path) ?? {};
   const values = text.matchAll(/^(?:import|export)(?! type\b)([^;']*?\bfrom )?'([^']+)'/gm);
@@ -151,7 +151,7 @@ function loadedWith(...entries: readonly string[]): string[] {
 test('a start loads what every server needs, and leaves the rest to its first use', () => {
   const loaded = loadedWith('src/cli.ts', 'src/cli/serve.ts');
   expect(loaded).toContain('db/sqlite/storage.ts');
-  // What serves people, and the large libraries: a server that nobody visits needs no memory for them.
+  // The dashboard, and the large libraries: a server that nobody visits needs no memory for them.
   const isLate = (path: string) =>
     is(
       'src/{dashboard,intake/history,intake/polling,readers/agents,readers/reference}/**',

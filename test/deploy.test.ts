@@ -23,7 +23,7 @@ const compose = Bun.YAML.parse(await read('compose.yaml')) as { services: Record
 const manifests = Bun.YAML.parse(await read('kubernetes.yml')) as Manifest[];
 const processes = Object.entries(compose.services).filter(([, { image }]) => image === 'tidings');
 
-/** What these tests read of a manifest. */
+/** The parts of a manifest that these tests read. */
 interface Manifest {
   kind: keyof typeof KINDS;
   spec: {

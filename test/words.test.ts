@@ -26,7 +26,7 @@ function withoutComments(code: string): string {
     .replaceAll(/(^|[^:'"`\\/])\/\/ .*$/gm, '$1');
 }
 
-/** Where each avoided phrase stands, such as `docs/api.md:12: told`. Joined lines find phrases that wrap. */
+/** Places of avoided phrases, such as `docs/api.md:12: told`. Joined lines find phrases that wrap. */
 function findAvoided(path: string, text: string): string[] {
   const joined = text.replaceAll(/\s/g, ' ');
   return Array.from(joined.matchAll(avoided), ({ 0: phrase, index }) => {

@@ -127,7 +127,7 @@ const TRIED_BYTES = 1024 * 1024;
 class Undone extends Error {}
 
 /**
- * Whether the server's disk takes another megabyte, in a temporary table that is never committed. Null when this user may
+ * True if the server's disk takes another megabyte, in a temporary table that is never committed. Null when this user may
  * make none.
  */
 export async function hasRoom(db: PostgresDatabase): Promise<boolean | null> {

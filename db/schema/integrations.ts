@@ -105,7 +105,7 @@ export const polls = sqliteTable(
       .primaryKey()
       .references(() => repositories.id, { onDelete: 'cascade' }),
     integrationId: partOf('integration_id', () => integrations.id),
-    /** What was seen last: entity tags, and the commit of the default branch. Null before the first poll. */
+    /** Entity tags that were seen last, and the commit of the default branch. Null before the first poll. */
     cursor: text({ mode: 'json' }).$type<Record<string, string | null>>(),
     /** The earliest time of the next poll, in milliseconds since 1970. */
     dueAt: integer('due_at').notNull(),
@@ -137,7 +137,7 @@ export const histories = sqliteTable(
     /** Publish the posts, as the person asked. */
     publish: integer({ mode: 'boolean' }).notNull(),
     status: text({ enum: ['queued', 'done', 'failed', 'stopped'] }).notNull(),
-    /** Where reading goes on; null at the start. */
+    /** The position to go on from; null at the start. */
     cursor: text({ mode: 'json' }).$type<Record<string, string | null>>(),
     /** How many releases were found so far, and how many of them are read. */
     found: integer().notNull(),

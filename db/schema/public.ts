@@ -3,7 +3,7 @@ import { check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-o
 import { organizations, partOf } from './organizations.ts';
 import { media } from './posts.ts';
 
-/** What an organization shows to everybody. Without a row: nothing. */
+/** The public page of an organization. Without a row: none. */
 export const publications = sqliteTable(
   'publications',
   {
@@ -24,7 +24,7 @@ export const publications = sqliteTable(
     logoId: text('logo_id').references(() => media.id, { onDelete: 'set null' }),
     /** Links at the foot of the page. */
     links: text({ mode: 'json' }).$type<{ label: string; url: string }[]>().notNull(),
-    /** Where a proxy serves the page under the team's own domain, without a trailing slash. */
+    /** The address under the team's own domain, at which a proxy serves the page; without a trailing slash. */
     address: text(),
     /** A new random value with each change, so that kept pages compare it. */
     version: text().notNull(),

@@ -7,7 +7,7 @@ import { DataFolderError } from '../server/data-folder.ts';
 import { explain } from './hints.ts';
 import { integrationHint } from './integration.ts';
 
-/** What to tell the person; undefined for an unexpected error. */
+/** Words for the person; undefined for an unexpected error. */
 export function messageOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof AppError) return `${explain(error)}${integrationHint(error)}`;

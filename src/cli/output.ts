@@ -14,9 +14,8 @@ export interface Terminal {
   readonly isInteractive: boolean;
   /** Columns of standard output; `Infinity` if it is not a terminal. */
   readonly width: number;
-  /** Whether standard output shows colors. */
   readonly hasColor: boolean;
-  /** Whether standard error shows colors. */
+  /** The same of standard error. */
   readonly errorHasColor: boolean;
   /** False for terminals whose font lacks symbols such as ✓. */
   readonly hasSymbols: boolean;

@@ -12,7 +12,7 @@ import type { CliContext } from './context.ts';
 import { examples } from './help.ts';
 import { fields, lines, painted, status } from './output.ts';
 
-// What an organization publishes: its page, feeds and the endpoint for agents.
+// Commands for the public page of an organization, its feeds and the endpoint for agents.
 
 type Shown = Omit<Publication, 'version'> & { addresses: PublicAddresses };
 

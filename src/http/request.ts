@@ -328,7 +328,7 @@ export async function readUpload(
   }
 }
 
-/** Whether a mark between the parts of a body is there more than `most` times: a library would hold the thread for each. */
+/** Finds a mark between the parts of a body more than `most` times: a library would hold the thread for each. */
 export function hasMoreThan(
   most: number,
   mark: string,

@@ -172,7 +172,7 @@ export function beginTurn(request: Request): void {
   current = request;
 }
 
-/** Whether the request arrived in this turn of the event loop, as the latest. */
+/** True if the request is the latest, and arrived in this turn of the event loop. */
 export function isCurrent(request: Request): boolean {
   return request === current;
 }
@@ -348,7 +348,7 @@ export function keptBodies(maxBytes: number, level: 1 | 9 = 1) {
   const kept = new BoundedMap<string, Entry>(maxBytes);
 
   return {
-    /** Whether there is a body, of any version. */
+    /** True for a body of any version. */
     has: (key: string): boolean => kept.get(key) !== undefined,
     /** The body, when it has this version. */
     find(key: string, version: string): Rendered | null {

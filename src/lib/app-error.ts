@@ -40,7 +40,7 @@ export class AppError extends Error {
 }
 
 /**
- * Whoever acts may no longer do so: what a new request would get. Nothing that was done for it may stay. Code that goes on
+ * The actor may no longer act: the refusal that a new request would get. Nothing that was done for it may stay. Code that goes on
  * after other failures passes it on.
  */
 export class AccessEnded extends AppError {}

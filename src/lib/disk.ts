@@ -84,7 +84,6 @@ export function writeWhole(descriptor: number, text: string): void {
   }
 }
 
-/** Whether it is a terminal. */
 export async function isTerminal(descriptor: number): Promise<boolean> {
   try {
     const stats = fstatSync(descriptor);

@@ -49,7 +49,7 @@ export interface BucketEntry {
 
 export type Bucket = ReturnType<typeof openBucket>;
 
-/** What backups and images need of an S3-compatible store. Failures have the store's code and message. */
+/** An S3-compatible store, for backups and images. Failures have the store's code and message. */
 export function openBucket(
   name: string,
   { stallMs = STALL_MS, accessKeyId, secretAccessKey, ...at }: S3Access,

@@ -5,7 +5,7 @@ import { turns } from './time.ts';
 const [TAB, LINE_FEED, RETURN, SPACE, QUOTE, COMMA, BACKSLASH] = [9, 10, 13, 32, 34, 44, 92];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [91, 93, 123, 125];
 
-/** What a character adds to the depth. */
+/** The change of depth at a character: 1, 0 or -1. */
 export function depthOf(character: number): number {
   if (character === OPEN_BRACKET || character === OPEN_BRACE) return 1;
   return character === CLOSE_BRACKET || character === CLOSE_BRACE ? -1 : 0;

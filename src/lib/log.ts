@@ -134,7 +134,7 @@ function createRepeats() {
   };
 }
 
-/** What failed, without what differs between requests: the types and codes of an error and its causes. */
+/** The types and codes of an error and its causes: nothing that differs between requests. */
 function causeOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return typeof error;
   const { code, errno, cause } = error as Error & { code?: unknown; errno?: unknown };

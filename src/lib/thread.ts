@@ -8,7 +8,7 @@ const THREAD_DESCRIPTORS = 16;
 /** Calls `run` after so many milliseconds. Returns how to cancel that. */
 export type After = (ms: number, run: () => void) => () => void;
 
-/** What to say when a request gets no answer. */
+/** Messages for a request that gets no answer. */
 interface ThreadFailures {
   stopping: string;
   failed: string;

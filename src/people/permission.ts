@@ -7,7 +7,7 @@ import type { Deps } from './deps.ts';
 import type { Organization } from './organizations.ts';
 import * as store from './store.ts';
 
-// What a session may do. A page decides it when its request begins, and again after each wait: in every transaction that
+// Decides what a session may do. A page asks when its request begins, and again after each wait: in every transaction that
 // writes, and before every call to a provider. A second factor belongs here too, as a property of the session.
 
 /** `SIGNED_OUT` is for the dashboard, which answers a form without a session in its own way. */

@@ -88,7 +88,7 @@ export async function listMemberships(tx: ReadTx, userId: string): Promise<Membe
   return await statements(tx).memberships.all({ userId });
 }
 
-/** What a person is in each of their organizations; it stays so until the commit. */
+/** The roles of a person in all organizations; they stay so until the commit. */
 export async function listRoles(tx: WriteTx, userId: string): Promise<Pick<Membership, 'role'>[]> {
   const { role, userId: owner } = memberships;
   const { keepRows } = dialectOf(tx);

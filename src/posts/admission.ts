@@ -2,7 +2,7 @@ import { foreignOrganization, requireApiKey } from '../http/request.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import { READ_PERMISSION, type RepeatVerdict } from '../people/keys/store.ts';
 
-// Who may read the posts of an organization: the holder of one of its keys, or a request that the server itself made.
+// Decides who reads the posts of an organization: the holder of one of its keys, or a request that the server itself made.
 
 /** Requests that need no key, each with the one organization whose posts it may read. */
 const keyless = new WeakMap<Request, string>();
@@ -49,7 +49,7 @@ export function createAdmission(deps: Parameters<typeof requireApiKey>[0]) {
       },
     );
     if (!admitted.get(reader)) await admission;
-    // Whoever awaits it later gets the refusal.
+    // The refusal is for the code that awaits it later.
     admission.catch(() => undefined);
     return { admission };
   };

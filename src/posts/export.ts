@@ -104,7 +104,7 @@ const writers = {
   changelog: { head: CHANGELOG_HEAD, post: changelogEntry, separator: '', tail: '' },
 };
 
-/** What an import needs to make the same post again. */
+/** An import makes the same post of these fields. */
 async function exportedFields({
   organizationId: _,
   isDateSet,
@@ -132,7 +132,7 @@ export async function* exportFiles(posts: AsyncIterable<OwnedPost>): AsyncGenera
   }
 }
 
-/** What a TAR header can hold, in milliseconds: until the year 2242. */
+/** The latest time of a TAR header, in milliseconds: in the year 2242. */
 const MAX_TIME = (2 ** 33 - 1) * 1_000;
 
 /** Two empty blocks end an archive. */

@@ -159,7 +159,7 @@ export interface PageSelection extends PostSelection {
   sort: 'asc' | 'desc';
 }
 
-// What a post may hold, whoever writes it.
+// Limits of a post, whoever writes it.
 
 /** In characters (UTF-16 units); metadata as JSON. */
 export const MAX_TITLE = 500;

@@ -51,7 +51,7 @@ export function createApp(
   const errors = errorHandling(deps.log, () => app.routes);
   const content = posts({ ...deps, db: deps.contentDb ?? deps.db, repeats });
   const receiver = webhooks(deps, webhookProviders, uploadBudget);
-  // What the dashboard sends to the server itself: requests of the explorer, and test events.
+  // Answers the dashboard's own requests: those of the explorer, and test events.
   const { fetch: self } = new Elysia(exactPaths).use(errors).use(content).use(receiver);
 
   const app: AnyElysia = new Elysia(exactPaths)

@@ -166,7 +166,7 @@ function openLocked(
       upgradedFrom = schema;
     },
   });
-  // Whoever opens the database from now on is the first to write to it. A rescue must end before that.
+  // From now on, another process may open the database and write to it. A rescue must end before that.
   void db.failed.then((failure) => {
     if (!(failure instanceof DatabaseMoved)) release();
   });

@@ -28,7 +28,7 @@ export interface MoveOptions {
   /** A `postgres://` URL, or a folder. */
   to: string;
   report: (progress: Progress) => void;
-  /** Where MEDIA_DIR says that images are. Absent: it is not set. */
+  /** The store of images by MEDIA_DIR. Absent: it is not set. */
   media?: FileStore | undefined;
 }
 
@@ -200,7 +200,7 @@ export interface OpenDatabase {
   secrets: SecretBox;
   /** The clock that all processes follow. Absent where there is only one. */
   sharedClock?: SharedClock;
-  /** Whether to look for damage. */
+  /** The last process did not close the database, so it is checked for damage. */
   isSuspect?: boolean;
   /** Resolves with a failure that only another start can end. */
   failed?: Promise<Error>;

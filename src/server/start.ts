@@ -137,7 +137,7 @@ export async function startServer(services: Services, config: Config) {
     await stopAll();
     throw error;
   }
-  // What runs from now on runs again.
+  // Code that runs from now on runs again.
   Bun.unsafe.setJITPolicy(1);
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
 

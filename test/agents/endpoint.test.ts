@@ -13,7 +13,7 @@ import { JSON_HEADERS, type McpApp, PING, startMcp } from '../support/mcp.ts';
 import { allRows } from '../support/rows.ts';
 import type { TestApp } from '../support/test-app.ts';
 
-// What the endpoint refuses before any tool runs.
+// Refusals before any tool runs.
 
 let mcp: McpApp;
 let key: CreatedKey;

@@ -52,7 +52,7 @@ test('a server on the target sends the same bytes, after a move to PostgreSQL an
   const whileRunning = await cli(dataDir, ['move', '--to', url]);
   expect(whileRunning.exitCode).toBe(1);
   expect(whileRunning.stderr).toContain('is in use by a server or another command. Stop the server');
-  // What a killed server leaves behind is moved too.
+  // Also moves the log that a killed server leaves behind.
   await first.stop('SIGKILL');
   const { stdout } = await cli(dataDir, ['move', '--to', url]);
   expect(stdout).toContain(`SECRET_KEY set to the content of ${join(dataDir, 'secret.key')}.`);

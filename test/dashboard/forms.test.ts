@@ -20,7 +20,7 @@ const BAD: Readonly<Record<string, string>> = {
 
 interface PageForm {
   action: string;
-  /** What a browser sends, with bad values in the fields that a person fills in. */
+  /** All fields that a browser sends, with bad values in those that a person fills in. */
   fields: Record<string, string>;
 }
 

@@ -11,7 +11,7 @@ import { appWithGithub } from '../support/deliveries.ts';
 import { createTriggerFor, deliverSample, postsOf, runAll } from '../support/drafts.ts';
 import type { TestApp } from '../support/test-app.ts';
 
-// What became of a delivery: on its page, and in its row of the log.
+// The results of a delivery: on its page, and in its row of the log.
 
 const LOG = '/dashboard/org_a/deliveries';
 const TITLE = 'Rocket 2.4.0: quieter engines';

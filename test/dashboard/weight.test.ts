@@ -4,7 +4,7 @@ import { signedIn } from '../support/dashboard.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import type { TestApp } from '../support/test-app.ts';
 
-// What a browser receives before it can show a page for the first time: HTML, style sheet and scripts, as they are sent.
+// Bytes that a browser receives before it can show a page for the first time: HTML, style sheet and scripts, as they are sent.
 
 const LIMIT = 45_000;
 

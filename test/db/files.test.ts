@@ -61,7 +61,7 @@ const replace = (path: string, content: Buffer | string) => {
 };
 const copyIn = (path: string) => replace(path, readFileSync(path));
 
-/** What the next process reads: it opens the files alone, so it ignores the index. */
+/** Reads as the next process does: it opens the files alone, so it ignores the index. */
 function reopened(name = 'tidings.db'): { notes: unknown[]; check: unknown[][] } {
   const then = join(folder.path, 'then');
   rmSync(then, { recursive: true, force: true });

@@ -127,7 +127,7 @@ async function continueWork(
   return [...contradictions(db), ...(isDone ? [] : [`answers ${statuses}, runs ${JSON.stringify(rest)}`])];
 }
 
-/** What is wrong with the files that a cut left. */
+/** Finds the faults of files that a cut left. */
 async function inspect(files: Map<string, Buffer>, expected: Expected, hooks?: Hooks): Promise<string[]> {
   const folder = newFolder('cut');
   putFiles(folder, files);
@@ -153,7 +153,7 @@ function putFiles(folder: string, files: Map<string, Buffer>): void {
 
 const byNumber = (one: number, other: number) => one - other;
 
-/** Where to cut: anywhere, and near what is not a write, such as a sync or a new name. In order. */
+/** Positions of cuts, in order: anywhere, and near events other than writes, such as a sync or a new name. */
 function positionsIn({ records }: History, count: number): number[] {
   const rare = records.flatMap(({ kind }, at) => (kind === 'W' || kind === 'M' ? [] : [at]));
   return Array.from({ length: count }, (_, cut) => {
@@ -205,7 +205,7 @@ function unrecorded({ folder, newDisk, records }: History): string[] {
   });
 }
 
-/** What a cut left, for a history that begins with it. */
+/** The files of a cut, for a history that begins with them. */
 type Start = Cut & { hooks: Hooks };
 
 const record = (start?: Start) => {

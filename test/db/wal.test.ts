@@ -175,12 +175,12 @@ describe('syncs', () => {
     expect(await whyNot()).toBe(
       'The database cannot be written (EIO). Check the disk and restart the server',
     );
-    // What a server that was killed leaves behind.
+    // The files of a server that was killed.
     const left = `${file}.left`;
     for (const suffix of ['', '-wal']) copyFileSync(`${file}${suffix}`, `${left}${suffix}`);
     db.$client.close();
 
-    // Whether the log is on the disk is unknown, so the next start writes it again before anything else.
+    // The log may not be on the disk, so the next start writes it again before anything else.
     const log = `${left}-wal`;
     const before = readFileSync(log);
     utimesSync(log, 0, 0);

@@ -20,7 +20,7 @@ import { DAY_MS } from '../../src/lib/time.ts';
 import { createSharedDatabase, valuesOf } from '../support/database.ts';
 import { rounds } from '../support/rounds.ts';
 
-// What SQL triggers count, against counting a plain list.
+// Compares the counts of SQL triggers with those of a plain list.
 
 const START = Date.UTC(2026, 10, 1, 22);
 const DAYS = 12;

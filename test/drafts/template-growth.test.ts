@@ -8,7 +8,7 @@ import { rounds } from '../support/rounds.ts';
 
 // No template costs more than in proportion to its length, up to the limits on what it does. It runs in a thread.
 
-/** What a template may have, in characters. */
+/** The limit of a template, in characters. */
 const MAX_SOURCE = 20_000;
 
 const tokens = [

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { cliJson } from '../support/cli.ts';
 import { type OpenDashboard, openDashboard, watch } from '../support/dashboard-browser.ts';
 
-// What the script adds to every page: keys, the palette, dialogs, notices.
+// Additions of the script to every page: keys, the palette, dialogs, notices.
 
 let dashboard: OpenDashboard;
 let page: Page;

@@ -58,7 +58,7 @@ async function expectOnce(ids: Iterable<string>): Promise<void> {
 
 const ping = (id: string): Signed => ({ id, event: 'ping', payload: { zen: id } });
 
-/** What GitHub sends about a release: first that it was published, then an edit of its notes, and so on. */
+/** Deliveries of GitHub about a release: first that it was published, then an edit of its notes, and so on. */
 function releaseDelivery(tag: string, version: number): Signed {
   const sample = samplePayload('github', 'release', { repository: 'a/b', now: new Date(RELEASED_AT) }) ?? {};
   const payload = changed(sample, {

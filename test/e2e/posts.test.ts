@@ -51,7 +51,7 @@ async function open(context: BrowserContext, address: string): Promise<{ page: P
   return { page, trouble };
 }
 
-/** Whether the button or an autosave before it creates the draft. */
+/** The button creates the draft, or an autosave before it. */
 async function saveDraft(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Save( draft)?$/ }).click();
   await page.getByRole('button', { name: /^Publish (now|to the API)$/ }).waitFor();

@@ -3,7 +3,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { asksBeforeLeaving, type OpenDashboard, openDashboard } from '../support/dashboard-browser.ts';
 import { imageFixture } from '../support/media.ts';
 
-// What a person types or pastes into a form stays.
+// Text that a person types or pastes into a form stays.
 
 let dashboard: OpenDashboard;
 let context: BrowserContext;

@@ -34,7 +34,7 @@ const refusing = (read: () => unknown) => {
 };
 const OWN = '<!-- Exported by Tidings: each heading of level 2 has the title and the date of a post. -->';
 
-/** What begins something, and what ends it. */
+/** Beginnings and ends of Markdown's parts. */
 const tokens = [
   ...[
     '[a]: /x "',

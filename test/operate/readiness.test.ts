@@ -75,7 +75,7 @@ test('a database whose file is gone, until the next start, or whose connection i
   const file = join(folder.path, 'tidings.db');
   renameSync(file, `${file}.moved`);
   expect(await readiness()()).toBe('The database file was deleted or replaced');
-  // What was written meanwhile would be lost.
+  // Anything written meanwhile would be lost.
   renameSync(`${file}.moved`, file);
   expect(await readiness()()).toBe('The database file was deleted or replaced');
   const closed = openDatabase(file);

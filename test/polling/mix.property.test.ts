@@ -18,7 +18,7 @@ import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 // Webhooks, polling and history bring the same events, so any mix of them, in any order, with repeats and gaps, gives
 // the posts that webhooks alone give. Left out is what GitHub sends no webhook for.
 
-/** What can happen at a project. Names follow from the place in the list. */
+/** Things that can happen at a project. Names follow from the place in the list. */
 type Kind =
   | 'push'
   | 'two'
@@ -37,7 +37,7 @@ interface Step {
   /** How often each of its deliveries is sent at once, and later. */
   sent: number[];
   later: number[];
-  /** What Tidings does by itself after it. */
+  /** Work of Tidings by itself after it. */
   next: ('poll' | 'history' | 'run')[];
 }
 

@@ -5,7 +5,7 @@ import { runAll, toldBy } from '../support/drafts.ts';
 import type { Happening } from '../support/github-api/project.ts';
 import { READER, START, startPolling } from '../support/polling.ts';
 
-// What people do to a repository while it is polled.
+// Changes of a repository while it is polled.
 
 const rocketOf = async ({ app, integrationId }: Awaited<ReturnType<typeof startPolling>>) =>
   (await app.db.read((tx) => getIntegration(tx, integrationId))).repositories[0];

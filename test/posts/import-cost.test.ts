@@ -4,7 +4,7 @@ import { expectLinear } from '../support/growth.ts';
 
 // Files that cost more than their length, whoever wrote them.
 
-/** What the dashboard accepts. */
+/** Limits of the dashboard. */
 const MAX_CHARACTERS = 2_000_000;
 const MAX_POSTS = 1_000;
 

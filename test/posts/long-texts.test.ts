@@ -17,7 +17,7 @@ import { appWithOrganization } from '../support/test-app.ts';
 
 // A long text is read in a thread: here nobody else would be served meanwhile.
 
-/** What is read at once. */
+/** Short enough to read at once. */
 const SHORT = 4_000;
 const LONG = 20_000;
 const long = (words: string) => `${words}\n\n${'- **word**\n'.repeat(LONG)}`.slice(0, LONG);

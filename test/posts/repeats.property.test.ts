@@ -69,7 +69,7 @@ test('no response outlives a changed post, a revoked key or an expired one, whic
     ];
     const revoked = new Set<number>();
     const stored = new Map<string, { id: string; title: string; status: string }>();
-    /** What each tag stood for, and the tags that the client has. */
+    /** The list behind each tag, and the tags that the client has. */
     const shownBy = new Map<string, Shown>();
     const known = new Map<string, string>();
 

@@ -5,7 +5,7 @@ import { createPost, deletePost, editPost } from '../../src/posts/service.ts';
 import { emptyTrash, restorePost } from '../../src/posts/trash.ts';
 import { appWithOrganization, bearer } from '../support/test-app.ts';
 
-// Whatever people do, the API returns no post before its time, and none that is in the trash.
+// In spite of all that people do, the API returns no post before its time, and none that is in the trash.
 
 const POSTS = 4;
 const MINUTE_MS = 60_000;

@@ -7,7 +7,7 @@ import { changed } from '../support/payloads.ts';
 import { type ByHand, DAY_MS, MINUTE_MS, type Subject, startByHand } from '../support/provider-kit.ts';
 import { allRows } from '../support/rows.ts';
 
-// What a delivery meets before it counts: its headers, its signature, its bytes, its id, and whom it is about.
+// Checks of a delivery before it counts: its headers, its signature, its bytes, its id, and its repository.
 
 const UNSIGNED = { status: 401, error: 'Invalid webhook signature' };
 const bytesOf = (text: string) => new TextEncoder().encode(text);

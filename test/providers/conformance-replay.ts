@@ -11,7 +11,7 @@ import { postsOf, runAll } from '../support/drafts.ts';
 import { type ByHand, type Subject, startByHand } from '../support/provider-kit.ts';
 import { PUBLIC_URL } from '../support/test-app.ts';
 
-// What becomes of deliveries that were taken: samples, drafts, replays, and what the doctor says of them.
+// Results of deliveries that were taken: samples, drafts, replays, and findings of the doctor.
 
 export function replayTests(subject: Subject): void {
   const { provider } = subject;

@@ -5,7 +5,7 @@ import { contrast, readableOn } from '../../src/readers/public/model.ts';
 import { appWithPage } from '../support/public-page.ts';
 import { root } from '../support/server.ts';
 
-// What a browser receives, and whether it can be read.
+// The bytes that a browser receives, and the contrast of the page.
 
 const LIMIT = 14_000;
 

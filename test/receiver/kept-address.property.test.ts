@@ -9,7 +9,7 @@ import { connectGithub, githubRequest } from '../support/deliveries.ts';
 import { appWithOrganization, createTestApp } from '../support/test-app.ts';
 import { openTogether } from '../support/together.ts';
 
-// Whatever two processes do to an integration, both receivers decide by its present state, which a plain model tells.
+// Two processes change an integration. Both receivers decide by its present state, which a plain model tells.
 
 interface Model {
   isGone: boolean;

@@ -68,7 +68,7 @@ test('the versions of an event keep their order, and other events need not wait 
   const deliver = (payload: object) =>
     one.request(...githubRequest(connected, payload, { event: 'release' }));
   await deliver(release('v1'));
-  // What this delivery tells of the repository may concern all others.
+  // This delivery may change the repository for all others.
   expect(keys().at(-1)).toContain(`integration ${connected.integrationId}`);
   for (const payload of [release('v1', 1), release('v1', 2), release('v2')]) await deliver(payload);
   const [first, second, third] = keys();

@@ -5,7 +5,7 @@ import { createTestApp } from '../support/test-app.ts';
 
 // The loader beside a store that outlives a build. `bun run test:sites` builds whole sites with Astro.
 
-/** What Astro keeps between two builds. */
+/** Astro keeps these entries between two builds. */
 function createCollection() {
   const entries = new Map<string, Parameters<LoaderContext['store']['set']>[0]>();
   const meta = new Map<string, string>();

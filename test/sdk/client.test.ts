@@ -48,7 +48,7 @@ function clientOf(options: Partial<CreateOptions> = {}) {
 
 const idsOf = (posts: readonly Post[]) => posts.map(({ id }) => id);
 
-/** What a promise was rejected with. Fails the test when it was not a `TidingsError`. */
+/** The error of a promise. Fails the test when it was not a `TidingsError`. */
 async function problemOf(promise: Promise<unknown>): Promise<TidingsError> {
   const error = await promise.then(
     () => null,

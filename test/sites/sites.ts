@@ -79,10 +79,10 @@ function statuses(): number[] {
   return before;
 }
 
-/** What `npm init -y` writes, in the versions of npm that differ. */
+/** Fields of `npm init -y` that differ between versions of npm. */
 const initialized = { version: '1.0.0', main: 'index.js', license: 'ISC', type: 'commonjs' };
 
-/** What Astro's own starter writes. */
+/** Fields of Astro's own starter. */
 const astroStarter = { type: 'module', scripts: { build: 'astro build', astro: 'astro' } };
 
 /** Writes the files of a section of the docs to an empty folder with this package, and follows its `npm pkg set`. */

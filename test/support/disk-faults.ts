@@ -5,7 +5,7 @@ import { temporaryFolder } from './cli.ts';
 
 // A disk that fails for one process, and loses its power. See `disk-faults.c`.
 
-/** Where there is no C compiler, tests that need it are skipped. */
+/** Skips tests that need a C compiler without one. */
 export const canBreakDisk = process.platform === 'linux' && Bun.which('cc') !== null;
 
 const built = temporaryFolder();

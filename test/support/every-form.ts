@@ -33,7 +33,7 @@ import { appWithOrganization, type TestApp } from './test-app.ts';
 
 // Every form of the dashboard, filled in such that it does something, in a world that has what it needs.
 
-/** What a form is sent with. */
+/** Fields and files of a form that is sent. */
 export interface Filled {
   fields?: Record<string, string>;
   /** The field `file`, for an upload. */
@@ -221,7 +221,7 @@ async function idOf(app: TestApp, query: string): Promise<string> {
 }
 
 export async function createEveryForm() {
-  /** What goes on in a visit, unlike deliveries of the provider. */
+  /** True in a visit, unlike deliveries of the provider. */
   const visiting = new AsyncLocalStorage<boolean>();
   let steps = 0;
   let interruption: { at: number; work: () => Promise<void> } | null = null;

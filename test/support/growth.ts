@@ -39,7 +39,7 @@ export async function expectLinear<T>(
   throw new Error(`${name}: ${problems.join('; ')}`);
 }
 
-/** What is wrong with the growth from a size to four times as much; null for linear work. */
+/** Describes growth that is too fast from a size to four times as much; null for linear work. */
 async function growthOf<T>(
   make: (size: number) => T,
   work: (input: T) => unknown,

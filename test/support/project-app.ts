@@ -54,7 +54,7 @@ export async function startProject(
       for (const happening of happenings) await deliver(project.happen(happening));
     },
     async run() {
-      // What the first pass queues, the second does.
+      // The second pass does the work that the first one queues.
       for (let pass = 0; pass < 2; pass++) {
         await runAll(app);
         app.clock.advance(1_000);

@@ -10,7 +10,7 @@ const FOLDER = resolve(import.meta.dir, '../fixtures/histories');
 
 interface ProjectHistory {
   repository: string;
-  /** Where the notes come from. */
+  /** The origin of the notes. */
   source: string;
   license: 'MIT';
   /** Newest first. */
@@ -33,7 +33,7 @@ export async function listProjects(): Promise<string[]> {
 export const readProject = (name: string): Promise<ProjectHistory> =>
   Bun.file(join(FOLDER, `${name}.json`)).json();
 
-/** What happened, oldest first; the changes of a release an hour before it. */
+/** Events of a project, oldest first; the changes of a release an hour before it. */
 function happeningsOf({ releases }: ProjectHistory): Happening[] {
   const [oldest] = releases.toReversed();
   const before = (at: string, hours: number) => new Date(Date.parse(at) - hours * 3_600_000).toISOString();

@@ -9,7 +9,7 @@ import type { SampleContext } from '../../src/providers/samples.ts';
 import type { MovableClock } from './clock.ts';
 import { appWithOrganization, PUBLIC_URL, type TestApp } from './test-app.ts';
 
-// What the conformance suite needs to know about a provider, from `test/providers/ID/kit.ts`, and the app around it.
+// Facts about a provider for the conformance suite, from `test/providers/ID/kit.ts`, and the app around it.
 
 export interface ProviderKit {
   /** The full name of a repository; null for a provider without repositories. */
@@ -18,7 +18,7 @@ export interface ProviderKit {
   readonly about: ((payload: Payload, repository: { id: number; fullName: string }) => Payload) | null;
   /** The test delivery that the provider sends; null where it has none. */
   readonly ping: ((context: SampleContext) => { event: string; payload: Payload }) | null;
-  /** Whether the signature of a form covers the form or its payload; null where the provider sends no forms. */
+  /** The part of a form that the signature covers; null where the provider sends no forms. */
   readonly formSignatureCovers: 'form' | 'payload' | null;
   /** True when the signature or the signed payload says when it was made. */
   readonly signsTime: boolean;
@@ -47,7 +47,7 @@ interface ProviderWorld extends Disposable {
   ship(number: number): Promise<number[]>;
   /** Resolves when everything that was requested, such as a ping, was sent. */
   settled(): Promise<void>;
-  /** What reading needs; absent without a reader. */
+  /** For reading; absent without a reader. */
   readonly code?: CodeWorld;
 }
 

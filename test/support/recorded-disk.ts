@@ -105,14 +105,14 @@ interface Change {
   bytes: Buffer | null;
 }
 
-/** What was not synced of a page. `lost`: in a sync that failed, so that no later one writes it. */
+/** A part of a page that was not synced. `lost`: in a sync that failed, so that no later one writes it. */
 interface Page {
   state: 'dirty' | 'writing' | 'lost';
   changes: Change[];
 }
 
 interface File {
-  /** What was synced; the bytes after `durableSize` are zero. */
+  /** The bytes that were synced; those after `durableSize` are zero. */
   durable: Buffer;
   durableSize: number;
   /** By page number. */
@@ -129,7 +129,7 @@ interface NameChange {
   apply(names: Names): void;
 }
 
-/** What a power cut leaves of changes that were not synced: none, all, or a random choice for each. */
+/** Keeps changes that were not synced at a power cut: none, all, or a random choice for each. */
 type Choice = 'none' | 'all' | Random;
 
 /** The files of a folder. */

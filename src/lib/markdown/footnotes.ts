@@ -7,7 +7,7 @@ const ANY_FOOTNOTE = /\[\^[^\s[\]]{1,100}\]:/;
 const MENTION = /(?<!(?<!\\)\\)\[\^([^\s[\]]{1,100})\]/g;
 /** Mentions beyond these stay as they are written. */
 const MAX_MENTIONS = 1_000;
-/** What a mark adds to the text, in characters. */
+/** Characters that a mark adds to the text. */
 const ROOM = 24;
 
 const CODE = new Set([
@@ -24,7 +24,7 @@ interface Note {
   name: string;
   from: number;
   to: number;
-  /** Where its text begins. */
+  /** The start of its text. */
   text: number;
   /** The end of the block of the document in which it stands. */
   blockEnd: number;
@@ -218,7 +218,7 @@ export class HtmlFootnotes implements FootnoteMarks {
   }
 }
 
-/** What stands between two marks, and the rest without the marks. Empty when they are not there. */
+/** Cuts out the text between two marks. Empty when they are not there. */
 export function takeBetween(text: string, start: string, end: string): [rest: string, between: string] {
   const from = text.indexOf(start);
   const to = text.indexOf(end, from);

@@ -31,7 +31,7 @@ const BLOCKS = names(
     'menu nav option search section',
 );
 
-/** What keeps words apart when the tag between them is removed. */
+/** Keeps words apart when the tag between them is removed. */
 export function gapOf({ name, isEnd }: Tag, isKept: boolean, before: string, after: string): string {
   if (before.trim() === '' || after.trim() === '') return '';
   if (isKept && !isEnd && /^(?:li|dt|dd)$/.test(name)) return '<br>';
@@ -206,7 +206,7 @@ export interface PairedTag {
   isAmongWords: boolean;
   /** Replaces the tag where it cannot stay: its own words, or nothing if it has another half. */
   alone: string;
-  /** What stands in its place then. */
+  /** Takes its place then. */
   gap: string;
 }
 

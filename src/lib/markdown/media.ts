@@ -8,7 +8,7 @@ const FILE = '[A-Za-z0-9_-]{1,64}\\.(?:png|jpg|gif|webp|avif)';
 /** An image of this server, as its path. */
 export const MEDIA_PATH = new RegExp(`^/media/${FILE}$`);
 
-/** Where an address may begin in Markdown and HTML: after `](`, `<`, `="`, `: `. */
+/** An address begins after `](`, `<`, `="`, `: ` in Markdown and HTML. */
 const TYPED = new RegExp(`(?<=[(<"']|\\]:[ \\t]{1,10})/media/(?=${FILE})`, 'g');
 
 /** Makes the addresses absolute that a person typed as `/media/…`. */

@@ -93,7 +93,7 @@ export function withDefinitions(
   return [text, used.join('\n')].filter((part) => part !== '').join('\n\n');
 }
 
-/** What follows a block may belong to it: an underline makes a heading of a paragraph. In characters. */
+/** Characters behind a block that may belong to it: an underline makes a heading of a paragraph. */
 const MARGIN = 1_000;
 
 /**

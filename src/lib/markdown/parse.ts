@@ -92,7 +92,7 @@ const CLOSERS: Record<string, string> = { '"': '"', "'": "'", '(': ')' };
 /** A line from its first character on, and where it begins in the document. */
 type Place = Pick<Line, 'text' | 'pos'> & { lineStart: number };
 
-/** Where the definition ends if no more lines belong to it, in the document. Null when it is none. */
+/** The end in the document of a definition that has no more lines. Null when it is none. */
 type End = number | null;
 
 /** Reads a paragraph as a definition. */
@@ -321,7 +321,7 @@ export type SyntaxNode = Tree['topNode'];
 /** A node during a walk. Its `node` costs more, and knows its parent and children. */
 export type NodeRef = Pick<SyntaxNode, 'type' | 'name' | 'from' | 'to' | 'node'>;
 
-/** What was parsed, since positions are those of the bounded text. */
+/** Holds the bounded text too, since positions are in that. */
 export interface Parsed {
   source: string;
   tree: Tree;
@@ -362,7 +362,7 @@ export async function readBlocks(markdown: string): Promise<{ source: string; bl
 
 /** Bounds addresses times marks of emphasis in a block: for each address that it links, Bun looks at each open mark. */
 const MAX_LINKING_COST = 1_000_000;
-/** Where a block begins for certain: after a blank line, and at an item that interrupts a paragraph. */
+/** A certain start of a block: after a blank line, or an item that interrupts a paragraph. */
 const NEXT_BLOCK = /\n[ \t]*\n|\n(?= {0,3}[-*+] +\S)/;
 
 /** Links addresses only where that takes time in proportion to the text. */

@@ -117,7 +117,7 @@ function cellOf(children: string): string {
 
 const TAGS = /<\/?[a-z][^<>]*>/gi;
 
-/** What stands in the place of a tag. */
+/** White space in the place of a tag. */
 function spaceOf(tag: string): string {
   const [, slash, name = ''] = /^<(\/?)([a-z]+\d?)/i.exec(tag) ?? [];
   const isEnd = slash === '/';

@@ -142,7 +142,7 @@ const ATTRIBUTES: Readonly<Record<string, (value: string, element: string) => bo
   start: (value, element) => element === 'ol' && /^\d{1,9}$/.test(value),
 };
 
-/** Where the HTML will stand. JSON, since it goes to a thread. */
+/** Describes the page around the HTML. JSON, since it goes to a thread. */
 export interface HtmlOptions {
   /** In front of `/media/…`: empty, or the address of a page behind a proxy. */
   mediaBase?: string;

@@ -2,7 +2,7 @@ import { threadQueue } from '../thread.ts';
 import { toPlainText } from './plain-text.ts';
 import { type HtmlOptions, renderMarkdown } from './render.ts';
 
-// What anybody's Markdown becomes, of any length. A long text is read in a thread: the worst ones take a second.
+// Reads anybody's Markdown of any length. A long text goes to a thread: the worst ones take a second.
 
 /** In characters. The worst texts cost 20 ms here, and 50 when the process is new. */
 const MAX_HERE = 4_000;

@@ -11,7 +11,6 @@ import type { NewKey } from './new-key.ts';
 
 type KeyRow = typeof apiKeys.$inferSelect;
 
-/** What a verdict needs of the key, by the SHA-256 of its value. */
 async function findKeyByHash(tx: ReadTx, hash: Buffer) {
   return (await byHash(tx).get({ hash })) ?? null;
 }
@@ -32,7 +31,7 @@ const byHash = prepared((db) =>
     .prepare(),
 );
 
-/** What a verdict needs of the key. `isKept`: in `write`, where it stays so until the commit. */
+/** `isKept`: in `write`, where it stays so until the commit. */
 async function findGrant(
   tx: ReadTx,
   id: string,
@@ -332,7 +331,7 @@ export interface KeyService {
   /** Checks a key of 1 to 512 characters for `permission`. Keeps no verdict; equal checks at the same time can share one. */
   verifyKey(key: string, permission: string): Promise<Verdict>;
   /**
-   * Whether a key that `verifyKey` has accepted still holds. `isKept`: in `write`, where it does until the commit. Unkey's keys
+   * True if a key that `verifyKey` has accepted still holds. `isKept`: in `write`, where it does until the commit. Unkey's keys
    * are in no transaction of ours: there, what `verifyKey` said last counts.
    */
   isStillValid(tx: ReadTx, keyId: string, permission: string, isKept: boolean): Promise<boolean>;

@@ -60,7 +60,7 @@ const NOT_RELEASED = 'not released';
 const NO_TEXT = 'no text of its own';
 const GROUP = 'above other versions';
 const UNREADABLE = 'no version';
-/** What a version begins with. */
+/** The beginning of a version. */
 const BEGINNING = /^[^\p{L}\p{N}]*(?:v\.? ?)?\d+\.[\dx]/iu;
 
 /** Lines below a heading that may have its date. */
@@ -272,7 +272,7 @@ function* hiddenVersions(file: SourceFile, blocks: readonly SyntaxNode[], form: 
 }
 
 /**
- * Where the file is cut: at versions and marks of its form. Above the first and below the last one, versions may have another
+ * The places to cut the file at: versions and marks of its form. Above the first and below the last one, versions may have another
  * form or level.
  */
 function cutsOf(headings: readonly Heading[], form: Form): boolean[] {
@@ -480,7 +480,7 @@ function readFirstLines(body: string): { date: FoundDate | null; isUnreleased: b
   return { date: null, isUnreleased: isUnreleasedMark(words[0] ?? '') };
 }
 
-/** Whether dates such as 03/04/2020 begin with the day, if the other dates of the file show it. */
+/** True if dates such as 03/04/2020 begin with the day; null if the other dates of the file do not show it. */
 function orderOf(dates: readonly (FoundDate | null)[]): boolean | null {
   const orders = new Set(dates.flatMap((date) => date?.isDayFirst ?? []));
   const [isDayFirst = null] = orders;

@@ -11,7 +11,7 @@ import { Post } from '../model.ts';
 /** `scheduled`: a draft that is to be published at its date. */
 type Mark = Post['status'] | 'scheduled';
 
-/** What a mark means where it is true. */
+/** The status that a mark gives where it is true. */
 const MARKS: Readonly<Record<string, Post['status']>> = {
   draft: 'draft',
   isdraft: 'draft',
@@ -55,7 +55,7 @@ const STATUSES: Readonly<Record<string, Mark>> = {
 /** In characters. */
 const MAX_WORD = 100;
 
-/** What a field of front matter marks, or why it can't be read. Null: it is no mark. */
+/** Reads a field of front matter as a mark, or says why it can't be read. Null: it is no mark. */
 function readMark(name: string, value: unknown): { mark: Mark } | { problem: string } | null {
   const key = plain(name);
   const word = plain(value);

@@ -151,7 +151,7 @@ interface PreviewedPost extends Pick<OwnedPost, 'id' | 'title' | 'contentType' |
 export type ImportPreview = Awaited<ReturnType<typeof previewImport>>;
 
 /**
- * What `importFile` would do, without writing anything. With `problems` it would do nothing. `published`: posts to write
+ * Plans what `importFile` would do, and writes nothing. With `problems` it would do nothing. `published`: posts to write
  * that the API then returns; `future`: those that stay drafts for their date, and have no schedule, and `schedulable`
  * those of them with a date that a schedule can have; `replaced`: those that the source alone tells
  * to be the same as existing posts. Throws `AppError` 400 `unknown_format`.
@@ -295,7 +295,7 @@ async function findAllOwners(db: Storage, ids: readonly string[]): Promise<Map<s
   return owners;
 }
 
-/** Whether a post is a draft only because its date is in the future. */
+/** True if a post is a draft only because its date is in the future. */
 function waitsForDate(
   { status, createdAt }: OwnedPost,
   record: Pick<CheckedRecord, 'fields' | 'isScheduled'>,

@@ -144,7 +144,7 @@ export interface NewImage {
   alt?: string | undefined;
 }
 
-/** Where images are stored. Throws `AppError` 503 `media_off` when there is no place for them. */
+/** The store of images. Throws `AppError` 503 `media_off` when there is none. */
 function requireFiles({ media }: Pick<Deps, 'media'>): FileStore {
   if (media.files !== null) return media.files;
   throw new AppError(503, media.whyOff ?? 'Images are off', { code: 'media_off', isRefusal: true });

@@ -359,7 +359,7 @@ async function readLine(source: Blob): Promise<string> {
 export interface BackupSource {
   dataDir: string;
   createdAt: Date;
-  /** Where the images are: a folder, or `s3://…`, which the backup leaves out. Absent: in the data folder. */
+  /** The place of images: a folder, or `s3://…`, which the backup leaves out. Absent: in the data folder. */
   media?: string | undefined;
   /** The secret key, for the MAC. Absent, and where the secrets have another key: the backup has no MAC. */
   key?: Uint8Array | undefined;

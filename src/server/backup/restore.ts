@@ -37,7 +37,7 @@ interface RestoreOptions {
   unverified?: boolean;
   now: Date;
   s3?: S3Access | undefined;
-  /** Where images are stored. Absent: in the data folder. */
+  /** The store of images. Absent: in the data folder. */
   media?: FileStore | undefined;
 }
 

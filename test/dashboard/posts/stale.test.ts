@@ -46,7 +46,7 @@ interface Button {
   /** Before the page is opened. */
   first?: () => Promise<unknown>;
   page?: string;
-  /** What the person adds to the form. */
+  /** Fields that the person adds to the form. */
   fields?: Record<string, string>;
   other: Other;
   shows: string[];

@@ -59,7 +59,7 @@ afterAll(async () => {
   expect(row.deadlocks).toBe(0);
 });
 
-/** What each of them came to: `done`, or the status and code of the refusal. Fails when one failed otherwise. */
+/** The outcome of each: `done`, or the status and code of the refusal. Fails when one failed otherwise. */
 async function race(...works: (() => Promise<unknown>)[]): Promise<string[]> {
   const results = await Promise.allSettled(works.map((work) => work()));
   return results.map((result) => {
@@ -300,7 +300,7 @@ testConflict('an id that two imports choose goes to one of them', async () => {
   for (const [at, organizationId] of organizations.entries()) {
     expect(['done', '409']).toContain(outcomes[at] ?? '');
     const stored = await valuesOf(one.db, `SELECT id FROM posts WHERE organization_id = '${organizationId}'`);
-    // What an import saved before it met the id stays, and is completed by the next.
+    // Posts that an import saved before it met the id stay, and the next one completes them.
     if (outcomes[at] === 'done') expect(stored).toHaveLength([1, 15][at] ?? 0);
   }
   await expectRightCounts();

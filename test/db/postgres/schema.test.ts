@@ -9,7 +9,7 @@ afterAll(async () => {
   await twins[Symbol.asyncDispose]();
 });
 
-/** What only PostgreSQL has. */
+/** Tables of PostgreSQL alone. */
 const ONLY_POSTGRES = /^(tidings|post_search)\b/;
 
 const types: Record<string, string> = { text: 'text', integer: 'bigint', blob: 'bytea' };

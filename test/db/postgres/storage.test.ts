@@ -14,7 +14,7 @@ import { refuseWrites } from '../../support/faults.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts';
 import { until } from '../../support/until.ts';
 
-// What is PostgreSQL's own in `read` and `write`. `test/db/storage.test.ts` has what is the same on both engines.
+// PostgreSQL's own parts of `read` and `write`. `test/db/storage.test.ts` has the same on both engines.
 
 const PATIENT = { answerMs: 120_000, giveUpMs: 120_000 };
 const SECONDS = 300_000;

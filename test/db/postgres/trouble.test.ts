@@ -87,7 +87,7 @@ async function recovered(): Promise<void> {
   );
 }
 
-/** What became of a delivery, by the log. */
+/** The statuses of a delivery in the log. */
 async function statusesOf(id: string): Promise<string[]> {
   const entries: { referenceId: string; status: string }[] = await fleet.json(
     'delivery',
@@ -208,7 +208,7 @@ describe('a database that is gone', () => {
 
 describe('a network that swallows everything', () => {
   test('gives 503 in bounded time, keeps no process from stopping, and the next request after it works', async () => {
-    // Whatever opens a connection waits for minutes.
+    // Every new connection waits for minutes.
     const patient = `${through(proxy, url)}?connect_timeout=200`;
     const stopping = await fleet.add({ DATABASE_URL: patient });
     proxy.isSilent = true;

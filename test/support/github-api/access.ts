@@ -66,7 +66,7 @@ export function requireReading(token: StoredToken, repository: StoredRepository,
   if (!isFree && token.permissions?.[reading] === undefined) throw refusals.noPermission();
 }
 
-/** Whoever may write sees drafts of releases. */
+/** Writers see drafts of releases. */
 export function canWrite(token: StoredToken, { rights }: StoredRepository): boolean {
   const right = rights[token.user];
   const mayWrite =

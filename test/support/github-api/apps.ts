@@ -45,7 +45,7 @@ export interface Manifest {
   default_events: string[];
 }
 
-/** What GitHub keeps until the code is exchanged. */
+/** GitHub keeps it until the code is exchanged. */
 interface PendingApp {
   app: StoredApp;
   pem: string;
@@ -350,7 +350,7 @@ function partOf(text: string): Record<string, unknown> {
 
 export const CONVERSION = 'POST /app-manifests/{code}/conversions';
 
-/** What anybody may call: the code is the secret. It works once, for an hour. */
+/** Anybody may call it: the code is the secret. It works once, for an hour. */
 export function convert({ apps, clock }: World, code: string): Result {
   const pending = apps.pending.get(code);
   apps.pending.delete(code);
@@ -360,7 +360,7 @@ export function convert({ apps, clock }: World, code: string): Result {
   return { status: 201, body: { ...appView(app), ...secrets } };
 }
 
-/** What an App does as its installation, with a token. */
+/** Operations of an App as its installation, with a token. */
 export const installationOperations: Record<string, Operation> = {
   'GET /installation/repositories': {
     access: null,

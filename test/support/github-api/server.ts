@@ -47,7 +47,7 @@ export interface GithubApi extends Disposable {
   rename(repository: StoredRepository, name: string): void;
   /** The Apps that people created from a manifest. */
   readonly apps: readonly StoredApp[];
-  /** What people do about an App at GitHub, with the deliveries about it. */
+  /** Actions of people about an App at GitHub, with the deliveries about it. */
   installApp(app: StoredApp, repositories: readonly StoredRepository[]): void;
   suspendApp(app: StoredApp, isSuspended?: boolean): void;
   uninstallApp(app: StoredApp): void;

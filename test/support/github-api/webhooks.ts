@@ -7,7 +7,7 @@ import type { Moment } from './project.ts';
 import { sampleRepository } from './samples.ts';
 import type { StoredRepository } from './state.ts';
 
-// What GitHub delivers of releases, pull requests and pushes.
+// Deliveries of GitHub about releases, pull requests and pushes.
 
 /** GitHub sends at most this many commits of a push. */
 const MAX_PUSHED = 2048;

@@ -121,7 +121,7 @@ function metadataItems(bytes: Buffer, meta: readonly Box[], count: CountParts): 
   return found;
 }
 
-/** Where the file holds the content of these items. */
+/** The places in the file that hold the content of these items. */
 function extentsOf(
   bytes: Buffer,
   meta: readonly Box[],

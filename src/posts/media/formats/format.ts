@@ -145,7 +145,7 @@ const MAX_SCANS = 100;
 /** 0xFF in compressed data, which has one in 256 bytes: ten times as many as the largest file needs. */
 const MAX_MARKS = 400_000;
 
-/** Whether the segment changes how the image looks: tables, frames, scans, JFIF, color profile, Adobe's transform. */
+/** True if the segment changes how the image looks: tables, frames, scans, JFIF, color profile, Adobe's transform. */
 function isKept(marker: number, data: Buffer): boolean {
   if (marker === 0xe0) return data.toString('latin1', 0, 5) === 'JFIF\0';
   if (marker === 0xe2) return data.toString('latin1', 0, 12) === 'ICC_PROFILE\0';
