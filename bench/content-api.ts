@@ -1,163 +1,110 @@
 import { join } from 'node:path';
-import { Command } from 'commander';
-import { BenchError } from './support/bench-error.ts';
-import { type Case, contentApiCases, LIST } from './support/cases.ts';
-import { type Cores, chooseCores } from './support/cores.ts';
-import { describeMachine, machineLine } from './support/machine.ts';
-import { honoProgram } from './support/peers.ts';
-import { type Place, startPocketbase } from './support/products.ts';
-import { describeSummaries, isUnsteady, summarize } from './support/report.ts';
-import { measureRounds, type Run } from './support/rounds.ts';
-import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
-import { requireRevalidation, requireSameAnswers, requireSameList } from './support/same-answers.ts';
-import { type DataFolder, makeTempFolder, seedDataFolder } from './support/seed.ts';
-import { constant, hello, raw, type Server, startServer, tidings } from './support/server.ts';
-import { requireWrk } from './support/wrk.ts';
+import { type Peer, readList, startHono, startPocketbase } from './support/peers.ts';
+import { atLeast, type Bench, BenchError, benchmark } from './support/run.ts';
+import { type DataFolder, PUBLISHED, type SeededPosts, seedFolder } from './support/seed.ts';
+import { peer, type Server, startServer, tidings } from './support/server.ts';
+import { compare, type Load, measureRounds, type Run } from './support/wrk.ts';
 
 // The content API beside its peers: each server in its own process, measured in turn, round by round.
 
-interface Options {
-  rounds: number;
-  seconds: number;
-  ascii: boolean;
-  peers: boolean;
-  pocketbase?: string;
-  json?: true;
-}
+const peers = { hono: startHono, pocketbase: startPocketbase };
 
-const COMPRESSED = 'list of 10, compressed';
-
-/** The servers that stand beside Tidings in each case. The peers join the list of 10. */
-const BESIDE: Record<string, string[]> = {
-  [LIST]: ['constant', 'raw', 'hello'],
-  [COMPRESSED]: ['constant'],
-  'list of 100 posts': ['raw'],
-  'one post': ['raw', 'hello'],
-  'list of 10, known (304)': ['raw', 'hello'],
-  'list of about 10, any page': ['raw'],
-};
-
-const UNSTEADY = `
-Some rounds differ widely: the machine had other work. Trust the processor time, or run again.
-`;
-
-await runBenchmark((defer) =>
-  new Command('content-api')
-    .description('measure the requests a second of the content API beside those of its peers')
-    .option('--rounds <number>', 'how often each server is measured in each case', wholeNumber, 9)
-    .option('--seconds <number>', 'how long each time', wholeNumber, 1)
-    .option('--ascii', 'posts in ASCII only, which suits the peers', false)
-    .option('--no-peers', 'leave out Hono, Fastify, PocketBase and Directus')
-    .option('--pocketbase <path>', 'a PocketBase, instead of building one with Go')
-    .option('--json', 'print exactly one JSON value')
-    .action(async (options: Options) => {
-      requireWrk();
-      const cores = chooseCores();
-      const { runs, skipped, folder } = await prepare(options, cores, defer);
-      const { rounds, seconds, ascii } = options;
-      const load = { core: cores.load, folder, defer, seconds, rounds };
-      const summaries = (await measureRounds(runs, load)).map(summarize);
-      const machine = describeMachine(cores.server.length > 0);
-      if (options.json) {
-        terminal.write(`${JSON.stringify({ machine, rounds, seconds, ascii, cases: summaries, skipped })}\n`);
-      } else {
-        terminal.write(`${machineLine(machine)}\nMedians of ${rounds} rounds of ${seconds} s\n\n`);
-        terminal.write(`${describeSummaries(summaries)}\n`);
-        for (const [name, reason] of Object.entries(skipped)) {
-          terminal.write(`\n${name} was not measured: ${reason}\n`);
-        }
-        if (isUnsteady(summaries)) terminal.write(UNSTEADY);
+export const contentApi = benchmark({
+  goals: {
+    constant: atLeast(0.8, 'ratio', 'list of 10 of 10,000 posts, repeated / constant body'),
+    post: atLeast(1.5, 'ratio', 'one post / by hand'),
+    anyPage: atLeast(1, 'ratio', 'lists of any page, first time each / by hand'),
+    hono: atLeast(20, 'ratio', 'list of 10 / Hono on Bun, `COUNT(*)`'),
+    pocketbase: atLeast(60, 'ratio', 'list of 10 / PocketBase'),
+  },
+  async measure(bench) {
+    const data = await seedFolder(bench.folder, 'data', { ascii: false });
+    const ours = await startServer(bench, tidings(data.path));
+    const raw = await startServer(bench, peer('raw.ts', data.databaseFile));
+    const on = (server: Server, ...paths: string[]): Run => ({
+      server,
+      load: { paths, headers: data.headers },
+    });
+    const pages = everyPage(data.list);
+    const runs: Record<string, Run> = {
+      list: on(ours, data.list),
+      constant: on(await startConstant(bench, ours, data), data.list),
+      post: on(ours, data.post),
+      rawPost: on(raw, data.post),
+      anyPage: on(ours, ...pages),
+      rawPage: on(raw, ...pages),
+    };
+    for (const path of [data.list, data.post, ...pages.slice(0, 25)]) {
+      const [expected, actual] = await Promise.all([ours, raw].map((server) => getJson(on(server, path))));
+      requireSame(`by hand, ${path}`, expected, actual);
+    }
+    const expected = readList(await getJson(on(ours, data.list)));
+    const skipped: Partial<Record<keyof typeof peers, string>> = {};
+    for (const name of ['hono', 'pocketbase'] as const) {
+      try {
+        const { read, ...run }: Peer = await peers[name](bench, data);
+        requireSame(name, expected, read(await getJson(run)));
+        runs[name] = run;
+      } catch (error) {
+        if (!(error instanceof BenchError)) throw error;
+        skipped[name] = error.message;
       }
-    }),
-);
+    }
+    const samples = await measureRounds(bench, runs, { rounds: bench.isQuick ? 3 : 9 });
+    const beside = (one: string, other: string) => compare(samples[one] ?? [], samples[other] ?? []);
+    return {
+      constant: beside('list', 'constant'),
+      post: beside('post', 'rawPost'),
+      anyPage: beside('anyPage', 'rawPage'),
+      hono: skipped.hono ?? beside('list', 'hono'),
+      pocketbase: skipped.pocketbase ?? beside('list', 'pocketbase'),
+    };
+  },
+});
 
-/** Starts all servers and compares their responses. `skipped`: why a peer could not be started. */
-async function prepare(options: Options, cores: Cores, defer: Defer) {
-  const folder = await makeTempFolder(defer);
-  const data = await seedDataFolder(folder, { ascii: options.ascii });
-  const place: Place = {
-    folder,
-    start: (program) =>
-      startServer(program, { core: cores.server, logFile: join(folder, `${program.name}.log`), defer }),
+/** Page sizes around 10. Small pages are more numerous, so the mean list has 9 posts. */
+const LIMITS = Array.from({ length: 11 }, (_, index) => 5 + index);
+
+/** Every page of these sizes in both directions: over 24,000 lists, near and far pages in turn. */
+function everyPage(list: string): string[] {
+  const paths = LIMITS.flatMap((limit) =>
+    Array.from({ length: Math.floor(PUBLISHED / limit) }, (_, index) => {
+      const path = `${list}?limit=${limit}&page=${index + 1}`;
+      return [path, `${path}&sort=asc`];
+    }).flat(),
+  );
+  // Neighbors end up far apart: steps of a prime that does not divide the length.
+  return paths.map((_, index) => paths[(index * 7919) % paths.length] as string);
+}
+
+/** A server that sends the very bytes that Tidings sends. */
+async function startConstant(
+  bench: Bench,
+  ours: Server,
+  { list, headers }: DataFolder & SeededPosts,
+): Promise<Server> {
+  const file = join(bench.folder, 'constant.json');
+  await Bun.write(
+    file,
+    await fetch(ours.url + list, { headers: { ...headers, 'accept-encoding': 'identity' } }),
+  );
+  return startServer(bench, peer('constant.ts', file));
+}
+
+async function getJson({ server, load }: { server: Server; load: Load }): Promise<unknown> {
+  const url = server.url + load.paths[0];
+  const response = await fetch(url, { headers: load.headers });
+  if (!response.ok) throw new BenchError(`${url} responds with ${response.status}: ${await response.text()}`);
+  return response.json();
+}
+
+/** Servers are worth comparing only while they give the same answers, which hold something. */
+function requireSame(name: string, expected: unknown, actual: unknown): void {
+  const { posts = [], post = posts.length > 0 ? posts : null } = expected as {
+    posts?: unknown[];
+    post?: unknown;
   };
-  const ours = await place.start(tidings(data.path));
-  const servers = [ours, await place.start(raw(data.databaseFile))];
-  const helloServer = await place.start(hello);
-
-  const { peers, skipped } = options.peers
-    ? await startPeers(ours, data, options.pocketbase, place)
-    : { peers: [], skipped: {} };
-
-  const runs: Run[] = [];
-  for (const each of [...contentApiCases(data), compressedList(data)]) {
-    const beside = BESIDE[each.name] ?? [];
-    const compared = servers.filter(({ name }) => name === ours.name || beside.includes(name));
-    await requireSameAnswers(compared, each, data.key);
-    for (const server of compared) runs.push(await runOf(server, each, data));
-    if (beside.includes('constant')) {
-      const server = await startConstant(ours, each, data, place);
-      runs.push({ name: each.name, server: { ...server, name: 'constant' }, load: loadOf(each, data) });
-    }
-    if (beside.includes('hello')) {
-      runs.push({ name: each.name, server: helloServer, load: loadOf(each, data) });
-    }
-    if (each.name === LIST) runs.push(...peers);
-  }
-  return { runs, skipped, folder };
-}
-
-function compressedList(data: DataFolder): Case {
-  const [list] = contentApiCases(data);
-  return { name: COMPRESSED, paths: list?.paths ?? [], headers: { 'accept-encoding': 'gzip' } };
-}
-
-function loadOf({ paths, headers }: Case, { key }: DataFolder): Run['load'] {
-  return { paths, headers: { authorization: `Bearer ${key}`, ...headers } };
-}
-
-async function runOf(server: Server, given: Case, data: DataFolder): Promise<Run> {
-  const load = loadOf(given, data);
-  if (given.revalidates) {
-    const etag = await requireRevalidation(server, given.paths[0] ?? '/', data.key);
-    load.headers['if-none-match'] = etag;
-  }
-  return { name: given.name, server, load };
-}
-
-/** Sends the very bytes that Tidings sends. */
-async function startConstant(ours: Server, given: Case, data: DataFolder, place: Place): Promise<Server> {
-  const { headers } = loadOf(given, data);
-  const response = await fetch(`${ours.url}${given.paths[0]}`, { headers, decompress: false });
-  const encoding = response.headers.get('content-encoding') ?? undefined;
-  if ((encoding === undefined) !== (headers['accept-encoding'] === undefined)) {
-    throw new BenchError(`${given.name}: the response has the encoding ${encoding ?? 'identity'}`);
-  }
-  const name = `constant-${encoding ?? 'plain'}`;
-  const file = join(place.folder, name);
-  await Bun.write(file, await response.bytes());
-  return place.start(constant(name, file, encoding));
-}
-
-/** Peers answer the list of 10, each with its own API. A peer that cannot be started is skipped. */
-async function startPeers(ours: Server, data: DataFolder, pocketbase: string | undefined, place: Place) {
-  const [list] = contentApiCases(data);
-  const load = loadOf(list as Case, data);
-  const same = (server: Server) => ({ server, load, read: null });
-  const starts = {
-    hono: async () => same(await place.start(await honoProgram(data.databaseFile))),
-    pocketbase: () => startPocketbase(data, pocketbase, place),
-  };
-  const peers: Run[] = [];
-  const skipped: Record<string, string> = {};
-  for (const [name, start] of Object.entries(starts)) {
-    try {
-      const peer = await start();
-      await requireSameList({ server: ours, load, read: null }, peer);
-      peers.push({ name: LIST, server: peer.server, load: peer.load });
-    } catch (error) {
-      if (!(error instanceof BenchError)) throw error;
-      skipped[name] = error.message;
-    }
-  }
-  return { peers, skipped };
+  if (post === null) throw new BenchError(`${name}: there is no post`);
+  if (!Bun.deepEquals(expected, actual, true))
+    throw new BenchError(`${name}: another answer than that of Tidings`);
 }

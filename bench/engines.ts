@@ -1,10 +1,7 @@
-import { join } from 'node:path';
 import { SQL } from 'bun';
-import { Command } from 'commander';
 import { openPostgres } from '../db/postgres/client.ts';
 import { runTriggers } from '../src/drafting/triggers/run.ts';
 import { createTrigger } from '../src/drafting/triggers/service.ts';
-import { createLog } from '../src/lib/log.ts';
 import { randomIds } from '../src/lib/text.ts';
 import { samplePayload } from '../src/providers/index.ts';
 import { openSharedDatabase } from '../src/server/move.ts';
@@ -15,78 +12,59 @@ import { changed } from '../test/support/payloads.ts';
 import { startPostgres } from '../test/support/postgres-server.ts';
 import { startTcpProxy, type TcpProxy, through } from '../test/support/tcp-proxy.ts';
 import { createTestApp } from '../test/support/test-app.ts';
-import { BenchError } from './support/bench-error.ts';
-import { describeMachine, machineLine } from './support/machine.ts';
+import { median, ofRounds } from './support/numbers.ts';
 import { seedWriters, startTyping, type Writer } from './support/people.ts';
-import { cpuSeconds, cpuSecondsOfTree } from './support/process-figures.ts';
-import { type Defer, runBenchmark, terminal, wholeNumber } from './support/run.ts';
-import { makeTempFolder } from './support/seed.ts';
-import { type Server, startServer, tidingsOnPostgres } from './support/server.ts';
-import { median } from './support/statistics.ts';
-import { seedRepository } from './support/webhook-folder.ts';
-import { type Load, requireWrk, runLoad } from './support/wrk.ts';
+import { atLeast, atMost, type Bench, BenchError, benchmark } from './support/run.ts';
+import { seedingDeps, seedRepository } from './support/seed.ts';
+import { cli, run, type Server, startServer, tidings } from './support/server.ts';
+import { type Load, takeSample } from './support/wrk.ts';
 
-// What must hold on PostgreSQL behind a network: saves of the editor by 50 people, each in an organization of their own,
+// PostgreSQL behind a network of 10 ms: saves of the editor by 50 people, each in an organization of their own,
 // deliveries beside them, the sweeper, the draft of a release, and the doctor of many integrations.
-
-interface Options {
-  roundTrip: number;
-  processes: number;
-  rounds: number;
-  seconds: number;
-  rows: number;
-  integrations: number;
-  json?: true;
-}
 
 interface World {
   url: string;
-  postgresPid: number;
   network: TcpProxy;
   servers: Server[];
   writers: Writer[];
   newPushes(count: number): Load;
-  folder: string;
-  defer: Defer;
 }
 
 const SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
+/** In each direction. */
+const DELAY_MS = 5;
+const PROCESSES = 3;
 const PEOPLE = 50;
 const DELIVERIES_AT_ONCE = 48;
 /** The editor saves once somebody pauses for a second. */
 const PAUSE_MS = 1_000;
-const CLI = Bun.fileURLToPath(import.meta.resolve('../src/cli.ts'));
+const SECONDS = 3;
+/** For the sweeper to remove. */
+const ROWS = 40_000;
+/** For the doctor to examine. */
+const INTEGRATIONS = 30_000;
 
-await runBenchmark((defer) =>
-  new Command('engines')
-    .description('measure the goals of PostgreSQL behind a network')
-    .option('--round-trip <ms>', 'delay of the network, both directions together', wholeNumber, 10)
-    .option('--processes <number>', 'of Tidings', wholeNumber, 3)
-    .option('--rounds <number>', 'how often saves and deliveries are measured', wholeNumber, 5)
-    .option('--seconds <number>', 'how long each time', wholeNumber, 3)
-    .option('--rows <number>', 'that the sweeper removes', wholeNumber, 40_000)
-    .option('--integrations <number>', 'that the doctor examines', wholeNumber, 30_000)
-    .option('--json', 'print exactly one JSON value')
-    .action(async (options: Options) => {
-      requireWrk();
-      const world = await start(options, defer);
-      const people = await measurePeople(world, options);
-      const figures = { ...people, ...(await measureWork(world, options)) };
-      const machine = describeMachine(false);
-      terminal.write(
-        options.json
-          ? `${JSON.stringify({ machine, ...options, ...figures })}\n`
-          : `${machineLine(machine)}\n\n${JSON.stringify(figures, null, 2)}\n`,
-      );
-    }),
-);
+export const engines = benchmark({
+  goals: {
+    saves: atLeast(300, 'a second', 'PostgreSQL: saves of 50 organizations'),
+    deliveriesKept: atLeast(0.9, 'ratio', 'PostgreSQL: deliveries beside 50 people who type / without'),
+    swept: atLeast(4_000, 'a second', 'PostgreSQL: rows that the sweeper removes'),
+    wait: atMost(50, 'ms', 'PostgreSQL: longest wait of a delivery beside the sweeper'),
+    draftTrips: atMost(12, 'round trips', 'PostgreSQL: a release becomes a draft'),
+    doctor: atMost(2_000, 'ms', 'PostgreSQL: `doctor` with 30,000 integrations'),
+  },
+  async measure(bench) {
+    const world = await start(bench);
+    return { ...(await measurePeople(world, bench)), ...(await measureWork(world, bench)) };
+  },
+});
 
-async function start({ roundTrip, processes }: Options, defer: Defer): Promise<World> {
-  const folder = await makeTempFolder(defer);
+async function start(bench: Bench): Promise<World> {
+  const { folder, defer } = bench;
   const postgres = await startPostgres({ fsync: 'on' });
   defer(() => postgres.stop());
   const url = await postgres.createDatabase();
-  const log = createLog('silent', { write: () => undefined });
+  const { log } = seedingDeps({ db: null as never });
   const place = { url, readUrl: undefined, pool: 10 };
   const shared = await openSharedDatabase(place, SECRET_KEY, 'command', { log, process: 'bench' });
   const writers = await seedWriters(shared.db, PEOPLE);
@@ -94,31 +72,26 @@ async function start({ roundTrip, processes }: Options, defer: Defer): Promise<W
   await shared.db.close();
   const network = await startTcpProxy({ port: postgres.port });
   defer(async () => network[Symbol.asyncDispose]());
-  network.delayMs = roundTrip / 2;
+  network.delayMs = DELAY_MS;
+  const program = tidings(folder, '--database-url', through(network, url), '--secret-key', SECRET_KEY);
+  // Three processes share the cores.
+  const shares = { ...bench, cores: { server: [], load: [] } };
   const servers: Server[] = [];
-  for (let count = 1; count <= processes; count++) {
-    const program = tidingsOnPostgres(through(network, url), SECRET_KEY, folder);
-    servers.push(await startServer(program, { core: [], logFile: join(folder, `${count}.log`), defer }));
-  }
-  return { url, postgresPid: postgres.pid, network, servers, writers, newPushes, folder, defer };
+  for (let count = 0; count < PROCESSES; count++) servers.push(await startServer(shares, program));
+  return { url, network, servers, writers, newPushes };
 }
 
 /** Saves a second when all save at once, and deliveries beside people of whom each saves once a second. */
-async function measurePeople({ servers, writers, ...world }: World, { rounds, seconds }: Options) {
+async function measurePeople({ servers, writers, newPushes }: World, bench: Bench) {
   const saves: number[] = [];
-  const saveCpuMs: number[] = [];
   const kept: number[] = [];
-  const readCpu = () =>
-    servers.reduce(
-      (sum, { pid }) => sum + (cpuSeconds(pid) ?? Number.NaN),
-      cpuSecondsOfTree(world.postgresPid) ?? Number.NaN,
-    );
   const deliver = async () => {
-    const { folder, defer } = world;
-    const connections = Math.ceil(DELIVERIES_AT_ONCE / servers.length);
-    const options = { core: [], folder, defer, seconds, connections };
-    const each = await Promise.all(servers.map(({ url }) => runLoad(url, world.newPushes(1_000), options)));
-    return each.reduce((rate, result) => rate + result.requests / result.seconds, 0);
+    const connections = DELIVERIES_AT_ONCE / PROCESSES;
+    const shares = { ...bench, cores: { server: [], load: [] } };
+    const each = servers.map((server) =>
+      takeSample(shares, { server, load: newPushes(1_000), connections }, SECONDS),
+    );
+    return (await Promise.all(each)).reduce((rate, { requestsPerSecond }) => rate + requestsPerSecond, 0);
   };
   const deliverBeside = async () => {
     const stop = startTyping(servers, writers, PAUSE_MS);
@@ -127,12 +100,10 @@ async function measurePeople({ servers, writers, ...world }: World, { rounds, se
     return rate;
   };
   // The first round is not counted: code is compiled, and the integration is read.
-  for (let round = 0; round <= rounds; round++) {
-    const cpu = readCpu();
+  for (let round = 0; round <= (bench.isQuick ? 2 : 5); round++) {
     const stop = startTyping(servers, writers, 0);
-    await Bun.sleep(seconds * 1_000);
+    await Bun.sleep(SECONDS * 1_000);
     const saved = await stop();
-    if (round > 0) saveCpuMs.push((1_000 * (readCpu() - cpu)) / (saved * seconds));
     const isReversed = round % 2 === 1;
     const first = await (isReversed ? deliverBeside() : deliver());
     const second = await (isReversed ? deliver() : deliverBeside());
@@ -140,23 +111,11 @@ async function measurePeople({ servers, writers, ...world }: World, { rounds, se
     saves.push(saved);
     kept.push(isReversed ? first / second : second / first);
   }
-  return {
-    savesPerSecond: spread(saves),
-    /** Of Tidings and PostgreSQL. */
-    saveCpuMs: median(saveCpuMs),
-    /** Deliveries beside people who type, divided by those without. */
-    deliveriesKept: spread(kept),
-  };
-}
-
-function spread(values: readonly number[]) {
-  return { median: median(values), lowest: Math.min(...values), highest: Math.max(...values) };
+  return { saves: ofRounds(saves), deliveriesKept: ofRounds(kept) };
 }
 
 /** The sweeper with deliveries beside it, the draft of a release, and the doctor. */
-async function measureWork({ url, network, servers, defer }: World, options: Options) {
-  const { roundTrip, rows, integrations } = options;
-  const delayMs = roundTrip / 2;
+async function measureWork({ url, network, servers }: World, { folder, defer }: Bench) {
   // They would do the work.
   await Promise.all(servers.map((server) => server.stop()));
   network.delayMs = 0;
@@ -182,16 +141,16 @@ async function measureWork({ url, network, servers, defer }: World, options: Opt
   for (let round = 0; round < 8; round++) {
     await deliver();
     while (!network.isQuiet) await Bun.sleep(1);
-    network.delayMs = delayMs;
+    network.delayMs = DELAY_MS;
     const before = { trips: network.roundTrips, preparations: network.preparations };
     await runTriggers(app.deps, compose);
     if (network.preparations === before.preparations) trips.push(network.roundTrips - before.trips);
     network.delayMs = 0;
   }
 
-  await admin`INSERT INTO delivery_claims SELECT 'int_past', number::text, 1 FROM generate_series(1, ${rows}) AS number`;
+  await admin`INSERT INTO delivery_claims SELECT 'int_past', number::text, 1 FROM generate_series(1, ${ROWS}) AS number`;
   await admin`VACUUM ANALYZE`.simple();
-  network.delayMs = delayMs;
+  network.delayMs = DELAY_MS;
   // All connections are open, and have prepared their statements.
   for (let round = 0; round < 3; round++) await Promise.all(Array.from({ length: 8 }, deliver));
   const alone: number[] = [];
@@ -206,27 +165,20 @@ async function measureWork({ url, network, servers, defer }: World, options: Opt
   while (!isSwept) beside.push(await deliver());
   const sweptPerSecond = await sweeping;
 
-  await admin`CREATE TEMP TABLE more AS SELECT integrations.*, number FROM integrations, generate_series(1, ${integrations}) AS number WHERE id = ${integrationId}`;
+  await admin`CREATE TEMP TABLE more AS SELECT integrations.*, number FROM integrations, generate_series(1, ${INTEGRATIONS}) AS number WHERE id = ${integrationId}`;
   await admin`UPDATE more SET id = 'int_' || number`;
   await admin`ALTER TABLE more DROP number`;
   await admin`INSERT INTO integrations SELECT * FROM more`;
   network.delayMs = 0;
   const examinedAt = performance.now();
-  const doctor = Bun.spawn([process.execPath, CLI, 'doctor', '--offline', '--json'], {
-    env: { ...Bun.env, DATABASE_URL: url, SECRET_KEY },
-    stdout: 'pipe',
-  });
-  if (!(await Bun.readableStreamToText(doctor.stdout)).includes('"checks"'))
-    throw new BenchError('doctor printed no report');
-  const doctorMs = performance.now() - examinedAt;
-  await doctor.exited;
+  const environment = { DATABASE_URL: url, SECRET_KEY, DATA_DIR: folder };
+  const report = await run({ defer }, cli('doctor', '--offline', '--json'), { environment });
+  if (!report.includes('"checks"')) throw new BenchError('doctor printed no report');
   return {
-    /** Of a release that becomes a draft. */
-    draftTrips: median(trips),
-    sweptPerSecond,
-    /** How much longer than usual a delivery took beside the sweeper. */
-    waitMs: Math.max(...beside) - median(alone),
-    doctorMs,
-    doctorCpuMs: Number(doctor.resourceUsage()?.cpuTime.total ?? Number.NaN) / 1_000,
+    swept: { value: sweptPerSecond },
+    /** How much longer than usual a delivery took. */
+    wait: { value: Math.max(...beside) - median(alone) },
+    draftTrips: { value: median(trips) },
+    doctor: { value: performance.now() - examinedAt },
   };
 }

@@ -1,9 +1,8 @@
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { runBenchmark, terminal } from './support/run.ts';
-import { makeTempFolder } from './support/seed.ts';
+import { render, table } from '../src/cli/output.ts';
+import { makeTempFolder, runCommand, terminal } from './support/run.ts';
 import { measureSource } from './support/source-figures.ts';
-import { table } from './support/table.ts';
 import { traceRequests } from './support/trace.ts';
 
 // How much code there is, how it is divided, and how many files each kind of request enters. `--root` measures another
@@ -14,7 +13,7 @@ interface Options {
   json?: true;
 }
 
-await runBenchmark((defer) =>
+await runCommand((defer) =>
   new Command('figures')
     .description('Size and structure of the source, and the files that requests enter')
     .option('--root <path>', 'the checkout to measure', join(import.meta.dir, '..'))
@@ -40,7 +39,7 @@ await runBenchmark((defer) =>
           String(files.length),
         ]),
       ];
-      terminal.write(`${table(['figure', ''], rows)}\n`);
+      terminal.write(`${render(terminal, table(['figure', ''], rows))}\n`);
     }),
 );
 

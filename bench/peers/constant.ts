@@ -1,11 +1,7 @@
 // The ceiling of a body: Bun sends the same bytes every time, from a file that is read once.
 
-const [file = '', ...encoding] = Bun.argv.slice(2);
-const body = await Bun.file(file).bytes();
-const headers = {
-  'content-type': 'application/json',
-  ...(encoding[0] !== undefined && { 'content-encoding': encoding[0] }),
-};
+const body = await Bun.file(Bun.argv[2] ?? '').bytes();
+const headers = { 'content-type': 'application/json' };
 
 const server = Bun.serve({
   hostname: '127.0.0.1',

@@ -1,15 +1,13 @@
 import type { SqliteDatabase } from '../../db/sqlite/client.ts';
-import type { IntegrationType } from '../../src/integrations/words.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { providers, sampleFor } from '../../src/providers/index.ts';
-import { BenchError } from './bench-error.ts';
+import { BenchError } from './run.ts';
 
-/** The owners of the entries, and their share in ten. */
-interface Source {
+/** Two of three entries are GitHub's. */
+interface Owners {
   organizationId: string;
-  integrationId: string;
-  type: IntegrationType;
-  ofTen: number;
+  github: string;
+  linear: string;
 }
 
 /** An event that only the very oldest entries have: whoever looks for it finds nothing near. */
@@ -26,7 +24,7 @@ const told = {
   Issue: sampleData('linear', 'Issue'),
 };
 
-function sampleData(type: IntegrationType, event: string): string {
+function sampleData(type: 'github' | 'linear', event: string): string {
   const payload = sampleFor({ type, repositories: [] }, event, { now: systemClock.now() });
   const handler = providers.find(({ id }) => id === type)?.events[event];
   const result = payload === null ? undefined : handler?.read(payload);
@@ -38,18 +36,12 @@ function sampleData(type: IntegrationType, event: string): string {
  * Writes so many log entries, evenly over the last 30 days, oldest first. Of a thousand 800 were processed, 140 ignored,
  * 30 are duplicates, 20 were rejected and 10 failed. SQL of its own: the service writes one delivery at a time.
  */
-export function fillLog(
-  db: SqliteDatabase,
-  sources: readonly Source[],
-  { entries, now, onProgress }: { entries: number; now: Date; onProgress: (written: number) => void },
-): void {
-  const insert = db.$client.query(insertSql(sources));
+export function fillLog(db: SqliteDatabase, owners: Owners, entries: number): void {
+  const insert = db.$client.query(INSERT);
+  const now = systemClock.now().getTime();
   const stepMs = (DAYS * DAY_MS) / entries;
-  for (let written = 0; written < entries; written += BATCH) {
-    const last = entries - written;
-    const first = Math.max(1, last - BATCH + 1);
-    insert.run({ first, last, entries, now: now.getTime(), stepMs, ...told });
-    onProgress(Math.min(entries, written + BATCH));
+  for (let last = entries; last > 0; last -= BATCH) {
+    insert.run({ first: Math.max(1, last - BATCH + 1), last, entries, now, stepMs, ...owners, ...told });
   }
 }
 
@@ -70,20 +62,15 @@ export function fillResults(db: SqliteDatabase, about: { integrationId: string; 
     .run(about);
 }
 
-/** `n` is 1 for the newest entry. Neighbours differ in everything: multiples of a prime stand for chance. */
-function insertSql(sources: readonly Source[]): string {
-  const owners = sources.flatMap((source) => Array.from({ length: source.ofTen }, () => source));
-  const ofOwner = (pick: (source: Source) => string) =>
-    `CASE n * 7 % 10 ${owners.map((owner, index) => `WHEN ${index} THEN '${pick(owner)}'`).join(' ')} END`;
-  return `
+/** `n` is 1 for the newest entry. Neighbors differ in everything: multiples of a prime stand for chance. */
+const INSERT = `
     WITH RECURSIVE numbers(n) AS (
       SELECT $last UNION ALL SELECT n - 1 FROM numbers WHERE n > $first
     ),
     chosen AS (
       SELECT n, $now - cast(n * $stepMs AS integer) AS at, n * 7919 % 1000 AS luck,
-        ${ofOwner(({ organizationId }) => organizationId)} AS organization_id,
-        ${ofOwner(({ integrationId }) => integrationId)} AS integration_id,
-        ${ofOwner(({ type }) => type)} AS type
+        CASE WHEN n % 3 = 0 THEN $linear ELSE $github END AS integration_id,
+        CASE WHEN n % 3 = 0 THEN 'linear' ELSE 'github' END AS type
       FROM numbers
     ),
     named AS (
@@ -94,7 +81,7 @@ function insertSql(sources: readonly Source[]): string {
     )
     INSERT INTO deliveries (id, organization_id, integration_id, integration_type, title, status, status_code,
       reference_id, event, action, data, reason, count, body_hash, duration_ms, retention_days, created_at, expires_at)
-    SELECT printf('dlv_%012x', at) || lower(hex(randomblob(6))), organization_id, integration_id, type,
+    SELECT printf('dlv_%012x', at) || lower(hex(randomblob(6))), $organizationId, integration_id, type,
       'Delivery ' || n || ' of what was shipped',
       CASE WHEN luck < 800 THEN 'processed' WHEN luck < 940 THEN 'ignored' WHEN luck < 970 THEN 'duplicate'
         WHEN luck < 990 THEN 'rejected' ELSE 'failed' END,
@@ -113,4 +100,3 @@ function insertSql(sources: readonly Source[]): string {
       CASE WHEN luck >= 800 THEN 'It was not what anybody waits for' END,
       1, randomblob(32), n % 40, ${DAYS}, created_at, at + ${DAYS * DAY_MS}
     FROM named`;
-}

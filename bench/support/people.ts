@@ -1,14 +1,9 @@
 import { seenOf } from '../../src/dashboard/edit.ts';
-import { createLog } from '../../src/lib/log.ts';
-import { randomIds } from '../../src/lib/text.ts';
-import { systemClock } from '../../src/lib/time.ts';
-import { createUser } from '../../src/people/accounts.ts';
-import { SERVER } from '../../src/people/audit.ts';
 import type { Deps } from '../../src/people/deps.ts';
 import { createOrganization } from '../../src/people/organizations.ts';
-import { beginSession } from '../../src/people/sessions.ts';
 import { createPost } from '../../src/posts/service.ts';
-import { BenchError } from './bench-error.ts';
+import { BenchError } from './run.ts';
+import { seedingDeps, signIn } from './seed.ts';
 import type { Server } from './server.ts';
 
 /** Somebody with a draft open in the editor. */
@@ -22,24 +17,15 @@ export interface Writer {
 
 /** One person with a draft in each of `count` organizations. */
 export async function seedWriters(db: Deps['db'], count: number): Promise<Writer[]> {
-  const log = createLog('silent', { write: () => undefined });
-  const deps = {
-    db,
-    log,
-    clock: systemClock,
-    ids: randomIds,
-    actor: SERVER,
-    publicUrl: () => 'http://localhost',
-  };
+  const deps = seedingDeps({ db });
   const writers: Writer[] = [];
   for (let at = 0; at < count; at++) {
     const organizationId = `org_writer_${at}`;
     await createOrganization(deps, { id: organizationId, name: `Writers ${at}`, plan: 'free' });
-    const user = await createUser(deps, { email: `writer-${at}@example.com`, organizationId });
-    const token = await db.write((tx) => beginSession(tx, deps, user));
+    const cookie = await signIn(db, organizationId, `writer-${at}@example.com`);
     const text = { title: 'Draft', markdown: 'Text', contentType: 'changelog' } as const;
     const { id: postId } = await createPost(deps, organizationId, text);
-    writers.push({ organizationId, postId, cookie: `tidings_session=${token}`, seen: seenOf(text) });
+    writers.push({ organizationId, postId, cookie, seen: seenOf(text) });
   }
   return writers;
 }

@@ -1,10 +1,9 @@
+import { join } from 'node:path';
 import { settingNames } from '../../src/server/settings.ts';
-import { BenchError } from './bench-error.ts';
-import type { Defer } from './run.ts';
+import { type Bench, BenchError } from './run.ts';
 
 /** A server in a process of its own. */
 export interface Server {
-  readonly name: string;
   readonly url: string;
   readonly pid: number;
   /** Again is no error. */
@@ -13,14 +12,11 @@ export interface Server {
 
 /** A program to start. */
 export interface Program {
-  name: string;
   /** Absent: Bun, which `words` follow. */
   executable?: string;
   words: string[];
   /** The line by which it says where it listens; the URL is in the group. Absent: `Listening on URL`. */
   announcement?: RegExp;
-  /** Instead of an announcement: where the program listens once this path responds. */
-  health?: { url: string; path: string };
   environment?: Record<string, string>;
 }
 
@@ -30,32 +26,20 @@ const STOP_MS = 10_000;
 const LISTENING = /^Listening on (http:\S+)\n/m;
 
 const REPOSITORY = Bun.fileURLToPath(import.meta.resolve('../..'));
-const RAW = Bun.fileURLToPath(import.meta.resolve('../peers/raw.ts'));
+const CLI = join(REPOSITORY, 'src/cli.ts');
+
+/** The command line from source. */
+export const cli = (...words: string[]): string[] => [process.execPath, CLI, ...words];
 
 /** The real service, as somebody who deploys it would start it. */
-export const tidings = (dataDir: string): Program => ({
-  name: 'tidings',
-  words: [
-    Bun.fileURLToPath(import.meta.resolve('../../src/cli.ts')),
-    'serve',
-    '--port',
-    '0',
-    '--data-dir',
-    dataDir,
-  ],
+export const tidings = (dataDir: string, ...words: string[]): Program => ({
+  words: [CLI, 'serve', '--port', '0', '--data-dir', dataDir, ...words],
 });
 
-/** The same on PostgreSQL. */
-export const tidingsOnPostgres = (databaseUrl: string, secretKey: string, dataDir: string): Program => {
-  const { name, words } = tidings(dataDir);
-  return { name, words: [...words, '--database-url', databaseUrl, '--secret-key', secretKey] };
-};
-
 /** The same as a binary of its own, with the memory options of the container and the systemd unit. */
-export const tidingsBinary = (executable: string, dataDir: string): Program => ({
-  name: 'tidings-binary',
+export const tidingsBinary = (executable: string, dataDir: string, ...words: string[]): Program => ({
   executable,
-  words: ['serve', '--port', '0', '--data-dir', dataDir],
+  words: ['serve', '--port', '0', '--data-dir', dataDir, ...words],
   environment: {
     BUN_JSC_forceRAMSize: '134217728',
     BUN_JSC_useFTLJIT: '0',
@@ -63,50 +47,23 @@ export const tidingsBinary = (executable: string, dataDir: string): Program => (
   },
 });
 
-/** PocketBase, which wants to be told a port, and takes a binary in the folder of temporary files for a developer's. */
-export const pocketbase = (executable: string, folder: string, port: number): Program => ({
-  name: 'pocketbase',
-  executable,
-  words: ['serve', `--http=127.0.0.1:${port}`, `--dir=${folder}`, '--dev=false'],
-  announcement: /Server started at (http:\S+)\n/,
+/** A server of `bench/peers`. */
+export const peer = (file: string, ...words: string[]): Program => ({
+  words: [join(REPOSITORY, 'bench/peers', file), ...words],
 });
 
-export const hello: Program = {
-  name: 'hello',
-  words: [Bun.fileURLToPath(import.meta.resolve('../peers/hello.ts'))],
-};
-
-export const raw = (databaseFile: string): Program => ({
-  name: 'raw',
-  words: [RAW, databaseFile],
-});
-
-/** Sends the bytes of a file as every response. */
-export const constant = (name: string, file: string, encoding?: string): Program => ({
-  name,
-  words: [
-    Bun.fileURLToPath(import.meta.resolve('../peers/constant.ts')),
-    file,
-    ...(encoding === undefined ? [] : [encoding]),
-  ],
-});
-
-export const rawWebhooks = (databaseFile: string, secret: string): Program => ({
-  name: 'one commit each',
-  words: [Bun.fileURLToPath(import.meta.resolve('../peers/raw-webhooks.ts')), databaseFile, secret],
-});
-
-/** Starts a program on a core and waits until it says where it listens. Throws `BenchError` when it does not. */
+/** Starts a program on the core of servers and waits until it says where it listens. Throws `BenchError`. */
 export async function startServer(
-  { name, executable = process.execPath, words, announcement = LISTENING, health, environment }: Program,
-  { core, logFile, defer }: { core: string[]; logFile: string; defer: Defer },
+  { folder, cores, defer }: Pick<Bench, 'folder' | 'cores' | 'defer'>,
+  { executable = process.execPath, words, announcement = LISTENING, environment }: Program,
 ): Promise<Server> {
-  const child = Bun.spawn([...core, executable, ...words], {
+  const errors = Bun.file(join(folder, `server-${Bun.randomUUIDv7()}.log`));
+  const child = Bun.spawn([...cores.server, executable, ...words], {
     cwd: REPOSITORY,
     env: { ...defaultEnvironment(), ...environment },
     stdin: 'ignore',
     stdout: 'pipe',
-    stderr: Bun.file(logFile),
+    stderr: errors,
   });
   const stop = async () => {
     child.kill('SIGTERM');
@@ -116,14 +73,9 @@ export async function startServer(
     forget();
   };
   const forget = defer(stop);
-
-  const url = await (health === undefined
-    ? listeningUrl(child.stdout, announcement)
-    : healthyUrl(health, child));
-  if (url === null) {
-    throw new BenchError(`${name} did not start:\n${await Bun.file(logFile).text()}`);
-  }
-  return { name, url, pid: child.pid, stop };
+  const url = await announcedUrl(child.stdout, announcement);
+  if (url === null) throw new BenchError(`${words[0]} did not start: ${await errors.text()}`);
+  return { url, pid: child.pid, stop };
 }
 
 /** The settings of this shell must not change what is measured. An empty one counts as unset. */
@@ -131,8 +83,8 @@ function defaultEnvironment(): Record<string, string | undefined> {
   return { ...Bun.env, ...Object.fromEntries(settingNames.map((name) => [name, ''])) };
 }
 
-/** From the line that announces it. Null when the output ends or stays silent. */
-async function listeningUrl(
+/** Null when the output ends or stays silent. */
+async function announcedUrl(
   output: ReadableStream<Uint8Array>,
   announcement: RegExp,
 ): Promise<string | null> {
@@ -153,23 +105,19 @@ async function listeningUrl(
   }
 }
 
-/** Once its health check passes. Null when the process ends or takes too long. */
-async function healthyUrl(
-  { url, path }: NonNullable<Program['health']>,
-  child: { exitCode: number | null },
-): Promise<string | null> {
-  for (const until = Date.now() + START_MS; Date.now() < until && child.exitCode === null; ) {
-    const response = await fetch(url + path).catch(() => null);
-    if (response?.ok) return url;
-    await Bun.sleep(100);
-  }
-  return null;
-}
-
-/** A port that nobody listens on now. */
-export function freePort(): number {
-  const socket = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
-  const { port } = socket;
-  socket.stop(true);
-  return port;
+/** Runs a command to its end and returns its output. Throws `BenchError` with its last lines if it fails. */
+export async function run(
+  { defer }: Pick<Bench, 'defer'>,
+  words: string[],
+  { cwd = REPOSITORY, environment = {} }: { cwd?: string; environment?: Record<string, string> } = {},
+): Promise<string> {
+  const env = { ...Bun.env, ...environment };
+  const child = Bun.spawn(words, { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const forget = defer(async () => child.kill('SIGKILL'));
+  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  const exitCode = await child.exited;
+  forget();
+  if (exitCode === 0) return output;
+  const last = `${output}\n${errors}`.trim().split('\n').slice(-3).join('\n');
+  throw new BenchError(`${words.slice(0, 4).join(' ')} failed: ${last}`);
 }

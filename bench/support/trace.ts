@@ -2,9 +2,8 @@ import { Database } from 'bun:sqlite';
 import { cp, mkdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as ts from '@typescript/typescript6';
-import { BenchError } from './bench-error.ts';
-import type { Defer } from './run.ts';
-import { startServer } from './server.ts';
+import { BenchError, type Defer } from './run.ts';
+import { run, startServer } from './server.ts';
 
 // Runs a copy of the service in which every function notes its file when it is entered. A copy, so that code in worker
 // threads notes its files too.
@@ -28,7 +27,14 @@ export async function traceRequests(
   const copy = join(folder, 'copy');
   const dataDir = join(folder, 'data');
   await instrument(root, copy, trace);
-  const cli = (...words: string[]) => runCli(root, dataDir, words);
+  const cli = async (...words: string[]) =>
+    JSON.parse(
+      await run(
+        { defer },
+        [process.execPath, join(root, 'src/cli.ts'), ...words, '--data-dir', dataDir, '--json'],
+        { cwd: root },
+      ),
+    );
 
   await cli('organization', 'create', '--name', 'Figures', '--id', ORGANIZATION);
   const { key } = await cli('key', 'create', '--organization', ORGANIZATION, '--name', 'Figures');
@@ -49,8 +55,8 @@ export async function traceRequests(
   addSession(databaseFile);
 
   const server = await startServer(
-    { name: 'tidings', words: [join(copy, 'src/cli.ts'), 'serve', '--port', '0', '--data-dir', dataDir] },
-    { core: [], logFile: join(folder, 'server.log'), defer },
+    { folder, cores: { server: [], load: [] }, defer },
+    { words: [join(copy, 'src/cli.ts'), 'serve', '--port', '0', '--data-dir', dataDir] },
   );
   const entered = async () =>
     [...new Set((await readFile(trace, 'utf8')).split('\n').filter(Boolean))].sort();
@@ -156,20 +162,6 @@ function addSession(databaseFile: string): void {
     'INSERT INTO sessions (hash, user_id, created_at, expires_at, last_used_at) VALUES (?, ?, ?, ?, ?)',
   ).run(hash, 'usr_figures', createdAt, now.getTime() + 86_400_000, now.getTime());
   db.close();
-}
-
-async function runCli(root: string, dataDir: string, words: readonly string[]) {
-  const child = Bun.spawn(
-    [process.execPath, join(root, 'src/cli.ts'), ...words, '--data-dir', dataDir, '--json'],
-    { cwd: root, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' },
-  );
-  const [output, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  if (child.exitCode !== 0) throw new BenchError(`${words.join(' ')} failed:\n${errors}`);
-  return JSON.parse(output);
 }
 
 /** Copies a checkout to `target`, its functions noting their files in `trace`. */

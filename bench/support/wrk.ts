@@ -1,13 +1,15 @@
 import { join } from 'node:path';
-import { BenchError } from './bench-error.ts';
-import type { Defer } from './run.ts';
+import { cpuSeconds } from './machine.ts';
+import { median, ofRounds } from './numbers.ts';
+import { type Bench, BenchError, type Figure } from './run.ts';
+import { run, type Server } from './server.ts';
 
 // The load comes from wrk (https://github.com/wg/wrk); a Lua script gives it the requests and takes its figures.
 
 /** Paths to request in turn, repeatedly. */
 export interface Load {
   paths: string[];
-  /** Where in `paths` to begin; 0 when absent. */
+  /** The index of the path to begin with; 0 when absent. */
   first?: number;
   headers: Record<string, string>;
   /** Absent: `GET`. With it, each request carries the next of the bodies, and a value of its own in the header. */
@@ -19,85 +21,85 @@ export interface Body {
   headers: Record<string, string>;
 }
 
-export interface LoadOptions {
-  core: string[];
-  /** Folder of the script. */
-  folder: string;
-  defer: Defer;
-  seconds: number;
+/** One load on one server. */
+export interface Run {
+  server: Server;
+  load: Load;
   /** How many requests are under way at once; 16 when absent. */
   connections?: number;
 }
 
-/** How much was answered, and in what time. */
-export interface Answered {
+export interface Sample {
   requests: number;
-  seconds: number;
+  requestsPerSecond: number;
+  /** NaN where the system does not say. */
+  cpuMicros: number;
 }
 
-interface Summary {
-  requests: number;
-  microseconds: number;
-  socketErrors: number;
-  timeouts: number;
-  /** Answers with a status of 400 or more. */
-  refused: number;
-}
-
-const DEFAULT_CONNECTIONS = 16;
-
-/** Throws `BenchError` that says how to get wrk. */
-export function requireWrk(): void {
-  if (Bun.which('wrk') !== null) return;
-  throw new BenchError(
-    'wrk, which makes the load, is not installed. Debian, Ubuntu: apt-get install wrk. macOS: brew install wrk.',
-  );
-}
-
-/** Throws `BenchError` when any request failed: such a figure means nothing. */
-export async function runLoad(url: string, load: Load, options: LoadOptions): Promise<Answered> {
-  const summary = await runWrk(url, load, options);
-  const { requests, microseconds, ...failures } = summary;
-  if (requests === 0 || Object.values(failures).some((count) => count > 0)) {
-    throw new BenchError(`wrk at ${url}${load.paths[0]} had failures: ${JSON.stringify(summary)}`);
-  }
-  return { requests, seconds: microseconds / 1_000_000 };
-}
-
-async function runWrk(
-  url: string,
-  load: Load,
-  { core, folder, defer, seconds, connections = DEFAULT_CONNECTIONS }: LoadOptions,
-): Promise<Summary> {
-  const script = join(folder, `load-${Bun.randomUUIDv7()}.lua`);
+/** Throws `BenchError` without wrk, and when any request failed: such a figure means nothing. */
+export async function takeSample(
+  bench: Bench,
+  { server, load, connections = 16 }: Run,
+  seconds: number,
+): Promise<Sample> {
+  if (Bun.which('wrk') === null)
+    throw new BenchError('wrk, which makes the load, is not installed. Debian, Ubuntu: apt-get install wrk.');
+  const script = join(bench.folder, `load-${Bun.randomUUIDv7()}.lua`);
   await Bun.write(script, luaScript(load));
-  const child = Bun.spawn(
-    [
-      ...core,
-      'wrk',
-      '-t1',
-      `-c${connections}`,
-      `-d${seconds}s`,
-      '--timeout',
-      '10s',
-      '-s',
-      script,
-      `${url}${load.paths[0]}`,
-    ],
-    { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' },
-  );
-  const forget = defer(async () => child.kill());
-  const [output, errors] = await Promise.all([
-    Bun.readableStreamToText(child.stdout),
-    Bun.readableStreamToText(child.stderr),
+  const before = cpuSeconds(server.pid);
+  const output = await run(bench, [
+    ...[...bench.cores.load, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`],
+    ...['--timeout', '10s', '-s', script, `${server.url}${load.paths[0]}`],
   ]);
-  const exitCode = await child.exited;
-  forget();
-  const figures = output.match(/^\{.*\}$/m)?.[0];
-  if (exitCode !== 0 || figures === undefined) {
-    throw new BenchError(`wrk failed:\n${output}${errors}`);
+  const cpu = cpuSeconds(server.pid) - before;
+  const { requests, microseconds, failed } = JSON.parse(output.match(/^\{.*\}$/m)?.[0] ?? '{}');
+  if (!(requests > 0) || failed > 0)
+    throw new BenchError(`wrk at ${server.url}${load.paths[0]} had failures: ${output}`);
+  return {
+    requests,
+    requestsPerSecond: (requests / microseconds) * 1e6,
+    cpuMicros: (cpu / requests) * 1e6,
+  };
+}
+
+const WARM_UP_SECONDS = 1;
+
+/**
+ * Measures every run in each round, one after the other, so that a slow minute of the machine hits all of them. Every
+ * other round goes backward. A run continues with the path after the last one of its round before.
+ */
+export async function measureRounds<Name extends string>(
+  bench: Bench,
+  runs: Record<Name, Run>,
+  { rounds, seconds = 1 }: { rounds: number; seconds?: number },
+): Promise<Record<Name, Sample[]>> {
+  const each = Object.entries<Run>(runs).map(([name, of]) => ({
+    name,
+    of,
+    sent: 0,
+    samples: [] as Sample[],
+  }));
+  // The first round is not counted: code is compiled, and the file is read into memory.
+  for (let round = 0; round <= rounds; round++) {
+    for (const one of round % 2 === 0 ? each : each.toReversed()) {
+      const load = { ...one.of.load, first: one.sent % one.of.load.paths.length };
+      const sample = await takeSample(bench, { ...one.of, load }, round === 0 ? WARM_UP_SECONDS : seconds);
+      one.sent += sample.requests;
+      if (round > 0) one.samples.push(sample);
+    }
   }
-  return JSON.parse(figures) as Summary;
+  return Object.fromEntries(each.map(({ name, samples }) => [name, samples])) as Record<Name, Sample[]>;
+}
+
+/** Requests a second divided by the others', by round, with the processor time. */
+export function compare(ours: readonly Sample[], theirs: readonly Sample[]): Figure {
+  const byRound = (divide: (own: Sample, other: Sample) => number) =>
+    ours.flatMap((own, round) => (theirs[round] ? [divide(own, theirs[round])] : []));
+  const figure = ofRounds(byRound((own, other) => own.requestsPerSecond / other.requestsPerSecond));
+  const ratio = median(byRound((own, other) => other.cpuMicros / own.cpuMicros));
+  if (Number.isNaN(ratio)) return figure;
+  const middle = (samples: readonly Sample[]) => median(samples.map(({ cpuMicros }) => cpuMicros));
+  return { ...figure, cpu: { ours: middle(ours), theirs: middle(theirs), ratio } };
 }
 
 /** One path is left to wrk's own static request, which costs it least. */
@@ -148,11 +150,10 @@ request = function()
   return ready[(sent - 1) % #ready + 1]
 end`;
 
+/** A status of 400 or more counts as failed. */
 const TELL = `
 done = function(summary)
   local errors = summary.errors
-  io.write(string.format(
-    '\\n{"requests":%d,"microseconds":%d,"socketErrors":%d,"timeouts":%d,"refused":%d}\\n',
-    summary.requests, summary.duration, errors.connect + errors.read + errors.write, errors.timeout, errors.status
-  ))
+  io.write(string.format('\\n{"requests":%d,"microseconds":%d,"failed":%d}\\n', summary.requests, summary.duration,
+    errors.connect + errors.read + errors.write + errors.timeout + errors.status))
 end`;

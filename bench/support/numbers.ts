@@ -1,3 +1,5 @@
+import type { Figure } from './run.ts';
+
 /** The middle one, or the mean of the middle two. NaN of nothing. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
@@ -10,4 +12,9 @@ export function median(values: readonly number[]): number {
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
+/** The median of rounds, with the lowest and the highest. */
+export function ofRounds(values: readonly number[]): Figure {
+  return { value: median(values), lowest: Math.min(...values), highest: Math.max(...values) };
 }
