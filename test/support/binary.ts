@@ -72,7 +72,7 @@ function isolationOf(path: string): string[] | null {
 }
 
 /** The libraries that the loader would take from this machine, itself among them. */
-export function librariesOf(binary: string): string[] {
+function librariesOf(binary: string): string[] {
   const text = Bun.spawnSync(['ldd', binary]).stdout.toString();
   return Array.from(text.matchAll(/(?:=> |^\s*)(\/\S+)/gm), ([, library = '']) => library);
 }
