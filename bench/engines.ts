@@ -2,6 +2,7 @@ import { SQL } from 'bun';
 import { openPostgres } from '../db/postgres/client.ts';
 import { runTriggers } from '../src/drafting/triggers/run.ts';
 import { createTrigger } from '../src/drafting/triggers/service.ts';
+import { createLog } from '../src/lib/log.ts';
 import { randomIds } from '../src/lib/text.ts';
 import { samplePayload } from '../src/providers/index.ts';
 import { openSharedDatabase } from '../src/server/move.ts';
@@ -15,7 +16,7 @@ import { createTestApp } from '../test/support/test-app.ts';
 import { median, ofRounds } from './support/numbers.ts';
 import { seedWriters, startTyping, type Writer } from './support/people.ts';
 import { atLeast, atMost, type Bench, BenchError, benchmark } from './support/run.ts';
-import { seedingDeps, seedRepository } from './support/seed.ts';
+import { seedRepository } from './support/seed.ts';
 import { cli, run, type Server, startServer, tidings } from './support/server.ts';
 import { type Load, takeSample } from './support/wrk.ts';
 
@@ -53,7 +54,9 @@ export const engines = benchmark({
     draftTrips: atMost(12, 'round trips', 'PostgreSQL: a release becomes a draft'),
     doctor: atMost(2_000, 'ms', 'PostgreSQL: `doctor` with 30,000 integrations'),
   },
-  async measure(bench) {
+  async measure(given) {
+    // The processes share all cores.
+    const bench = { ...given, cores: { server: [], load: [] } };
     const world = await start(bench);
     return { ...(await measurePeople(world, bench)), ...(await measureWork(world, bench)) };
   },
@@ -64,7 +67,7 @@ async function start(bench: Bench): Promise<World> {
   const postgres = await startPostgres({ fsync: 'on' });
   defer(() => postgres.stop());
   const url = await postgres.createDatabase();
-  const { log } = seedingDeps({ db: null as never });
+  const log = createLog('silent', { write: () => undefined });
   const place = { url, readUrl: undefined, pool: 10 };
   const shared = await openSharedDatabase(place, SECRET_KEY, 'command', { log, process: 'bench' });
   const writers = await seedWriters(shared.db, PEOPLE);
@@ -74,10 +77,8 @@ async function start(bench: Bench): Promise<World> {
   defer(async () => network[Symbol.asyncDispose]());
   network.delayMs = DELAY_MS;
   const program = tidings(folder, '--database-url', through(network, url), '--secret-key', SECRET_KEY);
-  // Three processes share the cores.
-  const shares = { ...bench, cores: { server: [], load: [] } };
   const servers: Server[] = [];
-  for (let count = 0; count < PROCESSES; count++) servers.push(await startServer(shares, program));
+  for (let count = 0; count < PROCESSES; count++) servers.push(await startServer(bench, program));
   return { url, network, servers, writers, newPushes };
 }
 
@@ -87,9 +88,8 @@ async function measurePeople({ servers, writers, newPushes }: World, bench: Benc
   const kept: number[] = [];
   const deliver = async () => {
     const connections = DELIVERIES_AT_ONCE / PROCESSES;
-    const shares = { ...bench, cores: { server: [], load: [] } };
     const each = servers.map((server) =>
-      takeSample(shares, { server, load: newPushes(1_000), connections }, SECONDS),
+      takeSample(bench, { server, load: newPushes(1_000), connections }, SECONDS),
     );
     return (await Promise.all(each)).reduce((rate, { requestsPerSecond }) => rate + requestsPerSecond, 0);
   };

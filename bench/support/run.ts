@@ -106,7 +106,7 @@ function failureCode(error: unknown): number {
   return 1;
 }
 
-/** Measures with a temporary folder of its own. A `BenchError` is the reason of each goal. */
+/** Measures with a temporary folder of its own. A failure is the reason of each goal, and the next benchmark goes on. */
 export async function runBenchmark(
   { goals, measure }: Benchmark,
   given: Pick<Bench, 'isQuick' | 'pocketbase'>,
@@ -118,8 +118,9 @@ export async function runBenchmark(
     const folder = await makeTempFolder(defer);
     return await measure({ folder, cores: chooseCores(), defer, ...given });
   } catch (error) {
-    if (!(error instanceof BenchError)) throw error;
-    return Object.fromEntries(Object.keys(goals).map((key) => [key, error.message]));
+    if (!(error instanceof BenchError)) terminal.writeError(`${Bun.inspect(error)}\n`);
+    const reason = error instanceof Error ? error.message : String(error);
+    return Object.fromEntries(Object.keys(goals).map((key) => [key, reason]));
   } finally {
     await undoEach();
     forget();
