@@ -51,5 +51,5 @@ function format({ unit }: Goal, value: number): string {
   return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`;
 }
 
-/** One line without a column's mark. */
-const asCell = (text: string) => text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|');
+/** The start of a text on one line, without a column's mark. */
+const asCell = (text: string) => text.slice(0, 200).replaceAll(/\s+/g, ' ').replaceAll('|', '\\|');
