@@ -39,7 +39,7 @@ export interface WriteOptions {
   lease?: Lease | undefined;
 }
 
-/** How work that takes many commits shares the database with other work. Times are in milliseconds. See `commits.ts`. */
+/** How work that takes many commits shares the database with other work. Times are in milliseconds. See `inCommits`. */
 export interface Pace {
   /** How long one commit may do such work. */
   holdMs: number;

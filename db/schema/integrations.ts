@@ -1,15 +1,6 @@
 import { sql } from 'drizzle-orm';
-import {
-  blob,
-  check,
-  index,
-  integer,
-  primaryKey,
-  sqliteTable,
-  text,
-  uniqueIndex,
-} from 'drizzle-orm/sqlite-core';
-import { organizations, partOf } from './organizations.ts';
+import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { oneOf, organizations, partOf } from './organizations.ts';
 
 /** The ids of the providers. */
 const PROVIDER_IDS = ['github', 'gitlab', 'linear', 'forgejo'] as const;
@@ -153,7 +144,7 @@ export const histories = sqliteTable(
   (table) => [
     index('histories_by_integration').on(table.integrationId, table.createdAt),
     index('histories_due').on(table.dueAt).where(sql`${table.status} = 'queued'`),
-    check('histories_status', sql`${table.status} in ('queued', 'done', 'failed', 'stopped')`),
+    oneOf(table.status),
   ],
 );
 
@@ -183,7 +174,7 @@ export const releaseRanges = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.integrationId, table.repositoryId, table.tag] }),
     index('release_ranges_due').on(table.dueAt).where(sql`${table.status} = 'queued'`),
-    check('release_ranges_status', sql`${table.status} in ('queued', 'known', 'unknown')`),
+    oneOf(table.status),
   ],
 );
 
@@ -295,10 +286,7 @@ export const deliveries = sqliteTable(
       .on(table.integrationId, table.bodyHash)
       .where(sql`${table.bodyHash} is not null`),
     index('deliveries_by_expiry').on(table.expiresAt),
-    check(
-      'deliveries_status',
-      sql`${table.status} in ('processed', 'ignored', 'duplicate', 'rejected', 'failed')`,
-    ),
+    oneOf(table.status),
   ],
 );
 

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { getTableName, sql } from 'drizzle-orm';
 import {
   type AnySQLiteColumn,
   blob,
@@ -10,6 +10,12 @@ import {
   text,
 } from 'drizzle-orm/sqlite-core';
 
+/** A check that a column has one of its values. */
+export function oneOf(column: AnySQLiteColumn) {
+  const values = column.enumValues?.map((value) => `'${value}'`).join(', ') ?? '';
+  return check(`${getTableName(column.table)}_${column.name}`, sql`${column} in (${sql.raw(values)})`);
+}
+
 export const organizations = sqliteTable(
   'organizations',
   {
@@ -18,7 +24,7 @@ export const organizations = sqliteTable(
     plan: text({ enum: ['free', 'pro'] }).notNull(),
     createdAt: text('created_at').notNull(),
   },
-  (table) => [check('organizations_plan', sql`${table.plan} in ('free', 'pro')`)],
+  (table) => [oneOf(table.plan)],
 );
 
 /** The column of rows that are deleted with the row that it names. */
@@ -67,7 +73,7 @@ export const memberships = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.userId, table.organizationId] }),
     index('memberships_by_organization').on(table.organizationId),
-    check('memberships_role', sql`${table.role} in ('owner', 'member')`),
+    oneOf(table.role),
   ],
 );
 
@@ -101,10 +107,7 @@ export const oneTimeLinks = sqliteTable(
     createdAt: text('created_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
   },
-  (table) => [
-    index('one_time_links_by_expiry').on(table.expiresAt),
-    check('one_time_links_purpose', sql`${table.purpose} in ('setup', 'invitation', 'password')`),
-  ],
+  (table) => [index('one_time_links_by_expiry').on(table.expiresAt), oneOf(table.purpose)],
 );
 
 /** The audit log. No row refers to another table, because it outlives the person, organization and thing that it names. */
@@ -136,9 +139,6 @@ export const auditEvents = sqliteTable(
     index('audit_events_by_account').on(table.targetId).where(sql`${table.organizationId} is null`),
     index('audit_events_by_refusal').on(table.createdAt).where(sql`${table.action} = 'sign_in.refused'`),
     index('audit_events_by_expiry').on(table.expiresAt),
-    check(
-      'audit_events_actor_type',
-      sql`${table.actorType} in ('user', 'command_line', 'server', 'trigger', 'anonymous')`,
-    ),
+    oneOf(table.actorType),
   ],
 );

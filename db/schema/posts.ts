@@ -10,7 +10,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
-import { organizations, partOf } from './organizations.ts';
+import { oneOf, organizations, partOf } from './organizations.ts';
 
 // Both `posts` and `deleted_posts` have these columns.
 const headColumns = () => ({
@@ -32,8 +32,8 @@ const textColumns = () => ({
 
 function postChecks(name: string, table: Record<keyof ReturnType<typeof headColumns>, AnySQLiteColumn>) {
   return [
-    check(`${name}_status`, sql`${table.status} in ('draft', 'published')`),
-    check(`${name}_content_type`, sql`${table.contentType} in ('changelog', 'linkedin_post')`),
+    oneOf(table.status),
+    oneOf(table.contentType),
     check(`${name}_created_at`, sql`length(${table.createdAt}) = 24`),
     check(`${name}_updated_at`, sql`length(${table.updatedAt}) = 24`),
   ];
@@ -106,11 +106,8 @@ export const postVersions = sqliteTable(
   },
   (table) => [
     index('post_versions_by_post').on(table.postId, table.createdAt, table.id),
-    check('post_versions_content_type', sql`${table.contentType} in ('changelog', 'linkedin_post')`),
-    check(
-      'post_versions_origin',
-      sql`${table.origin} in ('edit', 'restore', 'suggestion', 'trigger', 'import')`,
-    ),
+    oneOf(table.contentType),
+    oneOf(table.origin),
   ],
 );
 
@@ -201,10 +198,7 @@ export const media = sqliteTable(
   (table) => [
     uniqueIndex('media_by_content').on(table.organizationId, table.sha256),
     index('media_by_organization').on(table.organizationId, table.createdAt, table.id),
-    check(
-      'media_type',
-      sql`${table.type} in ('image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif')`,
-    ),
+    oneOf(table.type),
   ],
 );
 
@@ -229,6 +223,6 @@ export const mediaCopies = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.integrationId, table.url] }),
     index('media_copies_due').on(table.status, table.dueAt),
-    check('media_copies_status', sql`${table.status} in ('queued', 'done', 'failed')`),
+    oneOf(table.status),
   ],
 );

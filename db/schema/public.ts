@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { organizations, partOf } from './organizations.ts';
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { oneOf, organizations, partOf } from './organizations.ts';
 import { media } from './posts.ts';
 
 /** The public page of an organization. Without a row: none. */
@@ -67,10 +67,7 @@ export const rebuildHooks = sqliteTable(
   },
   (table) => [
     index('rebuild_hooks_by_organization').on(table.organizationId, table.createdAt),
-    check(
-      'rebuild_hooks_kind',
-      sql`${table.kind} in ('signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord')`,
-    ),
+    oneOf(table.kind),
   ],
 );
 
@@ -111,11 +108,8 @@ export const hookMessages = sqliteTable(
     index('hook_messages_queued_by_hook').on(table.hookId, table.dueAt).where(sql`${table.state} = 'queued'`),
     index('hook_messages_by_date').on(table.hookId, table.createdAt),
     index('hook_messages_by_expiry').on(table.expiresAt),
-    check(
-      'hook_messages_type',
-      sql`${table.type} in ('post.published', 'post.changed', 'post.unpublished', 'post.deleted')`,
-    ),
-    check('hook_messages_state', sql`${table.state} in ('queued', 'sent', 'failed', 'merged')`),
+    oneOf(table.type),
+    oneOf(table.state),
   ],
 );
 

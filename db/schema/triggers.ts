@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
-import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { EVENT_TYPES, integrations, repositories } from './integrations.ts';
-import { partOf } from './organizations.ts';
+import { oneOf, partOf } from './organizations.ts';
 
 /** Rules that turn events of an integration into drafts. */
 export const triggers = sqliteTable(
@@ -25,10 +25,7 @@ export const triggers = sqliteTable(
     createdAt: text('created_at').notNull(),
     updatedAt: text('updated_at').notNull(),
   },
-  (table) => [
-    index('triggers_by_integration').on(table.integrationId),
-    check('triggers_content_type', sql`${table.contentType} in ('changelog', 'linkedin_post')`),
-  ],
+  (table) => [index('triggers_by_integration').on(table.integrationId), oneOf(table.contentType)],
 );
 
 /**
@@ -77,7 +74,7 @@ export const triggerRuns = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.triggerId, table.scope] }),
     index('trigger_runs_due').on(table.status, table.attempts, table.dueAt),
-    check('trigger_runs_status', sql`${table.status} in ('queued', 'failed')`),
+    oneOf(table.status),
   ],
 );
 
@@ -165,9 +162,6 @@ export const deliveryResults = sqliteTable(
       .on(table.triggerId, table.scope)
       .where(sql`${table.outcome} in ('queued', 'failed', 'waiting')`),
     index('delivery_results_by_expiry').on(table.expiresAt),
-    check(
-      'delivery_results_outcome',
-      sql`${table.outcome} in ('queued', 'created', 'updated', 'unchanged', 'suggested', 'kept', 'removed', 'waiting', 'filtered', 'failed')`,
-    ),
+    oneOf(table.outcome),
   ],
 );

@@ -8,7 +8,7 @@ export type TableCounts = Record<string, number>;
 
 const openExisting = (file: string) => new Sqlite(file, { readwrite: true, create: false, strict: true });
 
-/** Brings the log of a database to the disk that has no server (see `wal-rewrite.ts`). */
+/** Brings the log of a database to the disk that has no server (see `rewriteLog`). */
 export function bringLogToDisk(file: string): void {
   using sqlite = openExisting(file);
   sqlite.run('PRAGMA busy_timeout = 5000');

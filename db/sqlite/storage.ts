@@ -88,7 +88,7 @@ function quoted(word: string): string {
 
 /**
  * Counts the commits of all processes. `header`: of the index of the log, which tells of them without a question (see
- * `wal-index.ts`). The requests of one turn of the event loop cannot share an answer: a turn also serves connections that
+ * `mapHeader`). The requests of one turn of the event loop cannot share an answer: a turn also serves connections that
  * are opened while it runs, by clients that may have seen a later commit.
  */
 export function createVersion(

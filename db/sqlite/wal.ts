@@ -139,7 +139,7 @@ async function uninterrupted(sync: () => Promise<void>): Promise<void> {
 //   The kernel reports the failure to every descriptor that was open by then (fsync(2)), so ours learns of a failed sync
 //   of any process.
 // - Whoever opens the database without a server beside it first writes the log over itself and syncs it, under the write
-//   lock (`wal-rewrite.ts`): the server at each start, and commands, which also do so before they close a database whose
+//   lock (`rewriteLog`): the server at each start, and commands, which also do so before they close a database whose
 //   server ended meanwhile.
 //
 // SQLite locks the database file and the `-shm` file, never the `-wal` file. POSIX drops a process's locks on a file when
@@ -205,7 +205,7 @@ export function openWal(sqlite: Sqlite, { latch, files, syncFile = promisify(fda
   };
 }
 
-// Brings a log that a former process left behind to the disk. See `wal.ts` for when that is needed.
+// Brings a log that a former process left behind to the disk. See above for when that is needed.
 //
 // Linux keeps the pages of a failed sync in memory and marks them as clean (fsync(2)), so they look like part of the file
 // until the power fails, and another sync writes none of them. Only a write makes them dirty again.
