@@ -14,7 +14,7 @@ import type { Job } from './jobs.ts';
 const SHORT_REST_MS = 1_000;
 const LONG_REST_MS = 5_000;
 
-/** Work that loads at its first run. */
+/** Work that loads at its first run, and keeps something between its runs. */
 function late(load: () => Promise<Job['run']>): Job['run'] {
   const work = lazily(load);
   return async (...given) => (await work())(...given);
@@ -52,10 +52,7 @@ export function processJobs(
       name: 'read-histories',
       every: 1_000,
       restMs: LONG_REST_MS,
-      run: late(async () => {
-        const { readDueHistories } = await import('../intake/history/read.ts');
-        return (signal) => readDueHistories(deps, signal);
-      }),
+      run: async (signal) => (await import('../intake/history/read.ts')).readDueHistories(deps, signal),
     },
     {
       name: 'run-triggers',
@@ -71,32 +68,25 @@ export function processJobs(
 export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
   const { clock, log } = deps;
   const runningSince = clock.now();
+  let knownJump: string | null = null;
   return [
     {
       name: 'publish-scheduled',
       every: 1_000,
-      run: late(async () => {
-        const { publishDuePosts } = await import('../posts/schedule.ts');
-        return (signal) => publishDuePosts(deps, { signal, runningSince });
-      }),
+      run: async (signal) =>
+        (await import('../posts/schedule.ts')).publishDuePosts(deps, { signal, runningSince }),
     },
     {
       name: 'sync-hooks',
       every: 2_000,
       restMs: LONG_REST_MS,
-      run: late(async () => {
-        const { syncHooks } = await import('../integrations/rotate.ts');
-        return (signal) => syncHooks(deps, signal);
-      }),
+      run: async (signal) => (await import('../integrations/rotate.ts')).syncHooks(deps, signal),
     },
     {
       name: 'poll',
       every: 1_000,
       restMs: LONG_REST_MS,
-      run: late(async () => {
-        const { pollDue } = await import('../intake/polling/poll.ts');
-        return (signal) => pollDue(deps, signal);
-      }),
+      run: async (signal) => (await import('../intake/polling/poll.ts')).pollDue(deps, signal),
     },
     {
       name: 'image-addresses',
@@ -107,19 +97,13 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
       name: 'copy-images',
       every: 500,
       restMs: SHORT_REST_MS,
-      run: late(async () => {
-        const { copyDueImages } = await import('./sweep.ts');
-        return (signal) => copyDueImages(deps, signal);
-      }),
+      run: async (signal) => (await import('./sweep.ts')).copyDueImages(deps, signal),
     },
     {
       name: 'read-ranges',
       every: 500,
       restMs: SHORT_REST_MS,
-      run: late(async () => {
-        const { readRanges } = await import('../drafting/triggers/ranges.ts');
-        return (signal) => readRanges(deps, { signal });
-      }),
+      run: async (signal) => (await import('../drafting/triggers/ranges.ts')).readRanges(deps, { signal }),
     },
     {
       name: 'send-hooks',
@@ -130,31 +114,24 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
     {
       name: 'sweep-images',
       every: '17 * * * *',
-      run: late(async () => {
+      async run(signal) {
         const { sweepFiles } = await import('../posts/media/service.ts');
-        return async (signal) => {
-          // An image may be of a text that a person is writing.
-          const { textAsOf } = await deps.db.read((tx) => deps.elapsed.planSweep(tx));
-          return sweepFiles(deps, textAsOf, signal);
-        };
-      }),
+        // An image may be of a text that a person is writing.
+        const { textAsOf } = await deps.db.read((tx) => deps.elapsed.planSweep(tx));
+        return sweepFiles(deps, textAsOf, signal);
+      },
     },
     {
       name: 'sweep',
       every: '*/5 * * * *',
-      run: late(async () => {
-        const { sweep } = await import('./sweep.ts');
-        let knownJump: string | null = null;
-        return async (signal) => {
-          const swept = await sweep(deps, { signal });
-          const jump = describeJump(deps.elapsed.jumpMs());
-          if (jump !== null && jump.problem !== knownJump)
-            log.warn({ job: 'sweep' }, `${jump.problem}. ${jump.advice}`);
-          knownJump = jump?.problem ?? null;
-          if (swept.deliveryIds + swept.logs > 0)
-            log.info({ job: 'sweep', ...swept }, 'removed expired rows');
-        };
-      }),
+      async run(signal) {
+        const swept = await (await import('./sweep.ts')).sweep(deps, { signal });
+        const jump = describeJump(deps.elapsed.jumpMs());
+        if (jump !== null && jump.problem !== knownJump)
+          log.warn({ job: 'sweep' }, `${jump.problem}. ${jump.advice}`);
+        knownJump = jump?.problem ?? null;
+        if (swept.deliveryIds + swept.logs > 0) log.info({ job: 'sweep', ...swept }, 'removed expired rows');
+      },
     },
   ];
 }
