@@ -11,10 +11,6 @@ import type { NewKey } from './new-key.ts';
 
 type KeyRow = typeof apiKeys.$inferSelect;
 
-async function findKeyByHash(tx: ReadTx, hash: Buffer) {
-  return (await byHash(tx).get({ hash })) ?? null;
-}
-
 // Hot path: every request of the content API runs this.
 const byHash = prepared((db) =>
   db
@@ -51,28 +47,10 @@ async function getKey(tx: ReadTx, id: string): Promise<KeyRow> {
   return key;
 }
 
-/** Newest first. */
-async function listKeyRows(tx: ReadTx, organizationId: string): Promise<KeyRow[]> {
-  return await tx
-    .select()
-    .from(apiKeys)
-    .where(eq(apiKeys.organizationId, organizationId))
-    .orderBy(desc(apiKeys.createdAt), desc(apiKeys.id))
-    .all();
-}
-
 /** Counts all keys, and those that are revoked or, at `now`, expired. */
 export async function countKeys(tx: ReadTx, now: Date): Promise<{ all: number; ended: number }> {
   const isEnded = or(isNotNull(apiKeys.revokedAt), lte(apiKeys.expiresAt, now.toISOString()));
   return { all: await tx.$count(apiKeys), ended: await tx.$count(apiKeys, isEnded) };
-}
-
-async function insertKey(tx: WriteTx, key: KeyRow): Promise<void> {
-  await tx.insert(apiKeys).values(key).run();
-}
-
-async function updateKey(tx: WriteTx, id: string, change: Partial<Pick<KeyRow, 'revokedAt'>>): Promise<void> {
-  await tx.update(apiKeys).set(change).where(eq(apiKeys.id, id)).run();
 }
 
 /** Records a use, unless another process has recorded a later one. */
@@ -84,10 +62,6 @@ async function recordKeyUse(tx: WriteTx, id: string, at: Date): Promise<void> {
     .set({ lastUsedAt })
     .where(and(eq(apiKeys.id, id), isLatest))
     .run();
-}
-
-async function deleteKey(tx: WriteTx, id: string): Promise<void> {
-  await tx.delete(apiKeys).where(eq(apiKeys.id, id)).run();
 }
 
 export type { NewKey };
@@ -164,11 +138,11 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
 
     async verifyKey(key, permission) {
       const hash = sha256(key);
-      const row = await db.read((tx) => findKeyByHash(tx, hash), {
+      const row = await db.read((tx) => byHash(tx).get({ hash }), {
         single: true,
         name: `key ${hash.toString('base64')}`,
       });
-      if (row === null) return { outcome: 'invalid' };
+      if (row === undefined) return { outcome: 'invalid' };
       const use = () => {
         const now = clock.now();
         const isActive = statusOf(row, now) === 'active';
@@ -195,14 +169,12 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
         const expiresAt = requireFuture(input.expiresAt, now);
         const value = `${KEY_PREFIX}_${randomToken(KEY_BYTES)}`;
         const key = { id: ids.newId('key'), name, organizationId, permissions, expiresAt };
-        await insertKey(tx, {
-          ...key,
-          hash: sha256(value),
-          prefix: value.slice(0, PREFIX_LENGTH),
-          createdAt: now.toISOString(),
-          revokedAt: null,
-          lastUsedAt: null,
-        });
+        const createdAt = now.toISOString();
+        const prefix = value.slice(0, PREFIX_LENGTH);
+        await tx
+          .insert(apiKeys)
+          .values({ ...key, hash: sha256(value), prefix, createdAt })
+          .run();
         await recordKey(tx, deps, 'key.created', key);
         return { ...key, key: value };
       }, NONE);
@@ -210,7 +182,16 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
 
     async listKeys(organizationId) {
       const now = clock.now();
-      const rows = await db.read((tx) => listKeyRows(tx, organizationId));
+      const ofOrganization = eq(apiKeys.organizationId, organizationId);
+      const newestFirst = [desc(apiKeys.createdAt), desc(apiKeys.id)];
+      const rows = await db.read((tx) =>
+        tx
+          .select()
+          .from(apiKeys)
+          .where(ofOrganization)
+          .orderBy(...newestFirst)
+          .all(),
+      );
       return rows.map((row) => toApiKey(row, now));
     },
 
@@ -221,7 +202,8 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
           const row = await getKey(tx, keyId);
           if (row.revokedAt === null) {
             row.revokedAt = now.toISOString();
-            await updateKey(tx, keyId, { revokedAt: row.revokedAt });
+            const { revokedAt } = row;
+            await tx.update(apiKeys).set({ revokedAt }).where(eq(apiKeys.id, keyId)).run();
             await recordKey(tx, deps, 'key.revoked', row);
           }
           return toApiKey(row, now);
@@ -234,7 +216,7 @@ export function embeddedKeys(deps: KeyDeps, usage = new KeyUsage()): KeyService 
       await db.write(
         async (tx) => {
           await recordKey(tx, deps, 'key.deleted', await getKey(tx, keyId));
-          await deleteKey(tx, keyId);
+          await tx.delete(apiKeys).where(eq(apiKeys.id, keyId)).run();
         },
         changing(`key ${keyId}`),
       );
