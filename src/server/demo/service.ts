@@ -22,14 +22,15 @@ import { listPostPage } from '../../posts/store.ts';
 import { providerOf, samplePayload } from '../../providers/index.ts';
 import { publicAddresses } from '../../readers/public/model.ts';
 import { changePublication, readPublication } from '../../readers/public/service.ts';
+import posts from './posts.json' with { type: 'json' };
 
 /** The provider of the demo's repository. */
-export const DEMO_PROVIDER = 'github';
+const DEMO_PROVIDER = 'github';
 
-export const DEMO_REPOSITORY = 'acme/rocket';
+const DEMO_REPOSITORY = 'acme/rocket';
 
 /** Its public page. */
-export const demoPage = {
+const demoPage = {
   isPageOn: true,
   isFeedOn: true,
   description: 'What is new in Rocket, release by release.',
@@ -37,96 +38,10 @@ export const demoPage = {
   links: [{ label: 'Source code', url: `https://github.com/${DEMO_REPOSITORY}` }],
 };
 
-/** A post of the demo, `daysAgo` days old on the day that the demo is made. Its tag is the Markdown. */
-const release = (daysAgo: number, version: string, headline: string) => (markdown: TemplateStringsArray) => ({
-  daysAgo,
-  title: `Rocket ${version}: ${headline}`,
-  markdown: textOf(markdown),
-  contentType: 'changelog' as const,
-  sourceMetadata: {
-    author: 'ann',
-    version,
-    platform: DEMO_PROVIDER,
-    repository: 'acme/rocket',
-    url: `https://github.com/acme/rocket/releases/tag/v${version}`,
-  },
-});
+/** A year of a small team's posts, newest first, each so many days old when the demo is made. */
+const demoPosts: readonly DemoPost[] = posts as DemoPost[];
 
-const linkedin = (daysAgo: number, title: string) => (markdown: TemplateStringsArray) => ({
-  daysAgo,
-  title,
-  markdown: textOf(markdown),
-  contentType: 'linkedin_post' as const,
-  sourceMetadata: { author: 'ben', platform: DEMO_PROVIDER, repository: 'acme/rocket' },
-});
-
-const textOf = ([markdown = '']: TemplateStringsArray) => `${markdown.trim()}\n`;
-
-/** A year of a small team's posts, newest first. */
-export const demoPosts = [
-  release(37, '2.3.1', 'a steadier gauge')`
-### Fixed
-- The pressure gauge no longer jumps when a valve closes
-- \`rocket abort\` responds at once, also while fueling
-`,
-  release(58, '2.3.0', 'fueling in half the time')`
-### Added
-- Parallel fueling: both tanks fill at once
-
-### Changed
-- A launch plan is checked before the crew is called
-
-### Removed
-- The \`--force\` flag of \`rocket launch\`, which nobody should have used
-`,
-  linkedin(58, 'Fueling in half the time')`
-Both tanks now fill at once. What took 40 minutes takes 19.
-
-Measured on twelve launches in September.
-`,
-  release(96, '2.2.0', 'plans you can read')`
-### Added
-- \`rocket plan\` prints a launch plan as a table:
-
-| step | at |
-|---|---|
-| fuel | T-40 min |
-| crew | T-15 min |
-| launch | T |
-
-### Fixed
-- Times are shown in the pad's own time zone
-`,
-  release(151, '2.1.0', 'weather, before it matters')`
-### Added
-- A launch plan warns of wind above 12 m/s in its window
-
-### Security
-- Launch codes are no longer written to the log
-`,
-  release(203, '2.0.0', 'a new engine')`
-The first release on the new engine. [The upgrade guide](https://github.com/acme/rocket/wiki/Upgrade) takes ten minutes.
-
-### Changed
-- **Breaking:** a pad is configured in \`pad.toml\`; \`pad.ini\` is no longer read
-- Ignition is twice as fast
-`,
-  linkedin(203, 'Rocket 2 has lifted off')`
-Two years of work, one new engine: Rocket 2 is out today.
-
-- Ignition is twice as fast
-- One small file configures a pad
-- Ten minutes to upgrade
-
-Thank you to the 41 people who tested it.
-`,
-  release(341, '1.9.2', 'the last of its line')`
-### Fixed
-- The last known leak in the old engine
-
-There will be fixes for 1.x for another year.
-`,
-];
+type DemoPost = Pick<Post, 'title' | 'markdown' | 'contentType' | 'sourceMetadata'> & { daysAgo: number };
 
 const DEMO_ORGANIZATION = 'org_demo';
 
@@ -177,7 +92,7 @@ export function describeDemo(
   publicUrl: string,
 ): string {
   const { page } = publicAddresses(publication, publicUrl);
-  const posts = `${publicUrl}/v1/${id}/posts`;
+  const list = `${publicUrl}/v1/${id}/posts`;
   const curl = `curl -H "Authorization: Bearer ${key}"`;
   return `
   Organization  ${name} (${id})
@@ -185,13 +100,13 @@ export function describeDemo(
   Reference     ${publicUrl}/docs
 ${page === null ? '' : `  Public page   ${page}\n`}
   The two newest posts:
-  ${curl} "${posts}?limit=2"
+  ${curl} "${list}?limit=2"
 
   Drafts too:
-  ${curl} "${posts}?status=draft&status=published"
+  ${curl} "${list}?status=draft&status=published"
 
   One post:
-  ${curl} "${posts}/${postIdOf(0)}"
+  ${curl} "${list}/${postIdOf(0)}"
 `;
 }
 
@@ -214,8 +129,8 @@ export async function sendDemoDelivery(
   const selection = { statuses: ['draft' as const], contentTypes: [...contentTypes] };
   const page = { limit: 5, page: 1, sort: 'desc' as const };
   return db.read(async (tx) => {
-    const { posts } = await listPostPage(tx, DEMO_ORGANIZATION, { ...selection, ...page });
-    return { sent, entry: await getDelivery(tx, deliveryId), drafts: posts };
+    const { posts: drafts } = await listPostPage(tx, DEMO_ORGANIZATION, { ...selection, ...page });
+    return { sent, entry: await getDelivery(tx, deliveryId), drafts };
   });
 }
 
@@ -259,7 +174,7 @@ async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'act
     plan: 'free',
   });
   const now = deps.clock.now().getTime();
-  const posts = await Promise.all(
+  const written = await Promise.all(
     demoPosts.map(async ({ daysAgo, ...post }, index) => {
       // A minute apart, so that posts of one day keep their order.
       const createdAt = new Date(now - daysAgo * DAY_MS - index * 60_000).toISOString();
@@ -274,7 +189,7 @@ async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'act
       };
     }),
   );
-  await savePosts(deps.db, posts);
+  await savePosts(deps.db, written);
   await changePublication(deps, DEMO_ORGANIZATION, demoPage);
   return organization;
 }
