@@ -12,12 +12,15 @@ import {
 } from 'drizzle-orm/sqlite-core';
 import { oneOf, organizations, partOf } from './organizations.ts';
 
+export const CONTENT_TYPES = ['changelog', 'linkedin_post'] as const;
+const STATUSES = ['draft', 'published'] as const;
+
 // Both `posts` and `deleted_posts` have these columns.
 const headColumns = () => ({
   id: text().primaryKey(),
   organizationId: partOf('organization_id', () => organizations.id),
-  status: text({ enum: ['draft', 'published'] }).notNull(),
-  contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
+  status: text({ enum: STATUSES }).notNull(),
+  contentType: text('content_type', { enum: CONTENT_TYPES }).notNull(),
   createdAt: text('created_at').notNull(),
   updatedAt: text('updated_at').notNull(),
 });
@@ -72,8 +75,8 @@ export const postCounts = sqliteTable(
   'post_counts',
   {
     organizationId: text('organization_id').notNull(),
-    status: text({ enum: ['draft', 'published'] }).notNull(),
-    contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
+    status: text({ enum: STATUSES }).notNull(),
+    contentType: text('content_type', { enum: CONTENT_TYPES }).notNull(),
     count: integer().notNull(),
     version: text().notNull(),
   },
@@ -92,7 +95,7 @@ export const postVersions = sqliteTable(
     organizationId: partOf('organization_id', () => organizations.id),
     title: text().notNull(),
     markdown: text().notNull(),
-    contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
+    contentType: text('content_type', { enum: CONTENT_TYPES }).notNull(),
     /** How the text came to be: an edit, an earlier version restored, a suggestion accepted, a trigger, an import. */
     origin: text({ enum: ['edit', 'restore', 'suggestion', 'trigger', 'import'] }).notNull(),
     actorType: text('actor_type').notNull(),

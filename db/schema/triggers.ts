@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { EVENT_TYPES, integrations, repositories } from './integrations.ts';
 import { oneOf, partOf } from './organizations.ts';
+import { CONTENT_TYPES } from './posts.ts';
 
 /** Rules that turn events of an integration into drafts. */
 export const triggers = sqliteTable(
@@ -16,7 +17,7 @@ export const triggers = sqliteTable(
     rule: text().notNull().unique(),
     /** An object with sorted names and values. */
     filters: text({ mode: 'json' }).notNull(),
-    contentType: text('content_type', { enum: ['changelog', 'linkedin_post'] }).notNull(),
+    contentType: text('content_type', { enum: CONTENT_TYPES }).notNull(),
     /** Liquid; null is the built-in one. */
     titleTemplate: text('title_template'),
     bodyTemplate: text('body_template'),
