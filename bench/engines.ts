@@ -174,7 +174,8 @@ async function measureWork({ url, network, servers }: World, { folder, defer }: 
   // It fails: the secrets of the copies are those of another integration.
   const env = { ...Bun.env, DATABASE_URL: url, SECRET_KEY, DATA_DIR: folder };
   const doctor = Bun.spawn(cli('doctor', '--offline', '--json'), { env, stdout: 'pipe' });
-  if (!(await doctor.stdout.text()).includes('"checks"')) throw new BenchError('doctor printed no report');
+  if (!(await Bun.readableStreamToText(doctor.stdout)).includes('"checks"'))
+    throw new BenchError('doctor printed no report');
   return {
     swept: { value: sweptPerSecond },
     /** How much longer than usual a delivery took. */

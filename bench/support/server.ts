@@ -114,7 +114,10 @@ export async function run(
   const env = { ...Bun.env, ...environment };
   const child = Bun.spawn(words, { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const forget = defer(async () => child.kill('SIGKILL'));
-  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  const [output, errors] = await Promise.all([
+    Bun.readableStreamToText(child.stdout),
+    Bun.readableStreamToText(child.stderr),
+  ]);
   const exitCode = await child.exited;
   forget();
   if (exitCode === 0) return output;
