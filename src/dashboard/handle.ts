@@ -152,20 +152,20 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
       if (answer.kind === 'data') return pageData(answer.value, answer.status, cookies.changes());
       if (answer.kind === 'download') return downloadResponse(answer, cookies.changes());
       if (answer.kind === 'fragment') {
-        return pageResponse(renderFragment(answer, visit.look), 200, cookies.changes());
+        return pageResponse(renderFragment(answer, visit), 200, cookies.changes());
       }
       if (notice !== null) cookies.set('notice', '', 0);
       let html: string;
       try {
-        html = renderPage(answer, frame, notice, visit.look);
+        html = renderPage(answer, visit, frame, notice);
       } catch (error) {
         answer = troubleAbout(deps, request, error);
-        html = renderPage(answer, null, notice, visit.look);
+        html = renderPage(answer, visit, null, notice);
       }
       const { pieces, status = 200, headers } = answer;
       if (pieces === undefined) return pageResponse(html, status, cookies.changes(), headers);
       const describe = (error: unknown) => describeTrouble(deps, request, error);
-      const body = streamPage(html, pieces, { look: visit.look, signal: request.signal, describe });
+      const body = streamPage(html, pieces, visit, describe);
       return streamedPage(body, status, cookies.changes(), headers);
     };
 }
@@ -224,8 +224,7 @@ function askToSignIn(page: Page, { url }: Visit, form: URLSearchParams | null): 
 
 async function frameOf(visit: Visit): Promise<Frame | null> {
   if (!('organization' in visit)) return null;
-  const member = visit as MemberVisit;
-  const { deps, organization, memberships } = member;
+  const { deps, organization, memberships } = visit as MemberVisit;
   const [drafts, suggestions, failedRuns, progress] = await readIfAllowed(deps.db, (tx) =>
     Promise.all([
       countDraftsToReview(tx, organization.id),
@@ -235,7 +234,6 @@ async function frameOf(visit: Visit): Promise<Frame | null> {
     ]),
   );
   return {
-    ...member,
     mayCreateOrganization: mayCreateOrganization(deps.organizationCreation, memberships),
     drafts,
     suggestions,

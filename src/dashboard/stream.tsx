@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { Look } from './preferences.ts';
+import type { Visit } from './page.ts';
 import { renderFragment, splitAtPieces } from './view/document.tsx';
 import { FormError } from './view/form.tsx';
 
@@ -10,16 +10,17 @@ import { FormError } from './view/form.tsx';
 export async function* streamPage(
   html: string,
   pieces: AsyncIterable<VNode>,
-  { look, signal, describe }: { look: Look; signal: AbortSignal; describe: (error: unknown) => string },
+  visit: Visit,
+  describe: (error: unknown) => string,
 ): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
-  const encode = (body: VNode) => encoder.encode(renderFragment({ kind: 'fragment', body }, look));
+  const encode = (body: VNode) => encoder.encode(renderFragment({ kind: 'fragment', body }, visit));
   const [before, after] = splitAtPieces(html);
   yield encoder.encode(before);
   try {
     for await (const piece of pieces) yield encode(piece);
   } catch (error) {
-    if (signal.aborted) return;
+    if (visit.request.signal.aborted) return;
     yield encode(<FormError error={describe(error)} />);
   }
   yield encoder.encode(after);

@@ -108,6 +108,12 @@ export const newPasswordField = (label: string) =>
     hint: 'At least 10 characters. A few unrelated words work well.',
   } satisfies FieldOptions);
 
+/** The labels of a form's fields, for the words of a conflict. */
+export function labelsOf({ properties }: TObject): Record<string, string> {
+  const fields = Object.entries(properties as Record<string, FieldOptions>);
+  return Object.fromEntries(fields.map(([name, { label = name }]) => [name, label]));
+}
+
 /**
  * The posted values, typed: line ends are `\n`, a checkbox is a boolean, a missing text is empty unless it is optional,
  * and a choice that the schema does not offer counts as absent. Throws `AppError` 400 with `fields`.

@@ -8,7 +8,6 @@ import { type IntegrationType, providerIds } from './ids.ts';
 import { linear } from './linear/provider.ts';
 import { eventOf, type Payload, type ProcessedDelivery, type Provider } from './provider.ts';
 import type { OpenReader } from './reader.ts';
-import { fillSample } from './samples.ts';
 
 export type { IntegrationType };
 
@@ -86,7 +85,7 @@ export function imagePlaceAt(
 
 /** The events with a sample. */
 export function sampleEvents(type: IntegrationType): string[] {
-  return Object.keys(providerOf(type).samples.events).filter((name) => !name.includes(' '));
+  return Object.keys(providerOf(type).samples).filter((name) => !name.includes(' '));
 }
 
 /** The payload of a test delivery; null when there is no sample of the event, or of its action. */
@@ -100,10 +99,9 @@ export function samplePayload(
   }: { repository?: string | undefined; now: Date; action?: string | undefined },
 ): Payload | null {
   const { samples } = providerOf(type);
-  const name = [`${event} ${action}`, event].find((each) => Object.hasOwn(samples.events, each));
-  if (name === undefined) return null;
-  const sample = fillSample(samples, name, { repository, now });
-  return action !== undefined && sample.action !== action ? null : sample;
+  const name = [`${event} ${action}`, event].find((each) => Object.hasOwn(samples, each));
+  const sample = name === undefined ? undefined : samples[name]?.({ repository, now });
+  return sample === undefined || (action !== undefined && sample.action !== action) ? null : sample;
 }
 
 /** The payload of a test delivery to an integration, about its first repository or about `repositoryId`. */

@@ -1,13 +1,16 @@
 import { expect, test } from 'bun:test';
 import { h } from 'preact';
 import { render } from 'preact-render-to-string';
+import type { Visit } from '../../src/dashboard/page.ts';
 import { defaultLook } from '../../src/dashboard/preferences.ts';
-import { LookContext, When } from '../../src/dashboard/view/time.tsx';
+import { ForVisit, When } from '../../src/dashboard/view/time.tsx';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
 
-const shown = (at: string, zone = 'UTC') =>
-  render(h(LookContext.Provider, { value: { ...defaultLook, zone } }, h(When, { at, now })));
+const shown = (at: string, zone = 'UTC') => {
+  const visit = { look: { ...defaultLook, zone }, deps: { clock: { now: () => now } } } as Visit;
+  return render(h(ForVisit, { visit, children: h(When, { at }) }));
+};
 
 test.each([
   ['2026-11-20T12:00:00.000Z', 'just now'],

@@ -339,11 +339,10 @@ export function receivingTests(subject: Subject): void {
     const needed = Object.values(triggerEvents).flat();
     expect(needed.filter((event) => events[event]?.toEvent === undefined)).toEqual([]);
     expect(needed).toContain(exampleEvent);
-    expect(needed.filter((event) => !Object.hasOwn(samples.events, event))).toEqual([]);
-    expect(
-      Object.keys(samples.events).filter((name) => !Object.hasOwn(events, name.split(' ')[0] ?? '')),
-    ).toEqual([]);
-    for (const name of Object.keys(samples.events))
-      expect(changed(it.sample(name.split(' ')[0]), {})).toBeObject();
+    expect(needed.filter((event) => !Object.hasOwn(samples, event))).toEqual([]);
+    expect(Object.keys(samples).filter((name) => !Object.hasOwn(events, name.split(' ')[0] ?? ''))).toEqual(
+      [],
+    );
+    for (const name of Object.keys(samples)) expect(changed(it.sample(name.split(' ')[0]), {})).toBeObject();
   });
 }

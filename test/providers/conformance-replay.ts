@@ -68,9 +68,7 @@ export function replayTests(subject: Subject): void {
     },
   );
 
-  const edit = Object.keys(provider.samples.events).find((name) =>
-    name.startsWith(`${provider.exampleEvent} `),
-  );
+  const edit = Object.keys(provider.samples).find((name) => name.startsWith(`${provider.exampleEvent} `));
 
   test.skipIf(edit === undefined)('an edit changes the draft, and makes none of its own', async () => {
     const it = await startByHand(subject);

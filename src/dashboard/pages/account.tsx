@@ -9,8 +9,7 @@ import { densities, knownZone, type Preferences, themes } from '../preferences.t
 import { formState, newPasswordField, postForm, readFields } from '../submission.ts';
 import { view } from '../view/document.tsx';
 import { Action, Choice, Field, Form, Toggle } from '../view/form.tsx';
-import { PageHead } from '../view/layout.tsx';
-import { When } from '../view/time.tsx';
+import { useVisit, When } from '../view/time.tsx';
 
 // The part of the account page about this browser: theme, density, time zone, keys.
 
@@ -28,8 +27,22 @@ const AppearanceForm = Type.Object({
     hint: 'Leave empty to use the time zone of this browser, or enter a name such as Europe/Berlin.',
     problem: 'No time zone has this name. Enter a name such as Europe/Berlin or America/New_York.',
   }),
-  shortcuts: Type.Boolean(),
+  shortcuts: Type.Boolean({
+    label: 'Single-key shortcuts',
+    hint: 'Such as / to search and g p to go to posts. Ctrl K always works.',
+  }),
 });
+
+const themeOptions = [
+  { value: 'system', label: 'System', hint: 'Follows your system setting.' },
+  { value: 'light', label: 'Light', hint: 'Dark text on a light background.' },
+  { value: 'dark', label: 'Dark', hint: 'Light text on a dark background.' },
+];
+
+const densityOptions = [
+  { value: 'comfortable', label: 'Comfortable', hint: 'Rows are 44 pixels tall.' },
+  { value: 'dense', label: 'Dense', hint: 'Rows are 36 pixels tall, so more of them fit on the screen.' },
+];
 
 /** Throws `AppError` 400 with `fields`. */
 function readAppearance({ form }: Visit): Preferences {
@@ -41,45 +54,25 @@ function readAppearance({ form }: Visit): Preferences {
   return { theme, density, fixedZone, hasShortcuts: shortcuts };
 }
 
-const themeWords = {
-  system: ['System', 'Follows your system setting.'],
-  light: ['Light', 'Dark text on a light background.'],
-  dark: ['Dark', 'Light text on a dark background.'],
-} as const;
-
-const densityWords = {
-  comfortable: ['Comfortable', 'Rows are 44 pixels tall.'],
-  dense: ['Dense', 'Rows are 36 pixels tall, so more of them fit on the screen.'],
-} as const;
-
-function Appearance({ visit, to, error }: { visit: UserVisit; to: string; error: AppError | undefined }) {
-  const { look, form } = visit;
+function Appearance({ error }: { error: AppError | undefined }) {
+  const { look, form } = useVisit();
   const isSent = error !== undefined;
   const saved = { theme: look.theme, density: look.density, zone: look.fixedZone ?? '' };
   const { fields, problem } = formState(AppearanceForm, isSent ? form : saved, error);
-  const options = <Value extends string>(
-    values: readonly Value[],
-    words: Readonly<Record<Value, readonly [label: string, hint: string]>>,
-  ) => values.map((value) => ({ value, label: words[value][0], hint: words[value][1] }));
   return (
     <section aria-labelledby="appearance">
       <h2 id="appearance">Appearance</h2>
       <p>These settings apply to this browser.</p>
       <Form
-        to={to}
+        to={`${PATH}/appearance`}
         problem={problem ?? fields.theme.error ?? fields.density.error}
         button="Save appearance"
         kind=""
       >
-        <Choice {...fields.theme} options={options(themes, themeWords)} />
-        <Choice {...fields.density} options={options(densities, densityWords)} />
+        <Choice {...fields.theme} options={themeOptions} />
+        <Choice {...fields.density} options={densityOptions} />
         <Field {...fields.zone} required={false} placeholder={`Automatic: ${look.zone}`} />
-        <Toggle
-          label="Single-key shortcuts"
-          name="shortcuts"
-          isOn={isSent ? form.has('shortcuts') : look.hasShortcuts}
-          hint="Such as / to search and g p to go to posts. Ctrl K always works."
-        />
+        <Toggle {...fields.shortcuts} isOn={isSent ? form.has('shortcuts') : look.hasShortcuts} />
       </Form>
     </section>
   );
@@ -180,7 +173,7 @@ function showNoOrganization(visit: UserVisit) {
         Your account {user.email} doesn't belong to an organization. Ask an owner for an invitation link
         {mayCreate ? ', or create your own' : ''}.
       </p>
-      {mayCreate ? <Organizations visit={visit} /> : null}
+      {mayCreate ? <Organizations /> : null}
       <p>
         <a href={PATH}>Your account</a>
       </p>
@@ -198,28 +191,27 @@ async function showAccount(
   const sessions = await deps.db.read((tx) => listSessions(tx, user.id, sessionHash, now, MAX_SESSIONS));
   const { fields, problem } = formState(PasswordForm, form, errors.password);
   return view(
-    'Your account',
+    {
+      title: 'Your account',
+      crumbs: [{ to: '/dashboard', label: 'Dashboard' }],
+      facts: `You are signed in as ${user.email}.`,
+    },
     <>
-      <PageHead
-        title="Your account"
-        crumbs={[{ to: '/dashboard', label: 'Dashboard' }]}
-        facts={`You are signed in as ${user.email}.`}
-      />
-      <Organizations visit={visit} error={errors.organization} />
-      <Appearance visit={visit} to={`${PATH}/appearance`} error={errors.appearance} />
+      <Organizations error={errors.organization} />
+      <Appearance error={errors.appearance} />
       <h2>Change your password</h2>
       <Form to={`${PATH}/password`} problem={problem} button="Change password" kind="">
         <Field {...fields.current} />
         <Field {...fields.password} />
       </Form>
-      <Sessions sessions={sessions} current={sessionHash} now={now} />
+      <Sessions sessions={sessions} />
     </>,
     { isWide: true, error: errors.password ?? errors.organization ?? errors.appearance },
   );
 }
 
-function Organizations({ visit, error }: { visit: UserVisit; error?: AppError | undefined }) {
-  const { deps, form, memberships } = visit;
+function Organizations({ error }: { error?: AppError | undefined }) {
+  const { deps, form, memberships } = useVisit();
   const { fields, problem } = formState(OrganizationForm, form, error);
   return (
     <>
@@ -247,8 +239,8 @@ function Organizations({ visit, error }: { visit: UserVisit; error?: AppError | 
   );
 }
 
-/** `current`: the hash of this browser's session. */
-function Sessions({ sessions, current, now }: { sessions: Session[]; current: string; now: Date }) {
+function Sessions({ sessions }: { sessions: Session[] }) {
+  const { sessionHash } = useVisit();
   return (
     <>
       <h2 id="sessions">Sessions</h2>
@@ -261,11 +253,10 @@ function Sessions({ sessions, current, now }: { sessions: Session[]; current: st
           <li data-session>
             <div class="grow">
               <strong title={userAgent ?? undefined}>{browserName(userAgent)}</strong>{' '}
-              {hash === current ? <span class="tag active">This browser</span> : null}
+              {hash === sessionHash ? <span class="tag active">This browser</span> : null}
               {address === null ? null : <div class="hint">{address}</div>}
               <div class="hint">
-                Last used <When at={new Date(lastUsedAt).toISOString()} now={now} />, signed in{' '}
-                <When at={createdAt} now={now} />
+                Last used <When at={new Date(lastUsedAt).toISOString()} />, signed in <When at={createdAt} />
               </div>
             </div>
             <Action to={`${PATH}/sessions/end`} label="Sign out" fields={{ session: hash }} />

@@ -5,7 +5,6 @@ import { contentTypes, postStatuses } from '../../posts/model.ts';
 import { fragment, get, type MemberVisit, type Page, view } from '../page.ts';
 import { Empty, SearchField } from '../view/elements.tsx';
 import { Icon, type IconName } from '../view/icon.tsx';
-import { PageHead } from '../view/layout.tsx';
 
 /** Search over pages, actions, integrations and posts: a page, and for the script's palette its list alone. */
 export const routes: readonly Page[] = [
@@ -15,9 +14,8 @@ export const routes: readonly Page[] = [
     if (visit.url.searchParams.has('list')) return fragment(found.map((jump) => <JumpItem {...jump} />));
     const path = `${visit.base}/jump`;
     return view(
-      'Search',
+      { title: 'Search' },
       <>
-        <PageHead title="Search" />
         <search>
           <form method="get" action={path} class="bar">
             <SearchField label="Search posts, pages and actions" name="q" value={query} clearTo={path} />
@@ -102,42 +100,32 @@ async function findJumps({ deps, organization, base, role }: MemberVisit, query:
     const own = text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
     return words.every((word) => own.some((each) => each.startsWith(word)));
   };
+  const toJump = (path: string, label: string, kind: string, icon: IconName): Jump => {
+    return { to: path.startsWith('/') ? path : `${base}/${path}`, label, kind, icon };
+  };
   const toJumps = (places: readonly Place[], kind: string) =>
     places
       .filter((place) => role === 'owner' || !place.isForOwners)
       .filter(({ label, words: others = '' }) => matches(`${label} ${others}`))
-      .map(({ path, label, icon }) => ({
-        to: path.startsWith('/') ? path : `${base}/${path}`,
-        label,
-        kind,
-        icon,
-      }));
-  const selection = {
-    statuses: [...postStatuses],
-    contentTypes: [...contentTypes],
-    limit: MAX_POSTS,
-    page: 1,
-  };
+      .map(({ path, label, icon }) => toJump(path, label, kind, icon));
+  const all = { statuses: [...postStatuses], contentTypes: [...contentTypes], limit: MAX_POSTS, page: 1 };
   const { posts, integrations } = await deps.db.read(
     async (tx) => ({
-      posts: (await searchPosts(tx, organization.id, query, selection)).posts,
+      posts: (await searchPosts(tx, organization.id, query, all)).posts,
       integrations: await listIntegrations(tx, organization.id),
     }),
     { isLong: true },
   );
   const named = integrations.map((each) => ({ id: each.id, name: integrationName(each) }));
   return [
-    ...posts.map(({ id, title, status }): Jump => {
-      const kind = status === 'draft' ? 'Draft' : 'Post';
-      return { to: `${base}/posts/${id}`, label: title, kind, icon: 'file-text' };
-    }),
+    ...posts.map(({ id, title, status }) =>
+      toJump(`posts/${id}`, title, status === 'draft' ? 'Draft' : 'Post', 'file-text'),
+    ),
     ...toJumps(actions, 'Action'),
     ...toJumps(pages, 'Page'),
     ...named
       .filter(({ name }) => matches(name))
       .slice(0, MAX_INTEGRATIONS)
-      .map(({ id, name }): Jump => {
-        return { to: `${base}/integrations/${id}`, label: name, kind: 'Integration', icon: 'plug' };
-      }),
+      .map(({ id, name }) => toJump(`integrations/${id}`, name, 'Integration', 'plug')),
   ];
 }

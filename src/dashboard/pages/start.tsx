@@ -19,23 +19,14 @@ import { view } from '../view/document.tsx';
 import { LinkButton, ToCopy } from '../view/elements.tsx';
 import { Field, Form, Hidden } from '../view/form.tsx';
 import { Icon } from '../view/icon.tsx';
-import { PageHead } from '../view/layout.tsx';
+import { useVisit } from '../view/time.tsx';
 import { ImportReleases } from './history/list.tsx';
 
-/** A step that is done is one line. `owners`: the organization whose owners a member has to ask. */
-function StepItem({
-  step: { title, isDone, todo, command, form, button, isForMembers, done },
-  number,
-  isNext,
-  base,
-  owners,
-}: {
-  step: Step;
-  number: number;
-  isNext: boolean;
-  base: string;
-  owners: string | null;
-}) {
+/** A step that is done is one line. */
+function StepItem({ step, number, isNext }: { step: Step; number: number; isNext: boolean }) {
+  const { title, isDone, todo, command, form, button, isForMembers, done } = step;
+  const { base, isOwner, organization } = useVisit();
+  const askOwner = <p class="dim">Ask an owner of {organization.name}.</p>;
   if (isDone === true) {
     return (
       <li class="step done">
@@ -62,17 +53,15 @@ function StepItem({
         ) : null}
         <p>{todo}</p>
         {command === undefined ? null : <ToCopy text={command} />}
-        {owners === null ? form : null}
-        {button === undefined ? null : owners === null || isForMembers ? (
+        {isOwner ? form : null}
+        {button === undefined ? null : isOwner || isForMembers ? (
           <p>
             <LinkButton to={`${base}/${button[0]}`} label={button[1]} kind={isNext ? 'go' : undefined} />
           </p>
         ) : (
-          <p class="dim">Ask an owner of {owners}.</p>
+          askOwner
         )}
-        {form !== undefined && button === undefined && owners !== null ? (
-          <p class="dim">Ask an owner of {owners}.</p>
-        ) : null}
+        {form !== undefined && button === undefined && !isOwner ? askOwner : null}
       </div>
     </li>
   );
@@ -127,7 +116,7 @@ async function readSteps(visit: MemberVisit): Promise<Step[]> {
         history === undefined
           ? 'Each past release becomes a draft with its own date. A public repository needs no token and no webhook.'
           : 'The last import has not finished.',
-      form: history?.status === 'queued' ? undefined : <ImportReleases visit={visit} />,
+      form: history?.status === 'queued' ? undefined : <ImportReleases />,
       button: history === undefined ? undefined : [`import/${history.id}`, 'Open import'],
       done: link(`import/${history?.id}`, 'View the import'),
     },
@@ -248,33 +237,22 @@ function wayBack(to: string): string {
 /** The way from a new account to a published post and a first API call. */
 export const routes: readonly Page[] = [
   get('/dashboard/:organizationId/start', 'member', async (visit) => {
-    const { base, organization, role } = visit;
     const steps = await readSteps(visit);
     const next = steps.findIndex(({ isDone, isOptional }) => isDone === false && !isOptional);
     const isComplete = steps.every(({ isDone, isOptional }) => isDone === true || isOptional === true);
     return view(
-      'First steps',
-      <>
-        <PageHead
-          title={isComplete ? 'All set' : 'First steps'}
-          facts={
-            isComplete
-              ? 'You have finished every step. This page stays here for reference.'
-              : 'From your first draft to a published post and your first API call.'
-          }
-        />
-        <ol class="card steps">
-          {steps.map((step, index) => (
-            <StepItem
-              step={step}
-              number={index + 1}
-              isNext={index === next}
-              base={base}
-              owners={role === 'owner' ? null : organization.name}
-            />
-          ))}
-        </ol>
-      </>,
+      {
+        title: 'First steps',
+        heading: isComplete ? 'All set' : 'First steps',
+        facts: isComplete
+          ? 'You have finished every step. This page stays here for reference.'
+          : 'From your first draft to a published post and your first API call.',
+      },
+      <ol class="card steps">
+        {steps.map((step, index) => (
+          <StepItem step={step} number={index + 1} isNext={index === next} />
+        ))}
+      </ol>,
       { section: 'start' },
     );
   }),

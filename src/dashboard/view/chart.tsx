@@ -2,47 +2,52 @@ const BAR = 10;
 const GAP = 4;
 const HEIGHT = 72;
 
-type Part = [kind: string, amount: number];
+/** A day or the like. Without parts, it is a gap. */
+interface Column {
+  name: string;
+  /** Stacked, each with its class. */
+  parts: readonly (readonly [kind: string, amount: number])[];
+}
 
-/**
- * Columns of stacked parts, each with its class and amount; a column without parts is a gap. `label` describes the
- * picture, `names` name the columns, such as days. The script shows a column's value; screen readers get a table.
- */
-export function Bars({
-  columns,
-  label,
-  names,
-}: {
-  columns: readonly Part[][];
-  label: string;
-  names?: readonly string[];
-}) {
-  const heights = columns.map((parts) => parts.reduce((sum, [, amount]) => sum + amount, 0));
+/** `label` describes the picture. The script shows a column's value; screen readers get a table. */
+export function Bars({ columns, label }: { columns: readonly Column[]; label: string }) {
+  const heights = columns.map(({ parts }) => parts.reduce((sum, [, amount]) => sum + amount, 0));
   const scale = (HEIGHT - 4) / Math.max(...heights, 1);
   const width = columns.length * (BAR + GAP) - GAP;
-  const values = columns.map((parts, index) => describe(parts, names?.[index]));
   return (
     <figure class={heights.some(Boolean) ? 'chart' : 'chart none'} data-chart aria-label={label}>
       <svg viewBox={`0 0 ${width} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-        {columns.map((parts, index) => (
-          <Column parts={parts} x={index * (BAR + GAP)} scale={scale} value={values[index] ?? ''} />
+        {columns.map((column, index) => (
+          <Bar column={column} x={index * (BAR + GAP)} scale={scale} />
         ))}
         <line class="base" x1={0} x2={width} y1={HEIGHT} y2={HEIGHT} />
       </svg>
-      {names === undefined ? null : (
-        <figcaption>
-          <span>{names[0]}</span>
-          <output data-chart-value />
-          <span>{names.at(-1)}</span>
-        </figcaption>
-      )}
-      <Values parts={columns} names={names} label={label} />
+      <figcaption>
+        <span>{columns[0]?.name}</span>
+        <output data-chart-value />
+        <span>{columns.at(-1)?.name}</span>
+      </figcaption>
+      <div class="hidden">
+        <table>
+          <caption>{label}</caption>
+          <tbody>
+            {columns.map(({ name, parts }) =>
+              parts.length === 0 ? null : (
+                <tr>
+                  <th scope="row">{name}</th>
+                  <td>{words(parts)}</td>
+                </tr>
+              ),
+            )}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }
 
-function Column(props: { parts: Part[]; x: number; scale: number; value: string }) {
-  const { parts, x, scale, value } = props;
+function Bar({ column: { name, parts }, x, scale }: { column: Column; x: number; scale: number }) {
+  const value = `${name}: ${words(parts)}`;
   let top = HEIGHT;
   return (
     <g data-value={value}>
@@ -59,32 +64,5 @@ function Column(props: { parts: Part[]; x: number; scale: number; value: string 
   );
 }
 
-function Values(props: { parts: readonly Part[][]; names: readonly string[] | undefined; label: string }) {
-  const { parts, names, label } = props;
-  if (names === undefined) return null;
-  return (
-    <div class="hidden">
-      <table>
-        <caption>{label}</caption>
-        <tbody>
-          {parts.map((each, index) =>
-            each.length === 0 ? null : (
-              <tr>
-                <th scope="row">{names[index]}</th>
-                <td>{words(each)}</td>
-              </tr>
-            ),
-          )}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-const words = (parts: Part[]) =>
-  parts.length === 0
-    ? 'none'
-    : parts.map(([kind, amount]) => `${amount.toLocaleString('en')} ${kind}`).join(', ');
-
-const describe = (parts: Part[], name: string | undefined) =>
-  name === undefined ? words(parts) : `${name}: ${words(parts)}`;
+const words = (parts: Column['parts']) =>
+  parts.map(([kind, amount]) => `${amount.toLocaleString('en')} ${kind}`).join(', ') || 'none';

@@ -10,20 +10,24 @@ export interface EditWords {
   show?: (field: string, value: unknown) => string | null;
 }
 
-/** Shows both values of each field after somebody else saved first. `to`: the page with the stored ones. */
-export function EditConflict({
-  conflicts,
-  to,
-  words: { noun, labels = {}, show },
-}: {
+interface Conflicts {
   conflicts: readonly FieldConflict[];
-  to: string;
   words: EditWords;
-}) {
+}
+
+function inWords({ field, stored, typed }: FieldConflict, { labels = {}, show }: EditWords) {
+  const textIn = (value: unknown) => show?.(field, value) ?? textOf(value);
+  return { label: labels[field] ?? field, stored: textIn(stored), typed: textIn(typed) };
+}
+
+/** Shows both values of each field after somebody else saved first. `to`: the page with the stored ones. */
+export function EditConflict({ conflicts, to, words }: Conflicts & { to: string }) {
   return (
     <div class="problem conflict" role="alert" {...FOCUS} data-problem>
       <p>
-        <strong>This {noun} was changed while you had it open, and your version is not saved yet.</strong>
+        <strong>
+          This {words.noun} was changed while you had it open, and your version is not saved yet.
+        </strong>
       </p>
       <p>
         Your version is below. Save it to replace the stored one; or{' '}
@@ -32,11 +36,8 @@ export function EditConflict({
         </a>
         .
       </p>
-      {conflicts.map(({ field, ...values }) => {
-        const [stored = '', typed = ''] = [values.stored, values.typed].map(
-          (value) => show?.(field, value) ?? textOf(value),
-        );
-        const label = labels[field] ?? field;
+      {conflicts.map((conflict) => {
+        const { label, stored, typed } = inWords(conflict, words);
         return (
           <>
             <Difference
@@ -56,30 +57,23 @@ export function EditConflict({
 }
 
 /** Shows what somebody else changed after a page was opened, whose button then does nothing. `typed` is what the page showed. */
-export function ChangedSince({
-  conflicts,
-  words: { noun, labels = {}, show },
-}: {
-  conflicts: readonly FieldConflict[];
-  words: EditWords;
-}) {
+export function ChangedSince({ conflicts, words }: Conflicts) {
   return (
     <div class="problem conflict" role="alert" {...FOCUS} data-problem>
       <p>
-        <strong>Somebody changed this {noun} after you opened it, so nothing was done.</strong>
+        <strong>Somebody changed this {words.noun} after you opened it, so nothing was done.</strong>
       </p>
       <p>You see it as it is now. Choose again if you still want to.</p>
-      {conflicts.map(({ field, stored, typed: seen }) => {
-        const label = labels[field] ?? field;
-        const [before, after = ''] = [seen, stored].map((value) => show?.(field, value) ?? textOf(value));
-        return seen === undefined ? (
+      {conflicts.map((conflict) => {
+        const { label, stored: after, typed: before } = inWords(conflict, words);
+        return conflict.typed === undefined ? (
           <p>
             {label}: changed{/^.{1,80}$/.test(after) ? ` to ${after}` : ''}.
           </p>
         ) : (
           <Difference
             label={`${label}: what changed`}
-            lines={compareLines(before ?? '', after)}
+            lines={compareLines(before, after)}
             otherwise="You see the new text below."
           />
         );
@@ -111,15 +105,12 @@ const MAX_OPEN = 40;
 const elements = { added: 'ins', removed: 'del', same: 'span' } as const;
 
 /** The changes from one text to another, line by line; `otherwise` says where both are, if there are too many. */
-export function Difference({
-  label,
-  lines,
-  otherwise,
-}: {
+export function Difference(props: {
   label: string;
   lines: readonly SuggestedLine[] | null;
   otherwise: ComponentChildren;
 }) {
+  const { label, lines, otherwise } = props;
   const shown = lines === null ? null : withoutLongSame(lines);
   if (shown === null || shown.length > MAX_LINES || lengthOf(shown) > MAX_CHARACTERS) {
     return <p>The texts are too different to compare them line by line. {otherwise}</p>;

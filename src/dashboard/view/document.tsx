@@ -8,8 +8,7 @@ import dialogScript from '../client/dialogs.client.js' with { type: 'text' };
 import keyboardScript from '../client/keyboard.client.js' with { type: 'text' };
 import pageScript from '../client/page.client.js' with { type: 'text' };
 import unsaved from '../client/unsaved.client.js' with { type: 'text' };
-import type { MemberVisit } from '../page.ts';
-import { defaultLook, type Look } from '../preferences.ts';
+import type { Visit } from '../page.ts';
 import controlStyle from '../style/controls.css' with { type: 'text' };
 import deliveryStyle from '../style/deliveries.css' with { type: 'text' };
 import explorerStyle from '../style/explorer.css' with { type: 'text' };
@@ -25,8 +24,8 @@ import startStyle from '../style/start.css' with { type: 'text' };
 import triggerStyle from '../style/triggers.css' with { type: 'text' };
 import { Action } from './form.tsx';
 import { Icon } from './icon.tsx';
-import { type Frame, PageHead, type Section, Side } from './layout.tsx';
-import { LookContext } from './time.tsx';
+import { type Frame, type Head, PageHead, type Section, Side } from './layout.tsx';
+import { ForVisit, useVisit } from './time.tsx';
 
 const styleSheet = styleAsset(
   'style.css',
@@ -80,17 +79,27 @@ export interface Fragment {
   body: VNode | VNode[];
 }
 
-/** `error`: the failure that the page shows, which sets the status and headers. A refused form is named in the title. */
-export function view(
-  title: string,
-  body: VNode,
-  {
-    error,
-    ...more
-  }: Pick<View, 'section' | 'status' | 'headers' | 'scripts' | 'refresh' | 'isWide' | 'pieces'> & {
-    error?: AppError | null | undefined;
-  } = {},
-): View {
+type ViewOptions = Omit<View, 'kind' | 'title' | 'body'> & { error?: AppError | null | undefined };
+
+/** A page's title and its head. `heading`: default, the title. `tab`: of a page with tabs in place of crumbs. */
+type Titled = Head & { heading?: string; tab?: keyof typeof tabs };
+
+/**
+ * `about`: the title, or the title with the head of the page. `error`: the failure that the page shows, which sets the
+ * status and headers. A refused form is named in the title.
+ */
+export function view(about: string | Titled, content: VNode, { error, ...more }: ViewOptions = {}): View {
+  const { title, ...head } = typeof about === 'string' ? { title: about } : about;
+  const body =
+    typeof about === 'string' ? (
+      content
+    ) : (
+      <>
+        <PageHead {...head} title={about.heading ?? title} />
+        {about.tab && <Tabs current={about.tab} />}
+        {content}
+      </>
+    );
   const page: View = { kind: 'view', title, body, ...(error && statusOf(error)), ...more };
   return (page.status ?? 200) < 400 ? page : { ...page, title: `Error: ${title}` };
 }
@@ -124,10 +133,11 @@ export interface Notice {
 /** A page as HTML. Without a frame it is a sheet in the middle. */
 export function renderPage(
   { title, body, section, scripts = [], refresh, isWide = false }: View,
+  visit: Visit,
   frame: Frame | null,
   notice: Notice | null,
-  look: Look = defaultLook,
 ) {
+  const { look } = visit;
   const content = (
     <main id="main" tabIndex={-1}>
       <div role="status" class="notices">
@@ -163,7 +173,10 @@ export function renderPage(
           <script src={path} type="module" />
         ))}
       </head>
-      <body data-person={frame?.user.id} data-done={notice === null ? undefined : ''}>
+      <body
+        data-person={frame === null ? undefined : visit.user?.id}
+        data-done={notice === null ? undefined : ''}
+      >
         <a class="skip" href="#main">
           Skip to content
         </a>
@@ -184,7 +197,7 @@ export function renderPage(
         )}
       </body>
     </html>,
-    look,
+    visit,
   )}`;
 }
 
@@ -202,67 +215,44 @@ function NoticeLine({ notice: { text, undo } }: { notice: Notice }) {
   );
 }
 
-export function renderFragment({ body }: Fragment, look: Look = defaultLook): string {
-  return toHtml(h(Pieces, {}, body), look);
+export function renderFragment({ body }: Fragment, visit: Visit): string {
+  return toHtml(h(Pieces, {}, body), visit);
 }
 
 /**
  * HTML without bidirectional overrides, embeddings and isolates, which reorder the text outside their element. Forms
  * keep every character that they hold.
  */
-function toHtml(node: VNode, look: Look): string {
+function toHtml(node: VNode, visit: Visit): string {
   const reordering = /<textarea\b[^>]*>[^<]*|\bvalue="[^"]*"|[\u202a-\u202e\u2066-\u2069]/g;
-  const html = render(<LookContext.Provider value={look}>{node}</LookContext.Provider>);
+  const html = render(<ForVisit visit={visit}>{node}</ForVisit>);
   return html.replaceAll(reordering, (each) => (each.length > 1 ? each : ''));
 }
 
-const settingsTabs = {
+const tabs = {
   settings: 'Organization',
   'settings/keys': 'API Keys',
   'settings/members': 'Members',
   'settings/audit': 'Audit log',
-};
-const publishingTabs = {
   publishing: 'Public page',
   'publishing/hooks': 'Hooks',
   'publishing/agents': 'Agents',
 };
 
-interface HeadProps<Path> {
-  title: string;
-  visit: Pick<MemberVisit, 'base' | 'role'>;
-  current: Path;
-}
-
-/** The top of a page of the settings: its tabs stand in for breadcrumbs. */
-export function SettingsHead(props: HeadProps<keyof typeof settingsTabs>) {
-  return <Tabs {...props} label="Settings" tabs={settingsTabs} />;
-}
-
-/** The same for the pages about what the public sees. */
-export function PublishingHead(props: HeadProps<keyof typeof publishingTabs>) {
-  return <Tabs {...props} label="Publishing" tabs={publishingTabs} />;
-}
-
-function Tabs({
-  title,
-  visit: { base, role },
-  current,
-  label,
-  tabs,
-}: HeadProps<string> & { label: string; tabs: Readonly<Record<string, string>> }) {
+/** The pages beside this one. */
+function Tabs({ current }: { current: string }) {
+  const { base, isOwner } = useVisit();
+  const [section = ''] = current.split('/');
+  const beside = Object.entries(tabs).filter(([path]) => path.startsWith(section));
   return (
-    <>
-      <PageHead title={title} />
-      <nav class="tabs" aria-label={label}>
-        {Object.entries(tabs).map(([path, name]) =>
-          path === 'settings/audit' && role !== 'owner' ? null : (
-            <a class="tab" href={`${base}/${path}`} aria-current={path === current ? 'page' : undefined}>
-              {name}
-            </a>
-          ),
-        )}
-      </nav>
-    </>
+    <nav class="tabs" aria-label={section === 'settings' ? 'Settings' : 'Publishing'}>
+      {beside.map(([path, name]) =>
+        path === 'settings/audit' && !isOwner ? null : (
+          <a class="tab" href={`${base}/${path}`} aria-current={path === current ? 'page' : undefined}>
+            {name}
+          </a>
+        ),
+      )}
+    </nav>
   );
 }

@@ -23,6 +23,9 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren;
 }
 
+/** The last column, with the buttons of a row. */
+export const actionsColumn = { title: 'Actions', isTitleHidden: true, class: 'end' } as const;
+
 /** Checkboxes before the rows. They belong to the `SelectionBar` with this id. */
 export interface Selection<Row> {
   form: string;
@@ -163,18 +166,34 @@ export function Pager(props: { back: PageLink; next: PageLink; children?: Compon
   );
 }
 
-/** A field that searches a list. `/` focuses it. `clearTo`: the list without the search. */
-export function SearchField({
-  label,
-  name,
-  value,
-  clearTo,
-}: {
-  label: string;
-  name: string;
-  value: string;
-  clearTo: string;
+/** The number of a page in the address, from 1. */
+export function pageIn({ searchParams }: URL): number {
+  const text = searchParams.get('page') ?? '';
+  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1;
+}
+
+/** A pager of pages with numbers, the newest first; nothing for a single page. */
+export function NumberedPager(props: {
+  page: number;
+  hasMore: boolean;
+  path: string;
+  children?: ComponentChildren;
 }) {
+  const { page, hasMore, path, children } = props;
+  if (page === 1 && !hasMore) return null;
+  return (
+    <Pager
+      back={page > 1 ? { to: `${path}?page=${page - 1}`, label: 'Newer' } : null}
+      next={hasMore ? { to: `${path}?page=${page + 1}`, label: 'Older' } : null}
+    >
+      {children}
+    </Pager>
+  );
+}
+
+/** A field that searches a list. `/` focuses it. `clearTo`: the list without the search. */
+export function SearchField(props: { label: string; name: string; value: string; clearTo: string }) {
+  const { label, name, value, clearTo } = props;
   return (
     <div class="field grow search search-field">
       <Icon name="search" />
@@ -202,13 +221,7 @@ export function SearchField({
 }
 
 /** The form that filters a list: its fields stand in the address. `path`: the list without filters. */
-export function FilterBar({
-  path,
-  isFiltered,
-  search,
-  folded,
-  children,
-}: {
+export function FilterBar(props: {
   path: string;
   isFiltered: boolean;
   /** A field before the filters, for a bar that folds. */
@@ -217,6 +230,7 @@ export function FilterBar({
   folded?: number;
   children: ComponentChildren;
 }) {
+  const { path, isFiltered, search, folded, children } = props;
   const filters = (
     <>
       {children}
@@ -249,11 +263,12 @@ export function FilterBar({
 
 export { type Option, Select } from './form.tsx';
 
+export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 export function Status({ status, more = '' }: { status: string; more?: string }) {
   return (
     <span class={`tag ${status}`}>
-      {status.charAt(0).toUpperCase()}
-      {status.slice(1)}
+      {capitalized(status)}
       {more}
     </span>
   );

@@ -5,6 +5,10 @@ import { EditConflict, type EditWords } from './difference.tsx';
 /** Why a form was refused: its invalid fields, by the ids of their controls, or a sentence about the whole form. */
 export type Problem = string | readonly { id: string; error: string }[];
 
+/** The problem of one field; null without one. */
+export const fieldProblem = (id: string, error: string | null | undefined): Problem | null =>
+  error == null ? null : [{ id, error }];
+
 /** Tells two forms of a kind apart, so that reloading a response does not do the work again. */
 export function Mark() {
   return <input type="hidden" name="mark" value={crypto.getRandomValues(new Uint8Array(16)).toHex()} />;
@@ -69,13 +73,8 @@ export function Form({
 }
 
 /** The version of a form that edits something, and the conflict with a newer one. `to`: its page. */
-export function EditVersion({
-  edit: { seen, base, conflicts, ...words },
-  to,
-}: {
-  edit: EditState & EditWords;
-  to: string;
-}) {
+export function EditVersion({ edit, to }: { edit: EditState & EditWords; to: string }) {
+  const { seen, base, conflicts, ...words } = edit;
   return (
     <>
       {conflicts.length === 0 ? null : <EditConflict conflicts={conflicts} to={to} words={words} />}
@@ -285,21 +284,13 @@ export function Select({
   );
 }
 
-export function Choice<Value extends string>({
-  label,
-  name,
-  value,
-  error,
-  options,
-  children,
-}: {
-  label: string;
-  name: string;
+type Choosing = Pick<Labels, 'label' | 'name' | 'error'> & {
   value?: string;
-  error?: string | null;
-  options: readonly { value: Value; label: ComponentChildren; hint: ComponentChildren }[];
+  options: readonly { value: string; label: ComponentChildren; hint: ComponentChildren }[];
   children?: ComponentChildren;
-}) {
+};
+
+export function Choice({ label, name, value, error, options, children }: Choosing) {
   // Name the field by its first option, which the summary of errors links to.
   const id = `field-${name}`;
   const described = error ? { 'aria-describedby': `${id}-error`, 'aria-invalid': 'true' as const } : {};
@@ -334,12 +325,7 @@ export function Toggle({
   name,
   isOn,
   hint,
-}: {
-  label: string;
-  name: string;
-  isOn: boolean;
-  hint?: ComponentChildren;
-}) {
+}: Pick<Labels, 'label' | 'name' | 'hint'> & { isOn: boolean }) {
   return (
     <label class="toggle">
       {/* biome-ignore lint/a11y/useAriaPropsForRole: a native checkbox says itself whether it is checked. */}

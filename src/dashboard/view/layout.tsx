@@ -1,33 +1,33 @@
 import type { ComponentChildren } from 'preact';
-import type { MemberVisit } from '../page.ts';
 import { counted } from './elements.tsx';
 import { Avatar, Icon, type IconName } from './icon.tsx';
+import { useVisit } from './time.tsx';
 
 // The parts that pages share above their content.
 
+/** A page above this one: its path, below the organization unless it begins with a slash. */
 interface Crumb {
   to: string;
   label: string;
 }
 
-/** The top of a page. `crumbs`: the pages above it. `actions`: at most one primary button; `more`: the others. */
-export function PageHead({
-  title,
-  crumbs = [],
-  status,
-  facts,
-  actions,
-  more,
-}: {
+export interface Head {
   title: string;
+  /** The pages above it. */
   crumbs?: readonly Crumb[];
   /** Beside the title. */
   status?: ComponentChildren;
   /** One line below it. */
   facts?: ComponentChildren;
+  /** At most one primary button. */
   actions?: ComponentChildren;
+  /** The other buttons. */
   more?: ComponentChildren;
-}) {
+}
+
+/** The top of a page. */
+export function PageHead({ title, crumbs = [], status, facts, actions, more }: Head) {
+  const { base } = useVisit();
   return (
     <header class="page-head">
       {crumbs.length === 0 ? null : (
@@ -35,7 +35,7 @@ export function PageHead({
           <ol>
             {crumbs.map(({ to, label }) => (
               <li>
-                <a href={to}>{label}</a>
+                <a href={to.startsWith('/') ? to : `${base}/${to}`}>{label}</a>
               </li>
             ))}
           </ol>
@@ -78,16 +78,12 @@ export function Columns({ children, details }: { children: ComponentChildren; de
   );
 }
 
-/** Names and values; a null value is left out. `isRow`: beside each other, above what they are about. */
-export function Facts({
-  facts,
-  isRow = false,
-}: {
-  facts: readonly (readonly [name: string, value: ComponentChildren])[];
-  isRow?: boolean;
-}) {
+type Fact = readonly [name: string, value: ComponentChildren];
+
+/** Names and values; a null value is left out. `row`: beside each other, above what they are about. */
+export function Facts({ facts, kind }: { facts: readonly Fact[]; kind?: 'row' | 'mono' }) {
   return (
-    <dl class={isRow ? 'facts row card' : 'facts card'}>
+    <dl class={kind === undefined ? 'facts card' : `facts card ${kind}`}>
       {facts.map(([name, value]) =>
         value === null || value === undefined ? null : (
           <>
@@ -120,25 +116,16 @@ export function Segments({
 }
 
 /**
- * The form of a table with `selection`: its buttons act on the selected rows, which it posts as `selected`. The script
- * hides it while no row is selected.
+ * The form of a table with `selection`: its buttons, such as `<button name="action" value="publish" class="button">`, act on
+ * the selected rows, which it posts as `selected`. The script hides it while no row is selected.
  */
-export function SelectionBar({
-  id,
-  to,
-  children,
-}: {
-  id: string;
-  to: string;
-  /** Buttons, such as `<button name="action" value="publish" class="button">`. */
-  children: ComponentChildren;
-}) {
+export function SelectionBar(props: { id: string; to: string; children: ComponentChildren }) {
   return (
-    <form id={id} method="post" action={to} class="selection-bar" data-selection>
+    <form id={props.id} method="post" action={props.to} class="selection-bar" data-selection>
       <span class="dim" data-selection-count>
         With the selected rows:
       </span>
-      {children}
+      {props.children}
     </form>
   );
 }
@@ -157,7 +144,8 @@ export type Section =
   | 'settings'
   | 'account';
 
-export interface Frame extends Pick<MemberVisit, 'user' | 'organization' | 'memberships' | 'base'> {
+/** What the navigation shows beside the visit. */
+export interface Frame {
   mayCreateOrganization: boolean;
   drafts: number;
   /** Posts with a new version or a suggestion that waits for a decision. */
@@ -170,7 +158,8 @@ export interface Frame extends Pick<MemberVisit, 'user' | 'organization' | 'memb
 const ACCOUNT = '/dashboard/~/account';
 
 export function Side({ frame, section }: { frame: Frame; section: Section | undefined }) {
-  const { user, base, drafts, suggestions, failedRuns, hasUnfinishedSteps } = frame;
+  const { drafts, suggestions, failedRuns, hasUnfinishedSteps } = frame;
+  const { user, base } = useVisit();
   const chosen = section === 'keys' ? 'settings' : section === 'triggers' ? 'integrations' : section;
   const entry = (name: Section, icon: IconName, label: string, path: string = name) => ({
     icon,
@@ -190,7 +179,7 @@ export function Side({ frame, section }: { frame: Frame; section: Section | unde
           Menu
         </summary>
         <div class="menu-body">
-          <Organizations frame={frame} />
+          <Organizations mayCreate={frame.mayCreateOrganization} />
           <a class="jump" href={`${base}/jump`} data-jump>
             <Icon name="search" />
             <span>Search</span>
@@ -261,8 +250,8 @@ function Entry(props: {
   );
 }
 
-function Organizations({ frame }: { frame: Frame }) {
-  const { organization, memberships, mayCreateOrganization } = frame;
+function Organizations({ mayCreate }: { mayCreate: boolean }) {
+  const { organization, memberships } = useVisit();
   const others = memberships.filter((each) => each.organization.id !== organization.id);
   return (
     <details class="organization">
@@ -281,7 +270,7 @@ function Organizations({ frame }: { frame: Frame }) {
           </li>
         ))}
         <li>
-          {mayCreateOrganization ? (
+          {mayCreate ? (
             <a href={`${ACCOUNT}#new-organization`}>
               <Icon name="plus" />
               New organization

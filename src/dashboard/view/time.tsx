@@ -1,10 +1,30 @@
-import { createContext, type VNode } from 'preact';
+import { type ComponentChildren, createContext, type VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { DAY_MS } from '../../lib/time.ts';
-import { defaultLook } from '../preferences.ts';
+import type { MemberVisit, Visit } from '../page.ts';
 
-/** The look of the page, for components that depend on the person. */
-export const LookContext = createContext(defaultLook);
+/** What every component of a page can ask for. */
+export interface PageContext extends MemberVisit {
+  /** When the page was rendered. */
+  now: Date;
+  isOwner: boolean;
+}
+
+const VisitContext = createContext<Visit | null>(null);
+
+/** Renders a page for its visit. */
+export function ForVisit({ visit, children }: { visit: Visit; children: ComponentChildren }) {
+  const isOwner = 'role' in visit && visit.role === 'owner';
+  const context = { ...visit, now: visit.deps.clock.now(), isOwner };
+  return <VisitContext.Provider value={context}>{children}</VisitContext.Provider>;
+}
+
+/** The visit of the page. Only pages of an organization may ask for what members alone have, such as `base`. */
+export function useVisit(): PageContext {
+  const visit = useContext(VisitContext);
+  if (visit === null) throw new Error('the component is on no page');
+  return visit as PageContext;
+}
 
 /** Units of times within a day, each up to the next. */
 const units: readonly [name: string, ms: number, belowMs: number][] = [
@@ -38,20 +58,20 @@ function formattersOf(timeZone: string) {
 }
 
 /** A time such as "12 s ago", "yesterday", "18 Nov 2026" or "in 3 days", with the exact time as its title. */
-export function When({ at, now }: { at: string; now: Date }): VNode {
-  const { zone } = useContext(LookContext);
+export function When({ at }: { at: string }): VNode {
+  const { now, look } = useVisit();
   const time = new Date(at);
   if (Number.isNaN(time.getTime())) return <span>{at}</span>;
   return (
-    <time datetime={time.toISOString()} title={inZone(time, zone)}>
-      {relative(time, now, zone)}
+    <time datetime={time.toISOString()} title={inZone(time, look.zone)}>
+      {relative(time, now, look.zone)}
     </time>
   );
 }
 
 /** A time to the second in the person's zone, with UTC as its title. */
 export function Exactly({ at }: { at: string }): VNode {
-  const { zone } = useContext(LookContext);
+  const { zone } = useVisit().look;
   const time = new Date(at);
   if (Number.isNaN(time.getTime())) return <span>{at}</span>;
   return (

@@ -2,7 +2,7 @@ import { ATTACHMENTS } from '../api.ts';
 import { codeHost, gitEvents } from '../git-events.ts';
 import { payloadField, repositoryName, startsWithPayload } from '../paths.ts';
 import { type EventHandler, type Provider, parseJsonObject, type Signing, signedBy } from '../provider.ts';
-import samples from './samples.json' with { type: 'json' };
+import { samples } from './samples.ts';
 
 // forgejo.org/docs/latest/user/webhooks and docs.gitea.com/usage/webhooks. Gitea signs as Forgejo does, under the names
 // of its own headers. Forgejo sends both sets, and those of Gogs and GitHub too.

@@ -4,7 +4,7 @@ import { repositoryName } from '../paths.ts';
 import { type Phrase, type Provider, signedBy } from '../provider.ts';
 import { githubApps } from './app/support.ts';
 import { events } from './events.ts';
-import samples from './samples.json' with { type: 'json' };
+import { samples } from './samples.ts';
 import { webOf } from './site.ts';
 
 /** Uploads to comments and notes. Their random id is the only way to find them. */

@@ -9,7 +9,7 @@ import {
   tokenHeader,
 } from '../provider.ts';
 import { events } from './events.ts';
-import samples from './samples.json' with { type: 'json' };
+import { samples } from './samples.ts';
 
 // docs.gitlab.com/user/project/integrations/webhooks. GitLab proves a delivery in two ways. Since 19.0 a webhook can
 // have a signing token, and GitLab signs the delivery id, the time and the body (standardwebhooks.com). An older

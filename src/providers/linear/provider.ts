@@ -1,7 +1,7 @@
 import { ALL_PUBLIC_TEAMS, ATTACHMENTS } from '../api.ts';
 import { MalformedPayload, type Provider, parseJsonObject, requireFresh, signedBy } from '../provider.ts';
 import { events } from './events.ts';
-import samples from './samples.json' with { type: 'json' };
+import { samples } from './samples.ts';
 
 /** Linear: linear.app/developers/webhooks. */
 export const linear: Provider<'linear'> = {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { gitlab } from '../../../src/providers/gitlab/provider.ts';
+import { mergeRequest, push, release, testPush } from '../../../src/providers/gitlab/samples.ts';
 import { samplePayload, toEvent } from '../../../src/providers/index.ts';
 import { changed, type Payload, readEvent, refusalOf } from '../../support/payloads.ts';
-import { testPush } from './kit.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
+const context = { repository: 'acme/rocket', now };
 const page = 'https://gitlab.example/acme/rocket';
 const sample = (event: string, action?: string): Payload =>
   samplePayload('gitlab', event, { repository: 'acme/rocket', now, action }) ?? {};
@@ -180,9 +181,8 @@ describe('a push', () => {
   });
 
   test('of the button "Test" is a ping', () => {
-    const pushed = testPush({ repository: 'acme/rocket', now });
-    expect(readEvent(gitlab, 'push', pushed)).toMatchObject({ outcome: 'ping' });
-    const single = { ...pushed, commits: pushed.commits.slice(0, 1) };
+    expect(readEvent(gitlab, 'push', testPush(context))).toMatchObject({ outcome: 'ping' });
+    const single = { ...testPush(context), commits: testPush(context).commits.slice(0, 1) };
     expect(readEvent(gitlab, 'push', { ...single, before: single.after })).toMatchObject({ outcome: 'ping' });
   });
 
@@ -206,7 +206,7 @@ describe('a merge request', () => {
         title: "fix(gauge): show today's value after midnight",
         author: 'ben',
         isDefaultBranch: true,
-        mergeCommitSha: sample('push').after,
+        mergeCommitSha: push(context).after,
         url: `${page}/-/merge_requests/12`,
       },
     });
@@ -227,9 +227,9 @@ describe('a merge request', () => {
   });
 
   test('of a fast-forward has the commit that it ends with', () => {
-    const { last_commit: last } = sample('merge_request').object_attributes as { last_commit: Payload };
+    const last = mergeRequest(context).object_attributes.last_commit.id;
     expect(eventOf('merge_request', { 'object_attributes.merge_commit_sha': null })).toMatchObject({
-      data: { mergeCommitSha: last.id },
+      data: { mergeCommitSha: last },
     });
   });
 
@@ -267,8 +267,7 @@ test.each([
 
 test('other events are ignored, and a payload names its project', () => {
   expect(readEvent(gitlab, 'pipeline', {})).toMatchObject({ outcome: 'ignored' });
-  const nested = samplePayload('gitlab', 'release', { repository: 'a/b/c', now }) ?? {};
-  expect(gitlab.repositoryOf(nested)).toEqual({ id: 0, fullName: 'a/b/c' });
+  expect(gitlab.repositoryOf(release({ repository: 'a/b/c', now }))).toEqual({ id: 0, fullName: 'a/b/c' });
   expect(gitlab.repositoryOf({ object_kind: 'x' })).toBeNull();
 });
 

@@ -1,19 +1,12 @@
-import { samplePayload } from '../../../src/providers/index.ts';
+import { testPush } from '../../../src/providers/gitlab/samples.ts';
 import type { ReadDelivery } from '../../../src/providers/reader.ts';
-import type { SampleContext } from '../../../src/providers/samples.ts';
 import { startGitlabApi } from '../../support/gitlab-api/server.ts';
 import type { StoredCommit, StoredRelease } from '../../support/gitlab-api/state.ts';
 import { mergeRequestHook, pushHook, releaseHook } from '../../support/gitlab-api/views.ts';
-import { changed, type Payload } from '../../support/payloads.ts';
+import { changed } from '../../support/payloads.ts';
 import type { ProviderKit, Shipped } from '../../support/provider-kit.ts';
 
 const NO_COMMIT = '0'.repeat(40);
-
-/** As the button "Test" sends it: the newest commits, and the oldest of them as the one before. */
-export function testPush(context: SampleContext) {
-  const { commits, ...push } = samplePayload('gitlab', 'push', context) as Payload & { commits: Payload[] };
-  return { ...push, after: push.after, before: commits[0]?.id, commits: commits.toReversed() };
-}
 
 export const kit: ProviderKit = {
   repository: 'acme/tools/rocket',

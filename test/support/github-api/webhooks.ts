@@ -1,10 +1,9 @@
-import type { Payload } from '../../../src/providers/provider.ts';
+import { sceneOf } from '../../../src/providers/github/samples.ts';
 import type { StoredActivity, StoredCommit, StoredPull, StoredRelease } from './code.ts';
 import { NO_COMMIT } from './code.ts';
 import { accountView, emailOf, pageUrlOf, pullView, pushedCommitView, releaseView } from './code-views.ts';
 import type { Delivery } from './deliver.ts';
 import type { Moment } from './project.ts';
-import { sampleRepository } from './samples.ts';
 import type { StoredRepository } from './state.ts';
 
 // Deliveries of GitHub about releases, pull requests and pushes.
@@ -95,12 +94,10 @@ function common(repository: StoredRepository, { at, by }: Moment) {
   return { repository: repositoryIn(repository, at), sender: accountView(by) };
 }
 
-function repositoryIn(
-  { id, name, isPrivate, isArchived, defaultBranch }: StoredRepository,
-  at: string,
-): Payload {
+function repositoryIn({ id, name, isPrivate, isArchived, defaultBranch }: StoredRepository, at: string) {
+  const { repository } = sceneOf({ repository: name, now: new Date(at) }).common;
   return {
-    ...sampleRepository(name, new Date(at)),
+    ...repository,
     id,
     private: isPrivate,
     visibility: isPrivate ? 'private' : 'public',

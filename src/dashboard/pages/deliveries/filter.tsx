@@ -9,8 +9,8 @@ import { type Integration, integrationName } from '../../../integrations/words.t
 import { isId } from '../../../lib/text.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { providerOf, providers } from '../../../providers/index.ts';
-import type { MemberVisit } from '../../page.ts';
-import { FilterBar, SearchField, Select } from '../../view/elements.tsx';
+import { capitalized, FilterBar, type Option, SearchField, Select } from '../../view/elements.tsx';
+import { useVisit } from '../../view/time.tsx';
 
 const spans = [
   { value: '1h', label: 'Last hour', ms: 3_600_000 },
@@ -53,13 +53,15 @@ const resultNames: Readonly<Record<ResultFilter, string>> = {
   none: 'No trigger',
 };
 
+const asOption = (value: string, label = value): Option => ({ value, label });
+
 /** The events of the connected providers, and the chosen one. */
 function eventOptions(integrations: readonly Integration[], chosen: string | null) {
   const types = new Set(integrations.map(({ type }) => type));
   const known = providers.filter(({ id }) => types.size === 0 || types.has(id));
   const events = new Set(known.flatMap(({ id }) => Object.keys(providerOf(id).events)));
   if (chosen) events.add(chosen);
-  return [...events].sort().map((value) => ({ value, label: value }));
+  return [...events].sort().map((event) => asOption(event));
 }
 
 /** The filters of a query or a form that are set. */
@@ -85,53 +87,26 @@ export function writePosition({ createdAt, id }: LogPosition): string {
   return `${createdAt}_${id}`;
 }
 
-export function Filters({ visit, integrations }: { visit: MemberVisit; integrations: Integration[] }) {
-  const { base, url } = visit;
+export function Filters({ integrations }: { integrations: Integration[] }) {
+  const { base, url } = useVisit();
   const query = url.searchParams;
   const chosen = query.get('integration');
-  const known = integrations.map((each) => ({ value: each.id, label: integrationName(each) }));
+  const known = integrations.map((each) => asOption(each.id, integrationName(each)));
   // The log outlives a disconnected integration.
   if (isId(chosen) && integrations.every(({ id }) => id !== chosen)) {
-    known.push({ value: chosen, label: `Disconnected: ${chosen}` });
+    known.push(asOption(chosen, `Disconnected: ${chosen}`));
   }
   // One provider needs no choice.
-  const types = new Set(integrations.map(({ type }) => type));
+  const hasProviders = new Set(integrations.map(({ type }) => type)).size > 1 || query.has('provider');
   const { delivery, ...folded } = filtersIn(query);
-  const selects = [
-    { name: 'integration', label: 'Integration', all: 'All integrations', options: known },
-    ...(types.size > 1 || query.has('provider')
-      ? [
-          {
-            name: 'provider',
-            label: 'Provider',
-            all: 'All providers',
-            options: providers.map(({ id, name }) => ({ value: id, label: name })),
-          },
-        ]
-      : []),
-    {
-      name: 'status',
-      label: 'Status',
-      all: 'All statuses',
-      options: deliveryStatuses.map((value) => ({
-        value,
-        label: value.charAt(0).toUpperCase() + value.slice(1),
-      })),
-    },
-    {
-      name: 'event',
-      label: 'Event',
-      all: 'All events',
-      options: eventOptions(integrations, query.get('event')),
-    },
-    {
-      name: 'result',
-      label: 'Result',
-      all: 'All results',
-      options: resultFilters.map((value) => ({ value, label: resultNames[value] })),
-    },
-    { name: 'via', label: 'Arrival', all: 'All arrivals', options: ways },
-    { name: 'since', label: 'Since', all: 'Any time', options: spans },
+  const selects: [name: string, label: string, all: string, options: readonly Option[]][] = [
+    ['integration', 'Integration', 'All integrations', known],
+    ['provider', 'Provider', 'All providers', providers.map(({ id, name }) => asOption(id, name))],
+    ['status', 'Status', 'All statuses', deliveryStatuses.map((each) => asOption(each, capitalized(each)))],
+    ['event', 'Event', 'All events', eventOptions(integrations, query.get('event'))],
+    ['result', 'Result', 'All results', resultFilters.map((each) => asOption(each, resultNames[each]))],
+    ['via', 'Arrival', 'All arrivals', ways],
+    ['since', 'Since', 'Any time', spans],
   ];
   return (
     <FilterBar
@@ -147,14 +122,11 @@ export function Filters({ visit, integrations }: { visit: MemberVisit; integrati
         />
       }
     >
-      {selects.map(({ all, options, ...select }) => (
-        <Select
-          {...select}
-          isLabelHidden
-          value={query.get(select.name) ?? ''}
-          options={[{ value: '', label: all }, ...options]}
-        />
-      ))}
+      {selects.map(([name, label, all, options]) =>
+        name === 'provider' && !hasProviders ? null : (
+          <Select {...{ name, label, all, options }} isLabelHidden value={query.get(name) ?? ''} />
+        ),
+      )}
     </FilterBar>
   );
 }

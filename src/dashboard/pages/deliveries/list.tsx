@@ -23,7 +23,8 @@ import {
   When,
 } from '../../view/elements.tsx';
 import { Action, Hidden } from '../../view/form.tsx';
-import { PageHead, SelectionBar } from '../../view/layout.tsx';
+import { SelectionBar } from '../../view/layout.tsx';
+import { useVisit } from '../../view/time.tsx';
 import { Filters, filtersIn, logPath, readFilter, readPosition, writePosition } from './filter.tsx';
 import { OutcomeCell } from './result.tsx';
 
@@ -106,21 +107,12 @@ async function showNews(visit: MemberVisit, after: number | null) {
     const news =
       after === null ? [] : await listDeliveries(tx, organization.id, { ...filter, since }, { limit: PAGE });
     const known = new Set(news.map(({ id }) => id));
-    const waiting = await findEntries(
-      tx,
-      organization.id,
-      pending.filter((id) => !known.has(id)),
-    );
-    const entries = [...news, ...waiting];
+    const left = pending.filter((id) => !known.has(id));
+    const entries = [...news, ...(await findEntries(tx, organization.id, left))];
     return { entries, ...(await readBeside(tx, organization.id, entries)) };
   });
   return fragment(
-    <Rows
-      rows={entries}
-      columns={columns({ ...rest, base: visit.base, now })}
-      selection={selection}
-      marksOf={marksOf}
-    />,
+    <Rows rows={entries} columns={columns(rest, visit.base)} selection={selection} marksOf={marksOf} />,
   );
 }
 
@@ -144,32 +136,30 @@ async function showLog(visit: MemberVisit) {
   const older = next && logPath(base, query, { before: writePosition(next) });
   const filters = Object.entries(filtersIn(query));
   return view(
-    'Deliveries',
+    {
+      title: 'Deliveries',
+      facts: `Every webhook delivery and its result. Entries are kept for ${retentionDaysOf[organization.plan]} days.`,
+      actions:
+        // The script shows it, and adds new rows while it is pressed. An older page has none.
+        before === null ? (
+          <button
+            type="button"
+            class="button live"
+            data-live={logPath(base, query)}
+            data-since={now.toISOString()}
+            data-script
+            aria-pressed="false"
+            hidden
+          >
+            Live
+          </button>
+        ) : null,
+    },
     <>
-      <PageHead
-        title="Deliveries"
-        facts={`Every webhook delivery and its result. Entries are kept for ${retentionDaysOf[organization.plan]} days.`}
-        actions={
-          // The script shows it, and adds new rows while it is pressed. An older page has none.
-          before === null ? (
-            <button
-              type="button"
-              class="button live"
-              data-live={logPath(base, query)}
-              data-since={now.toISOString()}
-              data-script
-              aria-pressed="false"
-              hidden
-            >
-              Live
-            </button>
-          ) : null
-        }
-      />
-      <Filters visit={visit} integrations={rest.integrations} />
+      <Filters integrations={rest.integrations} />
       <p role="status" class="hint" id="live-news" />
       {entries.length === 0 ? (
-        <NoEntries visit={visit} isCut={isCut} first={rest.integrations[0]} isOlder={before !== null} />
+        <NoEntries isCut={isCut} first={rest.integrations[0]} isOlder={before !== null} />
       ) : null}
       {/* Present even when empty: the script adds rows while "Live" is on. */}
       <div id="log" hidden={entries.length === 0} data-log={logPath(base, query)}>
@@ -177,7 +167,7 @@ async function showLog(visit: MemberVisit) {
           caption="Deliveries, newest first"
           kind="log"
           rows={entries}
-          columns={columns({ ...rest, base, now })}
+          columns={columns(rest, base)}
           selection={selection}
           marksOf={marksOf}
         />
@@ -208,14 +198,9 @@ async function showLog(visit: MemberVisit) {
 }
 
 /** In place of the rows: why there are none, and what to do. */
-function NoEntries(props: {
-  visit: MemberVisit;
-  first: Integration | undefined;
-  isCut: boolean;
-  isOlder: boolean;
-}) {
-  const { visit, first, isCut, isOlder } = props;
-  const { base, url } = visit;
+function NoEntries(props: { first: Integration | undefined; isCut: boolean; isOlder: boolean }) {
+  const { first, isCut, isOlder } = props;
+  const { base, url } = useVisit();
   const isFiltered = isOlder || Object.keys(filtersIn(url.searchParams)).length > 0;
   const noneLeft = isOlder ? 'The log has no older entries.' : 'No deliveries match these filters.';
   const [text, to, label] = isFiltered
@@ -242,12 +227,9 @@ const selection = {
   labelOf: ({ title, createdAt }: Delivery) => `${title || 'delivery'}, ${createdAt}`,
 };
 
-interface Shown extends Awaited<ReturnType<typeof readBeside>> {
-  base: string;
-  now: Date;
-}
+type Beside = Awaited<ReturnType<typeof readBeside>>;
 
-const columns = ({ base, integrations, results, now }: Shown): Column<Delivery>[] => [
+const columns = ({ integrations, results }: Beside, base: string): Column<Delivery>[] => [
   { title: 'Status', cell: ({ status }) => <Status status={status} /> },
   {
     title: 'Event',
@@ -270,12 +252,12 @@ const columns = ({ base, integrations, results, now }: Shown): Column<Delivery>[
     cell: (entry) => {
       const repositories = integrations.find(({ id }) => id === entry.integrationId)?.repositories ?? [];
       const ofEntry: Result[] = results.get(entry.id) ?? [];
-      const cell = { entry, results: ofEntry, repositories, base };
+      const cell = { entry, results: ofEntry, repositories };
       return entry.status === 'processed' && entry.payload.data !== null ? <OutcomeCell {...cell} /> : null;
     },
   },
   { title: 'Source', class: 'source', cell: (entry) => sourceOf(entry, integrations) },
-  { title: 'Received', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
+  { title: 'Received', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} /> },
 ];
 
 /** The delivery's repository; its provider when it has none. */

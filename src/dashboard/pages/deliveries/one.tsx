@@ -6,7 +6,7 @@ import { replayDelivery } from '../../../intake/receiver/replay.ts';
 import { findDelivery } from '../../../integrations/deliveries/log-store.ts';
 import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
-import { type Integration, integrationName, providerNames } from '../../../integrations/words.ts';
+import { type Integration, integrationName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { tidings } from '../../../lib/build.ts';
 import { DAY_MS } from '../../../lib/time.ts';
@@ -14,7 +14,8 @@ import { sampleEvents } from '../../../providers/index.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { exactly, Id, Status, ToCopy, When } from '../../view/elements.tsx';
 import { Action, FormError } from '../../view/form.tsx';
-import { Columns, Facts as FactList, PageHead } from '../../view/layout.tsx';
+import { Columns, Facts as FactList } from '../../view/layout.tsx';
+import { useVisit } from '../../view/time.tsx';
 import { deliveriesScript, sourceOf } from './list.tsx';
 import { PayloadSection } from './payload.tsx';
 import { ResultSection, readResult } from './result.tsx';
@@ -69,19 +70,18 @@ async function requireDelivery({ deps, organization, params }: MemberVisit) {
   return { entry, integration, integrations };
 }
 
-type Entry = Awaited<ReturnType<typeof requireDelivery>> & Pick<MemberVisit, 'base' | 'role'> & { now: Date };
+type Entry = Awaited<ReturnType<typeof requireDelivery>>;
 
 /** The entry of the path with its result. */
 async function readPage(visit: MemberVisit) {
   const found = await requireDelivery(visit);
   const { entry, integration } = found;
-  const now = visit.deps.clock.now();
   const hasResult = entry.status === 'processed' && entry.payload.data !== null;
   const result = hasResult ? await readResult(visit, entry, integration) : null;
   return {
-    props: { ...found, base: visit.base, role: visit.role, now } satisfies Entry,
+    found,
     isWriting: result?.results.some(isPending) === true,
-    section: result && <ResultSection {...{ ...result, visit, entry, integration, now }} />,
+    section: result && <ResultSection {...{ ...result, entry, integration }} />,
   };
 }
 
@@ -90,32 +90,30 @@ const REFRESH_SECONDS = 3;
 
 async function showDelivery(visit: MemberVisit, problem?: string) {
   const { base, url } = visit;
-  const { props, isWriting, section } = await readPage(visit);
-  const { entry, integrations, now } = props;
+  const { found, isWriting, section } = await readPage(visit);
+  const { entry, integration, integrations } = found;
   const { id, title, status, statusCode, payload, createdAt } = entry;
   const path = `${base}/deliveries/${id}`;
   const isReloaded = url.searchParams.has('again');
   return view(
-    title || 'Delivery',
+    {
+      title: title || 'Delivery',
+      heading: title || 'Untitled',
+      crumbs: [{ to: 'deliveries', label: 'Deliveries' }],
+      status: <Status status={status} more={entry.isPolled ? ' · polled' : ` · ${statusCode}`} />,
+      facts: (
+        <>
+          {payload.event ?? 'A delivery'} from {sourceOf(entry, integrations)}, <When at={createdAt} />
+        </>
+      ),
+      actions:
+        whyNotReplayable(entry, integration) === null ? (
+          <Action to={`${path}/replay`} label="Replay delivery" />
+        ) : null,
+    },
     <>
-      <PageHead
-        title={title || 'Untitled'}
-        crumbs={[{ to: `${base}/deliveries`, label: 'Deliveries' }]}
-        status={<Status status={status} more={entry.isPolled ? ' · polled' : ` · ${statusCode}`} />}
-        facts={
-          <>
-            {payload.event ?? 'A delivery'} from {sourceOf(entry, integrations)},{' '}
-            <When at={createdAt} now={now} />
-          </>
-        }
-        actions={
-          whyNotReplayable(entry, props.integration) === null ? (
-            <Action to={`${path}/replay`} label="Replay delivery" />
-          ) : null
-        }
-      />
       <FormError error={problem} />
-      <Reason {...props} />
+      <Reason {...found} />
       {section}
       {isWriting ? (
         <noscript>
@@ -128,13 +126,13 @@ async function showDelivery(visit: MemberVisit, problem?: string) {
         details={
           <section aria-labelledby="facts">
             <h2 id="facts">Details</h2>
-            <Facts {...props} />
+            <Facts {...found} />
           </section>
         }
       >
         <PayloadSection entry={entry} path={path} query={url.searchParams} />
         {entry.headers === null ? null : <Headers headers={entry.headers} />}
-        <Replay {...props} />
+        <Replay {...found} />
       </Columns>
     </>,
     {
@@ -154,7 +152,8 @@ const reasons = {
 };
 
 /** Explains the status and links to where it can be fixed. */
-function Reason({ entry: { status, reason, count, payload, integrationId }, integrations, base }: Entry) {
+function Reason({ entry: { status, reason, count, payload, integrationId }, integrations }: Entry) {
+  const { base } = useVisit();
   if (status === 'processed') return null;
   // After a wrong signature: the integration, and the one that its secret or URL was mixed up with.
   const mixedUp =
@@ -185,20 +184,14 @@ function Headers({ headers }: { headers: NonNullable<Delivery['headers']> }) {
   return (
     <section aria-labelledby="headers">
       <h2 id="headers">Headers</h2>
-      <dl class="facts card mono">
-        {Object.entries(headers).map(([name, value]) => (
-          <>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </>
-        ))}
-      </dl>
+      <FactList facts={Object.entries(headers)} kind="mono" />
     </section>
   );
 }
 
 /** Explains a replay, or why it is impossible. */
-function Replay({ entry, integration, base, role }: Entry) {
+function Replay({ entry, integration }: Entry) {
+  const { base, isOwner } = useVisit();
   const { payload, integrationId, integrationType: type } = entry;
   const obstacle = whyNotReplayable(entry, integration);
   const { event } = payload;
@@ -217,16 +210,14 @@ function Replay({ entry, integration, base, role }: Entry) {
             Tidings does not keep the raw body, so nobody can send this delivery again. It can sign and send a
             sample of the same event.
           </p>
-          {role === 'owner' ? (
+          {isOwner ? (
             <Action
               to={`${base}/integrations/${integrationId}/test`}
               label="Send test event"
               fields={{ event }}
             />
           ) : null}
-          <p class="hint">
-            {role === 'owner' ? 'Or use a terminal:' : 'Owners can do so here. In a terminal:'}
-          </p>
+          <p class="hint">{isOwner ? 'Or use a terminal:' : 'Owners can do so here. In a terminal:'}</p>
           <ToCopy
             text={`${tidings} send ${type} ${event} --integration ${integrationId}`}
             label="Copy command"
@@ -247,29 +238,23 @@ function whyNotReplayable({ status, payload }: Delivery, integration: Integratio
 }
 
 /** The fields of an entry beside its payload. */
-function Facts({ entry, integration, base, now }: Entry) {
-  const { payload, createdAt, retentionDays, sameBodyAs, replayOf, integrationId } = entry;
+function Facts({ entry, integration }: Entry) {
+  const { base } = useVisit();
+  const { payload, createdAt, retentionDays, sameBodyAs, replayOf, integrationId, referenceId } = entry;
   const keptUntil = new Date(Date.parse(createdAt) + retentionDays * DAY_MS).toISOString();
   const link = (path: string, name: ComponentChildren) => <a href={`${base}/${path}`}>{name}</a>;
+  const source =
+    integration === null
+      ? link(`deliveries?integration=${integrationId}`, sourceOf(entry, []))
+      : link(`integrations/${integrationId}`, integrationName(integration));
   const facts: [name: string, value: ComponentChildren][] = [
     ['Event', [payload.event ?? 'Unknown', payload.action].filter(Boolean).join(', ')],
-    [
-      'Delivery ID',
-      entry.referenceId === null ? 'None' : <Id value={entry.referenceId} name="delivery ID" />,
-    ],
-    [
-      'Integration',
-      integration === null
-        ? link(
-            `deliveries?integration=${integrationId}`,
-            `${providerNames[entry.integrationType]}, disconnected`,
-          )
-        : link(`integrations/${integrationId}`, integrationName(integration)),
-    ],
+    ['Delivery ID', referenceId === null ? 'None' : <Id value={referenceId} name="delivery ID" />],
+    ['Integration', source],
     ['Received', exactly(new Date(createdAt))],
     ['Arrival', entry.isPolled ? 'Polled' : 'Webhook'],
     ['Response time', entry.isPolled ? null : `${entry.durationMs} ms`],
-    ['Kept until', <When at={keptUntil} now={now} />],
+    ['Kept until', <When at={keptUntil} />],
     [
       'Same body as',
       sameBodyAs && link(`deliveries?delivery=${encodeURIComponent(sameBodyAs)}`, <code>{sameBodyAs}</code>),

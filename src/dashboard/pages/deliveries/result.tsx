@@ -17,7 +17,7 @@ import type { Event } from '../../../providers/events.ts';
 import type { MemberVisit } from '../../page.ts';
 import { counted, LinkButton, Status } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { When } from '../../view/time.tsx';
+import { type PageContext, useVisit, When } from '../../view/time.tsx';
 import { typeNames } from '../posts/toolbar.tsx';
 import { eventWords } from '../triggers/list.tsx';
 
@@ -44,22 +44,20 @@ export async function readResult(
 type Known = Awaited<ReturnType<typeof readResult>>;
 
 interface Props extends Known {
-  visit: Pick<MemberVisit, 'base' | 'role'>;
   entry: Delivery;
   integration: Integration | null;
-  now: Date;
 }
 
 /** The section, which the script replaces while a draft is being written. */
 export function ResultSection(props: Props) {
-  const { results, others, entry, visit, now } = props;
-  const isWriting = results.some(isPending);
+  const { results, others, entry } = props;
+  const { base } = useVisit();
   return (
     <section
       aria-labelledby="result"
       class="result"
-      data-result={`${visit.base}/deliveries/${entry.id}/result`}
-      data-pending={isWriting ? '' : undefined}
+      data-result={`${base}/deliveries/${entry.id}/result`}
+      data-pending={results.some(isPending) ? '' : undefined}
     >
       <h2 id="result">Result</h2>
       <div role="status">
@@ -77,10 +75,10 @@ export function ResultSection(props: Props) {
               <li>
                 <Status status={status} />
                 <span class="grow any">
-                  Also in <a href={`${visit.base}/posts/${id}`}>{title}</a>
+                  Also in <a href={`${base}/posts/${id}`}>{title}</a>
                 </span>
                 <span class="dim">
-                  Changed <When at={updatedAt} now={now} />
+                  Changed <When at={updatedAt} />
                 </span>
               </li>
             ))}
@@ -99,21 +97,14 @@ function isUnmet({ results, others, shipped, triggers }: Known): boolean {
   return isUnused && explainNoTrigger(shipped, triggers).reason === 'none';
 }
 
-/** The tag of a row, its sentence, and the next step. */
-interface Description {
-  tag: readonly [kind: string, word: string];
-  text: ComponentChildren;
-  /** The main next step. */
-  button?: ComponentChildren;
-}
-
 function ResultRow({ result, ...props }: Props & { result: Result }) {
-  const { visit, entry, triggers } = props;
+  const { triggers, entry } = props;
+  const visit = useVisit();
   const trigger = triggers.find(({ id }) => id === result.triggerId);
-  const { tag, text, button } = describe(result, trigger, props);
+  const [kind, word, text, button] = describe(result, trigger, props, visit);
   return (
     <li>
-      <span class={`tag ${tag[0]}`}>{tag[1]}</span>
+      <span class={`tag ${kind}`}>{word}</span>
       <div class="grow">
         <p class="flat any">{text}</p>
         <p class="hint flat">
@@ -140,12 +131,18 @@ function describeTrigger({ contentType, filters }: Trigger): string {
   return Object.keys(filters).length === 0 ? words : `${words}, ${describeFilters(filters)}`;
 }
 
-function describe(result: Result, trigger: Trigger | undefined, props: Props): Description {
-  const { visit, shipped, now } = props;
-  const { outcome, post, error, run } = result;
+/** The tag of a row, its sentence, and the main next step. */
+type Description = [kind: string, word: string, text: ComponentChildren, button?: ComponentChildren];
+
+function describe(
+  { outcome, post, error, run }: Result,
+  trigger: Trigger | undefined,
+  { results, shipped }: Props,
+  { base, now }: Pick<PageContext, 'base' | 'now'>,
+): Description {
   // Among several next steps, none is the primary one.
-  const kind = props.results.length === 1 ? 'go' : undefined;
-  const path = post && `${visit.base}/posts/${post.id}`;
+  const kind = results.length === 1 ? 'go' : undefined;
+  const path = post && `${base}/posts/${post.id}`;
   const link = post && path !== null && <a href={path}>{post.title}</a>;
   const open = path && post && (
     <LinkButton to={path} label={post.status === 'published' ? 'Open post' : 'Open draft'} kind={kind} />
@@ -154,109 +151,86 @@ function describe(result: Result, trigger: Trigger | undefined, props: Props): D
     case 'queued':
       return describeQueued(trigger, shipped?.event.occurredAt, now);
     case 'created':
-      if (link === null) return { tag: ['ignored', 'Deleted'], text: 'Somebody deleted the draft.' };
-      return post?.status === 'published'
-        ? { tag: ['published', 'Published'], text: link, button: open }
-        : { tag: ['draft', 'Draft'], text: <>Draft ready: {link}</>, button: open };
     case 'updated':
-      if (link === null) return { tag: ['ignored', 'Deleted'], text: 'Somebody deleted the draft.' };
-      return { tag: [post?.status ?? 'draft', 'Updated'], text: <>Draft updated: {link}</>, button: open };
+      if (link === null) return ['ignored', 'Deleted', 'Somebody deleted the draft.'];
+      if (outcome === 'updated')
+        return [post?.status ?? 'draft', 'Updated', <>Draft updated: {link}</>, open];
+      return post?.status === 'published'
+        ? ['published', 'Published', link, open]
+        : ['draft', 'Draft', <>Draft ready: {link}</>, open];
     case 'unchanged':
-      if (link !== null) {
-        const text = <>No changes: {link} has this event already.</>;
-        return { tag: ['ignored', 'No changes'], text, button: open };
-      }
-      return {
-        tag: ['ignored', 'No draft'],
-        text: shipped?.isEdit
-          ? 'This event edits something that arrived before the trigger. An edit alone creates no draft.'
-          : shipped?.event.type === 'release' && trigger?.event !== 'release'
-            ? 'This trigger had no open draft for the release to close.'
-            : trigger?.event === 'release' && shipped?.event.type !== 'release'
-              ? 'The release has notes, so its draft does not list this event.'
-              : 'This event changed no draft.',
-      };
+      return link === null
+        ? ['ignored', 'No draft', whyUnchanged(trigger, shipped)]
+        : ['ignored', 'No changes', <>No changes: {link} has this event already.</>, open];
     case 'suggested':
-      return {
-        tag: ['soon', 'Suggestion'],
-        text: (
-          <>You edited {link ?? 'the post'}, so Tidings kept your text. The new version is a suggestion.</>
-        ),
-        button: path && <LinkButton to={path} label="Review suggestion" kind={kind} />,
-      };
+      return [
+        'soon',
+        'Suggestion',
+        <>You edited {link ?? 'the post'}, so Tidings kept your text. The new version is a suggestion.</>,
+        path && <LinkButton to={path} label="Review suggestion" kind={kind} />,
+      ];
     case 'kept':
-      return {
-        tag: ['ignored', 'Kept'],
-        text:
-          link === null ? (
-            'The post with this event was published or deleted, so Tidings left it alone.'
-          ) : (
-            <>You edited {link}, so Tidings kept your text.</>
-          ),
-        button: open,
-      };
+      return link === null
+        ? ['ignored', 'Kept', 'The post with this event was published or deleted, so Tidings left it alone.']
+        : ['ignored', 'Kept', <>You edited {link}, so Tidings kept your text.</>, open];
     case 'removed':
-      return {
-        tag: ['ignored', 'Removed'],
-        text: 'Tidings removed the draft: nothing was left to announce.',
-      };
+      return ['ignored', 'Removed', 'Tidings removed the draft: nothing was left to announce.'];
     case 'waiting':
       if (trigger === undefined) return describeQueued(trigger, undefined, now);
-      return {
-        tag: ['soon', 'Waiting'],
-        text: 'Collected for the next release. The draft follows with the release.',
-      };
-    case 'filtered':
-      return {
-        tag: ['ignored', 'Filtered'],
-        text:
-          trigger && shipped ? describeExclusion(trigger, shipped.event) : 'A filter excluded this event.',
-      };
-    case 'failed':
-      return {
-        tag: ['failed', 'Failed'],
-        text: (
+      return ['soon', 'Waiting', 'Collected for the next release. The draft follows with the release.'];
+    case 'filtered': {
+      const isKnown = trigger && shipped;
+      const text = isKnown ? describeExclusion(trigger, shipped.event) : 'A filter excluded this event.';
+      return ['ignored', 'Filtered', text];
+    }
+    case 'failed': {
+      const retryAt = run && new Date(Math.max(run.dueAt, now.getTime() + 1000)).toISOString();
+      const next =
+        retryAt && run.status === 'queued' ? (
           <>
-            The draft failed: {error ?? 'no reason was recorded'}.{' '}
-            {run?.status === 'queued' ? (
-              <>
-                Next retry{' '}
-                <When at={new Date(Math.max(run.dueAt, now.getTime() + 1000)).toISOString()} now={now} />.
-              </>
-            ) : (
-              'Fix the trigger, then retry.'
-            )}
+            Next retry <When at={retryAt} />.
           </>
-        ),
-        button:
-          trigger === undefined ? null : (
-            <Action
-              to={`${visit.base}/integrations/${trigger.integrationId}/triggers/${trigger.id}/retry`}
-              label="Retry run"
-            />
-          ),
-      };
+        ) : (
+          'Fix the trigger, then retry.'
+        );
+      const to = trigger && `${base}/integrations/${trigger.integrationId}/triggers/${trigger.id}/retry`;
+      return [
+        'failed',
+        'Failed',
+        <>
+          The draft failed: {error ?? 'no reason was recorded'}. {next}
+        </>,
+        to && <Action to={to} label="Retry run" />,
+      ];
+    }
   }
 }
 
+function whyUnchanged(trigger: Trigger | undefined, shipped: Known['shipped']): string {
+  if (shipped?.isEdit)
+    return 'This event edits something that arrived before the trigger. An edit alone creates no draft.';
+  const isOfRelease = trigger?.event === 'release';
+  if (shipped?.event.type === 'release' && !isOfRelease)
+    return 'This trigger had no open draft for the release to close.';
+  if (isOfRelease && shipped?.event.type !== 'release')
+    return 'The release has notes, so its draft does not list this event.';
+  return 'This event changed no draft.';
+}
+
 function describeQueued(trigger: Trigger | undefined, at: string | undefined, now: Date): Description {
-  if (trigger === undefined) {
-    const text = 'The trigger was deleted before it wrote a draft.';
-    return { tag: ['ignored', 'No draft'], text };
-  }
-  if (!trigger.enabled) {
-    const text = 'The trigger is disabled. Enable it to write the draft.';
-    return { tag: ['disabled', 'Waiting'], text };
-  }
-  if (at !== undefined && trigger.event === 'release' && at > now.toISOString()) {
-    const text = (
-      <>
-        The release is dated in the future. Its draft waits until <When at={at} now={now} />.
-      </>
-    );
-    return { tag: ['soon', 'Waiting'], text };
-  }
-  return { tag: ['soon', 'Queued'], text: <span aria-busy="true">Writing the draft…</span> };
+  if (trigger === undefined)
+    return ['ignored', 'No draft', 'The trigger was deleted before it wrote a draft.'];
+  if (!trigger.enabled)
+    return ['disabled', 'Waiting', 'The trigger is disabled. Enable it to write the draft.'];
+  if (at === undefined || trigger.event !== 'release' || at <= now.toISOString())
+    return ['soon', 'Queued', <span aria-busy="true">Writing the draft…</span>];
+  return [
+    'soon',
+    'Waiting',
+    <>
+      The release is dated in the future. Its draft waits until <When at={at} />.
+    </>,
+  ];
 }
 
 const exclusions: Readonly<Record<Exclusion, string>> = {
@@ -284,13 +258,14 @@ function describeExclusion(trigger: Trigger, event: Event) {
 }
 
 /** No trigger received the event: the reason, and the button that changes that. */
-function NoResult({ shipped, triggers, visit, entry, integration }: Props) {
+function NoResult({ shipped, triggers, entry, integration }: Props) {
+  const { base, isOwner } = useVisit();
   const found = explainNoTrigger(shipped, triggers);
   if (found.reason === 'no_event' || shipped === null) {
     return <p class="card empty">This event creates no drafts.</p>;
   }
   const words = eventWords[shipped.event.type];
-  const path = `${visit.base}/integrations/${entry.integrationId}`;
+  const path = `${base}/integrations/${entry.integrationId}`;
   if (found.reason === 'none') {
     const canCreate =
       integration !== null &&
@@ -301,9 +276,9 @@ function NoResult({ shipped, triggers, visit, entry, integration }: Props) {
         <p>
           No draft: {found.hasOthers ? 'no trigger matches this event' : 'this integration has no triggers'}.
         </p>
-        {!canCreate ? null : visit.role === 'owner' ? (
+        {!canCreate ? null : isOwner ? (
           <>
-            <Action to={`${visit.base}/deliveries/${entry.id}/trigger`} label="Create trigger" kind="go" />
+            <Action to={`${base}/deliveries/${entry.id}/trigger`} label="Create trigger" kind="go" />
             <p class="hint">
               {words} then become changelog drafts. Tidings replays this delivery, so its draft follows at
               once. <a href={`${path}/triggers/new?event=${shipped.event.type}`}>Choose filters first</a>
@@ -344,10 +319,10 @@ export function OutcomeCell(props: {
   entry: Delivery;
   results: readonly Result[];
   repositories: readonly Repository[];
-  base: string;
 }) {
-  const { entry, results, repositories, base } = props;
+  const { entry, results, repositories } = props;
   const { id } = entry;
+  const { base } = useVisit();
   if (results.length === 0) {
     // An event of a disconnected integration cannot be replayed either way.
     const isEvent = shippedBy(entry, repositories) !== null;

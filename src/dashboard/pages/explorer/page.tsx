@@ -7,7 +7,8 @@ import { Samples } from '../../../readers/reference/samples/tabs.tsx';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { Empty, Select } from '../../view/elements.tsx';
 import { Field, FormError, Hidden } from '../../view/form.tsx';
-import { PageHead, Segments } from '../../view/layout.tsx';
+import { Segments } from '../../view/layout.tsx';
+import { useVisit } from '../../view/time.tsx';
 import {
   addressOf,
   type Choices,
@@ -46,17 +47,16 @@ async function showExplorer({ deps, organization, base, url }: MemberVisit): Pro
     error: text,
   }));
   return view(
-    'API explorer',
+    {
+      title: 'API explorer',
+      facts: (
+        <>
+          Send a request to the content API and see its response. Your session authorizes it, so you need no
+          API key here. The <a href="/docs">API reference</a> describes every field.
+        </>
+      ),
+    },
     <>
-      <PageHead
-        title="API explorer"
-        facts={
-          <>
-            Send a request to the content API and see its response. Your session authorizes it, so you need no
-            API key here. The <a href="/docs">API reference</a> describes every field.
-          </>
-        }
-      />
       <Segments
         label="Operation"
         items={(['listPosts', 'getPost'] as const).map((operation) => ({
@@ -66,11 +66,11 @@ async function showExplorer({ deps, organization, base, url }: MemberVisit): Pro
         }))}
       />
       <div class="explorer">
-        <RequestForm choices={choices} base={base} recent={recent} fields={error?.fields ?? {}} />
+        <RequestForm choices={choices} recent={recent} fields={error?.fields ?? {}} />
         <div>
           <section aria-labelledby="request">
             <h2 id="request">Request</h2>
-            <Request choices={choices} serverUrl={deps.publicUrl()} organizationId={organization.id} />
+            <Request choices={choices} />
           </section>
           <section aria-labelledby="response">
             <h2 id="response">Response</h2>
@@ -81,7 +81,7 @@ async function showExplorer({ deps, organization, base, url }: MemberVisit): Pro
                 <p>Press “Send request”. The response appears here.</p>
               </Empty>
             ) : (
-              <Response exchange={exchange} choices={choices} base={base} />
+              <Response exchange={exchange} choices={choices} />
             )}
           </section>
         </div>
@@ -99,17 +99,10 @@ async function recentPosts({ db }: MemberVisit['deps'], organizationId: string) 
 }
 
 /** The request as another client sends it. Other clients send a key. */
-function Request({
-  choices,
-  serverUrl,
-  organizationId,
-}: {
-  choices: Choices;
-  serverUrl: string;
-  organizationId: string;
-}) {
+function Request({ choices }: { choices: Choices }) {
+  const { deps, organization } = useVisit();
   const request = {
-    url: serverUrl + pathOf(organizationId, choices),
+    url: deps.publicUrl() + pathOf(organization.id, choices),
     headers: headersOf(choices),
     tokenVariable: 'TIDINGS_KEY',
     isJson: choices.etag === '',
@@ -128,19 +121,16 @@ function Request({
   );
 }
 
-/** A GET form, so the address holds every choice. Fields are text, so that invalid values can be sent too. */
-function RequestForm({
-  choices,
-  base,
-  recent,
-  fields,
-}: {
+interface Recent {
   choices: Choices;
-  base: string;
+  /** Posts to choose from. */
   recent: readonly { id: string; title: string; status: string }[];
-  fields: Readonly<Record<string, string>>;
-}) {
+}
+
+/** A GET form, so the address holds every choice. Fields are text, so that invalid values can be sent too. */
+function RequestForm({ choices, recent, fields }: Recent & { fields: Readonly<Record<string, string>> }) {
   const { operation, postId, query, etag } = choices;
+  const { base } = useVisit();
   const text = (name: string) => ({ name, value: query.get(name) ?? '', required: false });
   return (
     <form method="get" action={`${base}/explorer#response`} class="stack">
@@ -148,7 +138,7 @@ function RequestForm({
       {operation === 'getPost' ? (
         <>
           <Field label="Post id" name="postId" value={postId} required={false} error={fields.postId} />
-          <RecentPosts choices={choices} base={base} recent={recent} />
+          <RecentPosts choices={choices} recent={recent} />
         </>
       ) : (
         <>
@@ -168,8 +158,13 @@ function RequestForm({
           />
         </>
       )}
-      <Checks name="status" values={postStatuses} query={query} hint="Default: published" />
-      <Checks name="contentType" values={contentTypes} query={query} hint="Default: all types" />
+      <Checks name="status" values={postStatuses} given={query.getAll('status')} hint="Default: published" />
+      <Checks
+        name="contentType"
+        values={contentTypes}
+        given={query.getAll('contentType')}
+        hint="Default: all types"
+      />
       <Field
         label="If-None-Match"
         name="etag"
@@ -190,18 +185,8 @@ function withUnknown(offered: readonly string[], given: readonly string[]): stri
   return [...new Set([...offered, ...given])];
 }
 
-function Checks({
-  name,
-  values,
-  query,
-  hint,
-}: {
-  name: string;
-  values: readonly string[];
-  query: URLSearchParams;
-  hint: string;
-}) {
-  const given = query.getAll(name);
+function Checks(props: { name: string; values: readonly string[]; given: readonly string[]; hint: string }) {
+  const { name, values, given, hint } = props;
   return (
     <fieldset>
       <legend class="label">{name}</legend>
@@ -216,11 +201,8 @@ function Checks({
   );
 }
 
-function RecentPosts({
-  choices,
-  base,
-  recent,
-}: Pick<Parameters<typeof RequestForm>[0], 'choices' | 'base' | 'recent'>) {
+function RecentPosts({ choices, recent }: Recent) {
+  const { base } = useVisit();
   if (recent.length === 0) return <p class="hint">The organization has no posts yet.</p>;
   return (
     <details class="more">

@@ -4,6 +4,7 @@ import { allowReading } from '../../../posts/admission.ts';
 import { Json } from '../../../readers/reference/endpoint.tsx';
 import { CopyButton } from '../../../readers/reference/samples/tabs.tsx';
 import type { DashboardDeps } from '../../page.ts';
+import { useVisit } from '../../view/time.tsx';
 
 // The request that the explorer's address describes, and the response of the service.
 
@@ -103,15 +104,8 @@ export async function send(
   };
 }
 
-export function Response({
-  exchange,
-  choices,
-  base,
-}: {
-  exchange: Exchange;
-  choices: Choices;
-  base: string;
-}) {
+export function Response({ exchange, choices }: { exchange: Exchange; choices: Choices }) {
+  const { base } = useVisit();
   const { status, headers, bytes, text, isCut, durationMs } = exchange;
   const etag = headers.find(([name]) => name === 'etag')?.[1];
   const page = pagesOf(exchange);

@@ -12,8 +12,7 @@ import { formState, once, readFields } from '../../submission.ts';
 import { view } from '../../view/document.tsx';
 import { LinkButton, Status } from '../../view/elements.tsx';
 import { Field, Form, Select } from '../../view/form.tsx';
-import { PageHead } from '../../view/layout.tsx';
-import { When } from '../../view/time.tsx';
+import { useVisit, When } from '../../view/time.tsx';
 import { problemOf } from '../integrations/subpage.tsx';
 import { typeOptions } from '../posts/toolbar.tsx';
 
@@ -24,19 +23,10 @@ export function describeRequest({ releases, since }: Pick<History, 'releases' | 
 }
 
 /** The newest imports of an integration's repositories. */
-export function Imports({
-  integration: { repositories },
-  histories,
-  base,
-  now,
-  isOwner,
-}: {
-  integration: Integration;
-  histories: readonly History[];
-  base: string;
-  now: Date;
-  isOwner: boolean;
-}) {
+export function Imports(props: { integration: Integration; histories: readonly History[] }) {
+  const { histories } = props;
+  const { repositories } = props.integration;
+  const { base, isOwner } = useVisit();
   const nameOf = (id: string) => repositories.find((each) => each.id === id)?.fullName;
   const [only, ...others] = repositories;
   const query =
@@ -57,7 +47,7 @@ export function Imports({
                 {history.found.toLocaleString('en')} read
               </a>
               <span class="dim">
-                <When at={history.createdAt} now={now} />
+                <When at={history.createdAt} />
               </span>
             </li>
           ))}
@@ -77,7 +67,7 @@ export function Imports({
 const PATH = '/dashboard/:organizationId/import';
 
 export const routes: readonly Page[] = [
-  get(PATH, 'owner', async (visit) => showImport(visit)),
+  get(PATH, 'owner', async () => showImport()),
   post(PATH, 'owner', startImport),
 ];
 
@@ -128,9 +118,9 @@ async function startImport(visit: MemberVisit): Promise<Answer> {
       ? redirect(`${base}/integrations`, 'This form was already submitted. Nothing else was imported.')
       : redirect(`${base}/import/${history.id}`);
   } catch (error) {
-    if (error instanceof ProviderProblem) return showImport(visit, describe(visit, error));
+    if (error instanceof ProviderProblem) return showImport(describe(visit, error));
     if (!(error instanceof AppError) || error.status >= 500) throw error;
-    return showImport(visit, error.status === 404 ? new AppError(400, error.message) : error);
+    return showImport(error.status === 404 ? new AppError(400, error.message) : error);
   }
 
   function start({ repository, contentType, span, token }: ImportFields) {
@@ -160,23 +150,20 @@ function describe({ deps, form }: MemberVisit, problem: ProviderProblem): AppErr
   return new AppError(400, sentence);
 }
 
-function showImport(visit: MemberVisit, error?: AppError) {
+function showImport(error?: AppError) {
   return view(
-    'Import releases',
-    <>
-      <PageHead
-        title="Import releases"
-        crumbs={[{ to: `${visit.base}/integrations`, label: 'Integrations' }]}
-        facts="Each past release becomes a draft with the date of the release. Nothing is published."
-      />
-      <ImportReleases visit={visit} error={error} />
-    </>,
+    {
+      title: 'Import releases',
+      crumbs: [{ to: 'integrations', label: 'Integrations' }],
+      facts: 'Each past release becomes a draft with the date of the release. Nothing is published.',
+    },
+    <ImportReleases error={error} />,
     { section: 'integrations', error },
   );
 }
 
-export function ImportReleases({ visit, error }: { visit: MemberVisit; error?: AppError | undefined }) {
-  const { base, form, url } = visit;
+export function ImportReleases({ error }: { error?: AppError | undefined }) {
+  const { base, form, url } = useVisit();
   const given = form.size > 0 ? form : { repository: url.searchParams.get('repository') ?? '' };
   const { fields, problem } = formState(ImportForm, given, error);
   const { repository, contentType, span, token } = fields;

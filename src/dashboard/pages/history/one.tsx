@@ -10,7 +10,7 @@ import script from '../../client/history.client.js' with { type: 'text' };
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { counted, LinkButton, Status, Table, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
-import { PageHead } from '../../view/layout.tsx';
+import { useVisit } from '../../view/time.tsx';
 import { describeBulk } from '../posts/list.tsx';
 import { describeRequest } from './list.tsx';
 
@@ -37,31 +37,26 @@ export const routes: readonly Page[] = [
     const path = `${base}/import/${history.id}`;
     const title = `Import of ${name}`;
     return view(
-      title,
-      <>
-        <PageHead
-          title={title}
-          crumbs={[
-            { to: `${base}/integrations`, label: 'Integrations' },
-            { to: `${base}/integrations/${history.integrationId}`, label: name },
-          ]}
-          facts={
-            <>
-              {describeRequest(history)}, started <When at={history.createdAt} now={visit.deps.clock.now()} />
-            </>
-          }
-        />
-        <ImportState state={state} visit={visit} />
-      </>,
+      {
+        title,
+        crumbs: [
+          { to: 'integrations', label: 'Integrations' },
+          { to: `${base}/integrations/${history.integrationId}`, label: name },
+        ],
+        facts: (
+          <>
+            {describeRequest(history)}, started <When at={history.createdAt} />
+          </>
+        ),
+      },
+      <ImportState state={state} />,
       {
         section: 'integrations',
         ...(state.isMoving && { refresh: { seconds: REFRESH_S, to: path }, scripts: [historyScript] }),
       },
     );
   }),
-  get(`${PATH}/state`, 'member', async (visit) =>
-    fragment(<ImportState state={await readState(visit)} visit={visit} />),
-  ),
+  get(`${PATH}/state`, 'member', async (visit) => fragment(<ImportState state={await readState(visit)} />)),
   post(`${PATH}/stop`, 'owner', async ({ deps, organization, params, base }) => {
     const { id, status } = await stopHistory(deps, organization.id, params.historyId ?? '');
     const done = status === 'stopped' ? 'Stopped. The drafts of what was read stay.' : undefined;
@@ -114,12 +109,10 @@ async function readState({ deps, organization, params }: MemberVisit) {
 }
 
 /** What changes while the import goes on. The script replaces it. */
-function ImportState({ state, visit }: { state: State; visit: MemberVisit }) {
+function ImportState({ state }: { state: State }) {
   const { history, isMoving, isReading, error, drafts, all, name } = state;
-  const { base, role, deps } = visit;
-  const now = deps.clock.now();
+  const { base, now, isOwner } = useVisit();
   const path = `${base}/import/${history.id}`;
-  const isOwner = role === 'owner';
   return (
     <div id="import" data-state={isMoving ? `${path}/state` : undefined}>
       <section class="card pad" aria-label="Progress">
@@ -131,8 +124,7 @@ function ImportState({ state, visit }: { state: State; visit: MemberVisit }) {
           {isMoving ? <Bar {...state} /> : null}
           {isReading && history.problem !== null ? (
             <p class="hint">
-              {history.problem} Reading continues{' '}
-              <When at={new Date(history.dueAt).toISOString()} now={now} />.
+              {history.problem} Reading continues <When at={new Date(history.dueAt).toISOString()} />.
               {isOwner ? ' To continue at once, import again with a token.' : ''}
             </p>
           ) : null}
@@ -185,7 +177,7 @@ function ImportState({ state, visit }: { state: State; visit: MemberVisit }) {
                   </a>
                 ),
               },
-              { title: 'Date', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
+              { title: 'Date', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} /> },
             ]}
           />
         )}

@@ -10,7 +10,6 @@ import {
 import { listIntegrations } from '../../../integrations/store.ts';
 import { webhookUrl } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { WrongSecretKey } from '../../../lib/secret-box.ts';
 import type { AppForm, AppSupport } from '../../../providers/app.ts';
 import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf, providers } from '../../../providers/index.ts';
@@ -18,11 +17,19 @@ import { type Answer, get, type MemberVisit, type Page, redirect } from '../../p
 import { formState, once } from '../../submission.ts';
 import { type View, view } from '../../view/document.tsx';
 import { counted } from '../../view/elements.tsx';
-import { Field, Form, FormError, Hidden, TextArea } from '../../view/form.tsx';
-import { PageHead } from '../../view/layout.tsx';
+import { Field, Form, FormError, fieldProblem, Hidden, TextArea } from '../../view/form.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { External, showIntegration } from './one.tsx';
-import { type IntegrationVisit, integrationForm, integrationPage, problemOf, subpage } from './subpage.tsx';
+import {
+  formPages,
+  type IntegrationVisit,
+  integrationForm,
+  integrationPage,
+  problemOf,
+  seal,
+  subpage,
+  unseal,
+} from './subpage.tsx';
 
 async function refresh({ deps, integration, path }: IntegrationVisit) {
   return redirect(path, describeInstalled(await syncInstallation(deps, integration.id)));
@@ -52,12 +59,11 @@ const KeyForm = Type.Object({
   key: Type.String({ label: 'Private key' }),
 });
 
-async function showKeyForm(visit: IntegrationVisit, error?: unknown) {
+function showKeyForm(visit: IntegrationVisit, error?: string) {
   const { deps, integration, path } = visit;
   const { name, app } = providerOf(integration.type);
   if (integration.app === null || app === undefined) throw new AppError(404, 'Page not found.');
   const pages = app.pages(deps.providerUrls?.[integration.type], integration.app);
-  const message = error === undefined ? null : problemOf(error, integration.type);
   const { fields } = formState(KeyForm, {});
   return subpage(
     visit,
@@ -69,14 +75,14 @@ async function showKeyForm(visit: IntegrationVisit, error?: unknown) {
       </p>
       <Form
         to={`${path}/key`}
-        problem={message === null ? null : [{ id: 'field-key', error: message }]}
+        problem={fieldProblem('field-key', error)}
         button="Replace key"
         busy="Checking key…"
         isOnce
       >
         <TextArea
           {...fields.key}
-          error={message}
+          error={error}
           hint="The content of the .pem file. It is kept encrypted."
           more={{ rows: 8, class: 'mono', spellcheck: false }}
         />
@@ -109,12 +115,8 @@ async function showForm(
   const isRefused = refused !== undefined || error !== null;
   const to = `${base}/integrations/${app.path}/new`;
   return view(
-    `Create a ${app.name}`,
+    { title: `Create a ${app.name}`, crumbs: [{ to: 'integrations', label: 'Integrations' }] },
     <>
-      <PageHead
-        title={`Create a ${app.name}`}
-        crumbs={[{ to: `${base}/integrations`, label: 'Integrations' }]}
-      />
       <FormError error={refused ?? problem} />
       <p class="lede">
         An App needs no person's token. It reads the repositories that you choose at {provider}, with tokens
@@ -170,7 +172,6 @@ function register(
   const publicUrl = deps.publicUrl();
   const pages = `${publicUrl}/dashboard/${organization.id}/integrations`;
   const hook = { id, type, organizationId: organization.id, app: {} };
-  const until = deps.clock.now().getTime() + STATE_MS;
   try {
     const form = app.registration(deps.providerUrls?.[type], {
       name: `Tidings for ${organization.name}`,
@@ -179,7 +180,7 @@ function register(
       webhookUrl: webhookUrl(publicUrl, hook),
       createdUrl: `${pages}/${app.path}/created`,
       installedUrl: `${pages}/${id}/installed`,
-      state: sealState(visit, app, { integrationId: id, until }),
+      state: seal(deps, contextOf(visit, app), id, STATE_MS),
     });
     return { form, error: null };
   } catch (error) {
@@ -191,12 +192,12 @@ function register(
 /** The provider sends the browser here with a code, which stands for the new App and its key. */
 async function finish(visit: MemberVisit, type: IntegrationType, app: AppSupport): Promise<Answer> {
   const { deps, organization, base, url } = visit;
-  const state = openState(visit, app, url.searchParams.get('state') ?? '');
-  if (state === null) {
+  const state = url.searchParams.get('state') ?? '';
+  const integrationId = unseal<string>(deps, contextOf(visit, app), state);
+  if (integrationId === null) {
     const why = `This page has expired, or another session opened it. Nothing was connected. If ${providerOf(type).name} created an App, delete it there, then start again.`;
     return showForm(visit, type, app, why);
   }
-  const { integrationId } = state;
   const to = `${base}/integrations/${integrationId}`;
   try {
     requireApps(deps, type);
@@ -223,45 +224,18 @@ async function finish(visit: MemberVisit, type: IntegrationType, app: AppSupport
 /** How long a person may take at the provider, in milliseconds. */
 const STATE_MS = 3_600_000;
 
-/** What the provider sends back. `until`: in milliseconds since 1970. */
-interface State {
-  integrationId: string;
-  until: number;
-}
-
 const contextOf = ({ organization, sessionHash }: MemberVisit, { path }: AppSupport) =>
   `${path} state of the session ${sessionHash} for ${organization.id}`;
-
-function sealState(visit: MemberVisit, app: AppSupport, state: State): string {
-  return visit.deps.secrets.seal(JSON.stringify(state), contextOf(visit, app)).toString('base64url');
-}
-
-/** Null for a state that was not sealed here, for another session or organization, and after an hour. */
-function openState(visit: MemberVisit, app: AppSupport, field: string): State | null {
-  const { secrets, clock } = visit.deps;
-  try {
-    const state: State = JSON.parse(secrets.open(Buffer.from(field, 'base64url'), contextOf(visit, app)));
-    return state.until > clock.now().getTime() ? state : null;
-  } catch (error) {
-    if (error instanceof WrongSecretKey) return null;
-    throw error;
-  }
-}
 
 /** Installing an App, refreshing its repositories, and replacing its key. */
 export const routes: readonly Page[] = [
   // The provider sends the browser here after each change of the installation.
-  integrationPage('installed', async (visit) => refresh(visit), failed),
-  integrationForm('refresh', async (visit) => refresh(visit), failed),
-  integrationPage('key', async (visit) => showKeyForm(visit)),
-  integrationForm(
-    'key',
-    async ({ deps, form, integration, path }) => {
-      await replaceAppKey(deps, integration.id, form.get('key') ?? '');
-      return redirect(path, 'Key replaced. Delete the old one at the provider.');
-    },
-    async (visit, error) => showKeyForm(visit, error),
-  ),
+  integrationPage('installed', refresh, failed),
+  integrationForm('refresh', refresh, failed),
+  ...formPages('key', showKeyForm, async ({ deps, form, integration, path }) => {
+    await replaceAppKey(deps, integration.id, form.get('key') ?? '');
+    return redirect(path, 'Key replaced. Delete the old one at the provider.');
+  }),
   ...providers.flatMap(({ id: type, app }) =>
     app === undefined
       ? []

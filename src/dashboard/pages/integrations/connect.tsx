@@ -1,18 +1,16 @@
 import { connectIntegration, connectWithToken, listPlaces } from '../../../integrations/connect.ts';
 import type { Connected } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { WrongSecretKey } from '../../../lib/secret-box.ts';
 import { ALL_PUBLIC_TEAMS, type Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../../../providers/index.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { once, submit } from '../../submission.ts';
 import { LinkButton, ToCopy } from '../../view/elements.tsx';
 import { Choice, Field, Form } from '../../view/form.tsx';
-import { PageHead } from '../../view/layout.tsx';
 import { showIntegrations } from './list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findConnected, Places, RepositoryForm } from './places.tsx';
-import { describeConnected, problemOf, TOKEN_FIELD } from './subpage.tsx';
+import { describeConnected, problemOf, seal, TOKEN_FIELD, unseal } from './subpage.tsx';
 import { Phrases } from './token.tsx';
 
 const PATH = '/dashboard/:organizationId/integrations';
@@ -85,7 +83,6 @@ function showConnected(
 }
 
 async function readToken(visit: MemberVisit, type: IntegrationType): Promise<View> {
-  const { secrets, clock } = visit.deps;
   const token = visit.form.get(TOKEN_FIELD)?.trim() ?? '';
   try {
     const seen = await listPlaces(visit.deps, type, token);
@@ -94,8 +91,8 @@ async function readToken(visit: MemberVisit, type: IntegrationType): Promise<Vie
     if (api?.allPlaces != null && !seen.places.some(({ canAdminister }) => canAdminister)) {
       throw new AppError(400, api.words.noPermission(''));
     }
-    const offer: Offer = { token, ...seen, until: clock.now().getTime() + OFFER_MS };
-    const sealed = secrets.seal(JSON.stringify(offer), contextOf(visit, type)).toString('base64url');
+    const offer: Offer = { token, ...seen };
+    const sealed = seal(visit.deps, contextOf(visit, type), offer, OFFER_MS);
     return await showChoice(visit, type, offer, sealed);
   } catch (error) {
     return showIntegrations(visit, { type, field: 'token', error });
@@ -105,7 +102,7 @@ async function readToken(visit: MemberVisit, type: IntegrationType): Promise<Vie
 async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise<Answer> {
   const { deps, form, base, organization } = visit;
   const sealed = form.get('offer') ?? '';
-  const offer = openOffer(visit, type, sealed);
+  const offer = unseal<Offer>(deps, contextOf(visit, type), sealed);
   if (offer === null) {
     const why =
       'The form has expired or belongs to another account. Nothing was connected. Enter the token again.';
@@ -153,7 +150,6 @@ async function showChoice(
   const connected = await deps.db.read((tx) => findConnected(tx, organization.id, type));
   const list = (
     <Places
-      visit={visit}
       kind="checkbox"
       type={type}
       places={offer.places.filter(({ id }) => id !== ALL_PUBLIC_TEAMS)}
@@ -166,9 +162,12 @@ async function showChoice(
   const scopes = allBy === undefined ? [all, some] : [some];
   const isSome = allBy !== undefined || form.get('which') === 'chosen';
   return view(
-    `Connect ${name}`,
+    {
+      title: `Connect ${name}`,
+      heading: `Choose ${many}`,
+      crumbs: [{ to: 'integrations', label: 'Integrations' }],
+    },
     <>
-      <PageHead title={`Choose ${many}`} crumbs={[{ to: `${base}/integrations`, label: 'Integrations' }]} />
       <p class="lede">
         Tidings creates a webhook at each {one}, sets its secret, and keeps its events up to date. You don't
         have to copy anything.
@@ -224,20 +223,6 @@ interface Offer {
   places: Place[];
   /** True if the token can see more than these. */
   isCut: boolean;
-  /** In milliseconds since 1970. */
-  until: number;
-}
-
-/** Null for a field that was not sealed here, for another person's form, and after 30 minutes. */
-function openOffer(visit: MemberVisit, type: IntegrationType, field: string): Offer | null {
-  const { secrets, clock } = visit.deps;
-  try {
-    const offer: Offer = JSON.parse(secrets.open(Buffer.from(field, 'base64url'), contextOf(visit, type)));
-    return offer.until > clock.now().getTime() ? offer : null;
-  } catch (error) {
-    if (error instanceof WrongSecretKey) return null;
-    throw error;
-  }
 }
 
 function contextOf({ organization, user }: MemberVisit, type: IntegrationType): string {

@@ -4,15 +4,14 @@ import type { AppError } from '../../../lib/app-error.ts';
 import { isLocal } from '../../../lib/public-fetch.ts';
 import { letOthersIn } from '../../../lib/time.ts';
 import { type IntegrationType, listProviders, providers } from '../../../providers/index.ts';
-import type { Provider } from '../../../providers/provider.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
 import { formState } from '../../submission.ts';
 import { LinkButton, Status } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
-import { PageHead } from '../../view/layout.tsx';
+import { useVisit } from '../../view/time.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './missed.tsx';
-import { Overview, PollPart, readOverview } from './overview.tsx';
+import { type ConnectProps, Overview, PollPart, readOverview } from './overview.tsx';
 import { RepositoryForm } from './places.tsx';
 import { problemOf } from './subpage.tsx';
 import { tokenField, tokenProblem } from './token.tsx';
@@ -39,28 +38,26 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
   const cards = [];
   for (const each of all.slice(0, MAX_CARDS)) {
     const overview = await deps.db.read((tx) => readOverview(tx, each, deps.clock.now()));
-    cards.push({ ...overview, visit, pause: pauses.get(each.id) });
+    cards.push({ ...overview, pause: pauses.get(each.id) });
     // Counting a busy integration's days takes milliseconds.
     await letOthersIn();
   }
   return view(
-    'Integrations',
+    {
+      title: 'Integrations',
+      facts:
+        all.length === 0
+          ? `Connect ${listProviders('or')}, and Tidings drafts posts about what your team ships.`
+          : 'Each integration has its own webhook URL and secret.',
+    },
     <>
-      <PageHead
-        title="Integrations"
-        facts={
-          all.length === 0
-            ? `Connect ${listProviders('or')}, and Tidings drafts posts about what your team ships.`
-            : 'Each integration has its own webhook URL and secret.'
-        }
-      />
       <LocalAddressNote url={deps.publicUrl()} />
       {cards.map(({ pause, ...overview }) => {
         const { id, type, enabled, repositories } = overview.integration;
         const path = `${base}/integrations/${id}`;
         return (
           <article class="card pad">
-            {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
+            {pause && <PauseNote pause={pause} to={`${path}/missed`} />}
             <div class="bar">
               <h2 class="flat">
                 <a href={path}>{integrationName(overview.integration)}</a>
@@ -87,7 +84,6 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
           {providers.map((provider, index) => (
             <ConnectCard
               provider={provider}
-              visit={visit}
               failure={failure?.type === provider.id ? failure : undefined}
               isMain={all.length === 0 && index === 0}
               isOpen={index === 0 && failure === undefined}
@@ -105,20 +101,9 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
 }
 
 /** The ways to connect a provider: with a token, or by hand. */
-function ConnectCard({
-  visit,
-  provider,
-  failure,
-  isMain,
-  isOpen,
-}: {
-  visit: MemberVisit;
-  provider: Provider<IntegrationType>;
-  failure: ConnectFailure | undefined;
-  isMain: boolean;
-  /** Shows the suggested form. Elsewhere it is folded, so that the page is short. */
-  isOpen: boolean;
-}) {
+function ConnectCard({ failure, ...props }: ConnectProps & { failure: ConnectFailure | undefined }) {
+  const { provider, isMain, isOpen } = props;
+  const visit = useVisit();
   const { id: type, name, api, app, hasRepositories, words } = provider;
   const path = `${visit.base}/integrations/${type}`;
   const error = failure?.field === 'repository' ? failure.error : null;
@@ -130,7 +115,6 @@ function ConnectCard({
   const isSuggested = provider.reader !== null && isLocal(visit.deps.publicUrl());
   const polling = (
     <PollPart
-      visit={visit}
       provider={provider}
       error={pollError}
       isMain={isMain && isSuggested}

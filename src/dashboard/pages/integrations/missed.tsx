@@ -14,26 +14,14 @@ import { providerOf } from '../../../providers/index.ts';
 import type { Page } from '../../page.ts';
 import { counted, LinkButton, Table } from '../../view/elements.tsx';
 import { FormError, Mark } from '../../view/form.tsx';
-import { When } from '../../view/time.tsx';
-import {
-  exactTime,
-  type IntegrationVisit,
-  integrationForm,
-  integrationPage,
-  problemOf,
-  subpage,
-} from './subpage.tsx';
+import { useVisit, When } from '../../view/time.tsx';
+import { exactTime, formPages, type IntegrationVisit, problemOf, subpage } from './subpage.tsx';
 
 /** Limits the table of missed deliveries. */
 const MAX_ROWS = 200;
 
 /** Missed deliveries, and requests to send them again. */
-export const routes: readonly Page[] = [
-  integrationPage('missed', (visit) => showMissed(visit)),
-  integrationForm('missed', redeliver, (visit, error) =>
-    showMissed(visit, problemOf(error, visit.integration.type)),
-  ),
-];
+export const routes: readonly Page[] = [...formPages('missed', showMissed, redeliver)];
 
 async function showMissed(visit: IntegrationVisit, error?: string) {
   const head = { title: 'Missed deliveries', isRefused: error !== undefined };
@@ -90,9 +78,8 @@ async function renderMissed(visit: IntegrationVisit, error: string | undefined) 
 }
 
 /** Sends the chosen or all of the missed deliveries again. */
-function missedForm({ path, deps, form }: IntegrationVisit, missed: readonly ComparedDelivery[]) {
+function missedForm({ path, form }: IntegrationVisit, missed: readonly ComparedDelivery[]) {
   const chosen = form.getAll('delivery');
-  const now = deps.clock.now();
   return (
     <form method="post" action={`${path}/missed`} data-once>
       <Mark />
@@ -144,7 +131,7 @@ function missedForm({ path, deps, form }: IntegrationVisit, missed: readonly Com
           {
             title: 'Delivered',
             class: 'dim',
-            cell: ({ deliveredAt }) => <When at={deliveredAt} now={now} />,
+            cell: ({ deliveredAt }) => <When at={deliveredAt} />,
           },
         ]}
       />
@@ -235,7 +222,8 @@ export async function findPauses(
 }
 
 /** Warns that deliveries may be missing. */
-export function PauseNote({ pause, to, isOwner }: { pause: Pause; to: string; isOwner: boolean }) {
+export function PauseNote({ pause, to }: { pause: Pause; to: string }) {
+  const { isOwner } = useVisit();
   return (
     <div class="note">
       <p>

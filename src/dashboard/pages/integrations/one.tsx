@@ -11,8 +11,8 @@ import { get, type MemberVisit, type Page } from '../../page.ts';
 import { type View, view } from '../../view/document.tsx';
 import { counted, Id, LinkButton, Status, Table } from '../../view/elements.tsx';
 import { Action, Form, FormError, Select } from '../../view/form.tsx';
-import { Columns, Facts, PageHead } from '../../view/layout.tsx';
-import { Exactly, When } from '../../view/time.tsx';
+import { Columns, Facts } from '../../view/layout.tsx';
+import { Exactly, useVisit, When } from '../../view/time.tsx';
 import { Imports } from '../history/list.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
@@ -36,17 +36,9 @@ function appPagesOf({ deps }: MemberVisit, { type, app }: Integration): AppPages
 }
 
 /** Says what keeps the App from sending events, and what to do. */
-function AppNote({
-  integration,
-  pages,
-  isOwner,
-}: {
-  integration: Integration;
-  pages: AppPages;
-  isOwner: boolean;
-}) {
-  const { name } = providerOf(integration.type);
-  const { app } = integration;
+function AppNote({ integration: { type, app }, pages }: { integration: Integration; pages: AppPages }) {
+  const { name } = providerOf(type);
+  const { isOwner } = useVisit();
   if (app === null) return null;
   if (app.suspendedAt !== null) {
     return (
@@ -71,22 +63,10 @@ function AppNote({
 const MAX_LISTED = 100;
 
 /** The repositories of the installation, and the App's webhook. */
-function AppSection({
-  integration: { type, app, repositories, isPolled },
-  pages,
-  hook,
-  path,
-  now,
-  isOwner,
-}: {
-  integration: Integration;
-  pages: AppPages;
-  hook: Hook | null;
-  path: string;
-  now: Date;
-  isOwner: boolean;
-}) {
+function AppSection({ integration, pages, hook, path }: PageProps & { pages: AppPages; hook: Hook | null }) {
+  const { type, app, repositories, isPolled } = integration;
   const { name } = providerOf(type);
+  const { isOwner } = useVisit();
   const listed = repositories.slice(0, MAX_LISTED);
   return (
     <>
@@ -95,7 +75,7 @@ function AppSection({
         after an hour.
       </p>
       <p>
-        Webhook: <HookState hook={hook} now={now} />
+        Webhook: <HookState hook={hook} />
       </p>
       {listed.length === 0 ? (
         <p class="dim">
@@ -259,27 +239,24 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
   const errorOf = (about: Failure['about']) => (failure?.about === about ? message : undefined);
   const name = integrationName(integration);
   const pages = appPagesOf(visit, integration);
-  const places = placesOf(integration, hooks);
-  const props: PageProps = { integration, places, path, now, isOwner, isHistoryOnly };
+  const props: PageProps = { integration, places: placesOf(integration, hooks), path, isHistoryOnly };
   return view(
-    name,
+    {
+      title: name,
+      crumbs: [{ to: 'integrations', label: 'Integrations' }],
+      status: <Status status={enabled ? 'active' : 'disabled'} />,
+      facts: (
+        <>
+          {provider.name}, {isHistoryOnly ? 'imported' : 'connected'} <When at={integration.createdAt} />
+        </>
+      ),
+    },
     <>
-      <PageHead
-        title={name}
-        crumbs={[{ to: `${base}/integrations`, label: 'Integrations' }]}
-        status={<Status status={enabled ? 'active' : 'disabled'} />}
-        facts={
-          <>
-            {provider.name}, {isHistoryOnly ? 'imported' : 'connected'}{' '}
-            <When at={integration.createdAt} now={now} />
-          </>
-        }
-      />
-      {pause && <PauseNote pause={pause} to={`${path}/missed`} isOwner={isOwner} />}
+      {pause && <PauseNote pause={pause} to={`${path}/missed`} />}
       {isPolled || isHistoryOnly ? null : <LocalAddressNote url={deps.publicUrl()} type={type} />}
-      {pages && <AppNote integration={integration} pages={pages} isOwner={isOwner} />}
+      {pages && <AppNote integration={integration} pages={pages} />}
       <div class="card pad">
-        <Overview {...overview} visit={visit} />
+        <Overview {...overview} />
       </div>
       <Columns
         details={
@@ -327,7 +304,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
           </>
         }
       >
-        <Runs runs={runs} triggers={triggers} path={path} now={now} />
+        <Runs runs={runs} triggers={triggers} path={path} />
         {polling && <PollingSection {...props} {...polling} error={errorOf('hooks')} />}
         {isPolled && hooks.length === 0 ? null : (
           <section aria-labelledby="hooks">
@@ -351,10 +328,8 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
             )}
           </section>
         )}
-        <TriggerList integration={integration} triggers={triggers} base={base} isOwner={isOwner} />
-        {provider.reader === null ? null : (
-          <Imports integration={integration} histories={histories} base={base} now={now} isOwner={isOwner} />
-        )}
+        <TriggerList integration={integration} triggers={triggers} />
+        {provider.reader && <Imports integration={integration} histories={histories} />}
       </Columns>
     </>,
     { section: 'integrations', ...(failure && { status: 400 }) },

@@ -20,10 +20,11 @@ import { providerOf } from '../../../providers/index.ts';
 import type { Provider } from '../../../providers/provider.ts';
 import type { MemberVisit } from '../../page.ts';
 import { Bars } from '../../view/chart.tsx';
-import { counted, LinkButton, Table, ToCopy } from '../../view/elements.tsx';
-import { Action, Field, Form, FormError } from '../../view/form.tsx';
-import { When } from '../../view/time.tsx';
+import { capitalized, counted, LinkButton, Table, ToCopy } from '../../view/elements.tsx';
+import { Action, Field, Form, FormError, fieldProblem } from '../../view/form.tsx';
+import { useVisit, When } from '../../view/time.tsx';
 import { TOKEN_FIELD } from './subpage.tsx';
+import { type PageProps, tokenLabel } from './webhooks.tsx';
 
 // What an integration delivered lately, and where to.
 
@@ -43,10 +44,14 @@ export function Overview({
   days,
   last,
   isHistoryOnly,
-  visit: { deps, base },
-}: Awaited<ReturnType<typeof readOverview>> & { visit: MemberVisit }) {
+}: Awaited<ReturnType<typeof readOverview>>) {
+  const { deps, base } = useVisit();
   const { id, repositories, isManaged, isPolled, app } = integration;
   const words = describeDays(days);
+  const columns = days.map((each) => ({
+    name: dayName.format(new Date(each.day)),
+    parts: countByStatus([each]),
+  }));
   // With a token, nobody needs to paste them. A long list is folded too.
   const isOpen = !isManaged && !isPolled && !isHistoryOnly && repositories.length <= 3;
   const own = repositories.length === 0 || app !== null ? [undefined] : repositories;
@@ -58,11 +63,7 @@ export function Overview({
   ));
   return (
     <>
-      <Bars
-        columns={days.map((day) => countByStatus([day]))}
-        label={words}
-        names={days.map(({ day }) => dayName.format(new Date(day)))}
-      />
+      <Bars columns={columns} label={words} />
       <p class="hint">
         {words}.{' '}
         {last === null ? (
@@ -75,8 +76,7 @@ export function Overview({
           )
         ) : (
           <>
-            Last delivery <When at={last} now={deps.clock.now()} />.{' '}
-            <a href={`${base}/deliveries?integration=${id}`}>View all</a>
+            Last delivery <When at={last} />. <a href={`${base}/deliveries?integration=${id}`}>View all</a>
           </>
         )}
       </p>
@@ -113,21 +113,18 @@ function describeDays(days: readonly DayCounts[]): string {
 
 export const POLLED_FIELD = 'polled';
 
-/** The part of a provider's card that connects by polling. */
-export function PollPart({
-  visit: { deps, base, form },
-  provider: { id: type, name, reader, words },
-  error,
-  isMain,
-  isOpen,
-}: {
-  visit: MemberVisit;
+/** Of a part of a provider's card. */
+export interface ConnectProps {
   provider: Provider<IntegrationType>;
-  /** Null unless this form failed. */
-  error: string | null;
   isMain: boolean;
+  /** Shows the suggested form. Elsewhere it is folded, so that the page is short. */
   isOpen: boolean;
-}) {
+}
+
+/** The part of a provider's card that connects by polling. `error`: null unless this form failed. */
+export function PollPart({ provider, error, isMain, isOpen }: ConnectProps & { error: string | null }) {
+  const { deps, base, form } = useVisit();
+  const { id: type, name, reader, words } = provider;
   if (reader === null) return null;
   const isSuggested = isLocal(deps.publicUrl());
   const { one, many, pattern } = words.place;
@@ -142,14 +139,14 @@ export function PollPart({
       </p>
       <Form
         to={`${base}/integrations/${type}/poll`}
-        problem={error === null ? null : [{ id, error }]}
+        problem={fieldProblem(id, error)}
         button={`Poll ${many}`}
         kind={isMain ? 'go' : ''}
         busy={`Reading ${many}…`}
         isOnce
       >
         <Field
-          label={many.charAt(0).toUpperCase() + many.slice(1)}
+          label={capitalized(many)}
           name={POLLED_FIELD}
           id={id}
           value={error === null ? '' : (form.get(POLLED_FIELD) ?? '')}
@@ -180,23 +177,13 @@ export async function readPolling(deps: MemberVisit['deps'], integration: Integr
   }));
 }
 
+type PolledProps = PageProps & Awaited<ReturnType<typeof readPolling>> & { error: string | undefined };
+
 /** The state of polling, on the page of an integration. */
-export function PollingSection({
-  integration,
-  polls,
-  sharing,
-  path,
-  now,
-  isOwner,
-  error,
-}: Awaited<ReturnType<typeof readPolling>> & {
-  integration: Integration;
-  path: string;
-  now: Date;
-  isOwner: boolean;
-  error: string | undefined;
-}) {
+export function PollingSection(props: PolledProps) {
+  const { integration, polls, sharing, path, error } = props;
   const { type, enabled, hasToken } = integration;
+  const { now, isOwner } = useVisit();
   const { name, words } = providerOf(type);
   const { one } = words.place;
   const isSwitching = polls.some(({ cursor }) => readSwitching(cursor).webhookSince !== null);
@@ -234,7 +221,7 @@ export function PollingSection({
             title: 'Last poll',
             isLabeled: true,
             class: 'dim',
-            cell: ({ polledAt }) => (polledAt === null ? 'None yet' : <When at={polledAt} now={now} />),
+            cell: ({ polledAt }) => (polledAt === null ? 'None yet' : <When at={polledAt} />),
           },
           {
             title: 'Next poll',
@@ -246,7 +233,7 @@ export function PollingSection({
               ) : dueAt <= now.getTime() ? (
                 'In a moment'
               ) : (
-                <When at={new Date(dueAt).toISOString()} now={now} />
+                <When at={new Date(dueAt).toISOString()} />
               ),
           },
         ]}
@@ -254,7 +241,7 @@ export function PollingSection({
       {budget === undefined ? null : (
         <p class="hint">
           {budget.remaining.toLocaleString('en')} of {counted(budget.limit, 'request')} left at {name}
-          {budget.resetAt === null ? '.' : <>; the limit resets {<When at={budget.resetAt} now={now} />}.</>}
+          {budget.resetAt === null ? '.' : <>; the limit resets {<When at={budget.resetAt} />}.</>}
         </p>
       )}
       {isOwner ? (
@@ -264,7 +251,7 @@ export function PollingSection({
           {isSwitching ? <LinkButton to={`${path}/polling`} label="Keep polling" /> : null}
           <LinkButton to={`${path}/check`} label="Check integration" />
           <LinkButton to={`${path}/add`} label={`Add ${one}`} />
-          <LinkButton to={`${path}/token`} label={hasToken ? 'Replace token' : 'Add token'} />
+          <LinkButton to={`${path}/token`} label={tokenLabel(hasToken)} />
         </div>
       ) : null}
     </section>

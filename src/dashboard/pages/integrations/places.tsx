@@ -9,17 +9,12 @@ import { providerNames } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
-import { type MemberVisit, type Page, redirect } from '../../page.ts';
+import { type Page, redirect } from '../../page.ts';
 import { formState } from '../../submission.ts';
+import { capitalized } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
-import {
-  describeConnected,
-  type IntegrationVisit,
-  integrationForm,
-  integrationPage,
-  problemOf,
-  subpage,
-} from './subpage.tsx';
+import { useVisit } from '../../view/time.tsx';
+import { describeConnected, formPages, type IntegrationVisit, problemOf, subpage } from './subpage.tsx';
 
 // Repositories and teams: a list to choose from, and the form that adds one to an integration.
 
@@ -32,21 +27,16 @@ export const RepositoryForm = Type.Object({
 });
 
 export const routes: readonly Page[] = [
-  integrationPage('add', (visit) => showForm(visit)),
-  integrationForm(
-    'add',
-    async ({ deps, form, integration: { id, type, isPolled }, path }) => {
-      // A typed name is for a repository that the list lacks.
-      const name = form.get('repository')?.trim() || form.get('place');
-      if (!name) throw new AppError(400, `Choose a ${providerOf(type).words.place.one}. Nothing was added.`);
-      if (isPolled) {
-        const { place } = await addPolledPlace(deps, id, name);
-        return redirect(path, `Added ${place}. Tidings polls it from now on.`);
-      }
-      return redirect(path, describeAdded(type, await addPlace(deps, id, name)));
-    },
-    showForm,
-  ),
+  ...formPages('add', showForm, async ({ deps, form, integration: { id, type, isPolled }, path }) => {
+    // A typed name is for a repository that the list lacks.
+    const name = form.get('repository')?.trim() || form.get('place');
+    if (!name) throw new AppError(400, `Choose a ${providerOf(type).words.place.one}. Nothing was added.`);
+    if (isPolled) {
+      const { place } = await addPolledPlace(deps, id, name);
+      return redirect(path, `Added ${place}. Tidings polls it from now on.`);
+    }
+    return redirect(path, describeAdded(type, await addPlace(deps, id, name)));
+  }),
 ];
 
 function describeAdded(type: IntegrationType, { place, hasPinged }: AddedPlace): string {
@@ -55,7 +45,7 @@ function describeAdded(type: IntegrationType, { place, hasPinged }: AddedPlace):
     : describeConnected(type, [{ place, hasPinged }]);
 }
 
-async function showForm(visit: IntegrationVisit, error?: unknown) {
+async function showForm(visit: IntegrationVisit, refused?: string, error?: unknown) {
   const { deps, form, organization, integration, path } = visit;
   const { type, isManaged, isPolled } = integration;
   const { hasRepositories, words } = providerOf(type);
@@ -69,7 +59,7 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
   const { repository } = fields;
   return subpage(
     visit,
-    { title: `Add ${words.place.one}`, isRefused: error !== undefined },
+    { title: `Add ${words.place.one}`, isRefused: refused !== undefined },
     <>
       <p class="lede">
         {isPolled
@@ -80,14 +70,14 @@ async function showForm(visit: IntegrationVisit, error?: unknown) {
       </p>
       <Form
         to={`${path}/add`}
-        problem={repository.error !== null ? ofForm : error === undefined ? problem : problemOf(error, type)}
+        problem={repository.error !== null ? ofForm : (refused ?? problem)}
         button={`Add ${words.place.one}`}
         layout="stack wide"
         busy="Connecting…"
         isOnce
       >
         {places.length === 0 ? null : (
-          <Places visit={visit} kind="radio" type={type} places={places} connected={connected} />
+          <Places kind="radio" type={type} places={places} connected={connected} />
         )}
         {/* A complete list needs no field. */}
         {hasRepositories && isCut ? (
@@ -132,24 +122,19 @@ export async function findConnected(
 }
 
 /** Places to choose from: several, or one of them. Those that cannot be chosen say why. */
-export function Places({
-  visit: { base, form },
-  kind,
-  type,
-  places,
-  connected,
-}: {
-  visit: MemberVisit;
+export function Places(props: {
   kind: 'checkbox' | 'radio';
   type: IntegrationType;
   places: readonly Place[];
   connected: ReadonlyMap<string, string>;
 }) {
+  const { kind, type, places, connected } = props;
+  const { base, form } = useVisit();
   const { one, many } = providerOf(type).words.place;
   if (places.length === 0) return <p class="note">The token has no access to any {one}.</p>;
   return (
     <fieldset>
-      <legend class="label">{`${many.charAt(0).toUpperCase()}${many.slice(1)}`}</legend>
+      <legend class="label">{capitalized(many)}</legend>
       {places.length <= MAX_UNFILTERED ? null : (
         <div class="field filter-places" data-script hidden>
           <input

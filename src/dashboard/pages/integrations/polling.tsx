@@ -8,7 +8,7 @@ import { providerOf, providers } from '../../../providers/index.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { once } from '../../submission.ts';
 import { counted, LinkButton, ToCopy } from '../../view/elements.tsx';
-import { Action, Field, Form, FormError } from '../../view/form.tsx';
+import { Action, Field, Form, FormError, fieldProblem } from '../../view/form.tsx';
 import { showIntegrations } from './list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { showIntegration } from './one.tsx';
@@ -16,10 +16,9 @@ import { POLLED_FIELD } from './overview.tsx';
 import {
   describeConnected,
   describeNames,
+  formPages,
   type IntegrationVisit,
   integrationForm,
-  integrationPage,
-  problemOf,
   subpage,
   TOKEN_FIELD,
 } from './subpage.tsx';
@@ -31,16 +30,10 @@ export const routes: readonly Page[] = [
     .map(({ id }) =>
       post(`/dashboard/:organizationId/integrations/${id}/poll`, 'owner', (visit) => connect(visit, id)),
     ),
-  integrationForm('poll', pollAll, async (visit, error) => showIntegration(visit, { about: 'hooks', error })),
-  integrationPage('webhook', async (visit) => showWebhookForm(visit)),
-  integrationForm('webhook', toWebhook, async (visit, error) =>
-    showWebhookForm(visit, problemOf(error, visit.integration.type)),
-  ),
+  integrationForm('poll', pollAll, (visit, error) => showIntegration(visit, { about: 'hooks', error })),
+  ...formPages('webhook', showWebhookForm, toWebhook),
   integrationForm('webhook-by-hand', toManualWebhook),
-  integrationPage('polling', async (visit) => showPollingForm(visit)),
-  integrationForm('polling', toPolling, async (visit, error) =>
-    showPollingForm(visit, problemOf(error, visit.integration.type)),
-  ),
+  ...formPages('polling', showPollingForm, toPolling),
 ];
 
 async function connect(visit: MemberVisit, type: IntegrationType): Promise<Answer> {
@@ -128,7 +121,7 @@ function showWebhookForm(visit: IntegrationVisit, error?: string) {
       ) : api === null ? null : (
         <Form
           to={`${path}/webhook`}
-          problem={error === undefined ? null : [{ id, error }]}
+          problem={fieldProblem(id, error)}
           button="Create webhook"
           busy="Creating webhook…"
           isOnce
@@ -139,7 +132,7 @@ function showWebhookForm(visit: IntegrationVisit, error?: string) {
             id={id}
             type="password"
             required={!integration.hasToken}
-            error={error ?? null}
+            error={error}
             hint={
               integration.hasToken
                 ? 'Leave it empty to use the stored token, if it may administer webhooks.'

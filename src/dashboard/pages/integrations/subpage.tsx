@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { VNode } from 'preact';
 import type { ReadTx } from '../../../../db/engine.ts';
 import { type Integration, listIntegrations } from '../../../integrations/store.ts';
 import {
@@ -9,13 +9,13 @@ import {
   integrationName,
 } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { WrongSecretKey } from '../../../lib/secret-box.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
 import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { type Answer, get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { once } from '../../submission.ts';
 import { type View, view } from '../../view/document.tsx';
-import { PageHead } from '../../view/layout.tsx';
 import { exactly } from '../../view/time.tsx';
 
 /** The name of the field of a token. No page shows its value again. */
@@ -46,68 +46,80 @@ export interface IntegrationVisit extends MemberVisit {
   path: string;
 }
 
-async function withIntegration(visit: MemberVisit): Promise<IntegrationVisit> {
-  const integration = await requireIntegration(visit);
-  return { ...visit, integration, path: `${visit.base}/integrations/${integration.id}` };
+type Answering = (visit: IntegrationVisit) => Answer | Promise<Answer>;
+/** Responds to a failure, which passes without it. */
+type Failing = (visit: IntegrationVisit, error: unknown) => Answer | Promise<Answer>;
+
+const answering = (answer: Answering, failed?: Failing) => async (member: MemberVisit) => {
+  const integration = await requireIntegration(member);
+  const visit = { ...member, integration, path: `${member.base}/integrations/${integration.id}` };
+  try {
+    return await answer(visit);
+  } catch (error) {
+    if (failed === undefined) throw error;
+    return failed(visit, error);
+  }
+};
+
+export function integrationPage(name: string, show: Answering, failed?: Failing): Page {
+  return get(`${PATH}/${name}`, 'owner', answering(show, failed));
 }
 
-/** `failed` responds to a failure, which passes without it. */
-export function integrationPage(
+/** A form whose work is done once. */
+export function integrationForm(name: string, work: Answering, failed?: Failing): Page {
+  const done = async (visit: IntegrationVisit) =>
+    (await once(visit.deps, visit.form.get('mark'), async () => work(visit))) ??
+    redirect(visit.path, 'This form was already submitted. Tidings did not repeat the change.');
+  return post(`${PATH}/${name}`, 'owner', answering(done, failed));
+}
+
+/** A page with a form of its own. `show` gets the failure of `work`, and the sentence about it. */
+export function formPages(
   name: string,
-  show: (visit: IntegrationVisit) => Promise<Answer>,
-  failed?: (visit: IntegrationVisit, error: unknown) => Promise<Answer>,
-): Page {
-  return get(`${PATH}/${name}`, 'owner', async (member) => {
-    const visit = await withIntegration(member);
-    try {
-      return await show(visit);
-    } catch (error) {
-      if (failed === undefined) throw error;
-      return failed(visit, error);
-    }
-  });
+  show: (visit: IntegrationVisit, problem?: string, error?: unknown) => Answer | Promise<Answer>,
+  work: Answering,
+): Page[] {
+  return [
+    integrationPage(name, (visit) => show(visit)),
+    integrationForm(name, work, (visit, error) =>
+      show(visit, problemOf(error, visit.integration.type), error),
+    ),
+  ];
 }
 
-/** A form whose work is done once. `failed` responds to a failure, which passes without it. */
-export function integrationForm(
-  name: string,
-  work: (visit: IntegrationVisit) => Promise<Answer>,
-  failed?: (visit: IntegrationVisit, error: unknown) => Promise<Answer>,
-): Page {
-  return post(`${PATH}/${name}`, 'owner', async (member) => {
-    const visit = await withIntegration(member);
-    try {
-      const answer = await once(visit.deps, visit.form.get('mark'), () => work(visit));
-      return (
-        answer ?? redirect(visit.path, 'This form was already submitted. Tidings did not repeat the change.')
-      );
-    } catch (error) {
-      if (failed === undefined) throw error;
-      return failed(visit, error);
-    }
-  });
+type Sealing = Pick<MemberVisit['deps'], 'secrets' | 'clock'>;
+
+/** A value that leaves with a page and comes back within `ms`. Only the same `context` opens it. */
+export function seal({ secrets, clock }: Sealing, context: string, value: unknown, ms: number): string {
+  const until = clock.now().getTime() + ms;
+  return secrets.seal(JSON.stringify({ value, until }), context).toString('base64url');
 }
 
-/** `heading`: default, the title. */
+/** Null for a text that was not sealed for the context, and after its time. */
+export function unseal<Value>({ secrets, clock }: Sealing, context: string, sealed: string): Value | null {
+  try {
+    const { value, until } = JSON.parse(secrets.open(Buffer.from(sealed, 'base64url'), context));
+    return until > clock.now().getTime() ? value : null;
+  } catch (error) {
+    if (error instanceof WrongSecretKey) return null;
+    throw error;
+  }
+}
+
+/** The pages above those of an integration. */
+export const crumbsOf = (integration: Integration) => [
+  { to: 'integrations', label: 'Integrations' },
+  { to: `integrations/${integration.id}`, label: integrationName(integration) },
+];
+
+/** `isRefused`: it shows why its form failed. */
 export function subpage(
-  { base, path, integration }: IntegrationVisit,
-  { title, heading = title, isRefused = false }: { title: string; heading?: string; isRefused?: boolean },
-  body: ComponentChildren,
+  { integration }: IntegrationVisit,
+  { isRefused = false, ...head }: { title: string; heading?: string; isRefused?: boolean },
+  body: VNode,
 ): View {
-  return view(
-    title,
-    <>
-      <PageHead
-        title={heading}
-        crumbs={[
-          { to: `${base}/integrations`, label: 'Integrations' },
-          { to: path, label: integrationName(integration) },
-        ]}
-      />
-      {body}
-    </>,
-    { section: 'integrations', ...(isRefused && { status: 400 }) },
-  );
+  const more = { section: 'integrations', ...(isRefused && { status: 400 }) } as const;
+  return view({ ...head, crumbs: crumbsOf(integration) }, body, more);
 }
 
 export const exactTime = (time: string) => exactly(new Date(time));

@@ -4,43 +4,30 @@ import { ChangeFailed, providerNames } from '../../../integrations/words.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import type { Phrase } from '../../../providers/provider.ts';
 import { type MemberVisit, type Page, redirect } from '../../page.ts';
-import { Field, Form, type Problem } from '../../view/form.tsx';
+import { Field, Form, fieldProblem, type Problem } from '../../view/form.tsx';
 import { showIntegration } from './one.tsx';
-import {
-  describeConnected,
-  type IntegrationVisit,
-  integrationForm,
-  integrationPage,
-  problemOf,
-  subpage,
-  TOKEN_FIELD,
-} from './subpage.tsx';
+import { describeConnected, formPages, type IntegrationVisit, subpage, TOKEN_FIELD } from './subpage.tsx';
+import { tokenLabel } from './webhooks.tsx';
 
 /** The form for an integration's first token, or for a new one. */
 export const routes: readonly Page[] = [
-  integrationPage('token', async (visit) => showForm(visit)),
-  integrationForm(
-    'token',
-    async ({ deps, form, integration: { id, type, isPolled }, path }) => {
-      if (isPolled) {
-        await setPollToken(deps, id, form.get(TOKEN_FIELD) ?? '');
-        return redirect(path, 'The token is stored. Tidings polls with it from now on.');
-      }
-      const places = await setToken(deps, id, form.get(TOKEN_FIELD) ?? '');
-      return redirect(path, describeConnected(type, places, 'Managed by Tidings'));
-    },
-    async (visit, error) =>
-      error instanceof ChangeFailed && error.outcome.code === 'token_stored'
-        ? showIntegration(visit, { about: 'hooks', error })
-        : showForm(visit, problemOf(error, visit.integration.type)),
-  ),
+  ...formPages('token', showForm, async ({ deps, form, integration: { id, type, isPolled }, path }) => {
+    if (isPolled) {
+      await setPollToken(deps, id, form.get(TOKEN_FIELD) ?? '');
+      return redirect(path, 'The token is stored. Tidings polls with it from now on.');
+    }
+    const places = await setToken(deps, id, form.get(TOKEN_FIELD) ?? '');
+    return redirect(path, describeConnected(type, places, 'Managed by Tidings'));
+  }),
 ];
 
-function showForm(visit: IntegrationVisit, error?: string) {
+function showForm(visit: IntegrationVisit, error?: string, cause?: unknown) {
+  if (cause instanceof ChangeFailed && cause.outcome.code === 'token_stored')
+    return showIntegration(visit, { about: 'hooks', error: cause });
   const { type, hasToken, isManaged, isPolled } = visit.integration;
   const hasOwn = isPolled ? hasToken : isManaged;
   const provider = providerNames[type];
-  const title = hasOwn ? 'Replace token' : 'Add token';
+  const title = tokenLabel(hasOwn);
   return subpage(
     visit,
     { title, isRefused: error !== undefined },
@@ -69,7 +56,7 @@ const tokenId = (type: IntegrationType) => `field-token-${type}`;
 
 /** The summary of a form with the field. */
 export function tokenProblem(type: IntegrationType, error: string | null | undefined): Problem | null {
-  return error == null ? null : [{ id: tokenId(type), error }];
+  return fieldProblem(tokenId(type), error);
 }
 
 export function tokenField({ deps }: MemberVisit, type: IntegrationType, error: string | null = null) {

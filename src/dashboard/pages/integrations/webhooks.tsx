@@ -3,10 +3,11 @@ import type { Integration } from '../../../integrations/store.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { LinkButton, Table } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
-import { When } from '../../view/time.tsx';
+import { useVisit, When } from '../../view/time.tsx';
 
 /** Whether the provider's webhook is as it should be. Null: a person set it up. */
-export function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
+export function HookState({ hook }: { hook: Hook | null }) {
+  const { now } = useVisit();
   if (hook === null) return <span class="dim">Set up by hand</span>;
   const { problem, remoteId, hasPresentSecret, retryAt } = hook;
   if (problem !== null) {
@@ -16,7 +17,7 @@ export function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
         <span class="tag failed">Problem</span>
         <div class="reason">{problem}</div>
         <div class="dim">
-          Next retry {isAhead ? <When at={new Date(retryAt).toISOString()} now={now} /> : 'in a moment'}.
+          Next retry {isAhead ? <When at={new Date(retryAt).toISOString()} /> : 'in a moment'}.
         </div>
       </>
     );
@@ -34,13 +35,13 @@ export function HookState({ hook, now }: { hook: Hook | null; now: Date }) {
 
 // The webhooks of an integration at its provider.
 
+export const tokenLabel = (hasToken: boolean) => (hasToken ? 'Replace token' : 'Add token');
+
 /** What the sections of the page are about. */
 export interface PageProps {
   integration: Integration;
   places: ReturnType<typeof placesOf>;
   path: string;
-  now: Date;
-  isOwner: boolean;
   isHistoryOnly: boolean;
 }
 
@@ -60,7 +61,8 @@ export function placeName(integration: Integration, hooks: readonly Hook[], plac
 }
 
 /** The webhooks at the provider, and what an owner can do about them. */
-export function Hooks({ integration, places, path, now, isOwner, isHistoryOnly }: PageProps) {
+export function Hooks({ integration, places, path, isHistoryOnly }: PageProps) {
+  const { isOwner } = useVisit();
   const { type, isManaged, isPolled } = integration;
   const { name, api, reader, hasRepositories, words } = providerOf(type);
   const canRemove = isOwner && places.length > 1;
@@ -68,11 +70,7 @@ export function Hooks({ integration, places, path, now, isOwner, isHistoryOnly }
     { page: 'check', label: 'Check integration', isShown: true },
     { page: 'add', label: `Add ${words.place.one}`, isShown: isManaged || hasRepositories },
     { page: 'missed', label: 'Missed deliveries', isShown: isManaged && api?.listsDeliveries },
-    {
-      page: 'token',
-      label: isManaged ? 'Replace token' : 'Add token',
-      isShown: api !== null && !isHistoryOnly,
-    },
+    { page: 'token', label: tokenLabel(isManaged), isShown: api !== null && !isHistoryOnly },
     { page: 'polling', label: 'Use polling', isShown: reader !== null && !isPolled },
   ];
   return (
@@ -93,7 +91,7 @@ export function Hooks({ integration, places, path, now, isOwner, isHistoryOnly }
             {
               title: 'Webhook',
               cell: ({ hook }) =>
-                isHistoryOnly ? <span class="dim">None yet</span> : <HookState hook={hook} now={now} />,
+                isHistoryOnly ? <span class="dim">None yet</span> : <HookState hook={hook} />,
             },
             {
               title: 'Delivers',

@@ -23,12 +23,12 @@ import {
 import imagesScript from '../../client/images.client.js' with { type: 'text' };
 import { editForm, editState } from '../../edit.ts';
 import { data, get, type MemberVisit, type Page, post, redirect, upload } from '../../page.ts';
-import { formState, readImageForm } from '../../submission.ts';
+import { formState, labelsOf, readImageForm } from '../../submission.ts';
 import { view } from '../../view/document.tsx';
-import { counted, Empty, Pager, ToCopy } from '../../view/elements.tsx';
+import { counted, Empty, NumberedPager, pageIn, ToCopy } from '../../view/elements.tsx';
 import { Danger, Field, Form } from '../../view/form.tsx';
-import { Columns, Facts, PageHead } from '../../view/layout.tsx';
-import { When } from '../../view/time.tsx';
+import { Columns, Facts } from '../../view/layout.tsx';
+import { useVisit, When } from '../../view/time.tsx';
 
 const PATH = '/dashboard/:organizationId/media';
 const PER_PAGE = 24;
@@ -56,26 +56,22 @@ export function sentenceOf({ code = '', message }: AppError): string {
 
 async function showImages(visit: MemberVisit, error?: AppError) {
   const { deps, organization, base, url } = visit;
-  const text = url.searchParams.get('page') ?? '';
-  const page = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1;
+  const page = pageIn(url);
   const { images, total } = await deps.db.read(async (tx) => ({
     images: await listMedia(tx, organization.id, { limit: PER_PAGE, offset: (page - 1) * PER_PAGE }),
     total: await measureMedia(tx, organization.id),
   }));
   const pages = Math.max(1, Math.ceil(total.images / PER_PAGE));
-  const to = (target: number) => `${base}/media?page=${target}`;
   return view(
-    'Images',
+    {
+      title: 'Images',
+      crumbs: [{ to: 'posts', label: 'Posts' }],
+      facts:
+        total.images === 0
+          ? 'Images of your posts. Anyone with the URL of an image can see it.'
+          : `${counted(total.images, 'image')}, ${megabytesOf(total.bytes)} of ${megabytesOf(deps.media.quotaBytes)}.`,
+    },
     <>
-      <PageHead
-        title="Images"
-        crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
-        facts={
-          total.images === 0
-            ? 'Images of your posts. Anyone with the URL of an image can see it.'
-            : `${counted(total.images, 'image')}, ${megabytesOf(total.bytes)} of ${megabytesOf(deps.media.quotaBytes)}.`
-        }
-      />
       {deps.media.files === null ? (
         <p class="note">{deps.media.whyOff}.</p>
       ) : (
@@ -88,18 +84,13 @@ async function showImages(visit: MemberVisit, error?: AppError) {
       ) : (
         <ul class="images">
           {images.map((image) => (
-            <ImageCard image={image} visit={visit} />
+            <ImageCard image={image} />
           ))}
         </ul>
       )}
-      {pages > 1 ? (
-        <Pager
-          back={page > 1 ? { to: to(Math.min(page - 1, pages)), label: 'Newer' } : null}
-          next={page < pages ? { to: to(page + 1), label: 'Older' } : null}
-        >
-          {`Page ${page} of ${pages}`}
-        </Pager>
-      ) : null}
+      <NumberedPager page={Math.min(page, pages + 1)} hasMore={page < pages} path={`${base}/media`}>
+        {`Page ${page} of ${pages}`}
+      </NumberedPager>
     </>,
     { section: 'posts', error },
   );
@@ -125,7 +116,8 @@ function UploadForm({ to, problem }: { to: string; problem: string | null }) {
   );
 }
 
-function ImageCard({ image, visit }: { image: Media; visit: MemberVisit }) {
+function ImageCard({ image }: { image: Media }) {
+  const visit = useVisit();
   const { path, markdown } = usesOf(visit, image);
   return (
     <li class="card">
@@ -134,7 +126,7 @@ function ImageCard({ image, visit }: { image: Media; visit: MemberVisit }) {
         <span class="image-name">{image.name}</span>
       </a>
       <p class="hint">
-        {describeImage(image)}, <When at={image.createdAt} now={visit.deps.clock.now()} />
+        {describeImage(image)}, <When at={image.createdAt} />
       </p>
       <ToCopy text={markdown} label="Copy Markdown" />
     </li>
@@ -276,45 +268,42 @@ async function showImage(visit: MemberVisit, error?: AppError) {
   const edit = {
     ...editState(visit, { alt: image.alt }, error),
     noun: 'image',
-    labels: { alt: fields.alt.label },
+    labels: labelsOf(AltForm),
   };
   return view(
-    image.name,
-    <>
-      <PageHead
-        title={image.name}
-        crumbs={[
-          { to: `${base}/posts`, label: 'Posts' },
-          { to: `${base}/media`, label: 'Images' },
-        ]}
-      />
-      <Columns
-        details={
-          <Facts
-            facts={[
-              ['Size', describeImage(image)],
-              ['Uploaded', <When at={image.createdAt} now={deps.clock.now()} />],
-              ['By', image.actorName],
-              ['Used in', <UsedIn base={base} posts={posts} />],
-            ]}
-          />
-        }
-      >
-        <p class="card image-large">
-          <img src={path} alt={image.alt} width={image.width} height={image.height} />
-        </p>
-        <h2 class="label">Markdown</h2>
-        <ToCopy text={markdown} label="Copy Markdown" />
-        <Form to={to} problem={problem} button="Save description" edit={edit}>
-          <Field {...fields.alt} required={false} />
-        </Form>
-        <Danger to={`${to}/delete`} label="Delete image" button="Delete image">
-          {posts.length === 0
-            ? 'No post uses it. Other pages that show it will have a gap.'
-            : `${many(posts.length)} will show a gap in its place. You can't undo this.`}
-        </Danger>
-      </Columns>
-    </>,
+    {
+      title: image.name,
+      crumbs: [
+        { to: 'posts', label: 'Posts' },
+        { to: 'media', label: 'Images' },
+      ],
+    },
+    <Columns
+      details={
+        <Facts
+          facts={[
+            ['Size', describeImage(image)],
+            ['Uploaded', <When at={image.createdAt} />],
+            ['By', image.actorName],
+            ['Used in', <UsedIn posts={posts} />],
+          ]}
+        />
+      }
+    >
+      <p class="card image-large">
+        <img src={path} alt={image.alt} width={image.width} height={image.height} />
+      </p>
+      <h2 class="label">Markdown</h2>
+      <ToCopy text={markdown} label="Copy Markdown" />
+      <Form to={to} problem={problem} button="Save description" edit={edit}>
+        <Field {...fields.alt} required={false} />
+      </Form>
+      <Danger to={`${to}/delete`} label="Delete image" button="Delete image">
+        {posts.length === 0
+          ? 'No post uses it. Other pages that show it will have a gap.'
+          : `${many(posts.length)} will show a gap in its place. You can't undo this.`}
+      </Danger>
+    </Columns>,
     { section: 'posts', error },
   );
 }
@@ -323,7 +312,8 @@ function many(posts: number): string {
   return posts > MAX_POSTS ? `More than ${MAX_POSTS} posts` : counted(posts, 'post');
 }
 
-function UsedIn({ base, posts }: { base: string; posts: readonly { id: string; title: string }[] }) {
+function UsedIn({ posts }: { posts: readonly { id: string; title: string }[] }) {
+  const { base } = useVisit();
   if (posts.length === 0) return 'No post';
   return (
     <ul class="plain-list">

@@ -175,7 +175,6 @@ async function showNew(visit: MemberVisit, error?: AppError) {
 async function showEditor(visit: MemberVisit, error?: AppError) {
   const { base, deps, form } = visit;
   const { post, path } = await requirePost(visit);
-  const now = deps.clock.now();
   const posted = readFields(EditForm, form);
   const { title = post.title, markdown = post.markdown, contentType = post.contentType } = posted;
   const text = { title, markdown, contentType };
@@ -214,14 +213,13 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
               source={source}
               publicLink={publicLink}
               rangeProblem={rangeProblem}
-              now={now}
             />
           </>
         }
       >
         {await copyProblems(deps, post)}
-        {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} now={now} />}
-        <SuggestedChanges post={post} path={path} changes={changes} now={now} />
+        {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} />}
+        <SuggestedChanges post={post} path={path} changes={changes} />
         <EditorForm
           action={path}
           autosave={`${path}/autosave`}
@@ -378,12 +376,10 @@ function Details({
   source,
   publicLink,
   rangeProblem,
-  now,
 }: Shown & {
   source: string | undefined;
   publicLink: string | null;
   rangeProblem: string | null;
-  now: Date;
 }) {
   const { url, author } = originOf(post);
   const words = describeOrigin(post);
@@ -400,7 +396,7 @@ function Details({
         ['Author', author],
         ['Changes', rangeProblem],
         ['Delivery', source && <a href={source}>Open delivery</a>],
-        ['Changed', post.updatedAt === post.createdAt ? null : <When at={post.updatedAt} now={now} />],
+        ['Changed', post.updatedAt === post.createdAt ? null : <When at={post.updatedAt} />],
         ['Versions', <a href={`${path}/versions`}>Version history</a>],
       ]}
     />

@@ -387,7 +387,7 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
           <a href={path}>Choose another file</a>
         </div>
       )}
-      <PreviewedPosts posts={posts} now={visit.deps.clock.now()} />
+      <PreviewedPosts posts={posts} />
     </>,
     { section: 'posts' },
   );
@@ -419,7 +419,7 @@ function inOrder(posts: ImportPreview['posts']) {
 
 const changeNames = { created: 'New', updated: 'Updated', unchanged: 'Unchanged' } as const;
 
-function PreviewedPosts({ posts, now }: Pick<ImportPreview, 'posts'> & { now: Date }) {
+function PreviewedPosts({ posts }: Pick<ImportPreview, 'posts'>) {
   return (
     <>
       <Table
@@ -439,7 +439,7 @@ function PreviewedPosts({ posts, now }: Pick<ImportPreview, 'posts'> & { now: Da
           { title: 'Change', class: 'short', cell: ({ change }) => changeNames[change] },
           { title: 'Status', class: 'short', cell: ({ status }) => <Status status={status} /> },
           { title: 'Type', class: 'short dim', cell: ({ contentType }) => typeNames[contentType] },
-          { title: 'Date', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
+          { title: 'Date', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} /> },
         ]}
       />
       {posts.length > MAX_LISTED ? (

@@ -160,17 +160,7 @@ const emptyTexts: Readonly<Record<ReturnType<typeof currentOf>, string>> = {
 
 type ListedPage = Awaited<ReturnType<typeof listPosts>>;
 
-function Posts({
-  base,
-  filter,
-  found,
-  now,
-}: {
-  base: string;
-  filter: ListFilter;
-  found: ListedPage;
-  now: Date;
-}) {
+function Posts({ base, filter, found }: { base: string; filter: ListFilter; found: ListedPage }) {
   const { posts, totalItems, isCut } = found;
   const { page, q, contentType } = filter;
   if (totalItems === 0) {
@@ -220,11 +210,7 @@ function Posts({
             title: 'Date',
             class: 'end dim',
             cell: ({ createdAt, schedule }) =>
-              schedule === null ? (
-                <When at={createdAt} now={now} />
-              ) : (
-                <ZonedTime schedule={schedule} isShort />
-              ),
+              schedule === null ? <When at={createdAt} /> : <ZonedTime schedule={schedule} isShort />,
           },
         ]}
       />
@@ -358,7 +344,7 @@ export const routes: readonly Page[] = [
         ) : (
           <>
             <Filters base={base} filter={filter} />
-            <Posts base={base} filter={filter} found={found} now={deps.clock.now()} />
+            <Posts base={base} filter={filter} found={found} />
           </>
         )}
       </>,

@@ -86,7 +86,7 @@ export async function findSuggestion(deps: Pick<Deps, 'db'>, { id }: Post): Prom
 }
 
 /** Offers the newer version of a post that a person has edited or published. */
-export function SuggestionNote({ post, path, ...more }: Shown & { suggestion: Suggestion; now: Date }) {
+export function SuggestionNote({ post, path, ...more }: Shown & { suggestion: Suggestion }) {
   const { suggestedAt, changes } = more.suggestion;
   const to = `${path}/suggestion`;
   const seen = { suggestedAt, seen: post.updatedAt };
@@ -94,7 +94,7 @@ export function SuggestionNote({ post, path, ...more }: Shown & { suggestion: Su
     <section class="note" aria-labelledby="suggestion">
       <p>
         <strong id="suggestion">There is a new version of this post.</strong> Its source changed{' '}
-        <When at={suggestedAt} now={more.now} />, after{' '}
+        <When at={suggestedAt} />, after{' '}
         {post.status === 'published' ? 'it was published' : 'somebody edited it'}.
       </p>
       <Difference label="Changes" lines={changes} otherwise={<a href={to}>Open the new version</a>} />
@@ -131,12 +131,7 @@ export async function findSuggestions(deps: Pick<Deps, 'db'>, post: Post): Promi
   return compared;
 }
 
-export function SuggestedChanges({
-  post,
-  path,
-  changes,
-  now,
-}: Shown & { changes: readonly Compared[]; now: Date }) {
+export function SuggestedChanges({ post, path, changes }: Shown & { changes: readonly Compared[] }) {
   if (changes.length === 0) return null;
   return (
     <section class="note" id="suggestions" aria-labelledby="suggestions-label">
@@ -158,7 +153,7 @@ export function SuggestedChanges({
         return (
           <article aria-label={`Suggestion of ${by}`}>
             <p>
-              <strong>{by}</strong> <When at={change.createdAt} now={now} />
+              <strong>{by}</strong> <When at={change.createdAt} />
             </p>
             {change.note === '' ? null : <p class="stored">{change.note}</p>}
             <Difference

@@ -137,7 +137,7 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
                 class: 'dim',
                 cell: ({ deletedAt, actorName }) => (
                   <>
-                    <When at={deletedAt} now={now} />
+                    <When at={deletedAt} />
                     {actorName === null ? null : <div class="hint">{actorName}</div>}
                   </>
                 ),
@@ -146,7 +146,7 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
                 title: 'Removed',
                 isLabeled: true,
                 class: 'dim',
-                cell: ({ expiresAt }) => <When at={new Date(expiresAt).toISOString()} now={now} />,
+                cell: ({ expiresAt }) => <When at={new Date(expiresAt).toISOString()} />,
               },
               {
                 title: 'Actions',

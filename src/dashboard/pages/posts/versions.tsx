@@ -142,9 +142,7 @@ export async function showHistory(visit: MemberVisit, subject: Subject) {
           <LinkButton to={path} label={`Open ${noun}`} />
         </Empty>
       ) : (
-        <Columns
-          details={<VersionList heads={heads} current={version} subject={subject} now={deps.clock.now()} />}
-        >
+        <Columns details={<VersionList heads={heads} current={version} subject={subject} />}>
           <Version
             subject={subject}
             version={version}
@@ -162,12 +160,10 @@ function VersionList({
   heads,
   current,
   subject: { path, noun },
-  now,
 }: {
   heads: readonly VersionHead[];
   current: PostVersion;
   subject: Subject;
-  now: Date;
 }) {
   return (
     <nav aria-label="Versions" class="card versions">
@@ -178,7 +174,7 @@ function VersionList({
               href={`${path}/versions?version=${head.id}`}
               aria-current={head.id === current.id ? 'page' : undefined}
             >
-              <When at={head.updatedAt} now={now} />
+              <When at={head.updatedAt} />
               <span class="dim">{describeVersion(head, noun)}</span>
             </a>
           </li>

@@ -6,7 +6,7 @@ import { get, type MemberVisit, type Page, post, redirect, type View, view } fro
 import { formState, once, submit } from '../../submission.ts';
 import { ToCopy } from '../../view/elements.tsx';
 import { Field, Form, Hidden } from '../../view/form.tsx';
-import { PageHead, Segments } from '../../view/layout.tsx';
+import { Segments } from '../../view/layout.tsx';
 
 const NEW_PATH = '/dashboard/:organizationId/publishing/hooks';
 
@@ -40,9 +40,9 @@ export const newHookPages: readonly Page[] = [
   ),
 ];
 
-export const crumbsOf = (base: string) => [
-  { to: `${base}/publishing`, label: 'Publishing' },
-  { to: `${base}/publishing/hooks`, label: 'Hooks' },
+export const crumbs = [
+  { to: 'publishing', label: 'Publishing' },
+  { to: 'publishing/hooks', label: 'Hooks' },
 ];
 
 function showForm(visit: MemberVisit, error?: AppError): View {
@@ -52,9 +52,8 @@ function showForm(visit: MemberVisit, error?: AppError): View {
   const { fields, problem } = formState(HookForm, form, error);
   const words = kindWords[kind];
   return view(
-    'Add hook',
+    { title: 'Add hook', crumbs, facts: words.does },
     <>
-      <PageHead title="Add hook" crumbs={crumbsOf(base)} facts={words.does} />
       <Segments
         label="Kind of hook"
         items={hookKinds.map((each) => ({
@@ -90,13 +89,13 @@ export function secretPage(
   what: 'is added' | 'has a new secret',
 ): View {
   return view(
-    'Hook secret',
+    {
+      title: 'Hook secret',
+      heading: 'Copy the secret now',
+      crumbs,
+      facts: `“${name}” ${what}. Only this page shows the secret.`,
+    },
     <>
-      <PageHead
-        title="Copy the secret now"
-        crumbs={crumbsOf(base)}
-        facts={`“${name}” ${what}. Only this page shows the secret.`}
-      />
       <div class="note">
         <ToCopy text={secret} label="Copy secret" />
       </div>

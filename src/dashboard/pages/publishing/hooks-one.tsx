@@ -27,10 +27,10 @@ import {
 } from '../../../readers/hooks/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { once } from '../../submission.ts';
-import { counted, Exactly, Pager, Status, Table, When } from '../../view/elements.tsx';
+import { counted, Exactly, NumberedPager, pageIn, Status, Table, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
-import { Facts, PageHead } from '../../view/layout.tsx';
-import { crumbsOf, secretPage } from './hooks-new.tsx';
+import { Facts } from '../../view/layout.tsx';
+import { crumbs, secretPage } from './hooks-new.tsx';
 
 const PATH = '/dashboard/:organizationId/publishing/hooks/:hookId';
 const PAGE_SIZE = 50;
@@ -97,9 +97,8 @@ const pathOf = ({ base }: MemberVisit, { id }: Hook) => `${base}/publishing/hook
 
 /** `test`: a test message failed. */
 async function showHook(visit: MemberVisit, hook: Hook, test?: Outcome): Promise<View> {
-  const { base, role, deps, url } = visit;
-  const requested = Number(url.searchParams.get('page') ?? '1');
-  const page = Number.isInteger(requested) ? Math.min(Math.max(requested, 1), MAX_PAGE) : 1;
+  const { role, deps, url } = visit;
+  const page = Math.min(pageIn(url), MAX_PAGE);
   const { messages, isFailing, last } = await deps.db.read(async (tx) => ({
     messages: await listMessages(tx, hook.id, { limit: PAGE_SIZE + 1, offset: (page - 1) * PAGE_SIZE }),
     isFailing: await hasFailed(tx, hook.id),
@@ -107,25 +106,22 @@ async function showHook(visit: MemberVisit, hook: Hook, test?: Outcome): Promise
   }));
   const path = pathOf(visit, hook);
   const isOwner = role === 'owner';
-  const now = deps.clock.now();
-  const toPage = (target: number) => `${path}?page=${target}`;
   const builds = isDeploy(hook.kind);
   return view(
-    hook.name,
+    {
+      title: hook.name,
+      crumbs,
+      status: <Status status={hook.isEnabled ? 'active' : 'disabled'} />,
+      facts: kindWords[hook.kind].does,
+      actions: (
+        <Action
+          to={`${path}/test`}
+          label={builds ? 'Start test build' : 'Send test message'}
+          busy="Sending…"
+        />
+      ),
+    },
     <>
-      <PageHead
-        title={hook.name}
-        crumbs={crumbsOf(base)}
-        status={<Status status={hook.isEnabled ? 'active' : 'disabled'} />}
-        facts={kindWords[hook.kind].does}
-        actions={
-          <Action
-            to={`${path}/test`}
-            label={builds ? 'Start test build' : 'Send test message'}
-            busy="Sending…"
-          />
-        }
-      />
       {test === undefined ? null : (
         <div class="note" role="alert">
           <strong>The test message failed.</strong> {describeOutcome(test)}
@@ -139,11 +135,11 @@ async function showHook(visit: MemberVisit, hook: Hook, test?: Outcome): Promise
         </p>
       ) : null}
       <Facts
-        isRow
+        kind="row"
         facts={[
           ['Kind', kindWords[hook.kind].name],
           ['Host', hook.host],
-          ['Created', <When at={hook.createdAt} now={now} />],
+          ['Created', <When at={hook.createdAt} />],
           ['Hook ID', <code>{hook.id}</code>],
         ]}
       />
@@ -152,19 +148,14 @@ async function showHook(visit: MemberVisit, hook: Hook, test?: Outcome): Promise
         {messages.length === 0 ? (
           <p class="hint">No messages yet. Publish a changelog post to send the first one.</p>
         ) : (
-          <Messages path={path} messages={messages.slice(0, PAGE_SIZE)} now={now} />
+          <Messages path={path} messages={messages.slice(0, PAGE_SIZE)} />
         )}
         {isFailing && hook.isEnabled ? (
           <div class="bar">
             <Action to={`${path}/resend`} label="Send all failed again" />
           </div>
         ) : null}
-        {page > 1 || messages.length > PAGE_SIZE ? (
-          <Pager
-            back={page > 1 ? { to: toPage(page - 1), label: 'Newer' } : null}
-            next={messages.length > PAGE_SIZE ? { to: toPage(page + 1), label: 'Older' } : null}
-          />
-        ) : null}
+        <NumberedPager page={page} hasMore={messages.length > PAGE_SIZE} path={path} />
       </section>
       {isOwner ? <Changes hook={hook} path={path} /> : null}
     </>,
@@ -172,18 +163,14 @@ async function showHook(visit: MemberVisit, hook: Hook, test?: Outcome): Promise
   );
 }
 
-function Messages({ path, messages, now }: { path: string; messages: readonly HookMessage[]; now: Date }) {
+function Messages({ path, messages }: { path: string; messages: readonly HookMessage[] }) {
   return (
     <Table
       caption="Messages, newest first"
       kind="messages"
       rows={messages}
       columns={[
-        {
-          title: 'Status',
-          class: 'short',
-          cell: (message) => <Status status={messageStatus(message)} />,
-        },
+        { title: 'Status', class: 'short', cell: (message) => <Status status={messageStatus(message)} /> },
         {
           title: 'Post',
           fullText: ({ title }) => title,
@@ -193,17 +180,8 @@ function Messages({ path, messages, now }: { path: string; messages: readonly Ho
             </a>
           ),
         },
-        {
-          title: 'Attempts',
-          isLabeled: true,
-          class: 'end',
-          cell: ({ attempts }) => attempts,
-        },
-        {
-          title: 'Date',
-          class: 'end dim',
-          cell: ({ createdAt }) => (createdAt === null ? null : <When at={createdAt} now={now} />),
-        },
+        { title: 'Attempts', isLabeled: true, class: 'end', cell: ({ attempts }) => attempts },
+        { title: 'Date', class: 'end dim', cell: ({ createdAt }) => createdAt && <When at={createdAt} /> },
       ]}
     />
   );
@@ -240,34 +218,30 @@ async function showMessage(visit: MemberVisit): Promise<View> {
     const message = await getMessage(tx, hook.id, params.messageId ?? '');
     return { message, attempts: await listAttempts(tx, message.id) };
   });
-  const now = deps.clock.now();
   const path = pathOf(visit, hook);
   const isQueued = message.state === 'queued';
   return view(
-    `${typeWords[message.type]}: ${message.title}`,
+    {
+      title: `${typeWords[message.type]}: ${message.title}`,
+      heading: message.title,
+      crumbs: [...crumbs, { to: path, label: hook.name }],
+      status: <Status status={messageStatus(message)} />,
+      facts: describeState(message, hook),
+      actions:
+        hook.isEnabled && !isQueued ? (
+          <Action to={`${path}/messages/${message.id}/resend`} label="Send again" />
+        ) : null,
+    },
     <>
-      <PageHead
-        title={message.title}
-        crumbs={[...crumbsOf(base), { to: path, label: hook.name }]}
-        status={<Status status={messageStatus(message)} />}
-        facts={describeState(message, hook)}
-        actions={
-          hook.isEnabled && !isQueued ? (
-            <Action to={`${path}/messages/${message.id}/resend`} label="Send again" />
-          ) : null
-        }
-      />
       <Facts
-        isRow
+        kind="row"
         facts={[
           ['Change', typeWords[message.type]],
           ['Post', <a href={`${base}/posts/${message.postId}`}>{message.postId}</a>],
-          ['Date', message.createdAt === null ? null : <When at={message.createdAt} now={now} />],
+          ['Date', message.createdAt && <When at={message.createdAt} />],
           [
             'Next attempt',
-            isQueued && message.dueAt > 0 ? (
-              <When at={new Date(message.dueAt).toISOString()} now={now} />
-            ) : null,
+            isQueued && message.dueAt > 0 ? <When at={new Date(message.dueAt).toISOString()} /> : null,
           ],
           ['Message ID', <code>{message.id}</code>],
         ]}

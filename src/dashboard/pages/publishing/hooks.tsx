@@ -8,8 +8,8 @@ import {
   typeWords,
 } from '../../../readers/hooks/model.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { PublishingHead } from '../../view/document.tsx';
 import { Empty, LinkButton, Status, Table, When } from '../../view/elements.tsx';
+import { useVisit } from '../../view/time.tsx';
 import { newHookPages } from './hooks-new.tsx';
 import { oneHookPages } from './hooks-one.tsx';
 
@@ -34,9 +34,8 @@ async function showHooks(visit: MemberVisit): Promise<View> {
     <LinkButton to={`${visit.base}/publishing/hooks/~/new`} label="Add hook" kind="go" />
   ) : null;
   return view(
-    'Hooks',
+    { title: 'Hooks', tab: 'publishing/hooks' },
     <>
-      <PublishingHead title="Hooks" visit={visit} current="publishing/hooks" />
       <p class="lede">
         A hook tells another service when a published changelog post changes: it rebuilds your site or
         announces the post. Drafts are never sent.
@@ -49,7 +48,7 @@ async function showHooks(visit: MemberVisit): Promise<View> {
         </Empty>
       ) : (
         <>
-          <Hooks visit={visit} rows={rows} />
+          <Hooks rows={rows} />
           <div class="bar after">{add}</div>
         </>
       )}
@@ -58,8 +57,8 @@ async function showHooks(visit: MemberVisit): Promise<View> {
   );
 }
 
-function Hooks({ visit, rows }: { visit: MemberVisit; rows: readonly Row[] }) {
-  const now = visit.deps.clock.now();
+function Hooks({ rows }: { rows: readonly Row[] }) {
+  const { base } = useVisit();
   return (
     <Table
       caption="Hooks, oldest first"
@@ -71,7 +70,7 @@ function Hooks({ visit, rows }: { visit: MemberVisit; rows: readonly Row[] }) {
           fullText: ({ hook }) => hook.name,
           cell: ({ hook: { id, name, kind, host } }) => (
             <>
-              <a href={`${visit.base}/publishing/hooks/${id}`}>{name}</a>
+              <a href={`${base}/publishing/hooks/${id}`}>{name}</a>
               <div class="hint">
                 {kindWords[kind].name} at {host}
               </div>
@@ -98,7 +97,7 @@ function Hooks({ visit, rows }: { visit: MemberVisit; rows: readonly Row[] }) {
         {
           title: 'Date',
           class: 'end dim',
-          cell: ({ last }) => (last?.createdAt ? <When at={last.createdAt} now={now} /> : null),
+          cell: ({ last }) => (last?.createdAt ? <When at={last.createdAt} /> : null),
         },
       ]}
     />

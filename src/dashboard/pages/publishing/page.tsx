@@ -14,16 +14,16 @@ import { changePublication, readPublication } from '../../../readers/public/serv
 import script from '../../client/publishing.client.js' with { type: 'text' };
 import { editForm, editState } from '../../edit.ts';
 import { get, type MemberVisit, type Page, redirect, upload } from '../../page.ts';
-import { formState, readFields, readImageForm } from '../../submission.ts';
-import { PublishingHead, view } from '../../view/document.tsx';
+import { formState, labelsOf, readFields, readImageForm } from '../../submission.ts';
+import { view } from '../../view/document.tsx';
 import { counted } from '../../view/elements.tsx';
 import { Columns } from '../../view/layout.tsx';
 import { Addresses, LogoUpload, PageSettings, Summary } from './settings.tsx';
 
 /** The settings of the public page, as its form sends them. */
-export const PageForm = Type.Object({
-  isPageOn: Type.Boolean(),
-  isFeedOn: Type.Boolean(),
+const PageForm = Type.Object({
+  isPageOn: Type.Boolean({ label: 'Public page' }),
+  isFeedOn: Type.Boolean({ label: 'Feeds and widget' }),
   slug: Type.String({ label: 'Address' }),
   title: Type.String({ label: 'Title' }),
   description: Type.String({ label: 'Description', hint: 'One or two sentences below the title. Optional.' }),
@@ -35,18 +35,13 @@ export const PageForm = Type.Object({
   linkUrl: Type.Array(Type.String()),
   address: Type.String({ label: 'Custom domain' }),
 });
-export type PageForm = Static<typeof PageForm>;
+type PageForm = Static<typeof PageForm>;
 
 /** Empty rows for more links, below those that there are. */
 const SPARE_LINKS = 2;
 
-interface Link {
-  label: string;
-  url: string;
-}
-
 /** The rows of links that a person filled in, at least in part. */
-function linksOf({ linkLabel, linkUrl }: Pick<PageForm, 'linkLabel' | 'linkUrl'>): Link[] {
+function linksOf({ linkLabel, linkUrl }: Pick<PageForm, 'linkLabel' | 'linkUrl'>) {
   return linkLabel
     .map((label, row) => ({ label: label.trim(), url: linkUrl[row]?.trim() ?? '' }))
     .filter(({ label, url }) => label !== '' || url !== '');
@@ -73,67 +68,34 @@ function changeOf(values: PageForm, isColorTyped: boolean) {
 /** What the form edits. */
 const editable = ({ organizationId: _, isMcpOn, version, updatedAt, ...rest }: Publication) => rest;
 
-const pageLabels: Readonly<Record<string, string>> = {
-  isPageOn: 'Public page',
-  isFeedOn: 'Feeds and widget',
-  slug: 'Address',
-  title: 'Title',
-  description: 'Description',
-  accentColor: 'Accent color',
-  logoId: 'Logo',
-  links: 'Footer links',
-  address: 'Custom domain',
-};
-
-/** One row of links. `name` ends the ids of its fields. */
-export interface LinkRow extends Link {
-  number: number;
-  labelError: string | null;
-  urlError: string | null;
-}
+const pageLabels = { ...labelsOf(PageForm), links: 'Footer links' };
 
 /** How to show the form: as stored or, with an error, as it was sent. */
-export function pageFormState(
-  publication: Publication,
-  posted: PageForm | null,
-  error: AppError | undefined,
-) {
+export function pageFormState(publication: Publication, posted: PageForm | null, error?: AppError) {
+  const shown = posted ?? publication;
   const links = posted === null ? publication.links : linksOf(posted);
-  const { slug, title, description, accentColor, logoId, address } = posted ?? publication;
-  const texts = {
-    slug,
-    title,
-    description,
-    accentColor,
-    logoId: logoId ?? '',
-    address: address ?? '',
-  };
+  const { slug, title, description, accentColor, logoId, address } = shown;
+  const texts = { slug, title, description, accentColor, logoId: logoId ?? '', address: address ?? '' };
   const { fields, problem } = formState(PageForm, texts, error);
-  const errorOf = (row: number, part: 'label' | 'url') => {
-    const text = error?.fields?.[`links.${row}.${part}`];
-    return text === undefined ? null : `The ${part === 'url' ? 'URL' : 'label'} of link ${row + 1} ${text}.`;
+  const rowOf = (row: number, part: 'label' | 'url', noun: string, placeholder: string) => {
+    const name = part === 'url' ? 'linkUrl' : 'linkLabel';
+    const wrong = error?.fields?.[`links.${row}.${part}`];
+    return {
+      id: `field-${name}-${row + 1}`,
+      name,
+      label: `${noun} of link ${row + 1}`,
+      value: links[row]?.[part] ?? '',
+      error: wrong === undefined ? null : `The ${part === 'url' ? noun : part} of link ${row + 1} ${wrong}.`,
+      placeholder,
+    };
   };
-  const shown = Math.min(MAX_LINKS, links.length + SPARE_LINKS);
-  const rows = Array.from(
-    { length: shown },
-    (_, row): LinkRow => ({
-      ...(links[row] ?? { label: '', url: '' }),
-      number: row + 1,
-      labelError: errorOf(row, 'label'),
-      urlError: errorOf(row, 'url'),
-    }),
-  );
-  const ofLinks = rows.flatMap(({ number, labelError, urlError }) => [
-    ...(labelError === null ? [] : [{ id: `field-linkLabel-${number}`, error: labelError }]),
-    ...(urlError === null ? [] : [{ id: `field-linkUrl-${number}`, error: urlError }]),
+  const rows = Array.from({ length: Math.min(MAX_LINKS, links.length + SPARE_LINKS) }, (_, row) => [
+    rowOf(row, 'label', 'Label', 'Documentation'),
+    rowOf(row, 'url', 'URL', 'https://example.com/docs'),
   ]);
-  return {
-    fields,
-    rows,
-    problem: ofLinks.length > 0 ? ofLinks : problem,
-    isPageOn: (posted ?? publication).isPageOn,
-    isFeedOn: (posted ?? publication).isFeedOn,
-  };
+  const ofLinks = rows.flat().flatMap(({ id, error }) => (error === null ? [] : [{ id, error }]));
+  const { isPageOn, isFeedOn } = shown;
+  return { fields, rows, problem: ofLinks.length > 0 ? ofLinks : problem, isPageOn, isFeedOn };
 }
 
 const PATH = '/dashboard/:organizationId/publishing';
@@ -191,15 +153,13 @@ async function showPublicPage(visit: MemberVisit, error?: AppError, uploadError?
   });
   const posted = error === undefined ? null : readFields(PageForm, form);
   return view(
-    'Public page',
+    { title: 'Public page', tab: 'publishing' },
     <>
-      <PublishingHead title="Public page" visit={visit} current="publishing" />
       <p class="lede">{ledeOf(publication, count)}</p>
-      <Columns details={<Addresses visit={visit} publication={publication} />}>
+      <Columns details={<Addresses publication={publication} />}>
         {role === 'owner' ? (
           <>
             <PageSettings
-              visit={visit}
               publication={publication}
               images={images}
               state={pageFormState(publication, posted, error)}
@@ -207,10 +167,11 @@ async function showPublicPage(visit: MemberVisit, error?: AppError, uploadError?
                 ...editState(visit, editable(publication), error),
                 noun: 'page',
                 labels: pageLabels,
-                show: (field, value) => shownValue(field, value, images),
+                show: (field, value) =>
+                  field === 'logoId' ? (images.find(({ id }) => id === value)?.name ?? '') : null,
               }}
             />
-            <LogoUpload visit={visit} error={uploadError} />
+            <LogoUpload error={uploadError} />
           </>
         ) : (
           <Summary publication={publication} images={images} />
@@ -229,10 +190,6 @@ function ledeOf({ isPageOn, isFeedOn }: Publication, count: number): string {
   return count === 0
     ? `Nothing is public yet. Switch the page on: each changelog post that you publish appears there. ${isPrivate}`
     : `Nothing is public yet. When you switch the page or the feeds on, ${posts} ${count === 1 ? 'becomes' : 'become'} public. ${isPrivate}`;
-}
-
-function shownValue(field: string, value: unknown, images: readonly Media[]): string | null {
-  return field === 'logoId' ? (images.find(({ id }) => id === value)?.name ?? '') : null;
 }
 
 function withLogo(newest: readonly Media[], logo: Media | null): readonly Media[] {

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import type { ComponentChildren } from 'preact';
 import type { AppError } from '../../../lib/app-error.ts';
 import { SUGGEST_PERMISSION } from '../../../people/keys/store.ts';
 import { fileNameOf, imageTypes, type Media } from '../../../posts/media/store.ts';
@@ -7,39 +8,35 @@ import { MAX_LINKS, type Publication, publicAddresses } from '../../../readers/p
 import { changePublication, readPublication } from '../../../readers/public/service.ts';
 import { type EditState, editForm, editState } from '../../edit.ts';
 import { get, type MemberVisit, type Page, redirect } from '../../page.ts';
-import { formState } from '../../submission.ts';
+import { formState, labelsOf } from '../../submission.ts';
 import type { EditWords } from '../../view/difference.tsx';
-import { PublishingHead, view } from '../../view/document.tsx';
+import { view } from '../../view/document.tsx';
 import { Copy, counted, LinkButton, Status, ToCopy } from '../../view/elements.tsx';
 import { Field, Form, Select, TextArea, Toggle } from '../../view/form.tsx';
+import { Facts } from '../../view/layout.tsx';
+import { useVisit } from '../../view/time.tsx';
 import { sentenceOf } from '../media/list.tsx';
-import type { LinkRow, pageFormState } from './page.tsx';
+import type { pageFormState } from './page.tsx';
 
-export function PageSettings({
-  visit: { base, deps },
-  publication,
-  images,
-  state: { fields, rows, problem, isPageOn, isFeedOn },
-  edit,
-}: {
-  visit: MemberVisit;
+export function PageSettings(props: {
   publication: Publication;
   images: readonly Media[];
   state: ReturnType<typeof pageFormState>;
   edit: EditState & EditWords;
 }) {
+  const { publication, images, edit } = props;
+  const { fields, rows, problem, isPageOn, isFeedOn } = props.state;
+  const { base, deps } = useVisit();
   const logo = images.find(({ id }) => id === fields.logoId.value);
   return (
     <Form to={`${base}/publishing`} problem={problem} button="Save settings" edit={edit}>
       <Toggle
-        label="Public page"
-        name="isPageOn"
+        {...fields.isPageOn}
         isOn={isPageOn}
         hint="Everybody can read your published changelog posts. No key, no account."
       />
       <Toggle
-        label="Feeds and widget"
-        name="isFeedOn"
+        {...fields.isFeedOn}
         isOn={isFeedOn}
         hint="For feed readers, automations and a “What’s new” link on your own site."
       />
@@ -78,7 +75,11 @@ export function PageSettings({
       <fieldset>
         <legend class="label">Footer links</legend>
         {rows.map((row) => (
-          <LinkFields row={row} />
+          <div class="link-row">
+            {row.map((field) => (
+              <Field {...field} required={false} />
+            ))}
+          </div>
         ))}
         <p class="hint">{`Up to ${MAX_LINKS}. Clear a row to remove its link; save to get more rows.`}</p>
       </fieldset>
@@ -97,44 +98,14 @@ function colorOf(typed: string | undefined, stored: string): string {
   return typed !== undefined && /^#[0-9a-f]{6}$/i.test(typed) ? typed.toLowerCase() : stored;
 }
 
-function LinkFields({ row: { number, label, url, labelError, urlError } }: { row: LinkRow }) {
-  return (
-    <div class="link-row">
-      <Field
-        id={`field-linkLabel-${number}`}
-        name="linkLabel"
-        label={`Label of link ${number}`}
-        value={label}
-        error={labelError}
-        required={false}
-        placeholder="Documentation"
-      />
-      <Field
-        id={`field-linkUrl-${number}`}
-        name="linkUrl"
-        label={`URL of link ${number}`}
-        value={url}
-        error={urlError}
-        required={false}
-        placeholder="https://example.com/docs"
-      />
-    </div>
-  );
-}
-
 function LogoPicture({ logo }: { logo: Media }) {
   const { width, height, alt } = logo;
   return <img class="logo" src={`/media/${fileNameOf(logo)}`} alt={alt} width={width} height={height} />;
 }
 
 /** A form of its own: it stores an image and makes it the logo at once. */
-export function LogoUpload({
-  visit: { base, deps },
-  error,
-}: {
-  visit: MemberVisit;
-  error: AppError | undefined;
-}) {
+export function LogoUpload({ error }: { error: AppError | undefined }) {
+  const { base, deps } = useVisit();
   if (deps.media.files === null) return <p class="hint">{deps.media.whyOff}.</p>;
   const problem = error === undefined ? null : sentenceOf(error);
   return (
@@ -158,45 +129,28 @@ export function Summary({ publication, images }: { publication: Publication; ima
   const { title, description, accentColor, logoId, links, address, slug } = publication;
   const logo = images.find(({ id }) => id === logoId);
   return (
-    <dl class="card facts">
-      <dt>Title</dt>
-      <dd>{title}</dd>
-      <dt>Description</dt>
-      <dd>{description || 'None'}</dd>
-      <dt>Address</dt>
-      <dd>{`/changelog/${slug}`}</dd>
-      <dt>Custom domain</dt>
-      <dd>{address ?? 'None'}</dd>
-      <dt>Accent color</dt>
-      <dd>
-        <code>{accentColor}</code>
-      </dd>
-      <dt>Logo</dt>
-      <dd>{logo === undefined ? 'None' : <LogoPicture logo={logo} />}</dd>
-      <dt>Footer links</dt>
-      <dd>{links.length === 0 ? 'None' : links.map(({ label }) => label).join(', ')}</dd>
-      <dt>Changes</dt>
-      <dd>Only owners can change these settings.</dd>
-    </dl>
+    <Facts
+      facts={[
+        ['Title', title],
+        ['Description', description || 'None'],
+        ['Address', `/changelog/${slug}`],
+        ['Custom domain', address ?? 'None'],
+        ['Accent color', <code>{accentColor}</code>],
+        ['Logo', logo === undefined ? 'None' : <LogoPicture logo={logo} />],
+        ['Footer links', links.map(({ label }) => label).join(', ') || 'None'],
+        ['Changes', 'Only owners can change these settings.'],
+      ]}
+    />
   );
 }
 
 /** What is on, and where readers find it. */
-export function Addresses({
-  visit: { deps, base },
-  publication,
-}: {
-  visit: MemberVisit;
-  publication: Publication;
-}) {
+export function Addresses({ publication }: { publication: Publication }) {
+  const { deps, base } = useVisit();
   const { page, feeds, widget } = publicAddresses(publication, deps.publicUrl());
   return (
     <>
-      <section class="card pad publish" aria-labelledby="part-page">
-        <div class="head">
-          <h2 id="part-page">Public page</h2>
-          <OnOff isOn={page !== null} />
-        </div>
+      <Part id="page" title="Public page" isOn={page !== null}>
         {page === null ? (
           <p class="hint">A web page with your published changelog posts, newest first.</p>
         ) : (
@@ -206,12 +160,8 @@ export function Addresses({
             <LinkButton to={page} label="Open page" />
           </>
         )}
-      </section>
-      <section class="card pad publish" aria-labelledby="part-feeds">
-        <div class="head">
-          <h2 id="part-feeds">Feeds and widget</h2>
-          <OnOff isOn={feeds !== null} />
-        </div>
+      </Part>
+      <Part id="feeds" title="Feeds and widget" isOn={feeds !== null}>
         {feeds === null || widget === null ? (
           <p class="hint">Atom, RSS and JSON feeds, and “What’s new” for your own site.</p>
         ) : (
@@ -232,21 +182,25 @@ export function Addresses({
             ) : null}
           </>
         )}
-      </section>
-      <section class="card pad publish" aria-labelledby="part-agents">
-        <div class="head">
-          <h2 id="part-agents">Agents</h2>
-          <OnOff isOn={publication.isMcpOn} />
-        </div>
+      </Part>
+      <Part id="agents" title="Agents" isOn={publication.isMcpOn}>
         <p class="hint">Agents read published posts over MCP with an API key.</p>
         <LinkButton to={`${base}/publishing/agents`} label="Set up agents" />
-      </section>
+      </Part>
     </>
   );
 }
 
-function OnOff({ isOn }: { isOn: boolean }) {
-  return <Status status={isOn ? 'active' : 'disabled'} />;
+function Part(props: { id: string; title: string; isOn: boolean; children: ComponentChildren }) {
+  return (
+    <section class="card pad publish" aria-labelledby={`part-${props.id}`}>
+      <div class="head">
+        <h2 id={`part-${props.id}`}>{props.title}</h2>
+        <Status status={props.isOn ? 'active' : 'disabled'} />
+      </div>
+      {props.children}
+    </section>
+  );
 }
 
 const PATH = '/dashboard/:organizationId/publishing/agents';
@@ -273,9 +227,8 @@ async function showAgents(visit: MemberVisit, error?: AppError) {
   }));
   const { fields, problem } = formState(SwitchForm, {}, error);
   return view(
-    'Agents',
+    { title: 'Agents', tab: 'publishing/agents' },
     <>
-      <PublishingHead title="Agents" visit={visit} current="publishing/agents" />
       <p class="lede">
         Agents such as Claude Code read your published changelog posts over MCP, the Model Context Protocol.
         If their key allows it, they also suggest changes, which you accept or dismiss.
@@ -285,15 +238,10 @@ async function showAgents(visit: MemberVisit, error?: AppError) {
           to={`${base}/publishing/agents`}
           problem={problem}
           button="Save settings"
-          edit={{
-            ...editState(visit, { isMcpOn }, error),
-            noun: 'switch',
-            labels: { isMcpOn: fields.isMcpOn.label },
-          }}
+          edit={{ ...editState(visit, { isMcpOn }, error), noun: 'switch', labels: labelsOf(SwitchForm) }}
         >
           <Toggle
-            name={fields.isMcpOn.name}
-            label={fields.isMcpOn.label}
+            {...fields.isMcpOn}
             isOn={isMcpOn}
             hint="The endpoint returns no drafts, scheduled posts, or LinkedIn posts. Agents can't publish or overwrite anything."
           />
@@ -311,13 +259,14 @@ async function showAgents(visit: MemberVisit, error?: AppError) {
           <a href={`${base}/posts?suggestion=1`}>{counted(open, 'open suggestion')}</a>
         )}
       </p>
-      <Connecting url={`${deps.publicUrl()}/mcp`} base={base} />
+      <Connecting url={`${deps.publicUrl()}/mcp`} />
     </>,
     { section: 'publishing', error },
   );
 }
 
-function Connecting({ url, base }: { url: string; base: string }) {
+function Connecting({ url }: { url: string }) {
+  const { base } = useVisit();
   const command = `claude mcp add --transport http tidings ${url} --header "Authorization: Bearer YOUR_API_KEY"`;
   const headers = { Authorization: 'Bearer YOUR_API_KEY' };
   const settings = { mcpServers: { tidings: { type: 'http', url, headers } } };

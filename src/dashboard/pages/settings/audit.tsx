@@ -13,7 +13,6 @@ import {
 import type { Member } from '../../../people/permission.ts';
 import { listMembers } from '../../../people/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { SettingsHead } from '../../view/document.tsx';
 import { Empty, FilterBar, type Option, Pager, Quoted, Select, Table, When } from '../../view/elements.tsx';
 
 const PAGE_SIZE = 50;
@@ -51,9 +50,8 @@ async function showAudit(visit: MemberVisit): Promise<View> {
   const pageFrom = (id: number | '') => `${path}?${new URLSearchParams({ group, actor, before: `${id}` })}`;
   const isFiltered = group !== '' || actor !== '';
   return view(
-    'Audit log',
+    { title: 'Audit log', tab: 'settings/audit' },
     <>
-      <SettingsHead title="Audit log" visit={visit} current="settings/audit" />
       <p class="lede">
         Changes to this organization: who made them, when, and from which address. Tidings keeps events for{' '}
         {retentionDaysOf[organization.plan]} days, and account events for {ACCOUNT_RETENTION_DAYS} days.
@@ -64,21 +62,20 @@ async function showAudit(visit: MemberVisit): Promise<View> {
           name="group"
           isLabelHidden
           value={group}
-          options={Object.entries({ '': 'All events', ...groupNames }).map(([value, label]) => ({
-            value,
-            label,
-          }))}
+          all="All events"
+          options={Object.entries(groupNames).map(([value, label]) => ({ value, label }))}
         />
         <Select
           label="Actor"
           name="actor"
           isLabelHidden
           value={actor}
+          all="Everyone"
           options={actorOptions(members, actor)}
         />
       </FilterBar>
       {events.length > 0 ? (
-        <Events events={events} path={path} now={deps.clock.now()} />
+        <Events events={events} path={path} />
       ) : (
         <Empty>
           <p>
@@ -116,7 +113,6 @@ function readFilter(query: URLSearchParams) {
 /** A former member can be the chosen one: their events link to themselves. */
 function actorOptions(members: readonly Member[], chosen: string): Option[] {
   const options = [
-    { value: '', label: 'Everyone' },
     ...members.map(({ id, email }) => ({ value: id, label: email })),
     ...Object.entries(machines).map(([value, { name }]) => ({ value, label: name })),
   ];
@@ -124,7 +120,7 @@ function actorOptions(members: readonly Member[], chosen: string): Option[] {
   return isKnown ? options : [...options, { value: chosen, label: `Former member ${chosen}` }];
 }
 
-function Events({ events, path, now }: { events: readonly AuditEvent[]; path: string; now: Date }) {
+function Events({ events, path }: { events: readonly AuditEvent[]; path: string }) {
   return (
     <Table
       caption="Events, newest first"
@@ -143,7 +139,7 @@ function Events({ events, path, now }: { events: readonly AuditEvent[]; path: st
           ],
         },
         { title: 'Address', isLabeled: true, class: 'short', cell: ({ address }) => address },
-        { title: 'Time', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
+        { title: 'Time', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} /> },
       ]}
     />
   );

@@ -15,11 +15,10 @@ import {
 } from '../../../people/keys/store.ts';
 import { type Answer, get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { formState, once, readFields } from '../../submission.ts';
-import { SettingsHead, type View, view } from '../../view/document.tsx';
-import { Pager, Status, Table, ToCopy } from '../../view/elements.tsx';
+import { type View, view } from '../../view/document.tsx';
+import { actionsColumn, NumberedPager, pageIn, Status, Table, ToCopy } from '../../view/elements.tsx';
 import { Choice, Danger, Field, Form, Select } from '../../view/form.tsx';
-import { PageHead } from '../../view/layout.tsx';
-import { When } from '../../view/time.tsx';
+import { useVisit, When } from '../../view/time.tsx';
 
 const permissionsOf = {
   read: [READ_PERMISSION],
@@ -53,11 +52,6 @@ const NewKey = Type.Object({
   }),
 });
 
-/** The permissions for the key service. */
-function permissionsFor({ access }: Pick<Static<typeof NewKey>, 'access'>): string[] {
-  return [...permissionsOf[access]];
-}
-
 /** The expiry for the key service, which refuses a text that is no time and a time that has passed. */
 function expiryOf({ expiry, date }: Static<typeof NewKey>, now: Date): string | null {
   if (expiry === '') return null;
@@ -65,18 +59,19 @@ function expiryOf({ expiry, date }: Static<typeof NewKey>, now: Date): string | 
   return days > 0 ? new Date(now.getTime() + days * DAY_MS).toISOString() : date;
 }
 
-function NewKeyForm(props: {
-  base: string;
+interface NewKeyState {
   values: URLSearchParams;
   error: AppError | undefined;
   isOpen: boolean;
-}) {
-  const { fields, problem } = formState(NewKey, props.values, props.error);
-  const to = `${props.base}/settings/keys`;
+}
+
+function NewKeyForm({ values, error, isOpen }: NewKeyState) {
+  const { fields, problem } = formState(NewKey, values, error);
+  const { base } = useVisit();
   return (
-    <details class="create" open={props.isOpen}>
+    <details class="create" open={isOpen}>
       <summary class="button go">Create New API Key</summary>
-      <Form to={to} problem={problem} button="Create key" layout="stack card pad" isOnce>
+      <Form to={`${base}/settings/keys`} problem={problem} button="Create key" layout="stack card pad" isOnce>
         <Field {...fields.name} />
         <Choice
           {...fields.access}
@@ -97,8 +92,8 @@ function NewKeyForm(props: {
               label: 'Read posts and suggest changes',
               hint: (
                 <>
-                  For an <a href={`${props.base}/publishing/agents`}>agent</a>: a person accepts or dismisses
-                  each suggestion (<code>{SUGGEST_PERMISSION}</code>).
+                  For an <a href={`${base}/publishing/agents`}>agent</a>: a person accepts or dismisses each
+                  suggestion (<code>{SUGGEST_PERMISSION}</code>).
                 </>
               ),
             },
@@ -119,16 +114,16 @@ function createdKeyPage(visit: MemberVisit, created: CreatedKey): View {
   const { name, key, warning, organizationId, expiresAt, permissions } = created;
   const curl = `curl -H "Authorization: Bearer ${key}" "${deps.publicUrl()}/v1/${organizationId}/posts"`;
   return view(
-    'API keys',
+    {
+      title: 'API keys',
+      heading: 'Copy the key now',
+      crumbs: [
+        { to: 'settings', label: 'Settings' },
+        { to: 'settings/keys', label: 'API keys' },
+      ],
+      facts: `“${name}” is created. Tidings stores a hash of it, so only this page shows the key.`,
+    },
     <>
-      <PageHead
-        title="Copy the key now"
-        crumbs={[
-          { to: `${base}/settings`, label: 'Settings' },
-          { to: `${base}/settings/keys`, label: 'API keys' },
-        ]}
-        facts={`“${name}” is created. Tidings stores a hash of it, so only this page shows the key.`}
-      />
       {warning === undefined ? null : (
         <p class="note" role="alert">
           <strong>Check this key before you use it.</strong> {describeKeyWarning(warning)}
@@ -200,7 +195,7 @@ function createKey({ deps, organization, form }: MemberVisit): Promise<CreatedKe
   return deps.keys.createKey({
     organizationId: organization.id,
     name: values.name.trim(),
-    permissions: permissionsFor(values),
+    permissions: [...permissionsOf[values.access]],
     expiresAt: expiryOf(values, deps.clock.now()),
   });
 }
@@ -239,9 +234,8 @@ async function showKeys(
   const isEmpty = Array.isArray(keys) && keys.length === 0;
   const ofForm = params.keyId === undefined ? error : undefined;
   return view(
-    'API keys',
+    { title: 'API keys', tab: 'settings/keys' },
     <>
-      <SettingsHead title="API keys" visit={visit} current="settings/keys" />
       <p class="lede">
         Your site reads posts with a key. Keep keys on the server, and create one for each environment.
         {isEmpty && isOwner ? ' No keys yet. Create the first one here.' : ''}
@@ -260,7 +254,6 @@ async function showKeys(
       ) : null}
       {isOwner ? (
         <NewKeyForm
-          base={visit.base}
           values={isSentAgain ? new URLSearchParams() : form}
           error={ofForm}
           isOpen={ofForm !== undefined || isEmpty || outage !== undefined}
@@ -269,7 +262,7 @@ async function showKeys(
       {keys instanceof AppError ? (
         <Outage trouble={keys} isChange={outage !== undefined} />
       ) : (
-        <Keys visit={visit} keys={keys} />
+        <Keys keys={keys} />
       )}
     </>,
     { section: 'settings', error: error ?? outage, ...(isSentAgain && { status: 409 }) },
@@ -281,14 +274,11 @@ function toTrouble(error: unknown): AppError {
   throw error;
 }
 
-function Keys({ visit, keys }: { visit: MemberVisit; keys: readonly ApiKey[] }) {
-  const { base, url, role, deps } = visit;
-  if (keys.length === 0) return role === 'owner' ? null : <p>No keys yet.</p>;
-  const now = deps.clock.now();
-  const pageCount = Math.ceil(keys.length / PAGE_SIZE);
-  const requested = Number(url.searchParams.get('page') ?? '1');
-  const page = Number.isInteger(requested) ? Math.min(Math.max(requested, 1), pageCount) : 1;
-  const to = (target: number) => `${base}/settings/keys?page=${target}`;
+function Keys({ keys }: { keys: readonly ApiKey[] }) {
+  const { base, url, isOwner } = useVisit();
+  if (keys.length === 0) return isOwner ? null : <p>No keys yet.</p>;
+  const pages = Math.ceil(keys.length / PAGE_SIZE);
+  const page = Math.min(pageIn(url), pages);
   return (
     <>
       <Table
@@ -298,7 +288,7 @@ function Keys({ visit, keys }: { visit: MemberVisit; keys: readonly ApiKey[] }) 
         columns={[
           {
             title: 'Name',
-            cell: (key) => [<strong>{key.name}</strong>, <Advice apiKey={key} now={now} />],
+            cell: (key) => [<strong>{key.name}</strong>, <Advice apiKey={key} />],
           },
           {
             title: 'Key',
@@ -307,60 +297,49 @@ function Keys({ visit, keys }: { visit: MemberVisit; keys: readonly ApiKey[] }) 
               <div class="hint">{permissions.join(', ')}</div>,
             ],
           },
-          { title: 'Created', isLabeled: true, cell: ({ createdAt }) => <When at={createdAt} now={now} /> },
+          { title: 'Created', isLabeled: true, cell: ({ createdAt }) => <When at={createdAt} /> },
           {
             title: 'Last used',
             isLabeled: true,
             cell: ({ lastUsedAt }) =>
-              lastUsedAt === null ? <span class="dim">Never</span> : <When at={lastUsedAt} now={now} />,
+              lastUsedAt === null ? <span class="dim">Never</span> : <When at={lastUsedAt} />,
           },
-          { title: 'Expires', isLabeled: true, cell: (key) => <Expiry apiKey={key} now={now} /> },
+          { title: 'Expires', isLabeled: true, cell: (key) => <Expiry apiKey={key} /> },
           { title: 'Status', cell: ({ status }) => <Status status={status} /> },
-          role !== 'owner'
-            ? null
-            : {
-                title: 'Actions',
-                isTitleHidden: true,
-                class: 'end',
-                cell: (key) => <Ending visit={visit} apiKey={key} now={now} />,
-              },
+          isOwner ? { ...actionsColumn, cell: (key) => <Ending apiKey={key} /> } : null,
         ]}
       />
-      {pageCount > 1 ? (
-        <Pager
-          back={page > 1 ? { to: to(page - 1), label: 'Newer' } : null}
-          next={page < pageCount ? { to: to(page + 1), label: 'Older' } : null}
-        />
-      ) : null}
+      <NumberedPager page={page} hasMore={page < pages} path={`${base}/settings/keys`} />
     </>
   );
 }
 
 /** Suggests to revoke a key that is not used. */
-function Advice({ apiKey, now }: { apiKey: ApiKey; now: Date }) {
-  const days = quietDays(apiKey, now);
+function Advice({ apiKey }: { apiKey: ApiKey }) {
+  const days = quietDays(apiKey, useVisit().now);
   if (days === null) return null;
   const quiet = apiKey.lastUsedAt === null ? `Never used in ${days} days` : `Not used for ${days} days`;
   return <div class="hint">{quiet}: safe to revoke</div>;
 }
 
-function Expiry({ apiKey: { expiresAt, status }, now }: { apiKey: ApiKey; now: Date }) {
+function Expiry({ apiKey: { expiresAt, status } }: { apiKey: ApiKey }) {
+  const { now } = useVisit();
   if (expiresAt === null) return <span class="dim">Never</span>;
   const isSoon = status === 'active' && Date.parse(expiresAt) - now.getTime() < SOON_MS;
   return (
     <span class={isSoon ? 'tag soon' : ''}>
-      <When at={expiresAt} now={now} />
+      <When at={expiresAt} />
     </span>
   );
 }
 
-function Ending({ visit, apiKey, now }: { visit: MemberVisit; apiKey: ApiKey; now: Date }) {
-  const { id, name, status, lastUsedAt } = apiKey;
-  const path = `${visit.base}/settings/keys/${encodeURIComponent(id)}`;
+function Ending({ apiKey: { id, name, status, lastUsedAt } }: { apiKey: ApiKey }) {
+  const { base, deps } = useVisit();
+  const path = `${base}/settings/keys/${encodeURIComponent(id)}`;
   return status === 'active' ? (
     <Danger label="Revoke" about={name} to={`${path}/revoke`} button="Revoke key">
-      Requests with “{name}” get 401. {describeRevocation(visit.deps.keys)} You can't undo this. Last used:{' '}
-      {lastUsedAt === null ? 'never' : <When at={lastUsedAt} now={now} />}.
+      Requests with “{name}” get 401. {describeRevocation(deps.keys)} You can't undo this. Last used:{' '}
+      {lastUsedAt === null ? 'never' : <When at={lastUsedAt} />}.
     </Danger>
   ) : (
     <Danger label="Delete" about={name} to={`${path}/delete`} button="Delete key">

@@ -11,10 +11,9 @@ import {
 import { failure, type Member, Role } from '../../../people/permission.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { type FieldState, formState, once, postForm } from '../../submission.ts';
-import { SettingsHead } from '../../view/document.tsx';
-import { counted, Status, Table, ToCopy } from '../../view/elements.tsx';
+import { actionsColumn, counted, LinkButton, Status, Table, ToCopy } from '../../view/elements.tsx';
 import { Action, Choice, Danger, Form, FormError, type Problem } from '../../view/form.tsx';
-import { PageHead } from '../../view/layout.tsx';
+import { useVisit } from '../../view/time.tsx';
 
 const PATH = '/dashboard/:organizationId/settings/members';
 
@@ -36,8 +35,9 @@ export const routes: readonly Page[] = [
   postForm(`${PATH}/invitations`, 'owner', RoleForm, showMembers, async (visit, { role }) => {
     const { deps, organization, form, base } = visit;
     const path = await once(deps, form.get('mark'), () => invite(deps, organization.id, role));
-    if (path !== null) return showInvitation(visit, role, `${deps.publicUrl()}${path}`);
-    return redirect(`${base}/settings/members`, SHOWN_BEFORE);
+    if (path === null) return redirect(`${base}/settings/members`, SHOWN_BEFORE);
+    const text = `Send this link to one person. It makes them ${roleNoun(role)} of ${organization.name}. It works once, within 7 days, and is shown only now.`;
+    return showLink(visit, 'Invitation link', path, text);
   }),
 
   post(`${PATH}/invitations/withdraw`, 'owner', async ({ deps, organization, base }) => {
@@ -51,8 +51,10 @@ export const routes: readonly Page[] = [
     const created = await once(deps, form.get('mark'), () =>
       createMemberPasswordLink(deps, organization.id, params.userId ?? ''),
     );
-    if (created !== null) return showPasswordLink(visit, created.email, `${deps.publicUrl()}${created.path}`);
-    return redirect(`${base}/settings/members`, SHOWN_BEFORE);
+    if (created === null) return redirect(`${base}/settings/members`, SHOWN_BEFORE);
+    const { email, path } = created;
+    const text = `Send this link to ${email}, and to nobody else. Anyone who opens it can choose a new password and sign in as ${email}. It works once, within 24 hours, and is shown only now. Earlier reset links no longer work.`;
+    return showLink(visit, 'Reset link', path, text);
   }),
 
   postForm(`${PATH}/:userId/remove`, 'owner', Type.Object({}), showMembers, async (visit) => {
@@ -81,43 +83,19 @@ async function requireMember({ deps, organization, params }: MemberVisit): Promi
   return person;
 }
 
-function showInvitation(visit: MemberVisit, role: Role, link: string) {
-  return showLink(
-    visit,
-    'Invitation link',
-    link,
-    `Send this link to one person. It makes them ${roleNoun(role)} of ${visit.organization.name}. It works once, within 7 days, and is shown only now.`,
-  );
-}
-
-function showPasswordLink(visit: MemberVisit, email: string, link: string) {
-  return showLink(
-    visit,
-    'Reset link',
-    link,
-    `Send this link to ${email}, and to nobody else. Anyone who opens it can choose a new password and sign in as ${email}. It works once, within 24 hours, and is shown only now. Earlier reset links no longer work.`,
-  );
-}
-
-function showLink(visit: MemberVisit, title: string, link: string, text: string) {
+function showLink({ base, deps }: MemberVisit, title: string, path: string, text: string) {
+  const crumbs = [
+    { to: 'settings', label: 'Settings' },
+    { to: 'settings/members', label: 'Members' },
+  ];
   return view(
-    title,
+    { title, crumbs, facts: text },
     <>
-      <PageHead
-        title={title}
-        crumbs={[
-          { to: `${visit.base}/settings`, label: 'Settings' },
-          { to: `${visit.base}/settings/members`, label: 'Members' },
-        ]}
-        facts={text}
-      />
       <div class="note">
-        <ToCopy text={link} label="Copy link" />
+        <ToCopy text={deps.publicUrl() + path} label="Copy link" />
       </div>
       <p>
-        <a class="button" href={`${visit.base}/settings/members`}>
-          Back to members
-        </a>
+        <LinkButton to={`${base}/settings/members`} label="Back to members" />
       </p>
     </>,
     { section: 'settings' },
@@ -130,9 +108,8 @@ async function showMembers(visit: MemberVisit, error?: AppError) {
   const { fields, problem } = formState(RoleForm, {}, error);
   const isOfInvitation = fields.role.error !== null;
   return view(
-    'Members',
+    { title: 'Members', tab: 'settings/members' },
     <>
-      <SettingsHead title="Members" visit={visit} current="settings/members" />
       <p class="lede">
         {counted(people.length, 'member')} of <bdi>{organization.name}</bdi>.
         {role === 'owner' ? '' : ' Owners invite others.'}
@@ -162,39 +139,21 @@ async function showMembers(visit: MemberVisit, error?: AppError) {
             ),
           },
           role === 'owner'
-            ? {
-                title: 'Actions',
-                isTitleHidden: true,
-                class: 'end',
-                cell: (person) => <Actions visit={visit} person={person} people={people} />,
-              }
+            ? { ...actionsColumn, cell: (person) => <Actions person={person} people={people} /> }
             : null,
         ]}
       />
       {role === 'owner' ? (
-        <Invitations
-          base={visit.base}
-          count={invitations}
-          field={fields.role}
-          problem={isOfInvitation ? problem : null}
-        />
+        <Invitations count={invitations} field={fields.role} problem={isOfInvitation ? problem : null} />
       ) : null}
     </>,
     { section: 'settings', error },
   );
 }
 
-function Invitations({
-  base,
-  count,
-  field,
-  problem,
-}: {
-  base: string;
-  count: number;
-  field: FieldState;
-  problem: Problem | null;
-}) {
+function Invitations(props: { count: number; field: FieldState; problem: Problem | null }) {
+  const { count, field, problem } = props;
+  const { base } = useVisit();
   return (
     <>
       <h2>Invite a person</h2>
@@ -227,8 +186,8 @@ function Invitations({
   );
 }
 
-function Actions({ visit, person, people }: { visit: MemberVisit; person: Member; people: Member[] }) {
-  const { base, user, organization } = visit;
+function Actions({ person, people }: { person: Member; people: Member[] }) {
+  const { base, user, organization } = useVisit();
   const { id, email, role } = person;
   const hasOtherOwner = people.some(
     (each) => each.id !== id && each.role === 'owner' && each.disabledAt === null,

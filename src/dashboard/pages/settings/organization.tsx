@@ -5,10 +5,11 @@ import { retentionDaysOf } from '../../../people/audit.ts';
 import { changeOrganization, type Organization, Plan } from '../../../people/organizations.ts';
 import { editForm, editState } from '../../edit.ts';
 import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
-import { formState } from '../../submission.ts';
-import { SettingsHead } from '../../view/document.tsx';
+import { formState, labelsOf } from '../../submission.ts';
 import { counted, When } from '../../view/elements.tsx';
 import { Choice, Field, Form } from '../../view/form.tsx';
+import { Facts } from '../../view/layout.tsx';
+import { useVisit } from '../../view/time.tsx';
 
 const PATH = '/dashboard/:organizationId/settings';
 const planNames: Record<Plan, string> = { free: 'Free', pro: 'Pro' };
@@ -40,46 +41,36 @@ async function showSettings(visit: MemberVisit, error?: AppError) {
   const { deps, organization, role } = visit;
   const log = await deps.db.read((tx) => forecastLog(tx, organization.id, deps.clock.now()));
   return view(
-    'Settings',
+    { title: 'Settings', heading: 'Organization', tab: 'settings' },
     <>
-      <SettingsHead title="Organization" visit={visit} current="settings" />
       <p class="lede">
         The name and the plan of this organization. The plan sets how long Tidings keeps log entries.
       </p>
-      {role === 'owner' ? <Settings visit={visit} log={log} error={error} /> : <Facts visit={visit} />}
+      {role === 'owner' ? <Settings log={log} error={error} /> : <Summary organization={organization} />}
       <h2>Delivery log</h2>
-      <LogSize log={log} now={deps.clock.now()} retentionDays={retentionDaysOf[organization.plan]} />
+      <LogSize log={log} retentionDays={retentionDaysOf[organization.plan]} />
     </>,
     { section: 'settings', error },
   );
 }
 
-function Settings(props: { visit: MemberVisit; log: LogForecast; error: AppError | undefined }) {
-  const { organization, form, base } = props.visit;
+function Settings({ log, error }: { log: LogForecast; error: AppError | undefined }) {
+  const visit = useVisit();
+  const { organization, form, base } = visit;
   const stored = editable(organization);
   const typed = { ...stored, ...Object.fromEntries(form) };
-  const { fields, problem } = formState(SettingsForm, typed, props.error);
-  const edit = {
-    ...editState(props.visit, stored, props.error),
-    noun: 'organization',
-    labels: { name: 'Name', plan: 'Plan' },
-  };
+  const { fields, problem } = formState(SettingsForm, typed, error);
+  const labels = labelsOf(SettingsForm);
+  const edit = { ...editState(visit, stored, error), noun: 'organization', labels };
   return (
     <Form to={`${base}/settings`} problem={problem} button="Save settings" edit={edit}>
-      <Field
-        {...fields.name}
-        hint={
-          <>
-            The ID in URLs stays <code>{organization.id}</code>.
-          </>
-        }
-      />
+      <Field {...fields.name} hint={['The ID in URLs stays ', <code>{organization.id}</code>, '.']} />
       <Choice
         {...fields.plan}
         options={Plan.anyOf.map(({ const: value }) => ({
           value,
           label: retention(value),
-          hint: `Holds ${forecast(props.log, retentionDaysOf[value])}.`,
+          hint: `Holds ${forecast(log, retentionDaysOf[value])}.`,
         }))}
       >
         <p class="hint">A change applies to new deliveries. Posts stay until you delete them.</p>
@@ -92,30 +83,26 @@ function retention(plan: Plan): string {
   return `${planNames[plan]}: Tidings keeps log entries for ${retentionDaysOf[plan]} days`;
 }
 
-function Facts({ visit: { organization } }: { visit: MemberVisit }) {
-  const { name, id, plan } = organization;
+/** For members, who cannot change the settings. */
+function Summary({ organization: { name, id, plan } }: { organization: Organization }) {
   return (
-    <dl class="card facts">
-      <dt>Name</dt>
-      <dd>{name}</dd>
-      <dt>ID in URLs</dt>
-      <dd>
-        <code>{id}</code>
-      </dd>
-      <dt>Plan</dt>
-      <dd>{retention(plan)}</dd>
-      <dt>Changes</dt>
-      <dd>Only owners can change these settings.</dd>
-    </dl>
+    <Facts
+      facts={[
+        ['Name', name],
+        ['ID in URLs', <code>{id}</code>],
+        ['Plan', retention(plan)],
+        ['Changes', 'Only owners can change these settings.'],
+      ]}
+    />
   );
 }
 
-function LogSize({ log, now, retentionDays }: { log: LogForecast; now: Date; retentionDays: number }) {
+function LogSize({ log, retentionDays }: { log: LogForecast; retentionDays: number }) {
   if (log.oldest === null) return <p class="dim">The log is empty. Each delivery adds an entry.</p>;
   return (
     <p>
-      The log has {counted(log.entries, 'entry', 'entries')}, the oldest from{' '}
-      <When at={log.oldest} now={now} />. It will hold {forecast(log, retentionDays)}.
+      The log has {counted(log.entries, 'entry', 'entries')}, the oldest from <When at={log.oldest} />. It
+      will hold {forecast(log, retentionDays)}.
     </p>
   );
 }

@@ -11,10 +11,10 @@ import { readFields, submit } from '../../submission.ts';
 import { counted, Select } from '../../view/elements.tsx';
 import { Field } from '../../view/form.tsx';
 import { PageHead } from '../../view/layout.tsx';
-import { requireIntegration } from '../integrations/subpage.tsx';
+import { crumbsOf, requireIntegration } from '../integrations/subpage.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
 import { ruleOf, TriggerForm } from './form.tsx';
-import { crumbsOf, eventWords } from './list.tsx';
+import { eventWords } from './list.tsx';
 import { onePages } from './one.tsx';
 import { previewFragment } from './preview.tsx';
 
@@ -106,7 +106,7 @@ async function showForm(visit: MemberVisit, given: URLSearchParams, error?: AppE
       head: (
         <PageHead
           title="New trigger"
-          crumbs={crumbsOf(visit.base, integration)}
+          crumbs={crumbsOf(integration)}
           facts={`${eventWords[event]} become posts.`}
         />
       ),

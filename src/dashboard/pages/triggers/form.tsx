@@ -6,7 +6,7 @@ import type { TriggerChanges } from '../../../drafting/triggers/service.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { isRecord } from '../../../lib/validation.ts';
 import { ContentType } from '../../../posts/model.ts';
-import type { FieldState, formState } from '../../submission.ts';
+import { type FieldState, type formState, labelsOf } from '../../submission.ts';
 import { Field, Select, TextArea, Toggle } from '../../view/form.tsx';
 import { typeOptions } from '../posts/toolbar.tsx';
 
@@ -165,7 +165,7 @@ export function changesOf(
 }
 
 export const ruleLabels: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(Object.entries(TriggerForm.properties).map(([name, { label }]) => [name, label])),
+  ...labelsOf(TriggerForm),
   prereleases: 'Pre-releases',
   publish: 'Publish at once',
 };
@@ -198,17 +198,15 @@ export function writeValues(values: readonly string[]): string {
 export type TriggerFields = ReturnType<typeof formState<typeof TriggerForm>>['fields'];
 
 /** The filters, templates and publishing of a trigger. `error`: why it was refused. */
-export function RuleFields({
-  kind,
-  type,
-  fields,
-  error,
-}: {
+const isSet = ({ value }: FieldState) => value !== undefined;
+
+export function RuleFields(props: {
   kind: TriggerKind;
   type: ContentType;
   fields: TriggerFields;
   error: AppError | undefined;
 }) {
+  const { kind, type, fields, error } = props;
   const builtIn = builtInTemplates(kind.event, type);
   return (
     <>
@@ -220,7 +218,9 @@ export function RuleFields({
         const hintOfAll = hint.replace('the default branch', 'every branch');
         return <Field {...field} hint={isOfAll ? hintOfAll : hint} required={false} />;
       })}
-      {kind.filters.includes('prereleases') ? <OnOff {...fields.noPrereleases} /> : null}
+      {kind.filters.includes('prereleases') ? (
+        <Toggle {...fields.noPrereleases} isOn={isSet(fields.noPrereleases)} />
+      ) : null}
       <h2>Template</h2>
       <Select {...fields.contentType} value={type} options={typeOptions} />
       <TemplateField field={fields.titleTemplate} rows={2} placeholder={builtIn.title} error={error} />
@@ -232,23 +232,19 @@ export function RuleFields({
           {kind.isOfBranch ? ', or a release closes it' : ''}.
         </p>
       ) : (
-        <OnOff {...fields.publish} />
+        <Toggle {...fields.publish} isOn={isSet(fields.publish)} />
       )}
     </>
   );
 }
 
-function TemplateField({
-  field,
-  rows,
-  placeholder,
-  error,
-}: {
+function TemplateField(props: {
   field: FieldState;
   rows: number;
   placeholder: string;
   error: AppError | undefined;
 }) {
+  const { field, rows, placeholder, error } = props;
   const place = field.error === null ? null : placeOf(error, field.name);
   const mark = place && { 'data-line': place.line, 'data-column': place.column };
   return (
@@ -259,8 +255,4 @@ function TemplateField({
       detail={place && <Excerpt source={field.value ?? ''} {...place} />}
     />
   );
-}
-
-function OnOff({ name, label, value }: FieldState) {
-  return <Toggle name={name} label={label} isOn={value !== undefined} />;
 }

@@ -1,10 +1,11 @@
 import { describeFilters, type Trigger } from '../../../drafting/triggers/model.ts';
 import type { TriggerRun } from '../../../drafting/triggers/queue-store.ts';
-import { type Integration, integrationName } from '../../../integrations/words.ts';
+import type { Integration } from '../../../integrations/words.ts';
 import type { EventType } from '../../../providers/events.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import { Select, Status, Table, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
+import { useVisit } from '../../view/time.tsx';
 import { typeNames, typeOptions } from '../posts/toolbar.tsx';
 
 // The triggers of an integration on its page, and their failed runs.
@@ -28,25 +29,11 @@ function eventsOf(type: IntegrationType): EventType[] {
   return Object.keys(providerOf(type).triggerEvents) as EventType[];
 }
 
-export function crumbsOf(base: string, integration: Integration) {
-  return [
-    { to: `${base}/integrations`, label: 'Integrations' },
-    { to: `${base}/integrations/${integration.id}`, label: integrationName(integration) },
-  ];
-}
-
 /** The triggers of an integration, and the start of a new one. */
-export function TriggerList({
-  integration: { id, type },
-  triggers,
-  base,
-  isOwner,
-}: {
-  integration: Integration;
-  triggers: readonly Trigger[];
-  base: string;
-  isOwner: boolean;
-}) {
+export function TriggerList(props: { integration: Integration; triggers: readonly Trigger[] }) {
+  const { triggers } = props;
+  const { id, type } = props.integration;
+  const { base, isOwner } = useVisit();
   const path = `${base}/integrations/${id}/triggers`;
   return (
     <section aria-labelledby="triggers">
@@ -97,17 +84,8 @@ export function TriggerList({
 const MAX_SHOWN = 20;
 
 /** The failing runs of triggers, each with a retry button. `path` is the integration's page. */
-export function Runs({
-  runs,
-  triggers,
-  path,
-  now,
-}: {
-  runs: readonly TriggerRun[];
-  triggers: readonly Trigger[];
-  path: string;
-  now: Date;
-}) {
+export function Runs(props: { runs: readonly TriggerRun[]; triggers: readonly Trigger[]; path: string }) {
+  const { runs, triggers, path } = props;
   const failing = runs.filter(({ error }) => error !== null);
   if (failing.length === 0) return null;
   const events = new Map(triggers.map(({ id, event }) => [id, eventWords[event]]));
@@ -127,10 +105,10 @@ export function Runs({
               <a href={`${path}/triggers/${triggerId}`}>{events.get(triggerId)}</a>
               <span class="dim">
                 {attempts > 0 && `tried ${attempts === 1 ? 'once' : `${attempts} times`}, `}
-                queued <When at={queuedAt} now={now} />
+                queued <When at={queuedAt} />
                 {nextAttemptAt && (
                   <>
-                    , next retry <When at={nextAttemptAt} now={now} />
+                    , next retry <When at={nextAttemptAt} />
                   </>
                 )}
               </span>

@@ -19,21 +19,23 @@ import type { PostVersion } from '../../../posts/version-store.ts';
 import { editForm, editState, NoFields, openedWith, seenOf } from '../../edit.ts';
 import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { Streamed, view } from '../../view/document.tsx';
-import { counted, Status } from '../../view/elements.tsx';
+import { counted, LinkButton, Status } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { Facts, PageHead } from '../../view/layout.tsx';
-import { When } from '../../view/time.tsx';
+import { useVisit, When } from '../../view/time.tsx';
+import { crumbsOf } from '../integrations/subpage.tsx';
 import { changedSince, noVersion, showHistory, undoPath } from '../posts/versions.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
 import { changesOf, editable, ruleLabels, ruleOf, TriggerForm, valuesOf } from './form.tsx';
-import { crumbsOf, describePosts, eventWords, Runs } from './list.tsx';
+import { describePosts, eventWords, Runs } from './list.tsx';
 import { MAX_SHOWN, previewFragment, renderPreview, trialPost, whyNoPost, withinTime } from './preview.tsx';
 
 /** How far back a rehearsal goes. */
 const DAYS = 30;
 
 /** With `?rehearse`, the place of the posts that the trigger would have made, which `rehearsedPosts` streams. */
-function Rehearsal({ visit: { url }, path }: { visit: MemberVisit; path: string }) {
+function Rehearsal({ path }: { path: string }) {
+  const { url } = useVisit();
   return (
     <section aria-labelledby="rehearsal">
       <h2 id="rehearsal">Rehearsal</h2>
@@ -45,9 +47,7 @@ function Rehearsal({ visit: { url }, path }: { visit: MemberVisit; path: string 
         <Streamed />
       ) : (
         <p>
-          <a class="button" href={`${path}?rehearse=yes#rehearsal`}>
-            Rehearse
-          </a>
+          <LinkButton to={`${path}?rehearse=yes#rehearsal`} label="Rehearse" />
         </p>
       )}
     </section>
@@ -191,7 +191,7 @@ async function showVersions(visit: MemberVisit, error?: AppError) {
     id: trigger.id,
     path,
     title,
-    crumbs: [...crumbsOf(visit.base, integration), { to: path, label: title }],
+    crumbs: [...crumbsOf(integration), { to: path, label: title }],
     noun: 'trigger',
     section: 'integrations',
     mayRestore: visit.role === 'owner',
@@ -225,15 +225,14 @@ async function requireTrigger({ deps, organization, params, base }: MemberVisit)
 async function showTrigger(visit: MemberVisit, error?: AppError) {
   const found = await requireTrigger(visit);
   const { trigger, path } = found;
-  const now = visit.deps.clock.now();
   const title = eventWords[trigger.event];
   if (visit.role !== 'owner') {
     const body = (
       <>
-        <Head {...found} base={visit.base} now={now} isOwner={false} />
+        <Head {...found} />
         <Templates {...found} />
         {await renderPreview(visit, found)}
-        <Rehearsal visit={visit} path={path} />
+        <Rehearsal path={path} />
       </>
     );
     return view(title, body, { section: 'integrations', error, pieces: rehearsalOf(visit, trigger) });
@@ -263,13 +262,13 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
       title,
       head: (
         <>
-          <Head {...found} base={visit.base} now={now} isOwner />
+          <Head {...found} />
           {error && isDeleting ? await changedSince(visit, trigger.id, error, ofVersions) : null}
         </>
       ),
       tail: (
         <>
-          <Rehearsal visit={visit} path={path} />
+          <Rehearsal path={path} />
           <DangerZone path={path} seen={fresh.seen} />
         </>
       ),
@@ -278,38 +277,30 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
   );
 }
 
-function Head({
-  trigger,
-  integration,
-  runs,
-  integrationPath,
-  path,
-  base,
-  now,
-  isOwner,
-}: FoundTrigger & { base: string; now: Date; isOwner: boolean }) {
+function Head({ trigger, integration, runs, integrationPath, path }: FoundTrigger) {
+  const { isOwner } = useVisit();
   const repository = integration.repositories.find(({ id }) => id === trigger.repositoryId);
   const [name, label] = trigger.enabled ? ['disable', 'Disable trigger'] : ['enable', 'Enable trigger'];
   return (
     <>
       <PageHead
         title={eventWords[trigger.event]}
-        crumbs={crumbsOf(base, integration)}
+        crumbs={crumbsOf(integration)}
         status={<Status status={trigger.enabled ? 'active' : 'disabled'} />}
         facts={describePosts(trigger)}
         actions={isOwner ? <Action to={`${path}/${name}`} label={label} /> : null}
       />
       <Facts
-        isRow
+        kind="row"
         facts={[
           ['Source', repository?.fullName ?? integrationName(integration)],
           ['Filters', describeFilters(trigger.filters)],
-          ['Created', <When at={trigger.createdAt} now={now} />],
+          ['Created', <When at={trigger.createdAt} />],
           ['Versions', <a href={`${path}/versions`}>Version history</a>],
           ['Trigger ID', <code>{trigger.id}</code>],
         ]}
       />
-      <Runs runs={runs} triggers={[trigger]} path={integrationPath} now={now} />
+      <Runs runs={runs} triggers={[trigger]} path={integrationPath} />
     </>
   );
 }

@@ -233,7 +233,7 @@ export async function trialPost(
       <p class="bar dim">
         <Status status={status} />
         <span>
-          {typeNames[contentType]}, {subject}, <When at={createdAt} now={deps.clock.now()} />
+          {typeNames[contentType]}, {subject}, <When at={createdAt} />
         </span>
       </p>
       {contentType === 'linkedin_post' ? (
