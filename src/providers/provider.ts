@@ -10,6 +10,7 @@ import type { AppSupport } from './app.ts';
 import type { Event, EventFacts, EventSource, EventType } from './events.ts';
 import type { IntegrationType } from './index.ts';
 import type { ReaderSupport } from './reader.ts';
+import type { Samples } from './samples.ts';
 
 // The interface of a provider, and the parts that all share: signing a delivery, reading its payload.
 
@@ -67,10 +68,6 @@ export interface Provider<Id extends string = string> extends Signing {
   };
 }
 
-/** `repository` is `owner/name`. */
-export type SampleContext = { repository: string; now: Date };
-export type Samples = Readonly<Record<string, (context: SampleContext) => Payload>>;
-
 /** A piece of text: plain, a link, or code. */
 export type Phrase = string | { text: string; href: string } | { code: string };
 
@@ -96,11 +93,6 @@ export class MalformedPayload extends Error {
 
 /** The repository id of samples. Providers count from 1: a sample is matched by its name, and its id is never learned. */
 export const SAMPLE_REPOSITORY_ID = 0;
-
-/** A time of a sample, as code hosts write times: without milliseconds. */
-export function minutesBefore(now: Date, minutes: number): string {
-  return `${new Date(now.getTime() - minutes * 60_000).toISOString().slice(0, 19)}Z`;
-}
 
 /** A processed delivery, from the receiver or from the log. */
 export interface ProcessedDelivery extends EventSource {

@@ -18,7 +18,7 @@ interface Block {
 async function readBlocks(): Promise<Block[]> {
   const guide = await Bun.file(join(root, 'docs/providers.md')).text();
   return Array.from(
-    guide.matchAll(/^```(ts|diff) (\S+)\n(.*?)^```$/gms),
+    guide.matchAll(/^```(ts|diff|json) (\S+)\n(.*?)^```$/gms),
     ([, language = '', path = '', text = '']) => ({ language, path, text }),
   );
 }
@@ -53,11 +53,11 @@ test('the example in the guide compiles, and passes the suite', async () => {
     for (const path of COPIED) await cp(join(root, path), join(folder, path), { recursive: true });
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
     const blocks = await readBlocks();
-    expect(blocks.map(({ language }) => language).join(' ')).toBe('ts ts diff diff diff diff ts');
+    expect(blocks.map(({ language }) => language).join(' ')).toBe('ts json diff diff diff diff ts');
     for (const { language, path, text } of blocks) {
       const file = join(folder, path);
       await mkdir(dirname(file), { recursive: true });
-      const isNew = language === 'ts';
+      const isNew = language !== 'diff';
       await Bun.write(file, isNew ? text : patch(await Bun.file(file).text(), text));
     }
 

@@ -3,8 +3,9 @@ import { getIntegration } from '../../src/integrations/store.ts';
 import type { IntegrationType } from '../../src/integrations/words.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { providerApis, providers, repositoryReaders, samplePayload } from '../../src/providers/index.ts';
-import type { Payload, Provider, SampleContext } from '../../src/providers/provider.ts';
+import type { Payload, Provider } from '../../src/providers/provider.ts';
 import type { ReadDelivery } from '../../src/providers/reader.ts';
+import type { SampleContext } from '../../src/providers/samples.ts';
 import type { MovableClock } from './clock.ts';
 import { appWithOrganization, PUBLIC_URL, type TestApp } from './test-app.ts';
 

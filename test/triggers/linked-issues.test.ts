@@ -5,7 +5,7 @@ import { readRanges } from '../../src/drafting/triggers/ranges.ts';
 import { runTriggers } from '../../src/drafting/triggers/run.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import { editPost } from '../../src/posts/service.ts';
-import { attachment, issue } from '../../src/providers/linear/samples.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { connectLinear, linearRequest } from '../support/deliveries.ts';
 import { compose, postsOf } from '../support/drafts.ts';
 import type { Happening } from '../support/github-api/project.ts';
@@ -39,7 +39,7 @@ async function complete(
   connected: Connected,
   { identifier = 'ENG-412', previous = [] as string[], state = 'completed', minute = 50, id = '' } = {},
 ): Promise<void> {
-  const payload = changed(issue({ repository: '', now: app.clock.now() }), {
+  const payload = changed(samplePayload('linear', 'Issue', { now: app.clock.now() }) ?? {}, {
     'data.id': id || `id of ${identifier}`,
     'data.identifier': identifier,
     'data.previousIdentifiers': previous,
@@ -58,7 +58,7 @@ async function link(
   connected: Connected,
   { url = 'https://github.com/acme/rocket/pull/13', action = 'create', minute = 30, id = 'link 1' } = {},
 ): Promise<void> {
-  const payload = changed(attachment({ repository: '', now: app.clock.now() }), {
+  const payload = changed(samplePayload('linear', 'Attachment', { now: app.clock.now() }) ?? {}, {
     action,
     'data.id': id,
     'data.issueId': 'id of ENG-412',

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { createTrigger, type NewTrigger } from '../../src/drafting/triggers/service.ts';
 import type { Connected } from '../../src/integrations/words.ts';
-import { issue, release, releaseNote } from '../../src/providers/linear/samples.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { connectLinear, linearRequest } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { changed, type Payload } from '../support/payloads.ts';
@@ -28,13 +28,13 @@ async function deliver(payload: Payload): Promise<void> {
   await runAll(app);
 }
 
-const context = () => ({ repository: '', now: app.clock.now() });
-const released = (changes: Payload = {}) => changed(release(context()), changes);
+const sample = (event: string) => samplePayload('linear', event, { now: app.clock.now() }) ?? {};
+const released = (changes: Payload = {}) => changed(sample('Release'), changes);
 const later = (seconds: number) => new Date(app.clock.now().getTime() + seconds * 1000).toISOString();
 
 test('a completed release is a draft of its issues, each as it was completed', async () => {
   const { id: triggerId } = await trigger();
-  await deliver(changed(issue(context()), {}));
+  await deliver(changed(sample('Issue'), {}));
   await deliver(released());
   expect(await postsOf(app)).toMatchObject([
     {
@@ -54,7 +54,7 @@ test('a completed release is a draft of its issues, each as it was completed', a
 
 test.each([['before'], ['after']])('its notes, %s it, are its text', async (when) => {
   await trigger();
-  const [note, whole] = [releaseNote(context()), released()];
+  const [note, whole] = [sample('ReleaseNote'), released()];
   for (const each of when === 'before' ? [note, whole] : [whole, note]) await deliver(each);
   const posts = await postsOf(app);
   expect(posts.map(({ title }) => title)).toEqual(['Quieter engines']);
@@ -63,7 +63,7 @@ test.each([['before'], ['after']])('its notes, %s it, are its text', async (when
 
 test('notes alone, and a release that is not completed, make nothing', async () => {
   await trigger();
-  await deliver(releaseNote(context()));
+  await deliver(sample('ReleaseNote'));
   await deliver(released({ 'data.stage.type': 'started' }));
   await deliver(released({ action: 'remove' }));
   await deliver(released({ 'data.trashed': true }));
@@ -82,7 +82,7 @@ test('an edit changes the draft, and makes none', async () => {
 test('an issue that is completed later changes the draft', async () => {
   await trigger();
   await deliver(released());
-  await deliver(changed(issue(context()), { 'data.title': 'A better fuel gauge' }));
+  await deliver(changed(sample('Issue'), { 'data.title': 'A better fuel gauge' }));
   expect((await postsOf(app))[0]?.markdown).toContain('- A better fuel gauge ([ENG-412]');
 });
 

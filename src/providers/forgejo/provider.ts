@@ -2,7 +2,8 @@ import { ATTACHMENTS } from '../api.ts';
 import { codeHost, gitEvents } from '../git-events.ts';
 import { payloadField, repositoryName, startsWithPayload } from '../paths.ts';
 import { type EventHandler, type Provider, parseJsonObject, type Signing, signedBy } from '../provider.ts';
-import { samples } from './samples.ts';
+import { samplesIn } from '../samples.ts';
+import samples from './samples.json' with { type: 'json' };
 
 // forgejo.org/docs/latest/user/webhooks and docs.gitea.com/usage/webhooks. Gitea signs as Forgejo does, under the names
 // of its own headers. Forgejo sends both sets, and those of Gogs and GitHub too.
@@ -152,7 +153,7 @@ export const forgejo: Provider<'forgejo'> = {
   ...signing,
   readPayload,
   events: { ...gitEvents, push },
-  samples,
+  samples: samplesIn(samples),
 
   words: {
     place: { one: 'repository', many: 'repositories', pattern: 'OWNER/NAME' },

@@ -2,9 +2,10 @@ import { ATTACHMENTS } from '../api.ts';
 import { codeHost } from '../git-events.ts';
 import { repositoryName } from '../paths.ts';
 import { type Phrase, type Provider, signedBy } from '../provider.ts';
+import { samplesIn } from '../samples.ts';
 import { githubApps } from './app/support.ts';
 import { events } from './events.ts';
-import { samples } from './samples.ts';
+import samples from './samples.json' with { type: 'json' };
 import { webOf } from './site.ts';
 
 /** Uploads to comments and notes. Their random id is the only way to find them. */
@@ -80,7 +81,7 @@ export const github: Provider<'github'> = {
   ...codeHost,
   app: githubApps,
   events,
-  samples,
+  samples: samplesIn(samples),
 
   words: {
     place: { one: 'repository', many: 'repositories', pattern: 'OWNER/NAME' },

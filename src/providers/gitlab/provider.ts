@@ -8,8 +8,9 @@ import {
   type Signing,
   tokenHeader,
 } from '../provider.ts';
+import { samplesIn } from '../samples.ts';
 import { events } from './events.ts';
-import { samples } from './samples.ts';
+import samples from './samples.json' with { type: 'json' };
 
 // docs.gitlab.com/user/project/integrations/webhooks. GitLab proves a delivery in two ways. Since 19.0 a webhook can
 // have a signing token, and GitLab signs the delivery id, the time and the body (standardwebhooks.com). An older
@@ -204,7 +205,7 @@ export const gitlab: Provider<'gitlab'> = {
     push: ['merge_request', 'push', 'release'],
     pull_request: ['merge_request', 'release'],
   },
-  samples,
+  samples: samplesIn(samples),
   exampleEvent: 'release',
 
   words: {

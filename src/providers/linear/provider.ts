@@ -1,7 +1,8 @@
 import { ALL_PUBLIC_TEAMS, ATTACHMENTS } from '../api.ts';
 import { MalformedPayload, type Provider, parseJsonObject, requireFresh, signedBy } from '../provider.ts';
+import { samplesIn } from '../samples.ts';
 import { events } from './events.ts';
-import { samples } from './samples.ts';
+import samples from './samples.json' with { type: 'json' };
 
 /** Linear: linear.app/developers/webhooks. */
 export const linear: Provider<'linear'> = {
@@ -57,7 +58,10 @@ export const linear: Provider<'linear'> = {
     project: ['Project'],
     project_update: ['InitiativeUpdate', 'ProjectUpdate'],
   },
-  samples,
+  samples: samplesIn(samples, {
+    timeOf: (time) => time.toISOString(),
+    more: (now) => ({ webhookTimestamp: now.getTime() }),
+  }),
   exampleEvent: 'Issue',
 
   words: {

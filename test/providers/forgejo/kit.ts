@@ -1,4 +1,4 @@
-import { samples } from '../../../src/providers/forgejo/samples.ts';
+import { forgejo as provider } from '../../../src/providers/forgejo/provider.ts';
 import { startForgejoApi } from '../../support/forgejo-api/server.ts';
 import type { StoredCommit, StoredPull, StoredRelease } from '../../support/forgejo-api/state.ts';
 import { pullHook, pushHook, releaseHook } from '../../support/forgejo-api/views.ts';
@@ -14,7 +14,7 @@ export const kit: ProviderKit = {
     changed(payload, { 'repository.id': id, 'repository.full_name': fullName }),
   ping: (context) => ({
     event: 'push',
-    payload: { ...samples.push?.(context), before: NO_COMMIT, after: NO_COMMIT },
+    payload: { ...provider.samples.push?.(context), before: NO_COMMIT, after: NO_COMMIT },
   }),
   formSignatureCovers: 'payload',
   signsTime: false,

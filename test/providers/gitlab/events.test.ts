@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { gitlab } from '../../../src/providers/gitlab/provider.ts';
-import { mergeRequest, push, release, testPush } from '../../../src/providers/gitlab/samples.ts';
 import { samplePayload, toEvent } from '../../../src/providers/index.ts';
 import { changed, type Payload, readEvent, refusalOf } from '../../support/payloads.ts';
+import { testPush } from './kit.ts';
 
 const now = new Date('2026-11-20T12:00:00.000Z');
 const context = { repository: 'acme/rocket', now };
@@ -182,8 +182,9 @@ describe('a push', () => {
 
   test('of the button "Test" is a ping', () => {
     expect(readEvent(gitlab, 'push', testPush(context))).toMatchObject({ outcome: 'ping' });
-    const single = { ...testPush(context), commits: testPush(context).commits.slice(0, 1) };
-    expect(readEvent(gitlab, 'push', { ...single, before: single.after })).toMatchObject({ outcome: 'ping' });
+    const { commits, ...single } = testPush(context);
+    const moved = { ...single, commits: commits.slice(0, 1), before: single.after };
+    expect(readEvent(gitlab, 'push', moved)).toMatchObject({ outcome: 'ping' });
   });
 
   test('of a tag is ignored: the release brings the post', () => {
@@ -206,7 +207,7 @@ describe('a merge request', () => {
         title: "fix(gauge): show today's value after midnight",
         author: 'ben',
         isDefaultBranch: true,
-        mergeCommitSha: push(context).after,
+        mergeCommitSha: 'c02f9a6e7d1b45830e6cfa9124d7b35fe8812a77',
         url: `${page}/-/merge_requests/12`,
       },
     });
@@ -227,9 +228,8 @@ describe('a merge request', () => {
   });
 
   test('of a fast-forward has the commit that it ends with', () => {
-    const last = mergeRequest(context).object_attributes.last_commit.id;
     expect(eventOf('merge_request', { 'object_attributes.merge_commit_sha': null })).toMatchObject({
-      data: { mergeCommitSha: last },
+      data: { mergeCommitSha: '5ac1e07b94d2f3860b7de51c8a93f4427e60d19b' },
     });
   });
 
@@ -267,7 +267,8 @@ test.each([
 
 test('other events are ignored, and a payload names its project', () => {
   expect(readEvent(gitlab, 'pipeline', {})).toMatchObject({ outcome: 'ignored' });
-  expect(gitlab.repositoryOf(release({ repository: 'a/b/c', now }))).toEqual({ id: 0, fullName: 'a/b/c' });
+  const nested = samplePayload('gitlab', 'release', { repository: 'a/b/c', now }) ?? {};
+  expect(gitlab.repositoryOf(nested)).toEqual({ id: 0, fullName: 'a/b/c' });
   expect(gitlab.repositoryOf({ object_kind: 'x' })).toBeNull();
 });
 

@@ -1,12 +1,20 @@
-import { testPush } from '../../../src/providers/gitlab/samples.ts';
+import { gitlab as provider } from '../../../src/providers/gitlab/provider.ts';
 import type { ReadDelivery } from '../../../src/providers/reader.ts';
+import type { SampleContext } from '../../../src/providers/samples.ts';
 import { startGitlabApi } from '../../support/gitlab-api/server.ts';
 import type { StoredCommit, StoredRelease } from '../../support/gitlab-api/state.ts';
 import { mergeRequestHook, pushHook, releaseHook } from '../../support/gitlab-api/views.ts';
-import { changed } from '../../support/payloads.ts';
+import { changed, type Payload } from '../../support/payloads.ts';
 import type { ProviderKit, Shipped } from '../../support/provider-kit.ts';
 
 const NO_COMMIT = '0'.repeat(40);
+
+/** As the button "Test" sends it: the newest commits, and the oldest of them as the one before. */
+export function testPush(context: SampleContext): { after: unknown; commits: Payload[] } & Payload {
+  const push: Payload = provider.samples.push?.(context) ?? {};
+  const commits = push.commits as Payload[];
+  return { ...push, after: push.after, before: commits[0]?.id, commits: commits.toReversed() };
+}
 
 export const kit: ProviderKit = {
   repository: 'acme/tools/rocket',

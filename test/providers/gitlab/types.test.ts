@@ -7,21 +7,19 @@ import type {
   WebhookReleaseEventSchema,
 } from '@gitbeaker/core';
 import type { EVENT_FLAGS } from '../../../src/providers/gitlab/api/responses.ts';
-import { mergeRequest, push, release } from '../../../src/providers/gitlab/samples.ts';
+import file from '../../../src/providers/gitlab/samples.json';
+import type { Json } from '../../support/payloads.ts';
 
 /** The keys of a sample that the type of GitLab's client does not have. */
 type Unknown<Sample, Known> = Exclude<keyof Sample, keyof Known>;
 
 test("the compiler holds the samples against the types of GitLab's client", () => {
-  const context = { repository: 'acme/rocket', now: new Date('2026-11-20T12:00:00.000Z') };
-  const published = release(context);
-  const pushed = push(context);
-  const merged = mergeRequest(context);
+  const { release: published, push: pushed, merge_request: merged } = file.samples;
 
-  published satisfies WebhookReleaseEventSchema;
-  published.project satisfies WebhookProjectSchema;
-  pushed satisfies WebhookPushEventSchema;
-  merged.object_attributes satisfies Partial<WebhookMergeRequestEventSchema['object_attributes']>;
+  published satisfies Json<WebhookReleaseEventSchema>;
+  published.project satisfies Json<WebhookProjectSchema>;
+  pushed satisfies Json<WebhookPushEventSchema>;
+  merged.object_attributes satisfies Partial<Json<WebhookMergeRequestEventSchema['object_attributes']>>;
 
   const unknown: (
     | Unknown<typeof published, WebhookReleaseEventSchema>

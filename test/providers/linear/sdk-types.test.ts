@@ -7,32 +7,19 @@ import type {
   EntityWebhookPayloadWithProjectData,
   EntityWebhookPayloadWithProjectUpdateData,
 } from '@linear/sdk/webhooks';
-
-import {
-  attachment,
-  initiativeUpdate,
-  issue,
-  project,
-  projectUpdate,
-  release,
-  releaseNote,
-} from '../../../src/providers/linear/samples.ts';
-
-/** A type as it is once it went through JSON. */
-type Json<Value> = Value extends Date
-  ? string
-  : Value extends object
-    ? { [Key in keyof Value]: Json<Value[Key]> }
-    : Value;
+import file from '../../../src/providers/linear/samples.json';
+import type { Json } from '../../support/payloads.ts';
 
 test("the compiler holds the samples against the types of Linear's SDK", () => {
-  const context = { repository: '', now: new Date('2026-11-20T12:00:00.000Z') };
-  attachment(context) satisfies Json<EntityWebhookPayloadWithAttachmentData>;
-  issue(context) satisfies Json<EntityWebhookPayloadWithIssueData>;
-  project(context) satisfies Json<EntityWebhookPayloadWithProjectData>;
-  projectUpdate(context) satisfies Json<EntityWebhookPayloadWithProjectUpdateData>;
+  const { Attachment, Issue, Project, ProjectUpdate, InitiativeUpdate, Release, ReleaseNote } = file.samples;
+  /** The time in milliseconds is no text with a placeholder. */
+  const sent = { webhookTimestamp: 0 };
+  ({ ...Attachment, ...sent }) satisfies Json<EntityWebhookPayloadWithAttachmentData>;
+  ({ ...Issue, ...sent }) satisfies Json<EntityWebhookPayloadWithIssueData>;
+  ({ ...Project, ...sent }) satisfies Json<EntityWebhookPayloadWithProjectData>;
+  ({ ...ProjectUpdate, ...sent }) satisfies Json<EntityWebhookPayloadWithProjectUpdateData>;
+  ({ ...InitiativeUpdate, ...sent }) satisfies Json<EntityWebhookPayloadWithInitiativeUpdateData>;
   // The SDK has no type of these two as a whole.
-  release(context).data satisfies LinearDocument.ReleaseWebhookPayload;
-  releaseNote(context).data satisfies LinearDocument.ReleaseNoteWebhookPayload;
-  initiativeUpdate(context) satisfies Json<EntityWebhookPayloadWithInitiativeUpdateData>;
+  Release.data satisfies Json<LinearDocument.ReleaseWebhookPayload>;
+  ReleaseNote.data satisfies Json<LinearDocument.ReleaseNoteWebhookPayload>;
 });

@@ -1,5 +1,5 @@
-import { nodeId, sampleAccount, sampleLabel } from '../../../src/providers/github/samples.ts';
 import type { StoredActivity, StoredCommit, StoredPull, StoredRelease } from './code.ts';
+import { nodeId, sampleAccount, sampleLabel } from './objects.ts';
 
 // Releases, pull requests and commits as GitHub's responses and its webhooks show them.
 

@@ -1,8 +1,8 @@
-import { sceneOf } from '../../../src/providers/github/samples.ts';
 import type { StoredActivity, StoredCommit, StoredPull, StoredRelease } from './code.ts';
 import { NO_COMMIT } from './code.ts';
 import { accountView, emailOf, pageUrlOf, pullView, pushedCommitView, releaseView } from './code-views.ts';
 import type { Delivery } from './deliver.ts';
+import { sampleRepository } from './objects.ts';
 import type { Moment } from './project.ts';
 import type { StoredRepository } from './state.ts';
 
@@ -94,10 +94,10 @@ function common(repository: StoredRepository, { at, by }: Moment) {
   return { repository: repositoryIn(repository, at), sender: accountView(by) };
 }
 
-function repositoryIn({ id, name, isPrivate, isArchived, defaultBranch }: StoredRepository, at: string) {
-  const { repository } = sceneOf({ repository: name, now: new Date(at) }).common;
+function repositoryIn(repository: StoredRepository, at: string): Record<string, unknown> {
+  const { id, name, isPrivate, isArchived, defaultBranch } = repository;
   return {
-    ...repository,
+    ...sampleRepository(name, new Date(at)),
     id,
     private: isPrivate,
     visibility: isPrivate ? 'private' : 'public',

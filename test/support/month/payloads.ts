@@ -1,5 +1,5 @@
-import { sampleAccount, sampleLabel } from '../../../src/providers/github/samples.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
+import { sampleAccount, sampleLabel } from '../github-api/objects.ts';
 import { changed, type Payload } from '../payloads.ts';
 
 // Payloads as GitHub sends them: our samples, with what happened written over them.
