@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import {
   type AuditAction,
   type AuditEvent,
@@ -7,9 +7,7 @@ import {
   listAuditEvents,
 } from '../people/audit.ts';
 import { getOrganization } from '../people/organization-store.ts';
-import { answering, clockTime, limitTo, ofOrganization, sinceThen } from './command.ts';
-import { type CliContext, sinceWhen } from './context.ts';
-import { examples } from './help.ts';
+import { clockTime, limitTo, ofOrganization, sinceThen, sinceWhen, type TidingsCommand } from './command.ts';
 import { table } from './output.ts';
 
 interface ListOptions {
@@ -19,36 +17,33 @@ interface ListOptions {
   limit: number;
 }
 
-export function addAuditCommands(program: Command, context: CliContext): void {
-  const answer = answering(context);
-  const group = program.command('audit').description('Show who changed what, when and from where');
-  examples(group, 'audit list --since 24h');
+export function add(program: TidingsCommand): void {
+  const group = program
+    .sub('audit', 'Show who changed what, when and from where')
+    .examples('audit list --since 24h');
 
-  const list = group
-    .command('list')
-    .description('List audit events, newest first')
+  group
+    .sub('list', 'List audit events, newest first')
     .addOption(ofOrganization)
     .addOption(new Option('--action <action>', 'Only this action').choices(auditActions))
     .addOption(sinceThen)
     .addOption(limitTo('Number of events'))
-    .action(
-      answer(
-        ({ db, clock }, { organization, action, since, limit }: ListOptions) =>
-          db.read(async (tx) => {
-            if (organization !== undefined) await getOrganization(tx, organization);
-            const filter = {
-              actions: action && [action],
-              since: since === undefined ? undefined : sinceWhen(since, clock.now()),
-            };
-            return listAuditEvents(tx, organization, filter, limit);
-          }),
-        (events) =>
-          events.length === 0
-            ? 'No events found.'
-            : table(['TIME', 'EVENT', 'ADDRESS', 'ORGANIZATION'], events.map(row), ['EVENT'], 32),
-      ),
-    );
-  examples(list, 'audit list --since 24h', 'audit list --organization acme --action key.revoked --json');
+    .answers(
+      ({ db, clock }, { organization, action, since, limit }: ListOptions) =>
+        db.read(async (tx) => {
+          if (organization !== undefined) await getOrganization(tx, organization);
+          const filter = {
+            actions: action && [action],
+            since: since === undefined ? undefined : sinceWhen(since, clock.now()),
+          };
+          return listAuditEvents(tx, organization, filter, limit);
+        }),
+      (events) =>
+        events.length === 0
+          ? 'No events found.'
+          : table(['TIME', 'EVENT', 'ADDRESS', 'ORGANIZATION'], events.map(row), ['EVENT'], 32),
+    )
+    .examples('audit list --since 24h', 'audit list --organization acme --action key.revoked --json');
 }
 
 function row({ createdAt, actor, action, summary, count, address, organizationId }: AuditEvent): string[] {

@@ -1,16 +1,14 @@
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { tidings } from '../lib/build.ts';
 import { openFileStore } from '../lib/file-store.ts';
 import { systemClock } from '../lib/time.ts';
 import { type Backup, BackupError } from '../server/backup/archive.ts';
 import { exportKey, makeBackup } from '../server/backup/job.ts';
 import { type Restored, restoreBackup } from '../server/backup/restore.ts';
-import { readConfig } from '../server/config.ts';
 import { readSecretKey } from '../server/data-folder.ts';
-import { type CliContext, flagsOf } from './context.ts';
-import { examples } from './help.ts';
-import { fields, print, type Text } from './output.ts';
+import type { TidingsCommand } from './command.ts';
+import { fields, type Text } from './output.ts';
 
 // Neither opens the services: a backup must be possible without the key, and a restore without a database.
 
@@ -18,55 +16,54 @@ const EMBEDDED = 'the SQLite database, but DATABASE_URL is set. For PostgreSQL, 
 
 const FILE = 'A path, or s3://bucket/key (see the BACKUP_S3_… settings of serve)';
 
-export function addBackupCommands(program: Command, context: CliContext): void {
-  const backup = program
-    .command('backup')
-    .description('Back up the database to one file. The server can keep running.')
+export function add(program: TidingsCommand): void {
+  program
+    .sub('backup', 'Back up the database to one file. The server can keep running.')
     .argument('<file>', FILE)
     .option('--force', 'Replace an existing file')
     .option('--with-key', 'Include the secret key. Anyone with the file can then read the secrets.')
     .addOption(
       new Option('--key-only', 'Write only the secret key. Works with PostgreSQL too.').conflicts('withKey'),
     )
-    .action(async (file: string, { force = false, withKey = false, keyOnly = false }, command: Command) => {
-      const { dataDir, secretKey, s3, database, media } = configOf(context, command);
-      if (database !== undefined && !keyOnly) {
-        throw new BackupError(
-          `This command backs up ${EMBEDDED} pg_dump or point-in-time recovery (docs/postgresql.md). "${tidings} backup --key-only FILE" writes the secret key, which you also need`,
-        );
-      }
-      process.umask(0o077);
-      const isKeyNeeded = withKey || keyOnly;
-      const key = isKeyNeeded ? readSecretKey(dataDir, secretKey) : findSecretKey(dataDir, secretKey);
-      if (key === null && isKeyNeeded) {
-        const missing = `SECRET_KEY is not set, and ${dataDir} has no secret.key`;
-        throw new BackupError(`There is no key to back up: ${missing}`);
-      }
-      if (keyOnly && key !== null) {
-        exportKey(dataDir, key, file, { force });
-        print(context.terminal, command, { file: resolve(file) }, describeKey);
-        return;
-      }
-      const source = {
-        dataDir,
-        createdAt: systemClock.now(),
-        key: key ?? undefined,
-        withKey,
-        media: media.dir,
-      };
-      const backup = await makeBackup(source, file, { force, s3 });
-      print(context.terminal, command, backup, describeBackup);
-    });
-  examples(
-    backup,
-    'backup tidings.backup',
-    'backup s3://backups/tidings.backup --force',
-    'backup --key-only tidings.key',
-  );
+    .action(
+      async (file: string, { force = false, withKey = false, keyOnly = false }, command: TidingsCommand) => {
+        const { dataDir, secretKey, s3, database, media } = configOf(command);
+        if (database !== undefined && !keyOnly) {
+          throw new BackupError(
+            `This command backs up ${EMBEDDED} pg_dump or point-in-time recovery (docs/postgresql.md). "${tidings} backup --key-only FILE" writes the secret key, which you also need`,
+          );
+        }
+        process.umask(0o077);
+        const isKeyNeeded = withKey || keyOnly;
+        const key = isKeyNeeded ? readSecretKey(dataDir, secretKey) : findSecretKey(dataDir, secretKey);
+        if (key === null && isKeyNeeded) {
+          const missing = `SECRET_KEY is not set, and ${dataDir} has no secret.key`;
+          throw new BackupError(`There is no key to back up: ${missing}`);
+        }
+        if (keyOnly && key !== null) {
+          exportKey(dataDir, key, file, { force });
+          command.print({ file: resolve(file) }, describeKey);
+          return;
+        }
+        const source = {
+          dataDir,
+          createdAt: systemClock.now(),
+          key: key ?? undefined,
+          withKey,
+          media: media.dir,
+        };
+        const backup = await makeBackup(source, file, { force, s3 });
+        command.print(backup, describeBackup);
+      },
+    )
+    .examples(
+      'backup tidings.backup',
+      'backup s3://backups/tidings.backup --force',
+      'backup --key-only tidings.key',
+    );
 
-  const restore = program
-    .command('restore')
-    .description('Restore a backup into the data folder. Stop the server first.')
+  program
+    .sub('restore', 'Restore a backup into the data folder. Stop the server first.')
     .argument('<file>', FILE)
     .option('--force', 'Replace the existing database and keep it beside the new one')
     .option('--new-key', 'Continue without the key of the backup. Every integration then needs a new secret.')
@@ -74,24 +71,30 @@ export function addBackupCommands(program: Command, context: CliContext): void {
       '--unverified',
       'Restore only the rows of a backup from another server or an earlier version. Use it only if you trust the file.',
     )
-    .action(async (file: string, { force = false, newKey = false, unverified = false }, command: Command) => {
-      const { dataDir, secretKey, s3, database, media } = configOf(context, command);
-      if (database !== undefined) {
-        throw new BackupError(
-          `This command restores ${EMBEDDED} pg_restore or point-in-time recovery (docs/postgresql.md)`,
-        );
-      }
-      process.umask(0o077);
-      const files = media.dir === undefined ? undefined : openFileStore(media.dir, media.s3);
-      const target = { dataDir, file, secretKey, s3, media: files, now: systemClock.now() };
-      const restored = await restoreBackup({ ...target, force, newKey, unverified });
-      print(context.terminal, command, restored, describeRestored);
-    });
-  examples(restore, 'restore tidings.backup', 'restore s3://backups/tidings.backup --force');
+    .action(
+      async (
+        file: string,
+        { force = false, newKey = false, unverified = false },
+        command: TidingsCommand,
+      ) => {
+        const { dataDir, secretKey, s3, database, media } = configOf(command);
+        if (database !== undefined) {
+          throw new BackupError(
+            `This command restores ${EMBEDDED} pg_restore or point-in-time recovery (docs/postgresql.md)`,
+          );
+        }
+        process.umask(0o077);
+        const files = media.dir === undefined ? undefined : openFileStore(media.dir, media.s3);
+        const target = { dataDir, file, secretKey, s3, media: files, now: systemClock.now() };
+        const restored = await restoreBackup({ ...target, force, newKey, unverified });
+        command.print(restored, describeRestored);
+      },
+    )
+    .examples('restore tidings.backup', 'restore s3://backups/tidings.backup --force');
 }
 
-function configOf({ environment }: CliContext, command: Command) {
-  const config = readConfig({ DATA_DIR: flagsOf(command).DATA_DIR }, environment);
+function configOf(command: TidingsCommand) {
+  const config = command.folderConfig();
   return { ...config, dataDir: resolve(config.dataDir) };
 }
 

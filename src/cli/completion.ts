@@ -1,28 +1,21 @@
-import { Argument, type Command, type Option } from 'commander';
-import { commandsOf, pathOf } from './command.ts';
-import type { CliContext } from './context.ts';
-import { examples, note } from './help.ts';
-import { print } from './output.ts';
+import { Argument, type Option } from 'commander';
+import { commandsOf, pathOf, type TidingsCommand } from './command.ts';
 
 // Scripts that complete commands, options and choices, made from the tree of commands.
 
-export function addCompletionCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command('completion')
-    .description('Print a script that completes commands in a shell')
+export function add(program: TidingsCommand): void {
+  program
+    .sub('completion', 'Print a script that completes commands in a shell')
     .addArgument(new Argument('<shell>', 'Shell').choices(Object.keys(scripts)))
-    .action((shell: keyof typeof scripts, _: object, command: Command) => {
+    .action((shell: keyof typeof scripts, _: object, command: TidingsCommand) => {
       const script = scripts[shell](program.name(), commandsOf(program).map(levelOf));
-      print(context.terminal, command, { shell, script }, () => script);
-    });
-  note(
-    command,
-    `Load it when the shell starts:
+      command.print({ shell, script }, () => script);
+    })
+    .note(`Load it when the shell starts:
   bash: add "source <(${program.name()} completion bash)" to ~/.bashrc
   zsh:  write it to _${program.name()} in a folder of $fpath
-  fish: write it to ~/.config/fish/completions/${program.name()}.fish`,
-  );
-  examples(command, 'completion bash', `completion fish > ~/.config/fish/completions/${program.name()}.fish`);
+  fish: write it to ~/.config/fish/completions/${program.name()}.fish`)
+    .examples('completion bash', `completion fish > ~/.config/fish/completions/${program.name()}.fish`);
 }
 
 /** One command: the words that can follow it. */
@@ -41,7 +34,7 @@ interface Value {
   choices: readonly string[];
 }
 
-function levelOf(command: Command): Level {
+function levelOf(command: TidingsCommand): Level {
   const help = command.createHelp();
   const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
   return {

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { replayDelivery } from '../intake/receiver/replay.ts';
 import { getDelivery, listDeliveries } from '../integrations/deliveries/log-store.ts';
 import {
@@ -10,9 +10,16 @@ import {
 import { tidings } from '../lib/build.ts';
 import { getOrganization } from '../people/organization-store.ts';
 import type { Services } from '../server/services.ts';
-import { answering, clockTime, limitTo, ofEvent, ofIntegration, pageNumber, sinceThen } from './command.ts';
-import { type CliContext, sinceWhen } from './context.ts';
-import { examples } from './help.ts';
+import {
+  clockTime,
+  limitTo,
+  ofEvent,
+  ofIntegration,
+  pageNumber,
+  sinceThen,
+  sinceWhen,
+  type TidingsCommand,
+} from './command.ts';
 import { type Cell, fields, status, type Text, table } from './output.ts';
 import { runNow, stillFailing } from './trigger-runs.ts';
 
@@ -26,16 +33,13 @@ interface Filters {
   via?: 'webhook' | 'polling';
 }
 
-export function addDeliveryCommands(program: Command, context: CliContext): void {
-  const answer = answering(context);
+export function add(program: TidingsCommand): void {
   const group = program
-    .command('delivery')
-    .description('Show the log of webhook deliveries, and replay them');
-  examples(group, 'delivery list --organization acme --since 24h', 'delivery replay dlv_…');
+    .sub('delivery', 'Show the log of webhook deliveries, and replay them')
+    .examples('delivery list --organization acme --since 24h', 'delivery replay dlv_…');
 
-  const list = group
-    .command('list')
-    .description('List deliveries, newest first')
+  group
+    .sub('list', 'List deliveries, newest first')
     .requiredOption('--organization <id>', 'Organization')
     .addOption(ofIntegration)
     .addOption(new Option('--status <status>', 'Only this status').choices(deliveryStatuses))
@@ -45,29 +49,24 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
     .addOption(sinceThen)
     .addOption(limitTo('Entries per page'))
     .addOption(pageNumber)
-    .action(
-      answer(findDeliveries, (entries) =>
-        entries.length === 0
-          ? `No deliveries found. To send a test delivery, see ${tidings} send --help`
-          : deliveryTable(entries),
-      ),
+    .answers(findDeliveries, (entries) =>
+      entries.length === 0
+        ? `No deliveries found. To send a test delivery, see ${tidings} send --help`
+        : deliveryTable(entries),
+    )
+    .examples(
+      'delivery list --organization acme --since 24h',
+      'delivery list --organization acme --status rejected',
     );
-  examples(
-    list,
-    'delivery list --organization acme --since 24h',
-    'delivery list --organization acme --status rejected',
-  );
 
-  const show = group
-    .command('show')
-    .description('Show one delivery')
+  group
+    .sub('show', 'Show one delivery')
     .argument('<id>', "Id of the log entry, or the provider's delivery id")
-    .action(answer(({ db }, id: string) => db.read((tx) => getDelivery(tx, id)), describeDelivery));
-  examples(show, 'delivery show dlv_…', 'delivery show 72d3162e-cc78-11e3-81ab-4c9367dc0958');
+    .answers(({ db }, id: string) => db.read((tx) => getDelivery(tx, id)), describeDelivery)
+    .examples('delivery show dlv_…', 'delivery show 72d3162e-cc78-11e3-81ab-4c9367dc0958');
 
-  const replaying = group
-    .command('replay')
-    .description('Replay deliveries. Existing drafts are updated, not duplicated.')
+  group
+    .sub('replay', 'Replay deliveries. Existing drafts are updated, not duplicated.')
     .argument(
       '[id...]',
       "Ids of log entries, or the provider's delivery ids (default: all that match the filters)",
@@ -85,24 +84,18 @@ export function addDeliveryCommands(program: Command, context: CliContext): void
         given.error(`error: ids and --${filter} cannot be combined`);
       }
     })
-    .action(
-      answer(
-        async (services, ids: string[], options: Filters) => ({
-          entries: await replay(services, ids, options),
-          failing: await runNow(services),
-        }),
-        ({ entries, failing }) =>
-          entries.length === 0
-            ? 'No deliveries match. Nothing was replayed.'
-            : [deliveryTable(entries), `Replayed ${entries.length}${stillFailing(failing)}.`],
-        ({ entries }) => entries,
-      ),
-    );
-  examples(
-    replaying,
-    'delivery replay dlv_…',
-    'delivery replay --organization acme --event release --since 7d',
-  );
+    .answers(
+      async (services, ids: string[], options: Filters) => ({
+        entries: await replay(services, ids, options),
+        failing: await runNow(services),
+      }),
+      ({ entries, failing }) =>
+        entries.length === 0
+          ? 'No deliveries match. Nothing was replayed.'
+          : [deliveryTable(entries), `Replayed ${entries.length}${stillFailing(failing)}.`],
+      ({ entries }) => entries,
+    )
+    .examples('delivery replay dlv_…', 'delivery replay --organization acme --event release --since 7d');
 }
 
 /** Deliveries that one command replays: the newest that match. */

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { countDrafts } from '../drafting/store.ts';
 import { listRuns } from '../drafting/triggers/queue-store.ts';
 import { countQueuedRanges, nextRangeDueAt } from '../drafting/triggers/range-store.ts';
@@ -18,9 +18,7 @@ import { type ContentType, contentTypes } from '../posts/model.ts';
 import type { IntegrationType } from '../providers/index.ts';
 import type { Services } from '../server/services.ts';
 import { copyDueImages } from '../server/sweep.ts';
-import { answering } from './command.ts';
-import { type CliContext, readToken, sinceWhen, timeOrSpan, whole } from './context.ts';
-import { examples, note } from './help.ts';
+import { readToken, sinceWhen, type TidingsCommand, timeOrSpan, whole } from './command.ts';
 import { fields, type Progress, progressOf, type Text } from './output.ts';
 import { withComposer } from './trigger-runs.ts';
 
@@ -42,10 +40,10 @@ const LOOK_MS = 250;
 
 const ids = readableProviders.map(({ id }) => id);
 
-export function addHistoryCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command('history')
-    .description('Make drafts of the past releases of a repository')
+export function add(program: TidingsCommand): void {
+  const line = 'history acme/rocket --organization acme';
+  program
+    .sub('history', 'Make drafts of the past releases of a repository')
     .argument('<repository>', 'Repository, as OWNER/NAME or URL')
     .requiredOption('--organization <id>', 'Organization')
     .addOption(
@@ -67,24 +65,20 @@ export function addHistoryCommand(program: Command, context: CliContext): void {
     .option('--publish', 'Publish the posts, each with the date of its release')
     .option('--token <token>', 'Token that can read the repository; - reads it from standard input')
     .addOption(new Option('--provider <id>', `Where OWNER/NAME is (default: ${ids[0]})`).choices(ids))
-    .action(
-      answering(context)(
-        (services, repository: string, options: HistoryOptions) =>
-          importReleases(services, progressOf(context.terminal), repository, options),
-        (result, _, options) => describe(result, options),
-        ({ history: { id, integrationId, repositoryId, triggerId, status, found }, posts }) => ({
-          ...{ id, integrationId, repositoryId, triggerId, status },
-          releases: found,
-          posts,
-        }),
-      ),
-    );
-  note(
-    command,
-    'A public repository needs no token. Running the command again reads what is new, and makes nothing twice. After Ctrl-C, the same command continues.',
-  );
-  const line = 'history acme/rocket --organization acme';
-  examples(command, line, `${line} --releases 20`, `${line} --since 1y --publish`);
+    .answers(
+      (services, repository: string, options: HistoryOptions) =>
+        importReleases(services, progressOf(program.context.terminal), repository, options),
+      (result, _, options) => describe(result, options),
+      ({ history: { id, integrationId, repositoryId, triggerId, status, found }, posts }) => ({
+        ...{ id, integrationId, repositoryId, triggerId, status },
+        releases: found,
+        posts,
+      }),
+    )
+    .note(
+      'A public repository needs no token. Running the command again reads what is new, and makes nothing twice. After Ctrl-C, the same command continues.',
+    )
+    .examples(line, `${line} --releases 20`, `${line} --since 1y --publish`);
 }
 
 interface Result {

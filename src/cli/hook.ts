@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { tidings } from '../lib/build.ts';
 import { count } from '../lib/text.ts';
 import { getOrganization } from '../people/organization-store.ts';
@@ -24,9 +24,7 @@ import {
   switchHook,
 } from '../readers/hooks/service.ts';
 import type { Services } from '../server/services.ts';
-import { aboutOne, addSwitch, answering, clockTime, done, limitTo, ofOrganization } from './command.ts';
-import { type CliContext, readToken, WorkFailed } from './context.ts';
-import { examples, note } from './help.ts';
+import { clockTime, done, limitTo, ofOrganization, readToken, type TidingsCommand } from './command.ts';
 import { fields, status, table } from './output.ts';
 
 interface CreateFlags {
@@ -38,127 +36,103 @@ interface CreateFlags {
 
 const COPY = 'Copy the secret now. Tidings shows it only once.';
 
-export function addHookCommands(program: Command, context: CliContext): void {
-  const answer = answering(context);
-  const group = program.command('hook').description('Tell other services when public posts change');
-  const command = aboutOne(group, 'hook');
-  examples(
-    group,
+export function add(program: TidingsCommand): void {
+  const group = program.sub('hook', 'Tell other services when public posts change');
+  const command = group.about('hook');
+  group.examples(
     'hook create --organization acme --name Website --kind netlify --url -',
     'hook messages hook_…',
   );
 
-  const list = group
-    .command('list')
-    .description('List the hooks, oldest first')
+  group
+    .sub('list', 'List the hooks, oldest first')
     .addOption(ofOrganization)
-    .action(
-      answer(
-        ({ db }, { organization }: { organization?: string }) =>
-          db.read(async (tx) => {
-            if (organization !== undefined) await getOrganization(tx, organization);
-            return listHooks(tx, organization);
-          }),
-        (all) =>
-          all.length === 0
-            ? `No hooks yet. Create one: ${tidings} hook create --organization ID --name NAME --kind KIND --url URL`
-            : table(['ID', 'NAME', 'KIND', 'HOST', 'STATUS', 'ORGANIZATION'], all.map(row), ['NAME', 'HOST']),
-      ),
-    );
-  examples(list, 'hook list', 'hook list --organization acme');
+    .answers(
+      ({ db }, { organization }: { organization?: string }) =>
+        db.read(async (tx) => {
+          if (organization !== undefined) await getOrganization(tx, organization);
+          return listHooks(tx, organization);
+        }),
+      (all) =>
+        all.length === 0
+          ? `No hooks yet. Create one: ${tidings} hook create --organization ID --name NAME --kind KIND --url URL`
+          : table(['ID', 'NAME', 'KIND', 'HOST', 'STATUS', 'ORGANIZATION'], all.map(row), ['NAME', 'HOST']),
+    )
+    .examples('hook list', 'hook list --organization acme');
 
-  const create = group
-    .command('create')
-    .description('Create a hook. For a signed one, show its secret once')
+  group
+    .sub('create', 'Create a hook. For a signed one, show its secret once')
     .requiredOption('--organization <id>', 'Organization whose posts it follows')
     .requiredOption('--name <name>', 'Purpose of the hook, such as "Website"')
     .addOption(new Option('--kind <kind>', 'Receiver of the requests').choices(hookKinds).default('signed'))
     .requiredOption('--url <url>', 'URL to call; - reads it from standard input')
-    .action(
-      answer(
-        async (services, { organization: organizationId, name, kind, url }: CreateFlags) =>
-          createHook(services, { organizationId, name, kind, url: await readToken(url) }),
-        ({ secret, ...hook }) => [describe(hook, secret), secret === null ? '' : COPY],
-      ),
-    );
-  note(
-    create,
-    `A signed hook gets JSON for each change. netlify, vercel and cloudflare start a build 30 seconds after the last change. slack and discord announce new posts.
+    .answers(
+      async (services, { organization: organizationId, name, kind, url }: CreateFlags) =>
+        createHook(services, { organizationId, name, kind, url: await readToken(url) }),
+      ({ secret, ...hook }) => [describe(hook, secret), secret === null ? '' : COPY],
+    )
+    .note(`A signed hook gets JSON for each change. netlify, vercel and cloudflare start a build 30 seconds after the last change. slack and discord announce new posts.
 
-The URL may hold a secret. Tidings stores it encrypted and shows only its host.`,
-  );
-  examples(create, 'hook create --organization acme --name Website --url https://example.com/hook');
+The URL may hold a secret. Tidings stores it encrypted and shows only its host.`)
+    .examples('hook create --organization acme --name Website --url https://example.com/hook');
 
   const switches = { enable: 'Enable a hook', disable: 'Disable a hook. Its queued messages are not sent.' };
-  addSwitch(command, context, 'hook_…', switches, switchHook);
+  group.addSwitch('hook', 'hook_…', switches, switchHook);
 
-  const rotate = command('rotate-secret', 'Create a new secret. The old one signs too for 24 hours.').action(
-    answer(
+  command('rotate-secret', 'Create a new secret. The old one signs too for 24 hours.')
+    .answers(
       (services: Services, id: string) => rotateSecret(services, id),
       ({ hook, secret }) => [describe(hook, secret), COPY],
       ({ hook, secret }) => ({ ...hook, secret }),
-    ),
-  );
-  examples(rotate, 'hook rotate-secret hook_…');
+    )
+    .examples('hook rotate-secret hook_…');
 
-  const remove = command('delete', 'Delete a hook with its messages').action(
-    answer(done('deleted', deleteHook), ({ id }) => `Deleted: ${id}`),
-  );
-  examples(remove, 'hook delete hook_…');
+  command('delete', 'Delete a hook with its messages')
+    .answers(done('deleted', deleteHook), ({ id }) => `Deleted: ${id}`)
+    .examples('hook delete hook_…');
 
-  const test = command('test', 'Send a test message now and show the response').action(
-    async (...given: unknown[]) => {
-      let isSent = false;
-      await answer(
-        async (services, id: string) => {
-          const outcome = await sendTest(services, id);
-          isSent = outcome.problem === null;
-          return outcome;
-        },
-        (outcome) => [describeOutcome(outcome), outcome.response ?? ''],
-      )(...given);
-      if (!isSent) throw new WorkFailed();
-    },
-  );
-  note(test, 'A deploy hook starts a build.');
-  examples(test, 'hook test hook_…');
+  command('test', 'Send a test message now and show the response')
+    .answers(
+      (services, id: string) => sendTest(services, id),
+      (outcome) => [describeOutcome(outcome), outcome.response ?? ''],
+      (outcome) => outcome,
+      ({ problem }) => problem !== null,
+    )
+    .note('A deploy hook starts a build.')
+    .examples('hook test hook_…');
 
-  const messages = command('messages', 'List the messages of a hook, newest first, with their last response')
+  command('messages', 'List the messages of a hook, newest first, with their last response')
     .addOption(limitTo('Messages'))
-    .action(
-      answer(
-        ({ db }, id: string, { limit }: { limit: number }) =>
-          db.read(async (tx) => {
-            await getHook(tx, id);
-            const found = await listMessages(tx, id, { limit });
-            return Promise.all(found.map(async (each) => toEntry(each, await listAttempts(tx, each.id))));
-          }),
-        (all) =>
-          all.length === 0
-            ? 'No messages yet.'
-            : table(['ID', 'DATE', 'TYPE', 'TITLE', 'STATUS', 'ATTEMPTS', 'RESPONSE'], all.map(messageRow), [
-                'TITLE',
-                'RESPONSE',
-              ]),
-      ),
-    );
-  examples(messages, 'hook messages hook_…', 'hook messages hook_… --limit 10 --json');
-
-  const resend = command('resend', 'Send failed messages again, or one message')
-    .option('--message <id>', 'Only this message, also if it was sent')
-    .action(
-      answer(
-        async (services, id: string, { message }: { message?: string }) => ({
-          hookId: id,
-          queued:
-            message === undefined
-              ? await resendFailed(services, id)
-              : await resendMessage(services, id, message),
+    .answers(
+      ({ db }, id: string, { limit }: { limit: number }) =>
+        db.read(async (tx) => {
+          await getHook(tx, id);
+          const found = await listMessages(tx, id, { limit });
+          return Promise.all(found.map(async (each) => toEntry(each, await listAttempts(tx, each.id))));
         }),
-        ({ queued }) => (queued === 0 ? 'No failed messages.' : `Queued: ${count(queued, 'message')}`),
-      ),
-    );
-  examples(resend, 'hook resend hook_…', 'hook resend hook_… --message msg_…');
+      (all) =>
+        all.length === 0
+          ? 'No messages yet.'
+          : table(['ID', 'DATE', 'TYPE', 'TITLE', 'STATUS', 'ATTEMPTS', 'RESPONSE'], all.map(messageRow), [
+              'TITLE',
+              'RESPONSE',
+            ]),
+    )
+    .examples('hook messages hook_…', 'hook messages hook_… --limit 10 --json');
+
+  command('resend', 'Send failed messages again, or one message')
+    .option('--message <id>', 'Only this message, also if it was sent')
+    .answers(
+      async (services, id: string, { message }: { message?: string }) => ({
+        hookId: id,
+        queued:
+          message === undefined
+            ? await resendFailed(services, id)
+            : await resendMessage(services, id, message),
+      }),
+      ({ queued }) => (queued === 0 ? 'No failed messages.' : `Queued: ${count(queued, 'message')}`),
+    )
+    .examples('hook resend hook_…', 'hook resend hook_… --message msg_…');
 }
 
 function row({ id, name, kind, host, isEnabled, organizationId }: Hook) {

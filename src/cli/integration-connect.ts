@@ -13,10 +13,8 @@ import type { IntegrationType } from '../providers/ids.ts';
 import { providerOf, providers } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Services } from '../server/services.ts';
-import { aboutOne, answering } from './command.ts';
-import { type CliContext, readToken, WorkFailed, withServices } from './context.ts';
-import { examples, note } from './help.ts';
-import { check, fields, lines, print, type Text, table } from './output.ts';
+import { readToken, type TidingsCommand } from './command.ts';
+import { check, fields, lines, type Text, table } from './output.ts';
 
 export const ONCE = 'Copy the secret now. Tidings shows it only once.';
 
@@ -31,18 +29,17 @@ interface ConnectOptions {
   poll?: true;
 }
 
-export function addConnectCommands(group: Command, context: CliContext): void {
-  const connect = group.command('connect').description('Connect a provider, with a token or by hand');
+export function addConnectCommands(group: TidingsCommand): void {
+  const connect = group.sub('connect', 'Connect a provider, with a token or by hand');
   const lineOf = ({ id, hasRepositories }: Provider) =>
     `integration connect ${id} --organization acme${hasRepositories ? ' --repository acme/rocket' : ''}`;
-  examples(connect, ...providers.map(lineOf));
+  connect.examples(...providers.map(lineOf));
 
   for (const provider of providers) {
     const { id, hasRepositories, api, words } = provider;
     const { one, many, pattern } = words.place;
     const command = connect
-      .command(id)
-      .description(`Connect ${words.covers}`)
+      .sub(id, `Connect ${words.covers}`)
       .requiredOption('--organization <id>', 'Organization')
       .option(
         `--${hasRepositories ? 'repository' : one} <${pattern.toLowerCase()}...>`,
@@ -51,12 +48,10 @@ export function addConnectCommands(group: Command, context: CliContext): void {
           : `Only these ${many} (default: all public ${many})`,
       )
       .hook('preAction', (given) => requireOptions(provider, given.opts(), given))
-      .action(
-        answering(context)(
-          (services, options: ConnectOptions) => run(services, provider, options),
-          ({ text }) => text,
-          ({ json }) => json,
-        ),
+      .answers(
+        (services, options: ConnectOptions) => run(services, provider, options),
+        ({ text }) => text,
+        ({ json }) => json,
       );
     const line = lineOf(provider);
     const polled = provider.reader === null ? [] : [`${line} --poll`];
@@ -64,7 +59,7 @@ export function addConnectCommands(group: Command, context: CliContext): void {
       command.option('--poll', 'Read events through the API. Needs no webhook and no public URL');
     }
     if (api === null) {
-      examples(command, line, ...polled);
+      command.examples(line, ...polled);
       continue;
     }
     command
@@ -74,9 +69,8 @@ export function addConnectCommands(group: Command, context: CliContext): void {
     if (provider.app !== undefined) {
       command.option('--app', `Print the page of the dashboard that creates a ${provider.app.name}`);
     }
-    if (api.words.help !== '') note(command, api.words.help);
-    examples(
-      command,
+    if (api.words.help !== '') command.note(api.words.help);
+    command.examples(
       line,
       ...polled,
       `${line} --token TOKEN`,
@@ -169,7 +163,7 @@ async function connectByPolling(
   { id: type }: Provider<IntegrationType>,
   options: ConnectOptions,
 ): Promise<Result> {
-  const token = options.token === undefined ? undefined : await readToken(options.token);
+  const token = await readToken(options.token);
   const repositories = namesOf(options);
   const connected = await connectPolled(services, {
     ...{ type, organizationId: options.organization, repositories, token },
@@ -252,14 +246,13 @@ export function describePlaces({ places }: { places: readonly Partial<ConnectedP
 }
 
 /** Polling an integration now, and the change from polling to a webhook and back. */
-export function addPollingCommands(group: Command, context: CliContext): void {
-  const command = aboutOne(group, 'integration');
-  const answer = answering(context);
+export function addPollingCommands(group: TidingsCommand): void {
+  const command = group.about('integration');
 
-  const poll = command('poll', 'Poll the repositories of a polled integration now').action(
-    async (id: string, _: object, given: Command) => {
-      const polled = await withServices(context, given, (services) => pollNow(services, id));
-      print(context.terminal, given, polled, () =>
+  command('poll', 'Poll the repositories of a polled integration now')
+    .answers(
+      (services, id: string) => pollNow(services, id),
+      (polled) =>
         lines(
           polled.map(({ repository, news, problem }) =>
             check(
@@ -268,13 +261,12 @@ export function addPollingCommands(group: Command, context: CliContext): void {
             ),
           ),
         ),
-      );
-      if (polled.some(({ problem }) => problem !== null)) throw new WorkFailed();
-    },
-  );
-  examples(poll, 'integration poll int_…');
+      (polled) => polled,
+      (polled) => polled.some(({ problem }) => problem !== null),
+    )
+    .examples('integration poll int_…');
 
-  const webhook = command(
+  command(
     'use-webhook',
     'Change from polling to a webhook. Polling goes on until the webhook has delivered, so nothing is lost',
   )
@@ -287,33 +279,30 @@ export function addPollingCommands(group: Command, context: CliContext): void {
       const { token, manual } = given.opts();
       if (token !== undefined && manual) given.error('error: --manual and --token cannot be combined');
     })
-    .action(
-      answer(
-        async (services, integrationId: string, options: { token?: string; manual?: true }) => {
-          if (options.manual) return { integrationId, ...(await useManualWebhook(services, integrationId)) };
-          const token = options.token === undefined ? undefined : await readToken(options.token);
-          return { integrationId, places: await useWebhook(services, integrationId, { token }) };
-        },
-        (result) => {
-          const end = 'Tidings polls until the first delivery has arrived, and once more.';
-          if (result.places !== undefined) return [describePlaces(result), end];
-          const urls = result.urls.map(({ repository, webhookUrl }) => [repository, webhookUrl]);
-          return [fields({ Secret: result.secret }), ONCE, table(['REPOSITORY', 'WEBHOOK URL'], urls), end];
-        },
-      ),
+    .answers(
+      async (services, integrationId: string, options: { token?: string; manual?: true }) => {
+        if (options.manual) return { integrationId, ...(await useManualWebhook(services, integrationId)) };
+        const token = await readToken(options.token);
+        return { integrationId, places: await useWebhook(services, integrationId, { token }) };
+      },
+      (result) => {
+        const end = 'Tidings polls until the first delivery has arrived, and once more.';
+        if (result.places !== undefined) return [describePlaces(result), end];
+        const urls = result.urls.map(({ repository, webhookUrl }) => [repository, webhookUrl]);
+        return [fields({ Secret: result.secret }), ONCE, table(['REPOSITORY', 'WEBHOOK URL'], urls), end];
+      },
+    )
+    .examples(
+      'integration use-webhook int_…',
+      'integration use-webhook int_… --token - < token.txt',
+      'integration use-webhook int_… --manual',
     );
-  examples(
-    webhook,
-    'integration use-webhook int_…',
-    'integration use-webhook int_… --token - < token.txt',
-    'integration use-webhook int_… --manual',
-  );
 
-  const polling = command(
+  command(
     'use-polling',
     'Change from a webhook to polling. The webhook is deleted after another round, so nothing is lost',
-  ).action(
-    answer(
+  )
+    .answers(
       async (services, integrationId: string) => ({
         integrationId,
         ...(await usePolling(services, integrationId)),
@@ -324,7 +313,6 @@ export function addPollingCommands(group: Command, context: CliContext): void {
           ? `Tidings deletes the webhooks after the next round. To check: ${tidings} integration doctor ${integrationId}`
           : `Delete the webhooks of ${byHand.join(', ')} by hand. Until then, nothing is drafted twice.`,
       ],
-    ),
-  );
-  examples(polling, 'integration use-polling int_…');
+    )
+    .examples('integration use-polling int_…');
 }

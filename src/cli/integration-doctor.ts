@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { type Diagnosis, diagnose, type Fix } from '../integrations/doctor.ts';
 import {
   type ComparedDelivery,
@@ -10,51 +9,38 @@ import {
 import { describeFinding, describeMissed, fixes, type IntegrationType } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
 import { providerOf } from '../providers/index.ts';
-import { aboutOne } from './command.ts';
-import { type CliContext, WorkFailed, withServices } from './context.ts';
-import { examples } from './help.ts';
-import { check, lines, print, type Text, table } from './output.ts';
+import type { TidingsCommand } from './command.ts';
+import { check, lines, type Text, table } from './output.ts';
 
-export function addDoctorCommands(group: Command, context: CliContext): void {
-  const command = aboutOne(group, 'integration');
+export function addDoctorCommands(group: TidingsCommand): void {
+  const command = group.about('integration');
 
-  const doctor = command('doctor', 'Check everything that deliveries depend on, and suggest fixes').action(
-    async (id: string, _options: object, command: Command) => {
-      const diagnosis = await withServices(context, command, (services) => diagnose(services, id));
-      print(context.terminal, command, diagnosisJson(diagnosis), ({ checks }) =>
-        lines(checks.flatMap(describeCheck)),
-      );
-      if (!diagnosis.ok) throw new WorkFailed();
-    },
-  );
-  examples(doctor, 'integration doctor int_…');
+  command('doctor', 'Check everything that deliveries depend on, and suggest fixes')
+    .answers(
+      async (services, id: string) => diagnosisJson(await diagnose(services, id)),
+      ({ checks }) => lines(checks.flatMap(describeCheck)),
+      (diagnosis) => diagnosis,
+      ({ ok }) => !ok,
+    )
+    .examples('integration doctor int_…');
 
-  const missed = command('missed', "Compare the provider's deliveries of the last three days with the log")
+  command('missed', "Compare the provider's deliveries of the last three days with the log")
     .option('--redeliver [delivery-id...]', 'Ask the provider to redeliver these, or all that are missing')
-    .action(async (id: string, { redeliver }: { redeliver?: true | string[] }, command: Command) => {
-      if (redeliver === undefined) {
-        const comparison = await withServices(context, command, (services) => findMissed(services, id));
-        print(context.terminal, command, comparisonJson(comparison), describeComparison);
-        return;
-      }
-      const wanted = redeliver === true ? 'all' : redeliver;
-      const redelivered = await withServices(context, command, (services) =>
-        redeliverMissed(services, id, wanted),
-      );
-      const results = redelivered.map(({ deliveryId, problem }) => ({
-        deliveryId,
-        isAsked: problem === null,
-        problem: problem?.message ?? null,
-      }));
-      const redeliveries = results.map(
-        ({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'the provider redelivers it'}`,
-      );
-      if (redeliveries.length === MAX_REDELIVERED)
-        redeliveries.push('There may be more. Run the command again once these have arrived.');
-      print(context.terminal, command, results, () => redeliveries.join('\n') || 'No delivery is missing.');
-      if (results.some(({ isAsked }) => !isAsked)) throw new WorkFailed();
-    });
-  examples(missed, 'integration missed int_…', 'integration missed int_… --redeliver');
+    .answers(
+      async (services, id: string, { redeliver }: { redeliver?: true | string[] }) => {
+        if (redeliver === undefined) return comparisonJson(await findMissed(services, id));
+        const redelivered = await redeliverMissed(services, id, redeliver === true ? 'all' : redeliver);
+        return redelivered.map(({ deliveryId, problem }) => ({
+          deliveryId,
+          isAsked: problem === null,
+          problem: problem?.message ?? null,
+        }));
+      },
+      (result) => (Array.isArray(result) ? describeRedelivered(result) : describeComparison(result)),
+      (result): unknown => result,
+      (result) => Array.isArray(result) && result.some(({ isAsked }) => !isAsked),
+    )
+    .examples('integration missed int_…', 'integration missed int_… --redeliver');
 }
 
 function diagnosisJson({ integrationId, ok, findings, type }: Diagnosis) {
@@ -128,6 +114,15 @@ function describeComparison({
     ...untold.map(({ place, reason }) => `Deliveries of ${place} are unknown: ${reason}`),
     isCut ? 'The provider has older deliveries that were not compared.' : '',
   ];
+}
+
+function describeRedelivered(results: readonly { deliveryId: string; problem: string | null }[]) {
+  const lines = results.map(
+    ({ deliveryId, problem }) => `${deliveryId}: ${problem ?? 'the provider redelivers it'}`,
+  );
+  if (lines.length === MAX_REDELIVERED)
+    lines.push('There may be more. Run the command again once these have arrived.');
+  return lines.join('\n') || 'No delivery is missing.';
 }
 
 function missedTable(missed: readonly ReturnType<typeof missedJson>[]) {

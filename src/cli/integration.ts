@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { addPolledPlace } from '../intake/polling/connect.ts';
 import { setPollToken } from '../intake/polling/switch.ts';
 import { setEnabled } from '../integrations/connect.ts';
@@ -12,161 +11,131 @@ import { tidings } from '../lib/build.ts';
 import { getOrganization } from '../people/organization-store.ts';
 import { listProviders, providerOf, providers } from '../providers/index.ts';
 import type { Services } from '../server/services.ts';
-import { aboutOne, addSwitch, answering, ofOrganization } from './command.ts';
-import { type CliContext, readToken } from './context.ts';
-import { examples } from './help.ts';
+import { ofOrganization, readToken, type TidingsCommand } from './command.ts';
 import { addConnectCommands, addPollingCommands, describePlaces, ONCE } from './integration-connect.ts';
 import { addDoctorCommands } from './integration-doctor.ts';
 import { fields, status, type Text, table } from './output.ts';
 
-export function addIntegrationCommands(program: Command, context: CliContext): void {
-  const answer = answering(context);
-  const group = program.command('integration').description(`Connect ${listProviders('and')}`);
-  const command = aboutOne(group, 'integration');
-  examples(
-    group,
+export function add(program: TidingsCommand): void {
+  const group = program.sub('integration', `Connect ${listProviders('and')}`);
+  const command = group.about('integration');
+  group.examples(
     `integration connect ${first?.id} --organization acme --repository acme/rocket`,
     'integration list',
     'integration doctor int_…',
   );
-  addConnectCommands(group, context);
+  addConnectCommands(group);
 
-  const list = group
-    .command('list')
-    .description('List the integrations, oldest first')
+  group
+    .sub('list', 'List the integrations, oldest first')
     .addOption(ofOrganization)
-    .action(
-      answer(listWithPlaces, describeList, (listed) =>
-        listed.map(({ names: _, ...integration }) => integration),
-      ),
-    );
-  examples(list, 'integration list', 'integration list --organization acme');
+    .answers(listWithPlaces, describeList, (listed) =>
+      listed.map(({ names: _, ...integration }) => integration),
+    )
+    .examples('integration list', 'integration list --organization acme');
 
   const switches = {
     enable: 'Accept deliveries again',
     disable: 'Refuse deliveries until the integration is enabled',
   };
-  addSwitch(command, context, 'int_…', switches, setEnabled);
+  group.addSwitch('integration', 'int_…', switches, setEnabled);
 
-  const rotate = command(
-    'rotate-secret',
-    'Create a new webhook secret. The old one works for another 24 hours.',
-  )
+  command('rotate-secret', 'Create a new webhook secret. The old one works for another 24 hours.')
     .option('--now', 'End the old secret at once, after a leak')
-    .action(
-      answer(
-        async (services, id: string, options: { now?: boolean }) => ({
-          ...(await rotateSecret(services, id, options)),
-          type: (await services.db.read((tx) => getIntegration(tx, id))).type,
-        }),
-        ({ secret, isSetAtProvider, type }, _, { now = false }) => {
-          const provider = providerOf(type).name;
-          const next = isSetAtProvider
-            ? `It is already set at ${provider}.`
-            : `${ONCE} Set it at ${provider}.`;
-          return [fields({ Secret: secret }), `${next} ${describeOldSecret(type, now, isSetAtProvider)}`];
-        },
-        ({ secret }) => ({ secret }),
-      ),
-    );
-  examples(rotate, 'integration rotate-secret int_…', 'integration rotate-secret int_… --now');
+    .answers(
+      async (services, id: string, options: { now?: boolean }) => ({
+        ...(await rotateSecret(services, id, options)),
+        type: (await services.db.read((tx) => getIntegration(tx, id))).type,
+      }),
+      ({ secret, isSetAtProvider, type }, _, { now = false }) => {
+        const provider = providerOf(type).name;
+        const next = isSetAtProvider ? `It is already set at ${provider}.` : `${ONCE} Set it at ${provider}.`;
+        return [fields({ Secret: secret }), `${next} ${describeOldSecret(type, now, isSetAtProvider)}`];
+      },
+      ({ secret }) => ({ secret }),
+    )
+    .examples('integration rotate-secret int_…', 'integration rotate-secret int_… --now');
 
-  const add = command('add', 'Connect another repository or team')
+  command('add', 'Connect another repository or team')
     .argument('<name>', PLACE)
-    .action(
-      answer(
-        async (services, integrationId: string, name: string) => ({
-          integrationId,
-          ...((await isPolled(services, integrationId))
-            ? await addPolledPlace(services, integrationId, name)
-            : await addPlace(services, integrationId, name)),
-        }),
-        ({ integrationId, ...added }) =>
-          !('webhookUrl' in added)
-            ? `${added.place} is polled from now on.`
-            : added.hookId === undefined
-              ? [
-                  fields({ 'Webhook URL': added.webhookUrl }),
-                  `Set up the webhook with this URL and the secret of the integration. For a new secret: ${tidings} integration rotate-secret ${integrationId}`,
-                ]
-              : describePlaces({ places: [added] }),
-      ),
-    );
-  examples(add, 'integration add int_… acme/engine');
+    .answers(
+      async (services, integrationId: string, name: string) => ({
+        integrationId,
+        ...((await isPolled(services, integrationId))
+          ? await addPolledPlace(services, integrationId, name)
+          : await addPlace(services, integrationId, name)),
+      }),
+      ({ integrationId, ...added }) =>
+        !('webhookUrl' in added)
+          ? `${added.place} is polled from now on.`
+          : added.hookId === undefined
+            ? [
+                fields({ 'Webhook URL': added.webhookUrl }),
+                `Set up the webhook with this URL and the secret of the integration. For a new secret: ${tidings} integration rotate-secret ${integrationId}`,
+              ]
+            : describePlaces({ places: [added] }),
+    )
+    .examples('integration add int_… acme/engine');
 
-  const remove = command('remove', 'Disconnect one repository or team, with its webhook and triggers')
+  command('remove', 'Disconnect one repository or team, with its webhook and triggers')
     .argument('<name>', PLACE)
     .option('--force', FORCE)
-    .action(
-      answer(
-        async (services, integrationId: string, place: string, options: { force?: boolean }) => {
-          const { isLeft } = await removePlace(services, integrationId, place, options);
-          return { integrationId, place, removed: true, ...(isLeft && { left: [place] }) };
-        },
-        ({ place, left }) =>
-          `Removed: ${place}${left === undefined ? '' : '\nThe webhook may still exist there. Delete it by hand.'}`,
-      ),
-    );
-  examples(remove, 'integration remove int_… acme/engine');
+    .answers(
+      async (services, integrationId: string, place: string, options: { force?: boolean }) => {
+        const { isLeft } = await removePlace(services, integrationId, place, options);
+        return { integrationId, place, removed: true, ...(isLeft && { left: [place] }) };
+      },
+      ({ place, left }) =>
+        `Removed: ${place}${left === undefined ? '' : '\nThe webhook may still exist there. Delete it by hand.'}`,
+    )
+    .examples('integration remove int_… acme/engine');
 
-  const token = command(
-    'set-token',
-    'Set or replace the token with which Tidings manages the webhooks, or polls',
-  )
+  command('set-token', 'Set or replace the token with which Tidings manages the webhooks, or polls')
     .requiredOption('--token <token>', 'Token; - reads it from standard input')
-    .action(
-      answer(
-        async (services, integrationId: string, { token }: { token: string }) => {
-          if (!(await isPolled(services, integrationId))) {
-            return { integrationId, places: await setToken(services, integrationId, await readToken(token)) };
-          }
-          await setPollToken(services, integrationId, await readToken(token));
-          return { integrationId, isPolled: true, places: [] };
-        },
-        (result) =>
-          'isPolled' in result
-            ? 'The token is stored. Tidings polls with it from now on.'
-            : describePlaces(result),
-      ),
+    .answers(
+      async (services, integrationId: string, { token }: { token: string }) => {
+        if (!(await isPolled(services, integrationId))) {
+          return { integrationId, places: await setToken(services, integrationId, await readToken(token)) };
+        }
+        await setPollToken(services, integrationId, await readToken(token));
+        return { integrationId, isPolled: true, places: [] };
+      },
+      (result) =>
+        'isPolled' in result
+          ? 'The token is stored. Tidings polls with it from now on.'
+          : describePlaces(result),
+    )
+    .examples(
+      'integration set-token int_… --token TOKEN',
+      'integration set-token int_… --token - < token.txt',
     );
-  examples(
-    token,
-    'integration set-token int_… --token TOKEN',
-    'integration set-token int_… --token - < token.txt',
-  );
 
-  const repair = command('repair', 'Set up the webhooks at the provider again').action(
-    answer(
+  command('repair', 'Set up the webhooks at the provider again')
+    .answers(
       async (services, integrationId: string) => ({
         integrationId,
         places: await repairHooks(services, integrationId),
       }),
       describePlaces,
-    ),
-  );
-  examples(repair, 'integration repair int_…');
+    )
+    .examples('integration repair int_…');
 
-  addPollingCommands(group, context);
-  addDoctorCommands(group, context);
+  addPollingCommands(group);
+  addDoctorCommands(group);
 
-  const disconnect = command(
-    'disconnect',
-    'Delete an integration and its webhooks for good. Its deliveries stay in the log.',
-  )
+  command('disconnect', 'Delete an integration and its webhooks for good. Its deliveries stay in the log.')
     .option('--force', FORCE)
-    .action(
-      answer(
-        async (services, id: string, options: { force?: boolean }) => {
-          const { left } = await disconnectIntegration(services, id, options);
-          return { id, deleted: true, ...(left.length > 0 && { left }) };
-        },
-        ({ id, left = [] }) =>
-          left.length === 0
-            ? `Disconnected: ${id}`
-            : `Disconnected: ${id}\nA webhook may still exist at ${left.join(', ')}. Delete it there by hand.`,
-      ),
-    );
-  examples(disconnect, 'integration disconnect int_…', 'integration disconnect int_… --force');
+    .answers(
+      async (services, id: string, options: { force?: boolean }) => {
+        const { left } = await disconnectIntegration(services, id, options);
+        return { id, deleted: true, ...(left.length > 0 && { left }) };
+      },
+      ({ id, left = [] }) =>
+        left.length === 0
+          ? `Disconnected: ${id}`
+          : `Disconnected: ${id}\nA webhook may still exist at ${left.join(', ')}. Delete it there by hand.`,
+    )
+    .examples('integration disconnect int_…', 'integration disconnect int_… --force');
 }
 
 const [first] = providers;

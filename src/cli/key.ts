@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { tidings } from '../lib/build.ts';
 import {
   describeKeyWarning,
@@ -7,10 +6,8 @@ import {
   SUGGEST_PERMISSION,
 } from '../people/keys/store.ts';
 import { getOrganization } from '../people/organization-store.ts';
-import { aboutOne, answering, clockTime } from './command.ts';
-import { type CliContext, withServices } from './context.ts';
-import { examples, note } from './help.ts';
-import { complain, fields, oneLine, print, status, table } from './output.ts';
+import { clockTime, type TidingsCommand } from './command.ts';
+import { complain, fields, oneLine, status, table } from './output.ts';
 
 interface CreateOptions {
   organization: string;
@@ -19,15 +16,14 @@ interface CreateOptions {
   expires?: string;
 }
 
-export function addKeyCommands(program: Command, context: CliContext): void {
-  const answer = answering(context);
-  const group = program.command('key').description('Create, list, revoke and delete API keys');
-  const command = aboutOne(group, 'key, not its value');
-  examples(group, 'key create --organization acme --name "Website"', 'key list --organization acme');
+export function add(program: TidingsCommand): void {
+  const group = program.sub('key', 'Create, list, revoke and delete API keys');
+  const command = group.about('key, not its value');
+  const { terminal } = program.context;
+  group.examples('key create --organization acme --name "Website"', 'key list --organization acme');
 
-  const create = group
-    .command('create')
-    .description('Create an API key and show its value once')
+  group
+    .sub('create', 'Create an API key and show its value once')
     .requiredOption('--organization <id>', 'Organization whose posts the key reads')
     .requiredOption('--name <name>', 'Purpose of the key, such as "Website, production"')
     .option('--permission <permission>', 'Permission of the key; repeatable', (each, all: string[] = []) => [
@@ -35,16 +31,18 @@ export function addKeyCommands(program: Command, context: CliContext): void {
       each,
     ])
     .option('--expires <time>', 'When the key expires, as ISO 8601 (default: never)')
-    .action(async ({ organization, name, permission, expires }: CreateOptions, command: Command) => {
-      const { warning, ...created } = await withServices(context, command, ({ keys }) =>
-        keys.createKey({
+    .answers(
+      async ({ keys }, { organization, name, permission, expires }: CreateOptions) => {
+        const { warning, ...created } = await keys.createKey({
           organizationId: organization,
           name,
           permissions: [...new Set(permission ?? [READ_PERMISSION])],
           expiresAt: expires ?? null,
-        }),
-      );
-      print(context.terminal, command, created, ({ id, key, permissions, expiresAt }) => [
+        });
+        if (warning !== undefined) complain(terminal, 'warning', describeKeyWarning(warning));
+        return created;
+      },
+      ({ id, key, permissions, expiresAt }, { organization, name }) => [
         fields({
           Key: key,
           ID: id,
@@ -54,65 +52,57 @@ export function addKeyCommands(program: Command, context: CliContext): void {
           Expires: expiresAt ?? 'never',
         }),
         'Copy the key now. Tidings shows it only once and keeps only its hash.',
-      ]);
-      if (warning !== undefined) complain(context.terminal, 'warning', describeKeyWarning(warning));
-    });
-  note(
-    create,
-    `Without --permission, the key has ${READ_PERMISSION}, which every API request needs. A key that also has ${SUGGEST_PERMISSION} lets an agent suggest changes of posts over MCP.`,
-  );
-  examples(
-    create,
-    'key create --organization acme --name "Website, production"',
-    'key create --organization acme --name "Preview" --expires 2027-06-30',
-    `key create --organization acme --name "Docs agent" --permission ${READ_PERMISSION} --permission ${SUGGEST_PERMISSION}`,
-  );
-
-  const list = group
-    .command('list')
-    .description('List the keys of an organization, newest first')
-    .requiredOption('--organization <id>', 'Organization')
-    .action(
-      answer(
-        async ({ db, keys }, { organization }: { organization: string }) => {
-          await db.read((tx) => getOrganization(tx, organization));
-          return keys.listKeys(organization);
-        },
-        (all, { organization }) =>
-          all.length === 0
-            ? `No keys yet. Create one: ${tidings} key create --organization ${organization} --name "Website"`
-            : table(
-                ['ID', 'NAME', 'KEY', 'STATUS', 'CREATED', 'LAST USED', 'EXPIRES'],
-                all.map((key) => [
-                  ...[key.id, key.name, `${key.prefix}…`, status(key.status), key.createdAt.slice(0, 10)],
-                  ...[minute(key.lastUsedAt), minute(key.expiresAt)],
-                ]),
-                ['NAME'],
-              ),
-      ),
+      ],
+    )
+    .note(
+      `Without --permission, the key has ${READ_PERMISSION}, which every API request needs. A key that also has ${SUGGEST_PERMISSION} lets an agent suggest changes of posts over MCP.`,
+    )
+    .examples(
+      'key create --organization acme --name "Website, production"',
+      'key create --organization acme --name "Preview" --expires 2027-06-30',
+      `key create --organization acme --name "Docs agent" --permission ${READ_PERMISSION} --permission ${SUGGEST_PERMISSION}`,
     );
-  examples(list, 'key list --organization acme');
 
-  const revoke = command('revoke', 'Revoke a key and keep it in the list').action(
-    answer(
+  group
+    .sub('list', 'List the keys of an organization, newest first')
+    .requiredOption('--organization <id>', 'Organization')
+    .answers(
+      async ({ db, keys }, { organization }: { organization: string }) => {
+        await db.read((tx) => getOrganization(tx, organization));
+        return keys.listKeys(organization);
+      },
+      (all, { organization }) =>
+        all.length === 0
+          ? `No keys yet. Create one: ${tidings} key create --organization ${organization} --name "Website"`
+          : table(
+              ['ID', 'NAME', 'KEY', 'STATUS', 'CREATED', 'LAST USED', 'EXPIRES'],
+              all.map((key) => [
+                ...[key.id, key.name, `${key.prefix}…`, status(key.status), key.createdAt.slice(0, 10)],
+                ...[minute(key.lastUsedAt), minute(key.expiresAt)],
+              ]),
+              ['NAME'],
+            ),
+    )
+    .examples('key list --organization acme');
+
+  command('revoke', 'Revoke a key and keep it in the list')
+    .answers(
       async ({ keys }, id: string) => ({ key: await keys.revokeKey(id), delay: describeRevocation(keys) }),
       ({ key, delay }, id) => `Revoked: ${oneLine(key.name)} (${id})\n${delay}`,
       ({ key }) => key,
-    ),
-  );
-  examples(revoke, 'key revoke key_…');
+    )
+    .examples('key revoke key_…');
 
-  const remove = command('delete', 'Revoke a key and remove it from the list').action(
-    answer(
+  command('delete', 'Revoke a key and remove it from the list')
+    .answers(
       async ({ keys }, id: string) => {
         await keys.deleteKey(id);
         return { id, delay: describeRevocation(keys) };
       },
       ({ id, delay }) => `Deleted: ${id}\n${delay}`,
       ({ id }) => ({ id, deleted: true }),
-    ),
-  );
-  examples(remove, 'key delete key_…');
+    )
+    .examples('key delete key_…');
 }
 
 const minute = (time: string | null) => (time === null ? 'never' : clockTime(time));

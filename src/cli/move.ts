@@ -1,29 +1,22 @@
 import { dirname, join } from 'node:path';
-import type { Command } from 'commander';
 import type { Progress } from '../../db/move.ts';
 import { openFileStore } from '../lib/file-store.ts';
 import { count } from '../lib/text.ts';
-import { readConfig } from '../server/config.ts';
 import type { Moved } from '../server/move.ts';
-import { type CliContext, flagsOf } from './context.ts';
-import { examples, note } from './help.ts';
-import { print, progressBar, type Terminal, type Text } from './output.ts';
+import type { TidingsCommand } from './command.ts';
+import { progressBar, type Terminal, type Text } from './output.ts';
 
-export function addMoveCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command('move')
-    .description('Copy the database to PostgreSQL, or back to a data folder. Stop the server first.')
+export function add(program: TidingsCommand): void {
+  program
+    .sub('move', 'Copy the database to PostgreSQL, or back to a data folder. Stop the server first.')
     .requiredOption(
       '--to <target>',
       'postgres:// URL of an empty database; with DATABASE_URL set, an empty folder',
     )
-    .action(async ({ to }: { to: string }, command: Command) => {
-      const { dataDir, secretKey, database, media } = readConfig(
-        { DATA_DIR: flagsOf(command).DATA_DIR },
-        context.environment,
-      );
+    .action(async ({ to }: { to: string }, command: TidingsCommand) => {
+      const { dataDir, secretKey, database, media } = command.folderConfig();
       const isQuiet = command.optsWithGlobals().json === true;
-      const progress = isQuiet ? null : showProgress(context.terminal);
+      const progress = isQuiet ? null : showProgress(command.context.terminal);
       // Loaded only where it is used: other commands start faster without.
       const { moveDatabase } = await import('../server/move.ts');
       const moved = await moveDatabase({
@@ -34,13 +27,12 @@ export function addMoveCommand(program: Command, context: CliContext): void {
         media: media.dir === undefined ? undefined : openFileStore(media.dir, media.s3),
         report: (step) => progress?.show(step),
       }).finally(() => progress?.done());
-      print(context.terminal, command, moved, (done) => describeMove(done, secretKey));
-    });
-  note(
-    command,
-    'Compares all rows of both sides at the end and never changes the source. To continue an interrupted move, run the same command again.',
-  );
-  examples(command, 'move --to postgres://tidings:PASSWORD@db.example.com/tidings?sslmode=verify-full');
+      command.print(moved, (done) => describeMove(done, secretKey));
+    })
+    .note(
+      'Compares all rows of both sides at the end and never changes the source. To continue an interrupted move, run the same command again.',
+    )
+    .examples('move --to postgres://tidings:PASSWORD@db.example.com/tidings?sslmode=verify-full');
 }
 
 const LABELS: Record<Progress['step'], string> = { copy: 'Copying', compare: 'Comparing' };

@@ -1,65 +1,62 @@
 import { get, type IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
-import type { Command } from 'commander';
 import { AppError } from '../lib/app-error.ts';
 import { fetchWithoutRedirects } from '../lib/network.ts';
 import { systemClock } from '../lib/time.ts';
-import { readConfig } from '../server/config.ts';
 import type { Result } from '../server/doctor/check.ts';
 import { admit, examine } from '../server/doctor/examine.ts';
 import { optionOf } from '../server/settings.ts';
 import { planSweep, sweep } from '../server/sweep.ts';
-import { answering } from './command.ts';
-import { addSettings, type CliContext, flagsOf, isoTime, WorkFailed } from './context.ts';
-import { examples, note } from './help.ts';
-import { check, lines, oneLine, print } from './output.ts';
+import { isoTime, type TidingsCommand, WorkFailed } from './command.ts';
+import { check, lines, oneLine } from './output.ts';
 
-export function addSweepCommand(program: Command, context: CliContext): void {
-  const answer = answering(context);
-  const command = program
-    .command('sweep')
-    .description('Remove expired log entries. The server does this every five minutes.')
+export function add(program: TidingsCommand): void {
+  addDoctorCommand(program);
+  addHealthcheckCommand(program);
+  addSweepCommand(program);
+}
+
+function addSweepCommand(program: TidingsCommand): void {
+  program
+    .sub('sweep', 'Remove expired log entries. The server does this every five minutes.')
     .option(
       '--as-of <time>',
       'Remove rows that expire by this time, in ISO 8601. Confirms a clock that jumped (default: now)',
       isoTime,
     )
     .option('--dry-run', 'Count, but remove nothing')
-    .action(
-      answer(
-        (services, { asOf, dryRun }: { asOf?: string; dryRun?: true }) => {
-          const confirmed = asOf === undefined ? undefined : new Date(asOf);
-          return dryRun ? planSweep(services, { confirmed }) : sweep(services, { confirmed });
-        },
-        ({ deliveryIds, logs }, { dryRun }) =>
-          `${dryRun ? 'Would remove' : 'Removed'} ${deliveryIds} delivery ids and ${logs} log entries.`,
-      ),
-    );
-  examples(command, 'sweep --dry-run', 'sweep --as-of 2027-01-31');
+    .answers(
+      (services, { asOf, dryRun }: { asOf?: string; dryRun?: true }) => {
+        const confirmed = asOf === undefined ? undefined : new Date(asOf);
+        return dryRun ? planSweep(services, { confirmed }) : sweep(services, { confirmed });
+      },
+      ({ deliveryIds, logs }, { dryRun }) =>
+        `${dryRun ? 'Would remove' : 'Removed'} ${deliveryIds} delivery ids and ${logs} log entries.`,
+    )
+    .examples('sweep --dry-run', 'sweep --as-of 2027-01-31');
 }
 
 /** Cuts messages of other programs, such as SQLite. Ours are shorter. */
 const MAX_WIDTH = 400;
 
-export function addDoctorCommand(program: Command, { terminal, environment }: CliContext): void {
-  const command = program
-    .command('doctor')
-    .description('Check the settings, the database and the running server')
+function addDoctorCommand(program: TidingsCommand): void {
+  const { environment } = program.context;
+  program
+    .sub('doctor', 'Check the settings, the database and the running server')
     .option('--offline', 'Send no requests to providers')
     .option('--full', 'Also check every index of the database, which takes longer')
-    .option('--key <key>', 'An API key that should work, to check that Unkey verifies it');
-  addSettings(command).action(
-    async ({ offline = false, full = false, key }: { offline?: boolean; full?: boolean; key?: string }) => {
+    .option('--key <key>', 'An API key that should work, to check that Unkey verifies it')
+    .settings()
+    .action(async ({ offline = false, full = false, key }, command: TidingsCommand) => {
       const tools = { clock: systemClock, fetch: fetchWithoutRedirects };
-      const asked = { flags: flagsOf(command), environment, isOffline: offline, isFull: full, key };
+      const asked = { flags: command.flags(), environment, isOffline: offline, isFull: full, key };
       const { patient, close } = await admit({ ...tools, ...asked });
       const report = await examine(patient).finally(close);
-      print(terminal, command, report, ({ checks }) => lines(checks.map(describe)));
+      command.print(report, ({ checks }) => lines(checks.map(describe)));
       if (!report.ok) throw new WorkFailed();
-    },
-  );
-  note(command, 'Changes nothing. Exits with 1 if a check fails, and with 0 on warnings.');
-  examples(command, 'doctor', 'doctor --full', 'doctor --offline --json');
+    })
+    .note('Changes nothing. Exits with 1 if a check fails, and with 0 on warnings.')
+    .examples('doctor', 'doctor --full', 'doctor --offline --json');
 }
 
 function describe({ name, status, message, advice }: Result) {
@@ -93,15 +90,14 @@ async function checkHealth({ host, port }: { host: string; port: number }) {
   return { url, status: statusCode };
 }
 
-export function addHealthcheckCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command('healthcheck')
-    .description('Check that the server responds within a second. Exits with 1 if it does not.')
+function addHealthcheckCommand(program: TidingsCommand): void {
+  program
+    .sub('healthcheck', 'Check that the server responds within a second. Exits with 1 if it does not.')
     .option(...optionOf('HOST', 'Address of the server'))
     .option(...optionOf('PORT', 'Port of the server'))
-    .action(async (_options: object, command: Command) => {
-      const health = await checkHealth(readConfig(flagsOf(command), context.environment));
-      print(context.terminal, command, health, ({ url }) => `${url} responds.`);
-    });
-  examples(command, 'healthcheck', 'healthcheck --port 8080');
+    .action(async (_options: object, command: TidingsCommand) => {
+      const health = await checkHealth(command.config());
+      command.print(health, ({ url }) => `${url} responds.`);
+    })
+    .examples('healthcheck', 'healthcheck --port 8080');
 }

@@ -1,9 +1,8 @@
 import { styleText } from 'node:util';
-import type { Command } from 'commander';
 import { codeOf } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import { writeWhole } from '../lib/disk.ts';
-import { escapeControls, isolated, onOneLine, withoutControls } from '../lib/text.ts';
+import { isolated, onOneLine, withoutControls } from '../lib/text.ts';
 import { terminalName } from '../server/config.ts';
 
 /** Output of a command. Tests pass their own. */
@@ -83,18 +82,6 @@ interface Look {
   width: number;
   hasSymbols: boolean;
   paint(style: Style, text: string): string;
-}
-
-/** Prints the value: as one JSON value with `--json`, otherwise as the text that `forPeople` returns. */
-export function print<Value>(
-  terminal: Terminal,
-  command: Command,
-  value: Value,
-  forPeople: (value: Value) => Text,
-): void {
-  const wantsJson = command.optsWithGlobals().json === true;
-  const text = wantsJson ? escapeControls(JSON.stringify(value)) : render(terminal, forPeople(value));
-  terminal.write(`${text}\n`);
 }
 
 /** The text as the terminal shows it. */

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import {
   type PublicAddresses,
   type Publication,
@@ -7,9 +7,7 @@ import {
 } from '../readers/public/model.ts';
 import { changePublication, readPublication } from '../readers/public/service.ts';
 import type { Services } from '../server/services.ts';
-import { answering } from './command.ts';
-import type { CliContext } from './context.ts';
-import { examples } from './help.ts';
+import type { TidingsCommand } from './command.ts';
 import { fields, lines, painted, status } from './output.ts';
 
 // Commands for the public page of an organization, its feeds and the endpoint for agents.
@@ -31,29 +29,25 @@ interface SetFlags {
   address?: string;
 }
 
-export function addPageCommands(program: Command, context: CliContext): void {
-  const answer = answering(context);
-  const group = program.command('page').description('Show and change what everybody can read');
-  examples(group, 'page show --organization acme', 'page set --organization acme --on --feeds on');
+export function add(program: TidingsCommand): void {
+  const group = program
+    .sub('page', 'Show and change what everybody can read')
+    .examples('page show --organization acme', 'page set --organization acme --on --feeds on');
 
-  const show = group
-    .command('show')
-    .description('Show the settings and addresses of the public page, feeds and agents')
+  group
+    .sub('show', 'Show the settings and addresses of the public page, feeds and agents')
     .requiredOption('--organization <id>', 'Organization')
-    .action(
-      answer(
-        async (services, { organization }: { organization: string }) =>
-          withAddresses(services, await services.db.read((tx) => readPublication(tx, organization))),
-        describe,
-      ),
-    );
-  examples(show, 'page show --organization acme', 'page show --organization acme --json');
+    .answers(
+      async (services, { organization }: { organization: string }) =>
+        withAddresses(services, await services.db.read((tx) => readPublication(tx, organization))),
+      describe,
+    )
+    .examples('page show --organization acme', 'page show --organization acme --json');
 
   const onOrOff = (flag: string, description: string) =>
     new Option(`--${flag} <state>`, description).choices(['on', 'off']);
-  const set = group
-    .command('set')
-    .description('Change the public page. Other settings stay as they are')
+  group
+    .sub('set', 'Change the public page. Other settings stay as they are')
     .requiredOption('--organization <id>', 'Organization')
     .option('--slug <slug>', 'End of the address /changelog/<slug>')
     .addOption(new Option('--on', 'Everybody can read the page'))
@@ -64,22 +58,19 @@ export function addPageCommands(program: Command, context: CliContext): void {
     .option('--description <text>', 'One or two sentences below the title')
     .option('--accent-color <color>', 'Color of links and buttons, such as #2563eb')
     .option('--address <url>', 'Custom domain: URL where your proxy serves the page, or none')
-    .action(
-      answer(async (services, flags: SetFlags, given: Command) => {
-        const change = changeOf(flags);
-        if (Object.keys(change).length === 0) {
-          given.error('error: nothing to change. Add an option, such as --on or --title TEXT');
-        }
-        return withAddresses(services, await changePublication(services, flags.organization, change));
-      }, describe),
+    .answers(async (services, flags: SetFlags, given: TidingsCommand) => {
+      const change = changeOf(flags);
+      if (Object.keys(change).length === 0) {
+        given.error('error: nothing to change. Add an option, such as --on or --title TEXT');
+      }
+      return withAddresses(services, await changePublication(services, flags.organization, change));
+    }, describe)
+    .examples(
+      'page set --organization acme --slug acme --title "Acme changelog" --on',
+      'page set --organization acme --feeds on --agents on',
+      'page set --organization acme --address https://changelog.example.com',
+      'page set --organization acme --off',
     );
-  examples(
-    set,
-    'page set --organization acme --slug acme --title "Acme changelog" --on',
-    'page set --organization acme --feeds on --agents on',
-    'page set --organization acme --address https://changelog.example.com',
-    'page set --organization acme --off',
-  );
 }
 
 function changeOf({ slug, on, off, feeds, agents, title, description, accentColor, address }: SetFlags) {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { AppError, messageOf } from '../lib/app-error.ts';
 import { bringToDisk } from '../lib/disk.ts';
 import { count, randomToken, withoutControls } from '../lib/text.ts';
@@ -14,9 +14,8 @@ import {
   readExport,
 } from '../posts/export.ts';
 import type { OwnedPost } from '../posts/model.ts';
-import { type CliContext, withServices } from './context.ts';
-import { examples, note } from './help.ts';
-import { print } from './output.ts';
+import type { TidingsCommand } from './command.ts';
+import type { Terminal } from './output.ts';
 import { type Selection, selecting } from './post-publish.ts';
 
 interface ExportFlags extends Selection {
@@ -31,42 +30,34 @@ The name of --output can decide the format: .json, .jsonl, .md (changelog) or .t
 
 An export has the posts of the moment when it begins. Schedules, earlier versions and images are not in it: texts keep the addresses of images.`;
 
-export function addExportCommand(posts: Command, context: CliContext): void {
+export function addExportCommand(posts: TidingsCommand): void {
   const format = new Option('--format <format>', 'Format of the export (default: json)');
-  const exporting = selecting(
-    posts.command('export').description('Export posts, for "post import" or for readers'),
-  )
+  selecting(posts.sub('export', 'Export posts, for "post import" or for readers'))
     .addOption(format.choices(exportFormats))
     .addOption(new Option('--jsonl', 'Same as --format jsonl').conflicts('format'))
     .option('--output <path>', 'File or folder to write (default: print)')
-    .action(async (flags: ExportFlags, command: Command) => {
-      await withServices(context, command, async (services) => {
+    .action(async (flags: ExportFlags, command: TidingsCommand) => {
+      await command.withServices(async (services) => {
         const { output } = flags;
         const chosen = formatOf(flags, command);
         const posts = counting(readExport(services.db, chosen, selectionOf(flags)));
-        if (output === undefined) return printPosts(context, posts.all, chosen);
+        if (output === undefined) return printPosts(command.context.terminal, posts.all, chosen);
         await writeOutput(output, posts.all, chosen);
         const result = { path: output, format: chosen, posts: posts.count() };
-        print(
-          context.terminal,
-          command,
-          result,
-          () => `Exported ${count(result.posts, 'post')} to ${result.path}`,
-        );
+        command.print(result, () => `Exported ${count(result.posts, 'post')} to ${result.path}`);
       });
-    });
-  note(exporting, HELP);
-  examples(
-    exporting,
-    'post export --organization acme > posts.json',
-    'post export --organization acme --output posts.jsonl',
-    'post export --organization acme --format markdown --output posts',
-    'post export --organization acme --status published --output CHANGELOG.md',
-  );
+    })
+    .note(HELP)
+    .examples(
+      'post export --organization acme > posts.json',
+      'post export --organization acme --output posts.jsonl',
+      'post export --organization acme --format markdown --output posts',
+      'post export --organization acme --status published --output CHANGELOG.md',
+    );
 }
 
 /** Exits with 2 when the format does not follow from the words, or does not fit. */
-function formatOf({ format, jsonl, output }: ExportFlags, command: Command): ExportFormat {
+function formatOf({ format, jsonl, output }: ExportFlags, command: TidingsCommand): ExportFormat {
   const given = jsonl ? 'jsonl' : format;
   if (output === undefined) {
     if (given === 'markdown') {
@@ -109,7 +100,7 @@ function counting(posts: AsyncIterable<OwnedPost>) {
 
 /** A person's terminal gets no control characters of a changelog. Those of JSON are escaped. */
 async function printPosts(
-  { terminal }: CliContext,
+  terminal: Terminal,
   posts: AsyncIterable<OwnedPost>,
   format: ExportFormat,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { ReadTx } from '../../db/engine.ts';
 import { formatInZone } from '../lib/time.ts';
 import { getOrganization } from '../people/organization-store.ts';
@@ -9,9 +9,7 @@ import { deletePost, editPost } from '../posts/service.ts';
 import { erasePost, restorePost } from '../posts/trash.ts';
 import { countDeletedPosts, listDeletedPosts } from '../posts/trash-store.ts';
 import type { Services } from '../server/services.ts';
-import { aboutOne, answering } from './command.ts';
-import type { CliContext } from './context.ts';
-import { examples } from './help.ts';
+import type { TidingsCommand } from './command.ts';
 import { oneLine, status, type Text, table } from './output.ts';
 
 // When a post is published, and the trash.
@@ -39,53 +37,42 @@ interface PublishFlags {
   timeZone: string;
 }
 
-export function addPublishCommands(group: Command, context: CliContext): void {
-  const command = aboutOne(group, 'post');
-  const answer = answering(context);
+export function addPublishCommands(group: TidingsCommand): void {
+  const command = group.about('post');
   const describe =
     (past: string) =>
     ({ id, title }: Post) =>
       `${past}: ${oneLine(title)} (${id})`;
 
-  const publishing = command('publish', 'Publish a post, now or at a time')
+  command('publish', 'Publish a post, now or at a time')
     .option('--at <time>', 'Time to publish at, such as 2027-01-31T09:00 or 2027-01-31T09:00+01:00')
     .addOption(
       new Option('--time-zone <name>', 'Time zone of --at without an offset, such as Europe/Berlin').default(
         'UTC',
       ),
     )
-    .action(
-      answer(publish, (post, _id, { timeZone }) =>
-        post.scheduledFor === null
-          ? describe('Published')(post)
-          : `Scheduled for ${formatInZone(new Date(post.scheduledFor), timeZone)}: ${oneLine(post.title)} (${post.id})`,
-      ),
-    );
-  examples(
-    publishing,
-    'post publish post_…',
-    'post publish post_… --at 2027-01-31T09:00 --time-zone Europe/Berlin',
-  );
-  const unpublishing = command('unpublish', 'Make a post a draft again, or cancel its schedule').action(
-    answer((services, id: string) => editPost(services, id, { status: 'draft' }), describe('Unpublished')),
-  );
-  examples(unpublishing, 'post unpublish post_…');
-  const deleting = command('delete', 'Move a post to the trash, where it stays for 30 days')
+    .answers(publish, (post, _id, { timeZone }) =>
+      post.scheduledFor === null
+        ? describe('Published')(post)
+        : `Scheduled for ${formatInZone(new Date(post.scheduledFor), timeZone)}: ${oneLine(post.title)} (${post.id})`,
+    )
+    .examples('post publish post_…', 'post publish post_… --at 2027-01-31T09:00 --time-zone Europe/Berlin');
+  command('unpublish', 'Make a post a draft again, or cancel its schedule')
+    .answers((services, id: string) => editPost(services, id, { status: 'draft' }), describe('Unpublished'))
+    .examples('post unpublish post_…');
+  command('delete', 'Move a post to the trash, where it stays for 30 days')
     .option('--for-good', 'Delete the post for good, even if it is in the trash')
-    .action(
-      answer(
-        async (services, id: string, { forGood }: { forGood?: true }) => {
-          await (forGood ? erasePost : deletePost)(services, id);
-          return { id, deleted: true };
-        },
-        ({ id }) => `Deleted: ${id}`,
-      ),
-    );
-  examples(deleting, 'post delete post_…', 'post delete post_… --for-good');
-  const restoring = command('restore', 'Restore a post from the trash').action(
-    answer(restorePost, describe('Restored')),
-  );
-  examples(restoring, 'post restore post_…');
+    .answers(
+      async (services, id: string, { forGood }: { forGood?: true }) => {
+        await (forGood ? erasePost : deletePost)(services, id);
+        return { id, deleted: true };
+      },
+      ({ id }) => `Deleted: ${id}`,
+    )
+    .examples('post delete post_…', 'post delete post_… --for-good');
+  command('restore', 'Restore a post from the trash')
+    .answers(restorePost, describe('Restored'))
+    .examples('post restore post_…');
 }
 
 async function publish(services: Services, id: string, { at, timeZone }: PublishFlags): Promise<ListedPost> {
@@ -142,7 +129,7 @@ export interface Selection extends Pick<PageSelection, 'sort'> {
   contentType?: PageSelection['contentTypes'];
 }
 
-export function selecting(command: Command): Command {
+export function selecting(command: TidingsCommand): TidingsCommand {
   const types = new Option('--content-type <type...>', 'Only these content types');
   return command
     .requiredOption('--organization <id>', 'Organization')

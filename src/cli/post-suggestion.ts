@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { SuggestedLine } from '../drafting/store.ts';
 import { compareTexts, dismissSuggestion, getSuggestion, takeSuggestion } from '../drafting/suggestions.ts';
 import { getPost } from '../posts/store.ts';
@@ -11,9 +11,7 @@ import {
   suggestedText,
 } from '../posts/suggestions.ts';
 import type { Services } from '../server/services.ts';
-import { answering, clockTime, done, ofOrganization } from './command.ts';
-import type { CliContext } from './context.ts';
-import { examples, note } from './help.ts';
+import { clockTime, done, ofOrganization, type TidingsCommand } from './command.ts';
 import { fields, lines, oneLine, painted, type Text, table } from './output.ts';
 
 const HELP = `An id that begins with sug_ names a suggestion of an API key; "list" shows these. The id of a post names the newer text that its source has.`;
@@ -22,56 +20,49 @@ const HELP = `An id that begins with sug_ names a suggestion of an API key; "lis
  * About the newer text that an event has for a post which a person has edited or published, named by the post, and about
  * the changes that API keys propose, named by their own ids.
  */
-export function addSuggestionCommands(posts: Command, context: CliContext): void {
-  const group = posts
-    .command('suggestion')
-    .description('Review newer texts of edited posts, and changes that API keys suggest');
+export function addSuggestionCommands(posts: TidingsCommand): void {
+  const group = posts.sub(
+    'suggestion',
+    'Review newer texts of edited posts, and changes that API keys suggest',
+  );
   const command = (name: string, description: string) =>
     group
       .command(name)
       .description(description)
       .argument('<id>', 'Id of the suggestion, or of the post with a newer text');
-  const answer = answering(context);
-  note(group, HELP);
-  examples(group, 'post suggestion list --organization acme', 'post suggestion take sug_…');
+  group.note(HELP).examples('post suggestion list --organization acme', 'post suggestion take sug_…');
 
-  const list = group
-    .command('list')
-    .description('List the changes that API keys suggest, newest first')
+  group
+    .sub('list', 'List the changes that API keys suggest, newest first')
     .addOption(ofOrganization)
     .addOption(new Option('--post <id>', 'Only this post'))
-    .action(
-      answer(
-        ({ db }, { organization, post }: { organization?: string; post?: string }) =>
-          db.read((tx) => listOpenChanges(tx, { organizationId: organization, postId: post })),
-        describeList,
-      ),
-    );
-  examples(list, 'post suggestion list --organization acme', 'post suggestion list --post post_…');
-  const show = command('show', 'Compare the suggested text with the post').action(
-    answer(
+    .answers(
+      ({ db }, { organization, post }: { organization?: string; post?: string }) =>
+        db.read((tx) => listOpenChanges(tx, { organizationId: organization, postId: post })),
+      describeList,
+    )
+    .examples('post suggestion list --organization acme', 'post suggestion list --post post_…');
+  command('show', 'Compare the suggested text with the post')
+    .answers(
       (services, id: string) => (isChange(id) ? compareChange(services, id) : getSuggestion(services, id)),
       (found) => ('suggestedAt' in found ? describe(found.suggestedAt, found) : describeChange(found)),
-    ),
-  );
-  examples(show, 'post suggestion show sug_…', 'post suggestion show post_…');
-  const take = command('take', 'Replace the text of the post with the suggested text').action(
-    answer(
+    )
+    .examples('post suggestion show sug_…', 'post suggestion show post_…');
+  command('take', 'Replace the text of the post with the suggested text')
+    .answers(
       async (services, id: string) =>
         isChange(id) ? (await acceptChange(services, id)).post : takeSuggestion(services, id),
       ({ id, title }) => `Taken: ${oneLine(title)} (${id})`,
-    ),
-  );
-  examples(take, 'post suggestion take sug_…', 'post suggestion take post_…');
-  const dismiss = command('dismiss', 'Dismiss the suggested text').action(
-    answer(
+    )
+    .examples('post suggestion take sug_…', 'post suggestion take post_…');
+  command('dismiss', 'Dismiss the suggested text')
+    .answers(
       done('dismissed', async (services, id) =>
         isChange(id) ? dismissChange(services, id) : dismissSuggestion(services, id),
       ),
       ({ id }) => `Dismissed: ${id}`,
-    ),
-  );
-  examples(dismiss, 'post suggestion dismiss sug_…', 'post suggestion dismiss post_…');
+    )
+    .examples('post suggestion dismiss sug_…', 'post suggestion dismiss post_…');
 }
 
 /** Posts with a newer text come from triggers, which never make such an id. */

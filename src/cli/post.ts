@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { hasSuggestionFor } from '../drafting/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
@@ -14,11 +14,9 @@ import { editPost } from '../posts/service.ts';
 import { getPost, listPostPage } from '../posts/store.ts';
 import { listOpenChanges } from '../posts/suggestions.ts';
 import type { Services } from '../server/services.ts';
-import { aboutOne, answering, limitTo, pageNumber } from './command.ts';
-import { type CliContext, isoTime, withServices } from './context.ts';
-import { examples, note } from './help.ts';
+import { isoTime, limitTo, pageNumber, type TidingsCommand } from './command.ts';
 import { explain } from './hints.ts';
-import { fields, oneLine, print, progressBar, status, type Text, table } from './output.ts';
+import { fields, oneLine, progressBar, status, type Terminal, type Text, table } from './output.ts';
 import { addExportCommand } from './post-export.ts';
 import {
   addPublishCommands,
@@ -42,22 +40,19 @@ type ImportFlags = Pick<
 
 type ListOptions = Selection & Pick<PageSelection, 'limit' | 'page'> & { trash?: true };
 
-export function addPostCommands(program: Command, context: CliContext): void {
-  const group = program.command('post').description('Import, list, edit, publish and export posts');
-  const command = aboutOne(group, 'post');
-  const answer = answering(context);
+export function add(program: TidingsCommand): void {
+  const group = program.sub('post', 'Import, list, edit, publish and export posts');
+  const command = group.about('post');
   const forNew = (flags: string, field: string) =>
     new Option(flags, `${field} of new posts that do not have one`);
   const format = new Option('--format <format>', "Format of the files (default: by each file's name)");
-  examples(
-    group,
+  group.examples(
     'post import --organization acme CHANGELOG.md',
     'post list --organization acme --status draft',
   );
 
-  const importing = group
-    .command('import')
-    .description('Import posts from files. A file with an error imports nothing.')
+  group
+    .sub('import', 'Import posts from files. A file with an error imports nothing.')
     .argument(
       '<file...>',
       'A JSON array, JSON Lines, Markdown with front matter, a CHANGELOG.md, or a folder of these',
@@ -72,12 +67,12 @@ export function addPostCommands(program: Command, context: CliContext): void {
       '--source <name>',
       "Name of the source, to derive ids from (default: each file's folder and name)",
     )
-    .action(async (files: string[], flags: ImportFlags, command: Command) => {
-      const { done, failures } = await withServices(context, command, (services) =>
-        importFiles(services, context, files, flags),
+    .action(async (files: string[], flags: ImportFlags, command: TidingsCommand) => {
+      const { done, failures } = await command.withServices((services) =>
+        importFiles(services, command.context.terminal, files, flags),
       );
       if (done.length > 0 || failures.length === 0) {
-        print(context.terminal, command, done, (all) => all.map(describeImport).join('\n'));
+        command.print(done, (all) => all.map(describeImport).join('\n'));
       }
       if (failures.length > 0) {
         const which = failures.length > 1 ? 'these files' : 'this file';
@@ -86,31 +81,28 @@ export function addPostCommands(program: Command, context: CliContext): void {
         if (!isPart) messages.push(`Nothing of ${which} was imported.`);
         throw new AppError(400, messages.join('\n'));
       }
-    });
-  note(importing, IMPORT_HELP);
-  examples(
-    importing,
-    'post import --organization acme CHANGELOG.md',
-    'post import --organization acme posts/ --status draft',
-    'post import --organization acme posts.json --source "Old blog"',
-  );
+    })
+    .note(IMPORT_HELP)
+    .examples(
+      'post import --organization acme CHANGELOG.md',
+      'post import --organization acme posts/ --status draft',
+      'post import --organization acme posts.json --source "Old blog"',
+    );
 
-  const list = selecting(group.command('list').description('List posts, newest first'))
+  selecting(group.sub('list', 'List posts, newest first'))
     .addOption(limitTo('Posts per page'))
     .addOption(pageNumber)
     .option('--trash', 'List deleted posts instead')
-    .action(
-      answer(
-        (services, options: ListOptions) =>
-          options.trash ? readTrash(services, options) : readPage(services, options),
-        (page, options) => ('posts' in page ? describePage(page, options) : describeTrash(page, options)),
-        (page): unknown => ('posts' in page ? page.posts : page.deleted),
-      ),
-    );
-  examples(list, 'post list --organization acme', 'post list --organization acme --status draft --limit 10');
+    .answers(
+      (services, options: ListOptions) =>
+        options.trash ? readTrash(services, options) : readPage(services, options),
+      (page, options) => ('posts' in page ? describePage(page, options) : describeTrash(page, options)),
+      (page): unknown => ('posts' in page ? page.posts : page.deleted),
+    )
+    .examples('post list --organization acme', 'post list --organization acme --status draft --limit 10');
 
-  const show = command('show', 'Show a post').action(
-    answer(
+  command('show', 'Show a post')
+    .answers(
       async (services, id: string) => ({
         post: await services.db.read(async (tx) =>
           withSchedule(await getPost(tx, id), await findSchedule(tx, id)),
@@ -129,34 +121,31 @@ export function addPostCommands(program: Command, context: CliContext): void {
           : '',
       ],
       ({ post }) => post,
-    ),
-  );
-  examples(show, 'post show post_…');
+    )
+    .examples('post show post_…');
 
-  const edit = command('edit', 'Change the title or the text of a post')
+  command('edit', 'Change the title or the text of a post')
     .option('--title <text>', 'New title')
     .option('--markdown <file>', 'Markdown file with the new text')
     .hook('preAction', (given) => {
       if (Object.keys(given.opts()).length > 0) return;
       given.error('error: nothing to change. Add --title TEXT, --markdown FILE, or both');
     })
-    .action(
-      answer(
-        async (services, id: string, { title, markdown }: { title?: string; markdown?: string }) => {
-          const text = markdown === undefined ? undefined : (await readSource(markdown)).text;
-          const post = await editPost(services, id, { title, markdown: text });
-          return services.db.read(async (tx) => withSchedule(post, await findSchedule(tx, id)));
-        },
-        ({ id, title }) => `Changed: ${oneLine(title)} (${id})`,
-      ),
-    );
-  examples(edit, 'post edit post_… --title "Quieter engines"', 'post edit post_… --markdown text.md');
+    .answers(
+      async (services, id: string, { title, markdown }: { title?: string; markdown?: string }) => {
+        const text = markdown === undefined ? undefined : (await readSource(markdown)).text;
+        const post = await editPost(services, id, { title, markdown: text });
+        return services.db.read(async (tx) => withSchedule(post, await findSchedule(tx, id)));
+      },
+      ({ id, title }) => `Changed: ${oneLine(title)} (${id})`,
+    )
+    .examples('post edit post_… --title "Quieter engines"', 'post edit post_… --markdown text.md');
 
-  addSuggestionCommands(group, context);
+  addSuggestionCommands(group);
 
-  addPublishCommands(group, context);
+  addPublishCommands(group);
 
-  addExportCommand(group, context);
+  addExportCommand(group);
 }
 
 function readPage({ db }: Services, options: ListOptions) {
@@ -174,7 +163,7 @@ A record without an id gets one from the organization, the source and its title 
 /** Imports each file that can be read as a whole. */
 async function importFiles(
   services: Services,
-  { terminal }: CliContext,
+  terminal: Terminal,
   files: readonly string[],
   { organization: organizationId, schedule, ...flags }: ImportFlags,
 ) {

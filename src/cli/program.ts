@@ -1,86 +1,48 @@
-import { Command, CommanderError, type Option } from 'commander';
+import { type Command, CommanderError, type Option } from 'commander';
 import { buildLine, STARTING_JIT_POLICY, tidings } from '../lib/build.ts';
 import { withoutControls } from '../lib/text.ts';
 import { ConfigError } from '../server/config.ts';
 import { optionOf } from '../server/settings.ts';
-import { commandsOf, pathOf } from './command.ts';
-import { type CliContext, WorkFailed } from './context.ts';
-import { examples, helpLayout } from './help.ts';
+import { type CliContext, commandsOf, helpLayout, pathOf, TidingsCommand, WorkFailed } from './command.ts';
 import { complain } from './output.ts';
+
+/** Describes the other commands too. */
+const COMPLETION = 'completion';
 
 /** Longer lines are hard to read. */
 const MAX_HELP_WIDTH = 100;
-
-/** Commands of one file, which loads when a person runs one of them, or when the program must know all. */
-interface Group {
-  /** In the help of the program. */
-  heading: string;
-  names: readonly string[];
-  load: () => Promise<(program: Command, context: CliContext) => void>;
-  /** It describes the other commands too. */
-  needsAll?: true;
-}
 
 const SERVER = 'Server:';
 const PEOPLE = 'Organizations and people:';
 const POSTS = 'Posts:';
 const WEBHOOKS = 'Webhooks:';
 
-/** In the order of the help. */
-const groups: readonly Group[] = [
-  { heading: SERVER, names: ['serve'], load: async () => (await import('./serve.ts')).addServeCommand },
-  {
-    heading: SERVER,
-    names: ['doctor', 'healthcheck'],
-    load: async () => {
-      const { addDoctorCommand, addHealthcheckCommand } = await import('./operate.ts');
-      return (...to) => {
-        addDoctorCommand(...to);
-        addHealthcheckCommand(...to);
-      };
-    },
-  },
-  {
-    heading: SERVER,
-    names: ['backup', 'restore'],
-    load: async () => (await import('./backup.ts')).addBackupCommands,
-  },
-  { heading: SERVER, names: ['move'], load: async () => (await import('./move.ts')).addMoveCommand },
-  { heading: SERVER, names: ['sweep'], load: async () => (await import('./operate.ts')).addSweepCommand },
-  {
-    heading: PEOPLE,
-    names: ['organization'],
-    load: async () => (await import('./organization.ts')).addOrganizationCommands,
-  },
-  { heading: PEOPLE, names: ['user'], load: async () => (await import('./user.ts')).addUserCommands },
-  { heading: PEOPLE, names: ['audit'], load: async () => (await import('./audit.ts')).addAuditCommands },
-  { heading: POSTS, names: ['post'], load: async () => (await import('./post.ts')).addPostCommands },
-  { heading: POSTS, names: ['page'], load: async () => (await import('./page.ts')).addPageCommands },
-  { heading: POSTS, names: ['history'], load: async () => (await import('./history.ts')).addHistoryCommand },
-  { heading: POSTS, names: ['key'], load: async () => (await import('./key.ts')).addKeyCommands },
-  { heading: POSTS, names: ['hook'], load: async () => (await import('./hook.ts')).addHookCommands },
-  {
-    heading: WEBHOOKS,
-    names: ['integration'],
-    load: async () => (await import('./integration.ts')).addIntegrationCommands,
-  },
-  {
-    heading: WEBHOOKS,
-    names: ['trigger'],
-    load: async () => (await import('./trigger.ts')).addTriggerCommands,
-  },
-  {
-    heading: WEBHOOKS,
-    names: ['delivery'],
-    load: async () => (await import('./delivery.ts')).addDeliveryCommands,
-  },
-  { heading: WEBHOOKS, names: ['send'], load: async () => (await import('./send.ts')).addSendCommand },
-  {
-    heading: 'Other:',
-    names: ['completion'],
-    load: async () => (await import('./completion.ts')).addCompletionCommand,
-    needsAll: true,
-  },
+/**
+ * The commands of each file, in the order of the help, below their heading. A file loads when a person runs one of them, or
+ * when the program must know all.
+ */
+const groups: readonly (readonly [
+  heading: string,
+  names: readonly string[],
+  load: () => Promise<{ add: (program: TidingsCommand) => void }>,
+])[] = [
+  [SERVER, ['serve'], () => import('./serve.ts')],
+  [SERVER, ['doctor', 'healthcheck', 'sweep'], () => import('./operate.ts')],
+  [SERVER, ['backup', 'restore'], () => import('./backup.ts')],
+  [SERVER, ['move'], () => import('./move.ts')],
+  [PEOPLE, ['organization'], () => import('./organization.ts')],
+  [PEOPLE, ['user'], () => import('./user.ts')],
+  [PEOPLE, ['audit'], () => import('./audit.ts')],
+  [POSTS, ['post'], () => import('./post.ts')],
+  [POSTS, ['page'], () => import('./page.ts')],
+  [POSTS, ['history'], () => import('./history.ts')],
+  [POSTS, ['key'], () => import('./key.ts')],
+  [POSTS, ['hook'], () => import('./hook.ts')],
+  [WEBHOOKS, ['integration'], () => import('./integration.ts')],
+  [WEBHOOKS, ['trigger'], () => import('./trigger.ts')],
+  [WEBHOOKS, ['delivery'], () => import('./delivery.ts')],
+  [WEBHOOKS, ['send'], () => import('./send.ts')],
+  ['Other:', [COMPLETION], () => import('./completion.ts')],
 ];
 
 /**
@@ -90,7 +52,7 @@ const groups: readonly Group[] = [
 export async function buildProgram(context: CliContext, words: readonly string[] = []): Promise<Command> {
   const { terminal } = context;
   const helpWidth = () => (Number.isFinite(terminal.width) ? Math.min(terminal.width, MAX_HELP_WIDTH) : 80);
-  const program = new Command('tidings')
+  const program = new TidingsCommand('tidings', context)
     .description('Turns what a team ships into posts that its site can read.')
     .version(buildLine, '-V, --version', 'Show the version')
     .helpOption('-h, --help', 'Show help')
@@ -106,17 +68,18 @@ export async function buildProgram(context: CliContext, words: readonly string[]
       getOutHasColors: () => terminal.hasColor,
       getErrHasColors: () => terminal.errorHasColor,
     })
-    .exitOverride();
-  examples(program, 'serve --demo', 'organization create --name "Acme" --id acme', 'help key create');
+    .exitOverride()
+    .examples('serve --demo', 'organization create --name "Acme" --id acme', 'help key create');
 
-  const only = groups.find(({ names }) => names.includes(words[0] ?? ''));
+  const [name = ''] = words;
   // The binary begins with that of a start. `startServer` sets it back to 1; other commands may run long in any part.
-  Bun.unsafe.setJITPolicy(only?.names.includes('serve') ? STARTING_JIT_POLICY : 1);
-  const needed = only === undefined || only.needsAll ? groups : [only];
-  const loaded = await Promise.all(needed.map(async ({ heading, load }) => ({ heading, add: await load() })));
-  for (const { heading, add } of loaded) {
+  Bun.unsafe.setJITPolicy(name === 'serve' ? STARTING_JIT_POLICY : 1);
+  const only = groups.filter(([, names]) => names.includes(name));
+  const needed = only.length === 0 || name === COMPLETION ? groups : only;
+  const loaded = await Promise.all(needed.map(async ([heading, , load]) => [heading, await load()] as const));
+  for (const [heading, { add }] of loaded) {
     program.commandsGroup(heading);
-    add(program, context);
+    add(program);
   }
   for (const command of commandsOf(program)) {
     if (command.commands.length > 0) command.helpCommand('help [command]', 'Show help for a command');
@@ -137,7 +100,7 @@ function rephrase(text: string): string {
 /**
  * Checks required options after everything else. Commander checks them first, and reports `--nmae` as a missing `--name`.
  */
-function nameTyposFirst(program: Command): void {
+function nameTyposFirst(program: TidingsCommand): void {
   const required = new Map<Command, Option[]>();
   for (const command of commandsOf(program)) {
     const options = command.options.filter(({ mandatory }) => mandatory);

@@ -1,14 +1,11 @@
-import type { Command } from 'commander';
 import { type SentDelivery, sendDelivery } from '../intake/receiver/send.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { type IntegrationType, providerOf, providers, sampleEvents, sampleFor } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Services } from '../server/services.ts';
-import { readText } from './command.ts';
-import { type CliContext, withServices } from './context.ts';
-import { examples } from './help.ts';
-import { type Block, fields, print } from './output.ts';
+import { readText, type TidingsCommand } from './command.ts';
+import { type Block, fields } from './output.ts';
 
 interface SendOptions {
   integration: string;
@@ -21,14 +18,13 @@ interface SendOptions {
   url?: string;
 }
 
-export function addSendCommand(program: Command, context: CliContext): void {
-  const group = program.command('send').description('Send a signed test delivery to the running server');
+export function add(program: TidingsCommand): void {
+  const group = program.sub('send', 'Send a signed test delivery to the running server');
   const lineOf = ({ id, exampleEvent }: Provider) => `send ${id} ${exampleEvent} --integration int_…`;
-  examples(group, ...providers.map(lineOf));
+  group.examples(...providers.map(lineOf));
   for (const provider of providers) {
     const command = group
-      .command(provider.id)
-      .description(`Send a delivery as ${provider.name} sends it`)
+      .sub(provider.id, `Send a delivery as ${provider.name} sends it`)
       .argument('<event>', `Event: ${sampleEvents(provider.id).join(', ')}; any other with --payload`)
       .requiredOption('--integration <id>', 'Integration that gets the delivery')
       .option('--repository <id>', 'Id of the repository (default: the first of the integration)')
@@ -38,12 +34,10 @@ export function addSendCommand(program: Command, context: CliContext): void {
       .option('--twice', 'Send the same delivery twice')
       .option('--bad-signature', 'Sign with a wrong secret')
       .option('--url <url>', 'Address of the server (default: PUBLIC_URL, or http://localhost:PORT)')
-      .action(async (event: string, options: SendOptions, command: Command) => {
-        const sent = await withServices(context, command, (services) =>
-          send(services, provider.id, event, options),
-        );
+      .action(async (event: string, options: SendOptions, command: TidingsCommand) => {
+        const sent = await command.withServices((services) => send(services, provider.id, event, options));
         const [only] = sent;
-        print(context.terminal, command, options.twice ? sent : only, () => sent.flatMap(describe));
+        command.print(options.twice ? sent : only, () => sent.flatMap(describe));
         const refused = sent.find(({ status }) => status >= 400);
         if (refused !== undefined && !options.badSignature) {
           throw new AppError(
@@ -53,7 +47,7 @@ export function addSendCommand(program: Command, context: CliContext): void {
         }
       });
     const line = lineOf(provider);
-    examples(command, line, `${line} --twice`, `${line} --payload payload.json`);
+    command.examples(line, `${line} --twice`, `${line} --payload payload.json`);
   }
 }
 

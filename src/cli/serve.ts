@@ -1,27 +1,26 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { createSetupLink } from '../people/links.ts';
-import { readConfig } from '../server/config.ts';
 import { warnOfModes } from '../server/data-folder.ts';
 import { actorOf, openServices } from '../server/services.ts';
 import { startServer } from '../server/start.ts';
-import { addSettings, type CliContext, flagsOf } from './context.ts';
-import { examples } from './help.ts';
+import type { TidingsCommand } from './command.ts';
 
 /** How long after a signal the process ends at the latest, in milliseconds. Stopping takes 8.5 seconds without trouble. */
 const EXIT_MS = 9_500;
 
-export function addServeCommand(program: Command, context: CliContext): void {
-  const command = program.command('serve').description('Run the server');
-  addSettings(command)
+export function add(program: TidingsCommand): void {
+  const { terminal } = program.context;
+  program
+    .sub('serve', 'Run the server')
+    .settings()
     .option('--demo', 'Fill an empty database with a demo organization, and print commands to try')
     .option(
       '--new-database',
       'Start with an empty database, even if a key or backups of an earlier one exist',
     )
-    .action(async ({ demo, newDatabase }: { demo?: true; newDatabase?: true }) => {
-      const config = readConfig(flagsOf(command), context.environment);
+    .action(async ({ demo, newDatabase }, command: TidingsCommand) => {
+      const config = command.config();
       const services = await openServices(config, 'server', { newDatabase });
       let exit: Timer | undefined;
       try {
@@ -39,15 +38,15 @@ export function addServeCommand(program: Command, context: CliContext): void {
           ...(services.failed === undefined ? [] : [services.failed]),
         ]);
         const server = await startServer(services, config);
-        context.terminal.write(`Listening on ${server.url}\n`);
+        terminal.write(`Listening on ${server.url}\n`);
         if (demonstration !== null && shown !== null) {
           const { describeDemo, describeDemoDelivery, sendDemoDelivery } = demonstration;
-          context.terminal.write(describeDemo(shown, server.publicUrl));
+          terminal.write(describeDemo(shown, server.publicUrl));
           const delivery = await sendDemoDelivery(services, shown, server.url);
-          context.terminal.write(describeDemoDelivery(delivery, server.publicUrl));
+          terminal.write(describeDemoDelivery(delivery, server.publicUrl));
         }
         // Last, so that nothing scrolls it away.
-        if (setup !== null) context.terminal.write(`\nSet up the dashboard: ${server.publicUrl}${setup}\n`);
+        if (setup !== null) terminal.write(`\nSet up the dashboard: ${server.publicUrl}${setup}\n`);
         const reason = await stopped;
         if (Array.isArray(reason)) services.log.info({ signal: reason[0] }, 'stopping');
         // A database that does not answer can hold up each step. All that was acknowledged is on the disk.
@@ -59,6 +58,6 @@ export function addServeCommand(program: Command, context: CliContext): void {
       } finally {
         await services.close().finally(() => clearTimeout(exit));
       }
-    });
-  examples(command, 'serve', 'serve --demo', 'serve --port 8080 --public-url https://tidings.example.com');
+    })
+    .examples('serve', 'serve --demo', 'serve --port 8080 --public-url https://tidings.example.com');
 }

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { Compose } from '../drafting/store.ts';
 import { threadedComposer } from '../drafting/thread.ts';
 import { getTrigger } from '../drafting/triggers/model.ts';
@@ -8,96 +8,82 @@ import { runTriggers } from '../drafting/triggers/run.ts';
 import { getDelivery } from '../integrations/deliveries/log-store.ts';
 import { count } from '../lib/text.ts';
 import type { Services } from '../server/services.ts';
-import { aboutOne, answering, clockTime, ofOrganization } from './command.ts';
-import { type CliContext, sinceWhen, timeOrSpan } from './context.ts';
-import { examples } from './help.ts';
+import { clockTime, ofOrganization, sinceWhen, type TidingsCommand, timeOrSpan } from './command.ts';
 import { repositoryNames } from './integration.ts';
 import { type Cell, oneLine, status, table } from './output.ts';
 
 /** Commands about the runs of triggers, real ones and rehearsed ones. */
-export function addRunCommands(group: Command, context: CliContext): void {
-  const command = aboutOne(group, 'trigger');
-  const answer = answering(context);
+export function addRunCommands(group: TidingsCommand): void {
+  const command = group.about('trigger');
 
-  const preview = command('preview', 'Show the posts that a delivery would create or change')
+  command('preview', 'Show the posts that a delivery would create or change')
     .requiredOption('--delivery <id>', "Id of the log entry, or the provider's delivery id")
-    .action(
-      answer(async (services, id: string, options: { delivery: string }) => {
-        const delivery = await services.db.read((tx) => getDelivery(tx, options.delivery, 'processed'));
-        return withComposer((compose) => previewTrigger(services, compose, id, delivery));
-      }, describePosts),
-    );
-  examples(preview, 'trigger preview trg_… --delivery dlv_…');
+    .answers(async (services, id: string, options: { delivery: string }) => {
+      const delivery = await services.db.read((tx) => getDelivery(tx, options.delivery, 'processed'));
+      return withComposer((compose) => previewTrigger(services, compose, id, delivery));
+    }, describePosts)
+    .examples('trigger preview trg_… --delivery dlv_…');
 
-  const rehearse = command('rehearse', 'Show the posts that the trigger would create from past deliveries')
+  command('rehearse', 'Show the posts that the trigger would create from past deliveries')
     .option(
       '--since <time>',
       'Start: ISO 8601, or a span back from now such as 90m, 24h, 30d',
       timeOrSpan,
       '30d',
     )
-    .action(
-      answer(
-        (services, id: string, { since }: { since: string }) =>
-          withComposer((compose) =>
-            rehearseTrigger(services, compose, id, sinceWhen(since, services.clock.now())),
-          ),
-        (posts, _, { since }) =>
-          posts.length === 0
-            ? `No posts. No delivery since ${since} matches this trigger.`
-            : [...describePosts(posts), `${count(posts.length, 'post')}. Nothing was changed.`],
-      ),
-    );
-  examples(rehearse, 'trigger rehearse trg_…', 'trigger rehearse trg_… --since 7d');
+    .answers(
+      (services, id: string, { since }: { since: string }) =>
+        withComposer((compose) =>
+          rehearseTrigger(services, compose, id, sinceWhen(since, services.clock.now())),
+        ),
+      (posts, _, { since }) =>
+        posts.length === 0
+          ? `No posts. No delivery since ${since} matches this trigger.`
+          : [...describePosts(posts), `${count(posts.length, 'post')}. Nothing was changed.`],
+    )
+    .examples('trigger rehearse trg_…', 'trigger rehearse trg_… --since 7d');
 
-  const runs = group
-    .command('runs')
-    .description('List the queued and failed runs of triggers')
+  group
+    .sub('runs', 'List the queued and failed runs of triggers')
     .addOption(ofOrganization)
     .addOption(new Option('--status <status>', 'Only this status').choices(['queued', 'failed']))
-    .action(
-      answer(
-        async (
-          services,
-          { organization, status }: { organization?: string; status?: TriggerRun['status'] },
-        ) => ({
-          runs: await services.db.read((tx) => listRuns(tx, { organizationId: organization, status })),
-          names: await repositoryNames(services),
-        }),
-        ({ runs, names }) =>
-          runs.length === 0
-            ? 'No runs. All drafts are up to date.'
-            : table(
-                ['QUEUED', 'STATUS', 'NEXT RETRY', 'TRIGGER', 'SCOPE', 'ERROR'],
-                runs.map((run) => row(run, names)),
-                ['ERROR', 'SCOPE', 'STATUS'],
-              ),
-        ({ runs }) => runs,
-      ),
-    );
-  examples(runs, 'trigger runs', 'trigger runs --status failed');
+    .answers(
+      async (
+        services,
+        { organization, status }: { organization?: string; status?: TriggerRun['status'] },
+      ) => ({
+        runs: await services.db.read((tx) => listRuns(tx, { organizationId: organization, status })),
+        names: await repositoryNames(services),
+      }),
+      ({ runs, names }) =>
+        runs.length === 0
+          ? 'No runs. All drafts are up to date.'
+          : table(
+              ['QUEUED', 'STATUS', 'NEXT RETRY', 'TRIGGER', 'SCOPE', 'ERROR'],
+              runs.map((run) => row(run, names)),
+              ['ERROR', 'SCOPE', 'STATUS'],
+            ),
+      ({ runs }) => runs,
+    )
+    .examples('trigger runs', 'trigger runs --status failed');
 
-  const retry = group
-    .command('retry')
-    .description('Retry failed and delayed runs now')
+  group
+    .sub('retry', 'Retry failed and delayed runs now')
     .argument('[id]', 'Id of the trigger (default: all triggers)')
-    .action(
-      answer(
-        async (services, id: string | undefined) => {
-          const retried = await services.db.write(async (tx) => {
-            if (id !== undefined) await getTrigger(tx, id);
-            return retryRuns(tx, id, services.clock.now());
-          });
-          return { retried, failing: await runNow(services, id) };
-        },
-        ({ retried, failing }) =>
-          retried + failing === 0 ? 'No failed runs.' : `Retried ${retried}${stillFailing(failing)}.`,
-      ),
-    );
-  examples(retry, 'trigger retry', 'trigger retry trg_…');
+    .answers(
+      async (services, id: string | undefined) => {
+        const retried = await services.db.write(async (tx) => {
+          if (id !== undefined) await getTrigger(tx, id);
+          return retryRuns(tx, id, services.clock.now());
+        });
+        return { retried, failing: await runNow(services, id) };
+      },
+      ({ retried, failing }) =>
+        retried + failing === 0 ? 'No failed runs.' : `Retried ${retried}${stillFailing(failing)}.`,
+    )
+    .examples('trigger retry', 'trigger retry trg_…');
 }
 
-/** Composes drafts as the server does, in a thread with a time limit. */
 /** Work that composes drafts, in a thread of its own. */
 export async function withComposer<Result>(work: (compose: Compose) => Promise<Result>): Promise<Result> {
   const composer = threadedComposer();

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { builtInTemplates } from '../drafting/starters.ts';
 import {
   describeFilters,
@@ -24,9 +24,7 @@ import { getOrganization } from '../people/organization-store.ts';
 import { contentTypes } from '../posts/model.ts';
 import { providers } from '../providers/index.ts';
 import type { Services } from '../server/services.ts';
-import { aboutOne, addSwitch, answering, done, ofIntegration, ofOrganization, readText } from './command.ts';
-import { type CliContext, whole } from './context.ts';
-import { examples } from './help.ts';
+import { done, ofIntegration, ofOrganization, readText, type TidingsCommand, whole } from './command.ts';
 import { repositoryNames } from './integration.ts';
 import { type Cell, fields, status, type Text, table } from './output.ts';
 import { addRunCommands } from './trigger-runs.ts';
@@ -46,16 +44,14 @@ type CreateFlags = RuleFlags &
     disabled?: true;
   };
 
-export function addTriggerCommands(program: Command, context: CliContext): void {
-  const group = program.command('trigger').description('Choose which events become posts, and how');
-  const command = aboutOne(group, 'trigger');
-  const answer = answering(context);
+export function add(program: TidingsCommand): void {
+  const group = program.sub('trigger', 'Choose which events become posts, and how');
+  const command = group.about('trigger');
   const minimal = 'trigger create --integration int_… --event release --content-type changelog';
-  examples(group, minimal, 'trigger list', 'trigger rehearse trg_… --since 30d');
+  group.examples(minimal, 'trigger list', 'trigger rehearse trg_… --since 30d');
 
   const create = group
-    .command('create')
-    .description('Create posts from the events of an integration')
+    .sub('create', 'Create posts from the events of an integration')
     .requiredOption('--integration <id>', 'Integration')
     .option('--repository <owner/name>', 'Only this repository of the integration')
     .requiredOption(
@@ -74,24 +70,21 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
       `Also create drafts of this many past releases, up to ${MAX_LAST}. They are drafts even with --publish.`,
       whole(1, MAX_LAST),
     )
-    .action(
-      answer(
-        async (services, flags: CreateFlags) => {
-          const { integration: integrationId, repository, event, action, contentType, last } = flags;
-          const rule = { ...(await changesOf(flags)), contentType, enabled: !flags.disabled };
-          const given = { ...rule, integrationId, repository, event, action, last };
-          const made = await withNames(services, createTrigger(services, given));
-          return { ...made, requested: await services.db.read((tx) => countRequests(tx, made.trigger.id)) };
-        },
-        ({ requested, ...made }, { last, disabled }) => [
-          describe(made),
-          last === undefined ? '' : describeLast(requested, disabled),
-        ],
-        ({ trigger }) => trigger,
-      ),
+    .answers(
+      async (services, flags: CreateFlags) => {
+        const { integration: integrationId, repository, event, action, contentType, last } = flags;
+        const rule = { ...(await changesOf(flags)), contentType, enabled: !flags.disabled };
+        const given = { ...rule, integrationId, repository, event, action, last };
+        const made = await withNames(services, createTrigger(services, given));
+        return { ...made, requested: await services.db.read((tx) => countRequests(tx, made.trigger.id)) };
+      },
+      ({ requested, ...made }, { last, disabled }) => [
+        describe(made),
+        last === undefined ? '' : describeLast(requested, disabled),
+      ],
+      ({ trigger }) => trigger,
     );
-  examples(
-    create,
+  create.examples(
     minimal,
     `${minimal} --last 5`,
     'trigger create --integration int_… --event push --branch main',
@@ -107,50 +100,44 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
       if (Object.keys(given.opts()).length > 0) return;
       given.error('error: nothing to change. Add a filter, a template, --content-type or --publish');
     })
-    .action(
-      answer(
-        async (services, id: string, flags: RuleFlags) => {
-          const { filters } = await services.db.read((tx) => getTrigger(tx, id));
-          return withNames(services, changeTrigger(services, id, await changesOf(flags, filters)));
-        },
-        describe,
-        ({ trigger }) => trigger,
-      ),
+    .answers(
+      async (services, id: string, flags: RuleFlags) => {
+        const { filters } = await services.db.read((tx) => getTrigger(tx, id));
+        return withNames(services, changeTrigger(services, id, await changesOf(flags, filters)));
+      },
+      describe,
+      ({ trigger }) => trigger,
     );
-  examples(
-    change,
+  change.examples(
     'trigger change trg_… --prereleases no',
     'trigger change trg_… --template body.liquid --title "{{ release.name }}"',
     'trigger change trg_… --no-branch --publish',
   );
 
-  const list = group
-    .command('list')
-    .description('List the triggers, oldest first')
+  group
+    .sub('list', 'List the triggers, oldest first')
     .addOption(ofOrganization)
     .addOption(ofIntegration)
-    .action(
-      answer(
-        ({ db }, { organization, integration }: { organization?: string; integration?: string }) =>
-          db.read(async (tx) => {
-            if (organization !== undefined) await getOrganization(tx, organization);
-            if (integration !== undefined) await getIntegration(tx, integration);
-            return listTriggers(tx, { organizationId: organization, integrationId: integration });
-          }),
-        (all) =>
-          all.length === 0
-            ? `No triggers yet. Create one: ${tidings} trigger create --integration ID --event release --content-type changelog`
-            : table(['ID', 'EVENT', 'CREATES', 'FILTERS', 'STATUS', 'INTEGRATION'], all.map(row), [
-                'FILTERS',
-                'EVENT',
-                'CREATES',
-              ]),
-      ),
-    );
-  examples(list, 'trigger list', 'trigger list --organization acme');
+    .answers(
+      ({ db }, { organization, integration }: { organization?: string; integration?: string }) =>
+        db.read(async (tx) => {
+          if (organization !== undefined) await getOrganization(tx, organization);
+          if (integration !== undefined) await getIntegration(tx, integration);
+          return listTriggers(tx, { organizationId: organization, integrationId: integration });
+        }),
+      (all) =>
+        all.length === 0
+          ? `No triggers yet. Create one: ${tidings} trigger create --integration ID --event release --content-type changelog`
+          : table(['ID', 'EVENT', 'CREATES', 'FILTERS', 'STATUS', 'INTEGRATION'], all.map(row), [
+              'FILTERS',
+              'EVENT',
+              'CREATES',
+            ]),
+    )
+    .examples('trigger list', 'trigger list --organization acme');
 
-  const show = command('show', 'Show a trigger with its templates').action(
-    answer(
+  command('show', 'Show a trigger with its templates')
+    .answers(
       (services, id: string) =>
         withNames(
           services,
@@ -158,22 +145,20 @@ export function addTriggerCommands(program: Command, context: CliContext): void 
         ),
       describeWhole,
       ({ trigger }) => trigger,
-    ),
-  );
-  examples(show, 'trigger show trg_…');
+    )
+    .examples('trigger show trg_…');
 
   const switches = {
     enable: 'Enable a trigger. For earlier events, replay their deliveries.',
     disable: 'Disable a trigger',
   };
-  addSwitch(command, context, 'trg_…', switches, switchTrigger);
+  group.addSwitch('trigger', 'trg_…', switches, switchTrigger);
 
-  const remove = command('delete', 'Delete a trigger for good. Its posts stay.').action(
-    answer(done('deleted', deleteTrigger), ({ id }) => `Deleted: ${id}`),
-  );
-  examples(remove, 'trigger delete trg_…');
+  command('delete', 'Delete a trigger for good. Its posts stay.')
+    .answers(done('deleted', deleteTrigger), ({ id }) => `Deleted: ${id}`)
+    .examples('trigger delete trg_…');
 
-  addRunCommands(group, context);
+  addRunCommands(group);
 }
 
 interface NamedTrigger {
@@ -199,7 +184,7 @@ const filterHelp = {
 } as const;
 
 /** `canRemove`: with the options that remove filters and templates. */
-function addRuleOptions(command: Command, canRemove: boolean): Command {
+function addRuleOptions(command: TidingsCommand, canRemove: boolean): TidingsCommand {
   for (const [name, [argument, help]] of Object.entries(filterHelp)) {
     command.option(`--${name} ${argument}`, help);
     if (canRemove) command.option(`--no-${name}`, `Remove the ${name} filter`);

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { tidings } from '../lib/build.ts';
 import {
   addToOrganization,
@@ -12,94 +12,79 @@ import { createPasswordLink } from '../people/links.ts';
 import { getOrganization } from '../people/organization-store.ts';
 import { type Account, Role } from '../people/permission.ts';
 import type { Services } from '../server/services.ts';
-import { answering, ofOrganization } from './command.ts';
-import type { CliContext } from './context.ts';
-import { examples } from './help.ts';
+import { ofOrganization, type TidingsCommand } from './command.ts';
 import { type Cell, fields, status, type Text, table } from './output.ts';
 
 const roles = Role.anyOf.map((choice) => choice.const);
 
-export function addUserCommands(program: Command, context: CliContext): void {
-  const answer = answering(context);
-  const group = program.command('user').description('Manage accounts for the dashboard');
-  examples(group, 'user create --email ann@acme.example --organization acme', 'user list');
+export function add(program: TidingsCommand): void {
+  const group = program
+    .sub('user', 'Manage accounts for the dashboard')
+    .examples('user create --email ann@acme.example --organization acme', 'user list');
   const command = (name: string, description: string) =>
     group.command(name).description(description).argument('<email>', 'Email address of the account');
 
-  const create = group
-    .command('create')
-    .description('Create an account, and a link to choose its password')
+  group
+    .sub('create', 'Create an account, and a link to choose its password')
     .requiredOption('--email <address>', 'Email address of the account')
     .option('--organization <id>', 'Organization that the person will own')
-    .action(
-      answer(async (services, { email, organization }: { email: string; organization?: string }) => {
-        if (organization !== undefined) await services.db.read((tx) => getOrganization(tx, organization));
-        await createUser(services, { email, organizationId: organization });
-        return createLink(services, { email });
-      }, describeLink),
-    );
-  examples(create, 'user create --email ann@acme.example --organization acme');
+    .answers(async (services, { email, organization }: { email: string; organization?: string }) => {
+      if (organization !== undefined) await services.db.read((tx) => getOrganization(tx, organization));
+      await createUser(services, { email, organizationId: organization });
+      return createLink(services, { email });
+    }, describeLink)
+    .examples('user create --email ann@acme.example --organization acme');
 
-  const reset = group
-    .command('reset-password')
-    .description('Create a link to choose a new password')
+  group
+    .sub('reset-password', 'Create a link to choose a new password')
     .requiredOption('--email <address>', 'Email address of the account')
-    .action(answer(createLink, describeLink));
-  examples(reset, 'user reset-password --email ann@acme.example');
+    .answers(createLink, describeLink)
+    .examples('user reset-password --email ann@acme.example');
 
-  const list = group
-    .command('list')
-    .description('List accounts with their organizations')
+  group
+    .sub('list', 'List accounts with their organizations')
     .addOption(ofOrganization)
-    .action(
-      answer(
-        (services, { organization }: { organization?: string }) => listAccounts(services, organization),
-        (all) =>
-          all.length === 0
-            ? `No accounts yet. Create one: ${tidings} user create --email EMAIL --organization ID`
-            : table(['EMAIL', 'STATUS', 'CREATED', 'ORGANIZATIONS'], all.map(row), ['ORGANIZATIONS']),
-      ),
-    );
-  examples(list, 'user list', 'user list --organization acme');
+    .answers(
+      (services, { organization }: { organization?: string }) => listAccounts(services, organization),
+      (all) =>
+        all.length === 0
+          ? `No accounts yet. Create one: ${tidings} user create --email EMAIL --organization ID`
+          : table(['EMAIL', 'STATUS', 'CREATED', 'ORGANIZATIONS'], all.map(row), ['ORGANIZATIONS']),
+    )
+    .examples('user list', 'user list --organization acme');
 
-  const add = command('add', 'Add a person to an organization, or make a member an owner')
+  command('add', 'Add a person to an organization, or make a member an owner')
     .requiredOption('--organization <id>', 'Organization')
     .addOption(new Option('--role <role>', 'Role in the organization').choices(roles).default('member'))
-    .action(
-      answer(
-        (services, email: string, { organization, role }: { organization: string; role: Role }) =>
-          addToOrganization(services, email, organization, role),
-        (account, _, { organization }) => `Added: ${account.email} to ${organization}`,
-      ),
+    .answers(
+      (services, email: string, { organization, role }: { organization: string; role: Role }) =>
+        addToOrganization(services, email, organization, role),
+      (account, _, { organization }) => `Added: ${account.email} to ${organization}`,
+    )
+    .examples(
+      'user add ben@acme.example --organization acme',
+      'user add ben@acme.example --organization acme --role owner',
     );
-  examples(
-    add,
-    'user add ben@acme.example --organization acme',
-    'user add ben@acme.example --organization acme --role owner',
-  );
 
-  const disable = command('disable', 'Disable an account and end its sessions')
+  command('disable', 'Disable an account and end its sessions')
     .option(...force)
-    .action(answer(disableAccount, ({ email }) => `Disabled: ${email}`));
-  examples(disable, 'user disable ben@acme.example');
+    .answers(disableAccount, ({ email }) => `Disabled: ${email}`)
+    .examples('user disable ben@acme.example');
 
-  const enable = command('enable', 'Enable a disabled account').action(
-    answer(enableAccount, ({ email }) => `Enabled: ${email}`),
-  );
-  examples(enable, 'user enable ben@acme.example');
+  command('enable', 'Enable a disabled account')
+    .answers(enableAccount, ({ email }) => `Enabled: ${email}`)
+    .examples('user enable ben@acme.example');
 
-  const remove = command('delete', 'Delete an account for good. Its posts stay.')
+  command('delete', 'Delete an account for good. Its posts stay.')
     .option(...force)
-    .action(
-      answer(
-        async (services, account: string, options: { force?: boolean }) => {
-          const { id, email } = await deleteAccount(services, account, options);
-          return { id, email, deleted: true };
-        },
-        ({ email }) => `Deleted: ${email}`,
-      ),
-    );
-  examples(remove, 'user delete ben@acme.example');
+    .answers(
+      async (services, account: string, options: { force?: boolean }) => {
+        const { id, email } = await deleteAccount(services, account, options);
+        return { id, email, deleted: true };
+      },
+      ({ email }) => `Deleted: ${email}`,
+    )
+    .examples('user delete ben@acme.example');
 }
 
 const force = ['--force', 'Continue even for the last owner of an organization'] as const;
