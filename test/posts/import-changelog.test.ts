@@ -55,6 +55,17 @@ All notable changes.
   ]);
 });
 
+test('front matter of a changelog marks all of its posts as drafts, and a mark that cannot be read is a problem', async () => {
+  const versions = '## 1.1.0 - 2026-02-03\n\nB\n\n## 1.0.0 - 2026-01-02\n\nA\n';
+  const { records, skipped } = await parse(`---\ntitle: Changes\nDraft: yes\n---\n\n${versions}`);
+  expect(records).toMatchObject([{ fields: { status: 'draft' } }, { fields: { status: 'draft' } }]);
+  expect(skipped).toEqual(['front matter (line 1: above the first version)']);
+  const { problems = [] } = await parse(`---\ntitle: Changes\ndraft: maybe\n---\n\n${versions}`);
+  expect(problems.map(({ message }) => message)).toEqual(['CHANGELOG.md:3: draft must be true or false']);
+  const [plain] = (await parse(`---\ntitle: Changes\npublished: true\n---\n\n${versions}`)).records;
+  expect(plain?.fields).not.toHaveProperty('status');
+});
+
 describe('headings', () => {
   test.each([
     ['## 1.2.3 - 2026-01-02', '1.2.3', '2026-01-02'],

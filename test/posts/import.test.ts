@@ -333,18 +333,35 @@ tags: [a, b]
     'status: Pending',
     'status: published\ndraft: true',
     'draft: true\npublished: true',
+    'state: draft',
+    'visibility: Private',
+    'visible: false',
+    'public: no',
+    'isPublic: false',
+    'archived: true',
+    'wip: yes',
+    'headless: true',
+    'permalink: false',
+    'expiryDate: 2020-01-01',
   ])('%s marks a draft', async (mark) => {
     await importText('hello.md', `---\ntitle: Hello\n${mark}\n---\n\nText`, { status: 'published' });
     expect(await stored()).toMatchObject([{ title: 'Hello', status: 'draft' }]);
   });
 
-  test.each(['draft: false', 'draft: "no"', 'published: true', 'Published: 2024-01-05', 'status: Published'])(
-    '%s does not',
-    async (mark) => {
-      await importText('hello.md', `---\ntitle: Hello\n${mark}\n---\n\nText`, { status: 'published' });
-      expect(await stored()).toMatchObject([{ status: 'published' }]);
-    },
-  );
+  test.each([
+    'draft: false',
+    'draft: "no"',
+    'published: true',
+    'Published: 2024-01-05',
+    'status: Published',
+    'visibility: public',
+    'state: open',
+    'permalink: /a/',
+    'expiryDate:',
+  ])('%s does not', async (mark) => {
+    await importText('hello.md', `---\ntitle: Hello\n${mark}\n---\n\nText`, { status: 'published' });
+    expect(await stored()).toMatchObject([{ status: 'published' }]);
+  });
 
   test.each([
     ['draft: maybe', 'draft must be true or false'],
@@ -352,6 +369,7 @@ tags: [a, b]
     ['Draft: [true]', 'Draft must be true or false'],
     ['published: soon', 'published must be true or false'],
     ['status: wip', 'status must be draft or published'],
+    ['visibility: members', 'visibility must be draft or published'],
   ])('%s is refused with its line, and nothing is stored', async (mark, problem) => {
     const importing = importText('hello.md', `---\ntitle: Hello\n${mark}\n---\n\nText`);
     expect(await importing.catch((error: unknown) => error)).toMatchObject({
@@ -364,6 +382,15 @@ tags: [a, b]
     ['pubDate: 2024-01-05', '2024-01-05'],
     ['publishDate: 2024-01-05', '2024-01-05'],
     ['date: 2024-01-04\npubDate: 2024-01-05', '2024-01-05'],
+    ['createdAt: 2024-01-05\npubDate: 2024-01-04', '2024-01-05'],
+    ['Date: 2024-01-05', '2024-01-05'],
+    ['publish_date: 2024-01-05', '2024-01-05'],
+    ['published-at: 2024-01-05', '2024-01-05'],
+    ['published: 2024-01-05', '2024-01-05'],
+    ['created: 2024-01-05', '2024-01-05'],
+    ['date: Jan 05 2024', '2024-01-05'],
+    ['date: "January 5th, 2024"', '2024-01-05'],
+    ['date: 2024-1-5', '2024-01-05'],
   ])('%s is the date', async (dates, day) => {
     await importText('hello.md', `---\ntitle: Hello\n${dates}\nlastmod: 2024-02-01\n---\n\nText`);
     expect(await stored()).toMatchObject([
@@ -371,11 +398,54 @@ tags: [a, b]
     ]);
   });
 
+  test.each([
+    ['2024-01-05 10:00:00 +0200', '2024-01-05T08:00:00.000Z'],
+    ['2024-01-05 10:00', '2024-01-05T10:00:00.000Z'],
+    ['2024-01-05T10:00:00', '2024-01-05T10:00:00.000Z'],
+    ['2024-01-05 10:00:00 UTC', '2024-01-05T10:00:00.000Z'],
+  ])('the time %s is read', async (time, createdAt) => {
+    await importText('hello.md', `---\ntitle: Hello\ndate: ${time}\n---\n\nText`);
+    expect(await stored()).toMatchObject([{ createdAt }]);
+  });
+
+  test.each(['05/01/2024', '2024-02-30', 'tomorrow', 'Jan 5 2024 10:00 PM', '5 Jan 2024 or later'])(
+    'the date %s is refused with its line',
+    async (date) => {
+      const importing = importText('hello.md', `---\ntitle: Hello\nPub_Date: ${date}\n---\n\nText`);
+      expect(await importing.catch(({ message }) => message)).toStartWith('hello.md:3: createdAt must be');
+    },
+  );
+
+  test.each(['publish-date', 'PublishedAt', 'published', 'Date'])(
+    'a day in the future as %s publishes nothing',
+    async (name) => {
+      await importText('hello.md', `---\ntitle: Hello\n${name}: 2099-01-05\n---\n\nText`);
+      expect(await stored()).toMatchObject([{ status: 'draft', createdAt: '2099-01-05T00:00:00.000Z' }]);
+    },
+  );
+
+  test.each([
+    ['_posts/2024-01-05-hello.md', 'published', '2024-01-05'],
+    ['_posts/2099-01-05-hello.md', 'draft', '2099-01-05'],
+    ['site/_drafts/hello.md', 'draft', '2026-02-03'],
+    ['blog/_hello.md', 'draft', '2026-02-03'],
+  ])('%s is %s, dated %s', async (name, status, day) => {
+    await importText(name, '---\ntitle: Hello\n---\n\nText', { date: '2026-02-03' });
+    expect(await stored()).toMatchObject([{ status, createdAt: `${day}T00:00:00.000Z` }]);
+  });
+
+  test('names of fields have any case', async () => {
+    await importText('hello.md', '---\nTitle: Hello\nContent-Type: linkedin_post\n---\n\nText');
+    expect(await stored()).toMatchObject([
+      { title: 'Hello', contentType: 'linkedin_post', sourceMetadata: null },
+    ]);
+  });
+
   test('other names are listed, before and after the import', async () => {
-    const text = '---\ntitle: Hello\nauthor: ann\nDate: 2024-01-01\nlayout: post\n---\n\nText';
+    const text = '---\ntitle: Hello\nauthor: ann\nEdition: 2\nlayout: post\n---\n\nText';
     const preview = await previewImport(app.deps, { name: 'hello.md', text }, defaults);
-    expect(preview.unknownFields).toEqual(['author', 'Date', 'layout']);
-    expect((await importText('hello.md', text)).unknownFields).toEqual(['author', 'Date', 'layout']);
+    expect(preview.unknownFields).toEqual(['author', 'Edition', 'layout']);
+    expect((await importText('hello.md', text)).unknownFields).toEqual(['author', 'Edition', 'layout']);
     expect(await importText('other.md', '# Hello\n\nText')).not.toHaveProperty('unknownFields');
   });
 

@@ -1,9 +1,10 @@
 import { basename } from 'node:path';
-import type { AppError } from '../../lib/app-error.ts';
+import { AppError } from '../../lib/app-error.ts';
 import { definitionsIn, withDefinitions } from '../../lib/markdown/outline.ts';
 import { labelsIn, readBlocks, type SyntaxNode } from '../../lib/markdown/parse.ts';
 import { cutLine } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
+import type { Post } from '../model.ts';
 import { isExportedChangelog, parseExportedChangelog } from './exported-changelog.ts';
 import {
   countLines,
@@ -12,6 +13,7 @@ import {
   lineAt,
   MAX_PROBLEMS,
   type ParsedFile,
+  readStatus,
   type SourceFile,
   timesApart,
 } from './files.ts';
@@ -83,11 +85,18 @@ export function isChangelogName(name: string): boolean | 'maybe' {
 /**
  * Reads a post per version, in the order of the file, newest first. Versions of one day are a millisecond apart, to keep
  * their order. A version without a date has no `createdAt`. Each line of text is in one post or below a heading in
- * `skipped`; headings that begin with a version but cannot be read are `problems`. Lets others in while it reads.
+ * `skipped`; headings that begin with a version but cannot be read are `problems`. A mark of a draft in front matter holds for all posts. Lets others in while it reads.
  */
 export async function parseChangelog({ name, text: given }: SourceFile): Promise<ParsedFile> {
   if (isExportedChangelog(given)) return parseExportedChangelog(given);
   const [matter = ''] = FRONT_MATTER.exec(given) ?? [];
+  let status: Post['status'] | undefined;
+  try {
+    status = readStatus({ name, text: given });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { records: [], skipped: [], problems: [error] };
+  }
   // The lines keep their numbers.
   const { source: text, blocks } = await readBlocks(
     matter.replaceAll(/[^\n]/g, ' ') + given.slice(matter.length),
@@ -107,6 +116,7 @@ export async function parseChangelog({ name, text: given }: SourceFile): Promise
   if (matter !== '') read.skipped.unshift('front matter (line 1: above the first version)');
   read.problems.unshift(...hiddenVersions(file, blocks, form).take(MAX_PROBLEMS));
   const { records, skipped, problems } = read;
+  if (status === 'draft') for (const { fields } of records) fields.status = status;
   const headings = records.length + skipped.length + problems.length;
   return { records, skipped, headings, problems: problems.slice(0, MAX_PROBLEMS) };
 }

@@ -4,6 +4,7 @@ import { cutLine, withoutControls } from '../../lib/text.ts';
 import { parseTime } from '../../lib/time.ts';
 import { isRecord } from '../../lib/validation.ts';
 import { Post } from '../model.ts';
+import { findDate, wordsOf } from './version-heading.ts';
 
 // Marks in front matter that say whether a post is public, as people write them for Jekyll, Hugo, Astro, and others. A mark
 // that can't be read never publishes.
@@ -19,10 +20,19 @@ const MARKS: Readonly<Record<string, Post['status']>> = {
   hidden: 'draft',
   private: 'draft',
   unlisted: 'draft',
+  archived: 'draft',
+  wip: 'draft',
+  headless: 'draft',
   published: 'published',
   ispublished: 'published',
   publish: 'published',
+  public: 'published',
+  ispublic: 'published',
+  visible: 'published',
 };
+
+/** From such a day on, other tools show the page no longer, and Tidings would. */
+const ENDS = new Set(['expirydate', 'unpublishdate']);
 
 const BOOLEANS: Readonly<Record<string, boolean>> = {
   true: true,
@@ -44,6 +54,8 @@ const STATUSES: Readonly<Record<string, Mark>> = {
   pending: 'draft',
   private: 'draft',
   hidden: 'draft',
+  unlisted: 'draft',
+  internal: 'draft',
   unpublished: 'draft',
   archived: 'draft',
   published: 'published',
@@ -59,14 +71,19 @@ const MAX_WORD = 100;
 function readMark(name: string, value: unknown): { mark: Mark } | { problem: string } | null {
   const key = plain(name);
   const word = plain(value);
-  if (key === 'status') {
+  if (key === 'status' || key === 'visibility' || key === 'state') {
     const mark = lookUp(STATUSES, word);
-    return mark === undefined ? { problem: 'must be draft or published' } : { mark };
+    if (mark !== undefined) return { mark };
+    // Other tools keep the state of something else here.
+    return key === 'state' ? null : { problem: 'must be draft or published' };
   }
+  if (ENDS.has(key) && word !== '' && word !== 'null') return { mark: 'draft' };
+  // Eleventy writes no page.
+  if (key === 'permalink' && word === 'false') return { mark: 'draft' };
   const marked = lookUp(MARKS, key);
   if (marked === undefined) return null;
   // Some sites write the day of the publication here.
-  if (marked === 'published' && typeof value === 'string' && parseTime(value) !== null) return null;
+  if (marked === 'published' && typeof value === 'string' && parseTime(isoOf(value)) !== null) return null;
   const isTrue = lookUp(BOOLEANS, word);
   if (isTrue === undefined) return { problem: 'must be true or false' };
   const other = marked === 'draft' ? 'published' : 'draft';
@@ -74,12 +91,12 @@ function readMark(name: string, value: unknown): { mark: Mark } | { problem: str
 }
 
 /** Reads `Is-Draft`, `is_draft`, and `isDraft` alike. Aliases of YAML can repeat a long text many times. */
-const plain = (text: unknown) =>
-  typeof text === 'object' || (typeof text === 'string' && text.length > MAX_WORD)
-    ? ''
-    : String(text)
-        .toLowerCase()
-        .replaceAll(/[\s_-]/g, '');
+function plain(text: unknown): string {
+  if (typeof text === 'object' || (typeof text === 'string' && text.length > MAX_WORD)) return '';
+  return String(text)
+    .toLowerCase()
+    .replaceAll(/[\s_-]/g, '');
+}
 
 function lookUp<Value>(table: Readonly<Record<string, Value>>, word: string): Value | undefined {
   return Object.hasOwn(table, word) ? table[word] : undefined;
@@ -161,20 +178,52 @@ export function timesApart(): (day: Date) => string {
 /** YAML between lines of `---`, or TOML between lines of `+++`. */
 export const FRONT_MATTER = /^(---|\+\+\+)[ \t]*\n(?:([\s\S]*?)\n)??\1[ \t]*(?:\n|$)/;
 
-/** Names of our fields in other tools' front matter. Of several, the first one here counts. */
-const aliases: Record<string, string> = {
-  publishDate: 'createdAt',
-  pubDate: 'createdAt',
+/** Names of our fields in other tools' front matter, as `plain` reads them. Of several, the first one here counts. */
+const ALIASES: Readonly<Record<string, string>> = {
+  publishdate: 'createdAt',
+  pubdate: 'createdAt',
+  publisheddate: 'createdAt',
+  datepublished: 'createdAt',
+  publishedat: 'createdAt',
+  publishedon: 'createdAt',
+  published: 'createdAt',
+  publish: 'createdAt',
   date: 'createdAt',
+  created: 'createdAt',
+  datecreated: 'createdAt',
   updated: 'updatedAt',
-  updatedDate: 'updatedAt',
+  updateddate: 'updatedAt',
   lastmod: 'updatedAt',
+  lastmodified: 'updatedAt',
+  modified: 'updatedAt',
+  datemodified: 'updatedAt',
   type: 'contentType',
 };
-const precedence = Object.keys(aliases);
 
 const { markdown: _, ...postFields } = Post.properties;
-const ownFields = { ...postFields, isDateSet: true };
+const OWN_NAMES = Object.keys({ ...postFields, isDateSet: true });
+const FIELDS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(OWN_NAMES.map((name) => [plain(name), name])),
+  ...ALIASES,
+};
+const precedence = Object.keys(FIELDS);
+
+/** The field that a name of front matter means; undefined for any other name. */
+const fieldOf = (name: string) => lookUp(FIELDS, plain(name));
+
+const LOCAL_TIME = /^(\d{4}-\d\d-\d\d)[ T]+(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) *(Z|UTC|[+-]\d\d:?\d\d)?$/;
+
+/** A date as people and other tools write it, in ISO 8601. Times without an offset are in UTC. Other texts stay as they are. */
+function isoOf(text: string): string {
+  const given = text.trim();
+  if (given.length > MAX_WORD || parseTime(given) !== null) return text;
+  const [, day, time, zone = 'Z'] = LOCAL_TIME.exec(given) ?? [];
+  if (day !== undefined) return `${day}T${time}${zone === 'UTC' ? 'Z' : zone}`;
+  const date = given.includes(':') ? null : findDate(given);
+  const [only, other] = date?.days ?? [];
+  const isDate = date !== null && wordsOf(given.slice(0, date.from) + given.slice(date.to)) === '';
+  return isDate && only !== undefined && other === undefined ? only.toISOString() : text;
+}
 
 /**
  * Bounds on front matter: characters that may begin a value, outside of texts that fill their line. The largest metadata
@@ -213,26 +262,23 @@ export function parseMarkdown(file: SourceFile): ParsedFile {
   if (verbatim !== undefined && !isVerbatim) metadata.verbatim = verbatim;
   if (markdown !== undefined && body === '') fields.markdown = markdown;
   else if (markdown !== undefined) metadata.markdown = markdown;
-  const lines = matter.split('\n');
-  const lineOf = (field: string) =>
-    lines.findIndex((line) => {
-      const name = /^[ \t]*["']?([^\s"':=]*)/.exec(line)?.[1] ?? '';
-      return name === field || aliases[name] === field;
-    }) + 1 || 1;
-  const marks = new Set<Mark>();
-  const rank = ([name]: [string, unknown]) => precedence.indexOf(name);
-  for (const [name, value] of Object.entries(given).sort((one, other) => rank(one) - rank(other))) {
-    const field = aliases[name] ?? name;
-    const mark = readMark(name, value);
-    if (mark !== null) {
-      if ('problem' in mark) throw importError(file, lineOf(name), `${name} ${mark.problem}`);
-      marks.add(mark.mark);
-    } else if (Object.hasOwn(ownFields, field)) fields[field] ??= value;
-    else metadata[name] = value;
+  const lineOf = lineFinder(matter);
+  const rank = ([name]: [string, unknown]) => precedence.indexOf(plain(name));
+  const sorted = Object.entries(given).sort((one, other) => rank(one) - rank(other));
+  const marks = readMarks(file, sorted, lineOf);
+  for (const [name, value] of sorted) {
+    if (readMark(name, value) !== null) continue;
+    const field = fieldOf(name);
+    const isDate = field === 'createdAt' || field === 'updatedAt';
+    if (field === undefined) metadata[name] = value;
+    else fields[field] ??= isDate && typeof value === 'string' ? isoOf(value) : value;
   }
-  // One mark of a draft is enough.
+  const path = readPath(file.name);
+  if (path.isDraft) marks.add('draft');
+  if (path.date !== undefined) fields.createdAt ??= path.date;
   const isScheduled = marks.has('scheduled') && !marks.has('draft');
-  if (marks.size > 0) fields.status = marks.has('draft') || isScheduled ? 'draft' : 'published';
+  const status = statusOf(marks);
+  if (status !== undefined) fields.status = status;
   const unknownFields = Object.keys(metadata);
   const hasUnknown = unknownFields.length > 0;
   if (hasUnknown) {
@@ -244,6 +290,56 @@ export function parseMarkdown(file: SourceFile): ParsedFile {
     records: [{ fields, key: '', lineOf, isScheduled }],
     skipped: [],
     ...(hasUnknown && { unknownFields }),
+  };
+}
+
+/** Throws `AppError` 400 for one that can't be read. */
+function readMarks(
+  file: SourceFile,
+  given: Iterable<[string, unknown]>,
+  lineOf: (name: string) => number,
+): Set<Mark> {
+  const marks = new Set<Mark>();
+  for (const [name, value] of given) {
+    const read = readMark(name, value);
+    if (read === null) continue;
+    if ('problem' in read) throw importError(file, lineOf(name), `${name} ${read.problem}`);
+    marks.add(read.mark);
+  }
+  return marks;
+}
+
+/** One mark of a draft is enough. */
+function statusOf(marks: ReadonlySet<Mark>): Post['status'] | undefined {
+  if (marks.size === 0) return undefined;
+  return marks.has('draft') || marks.has('scheduled') ? 'draft' : 'published';
+}
+
+/** The status by the front matter of a changelog, for all of its posts. Throws `AppError` 400. */
+export function readStatus(file: SourceFile): Post['status'] | undefined {
+  const [matter = '', fence, source = ''] = FRONT_MATTER.exec(file.text) ?? [];
+  const given = readFrontMatter(file, fence === '+++' ? 'TOML' : 'YAML', source);
+  return statusOf(readMarks(file, Object.entries(given), lineFinder(matter)));
+}
+
+/** Finds the line of a field in front matter. */
+function lineFinder(matter: string): (field: string) => number {
+  const lines = matter.split('\n');
+  return (field) =>
+    lines.findIndex((line) => {
+      const name = /^[ \t]*["']?([^\s"':=]*)/.exec(line)?.[1] ?? '';
+      return name === field || (name !== '' && fieldOf(name) === field);
+    }) + 1 || 1;
+}
+
+/** Jekyll has drafts in a folder, and dates in names; Astro and Jekyll skip names that begin with an underscore. */
+function readPath(path: string) {
+  const folders = path.split(/[/\\]/);
+  const name = folders.pop() ?? '';
+  const [, day = ''] = /^(\d{4}-\d\d-\d\d)-[^.]/.exec(name) ?? [];
+  return {
+    isDraft: folders.includes('_drafts') || name.startsWith('_'),
+    date: parseTime(day)?.toISOString(),
   };
 }
 
