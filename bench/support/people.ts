@@ -33,7 +33,7 @@ export async function seedWriters(db: Deps['db'], count: number): Promise<Writer
 /** Saves a change as the script of the editor does. Throws `BenchError` unless it was saved. */
 async function save(server: Server, writer: Writer, number: number): Promise<void> {
   const { organizationId, postId, cookie, seen } = writer;
-  const form = { title: 'Draft', markdown: `Text ${number}`, seen, mark: '', explicit: 'false' };
+  const form = { title: 'Draft', markdown: `Text ${number}`, seen, mark: '' };
   const response = await fetch(`${server.url}/dashboard/${organizationId}/posts/${postId}/autosave`, {
     method: 'POST',
     headers: { cookie },

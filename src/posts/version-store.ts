@@ -76,7 +76,6 @@ export async function recordVersion(
       isAutosave,
     });
   }
-  await dropOldest(tx, after.id);
   return latest?.id ?? null;
 }
 
@@ -123,11 +122,8 @@ async function insertVersion(
   const text = { postId, organizationId, title, markdown, contentType };
   const version = { id: ids.newId('version'), ...text, ...authorship, updatedAt: authorship.createdAt };
   await statements(tx).insert.run(version);
-  return version;
-}
-
-async function dropOldest(tx: WriteTx, postId: string): Promise<void> {
   await statements(tx).dropOldest.run({ postId });
+  return version;
 }
 
 /** All versions of a post, newest first. */
