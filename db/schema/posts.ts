@@ -36,7 +36,6 @@ const textColumns = () => ({
 function postChecks(name: string, table: Record<keyof ReturnType<typeof headColumns>, AnySQLiteColumn>) {
   return [
     oneOf(table.status),
-    oneOf(table.contentType),
     check(`${name}_created_at`, sql`length(${table.createdAt}) = 24`),
     check(`${name}_updated_at`, sql`length(${table.updatedAt}) = 24`),
   ];
@@ -48,8 +47,10 @@ export const posts = sqliteTable(
   {
     ...headColumns(),
     ...textColumns(),
-    /** The words of title and text that search needs in another form (`search-words.ts`); null for none. */
+    /** The words of title and text that search needs in another form (`posts/store.ts`); null for none. */
     searchWords: text('search_words'),
+    /** Everybody may read it (`PUBLIC_POSTS`). SQL triggers put a message for each hook when what they read changes. */
+    isPublic: integer('is_public', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     // One index per kind of filter, each in list order, so that any page is a walk along one index.
@@ -109,7 +110,6 @@ export const postVersions = sqliteTable(
   },
   (table) => [
     index('post_versions_by_post').on(table.postId, table.createdAt, table.id),
-    oneOf(table.contentType),
     oneOf(table.origin),
   ],
 );

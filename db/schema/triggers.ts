@@ -26,7 +26,7 @@ export const triggers = sqliteTable(
     createdAt: text('created_at').notNull(),
     updatedAt: text('updated_at').notNull(),
   },
-  (table) => [index('triggers_by_integration').on(table.integrationId), oneOf(table.contentType)],
+  (table) => [index('triggers_by_integration').on(table.integrationId)],
 );
 
 /**

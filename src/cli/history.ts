@@ -14,7 +14,7 @@ import {
 import { findHistory, type History } from '../intake/history/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
-import { type ContentType, contentTypes } from '../posts/model.ts';
+import { type ContentType, contentTypes, DEFAULT_CONTENT_TYPE } from '../posts/model.ts';
 import type { IntegrationType } from '../providers/index.ts';
 import type { Services } from '../server/services.ts';
 import { copyDueImages } from '../server/sweep.ts';
@@ -49,7 +49,7 @@ export function add(program: TidingsCommand): void {
     .addOption(
       new Option('--content-type <type>', 'Content type of the posts')
         .choices(contentTypes)
-        .default('changelog'),
+        .default(DEFAULT_CONTENT_TYPE),
     )
     .addOption(
       new Option(

@@ -8,7 +8,7 @@ import { getOrganization } from '../people/organization-store.ts';
 import { listNames, MAX_PROBLEMS, type SourceFile } from '../posts/import/files.ts';
 import { importFormats, isImportable } from '../posts/import/records.ts';
 import { ImportCutOff, type ImportResult, importFile, MAX_FILE_BYTES } from '../posts/import/service.ts';
-import { contentTypes, type PageSelection, postStatuses } from '../posts/model.ts';
+import { contentTypes, DEFAULT_CONTENT_TYPE, type PageSelection, postStatuses } from '../posts/model.ts';
 import { findSchedule } from '../posts/schedule-store.ts';
 import { editPost } from '../posts/service.ts';
 import { getPost, listPostPage } from '../posts/store.ts';
@@ -59,7 +59,9 @@ export function add(program: TidingsCommand): void {
     )
     .requiredOption('--organization <id>', 'Organization that gets the posts')
     .addOption(forNew('--status <status>', 'Status').choices(postStatuses).default('published'))
-    .addOption(forNew('--content-type <type>', 'Content type').choices(contentTypes).default('changelog'))
+    .addOption(
+      forNew('--content-type <type>', 'Content type').choices(contentTypes).default(DEFAULT_CONTENT_TYPE),
+    )
     .option('--date <time>', 'Creation date of posts that have none, as ISO 8601', isoTime)
     .option('--schedule', 'Schedule posts with a date in the future for that date')
     .addOption(format.choices(importFormats))

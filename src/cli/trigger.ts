@@ -21,7 +21,7 @@ import { getIntegration } from '../integrations/store.ts';
 import { tidings } from '../lib/build.ts';
 import { count } from '../lib/text.ts';
 import { getOrganization } from '../people/organization-store.ts';
-import { contentTypes } from '../posts/model.ts';
+import { contentTypes, DEFAULT_CONTENT_TYPE } from '../posts/model.ts';
 import { providers } from '../providers/index.ts';
 import type { Services } from '../server/services.ts';
 import { done, ofIntegration, ofOrganization, readText, type TidingsCommand, whole } from './command.ts';
@@ -61,7 +61,7 @@ export function add(program: TidingsCommand): void {
         .join('; '),
     )
     .option('--action <action>', 'Action of the event (default: the one that makes posts)')
-    .addOption(contentTypeOption().default('changelog'));
+    .addOption(contentTypeOption().default(DEFAULT_CONTENT_TYPE));
   addRuleOptions(create, false)
     .option('--publish', 'Publish the posts at once (default: create drafts)')
     .option('--disabled', 'Create the trigger disabled')

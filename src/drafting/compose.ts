@@ -1,7 +1,7 @@
 import { cutGraphemes, toPlainText } from '../lib/markdown/plain-text.ts';
 import { safeMarkdown } from '../lib/markdown/render.ts';
 import { cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
-import { MAX_LINKEDIN_LENGTH } from '../posts/model.ts';
+import { bulletOf, type ContentType, contentTypeRules } from '../posts/model.ts';
 import { byTime } from './changes/reached.ts';
 import { versionOf } from './links.ts';
 import { builtInTemplates } from './starters.ts';
@@ -20,7 +20,7 @@ export function composeDraft(recipe: Recipe, material: Material): DraftText {
   const body = safeMarkdown(renderBody(recipe.bodyTemplate ?? builtIn.body, variables));
   return {
     title,
-    ...(recipe.contentType === 'linkedin_post' ? forLinkedIn(body) : forChangelog(body)),
+    ...bodyOf(recipe.contentType, body),
     sourceMetadata: metadataOf(recipe, material, variables),
   };
 }
@@ -37,14 +37,12 @@ export function checkOwnTemplates({ titleTemplate, bodyTemplate }: OwnTemplates,
   if (bodyTemplate !== null) checkTemplate('body', bodyTemplate, known);
 }
 
-function forChangelog(body: string) {
-  const markdown = cutText(body, MAX_BODY_LENGTH);
-  return { markdown, content: cutText(toPlainText(markdown), MAX_BODY_LENGTH) };
-}
-
-function forLinkedIn(body: string) {
-  const markdown = cutGraphemes(body, MAX_LINKEDIN_LENGTH);
-  return { markdown, content: cutGraphemes(toPlainText(markdown, '•'), MAX_LINKEDIN_LENGTH) };
+function bodyOf(contentType: ContentType, body: string) {
+  const maxLength = contentTypeRules[contentType].pastedInto?.maxLength;
+  const cut = (text: string) =>
+    maxLength === undefined ? cutText(text, MAX_BODY_LENGTH) : cutGraphemes(text, maxLength);
+  const markdown = cut(body);
+  return { markdown, content: cut(toPlainText(markdown, bulletOf(contentType))) };
 }
 
 /** The origin of the post, without unknown parts. */

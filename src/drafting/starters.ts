@@ -1,4 +1,4 @@
-import type { ContentType } from '../posts/model.ts';
+import { type ContentType, contentTypeRules, contentTypes, DEFAULT_CONTENT_TYPE } from '../posts/model.ts';
 import type { EventType } from '../providers/events.ts';
 
 /** A title and a body, in Liquid. */
@@ -155,18 +155,20 @@ ${notes}
 
 /** The built-in templates of each type of post, then variants of the changelog. */
 export function startersOf(event: EventType): Starter[] {
-  const changelog = builtInTemplates(event, 'changelog');
+  const builtIn = contentTypes.map((contentType): Starter => {
+    const name = contentTypeRules[contentType].name.replace(/^[A-Z](?=[a-z]+$)/, (letter) =>
+      letter.toLowerCase(),
+    );
+    return {
+      id: contentType,
+      name: `Built-in ${name}`,
+      contentType,
+      ...builtInTemplates(event, contentType),
+    };
+  });
+  const { title } = builtInTemplates(event, DEFAULT_CONTENT_TYPE);
   const variants = Object.entries(ofEvent[event]).map(
-    ([id, [name, body]]): Starter => ({ id, name, contentType: 'changelog', title: changelog.title, body }),
+    ([id, [name, body]]): Starter => ({ id, name, contentType: DEFAULT_CONTENT_TYPE, title, body }),
   );
-  return [
-    { id: 'changelog', name: 'Built-in changelog', contentType: 'changelog', ...changelog },
-    {
-      id: 'linkedin_post',
-      name: 'Built-in LinkedIn post',
-      contentType: 'linkedin_post',
-      ...builtInTemplates(event, 'linkedin_post'),
-    },
-    ...variants,
-  ];
+  return [...builtIn, ...variants];
 }

@@ -1,10 +1,7 @@
 import { texts } from '../lib/markdown/texts.ts';
-import type { ContentType, Post } from './model.ts';
+import { bulletOf, type ContentType, type Post } from './model.ts';
 
 // A post's `content`: the plain text of its Markdown. That of a long text comes from a thread.
-
-/** LinkedIn has no lists: there a bullet reads better. */
-const bulletOf = (contentType: ContentType) => (contentType === 'linkedin_post' ? '•' : '-');
 
 /** Rejects with `AppError` 503 when the thread cannot be had. */
 export function contentFor(contentType: ContentType, markdown: string): Promise<string> {

@@ -10,6 +10,7 @@ import { getOrganization } from '../people/organization-store.ts';
 import { CHANGELOG_HEAD, changelogEntry } from './import/exported-changelog.ts';
 import {
   contentTypes,
+  DEFAULT_CONTENT_TYPE,
   MAX_TEXT,
   type OwnedPost,
   type PageSelection,
@@ -53,7 +54,7 @@ export async function* readExport(
   // A changelog is for readers, unless somebody asks for more.
   const {
     statuses = isChangelog ? ['published'] : [...postStatuses],
-    contentTypes: types = isChangelog ? ['changelog'] : [...contentTypes],
+    contentTypes: types = isChangelog ? [DEFAULT_CONTENT_TYPE] : [...contentTypes],
   } = given;
   const sort = isChangelog ? 'desc' : (given.sort ?? 'desc');
   const ids = await db.read(async (tx) => {

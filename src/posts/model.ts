@@ -1,4 +1,5 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TLiteral, Type } from '@sinclair/typebox';
+import type { CONTENT_TYPES } from '../../db/schema/posts.ts';
 import { ID_PATTERN, ID_RULE } from '../lib/text.ts';
 import { parseTime } from '../lib/time.ts';
 import { findProblem, type Problem } from '../lib/validation.ts';
@@ -19,12 +20,40 @@ export const PostStatus = Type.Union([Type.Literal('draft'), Type.Literal('publi
 export type PostStatus = Static<typeof PostStatus>;
 export const postStatuses: readonly PostStatus[] = PostStatus.anyOf.map((choice) => choice.const);
 
-export const ContentType = Type.Union([Type.Literal('changelog'), Type.Literal('linkedin_post')]);
-export type ContentType = Static<typeof ContentType>;
-export const contentTypes: readonly ContentType[] = ContentType.anyOf.map((choice) => choice.const);
+export type ContentType = (typeof CONTENT_TYPES)[number];
 
-/** LinkedIn's own limit, in characters. */
-export const MAX_LINKEDIN_LENGTH = 3_000;
+interface ContentTypeRules {
+  /** As people read it. */
+  name: string;
+  /** Published posts appear on the public page, in feeds, and to agents, and hooks tell of their changes. */
+  isPublic: boolean;
+  /** Where people paste the plain text, and the longest text there, in characters. Null: sites render the Markdown. */
+  pastedInto: { name: string; maxLength: number } | null;
+}
+
+/** All that types of posts differ in, but for their templates (`starters.ts`). */
+export const contentTypeRules: Readonly<Record<ContentType, ContentTypeRules>> = {
+  changelog: { name: 'Changelog', isPublic: true, pastedInto: null },
+  linkedin_post: {
+    name: 'LinkedIn post',
+    isPublic: false,
+    pastedInto: { name: 'LinkedIn', maxLength: 3_000 },
+  },
+};
+
+export const contentTypes = Object.keys(contentTypeRules) as ContentType[];
+type Choices<Values extends readonly string[]> = {
+  -readonly [At in keyof Values]: TLiteral<Values[At] & string>;
+};
+export const ContentType = Type.Union(
+  contentTypes.map((type) => Type.Literal(type)) as unknown as Choices<typeof CONTENT_TYPES>,
+);
+
+/** The type of what gives none. */
+export const DEFAULT_CONTENT_TYPE: ContentType = 'changelog';
+
+/** The bullets of lists in the plain text: where it is pasted, there are no lists, and `•` reads better. */
+export const bulletOf = (type: ContentType) => (contentTypeRules[type].pastedInto === null ? '-' : '•');
 
 const Timestamp = (description: string) =>
   Type.String({
@@ -151,6 +180,15 @@ export interface PostSelection {
   statuses: PostStatus[];
   contentTypes: ContentType[];
 }
+
+/** What everybody may read where an organization shows its posts. */
+export const PUBLIC_POSTS: PostSelection = {
+  statuses: ['published'],
+  contentTypes: contentTypes.filter((type) => contentTypeRules[type].isPublic),
+};
+
+export const isPublic = ({ status, contentType }: Pick<Post, 'status' | 'contentType'>) =>
+  status === 'published' && contentTypeRules[contentType].isPublic;
 
 /** `page` counts from 1. */
 export interface PageSelection extends PostSelection {

@@ -12,6 +12,7 @@ import { AppError, notFound } from '../lib/app-error.ts';
 import {
   type ContentType,
   contentTypes,
+  isPublic,
   type OwnedPost,
   type PageSelection,
   type Post,
@@ -235,7 +236,7 @@ export async function listPostIds(
   return rows.map(([id]) => id as string);
 }
 
-const rowOf = (post: OwnedPost) => ({ ...post, searchWords: searchWordsOf(post) });
+const rowOf = (post: OwnedPost) => ({ ...post, searchWords: searchWordsOf(post), isPublic: isPublic(post) });
 
 /** Writes a new post or version. Throws `AppError` 409 when another organization has the id. */
 export async function writePost(tx: WriteTx, post: OwnedPost): Promise<void> {

@@ -159,7 +159,7 @@ const FOREIGN: readonly [string, string, string][] = [
   ['column', 'ALTER TABLE posts ADD COLUMN extra TEXT', 'table posts'],
   ['generated column', 'ALTER TABLE posts ADD COLUMN extra TEXT AS (hex(title))', 'table posts'],
   ['missing index', 'DROP INDEX deliveries_by_organization', 'index deliveries_by_organization'],
-  ['trigger in the place of ours', 'DROP TRIGGER posts_counted_on_insert', 'trigger posts_counted_on_insert'],
+  ['trigger in the place of ours', 'DROP TRIGGER posts_inserted', 'trigger posts_inserted'],
   [
     'table with the name of one of Litestream',
     'CREATE TABLE _litestream_x (id AS (1), a)',

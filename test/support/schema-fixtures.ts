@@ -12,12 +12,13 @@ export const fixtures = join(import.meta.dir, '../fixtures/schemas');
 /** SQL triggers write these, when posts and log entries are written. */
 const MADE_BY_TRIGGERS = /^(delivery_counts|post_counts|post_numbers|post_search.*)$/;
 
-/** Columns of JSON, and what is in them. */
-const json: Record<string, string> = {
+/** Columns of JSON, and others that need a certain value. A public post would have messages for hooks. */
+const given: Record<string, string> = {
   permissions: '["api.read"]',
   filters: '{}',
   event_keys: '[]',
   data: '{"isPrerelease":false}',
+  is_public: '0',
 };
 
 interface Column {
@@ -79,10 +80,10 @@ function valueFor(table: string, { name, type, notnull, pk }: Column, sql: strin
   if (row === 1 && notnull === 0 && pk === 0) return 'NULL';
   const [, choices] = new RegExp(`"${name}" in \\(([^)]+)\\)`).exec(sql) ?? [];
   if (choices !== undefined) return choices.split(', ')[row] ?? 'NULL';
+  if (name in given) return `'${given[name]}'`;
   if (affinity === 'integer') return name.endsWith('_at') ? '1795000000000' : String(row);
   if (affinity === 'blob') return `X'00ff0${row}'`;
   if (name.endsWith('_at')) return `'2026-11-2${row}T12:00:00.000Z'`;
-  if (name in json) return `'${json[name]}'`;
   if (name === 'source_metadata' || name === 'headers') return `'{"a":"b"}'`;
   if (pk > 0) return `'${keyOf(table, row)}'`;
   return `'It''s the ${name} of ${table}, Ümläut 🚀 ${row}'`;

@@ -111,8 +111,9 @@ CREATE TABLE posts (
   markdown text COLLATE "C" NOT NULL,
   source_metadata text COLLATE "C",
   is_date_set bigint NOT NULL DEFAULT 1,
+  search_words text COLLATE "C",
+  is_public bigint NOT NULL DEFAULT 0,
   CONSTRAINT posts_status CHECK (status in ('draft', 'published')),
-  CONSTRAINT posts_content_type CHECK (content_type in ('changelog', 'linkedin_post')),
   CONSTRAINT posts_created_at CHECK (length(created_at) = 24),
   CONSTRAINT posts_updated_at CHECK (length(updated_at) = 24)
 );
@@ -225,8 +226,7 @@ CREATE TABLE triggers (
   publish bigint NOT NULL,
   enabled bigint NOT NULL,
   created_at text COLLATE "C" NOT NULL,
-  updated_at text COLLATE "C" NOT NULL,
-  CONSTRAINT triggers_content_type CHECK (content_type in ('changelog', 'linkedin_post'))
+  updated_at text COLLATE "C" NOT NULL
 );
 -- A hash has room for a rule of any length, unlike a unique index. For writes it is the same.
 ALTER TABLE triggers ADD CONSTRAINT triggers_rule_unique EXCLUDE USING hash (rule WITH =);
@@ -243,8 +243,10 @@ CREATE TABLE drafts (
   suggestion text COLLATE "C",
   suggested_at text COLLATE "C",
   dismissed_hash text COLLATE "C",
+  source text COLLATE "C",
   PRIMARY KEY (trigger_id, scope, subject)
 );
+CREATE INDEX drafts_by_subject ON drafts (trigger_id, subject);
 CREATE INDEX drafts_by_post ON drafts (post_id);
 CREATE INDEX drafts_with_suggestion ON drafts (post_id) WHERE suggestion is not null;
 
@@ -254,6 +256,7 @@ CREATE TABLE events (
   repository_id text COLLATE "C" NOT NULL,
   type text COLLATE "C" NOT NULL,
   key text COLLATE "C" NOT NULL,
+  release_id text COLLATE "C",
   branch text COLLATE "C",
   occurred_at text COLLATE "C" NOT NULL,
   version text COLLATE "C" NOT NULL,
@@ -266,6 +269,9 @@ CREATE TABLE events (
   PRIMARY KEY (integration_id, repository_id, type, key)
 );
 CREATE INDEX events_by_time ON events (integration_id, repository_id, type, occurred_at);
+CREATE INDEX releases_by_branch ON events (integration_id, repository_id, branch, occurred_at, key)
+  WHERE type = 'release';
+CREATE UNIQUE INDEX releases_by_id ON events (integration_id, repository_id, release_id) WHERE release_id IS NOT NULL;
 
 CREATE TABLE hooks (
   integration_id text COLLATE "C" NOT NULL REFERENCES integrations ON DELETE CASCADE,
@@ -434,7 +440,6 @@ CREATE TABLE deleted_posts (
   actor_name text COLLATE "C",
   expires_at bigint NOT NULL,
   CONSTRAINT deleted_posts_status CHECK (status in ('draft', 'published')),
-  CONSTRAINT deleted_posts_content_type CHECK (content_type in ('changelog', 'linkedin_post')),
   CONSTRAINT deleted_posts_created_at CHECK (length(created_at) = 24),
   CONSTRAINT deleted_posts_updated_at CHECK (length(updated_at) = 24)
 );
@@ -466,7 +471,6 @@ CREATE TABLE post_versions (
   created_at text COLLATE "C" NOT NULL,
   updated_at text COLLATE "C" NOT NULL,
   is_autosave bigint NOT NULL DEFAULT 0,
-  CONSTRAINT post_versions_content_type CHECK (content_type in ('changelog', 'linkedin_post')),
   CONSTRAINT post_versions_origin CHECK (origin in ('edit', 'restore', 'suggestion', 'trigger', 'import'))
 );
 CREATE INDEX post_versions_by_post ON post_versions (post_id, created_at, id);
@@ -603,6 +607,13 @@ $$ SELECT left(replace(gen_random_uuid()::text, '-', ''), 16) $$;
 
 CREATE FUNCTION count_post() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  IF TG_OP = 'UPDATE'
+    AND (old.organization_id, old.status, old.content_type) = (new.organization_id, new.status, new.content_type)
+  THEN
+    UPDATE post_counts SET version = random_version()
+    WHERE organization_id = new.organization_id AND status = new.status AND content_type = new.content_type;
+    RETURN NULL;
+  END IF;
   IF TG_OP <> 'INSERT' THEN
     UPDATE post_counts SET count = count - 1, version = random_version()
     WHERE organization_id = old.organization_id AND status = old.status AND content_type = old.content_type;
@@ -633,17 +644,17 @@ FOR EACH STATEMENT EXECUTE FUNCTION count_deliveries();
 CREATE TRIGGER deliveries_counted_on_delete AFTER DELETE ON deliveries REFERENCING OLD TABLE AS changed
 FOR EACH STATEMENT EXECUTE FUNCTION count_deliveries();
 
--- The outbox: a message for each enabled hook of the organization when a published changelog post changes.
+-- The outbox: a message for each enabled hook of the organization when a public post changes.
 CREATE FUNCTION announce_post() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  was_public boolean := TG_OP <> 'INSERT' AND old.status = 'published' AND old.content_type = 'changelog';
-  is_public boolean := TG_OP <> 'DELETE' AND new.status = 'published' AND new.content_type = 'changelog';
+  was_public boolean := TG_OP <> 'INSERT' AND old.is_public = 1;
+  is_public boolean := TG_OP <> 'DELETE' AND new.is_public = 1;
   post posts;
 BEGIN
   IF NOT was_public AND NOT is_public THEN RETURN NULL; END IF;
   IF was_public AND is_public
-    AND (old.title, old.markdown, old.content, old.created_at, old.source_metadata)
-      IS NOT DISTINCT FROM (new.title, new.markdown, new.content, new.created_at, new.source_metadata)
+    AND (old.content_type, old.title, old.markdown, old.content, old.created_at, old.source_metadata)
+      IS NOT DISTINCT FROM (new.content_type, new.title, new.markdown, new.content, new.created_at, new.source_metadata)
   THEN RETURN NULL; END IF;
   IF is_public THEN post := new; ELSE post := old; END IF;
   INSERT INTO hook_messages
@@ -803,12 +814,14 @@ CREATE FUNCTION make_post_searchable() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   title text[] := search_words(left(new.title, 5000));
   content text[] := search_words(left(new.content, 250000));
+  others text[] := search_words(left(coalesce(new.search_words, ''), 250000));
 BEGIN
   INSERT INTO post_search (post_id, words, terms) VALUES (
     new.id,
-    ' ' || array_to_string(title, ' ') || E' \n ' || array_to_string(content, ' ') || ' ',
+    ' ' || array_to_string(title, ' ') || E' \n ' || array_to_string(content, ' ') || E' \n '
+      || array_to_string(others, ' ') || ' ',
     array_to_tsvector(
-      title || content
+      title || content || others
       || ARRAY[':organization:' || new.organization_id, ':status:' || new.status, ':type:' || new.content_type]
     )
   )
@@ -819,8 +832,8 @@ CREATE TRIGGER posts_searchable_on_insert AFTER INSERT ON posts
 FOR EACH ROW EXECUTE FUNCTION make_post_searchable();
 CREATE TRIGGER posts_searchable_on_update AFTER UPDATE ON posts
 FOR EACH ROW WHEN (
-  old.title <> new.title OR old.content <> new.content OR old.status <> new.status
-  OR old.content_type <> new.content_type
+  (old.title, old.content, old.status, old.content_type, old.search_words)
+    IS DISTINCT FROM (new.title, new.content, new.status, new.content_type, new.search_words)
 ) EXECUTE FUNCTION make_post_searchable();
 
 -- A word or another term in the syntax of `tsquery`.

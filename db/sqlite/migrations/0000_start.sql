@@ -159,6 +159,7 @@ CREATE TABLE `events` (
 	`repository_id` text NOT NULL,
 	`type` text NOT NULL,
 	`key` text NOT NULL,
+	`release_id` text,
 	`branch` text,
 	`occurred_at` text NOT NULL,
 	`version` text NOT NULL,
@@ -171,6 +172,8 @@ CREATE TABLE `events` (
 );
 --> statement-breakpoint
 CREATE INDEX `events_by_time` ON `events` (`integration_id`,`repository_id`,`type`,`occurred_at`);--> statement-breakpoint
+CREATE INDEX `releases_by_branch` ON `events` (`integration_id`,`repository_id`,`branch`,`occurred_at`,`key`) WHERE "events"."type" = 'release';--> statement-breakpoint
+CREATE UNIQUE INDEX `releases_by_id` ON `events` (`integration_id`,`repository_id`,`release_id`) WHERE "events"."release_id" is not null;--> statement-breakpoint
 CREATE TABLE `histories` (
 	`id` text PRIMARY KEY NOT NULL,
 	`integration_id` text NOT NULL,
@@ -297,10 +300,12 @@ CREATE TABLE `drafts` (
 	`suggestion` text,
 	`suggested_at` text,
 	`dismissed_hash` text,
+	`source` text,
 	PRIMARY KEY(`trigger_id`, `scope`, `subject`),
 	FOREIGN KEY (`trigger_id`) REFERENCES `triggers`(`id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
+CREATE INDEX `drafts_by_subject` ON `drafts` (`trigger_id`,`subject`);--> statement-breakpoint
 CREATE INDEX `drafts_by_post` ON `drafts` (`post_id`);--> statement-breakpoint
 CREATE INDEX `drafts_with_suggestion` ON `drafts` (`post_id`) WHERE "drafts"."suggestion" is not null;--> statement-breakpoint
 CREATE TABLE `trigger_events` (
@@ -347,8 +352,7 @@ CREATE TABLE `triggers` (
 	`created_at` text NOT NULL,
 	`updated_at` text NOT NULL,
 	FOREIGN KEY (`integration_id`) REFERENCES `integrations`(`id`) ON UPDATE no action ON DELETE cascade,
-	FOREIGN KEY (`repository_id`) REFERENCES `repositories`(`id`) ON UPDATE no action ON DELETE cascade,
-	CONSTRAINT "triggers_content_type" CHECK("triggers"."content_type" in ('changelog', 'linkedin_post'))
+	FOREIGN KEY (`repository_id`) REFERENCES `repositories`(`id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `triggers_rule_unique` ON `triggers` (`rule`);--> statement-breakpoint
@@ -463,6 +467,29 @@ CREATE TABLE `throttles` (
 );
 --> statement-breakpoint
 CREATE INDEX `throttles_by_time` ON `throttles` (`full_at`,`key`);--> statement-breakpoint
+CREATE TABLE `deleted_posts` (
+	`id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`status` text NOT NULL,
+	`content_type` text NOT NULL,
+	`created_at` text NOT NULL,
+	`updated_at` text NOT NULL,
+	`title` text NOT NULL,
+	`content` text NOT NULL,
+	`markdown` text NOT NULL,
+	`source_metadata` text,
+	`is_date_set` integer DEFAULT true NOT NULL,
+	`deleted_at` text NOT NULL,
+	`actor_name` text,
+	`expires_at` integer NOT NULL,
+	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade,
+	CONSTRAINT "deleted_posts_status" CHECK("deleted_posts"."status" in ('draft', 'published')),
+	CONSTRAINT "deleted_posts_created_at" CHECK(length("deleted_posts"."created_at") = 24),
+	CONSTRAINT "deleted_posts_updated_at" CHECK(length("deleted_posts"."updated_at") = 24)
+);
+--> statement-breakpoint
+CREATE INDEX `deleted_posts_by_organization` ON `deleted_posts` (`organization_id`,`deleted_at`,`id`);--> statement-breakpoint
+CREATE INDEX `deleted_posts_by_expiry` ON `deleted_posts` (`expires_at`);--> statement-breakpoint
 CREATE TABLE `media` (
 	`id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
@@ -498,30 +525,6 @@ CREATE TABLE `media_copies` (
 );
 --> statement-breakpoint
 CREATE INDEX `media_copies_due` ON `media_copies` (`status`,`due_at`);--> statement-breakpoint
-CREATE TABLE `deleted_posts` (
-	`id` text PRIMARY KEY NOT NULL,
-	`organization_id` text NOT NULL,
-	`status` text NOT NULL,
-	`content_type` text NOT NULL,
-	`created_at` text NOT NULL,
-	`updated_at` text NOT NULL,
-	`title` text NOT NULL,
-	`content` text NOT NULL,
-	`markdown` text NOT NULL,
-	`source_metadata` text,
-	`is_date_set` integer DEFAULT true NOT NULL,
-	`deleted_at` text NOT NULL,
-	`actor_name` text,
-	`expires_at` integer NOT NULL,
-	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade,
-	CONSTRAINT "deleted_posts_status" CHECK("deleted_posts"."status" in ('draft', 'published')),
-	CONSTRAINT "deleted_posts_content_type" CHECK("deleted_posts"."content_type" in ('changelog', 'linkedin_post')),
-	CONSTRAINT "deleted_posts_created_at" CHECK(length("deleted_posts"."created_at") = 24),
-	CONSTRAINT "deleted_posts_updated_at" CHECK(length("deleted_posts"."updated_at") = 24)
-);
---> statement-breakpoint
-CREATE INDEX `deleted_posts_by_organization` ON `deleted_posts` (`organization_id`,`deleted_at`,`id`);--> statement-breakpoint
-CREATE INDEX `deleted_posts_by_expiry` ON `deleted_posts` (`expires_at`);--> statement-breakpoint
 CREATE TABLE `post_counts` (
 	`organization_id` text NOT NULL,
 	`status` text NOT NULL,
@@ -573,7 +576,6 @@ CREATE TABLE `post_versions` (
 	`updated_at` text NOT NULL,
 	`is_autosave` integer DEFAULT false NOT NULL,
 	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade,
-	CONSTRAINT "post_versions_content_type" CHECK("post_versions"."content_type" in ('changelog', 'linkedin_post')),
 	CONSTRAINT "post_versions_origin" CHECK("post_versions"."origin" in ('edit', 'restore', 'suggestion', 'trigger', 'import'))
 );
 --> statement-breakpoint
@@ -590,9 +592,10 @@ CREATE TABLE `posts` (
 	`markdown` text NOT NULL,
 	`source_metadata` text,
 	`is_date_set` integer DEFAULT true NOT NULL,
+	`search_words` text,
+	`is_public` integer DEFAULT false NOT NULL,
 	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade,
 	CONSTRAINT "posts_status" CHECK("posts"."status" in ('draft', 'published')),
-	CONSTRAINT "posts_content_type" CHECK("posts"."content_type" in ('changelog', 'linkedin_post')),
 	CONSTRAINT "posts_created_at" CHECK(length("posts"."created_at") = 24),
 	CONSTRAINT "posts_updated_at" CHECK(length("posts"."updated_at") = 24)
 );
@@ -602,26 +605,6 @@ CREATE INDEX `posts_by_status` ON `posts` (`organization_id`,`status`,`created_a
 CREATE INDEX `posts_by_type` ON `posts` (`organization_id`,`content_type`,`created_at`,`id`);--> statement-breakpoint
 CREATE INDEX `posts_by_status_and_type` ON `posts` (`organization_id`,`status`,`content_type`,`created_at`,`id`);
 --> statement-breakpoint
--- `post_counts` follows every way of writing. A version is random, so that it never returns.
-CREATE TRIGGER `posts_counted_on_insert` AFTER INSERT ON `posts` BEGIN
-	INSERT INTO `post_counts` (`organization_id`, `status`, `content_type`, `count`, `version`)
-	VALUES (new.`organization_id`, new.`status`, new.`content_type`, 1, lower(hex(randomblob(8))))
-	ON CONFLICT DO UPDATE SET `count` = `count` + 1, `version` = excluded.`version`;
-END;
---> statement-breakpoint
-CREATE TRIGGER `posts_counted_on_delete` AFTER DELETE ON `posts` BEGIN
-	UPDATE `post_counts` SET `count` = `count` - 1, `version` = lower(hex(randomblob(8)))
-	WHERE `organization_id` = old.`organization_id` AND `status` = old.`status` AND `content_type` = old.`content_type`;
-END;
---> statement-breakpoint
-CREATE TRIGGER `posts_counted_on_update` AFTER UPDATE ON `posts` BEGIN
-	UPDATE `post_counts` SET `count` = `count` - 1, `version` = lower(hex(randomblob(8)))
-	WHERE `organization_id` = old.`organization_id` AND `status` = old.`status` AND `content_type` = old.`content_type`;
-	INSERT INTO `post_counts` (`organization_id`, `status`, `content_type`, `count`, `version`)
-	VALUES (new.`organization_id`, new.`status`, new.`content_type`, 1, lower(hex(randomblob(8))))
-	ON CONFLICT DO UPDATE SET `count` = `count` + 1, `version` = excluded.`version`;
-END;
---> statement-breakpoint
 -- Numbers that the search index keeps; the rowid of a post may change.
 CREATE TABLE `post_numbers` (
 	`number` integer PRIMARY KEY NOT NULL,
@@ -629,76 +612,75 @@ CREATE TABLE `post_numbers` (
 );
 --> statement-breakpoint
 CREATE VIEW `post_texts` AS
-	SELECT `post_numbers`.`number`, hex(`organization_id`) || ' ' || `status` || ' ' || `content_type` AS `about`, `title`, `content`
+	SELECT `post_numbers`.`number`, hex(`organization_id`) || ' ' || `status` || ' ' || `content_type` AS `about`, `title`, `content`, `search_words`
 	FROM `post_numbers` JOIN `posts` ON `posts`.`id` = `post_numbers`.`post_id`;
 --> statement-breakpoint
 CREATE VIRTUAL TABLE `post_search` USING fts5(
-	`about`, `title`, `content`,
+	`about`, `title`, `content`, `search_words`,
 	content='post_texts', content_rowid='number', tokenize='unicode61 remove_diacritics 2'
 );
 --> statement-breakpoint
--- After every 64 pages of new words, FTS5 merges as much of the index in one commit. Small pages make the merges short.
 INSERT INTO `post_search` (`post_search`, `rank`) VALUES ('pgsz', 1000);
 --> statement-breakpoint
-CREATE TRIGGER `posts_searchable_on_insert` AFTER INSERT ON `posts` BEGIN
+-- Every way of writing a post keeps `post_counts` and the search index, and gives each hook a message about what readers
+-- see. The version of a count is random, so that it never returns.
+CREATE TRIGGER `posts_inserted` AFTER INSERT ON `posts` BEGIN
+	INSERT INTO `post_counts` (`organization_id`, `status`, `content_type`, `count`, `version`)
+	VALUES (new.`organization_id`, new.`status`, new.`content_type`, 1, lower(hex(randomblob(8))))
+	ON CONFLICT DO UPDATE SET `count` = `count` + 1, `version` = excluded.`version`;
 	INSERT INTO `post_numbers` (`post_id`) VALUES (new.`id`);
-	INSERT INTO `post_search` (`rowid`, `about`, `title`, `content`)
-	SELECT `number`, hex(new.`organization_id`) || ' ' || new.`status` || ' ' || new.`content_type`, new.`title`, new.`content`
+	INSERT INTO `post_search` (`rowid`, `about`, `title`, `content`, `search_words`)
+	SELECT `number`, hex(new.`organization_id`) || ' ' || new.`status` || ' ' || new.`content_type`, new.`title`, new.`content`, new.`search_words`
 	FROM `post_numbers` WHERE `post_id` = new.`id`;
-END;
---> statement-breakpoint
-CREATE TRIGGER `posts_searchable_on_delete` AFTER DELETE ON `posts` BEGIN
-	INSERT INTO `post_search` (`post_search`, `rowid`, `about`, `title`, `content`)
-	SELECT 'delete', `number`, hex(old.`organization_id`) || ' ' || old.`status` || ' ' || old.`content_type`, old.`title`, old.`content`
-	FROM `post_numbers` WHERE `post_id` = old.`id`;
-	DELETE FROM `post_numbers` WHERE `post_id` = old.`id`;
-END;
---> statement-breakpoint
-CREATE TRIGGER `posts_searchable_on_update` AFTER UPDATE ON `posts`
-WHEN old.`title` <> new.`title` OR old.`content` <> new.`content` OR old.`status` <> new.`status` OR old.`content_type` <> new.`content_type` BEGIN
-	INSERT INTO `post_search` (`post_search`, `rowid`, `about`, `title`, `content`)
-	SELECT 'delete', `number`, hex(old.`organization_id`) || ' ' || old.`status` || ' ' || old.`content_type`, old.`title`, old.`content`
-	FROM `post_numbers` WHERE `post_id` = old.`id`;
-	INSERT INTO `post_search` (`rowid`, `about`, `title`, `content`)
-	SELECT `number`, hex(new.`organization_id`) || ' ' || new.`status` || ' ' || new.`content_type`, new.`title`, new.`content`
-	FROM `post_numbers` WHERE `post_id` = new.`id`;
-END;
---> statement-breakpoint
--- Each hook gets a message in the transaction that changes what readers see.
-CREATE TRIGGER `posts_announced_on_insert` AFTER INSERT ON `posts`
-WHEN new.`status` = 'published' AND new.`content_type` = 'changelog' BEGIN
 	INSERT INTO `hook_messages` (`id`, `hook_id`, `organization_id`, `post_id`, `number`, `type`, `title`, `post_created_at`, `state`, `attempts`, `due_at`)
 	SELECT 'msg_' || lower(hex(randomblob(16))), `rebuild_hooks`.`id`, new.`organization_id`, new.`id`,
 		(SELECT coalesce(max(`number`), 0) + 1 FROM `hook_messages` WHERE `hook_id` = `rebuild_hooks`.`id` AND `post_id` = new.`id`),
 		'post.published', new.`title`, new.`created_at`, 'queued', 0, 0
-	FROM `rebuild_hooks` WHERE `organization_id` = new.`organization_id` AND `is_enabled` = 1;
+	FROM `rebuild_hooks` WHERE new.`is_public` = 1 AND `organization_id` = new.`organization_id` AND `is_enabled` = 1;
 END;
 --> statement-breakpoint
-CREATE TRIGGER `posts_announced_on_update` AFTER UPDATE ON `posts`
-WHEN (old.`status` = 'published' AND old.`content_type` = 'changelog' OR new.`status` = 'published' AND new.`content_type` = 'changelog')
-AND (old.`status`, old.`content_type`, old.`title`, old.`markdown`, old.`content`, old.`created_at`, old.`source_metadata`)
-	IS NOT (new.`status`, new.`content_type`, new.`title`, new.`markdown`, new.`content`, new.`created_at`, new.`source_metadata`) BEGIN
-	INSERT INTO `hook_messages` (`id`, `hook_id`, `organization_id`, `post_id`, `number`, `type`, `title`, `post_created_at`, `state`, `attempts`, `due_at`)
-	SELECT 'msg_' || lower(hex(randomblob(16))), `rebuild_hooks`.`id`, new.`organization_id`, new.`id`,
-		(SELECT coalesce(max(`number`), 0) + 1 FROM `hook_messages` WHERE `hook_id` = `rebuild_hooks`.`id` AND `post_id` = new.`id`),
-		CASE
-			WHEN new.`status` <> 'published' OR new.`content_type` <> 'changelog' THEN 'post.unpublished'
-			WHEN old.`status` = 'published' AND old.`content_type` = 'changelog' THEN 'post.changed'
-			ELSE 'post.published'
-		END,
-		CASE WHEN new.`status` = 'published' AND new.`content_type` = 'changelog' THEN new.`title` ELSE old.`title` END,
-		CASE WHEN new.`status` = 'published' AND new.`content_type` = 'changelog' THEN new.`created_at` ELSE old.`created_at` END,
-		'queued', 0, 0
-	FROM `rebuild_hooks` WHERE `organization_id` = new.`organization_id` AND `is_enabled` = 1;
-END;
---> statement-breakpoint
-CREATE TRIGGER `posts_announced_on_delete` AFTER DELETE ON `posts`
-WHEN old.`status` = 'published' AND old.`content_type` = 'changelog' BEGIN
+CREATE TRIGGER `posts_deleted` AFTER DELETE ON `posts` BEGIN
+	UPDATE `post_counts` SET `count` = `count` - 1, `version` = lower(hex(randomblob(8)))
+	WHERE `organization_id` = old.`organization_id` AND `status` = old.`status` AND `content_type` = old.`content_type`;
+	INSERT INTO `post_search` (`post_search`, `rowid`, `about`, `title`, `content`, `search_words`)
+	SELECT 'delete', `number`, hex(old.`organization_id`) || ' ' || old.`status` || ' ' || old.`content_type`, old.`title`, old.`content`, old.`search_words`
+	FROM `post_numbers` WHERE `post_id` = old.`id`;
+	DELETE FROM `post_numbers` WHERE `post_id` = old.`id`;
 	INSERT INTO `hook_messages` (`id`, `hook_id`, `organization_id`, `post_id`, `number`, `type`, `title`, `post_created_at`, `state`, `attempts`, `due_at`)
 	SELECT 'msg_' || lower(hex(randomblob(16))), `rebuild_hooks`.`id`, old.`organization_id`, old.`id`,
 		(SELECT coalesce(max(`number`), 0) + 1 FROM `hook_messages` WHERE `hook_id` = `rebuild_hooks`.`id` AND `post_id` = old.`id`),
 		'post.deleted', old.`title`, old.`created_at`, 'queued', 0, 0
-	FROM `rebuild_hooks` WHERE `organization_id` = old.`organization_id` AND `is_enabled` = 1;
+	FROM `rebuild_hooks` WHERE old.`is_public` = 1 AND `organization_id` = old.`organization_id` AND `is_enabled` = 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `posts_updated` AFTER UPDATE ON `posts` BEGIN
+	UPDATE `post_counts` SET `count` = `count` - 1, `version` = lower(hex(randomblob(8)))
+	WHERE `organization_id` = old.`organization_id` AND `status` = old.`status` AND `content_type` = old.`content_type`;
+	INSERT INTO `post_counts` (`organization_id`, `status`, `content_type`, `count`, `version`)
+	VALUES (new.`organization_id`, new.`status`, new.`content_type`, 1, lower(hex(randomblob(8))))
+	ON CONFLICT DO UPDATE SET `count` = `count` + 1, `version` = excluded.`version`;
+	INSERT INTO `hook_messages` (`id`, `hook_id`, `organization_id`, `post_id`, `number`, `type`, `title`, `post_created_at`, `state`, `attempts`, `due_at`)
+	SELECT 'msg_' || lower(hex(randomblob(16))), `rebuild_hooks`.`id`, new.`organization_id`, new.`id`,
+		(SELECT coalesce(max(`number`), 0) + 1 FROM `hook_messages` WHERE `hook_id` = `rebuild_hooks`.`id` AND `post_id` = new.`id`),
+		CASE WHEN new.`is_public` = 0 THEN 'post.unpublished' WHEN old.`is_public` = 1 THEN 'post.changed' ELSE 'post.published' END,
+		CASE new.`is_public` WHEN 1 THEN new.`title` ELSE old.`title` END,
+		CASE new.`is_public` WHEN 1 THEN new.`created_at` ELSE old.`created_at` END,
+		'queued', 0, 0
+	FROM `rebuild_hooks` WHERE 1 IN (old.`is_public`, new.`is_public`)
+	AND (old.`is_public`, old.`content_type`, old.`title`, old.`markdown`, old.`content`, old.`created_at`, old.`source_metadata`)
+		IS NOT (new.`is_public`, new.`content_type`, new.`title`, new.`markdown`, new.`content`, new.`created_at`, new.`source_metadata`)
+	AND `organization_id` = new.`organization_id` AND `is_enabled` = 1;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `posts_searchable` AFTER UPDATE ON `posts`
+WHEN (old.`title`, old.`content`, old.`status`, old.`content_type`, old.`search_words`)
+	IS NOT (new.`title`, new.`content`, new.`status`, new.`content_type`, new.`search_words`) BEGIN
+	INSERT INTO `post_search` (`post_search`, `rowid`, `about`, `title`, `content`, `search_words`)
+	SELECT 'delete', `number`, hex(old.`organization_id`) || ' ' || old.`status` || ' ' || old.`content_type`, old.`title`, old.`content`, old.`search_words`
+	FROM `post_numbers` WHERE `post_id` = old.`id`;
+	INSERT INTO `post_search` (`rowid`, `about`, `title`, `content`, `search_words`)
+	SELECT `number`, hex(new.`organization_id`) || ' ' || new.`status` || ' ' || new.`content_type`, new.`title`, new.`content`, new.`search_words`
+	FROM `post_numbers` WHERE `post_id` = new.`id`;
 END;
 --> statement-breakpoint
 -- `delivery_counts` follows the log.

@@ -3,6 +3,7 @@ import { render } from 'preact-render-to-string';
 import { type Asset, interFont, scriptAsset, sharedStyle, styleAsset } from '../../http/look/assets.ts';
 import type { AppError } from '../../lib/app-error.ts';
 import { isolatedControls, randomToken } from '../../lib/text.ts';
+import { contentTypes } from '../../posts/model.ts';
 import samplesStyle from '../../readers/reference/samples/samples.css' with { type: 'text' };
 import dialogScript from '../client/dialogs.client.js' with { type: 'text' };
 import keyboardScript from '../client/keyboard.client.js' with { type: 'text' };
@@ -45,6 +46,10 @@ const styleSheet = styleAsset(
     samplesStyle,
     explorerStyle,
     startStyle,
+    // What a form has for a type of posts shows while that type is chosen.
+    ...contentTypes.map(
+      (type) => `.post-page:not(:has(option[value="${type}"]:checked)) .for-${type}{display:none}`,
+    ),
   ].join('\n'),
 );
 /** Loaded by the script below where a page has a form with text, and by the editor. */

@@ -5,10 +5,10 @@ import { requireValid } from '../../lib/validation.ts';
 import type { Deps } from '../../people/deps.ts';
 import type { KeyHolder } from '../../people/keys/store.ts';
 import { searchPosts } from '../../posts/list-store.ts';
-import type { OwnedPost, Post } from '../../posts/model.ts';
+import { isPublic, type Post, PUBLIC_POSTS } from '../../posts/model.ts';
 import { findPost, listPostPage } from '../../posts/store.ts';
 import { ProposedChange, suggestChange } from '../../posts/suggestions.ts';
-import { PUBLIC_POSTS, type Publication, postAddress } from '../public/model.ts';
+import { type Publication, postAddress } from '../public/model.ts';
 
 // The tools of the MCP endpoint. Those that read return published changelog posts of the key's organization alone, so that
 // an agent never quotes a draft.
@@ -166,10 +166,6 @@ export const tools: readonly Tool[] = [
 /** The same for a post that does not exist and for one that the caller must not learn about. */
 function noSuchPost(): AppError {
   return new AppError(404, 'No such post');
-}
-
-function isPublic({ status, contentType }: Pick<OwnedPost, 'status' | 'contentType'>): boolean {
-  return PUBLIC_POSTS.statuses.includes(status) && PUBLIC_POSTS.contentTypes.includes(contentType);
 }
 
 function headOf(

@@ -5,10 +5,11 @@ import { fullAgainAt, type RateLimit, waitMs } from '../../lib/bounded-map.ts';
 import { cutLine } from '../../lib/text.ts';
 import { type After, threadQueue } from '../../lib/thread.ts';
 import type { Clock } from '../../lib/time.ts';
+import { PUBLIC_POSTS } from '../../posts/model.ts';
 import { findPost } from '../../posts/store.ts';
 import { drawableRanges } from './card-ranges.ts';
 import type { CardAnswer } from './card-thread.ts';
-import { PUBLIC_POSTS, type Publication, pageAddress } from './model.ts';
+import { type Publication, pageAddress } from './model.ts';
 import { getPublic } from './service.ts';
 
 /** The texts of a social image. */

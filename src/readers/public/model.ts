@@ -1,8 +1,4 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { PostSelection } from '../../posts/model.ts';
-
-/** The posts that a public surface may show, whatever it is. */
-export const PUBLIC_POSTS: PostSelection = { statuses: ['published'], contentTypes: ['changelog'] };
 
 /** Links at the foot of the page. */
 export const MAX_LINKS = 8;

@@ -6,10 +6,11 @@ import { keptBodies, publicContent, type Rendered, rendered } from '../../http/r
 import { AppError } from '../../lib/app-error.ts';
 import type { Deps } from '../../people/deps.ts';
 import { imageServer } from '../../posts/media/serve.ts';
+import { PUBLIC_POSTS } from '../../posts/model.ts';
 import { tallyPosts } from '../../posts/store.ts';
 import { type CardPainter, createCards } from './cards.ts';
 import { renderList, renderMonth, renderResults, requireQuery } from './list.tsx';
-import { PUBLIC_POSTS, type Publication, type Surface } from './model.ts';
+import type { Publication, Surface } from './model.ts';
 import { pagePolicy, problemPolicy, renderProblem, type Site, siteOf } from './page.tsx';
 import { renderPost } from './post-page.tsx';
 import {

@@ -1,9 +1,9 @@
-import { and, asc, count, desc, eq, getTableColumns, gte, lt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, getTableColumns, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
 import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { posts } from '../../../db/schema/posts.ts';
 import { formerSlugs, publications } from '../../../db/schema/public.ts';
 import { deleteExpired } from '../../people/throttles.ts';
-import type { Post } from '../../posts/model.ts';
+import { type Post, PUBLIC_POSTS } from '../../posts/model.ts';
 import type { Publication } from './model.ts';
 
 export async function findPublication(tx: ReadTx, organizationId: string): Promise<Publication | null> {
@@ -78,11 +78,11 @@ export type PostLine = Pick<Post, 'id' | 'title' | 'createdAt'>;
 
 const line = { id: posts.id, title: posts.title, createdAt: posts.createdAt };
 
-const isPublic = (organizationId: string) =>
+const isPublicOf = (organizationId: string) =>
   and(
     eq(posts.organizationId, organizationId),
     eq(posts.status, 'published'),
-    eq(posts.contentType, 'changelog'),
+    inArray(posts.contentType, PUBLIC_POSTS.contentTypes),
   );
 
 /** The posts before and after one in list order. */
@@ -96,7 +96,7 @@ export async function findNeighbors(
     tx
       .select(line)
       .from(posts)
-      .where(and(isPublic(organizationId), isBeyond))
+      .where(and(isPublicOf(organizationId), isBeyond))
       .orderBy(order(posts.createdAt), order(posts.id))
       .limit(1)
       .get();
@@ -110,8 +110,7 @@ export async function findNeighbors(
 /** The months that have posts, such as `2026-11`, newest first. Jumps from month to month along the index. */
 export async function listMonths(tx: ReadTx, organizationId: string, limit: number): Promise<string[]> {
   const newest = (isBefore?: SQL) => sql`(
-    select created_at from posts where organization_id = ${organizationId} and status = 'published'
-      and content_type = 'changelog' ${isBefore === undefined ? sql`` : sql`and ${isBefore}`}
+    select created_at from posts where ${isPublicOf(organizationId)} ${isBefore === undefined ? sql`` : sql`and ${isBefore}`}
     order by created_at desc limit 1)`;
   const rows = await tx.values<[month: string]>(sql`
     with recursive months(at, number) as (
@@ -146,5 +145,5 @@ export async function countMonth(tx: ReadTx, organizationId: string, month: stri
 
 /** Times are text, and `~` comes after every character of them. */
 function isIn(organizationId: string, month: string) {
-  return and(isPublic(organizationId), gte(posts.createdAt, month), lt(posts.createdAt, `${month}~`));
+  return and(isPublicOf(organizationId), gte(posts.createdAt, month), lt(posts.createdAt, `${month}~`));
 }

@@ -53,7 +53,7 @@ interface Button {
 }
 
 const changedText = ['<del>seen</del>', '<ins>theirs</ins>'];
-const publish = { to: ALL + '/p', fields: { status: 'published' } };
+const publish = { to: `${ALL}/p`, fields: { status: 'published' } };
 const schedule = { to: `${ALL}/p/schedule`, fields: { publishAt: '2031-01-01T09:00', timeZone: 'UTC' } };
 const remove = { to: `${ALL}/p/delete` };
 const buttons: Button[] = [

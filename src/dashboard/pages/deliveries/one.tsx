@@ -10,6 +10,7 @@ import { type Integration, integrationName } from '../../../integrations/words.t
 import { AppError } from '../../../lib/app-error.ts';
 import { tidings } from '../../../lib/build.ts';
 import { DAY_MS } from '../../../lib/time.ts';
+import { DEFAULT_CONTENT_TYPE } from '../../../posts/model.ts';
 import { sampleEvents } from '../../../providers/index.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { exactly, Id, Status, ToCopy, When } from '../../view/elements.tsx';
@@ -43,12 +44,14 @@ export const routes: readonly Page[] = [
     if (obstacle !== null || !shipped)
       return showDelivery(visit, obstacle ?? 'This event creates no drafts.');
     const { type: event } = shipped.event;
-    await createTrigger(deps, { integrationId: entry.integrationId, event, contentType: 'changelog' }).catch(
-      (error) => {
-        // Somebody created it meanwhile.
-        if (!isRefusal(error, 'trigger_exists')) throw error;
-      },
-    );
+    await createTrigger(deps, {
+      integrationId: entry.integrationId,
+      event,
+      contentType: DEFAULT_CONTENT_TYPE,
+    }).catch((error) => {
+      // Somebody created it meanwhile.
+      if (!isRefusal(error, 'trigger_exists')) throw error;
+    });
     const { id } = await replayDelivery(deps, entry);
     return redirect(`${base}/deliveries/${id}`, 'Trigger created, and the delivery replayed.');
   }),

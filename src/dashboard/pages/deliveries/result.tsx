@@ -13,12 +13,12 @@ import {
 import { listResults, type Outcome, type Result } from '../../../drafting/triggers/results-store.ts';
 import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import type { Integration, Repository } from '../../../integrations/store.ts';
+import { contentTypeRules } from '../../../posts/model.ts';
 import type { Event } from '../../../providers/events.ts';
 import type { MemberVisit } from '../../page.ts';
 import { counted, LinkButton, Status } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { type PageContext, useVisit, When } from '../../view/time.tsx';
-import { typeNames } from '../posts/toolbar.tsx';
 import { eventWords } from '../triggers/list.tsx';
 
 // What became of a delivery: a row for each trigger that received it, or the reason why none did.
@@ -127,7 +127,7 @@ function ResultRow({ result, ...props }: Props & { result: Result }) {
 
 /** Tells it from others of the same event. */
 function describeTrigger({ contentType, filters }: Trigger): string {
-  const words = typeNames[contentType];
+  const words = contentTypeRules[contentType].name;
   return Object.keys(filters).length === 0 ? words : `${words}, ${describeFilters(filters)}`;
 }
 

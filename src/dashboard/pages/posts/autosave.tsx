@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
 import { AppError } from '../../../lib/app-error.ts';
-import { ContentType, type OwnedPost, type Post } from '../../../posts/model.ts';
+import { ContentType, DEFAULT_CONTENT_TYPE, type OwnedPost, type Post } from '../../../posts/model.ts';
 import { createPost, editPost } from '../../../posts/service.ts';
 import { type EditState, mergeOf, seenOf } from '../../edit.ts';
 import { type Fragment, fragment, type MemberVisit, type Page, post } from '../../page.ts';
@@ -30,7 +30,7 @@ export const routes: readonly Page[] = [
     answered(visit, async () => {
       const { deps, organization, form } = visit;
       const values = readFields(AutosaveForm, form);
-      const { title: typed, markdown, contentType = 'changelog', mark, explicit } = values;
+      const { title: typed, markdown, contentType = DEFAULT_CONTENT_TYPE, mark, explicit } = values;
       if (mark === '') throw new AppError(400, 'The form is incomplete. Reload the page.');
       const title = typed.trim() === '' ? UNTITLED : typed;
       const created = await createPost(deps, organization.id, { title, markdown, contentType }, mark);

@@ -4,7 +4,14 @@ import { findRangeProblem } from '../../../drafting/triggers/range-store.ts';
 import { listDeliveries } from '../../../integrations/deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { contentFor } from '../../../posts/content.ts';
-import { ContentType, MAX_LINKEDIN_LENGTH, type Post, PostStatus } from '../../../posts/model.ts';
+import {
+  ContentType,
+  contentTypeRules,
+  DEFAULT_CONTENT_TYPE,
+  isPublic,
+  type Post,
+  PostStatus,
+} from '../../../posts/model.ts';
 import { createPost, editPost } from '../../../posts/service.ts';
 import { postAddress } from '../../../readers/public/model.ts';
 import { findPublication } from '../../../readers/public/store.ts';
@@ -59,11 +66,11 @@ const contentType = Type.Union(ContentType.anyOf, { label: 'Type' });
 const NewPostForm = Type.Object({
   title,
   markdown,
-  contentType: Type.Union(ContentType.anyOf, { label: 'Type', default: 'changelog' }),
+  contentType: Type.Union(ContentType.anyOf, { label: 'Type', default: DEFAULT_CONTENT_TYPE }),
 });
 const PreviewForm = Type.Object({
   markdown,
-  contentType: Type.Union(ContentType.anyOf, { default: 'changelog' }),
+  contentType: Type.Union(ContentType.anyOf, { default: DEFAULT_CONTENT_TYPE }),
 });
 const EditForm = Type.Object({
   title: Type.Optional(title),
@@ -125,12 +132,11 @@ export const routes: readonly Page[] = [
   ...publishPages(showEditor),
 ];
 
-const isPublic = ({ status, contentType }: Post) => status === 'published' && contentType === 'changelog';
-
 function resultOf(before: PostStatus, after: PostStatus, type: ContentType): string {
   if (before === after) return after === 'published' ? 'Saved. The API returns the new text.' : 'Saved.';
-  if (after === 'published' && type === 'linkedin_post')
-    return 'Published to the API. To post it on LinkedIn, select “Copy for LinkedIn” and paste it there.';
+  const { pastedInto } = contentTypeRules[type];
+  if (after === 'published' && pastedInto !== null)
+    return `Published to the API. To post it on ${pastedInto.name}, select “Copy for ${pastedInto.name}” and paste it there.`;
   return after === 'published'
     ? 'Published. The API returns it from now on.'
     : 'Unpublished. The API no longer returns it.';
@@ -319,24 +325,26 @@ function TextFields({
   );
 }
 
-/** A post as readers see it: rendered, or for LinkedIn as plain text. `content`: the stored plain text. */
+/** A post as readers see it: rendered, or as the plain text to paste. `content`: the stored plain text. */
 async function previewOf(
   deps: MemberVisit['deps'],
   { contentType, content, ...given }: Static<typeof PreviewForm> & { content?: string },
 ): Promise<VNode> {
   const markdown = given.markdown.slice(0, MAX_PREVIEW_LENGTH).toWellFormed();
   if (markdown.trim() === '') return <p class="dim">The preview of your text appears here.</p>;
-  if (contentType !== 'linkedin_post') return proseOf(deps, markdown);
+  const { pastedInto } = contentTypeRules[contentType];
+  if (pastedInto === null) return proseOf(deps, markdown);
   const text = content ?? (await contentFor(contentType, markdown));
-  const isTooLong = text.length > MAX_LINKEDIN_LENGTH;
-  const length = `${text.length.toLocaleString('en')} of ${MAX_LINKEDIN_LENGTH.toLocaleString('en')} characters`;
+  const { name, maxLength } = pastedInto;
+  const isTooLong = text.length > maxLength;
+  const length = `${text.length.toLocaleString('en')} of ${maxLength.toLocaleString('en')} characters`;
   return (
     <>
       <div id="plain-text" class="prose plain">
         {text}
       </div>
       <p class={isTooLong ? 'error' : 'hint'} data-count>
-        {isTooLong ? `${length}: too long for LinkedIn.` : `${length}, as plain text.`}
+        {isTooLong ? `${length}: too long for ${name}.` : `${length}, as plain text.`}
       </p>
     </>
   );

@@ -11,14 +11,14 @@ import {
   importFile,
   previewImport,
 } from '../../../posts/import/service.ts';
-import { ContentType, PostStatus } from '../../../posts/model.ts';
+import { ContentType, contentTypeRules, PostStatus } from '../../../posts/model.ts';
 import { type Answer, get, type MemberVisit, type Page, redirect, upload, view } from '../../page.ts';
 import { formState, readMultipart, submit, tooLarge, type UploadKind } from '../../submission.ts';
 import { counted, Status, Table, When } from '../../view/elements.tsx';
 import { Field, Form, Hidden, Select, TextArea, Toggle } from '../../view/form.tsx';
 import { Facts, PageHead } from '../../view/layout.tsx';
 import { pack, unpack } from './list.tsx';
-import { typeNames, typeOptions } from './toolbar.tsx';
+import { typeOptions } from './toolbar.tsx';
 
 /** @jsxRuntime automatic @jsxImportSource preact */
 
@@ -438,7 +438,11 @@ function PreviewedPosts({ posts }: Pick<ImportPreview, 'posts'>) {
           },
           { title: 'Change', class: 'short', cell: ({ change }) => changeNames[change] },
           { title: 'Status', class: 'short', cell: ({ status }) => <Status status={status} /> },
-          { title: 'Type', class: 'short dim', cell: ({ contentType }) => typeNames[contentType] },
+          {
+            title: 'Type',
+            class: 'short dim',
+            cell: ({ contentType }) => contentTypeRules[contentType].name,
+          },
           { title: 'Date', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} /> },
         ]}
       />

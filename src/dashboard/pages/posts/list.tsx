@@ -9,7 +9,7 @@ import {
   listedStatuses,
   listPosts,
 } from '../../../posts/list-store.ts';
-import { contentTypes } from '../../../posts/model.ts';
+import { contentTypeRules, contentTypes } from '../../../posts/model.ts';
 import { type BulkAction, type BulkResult, bulkActions, changePosts } from '../../../posts/service.ts';
 import { get, type Page, post, redirect } from '../../page.ts';
 import { readFields } from '../../submission.ts';
@@ -19,7 +19,7 @@ import { Select } from '../../view/form.tsx';
 import { PageHead, SelectionBar } from '../../view/layout.tsx';
 import { When } from '../../view/time.tsx';
 import { ZonedTime } from './publish.tsx';
-import { describeOrigin, PostSegments, typeNames, typeOptions } from './toolbar.tsx';
+import { describeOrigin, PostSegments, typeOptions } from './toolbar.tsx';
 import { restorePath } from './trash.tsx';
 
 // The filter of the list in its address.
@@ -192,7 +192,11 @@ function Posts({ base, filter, found }: { base: string; filter: ListFilter; foun
             cell: ({ status, schedule }) => <Status status={schedule === null ? status : 'scheduled'} />,
           },
           { title: 'Title', class: 'title', cell: (post) => <Title post={post} base={base} /> },
-          { title: 'Type', class: 'short dim', cell: ({ contentType }) => typeNames[contentType] },
+          {
+            title: 'Type',
+            class: 'short dim',
+            cell: ({ contentType }) => contentTypeRules[contentType].name,
+          },
           {
             title: 'From',
             class: 'from',

@@ -5,7 +5,7 @@ import { type AppError, invalidField } from '../../../lib/app-error.ts';
 import { DAY_MS, formatInZone, isTimeZone, localTime, parseInZone } from '../../../lib/time.ts';
 import { describeActor, listAuditEvents } from '../../../people/audit.ts';
 import { contentFor, isWithoutText } from '../../../posts/content.ts';
-import { MAX_TEXT, type OwnedPost, type Post } from '../../../posts/model.ts';
+import { contentTypeRules, contentTypes, MAX_TEXT, type OwnedPost, type Post } from '../../../posts/model.ts';
 import { cancelSchedule, schedulePost } from '../../../posts/schedule.ts';
 import { findSchedule, type Schedule } from '../../../posts/schedule-store.ts';
 import { datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
@@ -23,6 +23,12 @@ import { undoPath } from './versions.tsx';
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 // Everything about a post but its text: when it is published, its date, copies, and the trash.
+
+/** The types of posts that people paste somewhere. */
+const PASTED = contentTypes.flatMap((type) => {
+  const { pastedInto } = contentTypeRules[type];
+  return pastedInto === null ? [] : [{ type, ...pastedInto }];
+});
 
 export const publishScript = scriptAsset('publish.js', script);
 
@@ -171,10 +177,14 @@ export async function publishPanel(
       {isOfPanel(visit) && error?.status === 409 && !isConflict ? (
         <FormError error={`${error.message}.`} />
       ) : null}
-      <p class="hint for-linkedin">
-        Tidings doesn't post to LinkedIn. “Publish to the API” lets your site read the post.
-      </p>
-      <Copy text="plain-text" label="Copy for LinkedIn" />
+      {PASTED.map(({ type, name }) => (
+        <div class={`stack for-${type}`} key={type}>
+          <p class="hint flat">
+            Tidings doesn't post to {name}. “Publish to the API” lets your site read the post.
+          </p>
+          <Copy text="plain-text" label={`Copy for ${name}`} />
+        </div>
+      ))}
       {post.status === 'published' ? (
         <>
           {publication === null ? null : <p class="hint">{publication}.</p>}
@@ -192,12 +202,11 @@ export async function publishPanel(
             ) : (
               <StatusButton
                 status="published"
-                label={
-                  <>
-                    <span class="for-changelog">Publish now</span>
-                    <span class="for-linkedin">Publish to the API</span>
-                  </>
-                }
+                label={contentTypes.map((type) => (
+                  <span class={`for-${type}`} key={type}>
+                    {contentTypeRules[type].pastedInto === null ? 'Publish now' : 'Publish to the API'}
+                  </span>
+                ))}
                 kind="go"
               />
             )}

@@ -4,7 +4,13 @@ import { h } from 'preact';
 import turndownLibrary from 'turndown/lib/turndown.browser.es.js' with { type: 'text' };
 import { scriptAsset } from '../../../http/look/assets.ts';
 import type { ListedStatus, PostNumbers } from '../../../posts/list-store.ts';
-import { type ContentType, contentTypes, type Post, type PostStatus } from '../../../posts/model.ts';
+import {
+  type ContentType,
+  contentTypeRules,
+  contentTypes,
+  type Post,
+  type PostStatus,
+} from '../../../posts/model.ts';
 import { providers } from '../../../providers/index.ts';
 import saving from '../../client/editor.client.js' with { type: 'text' };
 import panes from '../../client/panes.client.js' with { type: 'text' };
@@ -179,11 +185,6 @@ function webAddress(value: unknown): string | null {
   return /^https?:$/.test(new URL(value).protocol) ? value : null;
 }
 
-export const typeNames: Readonly<Record<ContentType, string>> = {
-  changelog: 'Changelog',
-  linkedin_post: 'LinkedIn post',
-};
-
 /** What the form of a post edits. */
 export const editable = ({
   title,
@@ -211,11 +212,11 @@ export const editWords = {
   },
   show: (field: string, value: unknown) => {
     if (field === 'status') return statusNames[value as PostStatus];
-    return field === 'contentType' ? typeNames[value as ContentType] : null;
+    return field === 'contentType' ? contentTypeRules[value as ContentType].name : null;
   },
 };
 
-export const typeOptions = contentTypes.map((value) => ({ value, label: typeNames[value] }));
+export const typeOptions = contentTypes.map((value) => ({ value, label: contentTypeRules[value].name }));
 
 /** The origin of a post, such as `2.4.0 of acme/rocket`; null when it is unknown. */
 export function describeOrigin(post: Pick<Post, 'sourceMetadata'>): string | null {

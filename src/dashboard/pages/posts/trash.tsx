@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { AppError } from '../../../lib/app-error.ts';
 import { isId } from '../../../lib/text.ts';
 import { countPosts } from '../../../posts/list-store.ts';
+import { contentTypeRules } from '../../../posts/model.ts';
 import { TRASH_DAYS } from '../../../posts/service.ts';
 import { readPost } from '../../../posts/store.ts';
 import { emptyTrash, eraseDeletedPost, type Restored, restorePosts } from '../../../posts/trash.ts';
@@ -11,7 +12,7 @@ import { readFields } from '../../submission.ts';
 import { counted, Empty, Pager, Status, Table, When } from '../../view/elements.tsx';
 import { Action, Danger, Seen } from '../../view/form.tsx';
 import { PageHead, SelectionBar } from '../../view/layout.tsx';
-import { PostSegments, typeNames } from './toolbar.tsx';
+import { PostSegments } from './toolbar.tsx';
 
 /** @jsxRuntime automatic @jsxImportSource preact */
 
@@ -127,7 +128,7 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
                     <span class="ellipsis" title={title}>
                       {title}
                     </span>
-                    <div class="hint">{typeNames[contentType]}</div>
+                    <div class="hint">{contentTypeRules[contentType].name}</div>
                   </>
                 ),
               },

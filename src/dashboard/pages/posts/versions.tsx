@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { compareTexts } from '../../../drafting/suggestions.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { type Actor, describeActor } from '../../../people/audit.ts';
-import type { OwnedPost } from '../../../posts/model.ts';
+import { contentTypeRules, type OwnedPost } from '../../../posts/model.ts';
 import {
   findVersion,
   listVersions,
@@ -19,7 +19,7 @@ import { Empty, LinkButton, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { Columns, PageHead } from '../../view/layout.tsx';
 import { requirePost } from './suggestion.tsx';
-import { editable, editWords, shown, typeNames } from './toolbar.tsx';
+import { editable, editWords, shown } from './toolbar.tsx';
 
 const VERSIONS = '/dashboard/:organizationId/posts/:postId/versions';
 
@@ -216,7 +216,8 @@ function Version({
       </div>
       {hasChangedType ? (
         <p>
-          Changed the type from {typeNames[before.contentType]} to {typeNames[version.contentType]}.
+          Changed the type from {contentTypeRules[before.contentType].name} to{' '}
+          {contentTypeRules[version.contentType].name}.
         </p>
       ) : null}
       {before === null ? null : (

@@ -3,13 +3,9 @@ import { scriptAsset } from '../../../http/look/assets.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { addImage } from '../../../posts/media/service.ts';
 import { findMedia, listMedia, type Media } from '../../../posts/media/store.ts';
+import { PUBLIC_POSTS } from '../../../posts/model.ts';
 import { tallyPosts } from '../../../posts/store.ts';
-import {
-  MAX_LINKS,
-  PUBLIC_POSTS,
-  type Publication,
-  type PublicationChange,
-} from '../../../readers/public/model.ts';
+import { MAX_LINKS, type Publication, type PublicationChange } from '../../../readers/public/model.ts';
 import { changePublication, readPublication } from '../../../readers/public/service.ts';
 import script from '../../client/publishing.client.js' with { type: 'text' };
 import { editForm, editState } from '../../edit.ts';
@@ -185,7 +181,7 @@ async function showPublicPage(visit: MemberVisit, error?: AppError, uploadError?
 /** What is public now, or would be. */
 function ledeOf({ isPageOn, isFeedOn }: Publication, count: number): string {
   const posts = counted(count, 'published changelog post');
-  const isPrivate = 'Drafts, scheduled posts and LinkedIn posts stay private.';
+  const isPrivate = 'Drafts, scheduled posts, and posts of other types stay private.';
   if (isPageOn || isFeedOn) return `Everybody can read your ${posts}. ${isPrivate}`;
   return count === 0
     ? `Nothing is public yet. Switch the page on: each changelog post that you publish appears there. ${isPrivate}`

@@ -243,7 +243,7 @@ async function showAgents(visit: MemberVisit, error?: AppError) {
           <Toggle
             {...fields.isMcpOn}
             isOn={isMcpOn}
-            hint="The endpoint returns no drafts, scheduled posts, or LinkedIn posts. Agents can't publish or overwrite anything."
+            hint="The endpoint returns published changelog posts alone. Agents can't publish or overwrite anything."
           />
         </Form>
       ) : (

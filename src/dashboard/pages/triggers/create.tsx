@@ -5,6 +5,7 @@ import { MAX_LAST, type Trigger } from '../../../drafting/triggers/model.ts';
 import { countRequests } from '../../../drafting/triggers/queue-store.ts';
 import { createTrigger } from '../../../drafting/triggers/service.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { DEFAULT_CONTENT_TYPE } from '../../../posts/model.ts';
 import type { IntegrationType } from '../../../providers/index.ts';
 import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { readFields, submit } from '../../submission.ts';
@@ -47,7 +48,7 @@ async function create(visit: MemberVisit, values: Static<typeof TriggerForm>) {
   const { id: integrationId, type } = await requireIntegration(visit);
   const kind = requireKind(type, values.event);
   const { id } = await createTrigger(deps, {
-    contentType: 'changelog',
+    contentType: DEFAULT_CONTENT_TYPE,
     ...ruleOf(values, kind),
     integrationId,
     repository: values.repository || undefined,
@@ -66,7 +67,7 @@ async function create(visit: MemberVisit, values: Static<typeof TriggerForm>) {
 async function newTrigger(visit: MemberVisit, values: URLSearchParams): Promise<Trigger> {
   const { deps, organization } = visit;
   const { id: integrationId, type, repositories } = await requireIntegration(visit);
-  const { event, repository, contentType = 'changelog' } = readFields(TriggerForm, values);
+  const { event, repository, contentType = DEFAULT_CONTENT_TYPE } = readFields(TriggerForm, values);
   const kind = requireKind(type, event);
   const now = deps.clock.now().toISOString();
   return {

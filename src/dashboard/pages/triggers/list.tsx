@@ -1,12 +1,13 @@
 import { describeFilters, type Trigger } from '../../../drafting/triggers/model.ts';
 import type { TriggerRun } from '../../../drafting/triggers/queue-store.ts';
 import type { Integration } from '../../../integrations/words.ts';
+import { contentTypeRules } from '../../../posts/model.ts';
 import type { EventType } from '../../../providers/events.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import { Select, Status, Table, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { useVisit } from '../../view/time.tsx';
-import { typeNames, typeOptions } from '../posts/toolbar.tsx';
+import { typeOptions } from '../posts/toolbar.tsx';
 
 // The triggers of an integration on its page, and their failed runs.
 
@@ -22,7 +23,7 @@ export const eventWords: Readonly<Record<EventType, string>> = {
 
 /** Such as "Changelog, as a draft". */
 export function describePosts({ contentType, publish }: Pick<Trigger, 'contentType' | 'publish'>): string {
-  return `${typeNames[contentType]}, ${publish ? 'published at once' : 'as a draft'}`;
+  return `${contentTypeRules[contentType].name}, ${publish ? 'published at once' : 'as a draft'}`;
 }
 
 function eventsOf(type: IntegrationType): EventType[] {

@@ -13,12 +13,12 @@ import { listDeliveries } from '../../../integrations/deliveries/log-store.ts';
 import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { cut as cutText } from '../../../lib/text.ts';
+import { contentTypeRules } from '../../../posts/model.ts';
 import { fragment, type MemberVisit } from '../../page.ts';
 import { formState, readFields } from '../../submission.ts';
 import { counted, exactly, type Option, proseOf, Select, Status, When } from '../../view/elements.tsx';
 import { FormError } from '../../view/form.tsx';
 import { findEntry } from '../deliveries/one.tsx';
-import { typeNames } from '../posts/toolbar.tsx';
 import { Excerpt, placeOf, ruleOf, TriggerForm, valuesOf } from './form.tsx';
 import type { FoundTrigger } from './one.tsx';
 
@@ -233,10 +233,10 @@ export async function trialPost(
       <p class="bar dim">
         <Status status={status} />
         <span>
-          {typeNames[contentType]}, {subject}, <When at={createdAt} />
+          {contentTypeRules[contentType].name}, {subject}, <When at={createdAt} />
         </span>
       </p>
-      {contentType === 'linkedin_post' ? (
+      {contentTypeRules[contentType].pastedInto !== null ? (
         <div class="prose plain">{cut(post.content)}</div>
       ) : (
         await proseOf(deps, markdown)

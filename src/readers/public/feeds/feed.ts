@@ -6,9 +6,9 @@ import { derivedUrn, isolatedControls } from '../../../lib/text.ts';
 import { letOthersIn } from '../../../lib/time.ts';
 import type { Deps } from '../../../people/deps.ts';
 import { fileNameOf, findMedia } from '../../../posts/media/store.ts';
-import type { Post } from '../../../posts/model.ts';
+import { type Post, PUBLIC_POSTS } from '../../../posts/model.ts';
 import { listPostPage } from '../../../posts/store.ts';
-import { PUBLIC_POSTS, type Publication, pageAddress, postAddress } from '../model.ts';
+import { type Publication, pageAddress, postAddress } from '../model.ts';
 import { summaryOf } from '../page.tsx';
 
 /** The newest posts that a feed holds. */

@@ -1,2 +1,0 @@
-ALTER TABLE `events` ADD `release_id` text;--> statement-breakpoint
-CREATE UNIQUE INDEX `releases_by_id` ON `events` (`integration_id`,`repository_id`,`release_id`) WHERE "events"."release_id" is not null;
