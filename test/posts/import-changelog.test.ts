@@ -55,6 +55,36 @@ All notable changes.
   ]);
 });
 
+test('packages below a version, without dates of their own, are parts of it', async () => {
+  const part = (version: string) =>
+    ['core', 'cli', 'icons'].map((name) => `### \`@acme/${name}@${version}\`\n\n- ${name}`).join('\n\n');
+  const { records, skipped } = await parse(
+    `# Versions\n\n## 2.1.0\n\n_Feb 3, 2026_\n\n${part('2.1.0')}\n\n### Docs\n\n- More\n\n## 2.0.0\n\n_Jan 2, 2026_\n\n${part('2.0.0')}\n`,
+  );
+  expect(records.map(({ fields }) => fields)).toMatchObject([
+    {
+      title: '2.1.0',
+      markdown: `_Feb 3, 2026_\n\n${part('2.1.0')}\n\n### Docs\n\n- More`,
+      createdAt: '2026-02-03T00:00:00.000Z',
+    },
+    { title: '2.0.0', createdAt: '2026-01-02T00:00:00.000Z' },
+  ]);
+  expect(skipped).toEqual(['"Versions" (line 1: above the first version)']);
+});
+
+test('packages below a date have that date', async () => {
+  const names = ['core', 'cli', 'icons'];
+  const part = (version: string) =>
+    names.map((name) => `### @acme/${name}@${version}\n\n- ${name}`).join('\n\n');
+  const { records } = await parse(
+    `# Changes\n\n## 2026-02-03\n\n${part('2.1.0')}\n\n## 2026-01-02\n\n${part('2.0.0')}\n`,
+  );
+  expect(records.map(({ fields }) => [fields.title, String(fields.createdAt).slice(0, 10)])).toEqual([
+    ...names.map((name) => [`@acme/${name}@2.1.0`, '2026-02-03']),
+    ...names.map((name) => [`@acme/${name}@2.0.0`, '2026-01-02']),
+  ]);
+});
+
 test('front matter of a changelog marks all of its posts as drafts, and a mark that cannot be read is a problem', async () => {
   const versions = '## 1.1.0 - 2026-02-03\n\nB\n\n## 1.0.0 - 2026-01-02\n\nA\n';
   const { records, skipped } = await parse(`---\ntitle: Changes\nDraft: yes\n---\n\n${versions}`);
@@ -91,6 +121,10 @@ describe('headings', () => {
     ['## 1.2.3 “Winter has come”', '1.2.3 “Winter has come”', undefined],
     ['## 1.2.3 fast-otter (2026-01-02)', '1.2.3 fast-otter', '2026-01-02'],
     ['## 1.2.3 (2026-01-02) - Harbor', '1.2.3 Harbor', '2026-01-02'],
+    ['## v1.2.3 → 2026-01-02', 'v1.2.3', '2026-01-02'],
+    ['## 1.2.3 – 1.2.5 (2026-01-02)', '1.2.3 – 1.2.5', '2026-01-02'],
+    ['## Week of January 2, 2026', 'Week of January 2, 2026', '2026-01-02'],
+    ['## January 2 – January 9, 2026', 'January 2 – January 9, 2026', '2026-01-09'],
     ['## 1.2.3, 2026-01-02, long-term support', '1.2.3 long-term support', '2026-01-02'],
     ['## 1.2.3/1.2.4 and 0.9.8 / 2026-01-02 (YANKED)', '1.2.3/1.2.4 and 0.9.8 (yanked)', '2026-01-02'],
     ['## 1.2.3rc1', '1.2.3rc1', undefined],
@@ -167,6 +201,11 @@ describe('headings', () => {
     '## 2.0.0 (unreleased)',
     '## 2.0.0 (not yet released)',
     '## 2.0.0 (in development)',
+    '## 2.0.0 (draft) - 2026-01-02',
+    '## 2.0.0 (canceled)',
+    '## 2.0.0-WIP',
+    '## 2.0.0-SNAPSHOT (2026-01-02)',
+    '## 2.0.0-unreleased',
     '## 2.0.0 - ????-??-??',
     '## 2.0.0 - 2026-xx-xx',
     '## [Unreleased: 2.0.0]',

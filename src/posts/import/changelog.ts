@@ -42,6 +42,8 @@ interface Heading {
   markdown: string;
   version: VersionHeading | null;
   isUnreleased: boolean;
+  /** Of a heading above it that has only a date. */
+  outerDate?: FoundDate | null;
 }
 
 type Version = Heading & { version: VersionHeading };
@@ -103,11 +105,12 @@ export async function parseChangelog({ name, text: given }: SourceFile): Promise
   );
   const file = { name, text };
   const turn = turns();
-  const found: Heading[] = [];
+  const all: Heading[] = [];
   for (const block of blocks) {
     await turn();
-    for (const heading of headingsOf(block, text)) found.push(heading);
+    for (const heading of headingsOf(block, text)) all.push(heading);
   }
+  const found = withOuter(all);
   const form = formOf(found);
   if (form === null) return { records: [], skipped: [] };
   const sections = sectionsOf(found, text, form);
@@ -201,6 +204,33 @@ function isClear({ version }: Heading): boolean {
 }
 
 const isDated = ({ version }: Heading) => version !== null && (version.date !== null || version.isUnreleased);
+
+/**
+ * The headings with the date above them. "pack@1.2.3" below "1.2.3", without a date of its own, is a part of that version: no
+ * version itself.
+ */
+function withOuter(headings: readonly Heading[]): Heading[] {
+  const isWhole = (heading: Heading) =>
+    isClear(heading) && heading.version?.kind === 'version' && heading.version.packageName === '';
+  const wholes = Map.groupBy(headings.filter(isWhole), ({ level }) => level);
+  const above: Heading[] = [];
+  return headings.map((heading) => {
+    if (heading.form !== 'heading') return heading;
+    while ((above.at(-1)?.level ?? 0) >= heading.level) above.pop();
+    // The title of the file may have a version.
+    const isPart =
+      (heading.version?.packageName ?? '') !== '' &&
+      !isDated(heading) &&
+      above.some((outer) => isWhole(outer) && (wholes.get(outer.level)?.length ?? 0) > 1);
+    const dated = above.findLast(({ version }) => version?.kind === 'date');
+    above.push(heading);
+    return {
+      ...heading,
+      outerDate: dated?.version?.date ?? null,
+      version: isPart ? null : heading.version,
+    };
+  });
+}
 
 /** The form and the level of most versions, where one with a date counts twice; null without any version. */
 function formOf(headings: readonly Heading[]): Form | null {
@@ -356,7 +386,7 @@ function sectionsOf(headings: readonly Heading[], text: string, form: Form): Sec
   for (const section of sections) {
     if (section.version === null || section.date !== null) continue;
     const { date, isUnreleased } = readFirstLines(text.slice(section.from, section.to).trimStart());
-    section.date = date;
+    section.date = date ?? section.heading?.outerDate ?? null;
     if (isUnreleased) {
       section.version = null;
       section.reason = NOT_RELEASED;

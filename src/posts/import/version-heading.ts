@@ -130,9 +130,11 @@ const MARK =
   /(?<![\p{L}\p{N}])(?:unreleased|unpublished|tb[acd]|releasedate|(?:not|never|to be|yet to be|not yet) (?:yet )?(?:be )?(?:released|published|announced|determined|decided)|(?:x{4}|y{4}|\?{4}|20(?:xx|\?\?)|\d{4}(?=-(?:xx|mm|\?\?)))-(?:xx|mm|\?\?|\d\d)-(?:xx|dd|\?\?|\d\d))(?![\p{L}\p{N}])/iu;
 /** Words that are a mark by themselves only: "Next.js" and "Next steps" are none. */
 const MARK_WORDS =
-  /^(?:(?:the )?(?:next|upcoming|future)(?: (?:major|minor|patch))?(?: (?:release|version|changes))?|head|main|master|trunk|dev|develop|development|wip|work in progress|in (?:progress|development|git|main|master)|(?:coming )?soon|pending|planned)$/i;
+  /^(?:(?:the )?(?:next|upcoming|future)(?: (?:major|minor|patch))?(?: (?:release|version|changes))?|head|main|master|trunk|dev|develop|development|wip|work in progress|in (?:progress|development|git|main|master)|(?:coming )?soon|pending|planned|draft|cancell?ed|skipped|abandoned)$/i;
+/** Ends of a version that is not released yet. */
+const MARK_STAGE = /[-+.](?:unreleased|wip|snapshot|draft|tb[acd])$/i;
 
-const SEPARATORS = /[\s[\](){}（）【】.:;,|/\\*_~@=>•·∙"'“”‘’«»„–—-]+/g;
+const SEPARATORS = /[\s[\](){}（）【】.:;,|/\\*_~@=>→⇒•·∙"'“”‘’«»„–—-]+/g;
 
 /** A text without brackets and separators. */
 export const wordsOf = (text: string) => text.replaceAll(SEPARATORS, ' ').trim();
@@ -183,11 +185,21 @@ export function readHeading(markdown: string): VersionHeading | null {
     version: found.version,
     packageName,
     date,
-    isUnreleased: before.isUnreleased || MARK.test(after) || MARK_WORDS.test(wordsOf(name)),
+    isUnreleased:
+      before.isUnreleased ||
+      MARK_STAGE.test(found.version) ||
+      MARK.test(after) ||
+      MARK_WORDS.test(wordsOf(name)),
     isBare: wordsOf(name.replaceAll(/"[^"]*"|“[^”]*”|\[[^\]]*\]|\([^)]*\)/g, '')) === '',
     links,
   };
 }
+
+/** Words that mean nothing without their date, as in "Week of March 4, 2024" or "March 4 to March 10, 2024". */
+const NEEDS_DATE = new RegExp(
+  `\\b(?:of|from|on|for|in|at|to|until|till|through|as|since|starting|beginning|ending)$|\\b${MONTH}[\\s,]{0,3}\\d`,
+  'i',
+);
 
 /** A heading that begins or ends with a date. */
 function readDatedTitle(text: string, links: string): VersionHeading | null {
@@ -197,7 +209,7 @@ function readDatedTitle(text: string, links: string): VersionHeading | null {
   if (wordsOf(before) !== '' && wordsOf(after) !== '') return null;
   const words = nameOf(`${before}\0${after}`).trim();
   const isDate = wordsOf(words) === '';
-  const title = isDate ? date.text : words;
+  const title = isDate ? date.text : NEEDS_DATE.test(words) ? text : words;
   return {
     kind: isDate ? 'date' : 'title',
     title,
@@ -294,7 +306,7 @@ function nameOf(after: string): string {
     .replace(/\s+[/|–—-]\s+(?=[([])/, ' ')
     .replace(/\[(yanked)\]|\((yanked)\)/i, '(yanked)')
     // Versions may be a list, and emoji may be written as ":tada:".
-    .replace(/^(?:\s*(?:[;|•·∙~@=>–—-]|,(?!\d)|:(?![\w+-]+:))+\s*|\s+\/\s+|\s+)+/, ' ')
-    .replace(/(?:[\s,;/|•·∙~@=>–—#-]|(?<!:[\w+-]{1,40}):)+$/, '');
+    .replace(/^(?:\s*(?:[;|•·∙~@=>→⇒]|[–—-](?!\s+v?\d+\.\d)|,(?!\d)|:(?![\w+-]+:))+\s*|\s+\/\s+|\s+)+/, ' ')
+    .replace(/(?:[\s,;/|•·∙~@=>→⇒–—#-]|(?<!:[\w+-]{1,40}):)+$/, '');
   return name;
 }
