@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { base58 } from '@scure/base';
 import type { Database } from '../../db/engine.ts';
@@ -10,6 +9,7 @@ import { embeddedKeys } from '../../src/people/keys/store.ts';
 import { createOrganization } from '../../src/people/organizations.ts';
 import { fixedClock } from '../support/clock.ts';
 import { createSharedDatabase, testSqlite } from '../support/database.ts';
+import { newFolder } from '../support/folder.ts';
 import { countingIds } from '../support/ids.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, createTestApp } from '../support/test-app.ts';
@@ -56,7 +56,7 @@ describe('a value is kept nowhere', () => {
   });
 
   testSqlite('the bytes on disk hold no more', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tidings-keys-'));
+    const folder = newFolder('keys');
     const db = openDatabase(join(folder, 'tidings.db'));
     const { deps, keys } = keysIn(db);
     await createOrganization(deps, { id: 'org_1', name: 'One', plan: 'free' });

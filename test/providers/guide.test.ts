@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { newFolder } from '../support/folder.ts';
 
 // The provider in docs/providers.md is complete: a copy of the source with it passes the conformance suite.
 
@@ -48,7 +48,7 @@ async function run(cwd: string, ...words: string[]) {
 }
 
 test('the example in the guide compiles, and passes the suite', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'tidings-provider-'));
+  const folder = newFolder('provider');
   try {
     for (const path of COPIED) await cp(join(root, path), join(folder, path), { recursive: true });
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));

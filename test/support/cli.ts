@@ -1,9 +1,8 @@
 import { expect } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import type { Terminal } from '../../src/cli/output.ts';
 import { runCli } from '../../src/cli/program.ts';
+import { newFolder } from './folder.ts';
 
 export interface CliResult {
   exitCode: number;
@@ -13,7 +12,7 @@ export interface CliResult {
 
 /** A folder that is gone when the test file is done; made anew for each call. */
 export function temporaryFolder(): { path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), 'tidings-test-'));
+  const path = newFolder('test');
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 

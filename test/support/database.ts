@@ -1,11 +1,11 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { afterAll, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Database, Engine, Pace, Role, Storage } from '../../db/engine.ts';
 import { openConnection, openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
+import { newFolder } from './folder.ts';
 import { createSharedPostgres, openPooledPostgres } from './postgres-databases.ts';
 import { allRows } from './rows.ts';
 
@@ -59,7 +59,7 @@ export function createSharedDatabase(): SharedDatabase {
 }
 
 function sqliteFile() {
-  const folder = mkdtempSync(join(tmpdir(), 'tidings-database-'));
+  const folder = newFolder('database');
   return {
     open: (role?: Role): Database => openDatabase(join(folder, 'tidings.db'), role),
     remove: async () => rmSync(folder, { recursive: true }),

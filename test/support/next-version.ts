@@ -1,7 +1,7 @@
-import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrations } from '../../db/postgres/migrate.ts';
+import { newFolder } from './folder.ts';
 import { root } from './server.ts';
 
 /**
@@ -9,7 +9,7 @@ import { root } from './server.ts';
  * `worksWithThis`: the migration says that this version works with it.
  */
 export function makeNextVersion(statement: string, { worksWithThis }: { worksWithThis: boolean }): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tidings-next-'));
+  const folder = newFolder('next');
   for (const name of ['db', 'src', 'package.json', 'tsconfig.json', 'bunfig.toml', 'text-imports.d.ts']) {
     cpSync(join(root, name), join(folder, name), { recursive: true });
   }

@@ -18,6 +18,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { SQL, type Subprocess } from 'bun';
 import { migrate, migrations } from '../../db/postgres/migrate.ts';
 import { codeOf } from '../../src/lib/app-error.ts';
+import { newFolder } from './folder.ts';
 import { until } from './until.ts';
 
 // Real PostgreSQL servers from npm, for tests.
@@ -77,7 +78,7 @@ export async function startPostgres(
   { files = {} }: Pick<ServerChanges, 'files'> = {},
 ): Promise<PostgresServer> {
   const installation = await install();
-  const folder = mkdtempSync(join(tmpdir(), 'tidings-pg-'));
+  const folder = newFolder('pg');
   if (isRoot) chownSync(folder, NOBODY, NOBODY);
   const data = join(folder, 'data');
   await runAsServer(['cp', '-R', installation.data, data]);
