@@ -58,10 +58,7 @@ export const repositories = sqliteTable(
     providerId: integer('provider_id'),
     createdAt: text('created_at').notNull(),
   },
-  (table) => [
-    index('repositories_by_integration').on(table.integrationId),
-    uniqueIndex('repositories_by_provider_id').on(table.integrationId, table.providerId),
-  ],
+  (table) => [uniqueIndex('repositories_by_provider_id').on(table.integrationId, table.providerId)],
 );
 
 /** The webhooks that Tidings keeps at providers: one for each place of an integration that has a token. */
@@ -89,26 +86,22 @@ export const hooks = sqliteTable(
 );
 
 /** The progress of polling: one row for each repository of a polled integration. */
-export const polls = sqliteTable(
-  'polls',
-  {
-    repositoryId: text('repository_id')
-      .primaryKey()
-      .references(() => repositories.id, { onDelete: 'cascade' }),
-    integrationId: partOf('integration_id', () => integrations.id),
-    /** Entity tags that were seen last, and the commit of the default branch. Null before the first poll. */
-    cursor: text({ mode: 'json' }).$type<Record<string, string | null>>(),
-    /** The earliest time of the next poll, in milliseconds since 1970. */
-    dueAt: integer('due_at').notNull(),
-    /** The last poll that succeeded. */
-    polledAt: text('polled_at'),
-    /** Why the last poll failed; null when it did not. */
-    problem: text(),
-    /** Failures in a row. */
-    attempts: integer().notNull(),
-  },
-  (table) => [index('polls_by_integration').on(table.integrationId), index('polls_due').on(table.dueAt)],
-);
+export const polls = sqliteTable('polls', {
+  repositoryId: text('repository_id')
+    .primaryKey()
+    .references(() => repositories.id, { onDelete: 'cascade' }),
+  integrationId: partOf('integration_id', () => integrations.id),
+  /** Entity tags that were seen last, and the commit of the default branch. Null before the first poll. */
+  cursor: text({ mode: 'json' }).$type<Record<string, string | null>>(),
+  /** The earliest time of the next poll, in milliseconds since 1970. */
+  dueAt: integer('due_at').notNull(),
+  /** The last poll that succeeded. */
+  polledAt: text('polled_at'),
+  /** Why the last poll failed; null when it did not. */
+  problem: text(),
+  /** Failures in a row. */
+  attempts: integer().notNull(),
+});
 
 /** A person's request to read the history of a repository. */
 export const histories = sqliteTable(
@@ -141,11 +134,7 @@ export const histories = sqliteTable(
     createdAt: text('created_at').notNull(),
     endedAt: text('ended_at'),
   },
-  (table) => [
-    index('histories_by_integration').on(table.integrationId, table.createdAt),
-    index('histories_due').on(table.dueAt).where(sql`${table.status} = 'queued'`),
-    oneOf(table.status),
-  ],
+  (table) => [oneOf(table.status)],
 );
 
 /**

@@ -70,28 +70,20 @@ export const memberships = sqliteTable(
     role: text({ enum: ['owner', 'member'] }).notNull(),
     createdAt: text('created_at').notNull(),
   },
-  (table) => [
-    primaryKey({ columns: [table.userId, table.organizationId] }),
-    index('memberships_by_organization').on(table.organizationId),
-    oneOf(table.role),
-  ],
+  (table) => [primaryKey({ columns: [table.userId, table.organizationId] }), oneOf(table.role)],
 );
 
 /** Sign-ins. The cookie's value is never stored: `hash` is its SHA-256. */
-export const sessions = sqliteTable(
-  'sessions',
-  {
-    hash: text().primaryKey(),
-    userId: partOf('user_id', () => users.id),
-    createdAt: text('created_at').notNull(),
-    expiresAt: integer('expires_at').notNull(),
-    /** Written at most once an hour, with the client's address and `User-Agent` of that use. */
-    lastUsedAt: integer('last_used_at').notNull().default(0),
-    address: text(),
-    userAgent: text('user_agent'),
-  },
-  (table) => [index('sessions_by_user').on(table.userId), index('sessions_by_expiry').on(table.expiresAt)],
-);
+export const sessions = sqliteTable('sessions', {
+  hash: text().primaryKey(),
+  userId: partOf('user_id', () => users.id),
+  createdAt: text('created_at').notNull(),
+  expiresAt: integer('expires_at').notNull(),
+  /** Written at most once an hour, with the client's address and `User-Agent` of that use. */
+  lastUsedAt: integer('last_used_at').notNull().default(0),
+  address: text(),
+  userAgent: text('user_agent'),
+});
 
 /** Links that work once: setting up, an invitation, choosing a password. `hash` is the SHA-256 of the token. */
 export const oneTimeLinks = sqliteTable(
@@ -107,7 +99,7 @@ export const oneTimeLinks = sqliteTable(
     createdAt: text('created_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
   },
-  (table) => [index('one_time_links_by_expiry').on(table.expiresAt), oneOf(table.purpose)],
+  (table) => [oneOf(table.purpose)],
 );
 
 /** The audit log. No row refers to another table, because it outlives the person, organization and thing that it names. */

@@ -128,10 +128,7 @@ export const postSchedules = sqliteTable(
     actorName: text('actor_name'),
     createdAt: text('created_at').notNull(),
   },
-  (table) => [
-    index('post_schedules_by_time').on(table.publishAt),
-    index('post_schedules_by_organization').on(table.organizationId, table.publishAt),
-  ],
+  (table) => [index('post_schedules_by_time').on(table.publishAt)],
 );
 
 /** The trash: posts that people deleted, until `expiresAt`. The content API never reads it. */
@@ -198,11 +195,7 @@ export const media = sqliteTable(
     actorName: text('actor_name'),
     createdAt: text('created_at').notNull(),
   },
-  (table) => [
-    uniqueIndex('media_by_content').on(table.organizationId, table.sha256),
-    index('media_by_organization').on(table.organizationId, table.createdAt, table.id),
-    oneOf(table.type),
-  ],
+  (table) => [uniqueIndex('media_by_content').on(table.organizationId, table.sha256), oneOf(table.type)],
 );
 
 /** Images in release notes that a job copies, because their addresses expire. */

@@ -34,19 +34,12 @@ export const publications = sqliteTable(
 );
 
 /** Slugs that organizations had. They redirect to the current one, unless another organization takes them. */
-export const formerSlugs = sqliteTable(
-  'former_slugs',
-  {
-    slug: text().primaryKey(),
-    organizationId: partOf('organization_id', () => organizations.id),
-    /** Milliseconds since 1970. */
-    expiresAt: integer('expires_at').notNull(),
-  },
-  (table) => [
-    index('former_slugs_by_organization').on(table.organizationId),
-    index('former_slugs_by_expiry').on(table.expiresAt),
-  ],
-);
+export const formerSlugs = sqliteTable('former_slugs', {
+  slug: text().primaryKey(),
+  organizationId: partOf('organization_id', () => organizations.id),
+  /** Milliseconds since 1970. */
+  expiresAt: integer('expires_at').notNull(),
+});
 
 /** Addresses that are called when a public post changes. */
 export const rebuildHooks = sqliteTable(
@@ -65,10 +58,7 @@ export const rebuildHooks = sqliteTable(
     isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
     createdAt: text('created_at').notNull(),
   },
-  (table) => [
-    index('rebuild_hooks_by_organization').on(table.organizationId, table.createdAt),
-    oneOf(table.kind),
-  ],
+  (table) => [oneOf(table.kind)],
 );
 
 /**
@@ -106,7 +96,6 @@ export const hookMessages = sqliteTable(
     index('hook_messages_queued').on(table.dueAt).where(sql`${table.state} = 'queued'`),
     // Finds the messages of one hook beside the backlog of others.
     index('hook_messages_queued_by_hook').on(table.hookId, table.dueAt).where(sql`${table.state} = 'queued'`),
-    index('hook_messages_by_date').on(table.hookId, table.createdAt),
     index('hook_messages_by_expiry').on(table.expiresAt),
     oneOf(table.type),
     oneOf(table.state),

@@ -177,7 +177,6 @@ CREATE TABLE memberships (
   PRIMARY KEY (user_id, organization_id),
   CONSTRAINT memberships_role CHECK (role in ('owner', 'member'))
 );
-CREATE INDEX memberships_by_organization ON memberships (organization_id);
 
 CREATE TABLE one_time_links (
   hash text COLLATE "C" PRIMARY KEY,
@@ -189,7 +188,6 @@ CREATE TABLE one_time_links (
   expires_at bigint NOT NULL,
   CONSTRAINT one_time_links_purpose CHECK (purpose in ('setup', 'invitation', 'password'))
 );
-CREATE INDEX one_time_links_by_expiry ON one_time_links (expires_at);
 
 CREATE TABLE repositories (
   id text COLLATE "C" PRIMARY KEY,
@@ -198,7 +196,6 @@ CREATE TABLE repositories (
   provider_id bigint,
   created_at text COLLATE "C" NOT NULL
 );
-CREATE INDEX repositories_by_integration ON repositories (integration_id);
 CREATE UNIQUE INDEX repositories_by_provider_id ON repositories (integration_id, provider_id);
 
 CREATE TABLE sessions (
@@ -210,8 +207,6 @@ CREATE TABLE sessions (
   address text COLLATE "C",
   user_agent text COLLATE "C"
 );
-CREATE INDEX sessions_by_user ON sessions (user_id);
-CREATE INDEX sessions_by_expiry ON sessions (expires_at);
 
 CREATE TABLE triggers (
   id text COLLATE "C" PRIMARY KEY,
@@ -297,8 +292,6 @@ CREATE TABLE polls (
   problem text COLLATE "C",
   attempts bigint NOT NULL
 );
-CREATE INDEX polls_by_integration ON polls (integration_id);
-CREATE INDEX polls_due ON polls (due_at);
 
 CREATE TABLE histories (
   id text COLLATE "C" PRIMARY KEY,
@@ -319,8 +312,6 @@ CREATE TABLE histories (
   ended_at text COLLATE "C",
   CONSTRAINT histories_status CHECK (status in ('queued', 'done', 'failed', 'stopped'))
 );
-CREATE INDEX histories_by_integration ON histories (integration_id, created_at);
-CREATE INDEX histories_due ON histories (due_at) WHERE status = 'queued';
 
 CREATE TABLE release_ranges (
   integration_id text COLLATE "C" NOT NULL REFERENCES integrations ON DELETE CASCADE,
@@ -407,7 +398,6 @@ CREATE TABLE media (
   CONSTRAINT media_type CHECK (type in ('image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'))
 );
 CREATE UNIQUE INDEX media_by_content ON media (organization_id, sha256);
-CREATE INDEX media_by_organization ON media (organization_id, created_at, id);
 
 CREATE TABLE media_copies (
   integration_id text COLLATE "C" NOT NULL,
@@ -455,7 +445,6 @@ CREATE TABLE post_schedules (
   created_at text COLLATE "C" NOT NULL
 );
 CREATE INDEX post_schedules_by_time ON post_schedules (publish_at);
-CREATE INDEX post_schedules_by_organization ON post_schedules (organization_id, publish_at);
 
 CREATE TABLE post_versions (
   id text COLLATE "C" PRIMARY KEY,
@@ -535,7 +524,6 @@ CREATE TABLE rebuild_hooks (
   created_at text COLLATE "C" NOT NULL,
   CONSTRAINT rebuild_hooks_kind CHECK (kind in ('signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'))
 );
-CREATE INDEX rebuild_hooks_by_organization ON rebuild_hooks (organization_id, created_at);
 
 CREATE TABLE hook_messages (
   id text COLLATE "C" PRIMARY KEY,
@@ -559,7 +547,6 @@ CREATE TABLE hook_messages (
 CREATE UNIQUE INDEX hook_messages_by_post ON hook_messages (hook_id, post_id, number);
 CREATE INDEX hook_messages_queued ON hook_messages (due_at) WHERE state = 'queued';
 CREATE INDEX hook_messages_queued_by_hook ON hook_messages (hook_id, due_at) WHERE state = 'queued';
-CREATE INDEX hook_messages_by_date ON hook_messages (hook_id, created_at);
 CREATE INDEX hook_messages_by_expiry ON hook_messages (expires_at);
 
 CREATE TABLE hook_attempts (

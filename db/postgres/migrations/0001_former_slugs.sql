@@ -4,5 +4,3 @@ CREATE TABLE former_slugs (
   organization_id text COLLATE "C" NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
   expires_at bigint NOT NULL
 );
-CREATE INDEX former_slugs_by_organization ON former_slugs (organization_id);
-CREATE INDEX former_slugs_by_expiry ON former_slugs (expires_at);

@@ -46,7 +46,6 @@ CREATE TABLE `memberships` (
 	CONSTRAINT "memberships_role" CHECK("memberships"."role" in ('owner', 'member'))
 );
 --> statement-breakpoint
-CREATE INDEX `memberships_by_organization` ON `memberships` (`organization_id`);--> statement-breakpoint
 CREATE TABLE `one_time_links` (
 	`hash` text PRIMARY KEY NOT NULL,
 	`purpose` text NOT NULL,
@@ -60,7 +59,6 @@ CREATE TABLE `one_time_links` (
 	CONSTRAINT "one_time_links_purpose" CHECK("one_time_links"."purpose" in ('setup', 'invitation', 'password'))
 );
 --> statement-breakpoint
-CREATE INDEX `one_time_links_by_expiry` ON `one_time_links` (`expires_at`);--> statement-breakpoint
 CREATE TABLE `organizations` (
 	`id` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,
@@ -80,8 +78,6 @@ CREATE TABLE `sessions` (
 	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
-CREATE INDEX `sessions_by_user` ON `sessions` (`user_id`);--> statement-breakpoint
-CREATE INDEX `sessions_by_expiry` ON `sessions` (`expires_at`);--> statement-breakpoint
 CREATE TABLE `users` (
 	`id` text PRIMARY KEY NOT NULL,
 	`email` text NOT NULL,
@@ -196,8 +192,6 @@ CREATE TABLE `histories` (
 	CONSTRAINT "histories_status" CHECK("histories"."status" in ('queued', 'done', 'failed', 'stopped'))
 );
 --> statement-breakpoint
-CREATE INDEX `histories_by_integration` ON `histories` (`integration_id`,`created_at`);--> statement-breakpoint
-CREATE INDEX `histories_due` ON `histories` (`due_at`) WHERE "histories"."status" = 'queued';--> statement-breakpoint
 CREATE TABLE `hooks` (
 	`integration_id` text NOT NULL,
 	`place_id` text NOT NULL,
@@ -243,8 +237,6 @@ CREATE TABLE `polls` (
 	FOREIGN KEY (`integration_id`) REFERENCES `integrations`(`id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
-CREATE INDEX `polls_by_integration` ON `polls` (`integration_id`);--> statement-breakpoint
-CREATE INDEX `polls_due` ON `polls` (`due_at`);--> statement-breakpoint
 CREATE TABLE `release_ranges` (
 	`integration_id` text NOT NULL,
 	`repository_id` text NOT NULL,
@@ -271,7 +263,6 @@ CREATE TABLE `repositories` (
 	FOREIGN KEY (`integration_id`) REFERENCES `integrations`(`id`) ON UPDATE no action ON DELETE cascade
 );
 --> statement-breakpoint
-CREATE INDEX `repositories_by_integration` ON `repositories` (`integration_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `repositories_by_provider_id` ON `repositories` (`integration_id`,`provider_id`);--> statement-breakpoint
 CREATE TABLE `delivery_results` (
 	`delivery_id` text NOT NULL,
@@ -392,7 +383,6 @@ CREATE TABLE `hook_messages` (
 CREATE UNIQUE INDEX `hook_messages_by_post` ON `hook_messages` (`hook_id`,`post_id`,`number`);--> statement-breakpoint
 CREATE INDEX `hook_messages_queued` ON `hook_messages` (`due_at`) WHERE "hook_messages"."state" = 'queued';--> statement-breakpoint
 CREATE INDEX `hook_messages_queued_by_hook` ON `hook_messages` (`hook_id`,`due_at`) WHERE "hook_messages"."state" = 'queued';--> statement-breakpoint
-CREATE INDEX `hook_messages_by_date` ON `hook_messages` (`hook_id`,`created_at`);--> statement-breakpoint
 CREATE INDEX `hook_messages_by_expiry` ON `hook_messages` (`expires_at`);--> statement-breakpoint
 CREATE TABLE `publications` (
 	`organization_id` text PRIMARY KEY NOT NULL,
@@ -427,7 +417,6 @@ CREATE TABLE `rebuild_hooks` (
 	CONSTRAINT "rebuild_hooks_kind" CHECK("rebuild_hooks"."kind" in ('signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'))
 );
 --> statement-breakpoint
-CREATE INDEX `rebuild_hooks_by_organization` ON `rebuild_hooks` (`organization_id`,`created_at`);--> statement-breakpoint
 CREATE TABLE `elapsed_time` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`elapsed_ms` integer NOT NULL,
@@ -507,7 +496,6 @@ CREATE TABLE `media` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `media_by_content` ON `media` (`organization_id`,`sha256`);--> statement-breakpoint
-CREATE INDEX `media_by_organization` ON `media` (`organization_id`,`created_at`,`id`);--> statement-breakpoint
 CREATE TABLE `media_copies` (
 	`integration_id` text NOT NULL,
 	`url` text NOT NULL,
@@ -545,7 +533,6 @@ CREATE TABLE `post_schedules` (
 );
 --> statement-breakpoint
 CREATE INDEX `post_schedules_by_time` ON `post_schedules` (`publish_at`);--> statement-breakpoint
-CREATE INDEX `post_schedules_by_organization` ON `post_schedules` (`organization_id`,`publish_at`);--> statement-breakpoint
 CREATE TABLE `post_suggestions` (
 	`id` text PRIMARY KEY NOT NULL,
 	`post_id` text NOT NULL,
