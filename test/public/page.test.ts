@@ -177,6 +177,30 @@ describe('the list', () => {
     expect((await open('/long')).text).toContain('The very end.');
   });
 
+  test('shows the links and the notes that the beginning of a long post uses', async () => {
+    const { app, open } = await appWithPage();
+    const start = 'See [the guide][Docs] and [12]. A claim[^1], and another one[^long].\n\nStart.\n\n';
+    const rest = '- A line about rockets that is as long as lines are\n'.repeat(60);
+    const definitions = [
+      '[docs]: https://docs.test',
+      '[12]: https://issues.test/12',
+      '[unused]: https://unused.test',
+      '[^1]: The first note.',
+      `[^long]: ${'A long note. '.repeat(60)}`,
+    ];
+    await app.addPosts('org_acme', { id: 'long', markdown: `${start}${rest}\n\n${definitions.join('\n')}` });
+    const { text } = await open();
+    expect(text).toContain('Continue reading');
+    expect(text).not.toMatch(/\[\^|\[12\]|\[the guide\]/);
+    expect(attributesOf(text, 'href')).toEqual(
+      expect.arrayContaining(['https://docs.test', 'https://issues.test/12']),
+    );
+    expect(text).toContain('The first note.');
+    expect(text).toMatch(/A long… <a/);
+    const { text: markdown } = await open('.md');
+    expect(markdown).toContain('[^1]: The first note.');
+  });
+
   test('shows settings: title, description, links, logo, and feeds that are on', async () => {
     using media = testMedia();
     const { app, change, open } = await appWithPage({ media: media.place });

@@ -71,12 +71,18 @@ interface Definition {
   text: string;
 }
 
-/** The definitions of links (`[docs]: https://…`) and footnotes by their labels. Of one label the first holds. Leaves out long ones. */
-export function definitionsIn(nodes: readonly SyntaxNode[], source: string): ReadonlyMap<string, Definition> {
+/** The definitions of links (`[docs]: https://…`) and footnotes by their labels. Of one label the first holds. Leaves out long ones, unless `cut` shortens footnotes. */
+export function definitionsIn(
+  nodes: readonly SyntaxNode[],
+  source: string,
+  cut?: (footnote: string) => string,
+): ReadonlyMap<string, Definition> {
   const definitions = new Map<string, Definition>();
   for (const { name, from, to } of nodes) {
-    if (!/^(?:LinkReference|Footnote)$/.test(name) || to - from > MAX_DEFINITION_LENGTH) continue;
-    const text = source.slice(from, to);
+    if (!/^(?:LinkReference|Footnote)$/.test(name)) continue;
+    const isLong = to - from > MAX_DEFINITION_LENGTH;
+    if (isLong && (cut === undefined || name !== 'Footnote')) continue;
+    const text = isLong && cut !== undefined ? cut(source.slice(from, to)) : source.slice(from, to);
     const [label = ''] = labelsIn(text);
     if (label !== '' && !definitions.has(label)) definitions.set(label, { from, text });
   }
@@ -97,8 +103,8 @@ export function withDefinitions(
 const MARGIN = 1_000;
 
 /**
- * The beginning of a Markdown text, at most `maxLength` characters: whole blocks and list items. Null for a text that is
- * not longer. A first block that is too long becomes plain words.
+ * The beginning of a Markdown text, at most `maxLength` characters: whole blocks and list items, and the definitions of
+ * links and footnotes that they use. Null for a text that is not longer. A first block that is too long becomes plain words.
  */
 export function excerptOf(markdown: string, maxLength: number): string | null {
   if (markdown.length <= maxLength) return null;
@@ -113,8 +119,33 @@ export function excerptOf(markdown: string, maxLength: number): string | null {
     if (node.to > maxLength && node.name.endsWith('List')) node.getChildren('ListItem').forEach(take);
     if (node.to > maxLength) break;
   }
-  if (end > 0) return source.slice(0, end);
-  return escapeLines(cutGraphemes(toPlainText(source), maxLength));
+  if (end === 0) return escapeLines(cutGraphemes(toPlainText(source), maxLength));
+  const excerpt = source.slice(0, end);
+  return withDefinitions(excerpt, definitionsBehind(excerpt, markdown), { max: MAX_DEFINITIONS });
+}
+
+const DEFINITION = /^ {0,3}(\[(?:[^[\]\\\n]|\\.){1,200}\]):/gm;
+
+/** Texts have their definitions at the end, so not more than this is read from the first one that an excerpt uses. */
+const MAX_READ = 20_000;
+
+/** The definitions that an excerpt uses, and that stand behind it. A long footnote is cut. */
+function definitionsBehind(excerpt: string, markdown: string): ReadonlyMap<string, Definition> {
+  const labels = new Set(labelsIn(excerpt));
+  if (labels.size === 0) return new Map();
+  DEFINITION.lastIndex = excerpt.length;
+  let first: RegExpExecArray | null;
+  do first = DEFINITION.exec(markdown);
+  while (first !== null && !labelsIn(first[1] ?? '').some((label) => labels.has(label)));
+  if (first === null) return new Map();
+  const { source, tree } = parseBlocks(markdown.slice(first.index, first.index + MAX_READ));
+  return definitionsIn([...childrenOf(tree)], source, cutFootnote);
+}
+
+function cutFootnote(text: string): string {
+  const [paragraph = ''] = text.split(/\n[ \t]*\n/, 1);
+  const cut = cutGraphemes(paragraph, MAX_DEFINITION_LENGTH);
+  return cut === paragraph ? `${cut} …` : cut;
 }
 
 /** A text of 200,000 characters could have 50,000 headings. */
