@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
-import { problemOf, Refused } from '../../../src/providers/github/api/client.ts';
+import { refusals } from '../../../src/providers/github/api/client.ts';
 import { githubApi } from '../../../src/providers/github/api/index.ts';
 import { webOf } from '../../../src/providers/github/site.ts';
+import { problemWith } from '../../../src/providers/host.ts';
 import { serviceAt } from '../../../src/providers/rest.ts';
 import { fixedClock } from '../../support/clock.ts';
 import { redirectTo } from '../../support/github-api/faults.ts';
@@ -21,7 +22,7 @@ test.each([
 
 test('a failure of github.com names its status page, and the cause has the request id', () => {
   const headers = new Headers({ 'x-github-request-id': 'C0FF:EE' });
-  const error = new Refused({ status: 503, headers, text: '', json: { message: 'No server' } });
+  const response = { status: 503, headers, text: '', json: { message: 'No server' } };
   const web = 'https://github.com';
   const context = {
     place: null,
@@ -31,26 +32,11 @@ test('a failure of github.com names its status page, and the cause has the reque
     secrets: [''],
     clock: fixedClock(),
   };
-  const problem = problemOf(error, context) as Error & { cause: Error };
+  const problem = problemWith(refusals, response, context) as Error & { cause: Error };
   expect(problem.message).toBe(
     'GitHub failed with status 503. Try again later. See https://www.githubstatus.com.',
   );
   expect(problem.cause.message).toBe('GitHub answered 503: No server (request C0FF:EE)');
-});
-
-test('an error that is not about GitHub is unchanged', () => {
-  const mistake = new TypeError('undefined is not a function');
-  const web = 'https://github.com';
-  expect(
-    problemOf(mistake, {
-      place: null,
-      service: serviceAt(web, 'GitHub', 'X'),
-      web,
-      token: 'for webhooks',
-      secrets: [],
-      clock: fixedClock(),
-    }),
-  ).toBe(mistake);
 });
 
 test('a server that does not listen or closes the connection cannot be reached', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { isoTime } from '../../../src/providers/provider.ts';
 import type {
   PageOf,
   ReadDelivery,
@@ -170,7 +171,7 @@ describe('lists', () => {
     using world = await startReading([...many, { release: 'v9', isDraft: true }]);
     const { api, reader, rocket } = world;
     const page = await reader.listReleases(rocket);
-    expect(page).toMatchObject({ next: '2', oldest: day(107) });
+    expect(page).toMatchObject({ next: '2', oldest: isoTime(day(107)) });
     expect(page?.items).toHaveLength(100);
     const all = tags(await releasesOf(reader, rocket));
     expect(all).toEqual(Array.from({ length: 205 }, (_, index) => `v0.${204 - index}`));
@@ -197,7 +198,7 @@ describe('lists', () => {
     const { project, reader, rocket } = world;
     const page = await reader.listMerged(rocket);
     expect(page?.items).toHaveLength(50);
-    expect(page).toMatchObject({ next: '2', oldest: day(107, 14) });
+    expect(page).toMatchObject({ next: '2', oldest: isoTime(day(107, 14)) });
     project.happen({ at: day(300), comment: 1 });
     const all = numbers(await mergedOf(reader, rocket));
     expect(all).toHaveLength(103);

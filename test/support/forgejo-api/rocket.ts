@@ -1,7 +1,7 @@
 import type { HookSettings } from '../../../src/providers/api.ts';
 import { forgejoApi } from '../../../src/providers/forgejo/api/index.ts';
 import { forgejoReader } from '../../../src/providers/forgejo/reader.ts';
-import type { ClientOptions } from '../../../src/providers/rest.ts';
+import type { ClientOptions } from '../../../src/providers/host.ts';
 import { fixedClock } from '../clock.ts';
 import { problemOf as providerProblemOf } from '../problem-of.ts';
 import { startForgejoApi } from './server.ts';

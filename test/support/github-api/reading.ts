@@ -1,7 +1,7 @@
 import type { Event } from '../../../src/providers/events.ts';
-import type { GithubOptions } from '../../../src/providers/github/api/client.ts';
 import { githubReader } from '../../../src/providers/github/api/reader.ts';
 import { github } from '../../../src/providers/github/provider.ts';
+import type { ClientOptions } from '../../../src/providers/host.ts';
 import { eventOf, type Payload, parseEvent } from '../../../src/providers/provider.ts';
 import type { ReadDelivery } from '../../../src/providers/reader.ts';
 import { fixedClock } from '../clock.ts';
@@ -22,7 +22,7 @@ export async function startReading(
     about = {},
     ...options
   }: GithubApiOptions &
-    Partial<GithubOptions> & {
+    Partial<ClientOptions> & {
       token?: StoredToken | null;
       about?: Partial<Pick<StoredRepository, 'isPrivate' | 'rights' | 'defaultBranch'>>;
     } = {},

@@ -1,6 +1,6 @@
 import type { HookSettings } from '../../../src/providers/api.ts';
-import type { GithubOptions } from '../../../src/providers/github/api/client.ts';
 import { githubApi } from '../../../src/providers/github/api/index.ts';
+import type { ClientOptions } from '../../../src/providers/host.ts';
 import { fixedClock } from '../clock.ts';
 import { problemOf as providerProblemOf } from '../problem-of.ts';
 import { type GithubApiOptions, startGithubApi } from './server.ts';
@@ -16,7 +16,7 @@ export const FINE: StoredToken = { user: 'mona', permissions: { repository_hooks
 
 /** GitHub with acme/rocket, which mona administers, and Tidings' client with her token. */
 export function startRocket(
-  options: GithubApiOptions & Partial<GithubOptions> & { token?: StoredToken } = {},
+  options: GithubApiOptions & Partial<ClientOptions> & { token?: StoredToken } = {},
 ) {
   const clock = fixedClock('2026-11-21T03:49:17.500Z');
   const github = startGithubApi({ clock, ...options });

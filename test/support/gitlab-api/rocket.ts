@@ -1,7 +1,7 @@
 import type { HookSettings } from '../../../src/providers/api.ts';
 import { gitlabApi } from '../../../src/providers/gitlab/api/index.ts';
 import { gitlabReader } from '../../../src/providers/gitlab/reader.ts';
-import type { ClientOptions } from '../../../src/providers/rest.ts';
+import type { ClientOptions } from '../../../src/providers/host.ts';
 import { fixedClock } from '../clock.ts';
 import { problemOf as providerProblemOf } from '../problem-of.ts';
 import { startGitlabApi } from './server.ts';

@@ -1,17 +1,10 @@
 import { ProviderProblem } from '../../api.ts';
-import { commitIn, repositoryIn } from '../../read-payloads.ts';
+import type { Call, Context } from '../../host.ts';
+import { commitIn, compareUrl, type ReadableHost, repositoryIn, requireRefs } from '../../host-reader.ts';
 import type { RangeCommit, ReadDelivery, RemoteRepository, RepositoryReader } from '../../reader.ts';
-import { type Call, nextLink } from '../../rest.ts';
-import { type Context, type openClient, repositoryPath } from './client.ts';
-import {
-  type Activity,
-  activityOf,
-  type Commit,
-  commitsOf,
-  comparisonOf,
-  filesOf,
-  words,
-} from './responses.ts';
+import type { openClient } from './client.ts';
+import { LARGEST_PAGE } from './index.ts';
+import { type Activity, activityOf, type Commit, commitsOf, comparisonOf, words } from './responses.ts';
 
 // Pushes to the default branch, as GitHub's webhooks send them.
 
@@ -29,7 +22,7 @@ function pushOf(
       ref: `refs/heads/${repository.defaultBranch}`,
       before,
       after,
-      compare: compareUrl(before, after, commits),
+      compare: compareUrl(before, after, commits, 12),
       created: false,
       deleted: false,
       forced: type === 'force_push',
@@ -46,112 +39,85 @@ function secondsOf(time: string): number | null {
   return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
 }
 
-/** A commit's own address names the site, which an API's address does not always tell. */
-function compareUrl(before: string, after: string, commits: readonly RangeCommit[]): string | null {
-  if (/^0+$/.test(before)) return null;
-  const [, repositoryUrl] = /^(.+)\/commit\/[0-9a-f]+$/.exec(commits.at(-1)?.url ?? '') ?? [];
-  return repositoryUrl === undefined
-    ? null
-    : `${repositoryUrl}/compare/${before.slice(0, 12)}...${after.slice(0, 12)}`;
-}
-
-const PER_PAGE = 100;
+const { per_page: PER_PAGE } = LARGEST_PAGE;
 
 /** The most commits of a range, about as many as a push has in a webhook. */
 const MAX_COMMITS = 2000;
 
-/** Git forbids all but these in the name of a branch or a tag; `..` would be another range, and `:` a fork. */
-const REF = /^(?!.*\.\.)[^\s~^:?*[\\\p{Cc}]{1,255}$/u;
-
 /** The commits of a repository: ranges, and pushes. */
-export function commitReader({
-  request,
-  about,
-  askPart,
-}: ReturnType<typeof openClient>): Required<
-  Pick<RepositoryReader, 'listCommits' | 'listTouching' | 'listFiles' | 'listPushes' | 'pushOf'>
-> {
-  const get = async (context: Context, below: string, query: Call['query'] = {}) =>
-    request(repositoryPath(context) + below, { query });
-
+export function commitReader(
+  { askPart, list }: Pick<ReturnType<typeof openClient>, 'askPart' | 'list'>,
+  { about }: Pick<ReadableHost, 'about'>,
+): Required<Pick<RepositoryReader, 'listCommits' | 'listTouching' | 'listPushes' | 'pushOf'>> {
   /** Without paging, GitHub sends the newest 250 in one response; with it, the oldest come first. */
   async function compare(context: Context, base: string, head: string) {
     const below = `/compare/${encodeURIComponent(`${base}...${head}`)}`;
-    const getPart = async (paging: Call['query']) => comparisonOf((await get(context, below, paging)).json);
-    const { commits: newest, total, isAncestor } = await getPart({});
+    const getPart = async (query: Call['query'] = {}) => {
+      const response = await askPart(context, below, { query });
+      return response && comparisonOf(response.json);
+    };
+    const whole = await getPart();
+    if (whole === null) return null;
+    const { commits: newest, total, isAncestor } = whole;
     const older: Commit[] = [];
     const end = total - newest.length;
     const start = Math.max(0, total - MAX_COMMITS);
     const firstPage = Math.floor(start / PER_PAGE) + 1;
     for (let page = firstPage; (page - 1) * PER_PAGE < end; page++) {
-      older.push(...(await getPart({ per_page: PER_PAGE, page })).commits);
+      older.push(...((await getPart({ ...LARGEST_PAGE, page }))?.commits ?? []));
     }
     // The last of these pages repeats some of the newest.
     const commits = [...new Map([...older, ...newest].map((each) => [each.sha, each])).values()];
     return { commits: commits.slice(-MAX_COMMITS), isCut: start > 0, isAncestor };
   }
 
-  async function wholeHistory(context: Context, head: string) {
-    const newestFirst: Commit[] = [];
-    let isCut = true;
-    for (let page = 1; isCut && newestFirst.length < MAX_COMMITS; page++) {
-      const response = await get(context, '/commits', { sha: head, per_page: PER_PAGE, page });
-      newestFirst.push(...commitsOf(response.json));
-      isCut = nextLink(response) !== null;
-    }
-    return { commits: newestFirst.reverse(), isCut, isAncestor: true };
+  /** Newest first. */
+  async function readHistory(context: Context, head: string, limit: number, path?: string) {
+    requireRefs(words, [head]);
+    const query = { sha: head, ...(path !== undefined && { path }), ...LARGEST_PAGE };
+    const listed = await list(
+      (route, call) => askPart(context, route, call),
+      { path: '/commits', query },
+      Math.ceil(limit / PER_PAGE),
+      commitsOf,
+    );
+    if (listed === null) throw new ProviderProblem('refused', words.noRange(context, null, head));
+    return listed;
   }
 
   async function readRange(context: Context, base: string | null, head: string) {
-    for (const ref of [base ?? head, head]) {
-      if (!REF.test(ref)) throw new ProviderProblem('refused', words.badRef(ref));
+    if (base === null) {
+      const { items, isCut } = await readHistory(context, head, MAX_COMMITS);
+      return { commits: items.reverse(), isCut, isAncestor: true };
     }
-    const range = await askPart(context, () =>
-      base === null ? wholeHistory(context, head) : compare(context, base, head),
-    );
-    if (range === undefined) throw new ProviderProblem('refused', words.noRange(context, base, head));
+    requireRefs(words, [base, head]);
+    const range = await compare(context, base, head);
+    if (range === null) throw new ProviderProblem('refused', words.noRange(context, base, head));
     return range;
   }
 
   /** The newest changes of a branch, newest first; none where the server does not list them. */
   async function listActivity(context: Context, branch: string): Promise<Activity[]> {
-    const parameters = { ref: `refs/heads/${branch}`, per_page: PER_PAGE };
-    const response = await askPart(context, () => get(context, '/activity', parameters));
-    return response === undefined ? [] : activityOf(response.json);
+    const query = { ref: `refs/heads/${branch}`, ...LARGEST_PAGE };
+    const response = await askPart(context, '/activity', { query });
+    return response === null ? [] : activityOf(response.json);
   }
 
   return {
     pushOf,
 
     async listCommits(repository, base, head) {
-      const range = await readRange(about(repository.fullName), base, head);
+      const range = await readRange(about(repository), base, head);
       return { ...range, commits: range.commits.map(toRangeCommit) };
     },
 
     async listTouching(repository, head, path, limit) {
-      const context = about(repository.fullName);
-      if (!REF.test(head)) throw new ProviderProblem('refused', words.badRef(head));
-      const shas: string[] = [];
-      let hasMore = true;
-      for (let page = 1; hasMore && shas.length < limit; page++) {
-        const query = { sha: head, path, per_page: PER_PAGE, page };
-        const response = await askPart(context, () => get(context, '/commits', query));
-        if (response === undefined) throw new ProviderProblem('refused', words.noRange(context, null, head));
-        shas.push(...commitsOf(response.json).map(({ sha }) => sha));
-        hasMore = nextLink(response) !== null;
-      }
-      return shas.slice(0, limit);
-    },
-
-    async listFiles(repository, sha) {
-      const context = about(repository.fullName);
-      const response = await askPart(context, () => get(context, `/commits/${encodeURIComponent(sha)}`));
-      if (response === undefined) throw new ProviderProblem('refused', words.noRange(context, null, sha));
-      return nextLink(response) === null ? filesOf(response.json) : null;
+      const { items } = await readHistory(about(repository), head, limit, path);
+      return items.slice(0, limit).map(({ sha }) => sha);
     },
 
     async listPushes(repository, before, after) {
-      const context = about(repository.fullName);
+      const context = about(repository);
       const activity = await listActivity(context, repository.defaultBranch);
       const steps = stepsBetween(activity, before, after);
       // The commits that a forced push dropped are in no range but their own.

@@ -1,8 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { type Place, ProviderProblem, type RemoteAttempt, type RemoteHook } from '../../api.ts';
-import { type Subject as CommonSubject, commonWords, responseCheck, untilTime } from '../../rest.ts';
-
-export type Subject = CommonSubject<'for webhooks' | 'for reading' | 'of an App'>;
+import { type Context, commonWords, untilTime } from '../../host.ts';
+import { responseCheck } from '../../rest.ts';
 
 const PERMISSIONS = {
   'for webhooks': 'the repository permission "Webhooks: read and write" (classic: the scope admin:repo_hook)',
@@ -11,20 +10,20 @@ const PERMISSIONS = {
   'of an App': 'the repository permissions "Contents: read" and "Pull requests: read"',
 };
 
-const permissionsFor = ({ token }: Subject) => PERMISSIONS[token ?? 'for reading'];
-const mayNot = ({ place, token }: Subject) =>
+const permissionsFor = ({ token }: Context) => PERMISSIONS[token ?? 'for reading'];
+const mayNot = ({ place, token }: Context) =>
   token === 'for webhooks'
     ? `The token can't manage the webhooks of ${place}`
     : `The token can't read ${place}`;
-const hooksPage = ({ web, place }: Subject) => `${web}/${place}/settings/hooks`;
+const hooksPage = ({ web, place }: Context) => `${web}/${place}/settings/hooks`;
 
 /** The sentences of GitHub's problems: what happened, then what to do. */
 export const words = {
   ...commonWords('GitHub', 'GITHUB_API_URL'),
 
-  failed: ({ web }: Subject, status: number) =>
+  failed: ({ web }: Context, status: number) =>
     `GitHub failed with status ${status}. Try again later.${web === 'https://github.com' ? ' See https://www.githubstatus.com.' : ''}`,
-  rateLimited: ({ token }: Subject, retryAt: Date) =>
+  rateLimited: ({ token }: Context, retryAt: Date) =>
     token === null
       ? `GitHub accepts no more requests without a token until ${untilTime(retryAt)}. Try again then, or use a token.`
       : `GitHub accepts no more requests from this ${token === 'of an App' ? 'App' : 'token'} until ${untilTime(retryAt)}. Try again then.`,
@@ -39,36 +38,36 @@ export const words = {
     'GitHub did not accept the code: it was used before, or is older than an hour. Delete the new App at GitHub, then create another one.',
   isGone: (slug: string) =>
     `GitHub has no App ${slug} any more. Disconnect the integration, then create a new App.`,
-  badToken: (subject: Subject) =>
+  badToken: (subject: Context) =>
     subject.token === 'of an App'
       ? "GitHub rejected a token of the App. Try again. If it happens again, check the App's installation at GitHub."
       : `GitHub rejected the token: it is unknown, revoked or expired. Create a new one at ${subject.web}/settings/personal-access-tokens with ${permissionsFor(subject)}.`,
-  ssoRequired: ({ place, web }: Subject) =>
+  ssoRequired: ({ place, web }: Context) =>
     `${place === null ? 'An organization' : `The organization ${place.split('/')[0]}`} requires single sign-on for this token. Authorize the token for it at ${web}/settings/tokens ("Configure SSO"), then try again.`,
-  noPermission: (subject: Subject) =>
+  noPermission: (subject: Context) =>
     subject.token === 'of an App'
       ? `The App needs ${permissionsFor(subject)}. Set them in the App's settings at GitHub, and accept them for the installation.`
       : subject.place === null
         ? `The token can't list repositories. Choose its repositories at ${subject.web}/settings/personal-access-tokens.`
         : `${mayNot(subject)}: it needs ${permissionsFor(subject)}. Change it at ${subject.web}/settings/personal-access-tokens.`,
-  noScope: (subject: Subject) =>
+  noScope: (subject: Context) =>
     `${mayNot(subject)}: it lacks the scope admin:repo_hook. Add it at ${subject.web}/settings/tokens.`,
-  noAdmin: ({ place }: Subject) =>
+  noAdmin: ({ place }: Context) =>
     `The token's owner does not have the role Admin in ${place}, which webhooks need. Ask for the role, or use the token of somebody who has it.`,
 
-  noPlace: ({ place, token }: Subject) =>
+  noPlace: ({ place, token }: Context) =>
     token === null
       ? `GitHub has no public repository ${place}. Check the name; a private repository needs a token.`
       : token === 'of an App'
         ? `GitHub has no repository ${place} that the App can see. Check the name, and the repositories of the installation.`
         : `GitHub has no repository ${place} that the token can see. Check the name, and the repositories that the token may access.`,
-  noRange: ({ place }: Subject, base: string | null, head: string) =>
+  noRange: ({ place }: Context, base: string | null, head: string) =>
     base === null
       ? `${place} has no tag, branch or commit ${head}`
       : `GitHub cannot compare ${base} and ${head} of ${place}: one of them does not exist, or they share no history`,
-  hookExists: (subject: Subject) =>
+  hookExists: (subject: Context) =>
     `${subject.place} has a webhook with this URL already. Delete it at ${hooksPage(subject)}, then try again.`,
-  tooManyHooks: (subject: Subject, reason: string) =>
+  tooManyHooks: (subject: Context, reason: string) =>
     `GitHub rejected another webhook for ${subject.place}: ${reason}. Delete one that you do not need at ${hooksPage(subject)}, then try again.`,
   unreachableUrl: (reason: string) =>
     `GitHub rejected the webhook: ${reason}. Set PUBLIC_URL to an address that GitHub can reach.`,
@@ -91,6 +90,8 @@ const Repository = Type.Object({
   archived: Type.Optional(Type.Boolean()),
   permissions: Type.Optional(Type.Object({ admin: Type.Boolean() })),
 });
+
+export type Repository = Static<typeof Repository>;
 
 const Hook = Type.Object({
   id: Id,
@@ -186,7 +187,7 @@ export const attemptsOf = (data: unknown) => checked(Type.Array(Attempt), data, 
  * The right is that of the token's owner: GitHub reports the permission "Webhooks" of a fine-grained token only when
  * the token uses it. An archived repository is read-only.
  */
-export function toPlace({ id, full_name, archived, permissions }: Static<typeof Repository>): Place {
+export function toPlace({ id, full_name, archived, permissions }: Repository): Place {
   return {
     id: full_name,
     name: full_name,

@@ -1,12 +1,15 @@
 import { Type } from '@sinclair/typebox';
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import { type Clock, systemClock } from '../../../lib/time.ts';
-import { type Place, ProviderProblem, type RemoteHook } from '../../api.ts';
+import { ProviderProblem, type RemoteHook } from '../../api.ts';
 import { APP_HOOK, type AppApi, type AppCredential, type Installation, type NewApp } from '../../app.ts';
+import { type Call, type ClientOptions, sortPlaces } from '../../host.ts';
 import type { RepositoryReader } from '../../reader.ts';
-import { type GithubOptions, openClient, problemOf, refusalOf } from '../api/client.ts';
+import type { ApiResponse } from '../../rest.ts';
+import { openClient } from '../api/client.ts';
+import { attemptsRoute, LARGEST_PAGE, listAttempts, MAX_PLACE_PAGES } from '../api/index.ts';
 import { githubReader } from '../api/reader.ts';
-import { attemptsOf, checked, repositoriesOf, toPlace, words } from '../api/responses.ts';
+import { checked, repositoriesOf, toPlace, words } from '../api/responses.ts';
 import { appToken, keyHash, parsePrivateKey } from './keys.ts';
 import { settingsPage } from './support.ts';
 
@@ -100,28 +103,11 @@ const tokenKey = (baseUrl: string, { appId, installationId, privateKey }: AppCre
   [baseUrl, appId, installationId, keyHash(privateKey)].join(' ');
 
 /** GitHub's API as the App itself, and its failures in the words of an App. */
-export function openAsApp(baseUrl: string, app: AppCredential, options: GithubOptions & { clock: Clock }) {
+function openAsApp(baseUrl: string, app: AppCredential, options: ClientOptions & { clock: Clock }) {
   const client = openClient(baseUrl, async () => appToken(app, options.clock), 'of an App', options);
-  const context = client.about(null);
-
-  return {
-    ...client,
-    /** Null when GitHub has no such thing. Throws `ProviderProblem`. */
-    async find<T>(request: () => Promise<T>): Promise<T | null> {
-      try {
-        return await request();
-      } catch (error) {
-        const refusal = refusalOf(error, []);
-        if (refusal?.status === 404) return null;
-        if (refusal?.status === 401) throw new ProviderProblem('bad-token', words.badKey(app.slug));
-        if (refusal?.status === 403 && /suspended/i.test(refusal.reason)) {
-          throw new ProviderProblem('missing-permission', words.suspended(app.slug));
-        }
-        throw problemOf(error, context);
-      }
-    },
-    web: context.web,
-  };
+  /** Null when GitHub has no such thing. */
+  const find = (path: string, call?: Call) => client.askAsApp(app.slug, path, call);
+  return { ...client, find };
 }
 
 /** A token of the installation. Asks GitHub once, however many callers need it. Throws `ProviderProblem`. */
@@ -141,68 +127,56 @@ export function installationToken(baseUrl: string, app: AppCredential, clock: Cl
   return entry.token;
 }
 
-/** Makes the next request ask for a new token: GitHub refused this one. */
-export function forgetToken(baseUrl: string, app: AppCredential): void {
-  kept.delete(tokenKey(baseUrl, app));
-}
-
 function forgetEntry(key: string, entry: Kept): void {
   if (kept.get(key) === entry) kept.delete(key);
 }
 
 async function requestToken(baseUrl: string, app: AppCredential, clock: Clock) {
-  const { find, request, web } = openAsApp(baseUrl, app, { clock });
+  const { find, about } = openAsApp(baseUrl, app, { clock });
   const { installationId } = app;
-  const notInstalled = () => new ProviderProblem('missing-permission', words.notInstalled(app.slug, web));
+  const notInstalled = () =>
+    new ProviderProblem('missing-permission', words.notInstalled(app.slug, about(null).web));
   if (installationId === null) throw notInstalled();
   const path = `/app/installations/${installationId}/access_tokens`;
-  const made = await find(() => request(path, { method: 'POST' }));
+  const made = await find(path, { method: 'POST' });
   if (made === null) throw notInstalled();
   return accessTokenOf(made.json);
 }
 
-/** A thousand repositories. */
-const MAX_PLACE_PAGES = 10;
-
-const MAX_ATTEMPT_PAGES = 20;
-
 /** Throws `ProviderProblem` `refused` for a code that GitHub does not know, or not any more. */
-export async function createApp(baseUrl: string, code: string, options: GithubOptions): Promise<NewApp> {
-  const { request, about } = openClient(baseUrl, null, 'of an App', options);
+export async function createApp(baseUrl: string, code: string, options: ClientOptions): Promise<NewApp> {
+  const { send, accept, about } = openClient(baseUrl, null, 'of an App', options);
   const badCode = () => new ProviderProblem('refused', words.badCode);
   if (!/^[\w-]{1,200}$/.test(code)) throw badCode();
-  try {
-    const { json } = await request(`/app-manifests/${code}/conversions`, { method: 'POST' });
-    return createdOf(baseUrl, json);
-  } catch (error) {
-    if ([404, 422].includes(refusalOf(error, [code])?.status ?? 0)) throw badCode();
-    throw problemOf(error, { ...about(null), secrets: [code] });
-  }
+  const response = await send(`/app-manifests/${code}/conversions`, { method: 'POST' });
+  if ([404, 422].includes(response.status)) throw badCode();
+  return createdOf(baseUrl, accept(response, { ...about(null), secrets: [code] }).json);
 }
 
 /** GitHub's REST API on behalf of an App. `baseUrl` as for `githubApi`. No error holds the key or a token. */
 export function githubAppApi(
   baseUrl: string,
   app: AppCredential,
-  options: GithubOptions = {},
+  options: ClientOptions = {},
 ): AppApi & Required<Pick<AppApi, 'listAttempts' | 'redeliver'>> {
   const clock = options.clock ?? systemClock;
-  const { request, find, readPages } = openAsApp(baseUrl, app, { ...options, clock });
+  const client = openAsApp(baseUrl, app, { ...options, clock });
+  const { find } = client;
   const openInstallation = () => {
     const [token, more] = asInstallation(baseUrl, app, options);
     return openClient(baseUrl, token, 'of an App', more);
   };
 
   /** As `find`, but GitHub must have it. */
-  async function need<T>(work: () => Promise<T>): Promise<T> {
-    const response = await find(work);
+  async function need(path: string, call?: Call): Promise<ApiResponse> {
+    const response = await find(path, call);
     if (response === null) throw new ProviderProblem('hook-not-found', words.isGone(app.slug));
     return response;
   }
 
   async function getHook(): Promise<RemoteHook> {
-    const config = configOf((await need(() => request('/app/hook/config'))).json);
-    const { events } = appOf((await need(() => request('/app'))).json);
+    const config = configOf((await need('/app/hook/config')).json);
+    const { events } = appOf((await need('/app')).json);
     return {
       id: APP_HOOK,
       placeId: APP_HOOK,
@@ -217,7 +191,7 @@ export function githubAppApi(
   }
 
   async function findOwn(all: ReturnType<typeof installationsOf>) {
-    const { owner } = appOf((await need(() => request('/app'))).json);
+    const { owner } = appOf((await need('/app')).json);
     return all.find(({ accountId }) => accountId !== null && accountId === owner?.id);
   }
 
@@ -227,7 +201,7 @@ export function githubAppApi(
     type: 'github',
 
     async findInstallation({ ofOwner = false } = {}) {
-      const response = await need(() => request('/app/installations', { query: { per_page: 100 } }));
+      const response = await need('/app/installations', { query: LARGEST_PAGE });
       const all = installationsOf(response.json);
       const known = all.find(({ id }) => id === app.installationId);
       // A private App is installed on the account that owns it, once. Anybody can install a public one.
@@ -236,15 +210,14 @@ export function githubAppApi(
     },
 
     async listPlaces() {
-      const { ask, about, readPages } = openInstallation();
-      const places = new Map<string, Place>();
-      const { isCut } = await ask(about(null), () =>
-        readPages('/installation/repositories', {}, MAX_PLACE_PAGES, (json) => {
-          for (const place of installedOf(json)) places.set(place.id, place);
-          return true;
-        }),
+      const { ask, about, list } = openInstallation();
+      const listed = await list(
+        (path, call) => ask(about(null), path, call),
+        { path: '/installation/repositories', query: LARGEST_PAGE },
+        MAX_PLACE_PAGES,
+        installedOf,
       );
-      return { places: [...places.values()], isCut };
+      return { places: sortPlaces(listed?.items ?? []), isCut: listed?.isCut === true };
     },
 
     async getPlace(name) {
@@ -259,34 +232,25 @@ export function githubAppApi(
     /** The person who owns the App chooses its events: the API cannot. */
     async changeHook(_placeId, _hookId, { url, secret }) {
       const body = { url, secret, content_type: 'json', insecure_ssl: '0' };
-      await need(() => request('/app/hook/config', { method: 'PATCH', body }));
+      await need('/app/hook/config', { method: 'PATCH', body });
+      return undefined;
     },
 
     /** Uninstalls the App, which ends its deliveries. Only a person can delete it. */
     async deleteHook() {
-      const installed = await find(() => request('/app/installations', { query: { per_page: 10 } }));
+      const installed = await find('/app/installations', { query: { per_page: 10 } });
       for (const { id } of installed === null ? [] : installationsOf(installed.json)) {
-        await find(() => request(`/app/installations/${id}`, { method: 'DELETE' }));
+        await find(`/app/installations/${id}`, { method: 'DELETE' });
       }
     },
 
     async listAttempts(_placeId, _hookId, since) {
-      const from = since.toISOString();
-      const attempts: ReturnType<typeof attemptsOf> = [];
-      const { isCut } = await need(() =>
-        readPages('/app/hook/deliveries', {}, MAX_ATTEMPT_PAGES, (json) => {
-          const page = attemptsOf(json);
-          const recent = page.filter(({ deliveredAt }) => deliveredAt >= from);
-          attempts.push(...recent);
-          return recent.length === page.length;
-        }),
-      );
-      return { attempts, isCut };
+      const listed = await listAttempts(client, need, '/app/hook/deliveries', since);
+      return listed ?? { attempts: [], isCut: false };
     },
 
     async redeliver(placeId, _hookId, attemptId) {
-      const path = `/app/hook/deliveries/${encodeURIComponent(attemptId)}/attempts`;
-      const sent = await find(() => request(path, { method: 'POST' }));
+      const sent = await find(`/app/hook${attemptsRoute(attemptId)}`, { method: 'POST' });
       if (sent === null) throw new ProviderProblem('refused', words.noAttempt(placeId, attemptId));
     },
   };
@@ -295,14 +259,17 @@ export function githubAppApi(
 export function githubAppReader(
   baseUrl: string,
   app: AppCredential,
-  options: GithubOptions,
+  options: ClientOptions,
 ): RepositoryReader {
   return githubReader(baseUrl, ...asInstallation(baseUrl, app, options));
 }
 
 /** A token for each request, which is renewed when it ends, or when GitHub rejects it. */
-function asInstallation(baseUrl: string, app: AppCredential, options: GithubOptions) {
+function asInstallation(baseUrl: string, app: AppCredential, options: ClientOptions) {
   const { clock = systemClock } = options;
   const token = () => installationToken(baseUrl, app, clock);
-  return [token, { ...options, onBadToken: () => forgetToken(baseUrl, app) }] as const;
+  const onResponse = ({ status }: ApiResponse) => {
+    if (status === 401) kept.delete(tokenKey(baseUrl, app));
+  };
+  return [token, { ...options, onResponse }] as const;
 }

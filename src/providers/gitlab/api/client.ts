@@ -1,38 +1,83 @@
-import { systemClock } from '../../../lib/time.ts';
 import { type ProblemKind, ProviderProblem } from '../../api.ts';
-import type { RequestBudget } from '../../reader.ts';
-import {
-  type ApiResponse,
-  type Asked,
-  type Call,
-  type ClientOptions,
-  isFine,
-  nextLink,
-  numberIn,
-  problemWith,
-  readPages,
-  reasonIn,
-  restClient,
-  serviceAt,
-} from '../../rest.ts';
+import { type Call, type ClientOptions, type Context, type Host, hostClient } from '../../host.ts';
+import { type ApiResponse, nextLink, numberIn, serviceAt } from '../../rest.ts';
 import { isProjectName, signingToken, webOf } from '../provider.ts';
-import { type Project, projectOf, type Subject, words } from './responses.ts';
+import { type Project, projectOf, words } from './responses.ts';
 
-/** A request, for the problem that it may end with. */
-export interface Context extends Subject, Asked {
-  /** The project's number, which survives renames; absent to ask by its name. */
-  id?: number;
+export const LARGEST_PAGE = { per_page: 100 };
+
+/** GitLab's REST API for a token, or without one. */
+export function openClient(
+  baseUrl: string,
+  token: string | null,
+  use: 'for webhooks' | 'for reading',
+  options: ClientOptions,
+) {
+  const host: Host<Project> = {
+    service: serviceAt(
+      baseUrl,
+      'GitLab',
+      'GITLAB_API_URL; for a self-managed GitLab it is https://HOST/api/v4',
+    ),
+    web: webOf(baseUrl),
+    token,
+    use,
+    headersOf: (value) => (value === null ? {} : { authorization: `Bearer ${value}` }),
+    secretsOf: (secret) => (secret === '' ? [] : [secret, signingToken(secret)]),
+    routeOf(context) {
+      const { place, id } = context;
+      if (id !== undefined) return `/projects/${id}`;
+      if (place !== null && isProjectName(place)) return `/projects/${encodeURIComponent(place)}`;
+      throw new ProviderProblem('place-not-found', words.badName(context));
+    },
+    repositoryOf: projectOf,
+    nextPage(response, { path, query }, count) {
+      const page = count === 0 ? null : nextNumber(response);
+      return page === null ? null : { path, query: { ...query, page } };
+    },
+
+    places: 'projects',
+    textsOf,
+    retrySecond(headers, nowSecond) {
+      const after = numberIn(headers, 'retry-after');
+      if (after !== null) return nowSecond + after;
+      const reset = numberIn(headers, 'ratelimit-reset');
+      return reset !== null && reset > nowSecond ? reset : null;
+    },
+    rateLimited: words.rateLimited,
+    meaningOf,
+  };
+  const client = hostClient(host, options);
+  const { send, accept, getRepository } = client;
+
+  return {
+    ...client,
+
+    /**
+     * A request below a project; null where the project has no such part. GitLab lets nobody change a moved project by
+     * its former name, so that is done by its number.
+     */
+    async askBelow(context: Context, below: string, call?: Call): Promise<ApiResponse | null> {
+      let response = await send(host.routeOf(context) + below, call);
+      if (response.status === 405) {
+        const { id } = await getRepository(context);
+        response = await send(host.routeOf({ ...context, id }) + below, call);
+      }
+      const isPart = response.status === 404 && !/project/i.test(textsOf(response.json).join('; '));
+      return isPart ? null : accept(response, context);
+    },
+  };
 }
 
-/** The problem behind a refusal. */
-const problemOf = (response: ApiResponse, context: Context): ProviderProblem =>
-  problemWith<Context>(
-    { places: 'projects', reasonOf, retrySecond, meaningOf, rateLimited: words.rateLimited },
-    response,
-    context,
-  );
+/** The number of the next page. GitLab leaves the header out of very long lists, and links to it instead. */
+export function nextNumber(response: ApiResponse): number | null {
+  const next = numberIn(response.headers, 'x-next-page');
+  if (next !== null) return next;
+  const page = Number(URL.parse(nextLink(response) ?? '')?.searchParams.get('page') ?? Number.NaN);
+  return Number.isSafeInteger(page) && page > 1 ? page : null;
+}
 
-function meaningOf(status: number, reason: string, context: Context): [ProblemKind, string] {
+function meaningOf({ status }: ApiResponse, reason: string, context: Context): [ProblemKind, string] {
   if (status >= 500) return ['provider-failed', words.failed(context, status)];
   if (status === 404) return ['place-not-found', words.noPlace(context)];
   if (status === 401 || status === 403) {
@@ -53,17 +98,9 @@ function meaningOf(status: number, reason: string, context: Context): [ProblemKi
   return ['refused', words.refused(status, reason)];
 }
 
-function retrySecond(headers: Headers, nowSecond: number): number | null {
-  const after = numberIn(headers, 'retry-after');
-  if (after !== null) return nowSecond + after;
-  const reset = numberIn(headers, 'ratelimit-reset');
-  return reset !== null && reset > nowSecond ? reset : null;
-}
-
-/** GitLab's reason, without secrets. */
-function reasonOf(json: unknown, secrets: readonly string[] = []): string {
+function textsOf(json: unknown): string[] {
   const { message, error, error_description: more } = { ...(json as Record<string, unknown> | null) };
-  return reasonIn([...textsIn(message), ...textsIn(error), ...textsIn(more)], secrets);
+  return [message, error, more].flatMap((each) => textsIn(each));
 }
 
 /** The texts of a message, which may be a text, a list, or lists by field: `{"url":["is blocked"]}`. */
@@ -74,106 +111,4 @@ function textsIn(value: unknown, field = ''): string[] {
   return Object.entries(value).flatMap(([name, inner]) =>
     textsIn(inner, name === 'base' || name === 'error' ? '' : name),
   );
-}
-
-/** GitLab's REST API for a token, or without one. Every failure is a `ProviderProblem`. Never retries a failure. */
-export function openClient(
-  baseUrl: string,
-  token: string | null,
-  { clock = systemClock, ...options }: ClientOptions,
-) {
-  const service = serviceAt(
-    baseUrl,
-    'GitLab',
-    'GITLAB_API_URL; for a self-managed GitLab it is https://HOST/api/v4',
-  );
-  const request = restClient(
-    service,
-    () => (token === null ? {} : { authorization: `Bearer ${token}` }),
-    options,
-  );
-  const budget: RequestBudget = { limit: null, remaining: null, resetAt: null, pollMs: null };
-
-  /** About a webhook of a project, whose secret is `secret`. */
-  const about = (place: string | null, secret = ''): Context => ({
-    place,
-    service,
-    web: webOf(baseUrl),
-    token: token === null ? null : 'for webhooks',
-    secrets: [token ?? '', secret, ...(secret === '' ? [] : [signingToken(secret)])],
-    clock,
-  });
-
-  /** Any response of GitLab that is no rate limit and no failure of its own. */
-  async function send(context: Context, path: string, call: Call): Promise<ApiResponse> {
-    const response = await request(path, call);
-    readBudget(response.headers);
-    if (response.status === 429 || response.status >= 500) throw problemOf(response, context);
-    return response;
-  }
-
-  function readBudget(headers: Headers): void {
-    const limit = numberIn(headers, 'ratelimit-limit');
-    if (limit === null) return;
-    const reset = numberIn(headers, 'ratelimit-reset');
-    budget.limit = limit;
-    budget.remaining = numberIn(headers, 'ratelimit-remaining');
-    budget.resetAt = reset === null ? null : new Date(reset * 1000);
-  }
-
-  /** A response with what was asked for. */
-  async function ask(context: Context, path: string, call: Call = {}): Promise<ApiResponse> {
-    const response = await send(context, path, call);
-    if (isFine(response)) return response;
-    throw problemOf(response, context);
-  }
-
-  async function getProject(context: Context): Promise<Project> {
-    return projectOf((await ask(context, projectPath(context))).json);
-  }
-
-  /**
-   * A request below a project; null where the project has no such part. GitLab lets nobody change a moved project by
-   * its former name, so that is done by its number.
-   */
-  async function askBelow(context: Context, below: string, call: Call = {}): Promise<ApiResponse | null> {
-    let response = await send(context, projectPath(context) + below, call);
-    if (response.status === 405) {
-      const { id } = await getProject(context);
-      response = await send(context, projectPath({ ...context, id }) + below, call);
-    }
-    if (isFine(response)) return response;
-    if (response.status === 404 && !/project/i.test(reasonOf(response.json))) return null;
-    throw problemOf(response, context);
-  }
-
-  return {
-    about,
-    ask,
-    askBelow,
-    getProject,
-    budget,
-    web: webOf(baseUrl),
-
-    readPages: (
-      read: (page: number) => Promise<ApiResponse | null>,
-      maxPages: number,
-      take: (json: unknown) => boolean,
-    ) => readPages(1, read, nextPage, { maxPages, listingMs: options.listingMs }, take),
-  };
-}
-
-/** GitLab leaves the header out of very long lists, and links to the next page instead. */
-export function nextPage(response: ApiResponse): number | null {
-  const next = numberIn(response.headers, 'x-next-page');
-  if (next !== null) return next;
-  const page = Number(URL.parse(nextLink(response) ?? '')?.searchParams.get('page') ?? Number.NaN);
-  return Number.isSafeInteger(page) && page > 1 ? page : null;
-}
-
-/** The route of a project. Throws `ProviderProblem` `place-not-found` for text that cannot be a project's name. */
-function projectPath({ place, id }: Pick<Context, 'place' | 'id'>): string {
-  if (id !== undefined) return `/projects/${id}`;
-  if (place !== null && isProjectName(place)) return `/projects/${encodeURIComponent(place)}`;
-  throw new ProviderProblem('place-not-found', words.badName(String(place)));
 }

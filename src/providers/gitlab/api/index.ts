@@ -6,9 +6,9 @@ import {
   ProviderProblem,
   type RemoteAttempt,
 } from '../../api.ts';
-import type { Call, ClientOptions } from '../../rest.ts';
+import { type ClientOptions, type Context, hostHooks, sortPlaces } from '../../host.ts';
 import { signingToken } from '../provider.ts';
-import { type Context, openClient } from './client.ts';
+import { LARGEST_PAGE, openClient } from './client.ts';
 import {
   attemptsOf,
   EVENT_FLAGS,
@@ -21,8 +21,6 @@ import {
   toHook,
   words,
 } from './responses.ts';
-
-const PER_PAGE = 100;
 
 /** A thousand projects: enough to choose from. Any other can be named. */
 const MAX_PLACE_PAGES = 10;
@@ -47,25 +45,22 @@ export function gitlabApi(
   options: ClientOptions = {},
 ): Required<Omit<ProviderApi, 'findHookAnywhere'>> {
   const { clock = systemClock } = options;
-  const { about, ask, askBelow, getProject, readPages } = openClient(baseUrl, token, options);
+  const client = openClient(baseUrl, token, 'for webhooks', options);
+  const { about, ask, askBelow, getRepository, list } = client;
+  const { methods, askHook, requireHook, addHook, resend } = hostHooks(client, {
+    askBelow,
+    paging: LARGEST_PAGE,
+    maxPages: MAX_HOOK_PAGES,
+    hookOf: (placeId, json) => toHook(placeId, hookOf(json)),
+    hooksOf: (placeId, json) => hooksOf(json).map((hook) => toHook(placeId, hook)),
+    words,
+    hidden: words.noAccess,
+  });
 
-  /** As `askBelow`, about a hook; null when the hook, or the part of it that `below` names, does not exist. */
-  async function askHook(context: Context, hookId: string, below = '', call: Call = {}) {
-    if (!/^\d{1,15}$/.test(hookId)) throw noHook(context, hookId);
-    return askBelow(context, `/hooks/${hookId}${below}`, call);
-  }
-
-  async function getHook(context: Context, hookId: string): Promise<Hook> {
-    const response = await askHook(context, hookId);
-    if (response === null) throw noHook(context, hookId);
-    return hookOf(response.json);
-  }
-
-  async function putHook(context: Context, hookId: string | number, body: object): Promise<Hook> {
-    const response = await askHook(context, String(hookId), '', { method: 'PUT', body });
-    if (response === null) throw noHook(context, String(hookId));
-    return hookOf(response.json);
-  }
+  const getHook = async (context: Context, hookId: string): Promise<Hook> =>
+    hookOf((await requireHook(context, hookId)).json);
+  const putHook = async (context: Context, hookId: string, body: object): Promise<Hook> =>
+    hookOf((await requireHook(context, hookId, '', { method: 'PUT', body })).json);
 
   /** Sends a test push. False where GitLab sends none: no commit yet, too many tests, or GitLab before 16.11. */
   async function test(context: Context, hookId: string): Promise<boolean> {
@@ -82,38 +77,32 @@ export function gitlabApi(
 
   return {
     type: 'gitlab',
+    ...methods,
 
     /** Without archived projects, and only those whose webhooks the token's owner may manage. */
     async listPlaces() {
       const context = about(null);
-      const projects: Project[] = [];
       const query = {
         membership: true,
         min_access_level: MAINTAINER,
         archived: false,
         simple: true,
         order_by: 'last_activity_at',
-        per_page: PER_PAGE,
+        ...LARGEST_PAGE,
       };
-      const listed = await readPages(
-        (page) => ask(context, '/projects', { query: { ...query, page } }),
+      const listed = await list(
+        (path, call) => ask(context, path, call),
+        { path: '/projects', query },
         MAX_PLACE_PAGES,
-        (json) => {
-          projects.push(...projectsOf(json));
-          return true;
-        },
+        projectsOf,
       );
-      // Activity between two pages can put a project on both.
-      const places = [...new Map(projects.map((each) => [each.id, toPlace(each, true)])).values()];
-      return {
-        places: places.sort((a, b) => (a.name < b.name ? -1 : 1)),
-        isCut: listed?.isCut ?? false,
-      };
+      const places = (listed?.items ?? []).map((each) => toPlace(each, true));
+      return { places: sortPlaces(places), isCut: listed?.isCut === true };
     },
 
     /** A renamed project comes under its new name. Who may list its webhooks may manage them. */
     async getPlace(name) {
-      const project = await getProject(about(name.trim()));
+      const project = await getRepository(about(name.trim()));
       const context = about(project.path_with_namespace);
       try {
         await askBelow(context, '/hooks', { query: { per_page: 1 } });
@@ -125,35 +114,11 @@ export function gitlabApi(
       }
     },
 
-    async listHooks(placeId) {
-      const context = about(placeId);
-      const hooks: Hook[] = [];
-      const listed = await readPages(
-        (page) => askBelow(context, '/hooks', { query: { per_page: PER_PAGE, page } }),
-        MAX_HOOK_PAGES,
-        (json) => {
-          hooks.push(...hooksOf(json));
-          return true;
-        },
-      );
-      if (listed === null) throw new ProviderProblem('missing-permission', words.noAccess(context));
-      // Half a list could lack the hook that the caller looks for.
-      if (listed.isCut) throw new ProviderProblem('provider-failed', words.listTooSlow(context));
-      return hooks.map((hook) => toHook(placeId, hook));
-    },
-
-    async findHook(placeId, hookId) {
-      const response = await askHook(about(placeId), hookId);
-      return response && toHook(placeId, hookOf(response.json));
-    },
-
     async createHook(placeId, settings) {
       const context = about(placeId, settings.secret);
       const body = { ...bodyOf(settings), signing_token: signingToken(settings.secret) };
-      const response = await askBelow(context, '/hooks', { method: 'POST', body });
-      if (response === null) throw new ProviderProblem('missing-permission', words.noAccess(context));
-      const hook = hookOf(response.json);
-      if (hook.signing_token_present === true) return toHook(placeId, hook);
+      const hook = await addHook(context, placeId, body);
+      if (hook.hasSecret === true) return hook;
       // GitLab before 19.0 knows no signing token: it sends the secret along.
       const changed = await putHook(context, hook.id, { ...bodyOf(settings), token: settings.secret });
       return toHook(placeId, changed);
@@ -173,12 +138,8 @@ export function gitlabApi(
         hook = await putHook(context, hookId, { ...bodyOf(settings), token: settings.secret });
       }
       // A change leaves a webhook disabled that failed too often; a test that arrives enables it.
-      if (toHook(placeId, hook).isActive || (await test(context, hookId))) return;
+      if (toHook(placeId, hook).isActive || (await test(context, hookId))) return undefined;
       throw new ProviderProblem('refused', words.stillDisabled(context));
-    },
-
-    async deleteHook(placeId, hookId) {
-      await askHook(about(placeId), hookId, '', { method: 'DELETE' });
     },
 
     /** GitLab has sent it by the time it answers. */
@@ -190,18 +151,14 @@ export function gitlabApi(
     async listAttempts(placeId, hookId, since) {
       const context = about(placeId);
       const from = since.toISOString();
-      const attempts: RemoteAttempt[] = [];
-      const listed = await readPages(
-        (page) => askHook(context, hookId, '/events', { query: { per_page: ATTEMPTS_PER_PAGE, page } }),
+      const listed = await list<RemoteAttempt>(
+        (path, call) => askHook(context, hookId, path, call),
+        { path: '/events', query: { per_page: ATTEMPTS_PER_PAGE } },
         MAX_ATTEMPT_PAGES,
-        (json) => {
-          const page = attemptsOf(json, attempts.at(-1)?.deliveredAt ?? clock.now().toISOString());
-          const recent = page.filter(({ deliveredAt }) => deliveredAt >= from);
-          attempts.push(...recent);
-          return recent.length === page.length;
-        },
+        (json, before) => attemptsOf(json, before.at(-1)?.deliveredAt ?? clock.now().toISOString()),
+        ({ deliveredAt }) => deliveredAt < from,
       );
-      if (listed !== null) return { attempts, isCut: listed.isCut };
+      if (listed !== null) return { attempts: listed.items, isCut: listed.isCut };
       await getHook(context, hookId);
       throw new ProviderProblem('missing-permission', words.noAttempts(placeId));
     },
@@ -209,9 +166,8 @@ export function gitlabApi(
     /** At most five in a minute. GitLab has sent it by the time it answers, with the id of the first attempt. */
     async redeliver(placeId, hookId, attemptId) {
       const isId = /^\d{1,18}$/.test(attemptId);
-      const below = `/events/${attemptId}/resend`;
-      const sent = isId ? await askHook(about(placeId), hookId, below, { method: 'POST' }) : null;
-      if (sent === null) throw new ProviderProblem('refused', words.noAttempt(placeId, attemptId));
+      if (!isId) throw new ProviderProblem('refused', words.noAttempt(placeId, attemptId));
+      await resend(placeId, hookId, attemptId, `/events/${attemptId}/resend`);
     },
   };
 }
@@ -219,9 +175,6 @@ export function gitlabApi(
 function toPlace({ id, path_with_namespace: name }: Project, canAdminister: boolean): Place {
   return { id: name, name, providerId: id, canAdminister };
 }
-
-const noHook = (context: Context, hookId: string) =>
-  new ProviderProblem('hook-not-found', words.noHook(context, hookId));
 
 /** Without the secret. A custom template would send something else than the events. */
 function bodyOf({ url, events }: HookSettings): object {
