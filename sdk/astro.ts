@@ -1,5 +1,5 @@
 import type { Loader, LoaderContext } from 'astro/loaders';
-import type { Post, PostFilter } from './model.ts';
+import { CONTENT_TYPES, type Post, type PostFilter } from './model.ts';
 import { eachPage, keysOf, type Page, type PageQuery, parseList, queryOf } from './pages.ts';
 import { type ClientOptions, createSend, postsUrl } from './request.ts';
 
@@ -66,7 +66,7 @@ export function tidingsLoader(options: TidingsLoaderOptions): Loader {
       const schema = z.object({
         title: z.string(),
         content: z.string(),
-        contentType: z.enum(['changelog', 'linkedin_post']),
+        contentType: z.enum([...CONTENT_TYPES]),
         status: z.enum(['draft', 'published']),
         sourceMetadata: z.record(z.string(), z.unknown()).nullable(),
         createdAt: z.coerce.date(),
@@ -82,7 +82,7 @@ const ENTRY = `export interface Entry {
   title: string;
   /** The body as plain text. */
   content: string;
-  contentType: 'changelog' | 'linkedin_post';
+  contentType: ${CONTENT_TYPES.map((type) => `'${type}'`).join(' | ')};
   status: 'draft' | 'published';
   sourceMetadata: { [key: string]: unknown } | null;
   createdAt: Date;

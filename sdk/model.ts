@@ -2,7 +2,9 @@
 // server's models.
 
 export type PostStatus = 'draft' | 'published';
-export type ContentType = 'changelog' | 'linkedin_post';
+
+export const CONTENT_TYPES = ['changelog', 'linkedin_post'] as const;
+export type ContentType = (typeof CONTENT_TYPES)[number];
 
 export interface Post {
   id: string;
