@@ -4,6 +4,7 @@ import { alongMainLine } from '../../src/drafting/triggers/range-graph.ts';
 import { findRangeProblem } from '../../src/drafting/triggers/range-store.ts';
 import { readRanges } from '../../src/drafting/triggers/ranges.ts';
 import { runTriggers } from '../../src/drafting/triggers/run.ts';
+import { changeTrigger } from '../../src/drafting/triggers/service.ts';
 import { editPost } from '../../src/posts/service.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { valuesOf } from '../support/database.ts';
@@ -390,6 +391,26 @@ describe('a push whose payload names fewer commits than it counts', () => {
         'A push of 5 commits is known in part. It has more commits than the newest 2, which are listed.',
       );
     }
+  });
+
+  test('keeps the files of those that it named for another filter, where one folder was asked for', async () => {
+    const { id } = await world.trigger({ event: 'push', filters: { path: ['api/**'] } });
+    await world.happen({ push: [{ message: 'feat: begin', paths: ['api/a.ts'] }], at: at(0) });
+    const pushes = world.project.happen({
+      push: [
+        { message: 'feat: one', paths: ['api/b.ts'] },
+        { message: 'feat: page', paths: ['web/c.ts'] },
+        { message: 'feat: end', paths: ['api/d.ts'] },
+      ],
+      at: at(1),
+    });
+    await world.deliver(pushes.map(cutTo(2)));
+    await world.run();
+    expect(await world.changes()).toEqual({ 'Unreleased: acme/rocket': ['Begin', 'One', 'End'] });
+    await changeTrigger(world.app.deps, id, { filters: { path: ['web/*.ts'] } });
+    await world.happen({ push: [{ message: 'feat: more', paths: ['web/e.ts'] }], at: at(2) });
+    await world.run();
+    expect(await world.changes()).toEqual({ 'Unreleased: acme/rocket': ['Page', 'More'] });
   });
 
   test('keeps the files of those that it named, where no folder can be asked for', async () => {
