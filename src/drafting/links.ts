@@ -29,9 +29,12 @@ export function addressesIn(text: string): Addresses {
   return addresses;
 }
 
-/** GitLab has groups in groups, and `/-/` before the pages of a project. A server may be below a path of its host. */
+/**
+ * GitLab has groups in groups, and `/-/` before the pages of a project. A server may be below a path of its host, and a
+ * repository may be named as one of these pages.
+ */
 const PAGE =
-  /^(https?:\/\/[^/?#]+\/(?:[^?#]{1,500}?(?=\/-\/)|[^?#]{1,500}?\/[^/?#]+(?=\/(?:releases\/tag\/|pulls?\/\d|compare\/|commit\/[0-9a-f]{7}))))\//;
+  /^(https?:\/\/[^/?#]+\/(?:[^?#]{1,500}?(?=\/-\/)|[^?#]{1,500}?\/[^/?#]+(?=\/(?:releases\/tag\/|pulls?\/\d{1,9}(?:[/?#]|$)|compare\/[0-9a-f]{7,64}\^?\.{2,3}|commit\/[0-9a-f]{7,64}(?:[/?#]|$)))))\//;
 
 /** The repository's page on its code host, derived from the addresses of its commits, releases and pull requests. */
 export function repositoryUrl(material: Material): string | null {

@@ -21,6 +21,12 @@ test.each([
   ['https://acme.test/git/acme/commit/pulls/14', 'https://acme.test/git/acme/commit'],
   ['https://acme.test/git/acme/commit/commit/aaaaaaa', 'https://acme.test/git/acme/commit'],
   ['https://acme.test/git/acme/releases/releases/tag/v1', 'https://acme.test/git/acme/releases'],
+  ['https://acme.test/git/acme/compare/pulls/14', 'https://acme.test/git/acme/compare'],
+  ['https://acme.test/git/acme/compare/commit/aaaaaaa', 'https://acme.test/git/acme/compare'],
+  ['https://acme.test/git/acme/compare/compare/aaaaaaa...bbbbbbb', 'https://acme.test/git/acme/compare'],
+  ['https://acme.test/git/acme/compare/releases/tag/v1', 'https://acme.test/git/acme/compare'],
+  ['https://acme.test/git/acme/pulls/pulls/14#issue', 'https://acme.test/git/acme/pulls'],
+  ['https://github.com/acme/compare/compare/aaaaaaa^...bbbbbbb', 'https://github.com/acme/compare'],
   [
     'https://acme.test/gitlab/acme/group/rocket/-/merge_requests/14',
     'https://acme.test/gitlab/acme/group/rocket',
