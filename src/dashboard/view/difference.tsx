@@ -68,7 +68,7 @@ export function ChangedSince({ conflicts, words }: Conflicts) {
         const { label, stored: after, typed: before } = inWords(conflict, words);
         return conflict.typed === undefined ? (
           <p>
-            {label}: changed{/^.{1,80}$/.test(after) ? ` to ${after}` : ''}.
+            {label}: {changeTo(after)}
           </p>
         ) : (
           <Difference
@@ -80,6 +80,13 @@ export function ChangedSince({ conflicts, words }: Conflicts) {
       })}
     </div>
   );
+}
+
+/** A change of a value that is not known as it was before. */
+function changeTo(after: string): string {
+  if (after === '') return 'removed.';
+  if (/^.{1,80}$/.test(after)) return `changed to ${after}.`;
+  return 'changed. The one that you saw is no longer in the version history.';
 }
 
 /** As the summary of a refused form does. */

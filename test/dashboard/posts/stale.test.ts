@@ -106,6 +106,28 @@ test.each(buttons)(
   },
 );
 
+test('the text that the page showed is found behind many newer versions', async () => {
+  const mine = formOf(await read(`${ALL}/p`), remove.to);
+  for (let number = 1; number <= 30; number++) {
+    app.clock.advance(1000);
+    await editPost(app.deps, 'p', { markdown: `version ${number}\n\nsame` });
+  }
+  const html = await (await send(remove.to, mine)).text();
+  for (const words of ['<del>seen</del>', '<ins>version 30</ins>']) expect(html).toContain(words);
+});
+
+test('a text that is kept no longer is said to be so', async () => {
+  const save = (markdown: string) => editPost(app.deps, 'p', { markdown, isAutosave: true });
+  await save('first autosave\n\nsame');
+  const mine = formOf(await read(`${ALL}/p`), remove.to);
+  await save('second autosave\n\nsame');
+  const refused = await send(remove.to, mine);
+  expect([refused.status, await refused.text()]).toEqual([
+    409,
+    expect.stringContaining('Text: changed. The one that you saw is no longer in the version history.'),
+  ]);
+});
+
 test('a draft that somebody published is not changed in public by "Save", unless the person saves again', async () => {
   const mine = formOf(await read(`${ALL}/p`), `${ALL}/p`);
   mine.set('markdown', 'half a sente');

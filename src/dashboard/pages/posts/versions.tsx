@@ -48,9 +48,6 @@ export const routes: readonly Page[] = [
 export const undoPath = (path: string, values: Fields) =>
   `${path}?seen=${encodeURIComponent(seenOf(values))}`;
 
-/** Versions in which the text that a page showed is looked for. */
-const MAX_LOOKED_AT = 10;
-
 /** What changed since a page was opened, for a button of it that did nothing. `textOf`: what the page shows of a version. */
 export async function changedSince(
   visit: MemberVisit,
@@ -64,7 +61,7 @@ export async function changedSince(
   const { conflicts } = error.details as unknown as EditState;
   const { isSeen } = mergeOf(visit);
   const text = await visit.deps.db.read(async (tx) => {
-    for (const head of (await listVersions(tx, id)).slice(0, MAX_LOOKED_AT)) {
+    for (const head of await listVersions(tx, id)) {
       const version = await findVersion(tx, id, head.id);
       const text = version === null ? {} : textOf(version);
       if (version && Object.entries(text).every(([name, value]) => isSeen(name, value))) return text;
