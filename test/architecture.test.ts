@@ -99,6 +99,17 @@ test('a room imports only rooms below it', () => {
   expect(found).toEqual([]);
 });
 
+test('the rooms stand in nine layers', () => {
+  const layers = new Map<string, number>();
+  for (const room of rooms) {
+    const below = modules
+      .filter(({ path }) => roomOf(path) === room)
+      .flatMap(({ imports }) => imports.filter(is('{src,db}/**')).map(roomOf));
+    layers.set(room, 1 + Math.max(0, ...below.map((name) => (name === room ? 0 : (layers.get(name) ?? 0)))));
+  }
+  expect(layers.get('cli')).toBe(9);
+});
+
 test('Markdown is parsed in one place, which bounds each text', () => {
   const parses = /Bun\.markdown\.\w+\(|from '@lezer\/markdown'/;
   const found = modules.filter(({ path, text }) => path.startsWith('src/') && parses.test(text));

@@ -23,11 +23,11 @@ import {
   integrations,
   repositories,
 } from '../../db/schema/integrations.ts';
+import { postVersions } from '../../db/schema/posts.ts';
 import { triggers } from '../../db/schema/triggers.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
 import { randomToken } from '../lib/text.ts';
 import type { Deps } from '../people/deps.ts';
-import { deleteOrphans } from '../posts/trash-store.ts';
 import { ALL_PUBLIC_TEAMS } from '../providers/api.ts';
 import type { findAddress } from './deliveries/store.ts';
 import { IntegrationProblem } from './words.ts';
@@ -260,19 +260,13 @@ export async function findMissedCheckedAt(tx: ReadTx, id: string): Promise<strin
 }
 
 /**
- * Deletes its repositories and triggers too; its deliveries stay in the log. Throws `IntegrationProblem`
+ * Deletes its repositories and its triggers with the versions of their templates; its deliveries stay in the log. Throws `IntegrationProblem`
  * `integration_not_found`.
  */
 export async function deleteIntegration(tx: WriteTx, id: string): Promise<void> {
-  const itsTriggers = await tx
-    .select({ id: triggers.id })
-    .from(triggers)
-    .where(eq(triggers.integrationId, id))
-    .all();
-  await deleteOrphans(
-    tx,
-    itsTriggers.map((trigger) => trigger.id),
-  );
+  // No foreign key deletes them: they can be versions of posts too.
+  const itsTriggers = tx.select({ id: triggers.id }).from(triggers).where(eq(triggers.integrationId, id));
+  await tx.delete(postVersions).where(inArray(postVersions.postId, itsTriggers)).run();
   const deleted = tx.delete(integrations).where(eq(integrations.id, id));
   if ((await deleted.returning({ id: integrations.id }).all()).length === 0) notFound(id);
 }

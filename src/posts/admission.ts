@@ -1,5 +1,5 @@
-import { foreignOrganization, requireApiKey } from '../http/request.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
+import { foreignOrganization, requireApiKey } from '../people/keys/check.ts';
 import { READ_PERMISSION, type RepeatVerdict } from '../people/keys/store.ts';
 
 // Decides who reads the posts of an organization: the holder of one of its keys, or a request that the server itself made.

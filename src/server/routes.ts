@@ -3,10 +3,10 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { DatabaseUnavailable } from '../../db/failures.ts';
 import { bearerChallenge, ErrorBody, refusal } from '../http/openapi.ts';
-import { bearerToken } from '../http/request.ts';
 import { errorJson, json, plainText } from '../http/respond.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Deps } from '../people/deps.ts';
+import { bearerToken } from '../people/keys/check.ts';
 import { addDatabaseGauges } from './metrics.ts';
 
 /**

@@ -1,15 +1,10 @@
 import { Elysia } from 'elysia';
 import { requireStillAllowed, withCheck } from '../../../db/checked.ts';
-import {
-  foreignOrganization,
-  readUpload,
-  UploadError,
-  type UploadProblem,
-  verifyApiKey,
-} from '../../http/request.ts';
+import { readUpload, UploadError, type UploadProblem } from '../../http/request.ts';
 import { AccessEnded, AppError } from '../../lib/app-error.ts';
 import { isRecord } from '../../lib/validation.ts';
 import type { Deps } from '../../people/deps.ts';
+import { foreignOrganization, verifyApiKey } from '../../people/keys/check.ts';
 import { READ_PERMISSION, SUGGEST_PERMISSION } from '../../people/keys/store.ts';
 import type { Publication } from '../public/model.ts';
 import { findPublication, isMcpOn } from '../public/store.ts';
