@@ -47,7 +47,7 @@ export async function findSame(tx: ReadTx, source: EventSource, event: Event): P
   return fromRow(same ?? known);
 }
 
-/** Whether a release is stored under this tag. */
+/** True if a release is stored under this tag. */
 export async function hasRelease(tx: ReadTx, source: EventSource, tag: string): Promise<boolean> {
   return (await statements(tx).releasesByTag.all({ ...idsOf(source), tags: [tag] })).length > 0;
 }
@@ -80,7 +80,7 @@ export async function recordEvent(
 }
 
 /**
- * Whether `event` says newer things than what is known. Of one version the first time, then the one that says more,
+ * True if `event` says newer things than what is known. Of one version the first time, then the one that says more,
  * then the smaller delivery id stays, so that the order in which they came never matters. But for releases: a server
  * that does not say when one was edited says so of no edit, and the last that comes is then the best guess. With another
  * tag, it is the one that was published later.
@@ -96,7 +96,7 @@ export function replaces(event: Event, known: Event): boolean {
   return event.type === 'release' || (one.length === other.length ? one > other : one.length > other.length);
 }
 
-/** Whether `event` says more than what is known, files aside. Another delivery of the same does not. */
+/** True if `event` says more than what is known, files aside. Another delivery of the same does not. */
 export function isNews(event: Event, known: Event): boolean {
   const same = { ...withoutFiles(event), deliveryId: known.deliveryId };
   return !Bun.deepEquals(same, withoutFiles(known)) && replaces(event, known);

@@ -178,7 +178,7 @@ export interface ScopeDrafts {
   closedKeys: ReadonlySet<string>;
   /** Closed drafts have all events before this time; absent when there are none. */
   since: string | undefined;
-  /** When the oldest event of these drafts happened; null when they have none. */
+  /** The time of the oldest event of these drafts; null when they have none. */
   oldestEvent(subjects: readonly string[]): Promise<string | null>;
 }
 

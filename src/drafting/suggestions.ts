@@ -84,7 +84,7 @@ function pairsOf(one: readonly string[], other: readonly string[]): [number, num
   return null;
 }
 
-/** Whether the longest path to a diagonal adds a line of `b` last; otherwise it removes one of `a`. */
+/** True if the longest path to a diagonal adds a line of `b` last; otherwise it removes one of `a`. */
 function endsInAddition(last: Int32Array, index: number): boolean {
   if (index === 0) return true;
   return index < last.length && Number(last[index - 2]) < Number(last[index]);
@@ -154,7 +154,7 @@ export async function dismissSuggestion(
   });
 }
 
-/** What a person compared: the times of the suggestion and of the post. */
+/** The times of the suggestion and of the post that a person compared. */
 interface Compared {
   suggestedAt: string;
   updatedAt: string;

@@ -20,7 +20,7 @@ import { liquid, render } from './liquid.ts';
 /** Longest title, in characters. */
 const MAX_TITLE = 500;
 
-/** Where a template fails: both count from 1. */
+/** The place of an error in a template. Both count from 1. */
 export interface TemplatePlace {
   line: number;
   column: number;

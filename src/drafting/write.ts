@@ -31,7 +31,7 @@ export interface NewDraft {
   /** A hash of all that it was made from. */
   source: string;
   eventKeys: string[];
-  /** When its newest event happened: the post's `createdAt`. ISO 8601. */
+  /** The time of its newest event: the post's `createdAt`. ISO 8601. */
   until: string;
   /** The subject of the rolling draft that this one closes. */
   closes: string | null;

@@ -74,7 +74,7 @@ export async function connectApp(
   }
 }
 
-/** What the installation has, after its state was read at the provider. */
+/** The contents of the installation, after its state was read at the provider. */
 export interface Installed {
   isInstalled: boolean;
   isSuspended: boolean;

@@ -297,7 +297,7 @@ export async function setEnabled(
       const before = await getIntegration(tx, id);
       if (before.enabled === enabled) return before;
       await updateIntegration(tx, id, { enabled });
-      // What happened while it was disabled is not drafted. The first round takes the present as the start, so it is due
+      // Events of that time are not drafted. The first round takes the present as the start, so it is due
       // at once: each moment before it would be lost.
       const polls = enabled ? await listPolls(tx, id) : [];
       for (const poll of polls) await restartPoll(tx, poll, deps.clock.now().getTime());

@@ -102,7 +102,7 @@ export async function diagnose(deps: Needs, integrationId: string) {
   });
   const { integration, hooks, entries } = known;
   const { type, enabled, isPolled } = integration;
-  // While it changes to a webhook or back, a polled one has webhooks too.
+  // A polled one has webhooks too while it changes to a webhook or back.
   const receives = !isPolled || hooks.length > 0;
   const api = receives ? await findApi(deps, integration) : null;
   const findings = [

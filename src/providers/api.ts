@@ -153,7 +153,7 @@ export type ProblemKind =
 
 /** A provider's API failed or refused. The message says why and what to do, and holds no secret. */
 export class ProviderProblem extends AppError {
-  /** When the provider accepts requests again; null unless it says so. */
+  /** The time from which the provider accepts requests again; null unless it says so. */
   readonly retryAt: Date | null;
 
   constructor(

@@ -24,7 +24,7 @@ export interface AppSupport {
   openReader(baseUrl: string, app: AppCredential, options: AppOptions): Promise<RepositoryReader>;
   /** A token of the installation, which is valid for some minutes at least. Throws `ProviderProblem`. */
   token(baseUrl: string, app: AppCredential): Promise<string>;
-  /** What an event changes in the installation; null for any other event. Throws `MalformedPayload`. */
+  /** Reads the change of the installation that an event tells; null for any other event. Throws `MalformedPayload`. */
   readChange(
     event: string,
     payload: Payload,
@@ -75,7 +75,7 @@ export interface NewApp {
   webhookSecret: string;
 }
 
-/** What an App proves its identity with. */
+/** The proof of an App's identity. */
 export interface AppCredential {
   appId: number;
   slug: string;

@@ -86,7 +86,7 @@ function joinNote(note: string, line: string): string {
   return note === '' ? item : `${note}${item === line ? ' ' : '; '}${item}`;
 }
 
-/** What is known of the commits that the payload of a push does not name. */
+/** The size and the start of a push whose payload does not name all of its commits. */
 export function cutAt(named: number, total: number | undefined, before: string | null) {
   if (total === undefined || total <= named) return {};
   return { total, ...(before !== null && { before: NO_COMMIT.test(before) ? null : before }) };

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { count, cutLine } from '../lib/text.ts';
 import { breakingNote, cutAt, furtherIn, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
-import type { Commit } from './events.ts';
+import type { Commit, EventFacts } from './events.ts';
 import { MaybeFiles, namesIn, pathCountFor, pathsOf, payloadField } from './paths.ts';
 import {
   Action,
@@ -117,6 +117,37 @@ function branchOfRelease({ targetBranch, defaultBranch }: ReturnType<typeof rele
 
 const Person = maybe(Type.Object({ name: Maybe.Text, login: Maybe.Text, username: Maybe.Text }), 'a person');
 
+/** A commit of a push. */
+export const PushedCommit = Type.Object({
+  id: Type.String(),
+  message: Type.String(),
+  author: Person,
+  url: Maybe.Text,
+  timestamp: Maybe.Text,
+  added: MaybeFiles,
+  modified: MaybeFiles,
+  removed: MaybeFiles,
+});
+
+/** The commits of a push as the log keeps them, oldest first. `after`: the newest of them. */
+export function readCommits(
+  commits: readonly Static<typeof PushedCommit>[],
+  after: Maybe<string>,
+  { hasLogins, toTime }: { hasLogins: boolean; toTime: (timestamp: Maybe<string>) => string | null },
+) {
+  const maxLength = messageLengthFor(commits.length);
+  const oldestFirst = commits[0]?.id === after ? commits.toReversed() : commits;
+  return oldestFirst.map(({ id, message, author, url, timestamp, ...files }) => ({
+    id: read.text(id),
+    message: messageOf(message, maxLength),
+    author: read.person(author?.name),
+    ...(hasLogins && { authorLogin: read.person(author?.username) }),
+    url: read.url(url),
+    timestamp: toTime(timestamp),
+    ...pathsOf(files, pathCountFor(commits.length)),
+  }));
+}
+
 const Push = Type.Object({
   ref: Type.String(),
   // The commit that the branch was at; 40 zeros for a new branch.
@@ -129,18 +160,7 @@ const Push = Type.Object({
   forced: Maybe.Boolean,
   pusher: Person,
   // GitHub sends at most 2048, oldest first; Forgejo the newest first, and only some of `total_commits`.
-  commits: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      message: Type.String(),
-      author: Person,
-      url: Maybe.Text,
-      timestamp: Maybe.Text,
-      added: MaybeFiles,
-      modified: MaybeFiles,
-      removed: MaybeFiles,
-    }),
-  ),
+  commits: Type.Array(PushedCommit),
   total_commits: Maybe.Number,
   size: Maybe.Number,
   repository: Type.Object({
@@ -157,8 +177,6 @@ const sizeOf = ({ commits, total_commits, size }: Static<typeof Push>) =>
 function pushData(payload: Static<typeof Push>) {
   const { commits, repository, ...push } = payload;
   const size = sizeOf(payload);
-  const oldestFirst = commits[0]?.id === push.after ? commits.toReversed() : commits;
-  const maxLength = messageLengthFor(commits.length);
   return {
     branch: repository.default_branch,
     before: read.line(push.before),
@@ -168,15 +186,7 @@ function pushData(payload: Static<typeof Push>) {
     pushedAt: timeOf(repository.pushed_at),
     pusher: read.person(push.pusher?.name ?? push.pusher?.login),
     ...(size > commits.length && { commitCount: size }),
-    commits: oldestFirst.map(({ id, message, author, url, timestamp, ...files }) => ({
-      id: read.text(id),
-      message: messageOf(message, maxLength),
-      author: read.person(author?.name),
-      authorLogin: read.person(author?.username),
-      url: read.url(url),
-      timestamp: read.line(timestamp),
-      ...pathsOf(files, pathCountFor(commits.length)),
-    })),
+    commits: readCommits(commits, push.after, { hasLogins: true, toTime: read.line }),
   };
 }
 
@@ -217,41 +227,58 @@ const push = defineEvent(
     return processed(title, 'push', 'pushed', pushData(payload));
   },
   (data: ReturnType<typeof pushData>) => {
-    const { before, after: pushed, branch, pushedAt, compareUrl, commits, commitCount } = data;
-    const head = commits.at(-1);
-    const after = pushed ?? head?.id ?? '';
     // A clock may be wrong, and a provider may deliver a push late; but no push is older than its newest commit.
-    const times = [isoTime(pushedAt), isoTime(head?.timestamp)].filter((time) => time !== null).sort();
-    return {
-      type: 'push',
-      key: after,
-      branch,
-      times: times.reverse(),
-      version: '',
-      data: {
-        after,
-        compareUrl,
-        commits: commits.map(({ id, message, author, authorLogin, url, paths }) => ({
-          ...commitOf({ sha: id, message, author: authorLogin ?? author, url }),
-          ...(paths !== undefined && { paths }),
-        })),
-        ...cutAt(commits.length, commitCount, before),
-      },
-    };
+    const times = [isoTime(data.pushedAt), isoTime(data.commits.at(-1)?.timestamp)];
+    return pushFacts(
+      data,
+      times
+        .filter((time) => time !== null)
+        .sort()
+        .reverse(),
+    );
   },
 );
 
-/** A commit as drafts know it. */
-function commitOf({
-  sha,
-  message,
-  author,
-  url,
-}: Pick<Commit, 'sha' | 'author' | 'url'> & { message: string }): Commit {
-  const subject = cutLine(subjectOf(message), MAX_SUBJECT_LENGTH);
-  const names = namesIn({ title: subject, text: message });
-  return { sha, subject, breaking: breakingNote(message), author, url, ...furtherIn(message), ...names };
+/** `toSubject`: the subject of a commit, in which drafts look for the number of a pull request. */
+export function pushFacts(
+  { before, after: pushed, branch, compareUrl, commits, commitCount }: PushData,
+  times: (string | null | undefined)[],
+  toSubject: (message: string) => string = subjectOf,
+): EventFacts {
+  const after = pushed ?? commits.at(-1)?.id ?? '';
+  const commitOf = ({
+    id,
+    message,
+    author,
+    authorLogin,
+    url,
+    paths,
+  }: PushData['commits'][number]): Commit => {
+    const subject = cutLine(toSubject(message), MAX_SUBJECT_LENGTH);
+    return {
+      sha: id,
+      subject,
+      breaking: breakingNote(message),
+      author: authorLogin ?? author,
+      url,
+      ...furtherIn(message),
+      ...namesIn({ title: subject, text: message }),
+      ...(paths !== undefined && { paths }),
+    };
+  };
+  const data = { after, compareUrl, commits: commits.map(commitOf) };
+  const rest = cutAt(commits.length, commitCount, before);
+  return { type: 'push', key: after, branch: branch ?? '', times, version: '', data: { ...data, ...rest } };
 }
+
+type PushData = {
+  branch: string | null;
+  before: string | null;
+  after: string | null;
+  compareUrl: string | null;
+  commits: ReturnType<typeof readCommits>;
+  commitCount?: number;
+};
 
 const Branch = maybe(Type.Object({ ref: Maybe.Text }), 'a branch');
 
@@ -308,7 +335,16 @@ const pullRequest = defineEvent(
     }
     return processed(titled('merged'), 'pull_request', 'merged', pullRequestData(payload));
   },
-  ({ baseBranch, defaultBranch, ...pull }: ReturnType<typeof pullRequestData>) => ({
+  pullFacts,
+);
+
+/** The event of a merged pull request. */
+export function pullFacts({
+  baseBranch,
+  defaultBranch,
+  ...pull
+}: Omit<ReturnType<typeof pullRequestData>, 'milestone'>): EventFacts {
+  return {
     type: 'pull_request',
     key: String(pull.number),
     branch: baseBranch ?? defaultBranch ?? '',
@@ -325,8 +361,8 @@ const pullRequest = defineEvent(
       url: pull.url,
       ...namesIn({ branch: pull.headBranch, title: pull.title, text: pull.body }),
     },
-  }),
-);
+  };
+}
 
 export const gitEvents = { push, release, pull_request: pullRequest };
 

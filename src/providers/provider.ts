@@ -254,7 +254,7 @@ export function versionOf(updatedAt: Maybe<string>, rank = 0): string {
 
 /** The headers of a delivery, read before anything is verified. */
 export interface DeliveryHeaders extends Record<'event' | 'deliveryId' | 'signature', string> {
-  /** When it was signed, if the signature covers the time. The receiver refuses an old one. */
+  /** The time of the signature, if that covers it. The receiver refuses an old one. */
   signedAt?: Date;
 }
 

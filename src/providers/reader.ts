@@ -14,7 +14,7 @@ export interface ReaderSupport {
   ): Promise<RepositoryReader>;
   /** How many requests an hour the provider's public server answers without a token; null: it does not say. */
   anonymousPerHour: number | null;
-  /** What a token for reading needs, such as `the scope read_api`. */
+  /** The rights of a token for reading, such as `the scope read_api`. */
   access?: string;
 }
 
@@ -59,7 +59,7 @@ export interface RangeCommit {
   /** A login, or else a name. */
   author: string | null;
   url: string | null;
-  /** When it was committed. ISO 8601. */
+  /** The time of the commit. ISO 8601. */
   committedAt: string | null;
   /** The commits before it, that of its own branch first. Absent where the provider does not say. */
   parents?: readonly string[];
@@ -74,7 +74,7 @@ export interface CommitRange {
   isAncestor: boolean;
 }
 
-/** What the provider said about its limits with the last answer. Null: it did not say. */
+/** The provider's limits by its last response. Null: it did not say. */
 export interface RequestBudget {
   limit: number | null;
   remaining: number | null;

@@ -106,7 +106,7 @@ export function groupsByWord(table: Partial<Record<GroupName, string>>): Readonl
   return new Map(entries.flatMap(([group, words]) => words.split(' ').map((word) => [word, group] as const)));
 }
 
-// Before the colon of a title: the types of Conventional Commits and Angular, and those that people write.
+// The types before the colon of a title: those of Conventional Commits and Angular, and those that people write.
 const groupByType = groupsByWord({
   Added: 'feat feats feature features add adds added new enhancement enh',
   Changed:

@@ -43,7 +43,7 @@ function imagesOf(event: Event, placeOf: PlaceOf): string[] {
   });
 }
 
-/** Whose images are copied. */
+/** The owner of the copies. */
 export interface ImageOwner {
   organizationId: string;
   placeOf: PlaceOf;

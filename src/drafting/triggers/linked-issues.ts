@@ -50,7 +50,7 @@ export async function withIssues<Draft extends PlannedDraft>(
   });
 }
 
-/** What a draft names: issues, and the pull requests that issues link to. */
+/** The names in a draft: issues, and the pull requests that issues link to. */
 const namesIn = (material: Material) => ({
   identifiers: identifiersOf(material),
   requests: requestsOf(material),

@@ -14,7 +14,7 @@ import { type DueRun, findDueRun } from './queue-store.ts';
 import { isRangeNew, rangeReader } from './range-store.ts';
 import { listOpen, type Outcome } from './results-store.ts';
 
-// What a run has to write: the drafts of its scope, and in which order.
+// Plans a run: the drafts of its scope, and in which order.
 
 /** How long a draft waits for the commits of its release, in milliseconds. */
 const RANGE_WAIT_MS = 60_000;
@@ -27,7 +27,7 @@ const PIECE = 256;
 
 type Needs = Pick<Deps, 'publicUrl' | 'providerUrls'>;
 
-/** What a run has planned and written so far. Another revision plans all of it again. */
+/** The drafts that a run has planned and written so far. Another revision plans all of it again. */
 export interface Seen {
   revision: number;
   subjects: ReadonlySet<string>;
@@ -63,7 +63,7 @@ export async function planRun(
   const ranges = rangeReader(tx, source);
   const { choose } = piece;
   const planned = await kind.plan({ filters, scope, since, events, drafts: known, ranges, choose });
-  // Until the provider was asked once. If it cannot answer now, the draft is made by time, and again when it can.
+  // Waits until the provider was asked once. If it cannot answer now, the draft is made by time, and again when it can.
   if (needsRange(kind, planned) && (await isRangeNew(tx, source, now, RANGE_WAIT_MS))) return 'wait';
   const placeOf = imagePlaceAt(trigger.integrationType, deps);
   const [linked, copies, sources] = await Promise.all([

@@ -158,7 +158,7 @@ export async function countQueuedRanges(tx: ReadTx, source: RangeSource): Promis
   return tx.$count(releaseRanges, and(isOf(source), isQueued));
 }
 
-/** When the next range of a repository is due, in milliseconds since 1970; null for none. */
+/** The time at which the next range of a repository is due, in milliseconds since 1970; null for none. */
 export async function nextRangeDueAt(tx: ReadTx, source: RangeSource): Promise<number | null> {
   const row = await tx
     .select({ dueAt: sql<number | null>`min(${releaseRanges.dueAt})` })

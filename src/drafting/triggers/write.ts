@@ -12,7 +12,7 @@ import { keysSettledBy, type Plan, type SourcedDraft } from './plan.ts';
 import { type DueRun, finishRun, isCurrent, waitWithRun } from './queue-store.ts';
 import { settleRest, settleResults, settleWaiting } from './results-store.ts';
 
-// What a run writes: its drafts, the results of their events, and its end.
+// Writes the drafts of a run, the results of their events, and its end.
 
 type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
@@ -36,7 +36,7 @@ export function unchanged(draft: SourcedDraft): Written {
   return { subject, window, outcome: 'unchanged', postId, eventKeys: keysSettledBy(draft) };
 }
 
-/** What comes after a batch. `news`: an event arrived, which must not wait for the rest. */
+/** The next step after a batch. `news`: an event arrived, which must not wait for the rest. */
 export type Next = 'plan' | 'news' | 'done';
 
 export interface Step {

@@ -26,7 +26,7 @@ export type History = typeof histories.$inferSelect;
 /** The condition of the partial index, exactly: both engines use it only for a query that repeats it. */
 const isQueued = sql`${histories.status} = 'queued'`;
 
-/** What changes while a history is read. */
+/** The columns that change while a history is read. */
 export type HistoryChanges = Partial<
   Pick<History, 'status' | 'cursor' | 'found' | 'read' | 'problem' | 'dueAt' | 'attempts' | 'endedAt'>
 >;
@@ -126,7 +126,7 @@ export async function listOpenHistories(
 
 // The parts of a transaction that records a page of a history, or its end.
 
-/** What reading needs, read once. */
+/** The parts that reading needs, read once. */
 export interface Reading {
   reader: RepositoryReader;
   remote: RemoteRepository;
@@ -135,7 +135,7 @@ export interface Reading {
   trigger: Trigger;
 }
 
-/** Where reading goes on. All values are texts or null. */
+/** The place where reading goes on. All values are texts or null. */
 export type Cursor = {
   /** `changed`: pull requests that changed while reading moved to the first page, so read that again. */
   phase: 'releases' | 'requests' | 'changed';
@@ -147,7 +147,7 @@ export type Cursor = {
   oldest: string | null;
   /** The time after which pull requests can be part of a release without notes; null: all. */
   after: string | null;
-  /** When this phase began. */
+  /** The start of this phase. */
   startedAt: string;
 };
 
@@ -251,7 +251,7 @@ export async function queueRuns(
 }
 
 /**
- * When a history does not go on now: the runs for what it has read so far. `isOver`: never, so nothing waits for its
+ * Queues the runs for what a history has read so far, because it does not go on now. `isOver`: never, so nothing waits for its
  * pull requests any longer.
  */
 export async function settle(

@@ -8,9 +8,9 @@ import type {
   RequestBudget,
 } from '../../providers/reader.ts';
 
-// What a poll remembers for the next one, in the JSON column of its row.
+// The memory of a poll for the next one, in the JSON column of its row.
 
-/** What was seen last of a repository. */
+/** The state of a repository at the last round. */
 export interface Seen {
   /** The default branch, and its commit. */
   branch: string;

@@ -230,7 +230,7 @@ async function pollRepository(deps: Deps, poll: Poll, signal?: AbortSignal): Pro
   }
 }
 
-/** What happens while an integration is disabled is not drafted: polling starts anew when it is enabled. */
+/** Starts anew when the integration is enabled: events of the time before are not drafted. */
 async function forget({ db, clock }: Deps, poll: Poll): Promise<void> {
   const dueAt = clock.now().getTime() + WAIT_MS;
   await db.write((tx) => restartPoll(tx, poll, dueAt), NONE);

@@ -11,7 +11,7 @@ import { digestOf, type Mark, type Seen, withFiles } from './cursor.ts';
 
 // One round of requests about a repository: what is there now, and what of it is news since the last round.
 
-/** After so many rounds, ask for the repository itself: its name and its default branch may have changed. */
+/** The rounds after which to ask for the repository itself: its name and its default branch may have changed. */
 const CHECK_ROUNDS = 10;
 
 /** The most pages of a list in one round. Reaching it takes thousands of changes between two rounds. */
@@ -43,7 +43,7 @@ export interface Round {
   notes: string[];
 }
 
-/** What is known of the repository before a round. */
+/** The repository as it is known before a round. */
 export interface Subject {
   id: string;
   fullName: string;
@@ -76,7 +76,7 @@ export async function readRound(
   const remote = isCheckDue ? await identify(deps, subject) : known;
   const first = await ask(deps, remote, seen, isCheckDue);
   if (first !== null && (isCheckDue || !hasChanged(first.seen, seen))) return first;
-  // Before anything is drafted: another repository may have the name by now, and the payloads name the default branch.
+  // Look before anything is drafted: another repository may have the name by now, and the payloads name the default branch.
   const present = await identify(deps, subject);
   const isSame = present.fullName === remote.fullName && present.defaultBranch === remote.defaultBranch;
   const round = first !== null && isSame ? first : await ask(deps, present, seen, true);
@@ -195,7 +195,7 @@ async function readMerged(deps: RoundDeps, remote: RemoteRepository, seen: Seen 
     ({ mark, news }) => seen !== null && !known.has(mark.id) && news.event.occurredAt >= from,
   );
   const newest = latestOf(items.map(({ news }) => news.event.occurredAt));
-  // What is older than the first page was merged before its oldest change.
+  // Pull requests beyond the first page were merged before its oldest change.
   const start = latestOf([newest, first?.next == null ? '' : (first.oldest ?? '')]);
   return {
     seen: {

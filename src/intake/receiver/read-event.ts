@@ -13,11 +13,11 @@ import {
 } from '../../providers/provider.ts';
 import type { Address } from './receive.ts';
 
-/** What a payload says, and the address with the repository that it is about. */
+/** The event of a payload, and the address with the repository that it is about. */
 export interface ReadEvent {
   address: Address;
   result: EventResult;
-  /** What it changes in the installation of an App. */
+  /** Its change of the installation of an App. */
   change: InstallationChange | null;
 }
 

@@ -97,7 +97,7 @@ export async function foldPastCounts(
   return last ?? null;
 }
 
-/** When the newest entry of an integration was written; null without any. */
+/** The time of the newest entry of an integration; null without any. */
 export async function findLastDeliveryTime(tx: ReadTx, integrationId: string): Promise<string | null> {
   return (await statements(tx).newest.get({ integrationId }))?.at ?? null;
 }
@@ -143,7 +143,7 @@ export async function countLiveClaims(tx: ReadTx, nowMs: number): Promise<number
   return (await tx.select({ claims: count() }).from(live).get())?.claims ?? 0;
 }
 
-/** When the newest known delivery was claimed or logged; null without any. */
+/** The time of the newest known delivery, claimed or logged; null without any. */
 export async function findNewestDeliveryTime(tx: ReadTx): Promise<Date | null> {
   // Each is read from the end of an index. Entries have none on their time alone, but one of each organization's.
   const claim = await tx

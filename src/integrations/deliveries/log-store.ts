@@ -25,7 +25,7 @@ export interface LogFilter {
   isPolled?: boolean | undefined;
 }
 
-/** What became of a delivery, for any of the triggers. `none`: no trigger received it. */
+/** The result of a delivery, for any of the triggers. `none`: no trigger received it. */
 export const resultFilters = ['draft', 'suggested', 'waiting', 'filtered', 'failed', 'none'] as const;
 export type ResultFilter = (typeof resultFilters)[number];
 

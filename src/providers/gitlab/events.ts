@@ -1,15 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { count, cutLine } from '../../lib/text.ts';
-import {
-  breakingNote,
-  cutAt,
-  furtherIn,
-  messageLengthFor,
-  messageOf,
-  NO_COMMIT,
-  subjectOf,
-} from '../commit-text.ts';
-import { MaybeFiles, namesIn, pathCountFor, pathsOf } from '../paths.ts';
+import { count } from '../../lib/text.ts';
+import { NO_COMMIT, subjectOf } from '../commit-text.ts';
+import { PushedCommit, pullFacts, pushFacts, readCommits } from '../git-events.ts';
 import {
   defineEvent,
   type EventHandler,
@@ -24,8 +16,6 @@ import {
 } from '../provider.ts';
 
 // docs.gitlab.com/user/project/integrations/webhook_events
-
-const MAX_SUBJECT_LENGTH = 300;
 
 const Project = Type.Object({
   id: Maybe.Number,
@@ -121,25 +111,12 @@ const Push = Type.Object({
   after: Maybe.Text,
   user_username: Maybe.Text,
   // The newest 20 at most, oldest first.
-  commits: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      message: Type.String(),
-      author: maybe(Type.Object({ name: Maybe.Text }), 'a person'),
-      url: Maybe.Text,
-      timestamp: Maybe.Text,
-      added: MaybeFiles,
-      modified: MaybeFiles,
-      removed: MaybeFiles,
-    }),
-  ),
+  commits: Type.Array(PushedCommit),
   total_commits_count: Maybe.Number,
   project: Project,
 });
 
 function pushData({ commits, project, ...push }: Static<typeof Push>) {
-  const oldestFirst = commits[0]?.id === push.after ? commits.toReversed() : commits;
-  const maxLength = messageLengthFor(commits.length);
   return {
     branch: read.line(project.default_branch),
     before: read.line(push.before),
@@ -147,14 +124,7 @@ function pushData({ commits, project, ...push }: Static<typeof Push>) {
     compareUrl: compareUrlOf(project, push),
     pusher: read.person(push.user_username),
     commitCount: push.total_commits_count ?? commits.length,
-    commits: oldestFirst.map(({ id, message, author, url, timestamp, ...files }) => ({
-      id: read.text(id),
-      message: messageOf(message, maxLength),
-      author: read.person(author?.name),
-      url: read.url(url),
-      timestamp: timeOf(timestamp),
-      ...pathsOf(files, pathCountFor(commits.length)),
-    })),
+    commits: readCommits(commits, push.after, { hasLogins: false, toTime: timeOf }),
   };
 }
 
@@ -199,34 +169,8 @@ const push = defineEvent(
     const title = `${count(total ?? commits.length, 'commit')} pushed to ${branch}${cut}`;
     return processed(title, 'push', 'pushed', pushData(payload));
   },
-  (data: ReturnType<typeof pushData>) => {
-    const { before, after: pushed, branch, compareUrl, commits, commitCount } = data;
-    const head = commits.at(-1);
-    const after = pushed ?? head?.id ?? '';
-    return {
-      type: 'push',
-      key: after,
-      branch: branch ?? '',
-      // GitLab does not say when it was pushed.
-      times: [head?.timestamp],
-      version: '',
-      data: {
-        after,
-        compareUrl,
-        commits: commits.map(({ id, message, author, url, paths }) => ({
-          sha: id,
-          subject: cutLine(asGithubSubject(message), MAX_SUBJECT_LENGTH),
-          breaking: breakingNote(message),
-          author,
-          url,
-          ...furtherIn(message),
-          ...namesIn({ title: asGithubSubject(message), text: message }),
-          ...(paths !== undefined && { paths }),
-        })),
-        ...cutAt(commits.length, commitCount, before),
-      },
-    };
-  },
+  // GitLab does not say when it was pushed.
+  (data: ReturnType<typeof pushData>) => pushFacts(data, [data.commits.at(-1)?.timestamp], asGithubSubject),
 );
 
 const MERGE = /^Merge branch '([^'\s]{1,300})' into '[^'\n]{1,300}'\s*$/;
@@ -319,24 +263,7 @@ const mergeRequest = defineEvent(
     if (action !== 'merge') return ignored(titled(action), `${rule}, not the action ${action}`);
     return processed(titled('merged'), 'merge_request', 'merged', mergeRequestData(payload));
   },
-  ({ baseBranch, defaultBranch, ...request }: ReturnType<typeof mergeRequestData>) => ({
-    type: 'pull_request',
-    key: String(request.number),
-    branch: baseBranch ?? defaultBranch ?? '',
-    times: [request.mergedAt],
-    version: versionOf(request.updatedAt),
-    data: {
-      number: request.number,
-      title: cutLine(request.title, MAX_SUBJECT_LENGTH),
-      breaking: breakingNote(request.body ?? ''),
-      labels: request.labels,
-      author: request.author,
-      isDefaultBranch: baseBranch === null || defaultBranch === null ? null : baseBranch === defaultBranch,
-      mergeCommitSha: request.mergeCommitSha,
-      url: request.url,
-      ...namesIn({ branch: request.headBranch, title: request.title, text: request.body }),
-    },
-  }),
+  pullFacts,
 );
 
 /** GitLab's events, by the words of `X-Gitlab-Event` before "Hook". */

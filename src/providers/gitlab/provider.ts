@@ -60,7 +60,7 @@ const signing: Signing = {
     if (!signature.startsWith(SIGNED)) return false;
     const [signed = '', ...signatures] = signature.slice(SIGNED.length).split(' ');
     const expected = signatureOf(signed, body, secret);
-    // While a token is replaced, a sender may sign with both.
+    // A sender may sign with two tokens while one replaces the other.
     return signatures.slice(0, MAX_SIGNATURES).some((each) => isEqual(each, expected));
   },
 

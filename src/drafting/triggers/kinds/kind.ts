@@ -46,7 +46,7 @@ export interface PlannedDraft {
   material: Material | null;
   /** The `keysOf` its events. */
   eventKeys: string[];
-  /** When its newest event happened. ISO 8601. */
+  /** The time of its newest event. ISO 8601. */
   until: string;
   /** A new post is a draft even if the trigger publishes. */
   draftOnly: boolean;

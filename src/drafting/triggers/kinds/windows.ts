@@ -8,7 +8,7 @@ import { OPEN } from './kind.ts';
 
 export type ListedRelease = Awaited<ReturnType<EventReader['listReleases']>>[number];
 
-/** What a release and those before it, that are left out, consist of. */
+/** The contents of a release, with those before it that are left out. */
 export interface Window {
   /** Of its draft. */
   subject: string;
@@ -47,7 +47,7 @@ interface Options {
   since: string;
   events: EventReader;
   ranges: RangeReader;
-  /** Whether a release begins a window. */
+  /** True for a release that begins a window. */
   divides: (release: ListedRelease) => boolean;
   /** The files of commits matter, so that commits are of no use while they are asked for again. */
   needsFiles: boolean;

@@ -79,7 +79,7 @@ export function accessTokenOf(data: unknown): { token: string; expiresAt: number
 
 export function installedOf(data: unknown) {
   const list = checked(Repositories, data, 'repositories').repositories;
-  // Whether the App may read them: an installation has no roles.
+  // An installation has no roles: it may read what it has.
   return repositoriesOf(list).map((each) => ({ ...toPlace(each), canAdminister: true }));
 }
 

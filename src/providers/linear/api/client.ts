@@ -121,7 +121,7 @@ function reasonOf({ presentable, message }: GraphqlError, secrets: readonly stri
 }
 
 /**
- * When Linear accepts requests again, in whole seconds; null unless its headers say so. `Retry-After` counts from the
+ * The time from which Linear accepts requests again, in whole seconds; null unless its headers say so. `Retry-After` counts from the
  * response's own `Date`, so this machine's clock does not matter.
  */
 function retryAtOf(headers: Headers): Date | null {
