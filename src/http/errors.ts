@@ -18,29 +18,23 @@ interface Failure {
   code: string | number;
   error: unknown;
   request: Request;
-  /** The check of a key that was still running. Its refusal comes first. */
-  admission?: Promise<unknown>;
 }
 
 /** Turns every failure into a response. Must be used first: Elysia calls handlers in the order of registration. */
 export function errorHandling(log: Logger, routes: RouteTable) {
-  return new Elysia({ name: 'errors' }).onError(
-    { as: 'global' },
-    async ({ code, error: thrown, request, admission }: Failure) => {
-      const error = (await admission?.then(() => null).catch((refusal: unknown) => refusal)) ?? thrown;
-      if (error instanceof AppError && error.isRefusal)
-        return errorJson(error.status, error.message, error.headers);
-      if (error instanceof ValidationError && error.type !== 'response')
-        return errorJson(400, messageOf(error) ?? 'Invalid request');
-      if (code === 'PARSE') return errorJson(400, 'Invalid body');
-      if (code === 'NOT_FOUND') {
-        const allowed = allowedMethods(routes(), pathOf(request));
-        if (allowed.length === 0 || allowed.includes(request.method)) return errorJson(404, 'Not found');
-        return errorJson(405, 'Method not allowed', { allow: allowed.join(', ') });
-      }
-      return failed(log, request, error);
-    },
-  );
+  return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }: Failure) => {
+    if (error instanceof AppError && error.isRefusal)
+      return errorJson(error.status, error.message, error.headers);
+    if (error instanceof ValidationError && error.type !== 'response')
+      return errorJson(400, messageOf(error) ?? 'Invalid request');
+    if (code === 'PARSE') return errorJson(400, 'Invalid body');
+    if (code === 'NOT_FOUND') {
+      const allowed = allowedMethods(routes(), pathOf(request));
+      if (allowed.length === 0 || allowed.includes(request.method)) return errorJson(404, 'Not found');
+      return errorJson(405, 'Method not allowed', { allow: allowed.join(', ') });
+    }
+    return failed(log, request, error);
+  });
 }
 
 /** The `error` of the schema that refused. */

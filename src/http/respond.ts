@@ -348,8 +348,6 @@ export function keptBodies(maxBytes: number, level: 1 | 9 = 1) {
   const kept = new BoundedMap<string, Entry>(maxBytes);
 
   return {
-    /** True for a body of any version. */
-    has: (key: string): boolean => kept.get(key) !== undefined,
     /** The body, when it has this version. */
     find(key: string, version: string): Rendered | null {
       const entry = kept.get(key);

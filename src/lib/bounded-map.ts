@@ -43,26 +43,6 @@ export class BoundedMap<Key, Value> {
 }
 
 /**
- * Returns a function that tells whether a key comes for the first time. It remembers the hashes of the latest keys, at least
- * half of `maxSeen` and at most all. Not a `BoundedMap`: to find its oldest entry, a full one of this size passes over
- * thousands of deleted ones.
- */
-export function firstTimes(maxSeen: number): (key: string) => boolean {
-  let recent = new Set<number | bigint>();
-  let older = recent;
-  return (key) => {
-    const hash = Bun.hash(key);
-    if (recent.has(hash) || older.has(hash)) return false;
-    if (recent.size >= maxSeen / 2) {
-      older = recent;
-      recent = new Set();
-    }
-    recent.add(hash);
-    return true;
-  };
-}
-
-/**
  * Loads a value at the first call and keeps it. Calls that come meanwhile share the load. A failed one is forgotten, so
  * that the next call tries again: from source, a module cannot be read while the process is out of file descriptors.
  */

@@ -5,10 +5,10 @@ import { ErrorBody, notModified, parameters, refusals } from '../http/openapi.ts
 import { isCurrent, privateJson, type Rendered } from '../http/respond.ts';
 import { ID_PATTERN } from '../lib/text.ts';
 import type { Deps } from '../people/deps.ts';
-import { type Admission, createAdmission } from './admission.ts';
-import type { Repeats } from './list-store.ts';
+import type { RepeatVerdict } from '../people/keys/store.ts';
+import { admit } from './admission.ts';
 import { contentTypes, ListQuery, PostFilter, PostList, PostResult, type PostSelection } from './model.ts';
-import { createPages, renderPost } from './pages.ts';
+import { type Repeats, renderPage, renderPost } from './pages.ts';
 
 const OrganizationId = Type.String({
   pattern: ID_PATTERN,
@@ -52,7 +52,7 @@ interface Asked {
   route: string;
   /** From before anything was read. */
   version: number | null;
-  admission: Admission;
+  repeatVerdict?: RepeatVerdict | undefined;
 }
 
 /** The content API as Eden Treaty knows it: `treaty<App>(url)`. */
@@ -63,13 +63,8 @@ export function posts(
   deps: Pick<Deps, 'keys' | 'metrics'> & { readonly db: Pick<Storage, 'read'>; readonly repeats: Repeats },
 ) {
   const { db, repeats } = deps;
-  const renderPage = createPages(db);
-  const admit = createAdmission(deps);
 
-  /** Responds with what was read, after the refusal of the key. */
-  async function respond({ request, route, version, admission }: Asked, reading: Promise<Rendered>) {
-    reading.catch(() => undefined);
-    const repeatVerdict = await admission;
+  async function respond({ request, route, version, repeatVerdict }: Asked, reading: Promise<Rendered>) {
     const content = await reading;
     const response = await privateJson(request, content);
     if (version !== null && repeatVerdict !== undefined && isCurrent(request)) {
@@ -84,15 +79,15 @@ export function posts(
       // Runs before the validation.
       .derive(async ({ request, params }) => {
         const version = repeats.version();
-        const { admission } = await admit(request, (params as { organizationId: string }).organizationId);
-        return { version, admission };
+        const { organizationId } = params as { organizationId: string };
+        return { version, ...(await admit(deps, request, organizationId)) };
       })
       .get(
         '/v1/:organizationId/posts',
-        ({ request, route, version, admission, params: { organizationId }, query }) => {
+        ({ params: { organizationId }, query, ...asked }) => {
           const { limit = 10, page = 1, sort = 'desc' } = query;
-          const reading = renderPage(organizationId, { ...selectionOf(query), limit, page, sort });
-          return respond({ request, route, version, admission }, reading);
+          const selection = { ...selectionOf(query), limit, page, sort };
+          return respond(asked, renderPage(db, organizationId, selection));
         },
         {
           params: Type.Object({ organizationId: OrganizationId }),
@@ -112,11 +107,8 @@ export function posts(
       )
       .get(
         '/v1/:organizationId/posts/:postId',
-        ({ request, route, version, admission, params: { organizationId, postId }, query }) =>
-          respond(
-            { request, route, version, admission },
-            renderPost(db, organizationId, postId, selectionOf(query)),
-          ),
+        ({ params: { organizationId, postId }, query, ...asked }) =>
+          respond(asked, renderPost(db, organizationId, postId, selectionOf(query))),
         {
           params: Type.Object({ organizationId: OrganizationId, postId: PostId }, { error: INVALID_POST }),
           query: Type.Object(PostFilter.properties, { error: INVALID_POST }),

@@ -86,25 +86,14 @@ export async function countDrafts(tx: ReadTx, organizationId: string): Promise<n
   return (await tallyPosts(tx, organizationId, drafts)).totalItems;
 }
 
-/**
- * One page in list order, with the tally of the same snapshot. A page past the end is empty. When the number of posts is
- * `expected`, all statements are sent at once.
- */
+/** One page in list order, with the tally of the same snapshot. A page past the end is empty. */
 export async function listPostPage(
   tx: ReadTx,
   organizationId: string,
   selection: PageSelection,
-  expected?: number,
 ): Promise<Tally & { posts: Post[] }> {
-  const [tally, early] = await Promise.all([
-    tallyPosts(tx, organizationId, selection),
-    expected === undefined ? null : readWindow(tx, organizationId, selection, expected),
-  ]);
-  const posts =
-    early !== null && tally.totalItems === expected
-      ? early
-      : await readWindow(tx, organizationId, selection, tally.totalItems);
-  return { ...tally, posts };
+  const tally = await tallyPosts(tx, organizationId, selection);
+  return { ...tally, posts: await readWindow(tx, organizationId, selection, tally.totalItems) };
 }
 
 /** By filter and direction. */

@@ -10,8 +10,8 @@ import {
   requestHandling,
 } from '../http/request.ts';
 import { webhooks } from '../intake/receiver/routes.ts';
-import { createRepeats } from '../posts/list-store.ts';
 import { media } from '../posts/media/routes.ts';
+import { createRepeats } from '../posts/pages.ts';
 import { posts } from '../posts/routes.ts';
 import { providers } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { BoundedMap, firstTimes } from '../../src/lib/bounded-map.ts';
+import { BoundedMap } from '../../src/lib/bounded-map.ts';
 
 const kept = (map: BoundedMap<string, object | number>, keys: string) =>
   [...keys].filter((key) => map.get(key) !== undefined).join('');
@@ -43,14 +43,4 @@ test('an entry that weighs more than all may is not kept', () => {
   map.set('a', {}, 5);
   map.set('b', {}, 11);
   expect(map.size).toBe(0);
-});
-
-test('the latest half of the keys are remembered, and never more than all', () => {
-  const isFirst = firstTimes(8);
-  const keys = Array.from({ length: 100 }, (_, index) => `key ${index}`);
-  for (const [index, key] of keys.entries()) {
-    expect(isFirst(key)).toBe(true);
-    for (const recent of keys.slice(Math.max(0, index - 3), index + 1)) expect(isFirst(recent)).toBe(false);
-  }
-  expect(keys.slice(0, -8).some((key) => !isFirst(key))).toBe(false);
 });

@@ -25,8 +25,8 @@ export async function readListPage({ tx, publication, totalItems }: PublicView, 
   const totalPages = Math.max(1, Math.ceil(totalItems / POSTS_PER_PAGE));
   requirePage(page, totalPages);
   const selection = { ...PUBLIC_POSTS, limit: POSTS_PER_PAGE, page, sort: 'desc' as const };
-  const { posts } = await listPostPage(tx, publication.organizationId, selection, totalItems);
-  return { posts: posts, totalPages };
+  const { posts } = await listPostPage(tx, publication.organizationId, selection);
+  return { posts, totalPages };
 }
 
 export async function renderList(view: PublicView, publicUrl: string, page: number): Promise<PublicText> {
