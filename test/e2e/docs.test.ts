@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { launchBrowser } from '../support/browser.ts';
 import { temporaryFolder } from '../support/cli.ts';
@@ -101,20 +100,4 @@ test('the page remembers the language, and copies what it shows', async () => {
   expect(await page.getByRole('status').textContent()).toBe('Copied');
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe((await sample.textContent()) ?? '');
   expect(said).toEqual([]);
-});
-
-test.each([
-  [390, 'light'],
-  [390, 'dark'],
-  [1440, 'light'],
-  [1440, 'dark'],
-] as const)('%i wide, %s: nothing sticks out, and axe finds nothing', async (width, colorScheme) => {
-  // Axe is a script, which the page's own policy would refuse.
-  const { page } = await open({ viewport: { width, height: 900 }, colorScheme, bypassCSP: true });
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
-  await page.addScriptTag({ content: axe.source });
-  const { violations } = await page.evaluate(() =>
-    (globalThis as unknown as { axe: typeof axe }).axe.run({ rules: { 'target-size': { enabled: true } } }),
-  );
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`)).toEqual([]);
 });
