@@ -129,6 +129,18 @@ const sheet = (rows: string) => `<html xmlns:x="urn:schemas-microsoft-com:office
 td {mso-style-parent:style0;}</style></head><body><!--StartFragment--><table border=0 cellpadding=0 width=128>
 <col width=64 span=2>${rows}<!--EndFragment--></table></body></html>`;
 
+/** A list as Word writes it. */
+const word = (items: [marker: string, level: number, html: string][]) =>
+  `<html xmlns:o="urn:schemas-microsoft-com:office:office"><body><!--StartFragment-->
+<p class=MsoNormal>Before<o:p></o:p></p>
+${items
+  .map(
+    ([marker, level, html]) =>
+      `<p class=MsoListParagraphCxSpMiddle style='text-indent:-18.0pt;mso-list:l0 level${level} lfo1'><![if !supportLists]><span style='font-family:Symbol;mso-bidi-font-family:Symbol'><span style='mso-list:Ignore'>${marker}<span style='font:7.0pt "Times New Roman"'>&nbsp;&nbsp;&nbsp; </span></span></span><![endif]>${html}<o:p></o:p></p>`,
+  )
+  .join('\n')}
+<p class=MsoNormal>After<o:p></o:p></p><!--EndFragment--></body></html>`;
+
 test('formatted text that is pasted becomes Markdown', async () => {
   await page.goto(`${dashboard.base}/posts/~/new`);
   const cases: [html: string, markdown: string][] = [
@@ -203,6 +215,29 @@ test('formatted text that is pasted becomes Markdown', async () => {
     [
       '<p>Use <b>&lt;br&gt;</b>, &lt;Button&gt; and &amp;lt;, 1 &lt; 2 &amp; 3</p>',
       'Use **\\<br>**, \\<Button> and \\&lt;, 1 < 2 & 3',
+    ],
+    [
+      '<p>Press <kbd>Ctrl</kbd>+<kbd>C</kbd>: H<sub>2</sub>O, x<sup>2</sup><sup></sup></p>',
+      'Press <kbd>Ctrl</kbd>+<kbd>C</kbd>: H<sub>2</sub>O, x<sup>2</sup>',
+    ],
+    [
+      '<table><tr><th>A</th><th>B</th></tr><tr><td><pre>one();\n\n  two(`x`) | 3;\n</pre></td><td>Like<pre>this</pre></td></tr></table>',
+      '| A | B |\n| --- | --- |\n| `one();`<br><br>``  two(`x`) \\| 3;`` | Like<br>`this` |',
+    ],
+    [
+      '<table><tr><td><ol start="3"><li>x<ul><li>y</li></ul></li><li>z</li></ol></td><td>a<p>b</p>\n<p>c</p>d</td></tr></table>',
+      '| 3\\. x<br>• y<br>4\\. z | a<br>b<br>c<br>d |\n| --- | --- |',
+    ],
+    [
+      word([
+        ['·', 1, 'First'],
+        ['o', 2, 'Deep <b>bold</b>'],
+        ['·', 1, 'Second'],
+        ['3.', 1, 'Three'],
+        ['4.', 1, 'Four'],
+        ['b)', 1, 'Letter'],
+      ]),
+      'Before\n\n- First\n  - Deep **bold**\n- Second\n\n3. Three\n4. Four\n\n- b) Letter\n\nAfter',
     ],
     ['<p>a <a href="javascript:alert(1)">b</a> <img src="file:///c:/x.png"><i>c</i></p>', 'a b *c*'],
   ];

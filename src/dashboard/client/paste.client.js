@@ -8,6 +8,7 @@ const turndown = new Turndown({
   codeBlockStyle: 'fenced',
   bulletListMarker: '-',
   emDelimiter: '*',
+  preformattedCode: true,
   hr: '---',
 });
 turndown.use(gfm);
@@ -36,6 +37,13 @@ turndown.addRule('cellBreak', {
   replacement: () => '<br>',
 });
 
+// Markdown has no marks for these.
+turndown.addRule('tags', {
+  filter: ['kbd', 'sub', 'sup'],
+  replacement: (content, { localName }) =>
+    content.trim() === '' ? content : `<${localName}>${content}</${localName}>`,
+});
+
 export function toMarkdown(html) {
   const { body } = new DOMParser().parseFromString(html, 'text/html');
   for (const link of body.querySelectorAll('a')) {
@@ -45,6 +53,7 @@ export function toMarkdown(html) {
   for (const image of body.querySelectorAll('img'))
     if (!/^https?:/i.test(image.getAttribute('src') ?? '')) image.remove();
   for (const each of body.querySelectorAll('svg')) each.remove();
+  wordLists(body);
   styledText(body);
   for (const pre of body.querySelectorAll('pre')) codeBlock(pre);
   // Documents and mail programs put a nested list beside its item.
@@ -55,6 +64,39 @@ export function toMarkdown(html) {
   // The innermost first: a table in a cell becomes words.
   for (const table of [...body.querySelectorAll('table')].reverse()) plainTable(table);
   return turndown.turndown(body).replaceAll(/\n{3,}/g, '\n\n');
+}
+
+/** Word has the items of a list as paragraphs: their marker is a text, and their level is in the style. */
+function wordLists(body) {
+  const { ownerDocument: document } = body;
+  let open = [];
+  for (const paragraph of body.querySelectorAll('p[style*="mso-list:"]')) {
+    const marker = paragraph.querySelector('[style*="mso-list:"]');
+    const level = Number(/\blevel(\d)/.exec(paragraph.getAttribute('style'))?.[1]);
+    if (marker === null || !level) continue;
+    const words = marker.textContent.trim();
+    const number = /^(\d+)[.)]$/.exec(words)?.[1];
+    const name = number === undefined ? 'ul' : 'ol';
+    if (paragraph.previousElementSibling !== open[0]?.list) open = [];
+    open = open.filter(
+      (each) => each.level < level || (each.level === level && each.list.localName === name),
+    );
+    if (open.at(-1)?.level !== level) {
+      const list = document.createElement(name);
+      if (number !== undefined) list.setAttribute('start', number);
+      const outer = open.at(-1)?.list.lastElementChild;
+      if (outer) outer.append(list);
+      else paragraph.before(list);
+      open.push({ level, list });
+    }
+    const item = document.createElement('li');
+    marker.remove();
+    // A bullet is one character; "a)" is not.
+    const isMarker = number !== undefined || words.length < 2;
+    item.append(...(isMarker ? [] : [`${words} `]), ...paragraph.childNodes);
+    open.at(-1).list.append(item);
+    paragraph.remove();
+  }
 }
 
 /** Documents say by the style of a `span` what is bold or italic, and wrap all in a `b` that is not. */
@@ -143,13 +185,38 @@ function plainTable(table) {
 const BLOCKS = 'p, div, section, ul, ol, li, blockquote, pre, hr, h1, h2, h3, h4, h5, h6';
 
 function oneLine(cell) {
-  for (const block of [...cell.querySelectorAll(BLOCKS)].reverse()) {
-    const isLast = block.nextSibling === null || block.nextSibling.textContent.trim() === '';
-    const mark = block.localName === 'li' ? ['• '] : [];
-    block.replaceWith(
-      ...mark,
-      ...block.childNodes,
-      ...(isLast ? [] : [cell.ownerDocument.createElement('br')]),
+  const { ownerDocument: document } = cell;
+  for (const code of cell.querySelectorAll('pre > code')) {
+    const lines = code.textContent.replace(/\n+$/, '').split('\n');
+    code.parentElement.replaceChildren(
+      ...lines.flatMap((line, index) => {
+        const part = document.createElement('code');
+        part.textContent = line;
+        return [...(index > 0 ? [document.createElement('br')] : []), ...(line.trim() === '' ? [] : [part])];
+      }),
     );
   }
+  for (const block of [...cell.querySelectorAll(BLOCKS)].reverse()) {
+    const { localName, parentElement } = block;
+    const before = beside(block, 'previousSibling');
+    const after = beside(block, 'nextSibling');
+    const isEmpty = (node) => node === null || node.textContent.trim() === '';
+    const isApart = isEmpty(before) || before.matches?.(BLOCKS);
+    const number =
+      Number(parentElement.getAttribute('start') ?? 1) + [...parentElement.children].indexOf(block);
+    const mark = parentElement.localName === 'ol' ? `${number}. ` : '• ';
+    block.replaceWith(
+      ...(isApart ? [] : [document.createElement('br')]),
+      ...(localName === 'li' ? [mark] : []),
+      ...block.childNodes,
+      ...(isEmpty(after) ? [] : [document.createElement('br')]),
+    );
+  }
+}
+
+/** The next node that is not only white space. */
+function beside(block, step) {
+  let node = block[step];
+  while (node?.nodeType === Node.TEXT_NODE && node.textContent.trim() === '') node = node[step];
+  return node;
 }

@@ -11,7 +11,7 @@ const count = document.getElementById('text-count');
 const MAX_HTML = 1_000_000;
 /** Without any of these, the plain text says the same. */
 const FORMATTED =
-  /<(?:h[1-6]|b|strong|i|em|del|s|code|pre|ul|ol|table|blockquote|a|img|hr)\b|font-weight:\s*(?:bold|[6-9]00)|font-style:\s*italic/i;
+  /<(?:h[1-6]|b|strong|i|em|del|s|code|pre|ul|ol|table|blockquote|a|img|hr|kbd|sub|sup)\b|font-weight:\s*(?:bold|[6-9]00)|font-style:\s*italic|mso-list:/i;
 
 /** Pastes formatted text as Markdown, and an address over selected words as their link. */
 text.addEventListener('paste', async (event) => {
