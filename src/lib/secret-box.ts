@@ -60,18 +60,3 @@ export function secretBox(key: Uint8Array): SecretBox {
     },
   };
 }
-
-/** Decrypts each value once, for as long as its encrypted form is kept in memory. */
-export function openingOnce(secrets: SecretBox): SecretBox {
-  const opened = new WeakMap<Buffer, { text: string; context: string }>();
-  return {
-    seal: secrets.seal,
-    open(sealed, context) {
-      const known = opened.get(sealed);
-      if (known?.context === context) return known.text;
-      const text = secrets.open(sealed, context);
-      opened.set(sealed, { text, context });
-      return text;
-    },
-  };
-}

@@ -1,12 +1,5 @@
-import { and, count, desc, eq, getTableColumns, gte, inArray, isNull, lt, lte, sql } from 'drizzle-orm';
-import {
-  afterCommit,
-  placeholdersFor,
-  prepared,
-  type ReadTx,
-  type Storage,
-  type WriteTx,
-} from '../../db/engine.ts';
+import { and, desc, eq, getTableColumns, gte, inArray, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
+import { afterCommit, type ReadTx, type Storage, type WriteTx } from '../../db/engine.ts';
 import { auditEvents, memberships, organizations } from '../../db/schema/organizations.ts';
 import type { Logger } from '../lib/log.ts';
 import { type Clock, DAY_MS } from '../lib/time.ts';
@@ -156,10 +149,13 @@ export async function recordAudit(
     count,
     createdAt: now.toISOString(),
   };
-  const plan = (await statements(tx).plan.get({ organizationId }))?.plan;
+  const { id, plan: planOf } = organizations;
+  const isIt = eq(id, organizationId ?? '');
+  const plan = (await tx.select({ plan: planOf }).from(organizations).where(isIt).get())?.plan;
   const retentionDays = plan === undefined ? ACCOUNT_RETENTION_DAYS : retentionDaysOf[plan];
   const expiresAt = now.getTime() + retentionDays * DAY_MS;
-  const [inserted] = await statements(tx).insert.all({ ...fields, summary, expiresAt });
+  const row = { ...fields, summary, expiresAt };
+  const inserted = await tx.insert(auditEvents).values(row).returning({ id: auditEvents.id }).get();
   afterCommit(tx, () => log[levelOf(actor)]({ audit: fields }, `${describeActor(actor)} ${summary}`));
   return inserted?.id ?? 0;
 }
@@ -202,28 +198,29 @@ export async function countRefusedSignIn(
 ): Promise<void> {
   const minute = new Date(Math.floor(clock.now().getTime() / 60_000) * 60_000);
   const createdAt = minute.toISOString();
-  const { increment, refusals, insert } = statements(tx);
-  const wasCounted = async (address: string | null) =>
-    (await increment.all({ createdAt, address, attempts })).length > 0;
+  // The condition of the partial index, word for word.
+  const isRefusal = sql`${auditEvents.action} = 'sign_in.refused'`;
+  const wasCounted = async (address: string | null) => {
+    const isRow = sql`${auditEvents.address} is not distinct from ${address}`;
+    const counted = tx
+      .update(auditEvents)
+      .set({ count: sql`${auditEvents.count} + ${attempts}` })
+      .where(and(isRefusal, eq(auditEvents.createdAt, createdAt), isRow));
+    return (await counted.returning({ id: auditEvents.id }).all()).length > 0;
+  };
   if (await wasCounted(clientAddress)) return;
-  const rowsSince = async (since: string) => (await refusals.get({ since }))?.rows ?? 0;
+  const rowsSince = (since: string) =>
+    tx.$count(auditEvents, and(isRefusal, gte(auditEvents.createdAt, since), isNotNull(auditEvents.address)));
   const isFull =
     (await rowsSince(createdAt)) >= MAX_REFUSALS.perMinute ||
     (await rowsSince(`${createdAt.slice(0, 10)}T00:00:00.000Z`)) >= MAX_REFUSALS.perDay;
   const address = isFull ? null : clientAddress;
   if (isFull && (await wasCounted(address))) return;
-  await insert.run({
-    ...REFUSED,
-    organizationId: null,
-    actorId: null,
-    actorName: null,
-    address,
-    targetType: null,
-    targetId: null,
-    count: attempts,
-    createdAt,
-    expiresAt: minute.getTime() + ACCOUNT_RETENTION_DAYS * DAY_MS,
-  });
+  const expiresAt = minute.getTime() + ACCOUNT_RETENTION_DAYS * DAY_MS;
+  await tx
+    .insert(auditEvents)
+    .values({ ...REFUSED, address, count: attempts, createdAt, expiresAt })
+    .run();
   afterCommit(tx, () =>
     log.info({ audit: { action: REFUSED.action, address } }, `Somebody ${REFUSED.summary}`),
   );
@@ -319,37 +316,3 @@ export async function deleteExpiredAudit(tx: WriteTx, asOf: Date, limit: number)
   const deleted = tx.delete(auditEvents).where(inArray(auditEvents.id, expired));
   return (await deleted.returning({ id: auditEvents.id }).all()).length;
 }
-
-const { id: _, ...columns } = getTableColumns(auditEvents);
-
-const statements = prepared((db) => ({
-  plan: db
-    .select({ plan: organizations.plan })
-    .from(organizations)
-    .where(eq(organizations.id, sql.placeholder('organizationId')))
-    .prepare(),
-  insert: db.insert(auditEvents).values(placeholdersFor(columns)).returning({ id: auditEvents.id }).prepare(),
-  increment: db
-    .update(auditEvents)
-    .set({ count: sql`${auditEvents.count} + ${sql.placeholder('attempts')}` })
-    .where(
-      and(
-        // The condition of the partial index, word for word.
-        sql`${auditEvents.action} = 'sign_in.refused'`,
-        eq(auditEvents.createdAt, sql.placeholder('createdAt')),
-        sql`${auditEvents.address} is not distinct from ${sql.placeholder('address')}`,
-      ),
-    )
-    .returning({ id: auditEvents.id })
-    .prepare(),
-  refusals: db
-    .select({ rows: count(auditEvents.address) })
-    .from(auditEvents)
-    .where(
-      and(
-        sql`${auditEvents.action} = 'sign_in.refused'`,
-        gte(auditEvents.createdAt, sql.placeholder('since')),
-      ),
-    )
-    .prepare(),
-}));

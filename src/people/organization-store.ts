@@ -1,4 +1,4 @@
-import { asc, count, eq } from 'drizzle-orm';
+import { asc, eq } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { organizations } from '../../db/schema/organizations.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -48,5 +48,5 @@ export async function listOrganizations(tx: ReadTx): Promise<Organization[]> {
 }
 
 export async function countOrganizations(tx: ReadTx): Promise<number> {
-  return (await tx.select({ total: count() }).from(organizations).get())?.total ?? 0;
+  return tx.$count(organizations);
 }

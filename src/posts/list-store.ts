@@ -11,7 +11,7 @@ import {
   or,
   sql,
 } from 'drizzle-orm';
-import { dialectOf, prepared, type ReadTx } from '../../db/engine.ts';
+import { dialectOf, type ReadTx } from '../../db/engine.ts';
 import { postSchedules, postSuggestions, posts } from '../../db/schema/posts.ts';
 import { drafts } from '../../db/schema/triggers.ts';
 import {
@@ -266,9 +266,24 @@ async function countProposed(tx: ReadTx, ids: readonly string[]): Promise<Map<st
 
 /** The number of an organization's posts with a suggestion that waits, of a trigger or of an API key. */
 export async function countSuggestions(tx: ReadTx, organizationId: string): Promise<number> {
-  const { newer, proposed } = statements(tx);
-  const counted = await Promise.all([newer.get({ organizationId }), proposed.get({ organizationId })]);
-  return counted.reduce((sum, row) => sum + (row?.number ?? 0), 0);
+  const hasNewer = isNotNull(drafts.suggestion);
+  const newer = tx
+    .select({ number: count() })
+    .from(drafts)
+    .innerJoin(posts, eq(posts.id, drafts.postId))
+    // The cast keeps SQLite from reading all posts of the organization to find these few.
+    .where(and(hasNewer, sql`cast(${posts.organizationId} as text) = ${organizationId}`));
+  const counted = tx
+    .select({ id: drafts.postId })
+    .from(drafts)
+    .where(and(eq(drafts.postId, posts.id), hasNewer));
+  const proposed = tx
+    .select({ number: countDistinct(posts.id) })
+    .from(postSuggestions)
+    .innerJoin(posts, eq(posts.id, postSuggestions.postId))
+    .where(and(eq(postSuggestions.organizationId, organizationId), notExists(counted)));
+  const rows = await Promise.all([newer.get(), proposed.get()]);
+  return rows.reduce((sum, row) => sum + (row?.number ?? 0), 0);
 }
 
 /** Drafts that nobody has scheduled. */
@@ -295,36 +310,3 @@ export async function countPosts(tx: ReadTx, organizationId: string) {
   const draft = Math.max(0, allDrafts - scheduled);
   return { all, draft, scheduled, published: all - allDrafts, trash, suggestions };
 }
-
-const statements = prepared((tx) => ({
-  newer: tx
-    .select({ number: count() })
-    .from(drafts)
-    .innerJoin(posts, eq(posts.id, drafts.postId))
-    .where(
-      and(
-        // The condition of the partial index.
-        isNotNull(drafts.suggestion),
-        // The cast keeps SQLite from reading all posts of the organization to find these few.
-        sql`cast(${posts.organizationId} as text) = ${sql.placeholder('organizationId')}`,
-      ),
-    )
-    .prepare(),
-  // Posts that `newer` does not count.
-  proposed: tx
-    .select({ number: countDistinct(posts.id) })
-    .from(postSuggestions)
-    .innerJoin(posts, eq(posts.id, postSuggestions.postId))
-    .where(
-      and(
-        eq(postSuggestions.organizationId, sql.placeholder('organizationId')),
-        notExists(
-          tx
-            .select({ id: drafts.postId })
-            .from(drafts)
-            .where(and(eq(drafts.postId, posts.id), isNotNull(drafts.suggestion))),
-        ),
-      ),
-    )
-    .prepare(),
-}));

@@ -1,5 +1,5 @@
-import { and, asc, count, eq, inArray, lte, sql } from 'drizzle-orm';
-import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { and, asc, count, eq, inArray, lte } from 'drizzle-orm';
+import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { postSchedules, posts } from '../../db/schema/posts.ts';
 
 export type Schedule = typeof postSchedules.$inferSelect;
@@ -16,8 +16,12 @@ export async function saveSchedule(tx: WriteTx, schedule: Schedule): Promise<voi
 
 /** Deletes and returns the schedule of a post. `dueAt`: only if it is due by then. */
 export async function takeSchedule(tx: WriteTx, postId: string, dueAt?: Date): Promise<Schedule | null> {
-  const by = dueAt?.getTime() ?? Number.MAX_SAFE_INTEGER;
-  return (await statements(tx).take.get({ postId, by })) ?? null;
+  const isDue = dueAt && lte(postSchedules.publishAt, dueAt.getTime());
+  const taken = tx
+    .delete(postSchedules)
+    .where(and(eq(postSchedules.postId, postId), isDue))
+    .returning();
+  return (await taken.get()) ?? null;
 }
 
 export async function findSchedule(tx: ReadTx, postId: string): Promise<Schedule | null> {
@@ -38,38 +42,22 @@ export async function listDuePosts(
   now: Date,
   limit: number,
 ): Promise<Pick<Schedule, 'postId' | 'organizationId'>[]> {
-  return await statements(tx).due.all({ now: now.getTime(), limit });
+  const { postId, organizationId, publishAt } = postSchedules;
+  return tx
+    .select({ postId, organizationId })
+    .from(postSchedules)
+    .where(lte(publishAt, now.getTime()))
+    .orderBy(asc(publishAt), asc(postId))
+    .limit(limit)
+    .all();
 }
 
 /** The number of an organization's drafts that have a schedule. An import may have published the others. */
 export async function countScheduled(tx: ReadTx, organizationId: string): Promise<number> {
-  return (await statements(tx).scheduled.get({ organizationId }))?.drafts ?? 0;
-}
-
-const statements = prepared((tx) => ({
-  take: tx
-    .delete(postSchedules)
-    .where(
-      and(
-        eq(postSchedules.postId, sql.placeholder('postId')),
-        lte(postSchedules.publishAt, sql.placeholder('by')),
-      ),
-    )
-    .returning()
-    .prepare(),
-  due: tx
-    .select({ postId: postSchedules.postId, organizationId: postSchedules.organizationId })
-    .from(postSchedules)
-    .where(lte(postSchedules.publishAt, sql.placeholder('now')))
-    .orderBy(asc(postSchedules.publishAt), asc(postSchedules.postId))
-    .limit(sql.placeholder('limit'))
-    .prepare(),
-  scheduled: tx
+  const counted = tx
     .select({ drafts: count() })
     .from(postSchedules)
     .innerJoin(posts, eq(posts.id, postSchedules.postId))
-    .where(
-      and(eq(postSchedules.organizationId, sql.placeholder('organizationId')), eq(posts.status, 'draft')),
-    )
-    .prepare(),
-}));
+    .where(and(eq(postSchedules.organizationId, organizationId), eq(posts.status, 'draft')));
+  return (await counted.get())?.drafts ?? 0;
+}

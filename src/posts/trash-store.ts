@@ -1,23 +1,12 @@
-import {
-  and,
-  count as countRows,
-  desc,
-  eq,
-  getTableColumns,
-  inArray,
-  lte,
-  notExists,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
-import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { and, desc, eq, getTableColumns, inArray, lte, notExists, type SQL } from 'drizzle-orm';
+import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { deletedPosts, postSuggestions, posts, postVersions } from '../../db/schema/posts.ts';
 
 export type DeletedPost = typeof deletedPosts.$inferSelect;
 
 /** Inserts a post into the trash. It replaces an earlier one of this id, which an import had created again. */
 export async function insertDeletedPost(tx: WriteTx, row: DeletedPost): Promise<void> {
-  await statements(tx).insert.run({ ...row });
+  await tx.insert(deletedPosts).values(row).onConflictDoUpdate({ target: deletedPosts.id, set: row }).run();
 }
 
 /** Removes and returns a post. */
@@ -55,8 +44,7 @@ export async function listDeletedPosts(
 }
 
 export async function countDeletedPosts(tx: ReadTx, organizationId: string): Promise<number> {
-  const isOfOne = eq(deletedPosts.organizationId, organizationId);
-  return (await tx.select({ number: countRows() }).from(deletedPosts).where(isOfOne).get())?.number ?? 0;
+  return tx.$count(deletedPosts, eq(deletedPosts.organizationId, organizationId));
 }
 
 /** Deletes posts for good that were in an organization's trash at `seenAt`, `limit` at most. Returns their number. */
@@ -105,18 +93,3 @@ export async function deleteOrphans(tx: WriteTx, postIds: readonly string[]): Pr
       .run();
   }
 }
-
-const { id: _id, ...state } = getTableColumns(deletedPosts);
-
-const statements = prepared((tx) => ({
-  insert: tx
-    .insert(deletedPosts)
-    .values(placeholdersFor(getTableColumns(deletedPosts)))
-    .onConflictDoUpdate({
-      target: deletedPosts.id,
-      set: Object.fromEntries(
-        Object.entries(state).map(([key, { name }]) => [key, sql`excluded.${sql.identifier(name)}`]),
-      ),
-    })
-    .prepare(),
-}));

@@ -1,5 +1,5 @@
 import { and, desc, eq, getTableColumns, gt, inArray, or, sql } from 'drizzle-orm';
-import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { postVersions } from '../../db/schema/posts.ts';
 import type { Ids } from '../lib/text.ts';
 import type { Clock } from '../lib/time.ts';
@@ -38,9 +38,18 @@ export interface PostChange {
   latest?: PostVersion | null | undefined;
 }
 
+const isOf = (postId: string) => eq(postVersions.postId, postId);
+const newestFirst = [desc(postVersions.createdAt), desc(postVersions.id)];
+
 /** The newest version of a post. */
 export async function latestVersion(tx: ReadTx, postId: string): Promise<PostVersion | null> {
-  return (await statements(tx).latest.get({ postId })) ?? null;
+  const newest = tx
+    .select()
+    .from(postVersions)
+    .where(isOf(postId))
+    .orderBy(...newestFirst)
+    .limit(1);
+  return (await newest.get()) ?? null;
 }
 
 /**
@@ -64,7 +73,8 @@ export async function recordVersion(
   }
   if (isAutosave && latest !== null && isShared(latest, actor, now)) {
     const { title, markdown, contentType } = after;
-    await statements(tx).rewrite.run({ id: latest.id, title, markdown, contentType, updatedAt: now });
+    const changes = { title, markdown, contentType, updatedAt: now };
+    await tx.update(postVersions).set(changes).where(eq(postVersions.id, latest.id)).run();
   } else {
     const { type: actorType, id: actorId, name: actorName } = actor;
     await insertVersion(tx, ids, after, {
@@ -99,7 +109,8 @@ function isShared({ isAutosave, actorType, actorId, createdAt }: PostVersion, ac
 
 /** Later autosaves no longer replace the newest version: a person saved or published this text. */
 export async function keepVersion(tx: WriteTx, postId: string): Promise<void> {
-  await statements(tx).keep.run({ postId });
+  const isOpen = and(isOf(postId), eq(postVersions.isAutosave, true));
+  await tx.update(postVersions).set({ isAutosave: false }).where(isOpen).run();
 }
 
 /** Keeps versions in order when the clock was set back, and those of one millisecond. */
@@ -121,14 +132,42 @@ async function insertVersion(
 ): Promise<PostVersion> {
   const text = { postId, organizationId, title, markdown, contentType };
   const version = { id: ids.newId('version'), ...text, ...authorship, updatedAt: authorship.createdAt };
-  await statements(tx).insert.run(version);
-  await statements(tx).dropOldest.run({ postId });
+  await tx.insert(postVersions).values(version).run();
+  await dropOldest(tx, postId);
   return version;
+}
+
+/** The newest version is the current text, and stays. */
+async function dropOldest(tx: WriteTx, postId: string): Promise<void> {
+  const { id, title, markdown, createdAt } = postVersions;
+  const fromNewest = sql`(order by ${createdAt} desc, ${id} desc)`;
+  const bytes = sql`octet_length(${title}) + octet_length(${markdown})`;
+  const ranked = tx
+    .select({
+      id,
+      place: sql<number>`row_number() over ${fromNewest}`.as('place'),
+      total: sql<number>`sum(${bytes}) over ${fromNewest}`.as('total'),
+    })
+    .from(postVersions)
+    .where(isOf(postId))
+    .as('ranked');
+  const isTooMuch = or(gt(ranked.place, MAX_VERSIONS), gt(ranked.total, MAX_VERSION_BYTES));
+  const oldest = tx
+    .select({ id: ranked.id })
+    .from(ranked)
+    .where(and(gt(ranked.place, 1), isTooMuch));
+  await tx.delete(postVersions).where(inArray(id, oldest)).run();
 }
 
 /** All versions of a post, newest first. */
 export async function listVersions(tx: ReadTx, postId: string): Promise<VersionHead[]> {
-  return statements(tx).heads.all({ postId });
+  const { title: _title, markdown: _markdown, ...head } = getTableColumns(postVersions);
+  const newest = tx
+    .select(head)
+    .from(postVersions)
+    .where(isOf(postId))
+    .orderBy(...newestFirst);
+  return newest.limit(MAX_VERSIONS).all();
 }
 
 export async function findVersion(
@@ -139,72 +178,3 @@ export async function findVersion(
   const isWanted = and(eq(postVersions.id, versionId), eq(postVersions.postId, postId));
   return (await tx.select().from(postVersions).where(isWanted).get()) ?? null;
 }
-
-const columns = getTableColumns(postVersions);
-const { title: _title, markdown: _markdown, ...headColumns } = columns;
-
-const statements = prepared((tx) => {
-  const isOfPost = eq(postVersions.postId, sql.placeholder('postId'));
-  const newestFirst = [desc(postVersions.createdAt), desc(postVersions.id)];
-  const bytes = sql`octet_length(${postVersions.title}) + octet_length(${postVersions.markdown})`;
-  const fromNewest = sql`(order by ${postVersions.createdAt} desc, ${postVersions.id} desc)`;
-  const ranked = tx
-    .select({
-      id: postVersions.id,
-      place: sql<number>`row_number() over ${fromNewest}`.as('place'),
-      total: sql<number>`sum(${bytes}) over ${fromNewest}`.as('total'),
-    })
-    .from(postVersions)
-    .where(isOfPost)
-    .as('ranked');
-  return {
-    latest: tx
-      .select()
-      .from(postVersions)
-      .where(isOfPost)
-      .orderBy(...newestFirst)
-      .limit(1)
-      .prepare(),
-    heads: tx
-      .select(headColumns)
-      .from(postVersions)
-      .where(isOfPost)
-      .orderBy(...newestFirst)
-      .limit(MAX_VERSIONS)
-      .prepare(),
-    dropOldest: tx
-      .delete(postVersions)
-      .where(
-        inArray(
-          postVersions.id,
-          tx
-            .select({ id: ranked.id })
-            .from(ranked)
-            // The newest is the current text.
-            .where(
-              and(
-                gt(ranked.place, 1),
-                or(gt(ranked.place, MAX_VERSIONS), gt(ranked.total, MAX_VERSION_BYTES)),
-              ),
-            ),
-        ),
-      )
-      .prepare(),
-    rewrite: tx
-      .update(postVersions)
-      .set({
-        title: sql`${sql.placeholder('title')}`,
-        markdown: sql`${sql.placeholder('markdown')}`,
-        contentType: sql`${sql.placeholder('contentType')}`,
-        updatedAt: sql`${sql.placeholder('updatedAt')}`,
-      })
-      .where(eq(postVersions.id, sql.placeholder('id')))
-      .prepare(),
-    keep: tx
-      .update(postVersions)
-      .set({ isAutosave: false })
-      .where(and(isOfPost, eq(postVersions.isAutosave, true)))
-      .prepare(),
-    insert: tx.insert(postVersions).values(placeholdersFor(columns)).prepare(),
-  };
-});

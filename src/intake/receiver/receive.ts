@@ -20,7 +20,6 @@ import { acceptedSecrets, learnRepository } from '../../integrations/store.ts';
 import type { Repository, RepositoryIdentity } from '../../integrations/words.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { BoundedMap } from '../../lib/bounded-map.ts';
-import { openingOnce } from '../../lib/secret-box.ts';
 import { cutLine, isId } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
@@ -82,7 +81,6 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
   const diagnose = createSignatureDoctor(deps);
   /** By path, addresses of verified deliveries, which save the next ones a round trip: its transaction compares them. */
   const kept = new BoundedMap<string, Address>(MAX_KEPT);
-  const verifying = { clock, secrets: openingOnce(deps.secrets) };
 
   return async function receive(arrival: Arrival): Promise<Received> {
     const arrivedAt = clock.now();
@@ -130,7 +128,7 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     const { signature } = headers;
     const turn = turns();
     const isSigned = (secret: string) => provider.isSigned(body, signature, secret);
-    if (!acceptedSecrets(verifying, integration).some(isSigned)) {
+    if (!acceptedSecrets(deps, integration).some(isSigned)) {
       if (address.isKept) throw new AddressChanged();
       const finding = await diagnose({ provider, integration, signature, body });
       throw new Refusal(refusals.wrongSignature(provider, finding));

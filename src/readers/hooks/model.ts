@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { and, asc, count, eq } from 'drizzle-orm';
+import { and, asc, eq } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../../db/engine.ts';
 import { type hookMessages, rebuildHooks } from '../../../db/schema/public.ts';
 import { notFound } from '../../lib/app-error.ts';
@@ -78,12 +78,7 @@ export async function listHooks(tx: ReadTx, ofOrganization?: string): Promise<Ho
 }
 
 export async function countHooks(tx: ReadTx, ofOrganization: string): Promise<number> {
-  const row = await tx
-    .select({ total: count() })
-    .from(rebuildHooks)
-    .where(eq(organizationId, ofOrganization))
-    .get();
-  return row?.total ?? 0;
+  return tx.$count(rebuildHooks, eq(organizationId, ofOrganization));
 }
 
 /** Throws `AppError` 404 `hook_not_found`, also for another organization's. */

@@ -1,5 +1,5 @@
-import { and, asc, count, desc, eq, getTableColumns, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
-import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { and, asc, desc, eq, getTableColumns, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
+import { dialectOf, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { posts } from '../../../db/schema/posts.ts';
 import { formerSlugs, publications } from '../../../db/schema/public.ts';
 import { deleteExpired } from '../../people/throttles.ts';
@@ -22,7 +22,7 @@ export async function isMcpOn(tx: ReadTx, organizationId: string, isKept: boolea
 }
 
 export async function findPublicationBySlug(tx: ReadTx, slug: string): Promise<Publication | null> {
-  return (await statements(tx).bySlug.get({ slug })) ?? null;
+  return (await tx.select().from(publications).where(eq(publications.slug, slug)).get()) ?? null;
 }
 
 /** Inserts or replaces it. The caller must have checked that no other organization has the slug. */
@@ -62,14 +62,6 @@ export const deleteExpiredSlugs = (tx: WriteTx, asOf: Date, limit: number) =>
     asOf,
     limit,
   );
-
-const statements = prepared((tx) => ({
-  bySlug: tx
-    .select()
-    .from(publications)
-    .where(eq(publications.slug, sql.placeholder('slug')))
-    .prepare(),
-}));
 
 // Walks along `posts_by_status_and_type` for the page.
 
@@ -139,8 +131,7 @@ export async function listLines(
 }
 
 export async function countMonth(tx: ReadTx, organizationId: string, month: string): Promise<number> {
-  const counted = tx.select({ number: count() }).from(posts).where(isIn(organizationId, month)).get();
-  return (await counted)?.number ?? 0;
+  return tx.$count(posts, isIn(organizationId, month));
 }
 
 /** Times are text, and `~` comes after every character of them. */
