@@ -22,8 +22,7 @@ turndown.addRule('listItem', {
   filter: 'li',
   replacement(content, item, { bulletListMarker }) {
     const list = item.parentNode;
-    const number = Number(list.getAttribute('start') ?? 1) + [...list.children].indexOf(item);
-    const marker = list.nodeName === 'OL' ? `${number}. ` : `${bulletListMarker} `;
+    const marker = list.nodeName === 'OL' ? `${numberOf(item)}. ` : `${bulletListMarker} `;
     const text = content
       .trim()
       .replace(/^(\[[x ]\]) +/, '$1 ')
@@ -31,6 +30,9 @@ turndown.addRule('listItem', {
     return `${marker}${text}${item.nextSibling ? '\n' : ''}`;
   },
 });
+
+const numberOf = (item) =>
+  Number(item.parentNode.getAttribute('start') ?? 1) + [...item.parentNode.children].indexOf(item);
 
 turndown.addRule('cellBreak', {
   filter: (node) => node.nodeName === 'BR' && node.closest('th, td') !== null,
@@ -202,9 +204,8 @@ function oneLine(cell) {
     const after = beside(block, 'nextSibling');
     const isEmpty = (node) => node === null || node.textContent.trim() === '';
     const isApart = isEmpty(before) || before.matches?.(BLOCKS);
-    const number =
-      Number(parentElement.getAttribute('start') ?? 1) + [...parentElement.children].indexOf(block);
-    const mark = parentElement.localName === 'ol' ? `${number}. ` : '• ';
+    const isNumbered = localName === 'li' && parentElement.localName === 'ol';
+    const mark = isNumbered ? `${numberOf(block)}. ` : '• ';
     block.replaceWith(
       ...(isApart ? [] : [document.createElement('br')]),
       ...(localName === 'li' ? [mark] : []),
