@@ -10,7 +10,7 @@ import {
 } from 'liquidjs';
 import { AppError } from '../lib/app-error.ts';
 import { cleanText } from '../lib/markdown/plain-text.ts';
-import { cutLine } from '../lib/text.ts';
+import { cutLine, fenceAfter } from '../lib/text.ts';
 import { isRecord } from '../lib/validation.ts';
 import { liquid, render } from './liquid.ts';
 
@@ -169,14 +169,4 @@ function collapseBlankLines(markdown: string): string {
     fence = fenceAfter(line, fence);
   }
   return lines.join('\n').trim();
-}
-
-/** The fence that is open after a line: its characters, such as three backticks, or nothing. */
-function fenceAfter(line: string, open: string): string {
-  // In lists and quotes too. Code that only looks like a fence costs nothing but empty lines that stay.
-  const text = line.replace(/^[\s>*+-]*(?:\d{1,9}[.)])?\s*/, '');
-  const [fence = ''] = /^(?:`{3,}|~{3,})/.exec(text) ?? [];
-  const rest = text.slice(fence.length);
-  if (open !== '') return fence.startsWith(open) && rest.trim() === '' ? '' : open;
-  return fence.startsWith('`') && rest.includes('`') ? '' : fence;
 }

@@ -157,3 +157,13 @@ export function isolatedControls(text: string): string {
 export function escapeControls(json: string): string {
   return json.replaceAll(UNESCAPED, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+/** The fence of code that is open after a line of Markdown: its characters, such as three backticks, or nothing. */
+export function fenceAfter(line: string, open: string): string {
+  // In lists and quotes too, and in indented code, which is no fence.
+  const text = line.replace(/^[\s>*+-]*(?:\d{1,9}[.)])?\s*/, '');
+  const [fence = ''] = /^(?:`{3,}|~{3,})/.exec(text) ?? [];
+  const rest = text.slice(fence.length);
+  if (open !== '') return fence.startsWith(open) && rest.trim() === '' ? '' : open;
+  return fence.startsWith('`') && rest.includes('`') ? '' : fence;
+}

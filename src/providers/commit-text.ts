@@ -1,4 +1,4 @@
-import { cutLine, cutText } from '../lib/text.ts';
+import { cutLine, cutText, fenceAfter } from '../lib/text.ts';
 
 // The text of a commit: bounded and without addresses for the log, its subject and its breaking change for drafts.
 
@@ -29,6 +29,22 @@ function linesOf(message: string): string[] {
   return lines.map((line) => line.replace(/^ {4}/, ''));
 }
 
+const COMMENT = '<!--';
+
+/** The lines, empty where code or a comment is fenced. What has no end counts as text: a missing change is harder to notice. */
+function proseOf(lines: readonly string[]): readonly string[] {
+  let [open, from] = ['', 0];
+  const prose = lines.map((line, index) => {
+    const before = open;
+    if (before === '') from = index;
+    const isComment = before === COMMENT || (before === '' && /^\s*<!--/.test(line));
+    if (isComment) open = line.includes('-->') ? '' : COMMENT;
+    else open = fenceAfter(line, before);
+    return before === '' && open === '' ? line : '';
+  });
+  return open === '' ? prose : [...prose.slice(0, from), ...lines.slice(from)];
+}
+
 const MERGE = /^Merge pull request #\d{1,9} from \S{1,300}\s*$/;
 
 /** The first line of a message. The merge of a pull request has the title further below: add it. */
@@ -49,7 +65,7 @@ const NO_NOTE = /^(?:[A-Za-z][A-Za-z-]{0,40}(?:: | #\d)|BREAKING[ -]CHANGES?:|#{
 export function breakingNote(text: string): string | null {
   if (!text.includes('BREAKING')) return null;
   const lines = linesOf(cutText(text, 50_000));
-  const starts = [...lines.entries()].flatMap(([index, line]) => (BREAKING.test(line) ? index : []));
+  const starts = [...proseOf(lines).entries()].flatMap(([index, line]) => (BREAKING.test(line) ? index : []));
   const notes = starts.map((start, index) => noteIn(lines.slice(start, starts[index + 1])));
   const all = [...new Set(notes)].filter((note) => note !== '').join('; ');
   return all === '' ? null : cutLine(all, MAX_NOTE_LENGTH);
@@ -64,16 +80,63 @@ function noteIn([first = '', ...others]: string[]): string {
   return paragraph.slice(0, end === -1 ? undefined : end).reduce(joinNote, '');
 }
 
+/** Types by the emoji or shortcode that a title begins with (gitmoji.dev): the few whose meaning is plain. */
+const typeByMark = new Map([
+  ['\u2728', 'feat'],
+  ['sparkles', 'feat'],
+  ['\u{1f41b}', 'fix'],
+  ['bug', 'fix'],
+  ['\u{1f512}', 'security'],
+  ['lock', 'security'],
+  ['\u{1f525}', 'remove'],
+  ['fire', 'remove'],
+  ['\u{1f4a5}', 'breaking'],
+  ['boom', 'breaking'],
+  ['\u26a1', 'perf'],
+  ['zap', 'perf'],
+  ['\u{1f691}', 'fix'],
+  ['ambulance', 'fix'],
+  ['\u{1fa79}', 'fix'],
+  ['adhesive_bandage', 'fix'],
+  ['\u{1f5d1}', 'deprecate'],
+  ['wastebasket', 'deprecate'],
+]);
+
+/** An emoji with what may join it to others, or a shortcode such as `:bug:`. */
+const MARK =
+  /^(?:(\p{Extended_Pictographic})(?:\ufe0f|\p{Emoji_Modifier}|\u200d\p{Extended_Pictographic}){0,10}|:([a-z][a-z0-9_+-]{1,40}):)\s*/u;
+
+/** `text` without the emojis that it begins with, and the type that the first known one stands for. */
+export function takeEmojis(text: string): { rest: string; type: string | null } {
+  let rest = text;
+  let type: string | null = null;
+  for (let count = 0; count < 8; count++) {
+    const match = MARK.exec(rest);
+    // A title of nothing but emojis stays what it is.
+    if (match === null || match[0].length === rest.length) break;
+    type ??= typeByMark.get(match[1] ?? match[2] ?? '') ?? null;
+    rest = rest.slice(match[0].length);
+  }
+  return { rest, type };
+}
+
 const MAX_FURTHER = 50;
-const FURTHER =
-  /^(?:[*-] {1,3})?((?:(?:feat|fix|perf|revert|security|deprecate|remove)(?:\([^()]{1,100}\))?!?|[a-z]{1,20}(?:\([^()]{1,100}\))?!): .*\S)/;
+const TITLE =
+  /^(?:(?:feat|fix|perf|revert|security|deprecate|remove)(?:\([^()]{1,100}\))?!?|[a-z]{1,20}(?:\([^()]{1,100}\))?!): ./;
+
+/** The title of a change, with or without the mark of a list item; nothing for another line. */
+function titleIn(line: string): string | [] {
+  const title = line.slice(0, 1_000).replace(/^[*-] {1,3}/, '');
+  const { rest, type } = takeEmojis(title.trimEnd());
+  return type !== null || TITLE.test(rest) ? title.trimEnd() : [];
+}
 
 /** Lines of the body that read as the title of a change: squashing keeps the messages of the commits there. */
 export function furtherIn(message: string): { further?: string[] } {
   const [subject = '', ...body] = linesOf(message.trim());
   // The body of a merge has the title of its pull request.
   if (/^Merge /.test(subject)) return {};
-  const subjects = new Set(body.flatMap((line) => FURTHER.exec(line.slice(0, 1_000))?.[1] ?? []));
+  const subjects = new Set(proseOf(body).flatMap(titleIn));
   subjects.delete(subject.replace(/\s*\(#\d{1,9}\)\s*$/, ''));
   const further = [...subjects].slice(0, MAX_FURTHER).map((line) => cutLine(line, 300));
   return further.length > 0 ? { further } : {};

@@ -110,6 +110,51 @@ test('a squash keeps the titles of changes in its body', () => {
   ]);
 });
 
+const furtherOf = (body: string) => {
+  const event = keptOf(github, 'push', { 'commits.0.message': `All of it (#3)\n\n${body}` });
+  return event?.type === 'push' ? (event.data.commits[0]?.further ?? []) : [];
+};
+
+test.each([
+  ['* \u2728 add pads\n\n* \u{1f41b} mend the gauge', ['\u2728 add pads', '\u{1f41b} mend the gauge']],
+  [':sparkles: add pads\n- :bug: the gauge', [':sparkles: add pads', ':bug: the gauge']],
+  ['\u26a1\ufe0f faster\n\u{1f5d1}\ufe0f v1', ['\u26a1\ufe0f faster', '\u{1f5d1}\ufe0f v1']],
+  ['\u{1f691}\ufe0f(core): leak', ['\u{1f691}\ufe0f(core): leak']],
+  ['\u2728 feat(core): pads\n:art: fix: x', ['\u2728 feat(core): pads', ':art: fix: x']],
+  ['\u{1f4dd} words\n:white_check_mark: tests\n\u{1f389} Thanks!\n\u2728\n:sparkles:', []],
+  ['    \u2728 code\n  feat: code', []],
+])('of the body %j the titles are %j', (body, further) => {
+  expect(furtherOf(body)).toEqual(further);
+});
+
+test.each([
+  ['a fence', '```\nfeat: code\n```'],
+  ['a fence with a language', '~~~~text\nfeat: code\n~~~\nfix!: code\n~~~~'],
+  ['a fence in an item', '* Use it:\n\n  ```sh\nfeat: code\n  ```'],
+  ['a fence in a quote', '> ```\n> x\nfeat: code\n> ```'],
+  ['a comment', '<!--\nfeat: for features\nBREAKING CHANGE: for others\n-->'],
+  ['a comment and a fence in it', '<!-- ```\nfeat: code -->'],
+])('%s holds no changes, and those after it count', (_, block) => {
+  const event = keptOf(github, 'push', {
+    'commits.0.message': `All (#3)\n\nfeat: one\n${block}\nfix: two\n\n\`\`\`\nBREAKING CHANGE: x\n\`\`\``,
+  });
+  expect(event?.type === 'push' && event.data.commits[0]).toMatchObject({
+    further: ['feat: one', 'fix: two'],
+    breaking: null,
+  });
+});
+
+test.each([
+  '```\nfeat: one',
+  '<!--\nfeat: one',
+  '```x\n```y\nfeat: one',
+  'Use ```x``` so\nfeat: one',
+  '<!-- x -->\nfeat: one',
+  '~~~\nx\n~~~\nfeat: one',
+])('%j opens nothing that ends', (body) => {
+  expect(furtherOf(body)).toEqual(['feat: one']);
+});
+
 test('what `git merge --squash` indents is read too', () => {
   const body =
     'commit 1f0c\nAuthor: Ann\n\n    feat: pads\n\n    BREAKING CHANGE: no pads\n\ncommit 2e1d\n\n    fix: x\n\n        feat: code';

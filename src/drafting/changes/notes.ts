@@ -1,6 +1,7 @@
 import { MAX_ITEM_LENGTH, outlineOf } from '../../lib/markdown/outline.ts';
 import { toPlainText } from '../../lib/markdown/plain-text.ts';
 import { MAX_BODY_LENGTH } from '../../lib/text.ts';
+import { takeEmojis } from '../../providers/commit-text.ts';
 import { type Addresses, addressesIn, labelOfAddress } from '../links.ts';
 import {
   type Change,
@@ -13,7 +14,7 @@ import {
   type Reference,
   wordsOf,
 } from './groups.ts';
-import { authorsOf, lineOf, readTitle, takeEmojis } from './titles.ts';
+import { authorsOf, lineOf, readTitle } from './titles.ts';
 
 /** `**Breaking:** `, `[BREAKING] `, and the warning sign that changelogen puts there. */
 const BREAKING_MARK =

@@ -1,4 +1,5 @@
 import { cutLine } from '../../lib/text.ts';
+import { takeEmojis } from '../../providers/commit-text.ts';
 import {
   type Change,
   groupOfLabels,
@@ -175,40 +176,6 @@ function takeNumber(text: string): { rest: string; number: number | null } {
     number ??= Number(match[1]);
     rest = rest.slice(0, -match[0].length).trimEnd();
   }
-}
-
-/** Types by the emoji or shortcode that a title begins with (gitmoji.dev): the few whose meaning is plain. */
-const typeByMark = new Map([
-  ['\u2728', 'feat'],
-  ['sparkles', 'feat'],
-  ['\u{1f41b}', 'fix'],
-  ['bug', 'fix'],
-  ['\u{1f512}', 'security'],
-  ['lock', 'security'],
-  ['\u{1f525}', 'remove'],
-  ['fire', 'remove'],
-  ['\u{1f4a5}', 'breaking'],
-  ['boom', 'breaking'],
-  ['\u26a1', 'perf'],
-  ['zap', 'perf'],
-]);
-
-/** An emoji with what may join it to others, or a shortcode such as `:bug:`. */
-const MARK =
-  /^(?:(\p{Extended_Pictographic})(?:\ufe0f|\p{Emoji_Modifier}|\u200d\p{Extended_Pictographic}){0,10}|:([a-z][a-z0-9_+-]{1,40}):)\s*/u;
-
-/** `text` without the emojis that it begins with, and the type that the first known one stands for. */
-export function takeEmojis(text: string): { rest: string; type: string | null } {
-  let rest = text;
-  let type: string | null = null;
-  for (let count = 0; count < 8; count++) {
-    const match = MARK.exec(rest);
-    // A title of nothing but emojis stays what it is.
-    if (match === null || match[0].length === rest.length) break;
-    type ??= typeByMark.get(match[1] ?? match[2] ?? '') ?? null;
-    rest = rest.slice(match[0].length);
-  }
-  return { rest, type };
 }
 
 // They reverse the direction of all that follows on the page.
