@@ -7,8 +7,12 @@ export type Addresses = ReadonlyMap<string, string>;
 
 const ADDRESS = /https?:\/\/[^\s<>()[\]"'`]{1,500}/g;
 
-const NUMBERED = /\/(pull|pulls|issues|merge_requests|discussions)\/(\d{1,9})(?:[/?#]|$)/;
-const COMMIT = /\/commit\/([0-9a-f]{7})[0-9a-f]{0,33}(?:[/?#]|$)/;
+/** The pages of a repository stand below its owner and its name, which may be words such as `pull`. */
+const BELOW = String.raw`^https?:\/\/[^/?#]+(?:\/[^/?#]+){2,20}?`;
+const NUMBERED = new RegExp(
+  String.raw`${BELOW}\/(pulls?|issues|merge_requests|discussions)\/(\d{1,9})(?:[/?#]|$)`,
+);
+const COMMIT = new RegExp(String.raw`${BELOW}\/commit\/([0-9a-f]{7})[0-9a-f]{0,57}(?:[/?#]|$)`);
 const ISSUE = /^https:\/\/linear\.app\/[^/]+\/issue\/([A-Z][A-Z0-9]{0,9}-\d{1,9})(?:[/?#]|$)/;
 
 /** The label of the page of a pull request, an issue or a commit; null for other pages. GitLab writes `!12`. */
@@ -29,20 +33,19 @@ export function addressesIn(text: string): Addresses {
   return addresses;
 }
 
-/**
- * GitLab has groups in groups, and `/-/` before the pages of a project. A server may be below a path of its host, and a
- * repository may be named as one of these pages.
- */
-const PAGE =
-  /^(https?:\/\/[^/?#]+\/(?:[^?#]{1,500}?(?=\/-\/)|[^?#]{1,500}?\/[^/?#]+(?=\/(?:releases\/tag\/|pulls?\/\d{1,9}(?:[/?#]|$)|compare\/[0-9a-f]{7,64}\^?\.{2,3}|commit\/[0-9a-f]{7,64}(?:[/?#]|$)))))\//;
+/** What follows the repository in the addresses of its pages. GitLab puts `/-/` before all of them. */
+const PAGE = String.raw`\/(?:-\/|releases\/tag\/|pulls?\/\d|compare\/|commit\/[0-9a-f]{7})`;
 
-/** The repository's page on its code host, derived from the addresses of its commits, releases and pull requests. */
+/** The repository's page on its code host: the address of a page below it, up to its name. A server may be below a path. */
 export function repositoryUrl(material: Material): string | null {
-  return (
-    urlsOf(material)
-      .map((url) => PAGE.exec(url ?? '')?.[1])
-      .find((url) => url !== undefined) ?? null
-  );
+  if (material.repository === null) return null;
+  const name = RegExp.escape(material.repository);
+  const page = new RegExp(String.raw`^https?:\/\/[^/?#]+(?:\/[^?#]{1,500}?)??\/${name}(?=${PAGE})`);
+  for (const url of urlsOf(material)) {
+    const [found] = page.exec(url ?? '') ?? [];
+    if (found !== undefined) return found;
+  }
+  return null;
 }
 
 function urlsOf({ release, pushes, pullRequests }: Material): (string | null | undefined)[] {
