@@ -1,7 +1,6 @@
-import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { AppError } from '../lib/app-error.ts';
-import type { Answer, Page, Visit, Visitors } from './page.ts';
-import { EDIT_CONFLICT, postForm } from './submission.ts';
+import { EDIT_CONFLICT } from './fields.ts';
+import type { Visit } from './page.ts';
 
 // Forms that edit what is stored. Each carries the version that it was opened with: a fingerprint of every field. Only
 // fields that the person changed are written, and nothing that somebody else changed meanwhile is overwritten unseen.
@@ -133,18 +132,4 @@ export function editState(
   if (!fields.every((field) => prints.has(field))) return openedWith(stored);
   const seen = written(fields.map((field) => [field, prints.get(field) ?? '']));
   return { seen, base: seen, conflicts: [] };
-}
-
-/** Of a button. */
-export const NoFields = Type.Object({});
-
-/** A form that edits what is stored: `postForm` with the `merge` that its work passes to the service. */
-export function editForm<Who extends keyof Visitors, Schema extends TObject>(
-  path: string,
-  access: Who,
-  schema: Schema,
-  again: (visit: Visitors[Who], error: AppError) => Answer | Promise<Answer>,
-  work: (visit: Visitors[Who], values: Static<Schema>, merge: Merge) => Promise<Answer>,
-): Page {
-  return postForm(path, access, schema, again, (visit, values) => work(visit, values, mergeOf(visit)));
 }

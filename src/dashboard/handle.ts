@@ -38,11 +38,11 @@ import {
   type Visit,
 } from './page.ts';
 import { readPreferences, writePreferences } from './preferences.ts';
-import { streamPage } from './stream.tsx';
 import { mayBeKept, readBody, requireSameOrigin } from './submission.ts';
-import { type Notice, renderFragment, renderPage, type View } from './view/document.tsx';
-import { databaseAwayPage, signedOutPage, troublePage } from './view/icon.tsx';
-import type { Frame } from './view/layout.tsx';
+import { type Notice, renderFragment, renderPage, streamPage, type View } from './view/document.tsx';
+import { hrefOf } from './view/elements.tsx';
+import type { Frame } from './view/frame.tsx';
+import { databaseAwayPage, signedOutPage, troublePage } from './view/trouble.tsx';
 
 const MAX_USER_AGENT_LENGTH = 200;
 
@@ -148,7 +148,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
           answer = failed(error);
         }
       }
-      if (answer.kind === 'redirect') return seeOther(answer.to, cookies.changes());
+      if (answer.kind === 'redirect') return seeOther(hrefOf(visit, answer.to), cookies.changes());
       if (answer.kind === 'data') return pageData(answer.value, answer.status, cookies.changes());
       if (answer.kind === 'download') return downloadResponse(answer, cookies.changes());
       if (answer.kind === 'fragment') {
@@ -204,7 +204,8 @@ function admit(
   const organization = found?.organization ?? { id: '', name: '' };
   const needed = { organization, needs: page.access };
   requireRole(found?.role, needed);
-  return { ...visit, ...found, user, deps: permit(needed), base: `/dashboard/${organization.id}` };
+  const isOwner = found?.role === 'owner';
+  return { ...visit, ...found, user, isOwner, deps: permit(needed), base: `/dashboard/${organization.id}` };
 }
 
 /** Null for a form that is too large to be read without a session, or a file. */

@@ -51,6 +51,8 @@ export interface Visit {
   /** The token of a browser that has signed in before. */
   knownBrowser: string | null;
   look: Look;
+  /** The address of the organization's pages; absent outside of one. */
+  base?: string;
 }
 
 export interface UserVisit extends Visit {
@@ -60,6 +62,7 @@ export interface UserVisit extends Visit {
 export interface MemberVisit extends UserVisit {
   organization: Organization;
   role: Role;
+  isOwner: boolean;
   base: string;
 }
 
@@ -131,7 +134,7 @@ export function data(value: unknown, status = 200): Data {
   return { kind: 'data', value, status };
 }
 
-/** 303: the browser opens the page with a GET, so a reload posts nothing again. */
+/** 303: the browser opens the page with a GET, so a reload posts nothing again. `to`: below the organization, or an address. */
 export function redirect(to: string, done?: string, undo?: string): Redirect {
   return { kind: 'redirect', to, done, undo };
 }

@@ -20,7 +20,6 @@ import { routes as integrationsPlaces } from './pages/integrations/places.tsx';
 import { routes as integrationsPolling } from './pages/integrations/polling.tsx';
 import { routes as integrationsToken } from './pages/integrations/token.tsx';
 import { routes as jump } from './pages/jump.tsx';
-import { routes as links } from './pages/links.tsx';
 import { routes as mediaList } from './pages/media/list.tsx';
 import { routes as postsAutosave } from './pages/posts/autosave.tsx';
 import { routes as postsEditor } from './pages/posts/editor.tsx';
@@ -37,12 +36,13 @@ import { routes as settingsAudit } from './pages/settings/audit.tsx';
 import { routes as settingsKeys } from './pages/settings/keys.tsx';
 import { routes as settingsMembers } from './pages/settings/members.tsx';
 import { routes as settingsOrganization } from './pages/settings/organization.tsx';
-import { routes as signIn } from './pages/start.tsx';
+import { routes as signIn } from './pages/sign-in.tsx';
+import { routes as start } from './pages/start.tsx';
 import { routes as triggersCreate } from './pages/triggers/create.tsx';
 
 export const pages: readonly Page[] = [
   ...signIn,
-  ...links,
+  ...start,
   ...account,
   ...jump,
   ...postsList,

@@ -1,4 +1,4 @@
-import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import type { Static, TObject } from '@sinclair/typebox';
 import { requireStillAllowed, toSettle } from '../../db/checked.ts';
 import { NONE } from '../../db/engine.ts';
 import {
@@ -11,21 +11,18 @@ import {
 } from '../http/request.ts';
 import { AppError } from '../lib/app-error.ts';
 import { letOthersIn } from '../lib/time.ts';
-import { requireValid } from '../lib/validation.ts';
 import type { Deps } from '../people/deps.ts';
 import { claimFormMark, deleteFormMark } from '../people/guard.ts';
 import { MAX_IMAGE_BYTES } from '../posts/media/store.ts';
+import { type Merge, mergeOf } from './edit.ts';
+import { readFields } from './fields.ts';
 import { type Answer, type MemberVisit, type Page, post, type Visit, type Visitors } from './page.ts';
-import type { Problem } from './view/form.tsx';
 
 /** With a session: a post of 200,000 characters several times, at 256 kbit/s. Without: an email address and a password. */
 const LIMITS = {
   user: { maxBytes: 2 * 1024 * 1024, timeoutMs: 70_000 },
   anyone: { maxBytes: 16 * 1024, timeoutMs: UNVERIFIED_UPLOAD_MS },
 };
-
-/** The code of an error: two people changed the same fields. `edit.ts` makes it. */
-export const EDIT_CONFLICT = 'edit_conflict';
 
 /** A form has at most a field for each row of a long list. */
 const MAX_FIELDS = 1_000;
@@ -78,118 +75,6 @@ export function mayBeKept({ headers }: Request): boolean {
   return Number(headers.get('content-length') ?? Number.NaN) <= LIMITS.anyone.maxBytes;
 }
 
-/** Options of a field in a form's schema, beside TypeBox's own. A field that the page shows needs a `label`. */
-export interface FieldOptions {
-  label?: string;
-  hint?: string;
-  inputType?: 'email' | 'password' | 'date';
-  autoComplete?: string;
-  /** Begins the sentence of a problem. Default: "The" and the label. */
-  subject?: string;
-  /** The sentence for every problem of the field. */
-  problem?: string;
-  /** The name of the field in the service that validates it, where that differs. */
-  serviceField?: string;
-}
-
-export const emailField = Type.String({
-  label: 'Email',
-  subject: 'The address',
-  inputType: 'email',
-  autoComplete: 'username',
-} satisfies FieldOptions);
-
-export const newPasswordField = (label: string) =>
-  Type.String({
-    label,
-    subject: 'The password',
-    inputType: 'password',
-    autoComplete: 'new-password',
-    hint: 'At least 10 characters. A few unrelated words work well.',
-  } satisfies FieldOptions);
-
-/** The labels of a form's fields, for the words of a conflict. */
-export function labelsOf({ properties }: TObject): Record<string, string> {
-  const fields = Object.entries(properties as Record<string, FieldOptions>);
-  return Object.fromEntries(fields.map(([name, { label = name }]) => [name, label]));
-}
-
-/**
- * The posted values, typed: line ends are `\n`, a checkbox is a boolean, a missing text is empty unless it is optional,
- * and a choice that the schema does not offer counts as absent. Throws `AppError` 400 with `fields`.
- */
-export function readFields<Schema extends TObject>(schema: Schema, form: URLSearchParams): Static<Schema> {
-  const read = (name: string, field: TSchema): unknown => {
-    if (field.type === 'array') return form.getAll(name);
-    if (field.type === 'boolean') return form.has(name);
-    const text = form.get(name)?.replaceAll('\r\n', '\n');
-    const choices: TSchema[] | undefined = field.anyOf;
-    if (choices !== undefined) return choices.some((choice) => choice.const === text) ? text : field.default;
-    return text ?? (schema.required?.includes(name) ? '' : undefined);
-  };
-  const values = Object.entries(schema.properties).map(([name, field]) => [name, read(name, field)]);
-  return requireValid(schema, Object.fromEntries(values));
-}
-
-export interface FieldState extends Pick<FieldOptions, 'hint' | 'autoComplete'> {
-  label: string;
-  name: string;
-  id?: string;
-  type?: NonNullable<FieldOptions['inputType']>;
-  value?: string;
-  error: string | null;
-}
-
-/**
- * How to show a form: with these values, and the error that it was refused with. `problem` is about the form as a
- * whole, or has the invalid fields. A password is never shown again. `ids`: the ids of fields whose name another form of
- * the page has too.
- */
-export function formState<Schema extends TObject>(
-  schema: Schema,
-  values: URLSearchParams | Readonly<Record<string, string>>,
-  error?: AppError | null,
-  ids: Readonly<Record<string, string>> = {},
-) {
-  const typed = new URLSearchParams(values);
-  // The path of a value in a list leads into its field: `tag.0`.
-  const problems: Record<string, string> = Object.fromEntries(
-    Object.entries(error?.fields ?? {}).map(([path, text]) => [path.split('.')[0], text]),
-  );
-  const stateOf = (name: string, field: FieldOptions): FieldState => {
-    const { label = '', hint, inputType, autoComplete, subject, problem, serviceField = name } = field;
-    const wrong = problems[serviceField] ?? problems[name];
-    const sentence = problem ?? asSentence(`${subject ?? `The ${label.toLowerCase()}`} ${wrong}`.trim());
-    const value = inputType === 'password' ? null : typed.get(name);
-    return {
-      label,
-      name,
-      error: wrong === undefined ? null : sentence,
-      ...(ids[name] !== undefined && { id: ids[name] }),
-      ...(hint !== undefined && { hint }),
-      ...(inputType !== undefined && { type: inputType }),
-      ...(autoComplete !== undefined && { autoComplete }),
-      ...(value !== null && { value }),
-    };
-  };
-  const states = Object.entries(schema.properties as Record<string, FieldOptions>).map(([name, field]) => [
-    name,
-    stateOf(name, field),
-  ]);
-  const fields: Record<Extract<keyof Static<Schema>, string>, FieldState> = Object.fromEntries(states);
-  const wrong = Object.values<FieldState>(fields).flatMap(({ name, id = `field-${name}`, error }) =>
-    error === null ? [] : [{ id, error }],
-  );
-  // The form shows a conflict itself.
-  const isPlain = error == null || error.code === EDIT_CONFLICT;
-  const problem: Problem | null = isPlain ? null : wrong.length > 0 ? wrong : asSentence(error.message);
-  return { fields, problem };
-}
-
-function asSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? '' : '.'}`;
-}
-
 /**
  * Runs `work` with the values of the posted form. `again` shows the form with the error when a field is invalid, a
  * conflict prevents it, or there were too many attempts; other errors pass.
@@ -208,22 +93,40 @@ export async function submit<Schema extends TObject>(
   }
 }
 
-/** A form of a page. `again` shows the page with the error, as in `submit`. */
+/**
+ * A form of a page. `again` shows the page with the error, as in `submit`. `repeated`: the answer to a form with a mark that
+ * was sent before, whose work is done once.
+ */
 export function postForm<Who extends keyof Visitors, Schema extends TObject>(
   path: string,
   access: Who,
   schema: Schema,
   again: (visit: Visitors[Who], error: AppError) => Answer | Promise<Answer>,
   work: (visit: Visitors[Who], values: Static<Schema>) => Promise<Answer>,
+  repeated?: (visit: Visitors[Who]) => Answer | Promise<Answer>,
 ): Page {
   return post(path, access, (visit) =>
     submit(
       visit,
       schema,
-      (values) => work(visit, values),
+      async (values) => {
+        if (repeated === undefined) return work(visit, values);
+        return (await once(visit.deps, visit.form.get('mark'), () => work(visit, values))) ?? repeated(visit);
+      },
       (error) => again(visit, error),
     ),
   );
+}
+
+/** A form that edits what is stored: `postForm` with the `merge` that its work passes to the service. */
+export function editForm<Who extends keyof Visitors, Schema extends TObject>(
+  path: string,
+  access: Who,
+  schema: Schema,
+  again: (visit: Visitors[Who], error: AppError) => Answer | Promise<Answer>,
+  work: (visit: Visitors[Who], values: Static<Schema>, merge: Merge) => Promise<Answer>,
+): Page {
+  return postForm(path, access, schema, again, (visit, values) => work(visit, values, mergeOf(visit)));
 }
 
 /**

@@ -111,7 +111,7 @@ describe('an internal error is a page that says only where to look for it:', () 
     'its handler': () => Promise.reject(new Error('secret')),
     'its view': async () =>
       view(
-        'Fails',
+        { title: 'Fails' },
         h(() => {
           throw new Error('secret');
         }, {}),

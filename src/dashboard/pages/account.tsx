@@ -4,79 +4,12 @@ import { changePassword } from '../../people/accounts.ts';
 import { createOwnOrganization } from '../../people/members.ts';
 import { endAllSessions, endSession, mayCreateOrganization } from '../../people/sessions.ts';
 import { listSessions, type Session } from '../../people/store.ts';
-import { get, type Page, post, redirect, type UserVisit, type Visit } from '../page.ts';
+import { choiceOf, newPasswordField, readFields } from '../fields.ts';
+import { get, type Page, post, redirect, type UserVisit, type Visit, view } from '../page.ts';
 import { densities, knownZone, type Preferences, themes } from '../preferences.ts';
-import { formState, newPasswordField, postForm, readFields } from '../submission.ts';
-import { view } from '../view/document.tsx';
-import { Action, Choice, Field, Form, Toggle } from '../view/form.tsx';
-import { useVisit, When } from '../view/time.tsx';
-
-// The part of the account page about this browser: theme, density, time zone, keys.
-
-const choiceOf = <Value extends string>(values: readonly Value[], label: string) =>
-  Type.Union(
-    values.map((value) => Type.Literal(value)),
-    { label, problem: `Choose a ${label.toLowerCase()}.` },
-  );
-
-const AppearanceForm = Type.Object({
-  theme: choiceOf(themes, 'Theme'),
-  density: choiceOf(densities, 'Density'),
-  zone: Type.String({
-    label: 'Time zone',
-    hint: 'Leave empty to use the time zone of this browser, or enter a name such as Europe/Berlin.',
-    problem: 'No time zone has this name. Enter a name such as Europe/Berlin or America/New_York.',
-  }),
-  shortcuts: Type.Boolean({
-    label: 'Single-key shortcuts',
-    hint: 'Such as / to search and g p to go to posts. Ctrl K always works.',
-  }),
-});
-
-const themeOptions = [
-  { value: 'system', label: 'System', hint: 'Follows your system setting.' },
-  { value: 'light', label: 'Light', hint: 'Dark text on a light background.' },
-  { value: 'dark', label: 'Dark', hint: 'Light text on a dark background.' },
-];
-
-const densityOptions = [
-  { value: 'comfortable', label: 'Comfortable', hint: 'Rows are 44 pixels tall.' },
-  { value: 'dense', label: 'Dense', hint: 'Rows are 36 pixels tall, so more of them fit on the screen.' },
-];
-
-/** Throws `AppError` 400 with `fields`. */
-function readAppearance({ form }: Visit): Preferences {
-  const { theme, density, zone, shortcuts } = readFields(AppearanceForm, form);
-  const fixedZone = zone.trim() === '' ? null : knownZone(zone.trim());
-  if (fixedZone === null && zone.trim() !== '') {
-    throw new AppError(400, 'unknown time zone', { fields: { zone: 'is unknown' } });
-  }
-  return { theme, density, fixedZone, hasShortcuts: shortcuts };
-}
-
-function Appearance({ error }: { error: AppError | undefined }) {
-  const { look, form } = useVisit();
-  const isSent = error !== undefined;
-  const saved = { theme: look.theme, density: look.density, zone: look.fixedZone ?? '' };
-  const { fields, problem } = formState(AppearanceForm, isSent ? form : saved, error);
-  return (
-    <section aria-labelledby="appearance">
-      <h2 id="appearance">Appearance</h2>
-      <p>These settings apply to this browser.</p>
-      <Form
-        to={`${PATH}/appearance`}
-        problem={problem ?? fields.theme.error ?? fields.density.error}
-        button="Save appearance"
-        kind=""
-      >
-        <Choice {...fields.theme} options={themeOptions} />
-        <Choice {...fields.density} options={densityOptions} />
-        <Field {...fields.zone} required={false} placeholder={`Automatic: ${look.zone}`} />
-        <Toggle {...fields.shortcuts} isOn={isSent ? form.has('shortcuts') : look.hasShortcuts} />
-      </Form>
-    </section>
-  );
-}
+import { postForm } from '../submission.ts';
+import { Section, useVisit, When } from '../view/elements.tsx';
+import { Action, Choice, Field, FormOf, Toggle } from '../view/form.tsx';
 
 const PATH = '/dashboard/~/account';
 const SIGN_IN = '/dashboard/~/sign-in';
@@ -99,13 +32,39 @@ const OrganizationForm = Type.Object({
   }),
 });
 
+/** About this browser. */
+const AppearanceForm = Type.Object({
+  theme: choiceOf(themes, { label: 'Theme', problem: 'Choose a theme.' }),
+  density: choiceOf(densities, { label: 'Density', problem: 'Choose a density.' }),
+  zone: Type.String({
+    label: 'Time zone',
+    hint: 'Leave empty to use the time zone of this browser, or enter a name such as Europe/Berlin.',
+    problem: 'No time zone has this name. Enter a name such as Europe/Berlin or America/New_York.',
+  }),
+  shortcuts: Type.Boolean({
+    label: 'Single-key shortcuts',
+    hint: 'Such as / to search and g p to go to posts. Ctrl K always works.',
+  }),
+});
+
+const themeOptions = [
+  { value: 'system', label: 'System', hint: 'Follows your system setting.' },
+  { value: 'light', label: 'Light', hint: 'Dark text on a light background.' },
+  { value: 'dark', label: 'Dark', hint: 'Light text on a dark background.' },
+];
+
+const densityOptions = [
+  { value: 'comfortable', label: 'Comfortable', hint: 'Rows are 44 pixels tall.' },
+  { value: 'dense', label: 'Dense', hint: 'Rows are 36 pixels tall, so more of them fit on the screen.' },
+];
+
 export const routes: readonly Page[] = [
   get('/dashboard', 'user', async (visit) => {
     const [first] = visit.memberships;
     return first === undefined ? showNoOrganization(visit) : redirect(`/dashboard/${first.organization.id}`);
   }),
   get('/dashboard/', 'anyone', async () => redirect('/dashboard')),
-  get('/dashboard/:organizationId', 'member', async ({ base }) => redirect(`${base}/posts`)),
+  get('/dashboard/:organizationId', 'member', async () => redirect('posts')),
 
   // Inside an organization with its navigation; elsewhere without.
   get('/dashboard/:organizationId/*', 'member', noSuchPage),
@@ -162,61 +121,66 @@ async function noSuchPage(): Promise<never> {
   throw new AppError(404, 'Page not found.');
 }
 
-function showNoOrganization(visit: UserVisit) {
-  const { deps, user, memberships } = visit;
+/** Throws `AppError` 400 with `fields`. */
+function readAppearance({ form }: Visit): Preferences {
+  const { theme, density, zone, shortcuts } = readFields(AppearanceForm, form);
+  const fixedZone = zone.trim() === '' ? null : knownZone(zone.trim());
+  if (fixedZone === null && zone.trim() !== '') {
+    throw new AppError(400, 'unknown time zone', { fields: { zone: 'is unknown' } });
+  }
+  return { theme, density, fixedZone, hasShortcuts: shortcuts };
+}
+
+function showNoOrganization({ deps, user, memberships }: UserVisit) {
   const mayCreate = mayCreateOrganization(deps.organizationCreation, memberships);
   return view(
-    'No organization',
-    <>
-      <h1>No organization</h1>
-      <p class="lede">
-        Your account {user.email} doesn't belong to an organization. Ask an owner for an invitation link
-        {mayCreate ? ', or create your own' : ''}.
-      </p>
-      {mayCreate ? <Organizations /> : null}
-      <p>
-        <a href={PATH}>Your account</a>
-      </p>
-      <Action to="/dashboard/~/sign-out" label="Sign out" />
-    </>,
+    {
+      title: 'No organization',
+      isSheet: true,
+      facts: `Your account ${user.email} doesn't belong to an organization. Ask an owner for an invitation link${mayCreate ? ', or create your own' : ''}.`,
+    },
+    mayCreate && <Organizations error={undefined} />,
+    <p>
+      <a href={PATH}>Your account</a>
+    </p>,
+    <Action to="/dashboard/~/sign-out" label="Sign out" />,
   );
 }
 
 async function showAccount(
-  visit: UserVisit,
+  { deps, user, sessionHash }: UserVisit,
   errors: { password?: AppError; organization?: AppError; appearance?: AppError } = {},
 ) {
-  const { deps, user, form, sessionHash } = visit;
   const now = deps.clock.now();
   const sessions = await deps.db.read((tx) => listSessions(tx, user.id, sessionHash, now, MAX_SESSIONS));
-  const { fields, problem } = formState(PasswordForm, form, errors.password);
   return view(
     {
       title: 'Your account',
       crumbs: [{ to: '/dashboard', label: 'Dashboard' }],
       facts: `You are signed in as ${user.email}.`,
+      isWide: true,
+      error: errors.password ?? errors.organization ?? errors.appearance,
     },
-    <>
-      <Organizations error={errors.organization} />
-      <Appearance error={errors.appearance} />
-      <h2>Change your password</h2>
-      <Form to={`${PATH}/password`} problem={problem} button="Change password" kind="">
-        <Field {...fields.current} />
-        <Field {...fields.password} />
-      </Form>
-      <Sessions sessions={sessions} />
-    </>,
-    { isWide: true, error: errors.password ?? errors.organization ?? errors.appearance },
+    <Organizations error={errors.organization} />,
+    <Appearance error={errors.appearance} />,
+    <h2>Change your password</h2>,
+    <FormOf
+      schema={PasswordForm}
+      error={errors.password}
+      to={`${PATH}/password`}
+      button="Change password"
+      kind=""
+    />,
+    <Sessions sessions={sessions} />,
   );
 }
 
-function Organizations({ error }: { error?: AppError | undefined }) {
-  const { deps, form, memberships } = useVisit();
-  const { fields, problem } = formState(OrganizationForm, form, error);
+function Organizations({ error }: { error: AppError | undefined }) {
+  const { deps, memberships } = useVisit();
   return (
     <>
       <h2 id="organizations">Your organizations</h2>
-      {memberships.length === 0 ? <p>You don't belong to an organization yet.</p> : null}
+      {memberships.length === 0 && <p>You don't belong to an organization yet.</p>}
       <ul class="plain">
         {memberships.map(({ organization: { id, name }, role }) => (
           <li>
@@ -224,18 +188,44 @@ function Organizations({ error }: { error?: AppError | undefined }) {
           </li>
         ))}
       </ul>
-      {mayCreateOrganization(deps.organizationCreation, memberships) ? (
-        <Form
+      {mayCreateOrganization(deps.organizationCreation, memberships) && (
+        <FormOf
+          schema={OrganizationForm}
+          error={error}
           to="/dashboard/~/organizations"
           id="new-organization"
-          problem={problem}
           button="Create organization"
           kind=""
-        >
-          <Field {...fields.name} />
-        </Form>
-      ) : null}
+        />
+      )}
     </>
+  );
+}
+
+function Appearance({ error }: { error: AppError | undefined }) {
+  const { look, form } = useVisit();
+  const isSent = error !== undefined;
+  const values = isSent ? form : { theme: look.theme, density: look.density, zone: look.fixedZone ?? '' };
+  return (
+    <Section id="appearance" title="Appearance">
+      <p>These settings apply to this browser.</p>
+      <FormOf
+        schema={AppearanceForm}
+        {...{ values, error }}
+        to={`${PATH}/appearance`}
+        button="Save appearance"
+        kind=""
+      >
+        {({ theme, density, zone, shortcuts }) => (
+          <>
+            <Choice {...theme} options={themeOptions} />
+            <Choice {...density} options={densityOptions} />
+            <Field {...zone} required={false} placeholder={`Automatic: ${look.zone}`} />
+            <Toggle {...shortcuts} isOn={isSent ? form.has('shortcuts') : look.hasShortcuts} />
+          </>
+        )}
+      </FormOf>
+    </Section>
   );
 }
 
@@ -253,10 +243,10 @@ function Sessions({ sessions }: { sessions: Session[] }) {
           <li data-session>
             <div class="grow">
               <strong title={userAgent ?? undefined}>{browserName(userAgent)}</strong>{' '}
-              {hash === sessionHash ? <span class="tag active">This browser</span> : null}
-              {address === null ? null : <div class="hint">{address}</div>}
+              {hash === sessionHash && <span class="tag active">This browser</span>}
+              {address !== null && <div class="hint">{address}</div>}
               <div class="hint">
-                Last used <When at={new Date(lastUsedAt).toISOString()} />, signed in <When at={createdAt} />
+                Last used <When at={lastUsedAt} />, signed in <When at={createdAt} />
               </div>
             </div>
             <Action to={`${PATH}/sessions/end`} label="Sign out" fields={{ session: hash }} />

@@ -3,8 +3,8 @@ import { integrationName } from '../../integrations/words.ts';
 import { searchPosts } from '../../posts/list-store.ts';
 import { contentTypes, postStatuses } from '../../posts/model.ts';
 import { fragment, get, type MemberVisit, type Page, view } from '../page.ts';
-import { Empty, SearchField } from '../view/elements.tsx';
-import { Icon, type IconName } from '../view/icon.tsx';
+import { Icon, type IconName } from '../view/elements.tsx';
+import { Empty, SearchField } from '../view/list.tsx';
 
 /** Search over pages, actions, integrations and posts: a page, and for the script's palette its list alone. */
 export const routes: readonly Page[] = [
@@ -15,27 +15,25 @@ export const routes: readonly Page[] = [
     const path = `${visit.base}/jump`;
     return view(
       { title: 'Search' },
-      <>
-        <search>
-          <form method="get" action={path} class="bar">
-            <SearchField label="Search posts, pages and actions" name="q" value={query} clearTo={path} />
-            <button type="submit" class="button">
-              Search
-            </button>
-          </form>
-        </search>
-        {found.length === 0 ? (
-          <Empty drawing="search">
-            <p>Nothing matches “{query}”.</p>
-          </Empty>
-        ) : (
-          <ul class="card jumps">
-            {found.map((jump) => (
-              <JumpItem {...jump} />
-            ))}
-          </ul>
-        )}
-      </>,
+      <search>
+        <form method="get" action={path} class="bar">
+          <SearchField label="Search posts, pages and actions" name="q" value={query} clearTo={path} />
+          <button type="submit" class="button">
+            Search
+          </button>
+        </form>
+      </search>,
+      found.length === 0 ? (
+        <Empty drawing="search">
+          <p>Nothing matches “{query}”.</p>
+        </Empty>
+      ) : (
+        <ul class="card jumps">
+          {found.map((jump) => (
+            <JumpItem {...jump} />
+          ))}
+        </ul>
+      ),
     );
   }),
 ];

@@ -1,31 +1,20 @@
-import { Type } from '@sinclair/typebox';
 import type { ComponentChildren } from 'preact';
-import { changing, REFUSALS } from '../../../db/engine.ts';
 import { findProgress } from '../../drafting/triggers/progress-store.ts';
 import { listHistories } from '../../intake/history/store.ts';
 import { listDeliveries } from '../../integrations/deliveries/log-store.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import { AppError } from '../../lib/app-error.ts';
-import { addressGroup } from '../../lib/network.ts';
-import { countRefusedSignIn } from '../../people/audit.ts';
 import type { ApiKey } from '../../people/keys/store.ts';
-import { endSession, signIn } from '../../people/sessions.ts';
-import { hasUsers } from '../../people/store.ts';
 import { listProviders } from '../../providers/index.ts';
 import { readPublication } from '../../readers/public/service.ts';
-import { get, type MemberVisit, type Page, post, redirect, type Visit } from '../page.ts';
-import { emailField, formState, readFields } from '../submission.ts';
-import { view } from '../view/document.tsx';
-import { LinkButton, ToCopy } from '../view/elements.tsx';
-import { Field, Form, Hidden } from '../view/form.tsx';
-import { Icon } from '../view/icon.tsx';
-import { useVisit } from '../view/time.tsx';
+import { get, type MemberVisit, type Page, view } from '../page.ts';
+import { Icon, Link, LinkButton, ToCopy, useVisit } from '../view/elements.tsx';
 import { ImportReleases } from './history/list.tsx';
 
 /** A step that is done is one line. */
 function StepItem({ step, number, isNext }: { step: Step; number: number; isNext: boolean }) {
   const { title, isDone, todo, command, form, button, isForMembers, done } = step;
-  const { base, isOwner, organization } = useVisit();
+  const { isOwner, organization } = useVisit();
   const askOwner = <p class="dim">Ask an owner of {organization.name}.</p>;
   if (isDone === true) {
     return (
@@ -48,20 +37,18 @@ function StepItem({ step, number, isNext }: { step: Step; number: number; isNext
       </span>
       <h2>{title}</h2>
       <div class="step-body">
-        {isDone === null ? (
-          <p class="dim">Unknown: Unkey does not respond. Reload the page in a moment.</p>
-        ) : null}
+        {isDone === null && <p class="dim">Unknown: Unkey does not respond. Reload the page in a moment.</p>}
         <p>{todo}</p>
-        {command === undefined ? null : <ToCopy text={command} />}
+        {command !== undefined && <ToCopy text={command} />}
         {isOwner ? form : null}
         {button === undefined ? null : isOwner || isForMembers ? (
           <p>
-            <LinkButton to={`${base}/${button[0]}`} label={button[1]} kind={isNext ? 'go' : undefined} />
+            <LinkButton to={button[0]} label={button[1]} kind={isNext ? 'go' : undefined} />
           </p>
         ) : (
           askOwner
         )}
-        {form !== undefined && button === undefined && !isOwner ? askOwner : null}
+        {form !== undefined && button === undefined && !isOwner && askOwner}
       </div>
     </li>
   );
@@ -85,7 +72,6 @@ interface Step {
 
 async function readSteps(visit: MemberVisit): Promise<Step[]> {
   const {
-    base,
     deps,
     organization: { id },
   } = visit;
@@ -102,7 +88,7 @@ async function readSteps(visit: MemberVisit): Promise<Step[]> {
     delivery: (await listDeliveries(tx, id, { status: 'processed' }, { limit: 1 }))[0],
     publication: await readPublication(tx, id),
   }));
-  const link = (path: string, label: string) => <a href={`${base}/${path}`}>{label}</a>;
+  const link = (path: string, label: string) => <Link to={path}>{label}</Link>;
   const { isPageOn, isFeedOn } = publication;
   const { isConnected, hasDelivery, hasTrigger, hasPost, hasPublished } = progress;
   const page = integration === undefined ? 'integrations' : `integrations/${integration.id}`;
@@ -194,46 +180,6 @@ async function readSteps(visit: MemberVisit): Promise<Step[]> {
   ];
 }
 
-const PATH = '/dashboard/~/sign-in';
-
-const SignInForm = Type.Object({
-  email: emailField,
-  password: Type.String({ label: 'Password', inputType: 'password', autoComplete: 'current-password' }),
-  to: Type.String(),
-});
-
-async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
-  const { fields, problem } = formState(SignInForm, form, error);
-  const isNew = !(await deps.db.read(hasUsers));
-  return view(
-    'Sign in',
-    <>
-      <h1>Sign in</h1>
-      {isNew ? (
-        <p class="note">Nobody has an account yet. Open the setup link that Tidings prints when it starts.</p>
-      ) : null}
-      <Form to={PATH} problem={problem} button="Sign in">
-        <Hidden values={[['to', form.get('to') ?? url.searchParams.get('to') ?? '']]} />
-        <Field {...fields.email} autoFocus />
-        <Field {...fields.password} />
-      </Form>
-      <p class="hint">
-        Forgot your password? Ask an owner of your organization: they create a reset link under Settings,
-        Members.
-      </p>
-    </>,
-    { error },
-  );
-}
-
-/** The page to return to. Only pages of the dashboard: another address could lead to another site. */
-function wayBack(to: string): string {
-  const here = 'http://localhost';
-  const url = to.length > 2_000 ? null : URL.parse(to, here);
-  if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';
-  return url.pathname + url.search + url.hash;
-}
-
 /** The way from a new account to a published post and a first API call. */
 export const routes: readonly Page[] = [
   get('/dashboard/:organizationId/start', 'member', async (visit) => {
@@ -253,31 +199,6 @@ export const routes: readonly Page[] = [
           <StepItem step={step} number={index + 1} isNext={index === next} />
         ))}
       </ol>,
-      { section: 'start' },
     );
-  }),
-  get(PATH, 'anyone', async (visit) => (visit.user === null ? showSignIn(visit) : redirect('/dashboard'))),
-
-  post(PATH, 'anyone', async (visit) => {
-    const { deps, form, clientAddress, guard, knownBrowser: browser } = visit;
-    const about = { source: addressGroup(clientAddress), browser, guard, signal: visit.request.signal };
-    try {
-      const { to, ...credentials } = readFields(SignInForm, form);
-      const token = await signIn(deps, { ...credentials, ...about });
-      return { ...redirect(wayBack(to)), session: token };
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      // Only a refusal after a hash is written at once: the queue of hashes bounds how often.
-      if (error.status === 429) guard.countRefusal(clientAddress);
-      else if (error.isRefusal) {
-        await deps.db.write((tx) => countRefusedSignIn(tx, deps, clientAddress), changing(REFUSALS));
-      }
-      return showSignIn(visit, error);
-    }
-  }),
-
-  post('/dashboard/~/sign-out', 'anyone', async ({ deps, user, sessionHash }) => {
-    if (user !== null) await endSession(deps, user, sessionHash);
-    return { ...redirect(PATH, 'You are signed out.'), session: null };
   }),
 ];

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { SuggestedLine } from '../../drafting/store.ts';
 import { compareLines } from '../../drafting/suggestions.ts';
 import type { FieldConflict } from '../edit.ts';
+import { useHref } from './elements.tsx';
 
 /** What a form edits, in words. `labels`: of its fields. `show`: a value as text, where it is not what people see. */
 export interface EditWords {
@@ -22,6 +23,7 @@ function inWords({ field, stored, typed }: FieldConflict, { labels = {}, show }:
 
 /** Shows both values of each field after somebody else saved first. `to`: the page with the stored ones. */
 export function EditConflict({ conflicts, to, words }: Conflicts & { to: string }) {
+  const href = useHref(to);
   return (
     <div class="problem conflict" role="alert" {...FOCUS} data-problem>
       <p>
@@ -31,7 +33,7 @@ export function EditConflict({ conflicts, to, words }: Conflicts & { to: string 
       </p>
       <p>
         Your version is below. Save it to replace the stored one; or{' '}
-        <a href={to} data-discard>
+        <a href={href} data-discard>
           discard it and open the stored one
         </a>
         .

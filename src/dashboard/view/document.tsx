@@ -1,4 +1,4 @@
-import { h, Fragment as Pieces, type VNode } from 'preact';
+import { type ComponentChildren, h, Fragment as Pieces, type VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import { type Asset, interFont, scriptAsset, sharedStyle, styleAsset } from '../../http/look/assets.ts';
 import type { AppError } from '../../lib/app-error.ts';
@@ -23,10 +23,9 @@ import publishingStyle from '../style/publishing.css' with { type: 'text' };
 import settingsStyle from '../style/settings.css' with { type: 'text' };
 import startStyle from '../style/start.css' with { type: 'text' };
 import triggerStyle from '../style/triggers.css' with { type: 'text' };
-import { Action } from './form.tsx';
-import { Icon } from './icon.tsx';
-import { type Frame, type Head, PageHead, type Section, Side } from './layout.tsx';
-import { ForVisit, useVisit } from './time.tsx';
+import { ForVisit, Icon } from './elements.tsx';
+import { Action, FormError } from './form.tsx';
+import { type Frame, type Head, PageHead, Side, type Tab, Tabs } from './frame.tsx';
 
 const styleSheet = styleAsset(
   'style.css',
@@ -65,13 +64,12 @@ export interface View {
   kind: 'view';
   title: string;
   body: VNode;
-  section?: Section;
-  status?: number;
-  headers?: Readonly<Record<string, string>>;
+  status?: number | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
   /** Modules of this page, beside the script of all pages. */
   scripts?: readonly Asset[];
   /** Where a browser without scripts goes by itself. */
-  refresh?: { seconds: number; to: string };
+  refresh?: { seconds: number; to: string } | undefined;
   /** For a page outside an organization with more than one form. */
   isWide?: boolean;
   /** Pieces that are made while the page is sent. They stand where the body has the `Streamed`. */
@@ -81,31 +79,42 @@ export interface View {
 /** A piece of a page, which the script inserts. */
 export interface Fragment {
   kind: 'fragment';
-  body: VNode | VNode[];
+  body: ComponentChildren;
 }
 
-type ViewOptions = Omit<View, 'kind' | 'title' | 'body'> & { error?: AppError | null | undefined };
+interface About extends Head, Omit<View, 'kind' | 'title' | 'body'> {
+  /** Default: the title. */
+  heading?: string;
+  /** Of a page with tabs in place of crumbs. */
+  tab?: Tab;
+  /** Outside an organization: a heading and a line, without what else stands above a page. */
+  isSheet?: boolean;
+  /** Of an element around all. */
+  class?: string;
+  /** The failure that the page shows, which sets the status and headers. A refused form is named in the title. */
+  error?: AppError | null | undefined;
+}
 
-/** A page's title and its head. `heading`: default, the title. `tab`: of a page with tabs in place of crumbs. */
-type Titled = Head & { heading?: string; tab?: keyof typeof tabs };
-
-/**
- * `about`: the title, or the title with the head of the page. `error`: the failure that the page shows, which sets the
- * status and headers. A refused form is named in the title.
- */
-export function view(about: string | Titled, content: VNode, { error, ...more }: ViewOptions = {}): View {
-  const { title, ...head } = typeof about === 'string' ? { title: about } : about;
-  const body =
-    typeof about === 'string' ? (
-      content
-    ) : (
-      <>
-        <PageHead {...head} title={about.heading ?? title} />
-        {about.tab && <Tabs current={about.tab} />}
-        {content}
-      </>
-    );
-  const page: View = { kind: 'view', title, body, ...(error && statusOf(error)), ...more };
+/** A page: its head and its content. */
+export function view(about: About, ...content: ComponentChildren[]): View {
+  const { title, heading = title, crumbs, tag, facts, actions, more, ...options } = about;
+  const { tab, isSheet, class: kind, error, ...rest } = options;
+  const all = (
+    <>
+      {isSheet ? (
+        <>
+          <h1>{heading}</h1>
+          {facts && <p class="lede">{facts}</p>}
+        </>
+      ) : (
+        <PageHead title={heading} {...{ crumbs, tag, facts, actions, more }} />
+      )}
+      {tab && <Tabs current={tab} />}
+      {content}
+    </>
+  );
+  const body = kind === undefined ? all : <div class={kind}>{all}</div>;
+  const page: View = { kind: 'view', body, ...rest, ...(error && statusOf(error)), title };
   return (page.status ?? 200) < 400 ? page : { ...page, title: `Error: ${title}` };
 }
 
@@ -119,13 +128,30 @@ export function Streamed() {
   return <div class="pieces" dangerouslySetInnerHTML={{ __html: STREAMED }} />;
 }
 
-/** Divides a rendered page: what comes before its pieces, and after them. */
-export function splitAtPieces(html: string): [before: string, after: string] {
+/**
+ * The bytes of a page whose pieces are made while it is sent. A piece that fails is the last one: the status is sent
+ * already, so `describe` makes a sentence of the failure. When the client leaves, no further piece is made.
+ */
+export async function* streamPage(
+  html: string,
+  pieces: AsyncIterable<VNode>,
+  visit: Visit,
+  describe: (error: unknown) => string,
+): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  const encode = (body: VNode) => encoder.encode(renderFragment({ kind: 'fragment', body }, visit));
   const [before = '', after = ''] = html.split(STREAMED);
-  return [before, after];
+  yield encoder.encode(before);
+  try {
+    for await (const piece of pieces) yield encode(piece);
+  } catch (error) {
+    if (visit.request.signal.aborted) return;
+    yield encode(<FormError error={describe(error)} />);
+  }
+  yield encoder.encode(after);
 }
 
-export function fragment(body: VNode | VNode[]): Fragment {
+export function fragment(body: ComponentChildren): Fragment {
   return { kind: 'fragment', body };
 }
 
@@ -137,7 +163,7 @@ export interface Notice {
 
 /** A page as HTML. Without a frame it is a sheet in the middle. */
 export function renderPage(
-  { title, body, section, scripts = [], refresh, isWide = false }: View,
+  { title, body, scripts = [], refresh, isWide = false }: View,
   visit: Visit,
   frame: Frame | null,
   notice: Notice | null,
@@ -146,7 +172,7 @@ export function renderPage(
   const content = (
     <main id="main" tabIndex={-1}>
       <div role="status" class="notices">
-        {notice === null ? null : <NoticeLine notice={notice} />}
+        {notice && <NoticeLine notice={notice} />}
       </div>
       {/* The script's news for screen readers. */}
       <p role="status" class="hidden" data-spoken />
@@ -164,7 +190,7 @@ export function renderPage(
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
-        {refresh === undefined ? null : (
+        {refresh && (
           <noscript>
             <meta http-equiv="refresh" content={`${refresh.seconds}; url=${refresh.to}`} />
           </noscript>
@@ -196,7 +222,7 @@ export function renderPage(
           </div>
         ) : (
           <div class="shell">
-            <Side frame={frame} section={section} />
+            <Side frame={frame} />
             {content}
           </div>
         )}
@@ -212,7 +238,7 @@ function NoticeLine({ notice: { text, undo } }: { notice: Notice }) {
     <div class="notice" data-notice={undo === null ? 'brief' : 'lasting'}>
       <Icon name="check" />
       <span class="grow">{text}</span>
-      {undo === null ? null : <Action to={undo} label="Undo" kind="link" />}
+      {undo !== null && <Action to={undo} label="Undo" kind="link" />}
       <button type="button" class="close" aria-label="Close" data-close data-script hidden>
         <Icon name="x" />
       </button>
@@ -232,32 +258,4 @@ function toHtml(node: VNode, visit: Visit): string {
   const reordering = /<textarea\b[^>]*>[^<]*|\bvalue="[^"]*"|[\u202a-\u202e\u2066-\u2069]/g;
   const html = render(<ForVisit visit={visit}>{node}</ForVisit>);
   return html.replaceAll(reordering, (each) => (each.length > 1 ? each : ''));
-}
-
-const tabs = {
-  settings: 'Organization',
-  'settings/keys': 'API Keys',
-  'settings/members': 'Members',
-  'settings/audit': 'Audit log',
-  publishing: 'Public page',
-  'publishing/hooks': 'Hooks',
-  'publishing/agents': 'Agents',
-};
-
-/** The pages beside this one. */
-function Tabs({ current }: { current: string }) {
-  const { base, isOwner } = useVisit();
-  const [section = ''] = current.split('/');
-  const beside = Object.entries(tabs).filter(([path]) => path.startsWith(section));
-  return (
-    <nav class="tabs" aria-label={section === 'settings' ? 'Settings' : 'Publishing'}>
-      {beside.map(([path, name]) =>
-        path === 'settings/audit' && !isOwner ? null : (
-          <a class="tab" href={`${base}/${path}`} aria-current={path === current ? 'page' : undefined}>
-            {name}
-          </a>
-        ),
-      )}
-    </nav>
-  );
 }

@@ -1,267 +1,141 @@
-import type { ComponentChildren, VNode } from 'preact';
+import { type ComponentChildren, createContext, type VNode } from 'preact';
+import { useContext } from 'preact/hooks';
 import { AppError } from '../../lib/app-error.ts';
 import { withRelativeMedia } from '../../lib/markdown/media.ts';
 import { texts } from '../../lib/markdown/texts.ts';
-import type { DashboardDeps } from '../page.ts';
-import { Drawing, type DrawingName, Icon } from './icon.tsx';
+import { DAY_MS } from '../../lib/time.ts';
+import type { DashboardDeps, MemberVisit, Visit } from '../page.ts';
+import { iconShapes } from './icon-shapes.ts';
 
-export { Exactly, exactly, When } from './time.tsx';
+export { count as counted } from '../../lib/text.ts';
 
-export interface Column<Row> {
-  title: string;
-  /** Only screen readers read the title. */
-  isTitleHidden?: boolean;
-  /** Repeats the title in the cell on a narrow screen. */
-  isLabeled?: boolean;
-  class?: string;
-  /**
-   * Makes this the main cell: its first link covers the row, and its lines are cut where the room ends. The text shows
-   * in full when a person points at it.
-   */
-  fullText?: (row: Row) => string;
-  /** Null: an empty cell, which a narrow screen leaves out. */
-  cell: (row: Row) => ComponentChildren;
+/** What every component of a page can ask for. */
+export interface PageContext extends MemberVisit {
+  /** When the page was rendered. */
+  now: Date;
 }
 
-/** The last column, with the buttons of a row. */
-export const actionsColumn = { title: 'Actions', isTitleHidden: true, class: 'end' } as const;
+const VisitContext = createContext<Visit | null>(null);
 
-/** Checkboxes before the rows. They belong to the `SelectionBar` with this id. */
-export interface Selection<Row> {
-  form: string;
-  valueOf: (row: Row) => string;
-  /** Names the row for a screen reader. */
-  labelOf: (row: Row) => string;
+/** Renders a page for its visit. */
+export function ForVisit({ visit, children }: { visit: Visit; children: ComponentChildren }) {
+  const context = { ...visit, now: visit.deps.clock.now() };
+  return <VisitContext.Provider value={context}>{children}</VisitContext.Provider>;
 }
 
-export function Table<Row>({
-  caption,
-  kind = '',
-  ...body
-}: Parameters<typeof Rows<Row>>[0] & {
-  caption: string;
-  /** A class of the table. */
-  kind?: string;
-}) {
+/** The visit of the page. Only pages of an organization may ask for what members alone have, such as `base`. */
+export function useVisit(): PageContext {
+  const visit = useContext(VisitContext);
+  if (visit === null) throw new Error('the component is on no page');
+  return visit as PageContext;
+}
+
+/** The address that a component leads to: below the organization, unless it begins with a slash. */
+export function useHref(to: string): string {
+  return hrefOf(useVisit(), to);
+}
+
+export function hrefOf({ base }: Pick<Visit, 'base'>, to: string): string {
+  return base === undefined || /^(?:[/?#]|https?:)/.test(to) ? to : `${base}/${to}`;
+}
+
+export function Link(props: { to: string; class?: string; title?: string; children: ComponentChildren }) {
   return (
-    <div class="card">
-      <table class={`list ${kind}`.trim()}>
-        <caption class="hidden">{caption}</caption>
-        <thead>
-          <tr>
-            {body.selection ? (
-              <th scope="col" class="select">
-                <label data-script hidden>
-                  <input type="checkbox" aria-label="Select all rows" data-select-all />
-                  <span>Select all</span>
-                </label>
-              </th>
-            ) : null}
-            {body.columns
-              .filter((column) => column !== null)
-              .map(({ title, isTitleHidden, class: kind }) => (
-                <th scope="col" class={kind?.startsWith('end') ? 'end' : undefined}>
-                  {isTitleHidden ? <span class="hidden">{title}</span> : title}
-                </th>
-              ))}
-          </tr>
-        </thead>
-        <tbody>
-          <Rows {...body} />
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-/** The rows of a table alone, for the script to add. `marksOf`: attributes by which it finds a row. */
-export function Rows<Row>({
-  columns,
-  rows,
-  selection,
-  marksOf = () => ({}),
-}: {
-  columns: readonly (Column<Row> | null)[];
-  rows: readonly Row[];
-  selection?: Selection<Row> | undefined;
-  marksOf?: (row: Row) => { id?: string };
-}) {
-  const present = columns.filter((column) => column !== null);
-  return (
-    <>
-      {rows.map((row) => (
-        <tr {...marksOf(row)}>
-          {selection === undefined ? null : (
-            <td class="select">
-              <label>
-                <input
-                  type="checkbox"
-                  name="selected"
-                  form={selection.form}
-                  value={selection.valueOf(row)}
-                  aria-label={`Select ${selection.labelOf(row)}`}
-                />
-              </label>
-            </td>
-          )}
-          {present.map(({ title, isLabeled, class: kind, fullText, cell }) => {
-            const content = cell(row);
-            const classes = [fullText && 'main', kind].filter(Boolean).join(' ') || undefined;
-            const about = {
-              class: classes,
-              title: fullText?.(row),
-              'data-label': isLabeled ? title : undefined,
-            };
-            return <td {...(content !== null && about)}>{content}</td>;
-          })}
-        </tr>
-      ))}
-    </>
-  );
-}
-
-/** In place of a table without rows: a drawing, a sentence, and one button. */
-export function Empty({ drawing, children }: { drawing?: DrawingName; children: ComponentChildren }) {
-  return (
-    <div class="card empty">
-      {drawing && <Drawing name={drawing} />}
-      {children}
-    </div>
+    <a class={props.class} href={useHref(props.to)} title={props.title}>
+      {props.children}
+    </a>
   );
 }
 
 /** A link that looks like a button. */
 export function LinkButton({ to, label, kind }: { to: string; label: string; kind?: 'go' | undefined }) {
   return (
-    <a class={kind === undefined ? 'button' : `button ${kind}`} href={to}>
+    <Link class={kind === undefined ? 'button' : `button ${kind}`} to={to}>
       {label}
-    </a>
+    </Link>
   );
 }
 
-type PageLink = { to: string; label: string } | null;
-
-export function Pager(props: { back: PageLink; next: PageLink; children?: ComponentChildren }) {
-  const { back, next, children } = props;
-  return (
-    <nav class="pages" aria-label="Pages">
-      <span>
-        {back && (
-          <a class="button" href={back.to}>
-            <Icon name="arrow-left" />
-            {back.label}
-          </a>
-        )}
-      </span>
-      <span class="dim">{children}</span>
-      <span>
-        {next && (
-          <a class="button" href={next.to} rel="next">
-            {next.label}
-            <Icon name="arrow-right" />
-          </a>
-        )}
-      </span>
-    </nav>
-  );
-}
-
-/** The number of a page in the address, from 1. */
-export function pageIn({ searchParams }: URL): number {
-  const text = searchParams.get('page') ?? '';
-  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1;
-}
-
-/** A pager of pages with numbers, the newest first; nothing for a single page. */
-export function NumberedPager(props: {
-  page: number;
-  hasMore: boolean;
-  path: string;
-  children?: ComponentChildren;
+/** A part of a page with its heading. */
+export function Section({
+  id,
+  title,
+  ...more
+}: {
+  id: string;
+  title: string;
+  class?: string;
+  children: ComponentChildren;
 }) {
-  const { page, hasMore, path, children } = props;
-  if (page === 1 && !hasMore) return null;
   return (
-    <Pager
-      back={page > 1 ? { to: `${path}?page=${page - 1}`, label: 'Newer' } : null}
-      next={hasMore ? { to: `${path}?page=${page + 1}`, label: 'Older' } : null}
-    >
-      {children}
-    </Pager>
+    <section aria-labelledby={id} class={more.class}>
+      <h2 id={id}>{title}</h2>
+      {more.children}
+    </section>
   );
 }
 
-/** A field that searches a list. `/` focuses it. `clearTo`: the list without the search. */
-export function SearchField(props: { label: string; name: string; value: string; clearTo: string }) {
-  const { label, name, value, clearTo } = props;
+/** What a person opens to see. */
+export function More(props: {
+  label: ComponentChildren;
+  isOpen?: boolean;
+  kind?: string;
+  children: ComponentChildren;
+}) {
+  const { label, isOpen = false, kind = 'more', children } = props;
   return (
-    <div class="field grow search search-field">
-      <Icon name="search" />
-      <input
-        id={`field-${name}`}
-        name={name}
-        type="search"
-        value={value}
-        placeholder={label}
-        aria-label={label}
-        maxlength={200}
-        data-search
-      />
-      {value === '' ? (
-        <span class="kbd" aria-hidden="true" data-script hidden>
-          /
-        </span>
-      ) : (
-        <a class="close" href={clearTo} aria-label="Clear search" title="Clear search">
-          <Icon name="x" />
-        </a>
-      )}
+    <details class={kind} open={isOpen}>
+      <summary>{label}</summary>
+      {children}
+    </details>
+  );
+}
+
+/** Content beside a column of details. */
+export function Columns({ children, details }: { children: ComponentChildren; details: ComponentChildren }) {
+  return (
+    <div class="columns">
+      <div>{children}</div>
+      <aside>{details}</aside>
     </div>
   );
 }
 
-/** The form that filters a list: its fields stand in the address. `path`: the list without filters. */
-export function FilterBar(props: {
-  path: string;
-  isFiltered: boolean;
-  /** A field before the filters, for a bar that folds. */
-  search?: ComponentChildren;
-  /** Folds many filters on a narrow screen; the number of those that are set. */
-  folded?: number;
-  children: ComponentChildren;
-}) {
-  const { path, isFiltered, search, folded, children } = props;
-  const filters = (
-    <>
-      {children}
-      <button type="submit" class="button">
-        Filter
-      </button>
-      {isFiltered ? <a href={path}>Clear</a> : null}
-    </>
-  );
+export type Fact = readonly [name: string, value: ComponentChildren];
+
+/** Names and values; a null value is left out. `row`: beside each other, above what they are about. */
+export function Facts({ facts, kind }: { facts: readonly Fact[]; kind?: 'row' | 'mono' }) {
   return (
-    <search>
-      <form method="get" action={path} class="bar filters">
-        {search}
-        {folded === undefined ? (
-          filters
-        ) : (
-          <details class="fold" open={folded > 0}>
-            <summary class="button">
-              <Icon name="list-filter" />
-              Filters
-              {folded > 0 ? <small>{folded}</small> : null}
-            </summary>
-            <div class="bar">{filters}</div>
-          </details>
-        )}
-      </form>
-    </search>
+    <dl class={kind === undefined ? 'facts card' : `facts card ${kind}`}>
+      {facts.map(
+        ([name, value]) =>
+          value !== null &&
+          value !== undefined && (
+            <>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </>
+          ),
+      )}
+    </dl>
   );
 }
 
-export { type Option, Select } from './form.tsx';
+/** A choice among a few views of a list, each with its own address. */
+export function Segments(props: {
+  label: string;
+  items: readonly { to: string; label: ComponentChildren; isCurrent: boolean }[];
+}) {
+  return (
+    <nav class="segments" aria-label={props.label}>
+      {props.items.map(({ to, label, isCurrent }) => (
+        <a href={hrefOf(useVisit(), to)} aria-current={isCurrent ? 'page' : undefined}>
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+}
 
 export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -273,8 +147,6 @@ export function Status({ status, more = '' }: { status: string; more?: string })
     </span>
   );
 }
-
-export { count as counted } from '../../lib/text.ts';
 
 /** Copies a text, or the text of the element with the id `text`. The script shows the button. */
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
@@ -308,6 +180,24 @@ export function ToCopy(props: Parameters<typeof Copy>[0]) {
   );
 }
 
+/** Values to enter elsewhere, each below its label. */
+export function ValuesToCopy({
+  values,
+}: {
+  values: readonly (readonly [label: string, value: string, copy: string])[];
+}) {
+  return (
+    <div class="card pad">
+      {values.map(([label, value, copy]) => (
+        <>
+          <p class="label">{label}</p>
+          <ToCopy text={value} label={copy} />
+        </>
+      ))}
+    </div>
+  );
+}
+
 /** A sentence with each quoted name isolated, so that a right-to-left name does not reorder the rest. */
 export function Quoted({ text }: { text: string }) {
   const parts = text.split(/(?<=“)([^”]*)(?=”)/);
@@ -327,4 +217,100 @@ export async function proseOf(
     if (!(error instanceof AppError)) throw error;
     return <p class="error">No preview: {error.message}.</p>;
   }
+}
+
+export type IconName = keyof typeof iconShapes;
+
+/** An icon beside a word, or in a button with an `aria-label`: screen readers skip it. */
+export function Icon({ name }: { name: IconName }) {
+  return (
+    <svg
+      class="icon"
+      viewBox="0 0 24 24"
+      aria-hidden="true"
+      // Shapes of our own module.
+      dangerouslySetInnerHTML={{ __html: iconShapes[name] }}
+    />
+  );
+}
+
+// Times.
+
+/** Units of times within a day, each up to the next. */
+const units: readonly [name: string, ms: number, belowMs: number][] = [
+  ['s', 1_000, 60_000],
+  ['min', 60_000, 3_600_000],
+  ['h', 3_600_000, DAY_MS],
+];
+
+/** Making a formatter takes a tenth of a millisecond, and a page has a hundred times. There are 400 zones. */
+const formatters = new Map<string, Record<'day' | 'exact', Intl.DateTimeFormat>>();
+
+function formattersOf(timeZone: string) {
+  const known = formatters.get(timeZone);
+  if (known !== undefined) return known;
+  const made = {
+    day: new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone }),
+    exact: new Intl.DateTimeFormat('en-GB', {
+      ...({ day: 'numeric', month: 'short', year: 'numeric' } as const),
+      ...({
+        hour: '2-digit',
+        minute: '2-digit',
+        second: '2-digit',
+        timeZoneName: 'short',
+        timeZone,
+      } as const),
+    }),
+  };
+  formatters.set(timeZone, made);
+  return made;
+}
+
+/** A time such as "12 s ago", "yesterday", "18 Nov 2026" or "in 3 days", with the exact time as its title. */
+export function When({ at }: { at: string | number }): VNode {
+  const { now, look } = useVisit();
+  return (
+    <Time at={at} text={(time) => relative(time, now, look.zone)} title={(time) => inZone(time, look.zone)} />
+  );
+}
+
+/** A time to the second in the person's zone, with UTC as its title. */
+export function Exactly({ at }: { at: string }): VNode {
+  const { zone } = useVisit().look;
+  const text = (time: Date) => (zone === 'UTC' ? exactly(time) : formattersOf(zone).exact.format(time));
+  return <Time at={at} text={text} title={exactly} />;
+}
+
+function Time(props: { at: string | number; text: (time: Date) => string; title: (time: Date) => string }) {
+  const time = new Date(props.at);
+  if (Number.isNaN(time.getTime())) return <span>{props.at}</span>;
+  return (
+    <time datetime={time.toISOString()} title={props.title(time)}>
+      {props.text(time)}
+    </time>
+  );
+}
+
+/** A time to the second, such as "18 Nov 2026, 17:02:11 UTC". */
+export function exactly(at: Date | string): string {
+  const time = new Date(at);
+  return `${formattersOf('UTC').day.format(time)}, ${time.toISOString().slice(11, 19)} UTC`;
+}
+
+function inZone(time: Date, zone: string): string {
+  return zone === 'UTC' ? exactly(time) : `${formattersOf(zone).exact.format(time)} (${exactly(time)})`;
+}
+
+function relative(time: Date, now: Date, zone: string): string {
+  const ms = now.getTime() - time.getTime();
+  const distance = Math.abs(ms);
+  if (distance < 1_000) return 'just now';
+  const [name, unitMs = 1] = units.find(([, , belowMs]) => distance < belowMs) ?? [];
+  const amount = `${Math.floor(distance / unitMs)} ${name}`;
+  if (name !== undefined) return ms > 0 ? `${amount} ago` : `in ${amount}`;
+  const { day } = formattersOf(zone);
+  const days = Math.round(distance / DAY_MS);
+  if (ms > 0) return distance < 2 * DAY_MS ? 'yesterday' : day.format(time);
+  if (days > 30) return day.format(time);
+  return days === 1 ? 'tomorrow' : `in ${days} days`;
 }

@@ -1,9 +1,10 @@
+import type { TObject } from '@sinclair/typebox';
 import type { ComponentChildren } from 'preact';
-import type { EditState } from '../edit.ts';
+import type { AppError } from '../../lib/app-error.ts';
+import { type EditState, editState, type Fields } from '../edit.ts';
+import { type FieldStates, formState, labelsOf, type Problem } from '../fields.ts';
 import { EditConflict, type EditWords } from './difference.tsx';
-
-/** Why a form was refused: its invalid fields, by the ids of their controls, or a sentence about the whole form. */
-export type Problem = string | readonly { id: string; error: string }[];
+import { useHref, useVisit } from './elements.tsx';
 
 /** The problem of one field; null without one. */
 export const fieldProblem = (id: string, error: string | null | undefined): Problem | null =>
@@ -14,24 +15,9 @@ export function Mark() {
   return <input type="hidden" name="mark" value={crypto.getRandomValues(new Uint8Array(16)).toHex()} />;
 }
 
-/** A form with its button. `formState` and `submit` of `submission.ts` fill it in and read it. */
-export function Form({
-  to,
-  problem,
-  button,
-  kind = 'go',
-  layout = 'stack',
-  isOnce = false,
-  isUpload = false,
-  busy,
-  id,
-  edit,
-  asks = false,
-  isUnsaved = problem !== null || (edit !== undefined && edit.conflicts.length > 0),
-  children,
-}: {
+interface FormProps {
   to: string;
-  problem: Problem | null;
+  problem?: Problem | null;
   button: string;
   kind?: '' | 'go' | 'bad' | 'link';
   layout?: string;
@@ -40,7 +26,7 @@ export function Form({
   /** It has a field of the type `file`. */
   isUpload?: boolean;
   /** The button's label while the response takes its time. The script sets it. */
-  busy?: string;
+  busy?: string | undefined;
   id?: string;
   /** Of a form that edits what is stored: its version, by `editState`, and the words for a conflict. */
   edit?: (EditState & EditWords) | undefined;
@@ -49,26 +35,82 @@ export function Form({
   /** The fields hold what was typed and is not stored. */
   isUnsaved?: boolean;
   children?: ComponentChildren;
-}) {
+}
+
+/** A form with its button. */
+export function Form({
+  to,
+  problem = null,
+  button,
+  kind = 'go',
+  layout = 'stack',
+  edit,
+  ...more
+}: FormProps) {
+  const { isUnsaved = problem !== null || (edit !== undefined && edit.conflicts.length > 0) } = more;
   return (
     <form
       method="post"
-      action={to}
+      action={useHref(to)}
       class={layout || undefined}
-      id={id}
-      encType={isUpload ? 'multipart/form-data' : undefined}
-      data-once={isOnce ? '' : undefined}
+      id={more.id}
+      encType={more.isUpload ? 'multipart/form-data' : undefined}
+      data-once={more.isOnce ? '' : undefined}
       data-unsaved={isUnsaved ? '' : undefined}
-      data-asks={asks ? '' : undefined}
+      data-asks={more.asks ? '' : undefined}
     >
-      {edit === undefined ? null : <EditVersion edit={edit} to={to} />}
+      {edit && <EditVersion edit={edit} to={to} />}
       <FormError error={problem} />
-      {isOnce ? <Mark /> : null}
-      {children}
-      <button type="submit" class={kind === 'link' ? 'link' : `button ${kind}`.trim()} data-busy={busy}>
+      {more.isOnce && <Mark />}
+      {more.children}
+      <button type="submit" class={kind === 'link' ? 'link' : `button ${kind}`.trim()} data-busy={more.busy}>
         {button}
       </button>
     </form>
+  );
+}
+
+/**
+ * A form of a schema. It shows `values`, by default those that were sent. `edits`: what it changes, as stored. `children`
+ * shows the fields, where they are not one input below the other. `submission.ts` reads it.
+ */
+export function FormOf<Schema extends TObject>({
+  schema,
+  edits,
+  error,
+  ids,
+  children,
+  ...more
+}: Omit<FormProps, 'edit' | 'children'> & {
+  schema: Schema;
+  values?: URLSearchParams | Readonly<Record<string, string>>;
+  edits?: EditWords & { stored: Fields };
+  error: AppError | null | undefined;
+  ids?: Readonly<Record<string, string>>;
+  children?: (fields: FieldStates<Schema>) => ComponentChildren;
+}) {
+  const visit = useVisit();
+  const { values = { ...textsIn(edits?.stored), ...Object.fromEntries(visit.form) }, ...form } = more;
+  const { fields, problem } = formState(schema, values, error, ids);
+  const { stored = {}, ...words } = edits ?? { noun: '' };
+  return (
+    <Form
+      problem={problem}
+      {...form}
+      edit={edits && { ...editState(visit, stored, error), labels: labelsOf(schema), ...words }}
+    >
+      {children === undefined
+        ? Object.values<FieldStates<Schema>[keyof FieldStates<Schema>]>(fields).map((field) => (
+            <Field {...field} />
+          ))
+        : children(fields)}
+    </Form>
+  );
+}
+
+function textsIn(stored: Fields = {}): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(stored).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
 }
 
@@ -77,29 +119,25 @@ export function EditVersion({ edit, to }: { edit: EditState & EditWords; to: str
   const { seen, base, conflicts, ...words } = edit;
   return (
     <>
-      {conflicts.length === 0 ? null : <EditConflict conflicts={conflicts} to={to} words={words} />}
+      {conflicts.length > 0 && <EditConflict conflicts={conflicts} to={to} words={words} />}
       <input type="hidden" name="seen" value={seen} data-base={base} autoComplete="off" />
     </>
   );
 }
 
-/** A form of one button, for something that happens at once. */
-export function Action({
-  label,
-  fields = {},
-  seen,
-  kind = '',
-  ...form
-}: Pick<Parameters<typeof Form>[0], 'to' | 'kind' | 'isOnce' | 'busy'> & {
+interface ActionProps extends Pick<FormProps, 'to' | 'kind' | 'isOnce' | 'busy'> {
   label: string;
   fields?: Readonly<Record<string, string>>;
   /** The version of what it acts on, by `seenOf`. */
   seen?: string | undefined;
-}) {
+}
+
+/** A form of one button, for something that happens at once. */
+export function Action({ label, fields = {}, seen, kind = '', ...form }: ActionProps) {
   return (
-    <Form {...form} kind={kind} button={label} problem={null} layout="inline">
-      {seen === undefined ? null : <Seen version={seen} />}
-      <Hidden values={Object.entries(fields)} />
+    <Form {...form} kind={kind} button={label} layout="inline">
+      {seen !== undefined && <Seen version={seen} />}
+      <Hidden values={fields} />
     </Form>
   );
 }
@@ -113,8 +151,7 @@ export function Danger({
   button,
   children,
   ...action
-}: Omit<Parameters<typeof Action>[0], 'kind' | 'label'> & {
-  label: string;
+}: Omit<ActionProps, 'kind'> & {
   about?: string | null;
   isMild?: boolean;
   /** Looks like a button beside others. */
@@ -127,7 +164,7 @@ export function Danger({
     <details class={isMild ? 'danger mild' : 'danger'} data-confirm={button}>
       <summary class={isButton ? 'button' : undefined}>
         {label}
-        {about ? <span class="hidden"> {about}</span> : null}
+        {about && <span class="hidden"> {about}</span>}
       </summary>
       <p>{children}</p>
       <Action {...action} label={button} kind={isMild ? '' : 'bad'} />
@@ -140,8 +177,11 @@ export function Seen({ version }: { version: string | undefined }) {
   return <input type="hidden" name="seen" value={version} autoComplete="off" />;
 }
 
-export function Hidden({ values }: { values: readonly (readonly [name: string, value: string])[] }) {
-  return values.map(([name, value]) => <input type="hidden" name={name} value={value} />);
+type Values = Readonly<Record<string, string>> | Iterable<readonly [name: string, value: string]>;
+
+export function Hidden({ values }: { values: Values }) {
+  const entries = Symbol.iterator in values ? [...values] : Object.entries(values);
+  return entries.map(([name, value]) => <input type="hidden" name={name} value={value} />);
 }
 
 /** `id`: for a page with another field of that name. `kind`: a class of the field. */
@@ -159,17 +199,8 @@ interface Labels {
 }
 
 /** `children` gets the attributes that join the control with its label, hint and error. */
-function Labeled({
-  label,
-  name,
-  hint,
-  error,
-  detail,
-  id = `field-${name}`,
-  kind,
-  isLabelHidden = false,
-  children,
-}: Labels & { children: (attributes: object) => ComponentChildren }) {
+function Labeled(props: Labels & { children: (attributes: object) => ComponentChildren }) {
+  const { label, name, hint, error, detail, id = `field-${name}`, kind, isLabelHidden = false } = props;
   const by = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   const described = { 'aria-describedby': by || undefined, 'aria-invalid': error ? 'true' : undefined };
   return (
@@ -177,12 +208,12 @@ function Labeled({
       <label for={id} class={isLabelHidden ? 'hidden' : undefined}>
         {label}
       </label>
-      {children({ id, name, ...described })}
-      {hint ? (
+      {props.children({ id, name, ...described })}
+      {hint && (
         <p class="hint" id={`${id}-hint`}>
           {hint}
         </p>
-      ) : null}
+      )}
       <FieldError id={`${id}-error`} error={error} />
       {detail}
     </div>
@@ -254,25 +285,16 @@ export interface Option {
   label: string;
 }
 
-export function Select({
-  options,
-  all,
-  value,
-  form,
-  ...labels
-}: Labels & {
-  options: readonly Option[];
-  /** The id of its form, outside of that form. */
-  form?: string;
-  /** An option before the others, for no choice among them. */
-  all?: string;
-  value?: string | undefined;
-}) {
+/** `form`: the id of its form, outside of that form. `all`: an option before the others, for no choice among them. */
+export function Select(
+  props: Labels & { options: readonly Option[]; form?: string; all?: string; value?: string | undefined },
+) {
+  const { options, all, value, form, ...labels } = props;
   return (
     <Labeled {...labels}>
       {(described) => (
         <select form={form} {...described}>
-          {all === undefined ? null : <option value="">{all}</option>}
+          {all !== undefined && <option value="">{all}</option>}
           {options.map((option) => (
             <option value={option.value} selected={option.value === value}>
               {option.label}
@@ -284,13 +306,18 @@ export function Select({
   );
 }
 
-type Choosing = Pick<Labels, 'label' | 'name' | 'error'> & {
+export function Choice({
+  label,
+  name,
+  value,
+  error,
+  options,
+  children,
+}: Pick<Labels, 'label' | 'name' | 'error'> & {
   value?: string;
   options: readonly { value: string; label: ComponentChildren; hint: ComponentChildren }[];
   children?: ComponentChildren;
-};
-
-export function Choice({ label, name, value, error, options, children }: Choosing) {
+}) {
   // Name the field by its first option, which the summary of errors links to.
   const id = `field-${name}`;
   const described = error ? { 'aria-describedby': `${id}-error`, 'aria-invalid': 'true' as const } : {};
@@ -332,7 +359,7 @@ export function Toggle({
       <input type="checkbox" role="switch" name={name} value="on" checked={isOn} />
       <span>
         {label}
-        {hint ? <span class="hint">{hint}</span> : null}
+        {hint && <span class="hint">{hint}</span>}
       </span>
     </label>
   );

@@ -9,8 +9,9 @@ import { type Integration, integrationName } from '../../../integrations/words.t
 import { isId } from '../../../lib/text.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { providerOf, providers } from '../../../providers/index.ts';
-import { capitalized, FilterBar, type Option, SearchField, Select } from '../../view/elements.tsx';
-import { useVisit } from '../../view/time.tsx';
+import { capitalized, useVisit } from '../../view/elements.tsx';
+import { type Option, Select } from '../../view/form.tsx';
+import { FilterBar, SearchField } from '../../view/list.tsx';
 
 const spans = [
   { value: '1h', label: 'Last hour', ms: 3_600_000 },
@@ -110,7 +111,7 @@ export function Filters({ integrations }: { integrations: Integration[] }) {
   ];
   return (
     <FilterBar
-      path={`${base}/deliveries`}
+      path="deliveries"
       isFiltered={Object.keys(filtersIn(query)).length > 0}
       folded={Object.keys(folded).length}
       search={

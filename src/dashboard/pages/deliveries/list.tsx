@@ -11,20 +11,9 @@ import { retentionDaysOf } from '../../../people/audit.ts';
 import { listProviders } from '../../../providers/index.ts';
 import script from '../../client/deliveries.client.js' with { type: 'text' };
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import {
-  type Column,
-  counted,
-  Empty,
-  LinkButton,
-  Pager,
-  Rows,
-  Status,
-  Table,
-  When,
-} from '../../view/elements.tsx';
+import { counted, Link, LinkButton, More, Status, useVisit } from '../../view/elements.tsx';
 import { Action, Hidden } from '../../view/form.tsx';
-import { SelectionBar } from '../../view/layout.tsx';
-import { useVisit } from '../../view/time.tsx';
+import { type Column, dateColumn, Empty, Pager, Rows, SelectionBar, Table } from '../../view/list.tsx';
 import { Filters, filtersIn, logPath, readFilter, readPosition, writePosition } from './filter.tsx';
 import { OutcomeCell } from './result.tsx';
 
@@ -154,46 +143,44 @@ async function showLog(visit: MemberVisit) {
             Live
           </button>
         ) : null,
+      scripts: [deliveriesScript],
     },
-    <>
-      <Filters integrations={rest.integrations} />
-      <p role="status" class="hint" id="live-news" />
-      {entries.length === 0 ? (
-        <NoEntries isCut={isCut} first={rest.integrations[0]} isOlder={before !== null} />
-      ) : null}
-      {/* Present even when empty: the script adds rows while "Live" is on. */}
-      <div id="log" hidden={entries.length === 0} data-log={logPath(base, query)}>
-        <Table
-          caption="Deliveries, newest first"
-          kind="log"
-          rows={entries}
-          columns={columns(rest, base)}
-          selection={selection}
-          marksOf={marksOf}
-        />
-        <SelectionBar id={SELECTION} to={`${base}/deliveries/replay`}>
-          <Hidden values={[['selection', 'yes'], ...filters]} />
-          <button type="submit" class="button">
-            Replay deliveries
-          </button>
-        </SelectionBar>
-      </div>
-      {before === null && entries.some(isReplayable) ? (
-        <details class="more">
-          <summary>Replay all matching deliveries</summary>
-          <p class="hint">
-            Hands the newest {MAX_REPLAYED} matching deliveries to the triggers again, for example after you
-            created a trigger. Existing drafts are updated, not duplicated.
-          </p>
-          <Action to={`${base}/deliveries/replay`} label="Replay all deliveries" fields={filtersIn(query)} />
-        </details>
-      ) : null}
-      <Pager
-        back={before && { to: logPath(base, query), label: 'Newest' }}
-        next={older ? { to: older, label: isCut ? 'Search older entries' : 'Older' } : null}
+    <Filters integrations={rest.integrations} />,
+    <p role="status" class="hint" id="live-news" />,
+    entries.length === 0 && (
+      <NoEntries isCut={isCut} first={rest.integrations[0]} isOlder={before !== null} />
+    ),
+
+    // Present even when empty: the script adds rows while "Live" is on.
+    <div id="log" hidden={entries.length === 0} data-log={logPath(base, query)}>
+      <Table
+        caption="Deliveries, newest first"
+        kind="log"
+        rows={entries}
+        columns={columns(rest, base)}
+        selection={selection}
+        marksOf={marksOf}
       />
-    </>,
-    { section: 'deliveries', scripts: [deliveriesScript] },
+      <SelectionBar id={SELECTION} to="deliveries/replay">
+        <Hidden values={[['selection', 'yes'], ...filters]} />
+        <button type="submit" class="button">
+          Replay deliveries
+        </button>
+      </SelectionBar>
+    </div>,
+    before === null && entries.some(isReplayable) && (
+      <More label="Replay all matching deliveries">
+        <p class="hint">
+          Hands the newest {MAX_REPLAYED} matching deliveries to the triggers again, for example after you
+          created a trigger. Existing drafts are updated, not duplicated.
+        </p>
+        <Action to="deliveries/replay" label="Replay all deliveries" fields={filtersIn(query)} />
+      </More>
+    ),
+    <Pager
+      back={before && { to: logPath(base, query), label: 'Newest' }}
+      next={older ? { to: older, label: isCut ? 'Search older entries' : 'Older' } : null}
+    />,
   );
 }
 
@@ -229,14 +216,14 @@ const selection = {
 
 type Beside = Awaited<ReturnType<typeof readBeside>>;
 
-const columns = ({ integrations, results }: Beside, base: string): Column<Delivery>[] => [
+const columns = ({ integrations, results }: Beside, _base: string): Column<Delivery>[] => [
   { title: 'Status', cell: ({ status }) => <Status status={status} /> },
   {
     title: 'Event',
     fullText: ({ title }) => title,
     cell: ({ id, title, count, payload, replayOf, isPolled, durationMs }) => (
       <>
-        <a href={`${base}/deliveries/${id}`}>{title || 'Untitled'}</a>
+        <Link to={`deliveries/${id}`}>{title || 'Untitled'}</Link>
         {count > 1 ? ` (${count.toLocaleString('en')} times)` : ''}
         <div class="dim mono">
           {[payload.event, replayOf && 'replay', isPolled ? 'polled' : `${durationMs} ms`]
@@ -257,7 +244,7 @@ const columns = ({ integrations, results }: Beside, base: string): Column<Delive
     },
   },
   { title: 'Source', class: 'source', cell: (entry) => sourceOf(entry, integrations) },
-  { title: 'Received', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} /> },
+  dateColumn('Received'),
 ];
 
 /** The delivery's repository; its provider when it has none. */

@@ -13,10 +13,20 @@ import { DAY_MS } from '../../../lib/time.ts';
 import { DEFAULT_CONTENT_TYPE } from '../../../posts/model.ts';
 import { sampleEvents } from '../../../providers/index.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { exactly, Id, Status, ToCopy, When } from '../../view/elements.tsx';
+import {
+  Columns,
+  exactly,
+  Facts,
+  Id,
+  Link,
+  More,
+  Section,
+  Status,
+  ToCopy,
+  useVisit,
+  When,
+} from '../../view/elements.tsx';
 import { Action, FormError } from '../../view/form.tsx';
-import { Columns, Facts as FactList } from '../../view/layout.tsx';
-import { useVisit } from '../../view/time.tsx';
 import { deliveriesScript, sourceOf } from './list.tsx';
 import { PayloadSection } from './payload.tsx';
 import { ResultSection, readResult } from './result.tsx';
@@ -33,11 +43,11 @@ export const routes: readonly Page[] = [
     if (obstacle !== null) return showDelivery(visit, obstacle);
     const { id } = await replayDelivery(visit.deps, entry);
     const done = 'Delivery replayed. Existing drafts are updated, not duplicated.';
-    return redirect(`${visit.base}/deliveries/${id}`, done);
+    return redirect(`deliveries/${id}`, done);
   }),
   // The first trigger of a kind, in one click.
   post(`${PATH}/trigger`, 'owner', async (visit) => {
-    const { deps, base } = visit;
+    const { deps } = visit;
     const { entry, integration } = await requireDelivery(visit);
     const obstacle = whyNotReplayable(entry, integration);
     const shipped = integration && shippedBy(entry, integration.repositories);
@@ -53,7 +63,7 @@ export const routes: readonly Page[] = [
       if (!isRefusal(error, 'trigger_exists')) throw error;
     });
     const { id } = await replayDelivery(deps, entry);
-    return redirect(`${base}/deliveries/${id}`, 'Trigger created, and the delivery replayed.');
+    return redirect(`deliveries/${id}`, 'Trigger created, and the delivery replayed.');
   }),
 ];
 
@@ -103,7 +113,7 @@ async function showDelivery(visit: MemberVisit, problem?: string) {
       title: title || 'Delivery',
       heading: title || 'Untitled',
       crumbs: [{ to: 'deliveries', label: 'Deliveries' }],
-      status: <Status status={status} more={entry.isPolled ? ' · polled' : ` · ${statusCode}`} />,
+      tag: <Status status={status} more={entry.isPolled ? ' · polled' : ` · ${statusCode}`} />,
       facts: (
         <>
           {payload.event ?? 'A delivery'} from {sourceOf(entry, integrations)}, <When at={createdAt} />
@@ -113,37 +123,31 @@ async function showDelivery(visit: MemberVisit, problem?: string) {
         whyNotReplayable(entry, integration) === null ? (
           <Action to={`${path}/replay`} label="Replay delivery" />
         ) : null,
-    },
-    <>
-      <FormError error={problem} />
-      <Reason {...found} />
-      {section}
-      {isWriting ? (
-        <noscript>
-          <p class="hint">
-            <a href={`${path}?again=1`}>Reload</a> to see the draft.
-          </p>
-        </noscript>
-      ) : null}
-      <Columns
-        details={
-          <section aria-labelledby="facts">
-            <h2 id="facts">Details</h2>
-            <Facts {...found} />
-          </section>
-        }
-      >
-        <PayloadSection entry={entry} path={path} query={url.searchParams} />
-        {entry.headers === null ? null : <Headers headers={entry.headers} />}
-        <Replay {...found} />
-      </Columns>
-    </>,
-    {
-      section: 'deliveries',
       scripts: [deliveriesScript],
       ...(problem !== undefined && { status: 409 }),
       ...(isWriting && !isReloaded && { refresh: { seconds: REFRESH_SECONDS, to: `${path}?again=1` } }),
     },
+    <FormError error={problem} />,
+    <Reason {...found} />,
+    section,
+    isWriting && (
+      <noscript>
+        <p class="hint">
+          <a href={`${path}?again=1`}>Reload</a> to see the draft.
+        </p>
+      </noscript>
+    ),
+    <Columns
+      details={
+        <Section id="facts" title="Details">
+          <EntryFacts {...found} />
+        </Section>
+      }
+    >
+      <PayloadSection entry={entry} path={path} query={url.searchParams} />
+      {entry.headers !== null && <Headers headers={entry.headers} />}
+      <Replay {...found} />
+    </Columns>,
   );
 }
 
@@ -156,7 +160,6 @@ const reasons = {
 
 /** Explains the status and links to where it can be fixed. */
 function Reason({ entry: { status, reason, count, payload, integrationId }, integrations }: Entry) {
-  const { base } = useVisit();
   if (status === 'processed') return null;
   // After a wrong signature: the integration, and the one that its secret or URL was mixed up with.
   const mixedUp =
@@ -171,63 +174,56 @@ function Reason({ entry: { status, reason, count, payload, integrationId }, inte
         .filter(({ id }) => mixedUp.includes(id))
         .map((each) => (
           <p class="reason">
-            <a href={`${base}/integrations/${each.id}`}>Open the integration {integrationName(each)}</a>
+            <Link to={`integrations/${each.id}`}>Open the integration {integrationName(each)}</Link>
           </p>
         ))}
-      {count > 1 ? (
+      {count > 1 && (
         <p class="reason">
           {count.toLocaleString('en')} such deliveries arrived within a minute and share this entry.
         </p>
-      ) : null}
+      )}
     </div>
   );
 }
 
 function Headers({ headers }: { headers: NonNullable<Delivery['headers']> }) {
   return (
-    <section aria-labelledby="headers">
-      <h2 id="headers">Headers</h2>
-      <FactList facts={Object.entries(headers)} kind="mono" />
-    </section>
+    <Section id="headers" title="Headers">
+      <Facts facts={Object.entries(headers)} kind="mono" />
+    </Section>
   );
 }
 
 /** Explains a replay, or why it is impossible. */
 function Replay({ entry, integration }: Entry) {
-  const { base, isOwner } = useVisit();
+  const { isOwner } = useVisit();
   const { payload, integrationId, integrationType: type } = entry;
   const obstacle = whyNotReplayable(entry, integration);
   const { event } = payload;
   const hasSample = integration !== null && event !== null && sampleEvents(type).includes(event);
   return (
-    <section aria-labelledby="replay">
-      <h2 id="replay">Replay</h2>
+    <Section id="replay" title="Replay">
       <p class="hint">
         {obstacle ??
           'A replay hands the event to the triggers again. Existing drafts are updated, not duplicated.'}
       </p>
-      {hasSample ? (
-        <details class="more">
-          <summary>Send a test event</summary>
+      {hasSample && (
+        <More label="Send a test event">
           <p class="hint">
             Tidings does not keep the raw body, so nobody can send this delivery again. It can sign and send a
             sample of the same event.
           </p>
           {isOwner ? (
-            <Action
-              to={`${base}/integrations/${integrationId}/test`}
-              label="Send test event"
-              fields={{ event }}
-            />
+            <Action to={`integrations/${integrationId}/test`} label="Send test event" fields={{ event }} />
           ) : null}
           <p class="hint">{isOwner ? 'Or use a terminal:' : 'Owners can do so here. In a terminal:'}</p>
           <ToCopy
             text={`${tidings} send ${type} ${event} --integration ${integrationId}`}
             label="Copy command"
           />
-        </details>
-      ) : null}
-    </section>
+        </More>
+      )}
+    </Section>
   );
 }
 
@@ -241,11 +237,10 @@ function whyNotReplayable({ status, payload }: Delivery, integration: Integratio
 }
 
 /** The fields of an entry beside its payload. */
-function Facts({ entry, integration }: Entry) {
-  const { base } = useVisit();
+function EntryFacts({ entry, integration }: Entry) {
   const { payload, createdAt, retentionDays, sameBodyAs, replayOf, integrationId, referenceId } = entry;
   const keptUntil = new Date(Date.parse(createdAt) + retentionDays * DAY_MS).toISOString();
-  const link = (path: string, name: ComponentChildren) => <a href={`${base}/${path}`}>{name}</a>;
+  const link = (path: string, name: ComponentChildren) => <Link to={path}>{name}</Link>;
   const source =
     integration === null
       ? link(`deliveries?integration=${integrationId}`, sourceOf(entry, []))
@@ -265,5 +260,5 @@ function Facts({ entry, integration }: Entry) {
     ['Replay of', replayOf && link(`deliveries/${replayOf}`, <code>{replayOf}</code>)],
     ['Log entry', <Id value={entry.id} name="log entry ID" />],
   ];
-  return <FactList facts={facts} />;
+  return <Facts facts={facts} />;
 }

@@ -1,8 +1,7 @@
 import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import { tidings } from '../../../lib/build.ts';
 import { isRecord } from '../../../lib/validation.ts';
-import { Copy, counted } from '../../view/elements.tsx';
-import { Segments } from '../../view/layout.tsx';
+import { Copy, counted, Segments } from '../../view/elements.tsx';
 
 // Limits of the tree. Real payloads are smaller.
 const MAX_DEPTH = 8;
@@ -35,7 +34,7 @@ export function PayloadSection({ entry: { id, status, payload }, path, query }: 
         <h2 id="payload" class="flat">
           Payload
         </h2>
-        {data === null ? null : (
+        {data !== null && (
           <Segments
             label="Payload view"
             items={[
@@ -102,14 +101,14 @@ function Tree({ data }: { data: object }) {
         <button type="button" class="button" data-payload-fold>
           Expand all
         </button>
-        {isBeside ? <Copy text={JSON_ID} label="Copy payload" /> : null}
+        {isBeside && <Copy text={JSON_ID} label="Copy payload" />}
       </div>
       {/* The script copies values from it: the tree shortens long ones. */}
-      {isBeside ? (
+      {isBeside && (
         <pre id={JSON_ID} hidden>
           {text}
         </pre>
-      ) : null}
+      )}
       <div class="card tree">
         <Branch value={data} depth={0} budget={{ nodes: MAX_NODES }} />
       </div>
@@ -134,11 +133,11 @@ function Branch({ value, ...place }: Place & { value: object }) {
           <Node name={name} value={each} {...place} />
         </li>
       ))}
-      {visible.length < all.length ? (
+      {visible.length < all.length && (
         <li class="dim">
           …and {all.length - visible.length} more. <a href="?payload=json#payload">View JSON</a>
         </li>
-      ) : null}
+      )}
     </ul>
   );
 }

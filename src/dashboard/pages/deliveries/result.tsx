@@ -16,9 +16,8 @@ import type { Integration, Repository } from '../../../integrations/store.ts';
 import { contentTypeRules } from '../../../posts/model.ts';
 import type { Event } from '../../../providers/events.ts';
 import type { MemberVisit } from '../../page.ts';
-import { counted, LinkButton, Status } from '../../view/elements.tsx';
+import { counted, Link, LinkButton, type PageContext, Status, useVisit, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { type PageContext, useVisit, When } from '../../view/time.tsx';
 import { eventWords } from '../triggers/list.tsx';
 
 // What became of a delivery: a row for each trigger that received it, or the reason why none did.
@@ -61,21 +60,21 @@ export function ResultSection(props: Props) {
     >
       <h2 id="result">Result</h2>
       <div role="status">
-        {results.length > 0 ? (
+        {results.length > 0 && (
           <ul class="card rows">
             {results.map((result) => (
               <ResultRow {...props} result={result} />
             ))}
           </ul>
-        ) : null}
-        {isUnmet(props) ? <NoResult {...props} /> : null}
-        {others.length === 0 ? null : (
+        )}
+        {isUnmet(props) && <NoResult {...props} />}
+        {others.length > 0 && (
           <ul class="card rows">
             {others.map(({ id, title, status, updatedAt }) => (
               <li>
                 <Status status={status} />
                 <span class="grow any">
-                  Also in <a href={`${base}/posts/${id}`}>{title}</a>
+                  Also in <Link to={`posts/${id}`}>{title}</Link>
                 </span>
                 <span class="dim">
                   Changed <When at={updatedAt} />
@@ -113,9 +112,9 @@ function ResultRow({ result, ...props }: Props & { result: Result }) {
           ) : (
             <>
               Trigger:{' '}
-              <a href={`${visit.base}/integrations/${entry.integrationId}/triggers/${trigger.id}`}>
+              <Link to={`integrations/${entry.integrationId}/triggers/${trigger.id}`}>
                 {eventWords[trigger.event]}, {describeTrigger(trigger)}
-              </a>
+              </Link>
             </>
           )}
         </p>
@@ -278,7 +277,7 @@ function NoResult({ shipped, triggers, entry, integration }: Props) {
         </p>
         {!canCreate ? null : isOwner ? (
           <>
-            <Action to={`${base}/deliveries/${entry.id}/trigger`} label="Create trigger" kind="go" />
+            <Action to={`deliveries/${entry.id}/trigger`} label="Create trigger" kind="go" />
             <p class="hint">
               {words} then become changelog drafts. Tidings replays this delivery, so its draft follows at
               once. <a href={`${path}/triggers/new?event=${shipped.event.type}`}>Choose filters first</a>
@@ -326,7 +325,7 @@ export function OutcomeCell(props: {
   if (results.length === 0) {
     // An event of a disconnected integration cannot be replayed either way.
     const isEvent = shippedBy(entry, repositories) !== null;
-    return isEvent ? <a href={`${base}/deliveries/${id}`}>No trigger</a> : <span class="dim">No draft</span>;
+    return isEvent ? <Link to={`deliveries/${id}`}>No trigger</Link> : <span class="dim">No draft</span>;
   }
   if (results.some((each) => each.outcome === 'queued' && isPending(each))) {
     const { occurredAt = '' } = shippedBy(entry, repositories)?.event ?? {};
@@ -352,13 +351,13 @@ export function OutcomeCell(props: {
   const updated = results.find(({ outcome, post }) => outcome === 'updated' && post !== null);
   if (updated !== undefined && failed === 0) {
     return (
-      <a href={`${base}/posts/${updated.post?.id}`} title={`Updates ${updated.post?.title}`} class="cut">
+      <Link to={`posts/${updated.post?.id}`} title={`Updates ${updated.post?.title}`} class="cut">
         Updates {updated.post?.title}
-      </a>
+      </Link>
     );
   }
   // Nothing waits for a trigger that was deleted with its integration.
   const settled = results.filter(({ outcome, trigger }) => outcome !== 'waiting' || trigger !== null);
   const [, text = 'No draft'] = words.find(([each]) => settled.some(({ outcome }) => outcome === each)) ?? [];
-  return <a href={`${base}/deliveries/${id}`}>{text}</a>;
+  return <Link to={`deliveries/${id}`}>{text}</Link>;
 }

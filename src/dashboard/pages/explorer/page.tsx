@@ -5,10 +5,9 @@ import { listPostPage } from '../../../posts/store.ts';
 import samplesScript from '../../../readers/reference/samples/samples.client.js' with { type: 'text' };
 import { Samples } from '../../../readers/reference/samples/tabs.tsx';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { Empty, Select } from '../../view/elements.tsx';
-import { Field, FormError, Hidden } from '../../view/form.tsx';
-import { Segments } from '../../view/layout.tsx';
-import { useVisit } from '../../view/time.tsx';
+import { More, Section, Segments, useVisit } from '../../view/elements.tsx';
+import { Field, FormError, Hidden, Select } from '../../view/form.tsx';
+import { Empty } from '../../view/list.tsx';
 import {
   addressOf,
   type Choices,
@@ -55,39 +54,36 @@ async function showExplorer({ deps, organization, base, url }: MemberVisit): Pro
           API key here. The <a href="/docs">API reference</a> describes every field.
         </>
       ),
+      scripts: [script],
+      error,
     },
-    <>
-      <Segments
-        label="Operation"
-        items={(['listPosts', 'getPost'] as const).map((operation) => ({
-          to: addressOf(base, { ...choices, operation, isSent: false }),
-          label: operations[operation].name,
-          isCurrent: operation === choices.operation,
-        }))}
-      />
-      <div class="explorer">
-        <RequestForm choices={choices} recent={recent} fields={error?.fields ?? {}} />
-        <div>
-          <section aria-labelledby="request">
-            <h2 id="request">Request</h2>
-            <Request choices={choices} />
-          </section>
-          <section aria-labelledby="response">
-            <h2 id="response">Response</h2>
-            {wrong.length > 0 ? (
-              <FormError error={wrong} />
-            ) : exchange === null ? (
-              <Empty>
-                <p>Press “Send request”. The response appears here.</p>
-              </Empty>
-            ) : (
-              <Response exchange={exchange} choices={choices} />
-            )}
-          </section>
-        </div>
+    <Segments
+      label="Operation"
+      items={(['listPosts', 'getPost'] as const).map((operation) => ({
+        to: addressOf(base, { ...choices, operation, isSent: false }),
+        label: operations[operation].name,
+        isCurrent: operation === choices.operation,
+      }))}
+    />,
+    <div class="explorer">
+      <RequestForm choices={choices} recent={recent} fields={error?.fields ?? {}} />
+      <div>
+        <Section id="request" title="Request">
+          <Request choices={choices} />
+        </Section>
+        <Section id="response" title="Response">
+          {wrong.length > 0 ? (
+            <FormError error={wrong} />
+          ) : exchange === null ? (
+            <Empty>
+              <p>Press “Send request”. The response appears here.</p>
+            </Empty>
+          ) : (
+            <Response exchange={exchange} choices={choices} />
+          )}
+        </Section>
       </div>
-    </>,
-    { section: 'explorer', scripts: [script], error },
+    </div>,
   );
 }
 
@@ -205,8 +201,7 @@ function RecentPosts({ choices, recent }: Recent) {
   const { base } = useVisit();
   if (recent.length === 0) return <p class="hint">The organization has no posts yet.</p>;
   return (
-    <details class="more">
-      <summary>Choose a recent post</summary>
+    <More label="Choose a recent post">
       <ul class="plain">
         {recent.map(({ id, title, status }) => {
           const query = new URLSearchParams(choices.query);
@@ -219,6 +214,6 @@ function RecentPosts({ choices, recent }: Recent) {
           );
         })}
       </ul>
-    </details>
+    </More>
   );
 }

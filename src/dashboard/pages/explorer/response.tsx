@@ -4,7 +4,7 @@ import { allowReading } from '../../../posts/admission.ts';
 import { Json } from '../../../readers/reference/endpoint.tsx';
 import { CopyButton } from '../../../readers/reference/samples/tabs.tsx';
 import type { DashboardDeps } from '../../page.ts';
-import { useVisit } from '../../view/time.tsx';
+import { More, useVisit } from '../../view/elements.tsx';
 
 // The request that the explorer's address describes, and the response of the service.
 
@@ -127,12 +127,10 @@ export function Response({ exchange, choices }: { exchange: Exchange; choices: C
         <span class="dim">{sizeOf(bytes)}</span>
       </p>
       <p class="bar follow">
-        {page.previous === null ? null : <a href={onPage(page.previous)}>Previous page</a>}
-        {page.next === null ? null : <a href={onPage(page.next)}>Next page</a>}
-        {etag === undefined || status !== 200 ? null : (
-          <a href={linkTo({ etag })}>Send again with If-None-Match</a>
-        )}
-        {choices.etag === '' ? null : <a href={linkTo({ etag: '' })}>Send again without If-None-Match</a>}
+        {page.previous !== null && <a href={onPage(page.previous)}>Previous page</a>}
+        {page.next !== null && <a href={onPage(page.next)}>Next page</a>}
+        {etag !== undefined && status === 200 && <a href={linkTo({ etag })}>Send again with If-None-Match</a>}
+        {choices.etag !== '' && <a href={linkTo({ etag: '' })}>Send again without If-None-Match</a>}
       </p>
       <h3 class="label">Headers</h3>
       <div class="card body-text">
@@ -150,23 +148,22 @@ export function Response({ exchange, choices }: { exchange: Exchange; choices: C
         <p class="dim">No body.</p>
       ) : (
         <>
-          {isCut ? (
+          {isCut && (
             <p class="hint">This page shows the first 256 KiB. Run a sample to get the whole body.</p>
-          ) : null}
+          )}
           <div class="card body-text">
             <CopyButton of="formatted" what="the formatted body" />
             <pre>
               <code id="formatted">{isCut ? text : <Json text={text} />}</code>
             </pre>
           </div>
-          <details class="more">
-            <summary>Raw body</summary>
+          <More label="Raw body">
             <CopyButton of="raw" what="the raw body" />
             {/* A text area keeps every character. An HTML parser drops one line break at its beginning. */}
             <textarea id="raw" class="mono" readOnly rows={8} aria-label="Raw body">
               {`\n${text}`}
             </textarea>
-          </details>
+          </More>
         </>
       )}
     </>

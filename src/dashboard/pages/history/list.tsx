@@ -7,12 +7,11 @@ import { DAY_MS } from '../../../lib/time.ts';
 import { contentTypes } from '../../../posts/model.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
 import { listProviders } from '../../../providers/index.ts';
-import { type Answer, get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
-import { formState, once, readFields } from '../../submission.ts';
-import { view } from '../../view/document.tsx';
-import { LinkButton, Status } from '../../view/elements.tsx';
+import { formState, readFields } from '../../fields.ts';
+import { type Answer, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { once } from '../../submission.ts';
+import { Link, LinkButton, More, Section, Status, useVisit, When } from '../../view/elements.tsx';
 import { Field, Form, Select } from '../../view/form.tsx';
-import { useVisit, When } from '../../view/time.tsx';
 import { problemOf } from '../integrations/subpage.tsx';
 import { typeOptions } from '../posts/toolbar.tsx';
 
@@ -26,14 +25,13 @@ export function describeRequest({ releases, since }: Pick<History, 'releases' | 
 export function Imports(props: { integration: Integration; histories: readonly History[] }) {
   const { histories } = props;
   const { repositories } = props.integration;
-  const { base, isOwner } = useVisit();
+  const { isOwner } = useVisit();
   const nameOf = (id: string) => repositories.find((each) => each.id === id)?.fullName;
   const [only, ...others] = repositories;
   const query =
     only === undefined || others.length > 0 ? '' : `?repository=${encodeURIComponent(only.fullName)}`;
   return (
-    <section aria-labelledby="imports">
-      <h2 id="imports">Imports</h2>
+    <Section id="imports" title="Imports">
       {histories.length === 0 ? (
         <p class="hint">Past releases can become drafts too, each with its own date.</p>
       ) : (
@@ -41,11 +39,11 @@ export function Imports(props: { integration: Integration; histories: readonly H
           {histories.map((history) => (
             <li>
               <Status status={history.status === 'queued' ? 'reading' : history.status} />
-              <a class="grow any" href={`${base}/import/${history.id}`}>
+              <Link class="grow any" to={`import/${history.id}`}>
                 {describeRequest(history)}
                 {others.length === 0 ? '' : ` of ${nameOf(history.repositoryId)}`}:{' '}
                 {history.found.toLocaleString('en')} read
-              </a>
+              </Link>
               <span class="dim">
                 <When at={history.createdAt} />
               </span>
@@ -55,10 +53,10 @@ export function Imports(props: { integration: Integration; histories: readonly H
       )}
       {isOwner ? (
         <div class="bar">
-          <LinkButton to={`${base}/import${query}`} label="Import releases" />
+          <LinkButton to={`import${query}`} label="Import releases" />
         </div>
       ) : null}
-    </section>
+    </Section>
   );
 }
 
@@ -108,15 +106,15 @@ const ImportForm = Type.Object({
 type ImportFields = Static<typeof ImportForm>;
 
 async function startImport(visit: MemberVisit): Promise<Answer> {
-  const { deps, organization, base, form } = visit;
+  const { deps, organization, form } = visit;
   try {
     const fields = readFields(ImportForm, form);
     if (fields.repository.trim() === '')
       throw invalid('repository', 'Enter a repository, such as acme/rocket.');
     const history = await once(deps, form.get('mark'), () => start(fields));
     return history === null
-      ? redirect(`${base}/integrations`, 'This form was already submitted. Nothing else was imported.')
-      : redirect(`${base}/import/${history.id}`);
+      ? redirect('integrations', 'This form was already submitted. Nothing else was imported.')
+      : redirect(`import/${history.id}`);
   } catch (error) {
     if (error instanceof ProviderProblem) return showImport(describe(visit, error));
     if (!(error instanceof AppError) || error.status >= 500) throw error;
@@ -156,19 +154,19 @@ function showImport(error?: AppError) {
       title: 'Import releases',
       crumbs: [{ to: 'integrations', label: 'Integrations' }],
       facts: 'Each past release becomes a draft with the date of the release. Nothing is published.',
+      error,
     },
     <ImportReleases error={error} />,
-    { section: 'integrations', error },
   );
 }
 
 export function ImportReleases({ error }: { error?: AppError | undefined }) {
-  const { base, form, url } = useVisit();
+  const { form, url } = useVisit();
   const given = form.size > 0 ? form : { repository: url.searchParams.get('repository') ?? '' };
   const { fields, problem } = formState(ImportForm, given, error);
   const { repository, contentType, span, token } = fields;
   return (
-    <Form to={`${base}/import`} problem={problem} button="Import releases" busy="Finding repository…" isOnce>
+    <Form to="import" problem={problem} button="Import releases" busy="Finding repository…" isOnce>
       <Field {...repository} placeholder="acme/rocket" />
       <div class="pair-fields">
         <Select {...contentType} id="field-contentType" options={typeOptions} />
@@ -178,10 +176,9 @@ export function ImportReleases({ error }: { error?: AppError | undefined }) {
           options={spanNames.map((value) => ({ value, label: spans[value].label }))}
         />
       </div>
-      <details class="more" open={problem !== null}>
-        <summary>Private repository</summary>
+      <More label="Private repository" isOpen={problem !== null}>
         <Field {...token} required={false} />
-      </details>
+      </More>
     </Form>
   );
 }

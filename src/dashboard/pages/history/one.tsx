@@ -8,9 +8,9 @@ import type { OwnedPost } from '../../../posts/model.ts';
 import { type BulkResult, changePosts, MAX_POSTS } from '../../../posts/service.ts';
 import script from '../../client/history.client.js' with { type: 'text' };
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { counted, LinkButton, Status, Table, When } from '../../view/elements.tsx';
+import { counted, Link, LinkButton, Status, useVisit, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
-import { useVisit } from '../../view/time.tsx';
+import { dateColumn, statusColumn, Table } from '../../view/list.tsx';
 import { describeBulk } from '../posts/list.tsx';
 import { describeRequest } from './list.tsx';
 
@@ -41,29 +41,26 @@ export const routes: readonly Page[] = [
         title,
         crumbs: [
           { to: 'integrations', label: 'Integrations' },
-          { to: `${base}/integrations/${history.integrationId}`, label: name },
+          { to: `integrations/${history.integrationId}`, label: name },
         ],
         facts: (
           <>
             {describeRequest(history)}, started <When at={history.createdAt} />
           </>
         ),
-      },
-      <ImportState state={state} />,
-      {
-        section: 'integrations',
         ...(state.isMoving && { refresh: { seconds: REFRESH_S, to: path }, scripts: [historyScript] }),
       },
+      <ImportState state={state} />,
     );
   }),
   get(`${PATH}/state`, 'member', async (visit) => fragment(<ImportState state={await readState(visit)} />)),
-  post(`${PATH}/stop`, 'owner', async ({ deps, organization, params, base }) => {
+  post(`${PATH}/stop`, 'owner', async ({ deps, organization, params }) => {
     const { id, status } = await stopHistory(deps, organization.id, params.historyId ?? '');
     const done = status === 'stopped' ? 'Stopped. The drafts of what was read stay.' : undefined;
-    return redirect(`${base}/import/${id}`, done);
+    return redirect(`import/${id}`, done);
   }),
   post(`${PATH}/publish`, 'member', async (visit) => {
-    const { deps, organization, base, form } = visit;
+    const { deps, organization, form } = visit;
     const { history } = await readState(visit);
     const drafts = { status: 'draft', limit: MAX_DRAFTS } as const;
     const { posts } = await deps.db.read((tx) => listPostsOfTrigger(tx, history, drafts));
@@ -79,7 +76,7 @@ export const routes: readonly Page[] = [
       for (const name of ['unchanged', 'missing', 'withoutText', 'unseen'] as const)
         total[name] += result[name];
     }
-    return redirect(`${base}/import/${history.id}`, describeBulk('publish', total));
+    return redirect(`import/${history.id}`, describeBulk('publish', total));
   }),
 ];
 
@@ -121,22 +118,20 @@ function ImportState({ state }: { state: State }) {
           <span>{describeState(state)}</span>
         </p>
         <div data-part="work">
-          {isMoving ? <Bar {...state} /> : null}
-          {isReading && history.problem !== null ? (
+          {isMoving && <Bar {...state} />}
+          {isReading && history.problem !== null && (
             <p class="hint">
               {history.problem} Reading continues <When at={new Date(history.dueAt).toISOString()} />.
               {isOwner ? ' To continue at once, import again with a token.' : ''}
             </p>
-          ) : null}
-          {history.status === 'failed' ? <p class="reason">{history.problem}</p> : null}
-          {error === null ? null : <p class="reason">A post could not be written: {error}</p>}
+          )}
+          {history.status === 'failed' && <p class="reason">{history.problem}</p>}
+          {error !== null && <p class="reason">A post could not be written: {error}</p>}
           {isReading && isOwner ? <Action to={`${path}/stop`} label="Stop import" /> : null}
-          {isMoving ? null : (
+          {!isMoving && (
             <div class="bar">
-              {drafts > 0 ? (
-                <LinkButton to={`${base}/posts?status=draft`} label="Review drafts" kind="go" />
-              ) : null}
-              {drafts > 0 ? (
+              {drafts > 0 && <LinkButton to="posts?status=draft" label="Review drafts" kind="go" />}
+              {drafts > 0 && (
                 <Danger
                   to={`${path}/publish`}
                   label={drafts === 1 ? 'Publish draft' : `Publish all ${drafts.toLocaleString('en')}`}
@@ -149,42 +144,39 @@ function ImportState({ state }: { state: State }) {
                   Publishes {drafts === 1 ? 'the draft' : `all ${counted(drafts, 'draft')}`} of {name}, each
                   with the date of its release.
                 </Danger>
-              ) : null}
+              )}
               {isOwner ? (
-                <LinkButton
-                  to={`${base}/import?repository=${encodeURIComponent(name)}`}
-                  label="Import again"
-                />
+                <LinkButton to={`import?repository=${encodeURIComponent(name)}`} label="Import again" />
               ) : null}
             </div>
           )}
         </div>
       </section>
       <div data-part="posts">
-        {all.posts.length === 0 || (isReading && history.problem === null) ? null : (
+        {all.posts.length > 0 && !(isReading && history.problem === null) && (
           <Table
             caption="Posts of this repository, newest first"
             kind="posts"
             rows={all.posts}
             columns={[
-              { title: 'Status', class: 'short', cell: ({ status }) => <Status status={status} /> },
+              statusColumn,
               {
                 title: 'Title',
                 class: 'title',
                 cell: ({ id, title }) => (
-                  <a class="ellipsis" href={`${base}/posts/${id}`} title={title}>
+                  <Link class="ellipsis" to={`posts/${id}`} title={title}>
                     {title}
-                  </a>
+                  </Link>
                 ),
               },
-              { title: 'Date', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} /> },
+              dateColumn(),
             ]}
           />
         )}
-        {(isReading && history.problem === null) || all.totalItems <= all.posts.length ? null : (
+        {!(isReading && history.problem === null) && all.totalItems > all.posts.length && (
           <p class="hint">
             These are the newest {all.posts.length} of {counted(all.totalItems, 'post')}.{' '}
-            <a href={`${base}/posts`}>Show all posts</a>
+            <Link to="posts">Show all posts</Link>
           </p>
         )}
       </div>

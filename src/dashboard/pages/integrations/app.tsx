@@ -13,10 +13,10 @@ import { AppError } from '../../../lib/app-error.ts';
 import type { AppForm, AppSupport } from '../../../providers/app.ts';
 import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf, providers } from '../../../providers/index.ts';
-import { type Answer, get, type MemberVisit, type Page, redirect } from '../../page.ts';
-import { formState, once } from '../../submission.ts';
-import { type View, view } from '../../view/document.tsx';
-import { counted } from '../../view/elements.tsx';
+import { formState } from '../../fields.ts';
+import { type Answer, get, type MemberVisit, type Page, redirect, type View, view } from '../../page.ts';
+import { once } from '../../submission.ts';
+import { counted, More } from '../../view/elements.tsx';
 import { Field, Form, FormError, fieldProblem, Hidden, TextArea } from '../../view/form.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { External, showIntegration } from './one.tsx';
@@ -68,26 +68,24 @@ function showKeyForm(visit: IntegrationVisit, error?: string) {
   return subpage(
     visit,
     { title: 'Replace key', isRefused: error !== undefined },
-    <>
-      <p class="lede">
-        Create a private key in <External to={pages.settings}>the App's settings</External>. Tidings checks
-        the new key first; if {name} does not accept it, the current key stays.
-      </p>
-      <Form
-        to={`${path}/key`}
-        problem={fieldProblem('field-key', error)}
-        button="Replace key"
-        busy="Checking key…"
-        isOnce
-      >
-        <TextArea
-          {...fields.key}
-          error={error}
-          hint="The content of the .pem file. It is kept encrypted."
-          more={{ rows: 8, class: 'mono', spellcheck: false }}
-        />
-      </Form>
-    </>,
+    <p class="lede">
+      Create a private key in <External to={pages.settings}>the App's settings</External>. Tidings checks the
+      new key first; if {name} does not accept it, the current key stays.
+    </p>,
+    <Form
+      to={`${path}/key`}
+      problem={fieldProblem('field-key', error)}
+      button="Replace key"
+      busy="Checking key…"
+      isOnce
+    >
+      <TextArea
+        {...fields.key}
+        error={error}
+        hint="The content of the .pem file. It is kept encrypted."
+        more={{ rows: 8, class: 'mono', spellcheck: false }}
+      />
+    </Form>,
   );
 }
 
@@ -115,48 +113,45 @@ async function showForm(
   const isRefused = refused !== undefined || error !== null;
   const to = `${base}/integrations/${app.path}/new`;
   return view(
-    { title: `Create a ${app.name}`, crumbs: [{ to: 'integrations', label: 'Integrations' }] },
-    <>
-      <FormError error={refused ?? problem} />
-      <p class="lede">
-        An App needs no person's token. It reads the repositories that you choose at {provider}, with tokens
-        that expire after an hour, and one webhook serves them all.
-      </p>
-      <LocalAddressNote url={deps.publicUrl()} type={type} pollFor={organization.id} />
-      <ol>
-        <li>
-          {provider} shows the name of the App
-          {owner === null || form === null ? '' : `, which ${owner} will own`}. Change it if you like, then
-          create the App.
-        </li>
-        <li>{provider} brings you back here. Install the App, and choose its repositories.</li>
-      </ol>
-      {form === null ? null : (
-        <form method="post" action={form.action}>
-          <Hidden values={Object.entries(form.fields)} />
-          <button type="submit" class="button go">
-            Continue to {provider}
-          </button>
-        </form>
-      )}
-      <details class="more" open={owner !== null}>
-        <summary>Create it in an organization</summary>
-        <form method="get" action={to} class="stack">
-          <Field {...fields.owner} />
-          <div class="bar">
-            <button type="submit" class="button">
-              Use organization
-            </button>
-            {owner === null ? null : <a href={to}>Use your own account</a>}
-          </div>
-        </form>
-      </details>
-    </>,
     {
-      section: 'integrations',
+      title: `Create a ${app.name}`,
+      crumbs: [{ to: 'integrations', label: 'Integrations' }],
       ...(form !== null && { headers: formsTo(form.action) }),
       ...(isRefused && { status: 400 }),
     },
+    <FormError error={refused ?? problem} />,
+    <p class="lede">
+      An App needs no person's token. It reads the repositories that you choose at {provider}, with tokens
+      that expire after an hour, and one webhook serves them all.
+    </p>,
+    <LocalAddressNote url={deps.publicUrl()} type={type} pollFor={organization.id} />,
+    <ol>
+      <li>
+        {provider} shows the name of the App
+        {owner === null || form === null ? '' : `, which ${owner} will own`}. Change it if you like, then
+        create the App.
+      </li>
+      <li>{provider} brings you back here. Install the App, and choose its repositories.</li>
+    </ol>,
+    form !== null && (
+      <form method="post" action={form.action}>
+        <Hidden values={Object.entries(form.fields)} />
+        <button type="submit" class="button go">
+          Continue to {provider}
+        </button>
+      </form>
+    ),
+    <More label="Create it in an organization" isOpen={owner !== null}>
+      <form method="get" action={to} class="stack">
+        <Field {...fields.owner} />
+        <div class="bar">
+          <button type="submit" class="button">
+            Use organization
+          </button>
+          {owner !== null && <a href={to}>Use your own account</a>}
+        </div>
+      </form>
+    </More>,
   );
 }
 

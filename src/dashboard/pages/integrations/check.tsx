@@ -14,8 +14,9 @@ import {
 } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { providerOf, sampleFor } from '../../../providers/index.ts';
+import { withPeriod } from '../../fields.ts';
 import { type Page, redirect } from '../../page.ts';
-import { counted, LinkButton, ToCopy } from '../../view/elements.tsx';
+import { counted, LinkButton, ValuesToCopy } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { type Failure, showIntegration } from './one.tsx';
 import {
@@ -25,7 +26,6 @@ import {
   integrationForm,
   integrationPage,
   problemOf,
-  sentence,
   subpage,
 } from './subpage.tsx';
 import { placeName } from './webhooks.tsx';
@@ -69,7 +69,7 @@ function FindingRow({
         <p class="reason">
           {finding.code === 'hook_check_failed'
             ? problemOf(finding.problem, integration.type)
-            : sentence(describeFinding(finding, exactTime))}
+            : withPeriod(describeFinding(finding, exactTime))}
         </p>
         <Fix fix={fix ?? (name === 'hook' && status === 'failed' ? credential : undefined)} path={path} />
       </div>
@@ -103,7 +103,7 @@ const showAt = (about: Failure['about']) => (visit: IntegrationVisit, error: unk
   showIntegration(visit, { about, error });
 
 /** Sends a signed delivery to this service, the way a provider does. */
-async function sendTest({ deps, organization, base, form, integration }: IntegrationVisit) {
+async function sendTest({ deps, organization, form, integration }: IntegrationVisit) {
   const { db, clock, secrets, self } = deps;
   const event = form.get('event') ?? '';
   const sample = sampleFor(integration, event, { now: clock.now() });
@@ -117,10 +117,10 @@ async function sendTest({ deps, organization, base, form, integration }: Integra
   const entry = await db.read((tx) => findDelivery(tx, organization.id, deliveryId));
   return entry === null
     ? redirect(
-        `${base}/deliveries?integration=${integration.id}`,
+        `deliveries?integration=${integration.id}`,
         `Tidings rejected the test event with ${status}. The newest entry shows the reason.`,
       )
-    : redirect(`${base}/deliveries/${entry.id}`, 'Test event sent.');
+    : redirect(`deliveries/${entry.id}`, 'Test event sent.');
 }
 
 /** Shows the new secret once, unless Tidings has set it at the provider. */
@@ -136,16 +136,11 @@ async function rotate(visit: IntegrationVisit) {
   return subpage(
     visit,
     { title: 'New secret' },
-    <>
-      <p class="lede">
-        Copy it now and set it at {provider}. Tidings shows it only once. {old}
-      </p>
-      <div class="card pad">
-        <p class="label">Secret</p>
-        <ToCopy text={secret} label="Copy secret" />
-      </div>
-      <LinkButton to={path} label="Open integration" kind="go" />
-    </>,
+    <p class="lede">
+      Copy it now and set it at {provider}. Tidings shows it only once. {old}
+    </p>,
+    <ValuesToCopy values={[['Secret', secret, 'Copy secret']]} />,
+    <LinkButton to={path} label="Open integration" kind="go" />,
   );
 }
 
@@ -162,20 +157,18 @@ export const routes: readonly Page[] = [
     return subpage(
       visit,
       { title: 'Check', heading: heading.filter(Boolean).join(', ') || 'Everything is OK' },
-      <>
-        <p class="lede">
-          Tidings checked everything that deliveries of {integrationName(integration)} depend on. It changed
-          nothing.
-        </p>
-        <ul class="card rows checks">
-          {[...failed, ...warning, ...ok].map((finding) => (
-            <FindingRow finding={finding} visit={visit} />
-          ))}
-        </ul>
-        <p class="bar">
-          <LinkButton to={`${path}/check`} label="Check again" />
-        </p>
-      </>,
+      <p class="lede">
+        Tidings checked everything that deliveries of {integrationName(integration)} depend on. It changed
+        nothing.
+      </p>,
+      <ul class="card rows checks">
+        {[...failed, ...warning, ...ok].map((finding) => (
+          <FindingRow finding={finding} visit={visit} />
+        ))}
+      </ul>,
+      <p class="bar">
+        <LinkButton to={`${path}/check`} label="Check again" />
+      </p>,
     );
   }),
   integrationForm('enable', async ({ deps, integration, path }) => {
@@ -211,7 +204,7 @@ export const routes: readonly Page[] = [
   integrationForm('secret', rotate, showAt('secret')),
   integrationForm(
     'disconnect',
-    async ({ deps, form, base, integration }) => {
+    async ({ deps, form, integration }) => {
       const force = form.get('force') === 'yes';
       const { left } = await disconnectIntegration(deps, integration.id, { force });
       const rest = left.length === 0 ? '' : ` A webhook remains at ${left.join(', ')}. Delete it there.`;
@@ -219,10 +212,7 @@ export const routes: readonly Page[] = [
       const support = providerOf(type).app;
       const page = app === null ? undefined : support?.pages(deps.providerUrls?.[type], app).danger;
       const own = page === undefined ? '' : ` Delete the App at ${page}`;
-      return redirect(
-        `${base}/integrations`,
-        `${integrationName(integration)} is disconnected.${rest}${own}`,
-      );
+      return redirect('integrations', `${integrationName(integration)} is disconnected.${rest}${own}`);
     },
     showAt('disconnect'),
   ),

@@ -5,7 +5,7 @@ import { ALL_PUBLIC_TEAMS, type Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../../../providers/index.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { once, submit } from '../../submission.ts';
-import { LinkButton, ToCopy } from '../../view/elements.tsx';
+import { Link, LinkButton, ToCopy } from '../../view/elements.tsx';
 import { Choice, Field, Form } from '../../view/form.tsx';
 import { showIntegrations } from './list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
@@ -38,7 +38,7 @@ async function connectByHand(visit: MemberVisit, type: IntegrationType): Promise
       });
       const notice =
         'This form was already submitted, so Tidings created no other integration. If you did not copy the secret, open the integration and rotate it.';
-      return shown ?? redirect(`${base}/integrations`, notice);
+      return shown ?? redirect('integrations', notice);
     },
     (error) => showIntegrations(visit, { type, field: 'repository', error }),
   );
@@ -46,39 +46,37 @@ async function connectByHand(visit: MemberVisit, type: IntegrationType): Promise
 
 /** Shows the secret once: no URL leads back to this page. */
 function showConnected(
-  base: string,
+  _base: string,
   type: IntegrationType,
   { integrationId, webhookUrl, secret }: Connected,
   repository?: string,
 ): View {
   const { name, words } = providerOf(type);
   return view(
-    `Connect ${name}`,
-    <>
-      <h1>{repository ?? name} is almost connected</h1>
-      <p class="lede">
-        Enter the URL and the secret at {name}. Copy the secret now: Tidings shows it only once.
-      </p>
-      <div class="card pad">
-        <p class="label">Webhook URL</p>
-        <ToCopy text={webhookUrl} label="Copy URL" />
-        <LocalAddressNote type={type} url={webhookUrl} />
-        <p class="label">Secret</p>
-        <ToCopy text={secret} label="Copy secret" />
-      </div>
-      <h2>Steps at {name}</h2>
-      <ol>
-        {words.steps(repository ?? null).map((phrases) => (
-          <li>
-            <Phrases phrases={phrases} />
-          </li>
-        ))}
-      </ol>
-      <p>
-        <LinkButton to={`${base}/integrations/${integrationId}`} label="Open integration" kind="go" />
-      </p>
-    </>,
-    { section: 'integrations' },
+    {
+      title: `Connect ${name}`,
+      isSheet: true,
+      heading: `${repository ?? name} is almost connected`,
+      facts: `Enter the URL and the secret at ${name}. Copy the secret now: Tidings shows it only once.`,
+    },
+    <div class="card pad">
+      <p class="label">Webhook URL</p>
+      <ToCopy text={webhookUrl} label="Copy URL" />
+      <LocalAddressNote type={type} url={webhookUrl} />
+      <p class="label">Secret</p>
+      <ToCopy text={secret} label="Copy secret" />
+    </div>,
+    <h2>Steps at {name}</h2>,
+    <ol>
+      {words.steps(repository ?? null).map((phrases) => (
+        <li>
+          <Phrases phrases={phrases} />
+        </li>
+      ))}
+    </ol>,
+    <p>
+      <LinkButton to={`integrations/${integrationId}`} label="Open integration" kind="go" />
+    </p>,
   );
 }
 
@@ -116,10 +114,7 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise
       const path = `${base}/integrations/${connected.integrationId}`;
       return redirect(path, describeConnected(type, connected.places));
     });
-    return (
-      answer ??
-      redirect(`${base}/integrations`, 'This form was already submitted. Nothing else was connected.')
-    );
+    return answer ?? redirect('integrations', 'This form was already submitted. Nothing else was connected.');
   } catch (error) {
     // Keep the sealed offer, so that another try does not extend it.
     return showChoice(visit, type, offer, sealed, problemOf(error, type));
@@ -144,7 +139,7 @@ async function showChoice(
   sealed: string,
   error: string | null = null,
 ): Promise<View> {
-  const { deps, organization, base, form } = visit;
+  const { deps, organization, form } = visit;
   const { name, api, hasRepositories, words } = providerOf(type);
   const { one, many } = words.place;
   const connected = await deps.db.read((tx) => findConnected(tx, organization.id, type));
@@ -166,48 +161,46 @@ async function showChoice(
       title: `Connect ${name}`,
       heading: `Choose ${many}`,
       crumbs: [{ to: 'integrations', label: 'Integrations' }],
+      ...(error !== null && { status: 400 }),
     },
-    <>
-      <p class="lede">
-        Tidings creates a webhook at each {one}, sets its secret, and keeps its events up to date. You don't
-        have to copy anything.
-      </p>
-      <Form
-        to={`${base}/integrations/${type}/connect`}
-        problem={error}
-        button={`Connect ${many}`}
-        layout="stack wide"
-        busy="Connecting…"
-        isOnce
-      >
-        <input type="hidden" name="offer" value={sealed} />
-        {api?.allPlaces == null ? (
-          list
-        ) : (
-          <div class="teams">
-            <Choice label="Scope" name="which" value={isSome ? 'chosen' : 'all'} options={scopes}>
-              {allBy === undefined ? null : (
-                <p class="dim">
-                  All public teams: <a href={`${base}/integrations/${allBy}`}>already connected</a>
-                </p>
-              )}
-              {/* The style sheet shows it with "Selected teams". */}
-              <div class="some">{list}</div>
-            </Choice>
-          </div>
-        )}
-        {offer.isCut && hasRepositories ? (
-          <Field
-            label="Other repositories"
-            name="others"
-            value={form.get('others') ?? ''}
-            required={false}
-            hint="The token has access to more repositories than this list shows. Enter each as OWNER/NAME or URL, separated by spaces."
-          />
-        ) : null}
-      </Form>
-    </>,
-    { section: 'integrations', ...(error !== null && { status: 400 }) },
+    <p class="lede">
+      Tidings creates a webhook at each {one}, sets its secret, and keeps its events up to date. You don't
+      have to copy anything.
+    </p>,
+    <Form
+      to={`integrations/${type}/connect`}
+      problem={error}
+      button={`Connect ${many}`}
+      layout="stack wide"
+      busy="Connecting…"
+      isOnce
+    >
+      <input type="hidden" name="offer" value={sealed} />
+      {api?.allPlaces == null ? (
+        list
+      ) : (
+        <div class="teams">
+          <Choice label="Scope" name="which" value={isSome ? 'chosen' : 'all'} options={scopes}>
+            {allBy !== undefined && (
+              <p class="dim">
+                All public teams: <Link to={`integrations/${allBy}`}>already connected</Link>
+              </p>
+            )}
+            {/* The style sheet shows it with "Selected teams". */}
+            <div class="some">{list}</div>
+          </Choice>
+        </div>
+      )}
+      {offer.isCut && hasRepositories && (
+        <Field
+          label="Other repositories"
+          name="others"
+          value={form.get('others') ?? ''}
+          required={false}
+          hint="The token has access to more repositories than this list shows. Enter each as OWNER/NAME or URL, separated by spaces."
+        />
+      )}
+    </Form>,
   );
 }
 

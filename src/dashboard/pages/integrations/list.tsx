@@ -4,11 +4,10 @@ import type { AppError } from '../../../lib/app-error.ts';
 import { isLocal } from '../../../lib/public-fetch.ts';
 import { letOthersIn } from '../../../lib/time.ts';
 import { type IntegrationType, listProviders, providers } from '../../../providers/index.ts';
+import { formState } from '../../fields.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { formState } from '../../submission.ts';
-import { LinkButton, Status } from '../../view/elements.tsx';
+import { Link, LinkButton, More, Status, useVisit } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
-import { useVisit } from '../../view/time.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './missed.tsx';
 import { type ConnectProps, Overview, PollPart, readOverview } from './overview.tsx';
@@ -49,54 +48,52 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
         all.length === 0
           ? `Connect ${listProviders('or')}, and Tidings drafts posts about what your team ships.`
           : 'Each integration has its own webhook URL and secret.',
+      ...(failure !== undefined && { status: 400 }),
     },
-    <>
-      <LocalAddressNote url={deps.publicUrl()} />
-      {cards.map(({ pause, ...overview }) => {
-        const { id, type, enabled, repositories } = overview.integration;
-        const path = `${base}/integrations/${id}`;
-        return (
-          <article class="card pad">
-            {pause && <PauseNote pause={pause} to={`${path}/missed`} />}
-            <div class="bar">
-              <h2 class="flat">
-                <a href={path}>{integrationName(overview.integration)}</a>
-              </h2>
-              {/* Without repositories, the name is the provider's. */}
-              {repositories.length === 0 ? null : <span class="dim">{providerNames[type]}</span>}
-              <Status status={enabled ? 'active' : 'disabled'} />
-            </div>
-            <Overview {...overview} />
-          </article>
-        );
-      })}
-      {all.length > cards.length ? (
-        <ul class="card rows">
-          {all.slice(MAX_CARDS).map((each) => (
-            <li>
-              <a href={`${base}/integrations/${each.id}`}>{integrationName(each)}</a>
-            </li>
-          ))}
-        </ul>
-      ) : null}
-      {isOwner ? (
-        <div class={isLocal(deps.publicUrl()) ? 'pair connect folded' : 'pair connect'}>
-          {providers.map((provider, index) => (
-            <ConnectCard
-              provider={provider}
-              failure={failure?.type === provider.id ? failure : undefined}
-              isMain={all.length === 0 && index === 0}
-              isOpen={index === 0 && failure === undefined}
-            />
-          ))}
-        </div>
-      ) : (
-        <p class="hint">
-          Owners of {organization.name} can connect {listProviders('and')}.
-        </p>
-      )}
-    </>,
-    { section: 'integrations', ...(failure !== undefined && { status: 400 }) },
+    <LocalAddressNote url={deps.publicUrl()} />,
+    cards.map(({ pause, ...overview }) => {
+      const { id, type, enabled, repositories } = overview.integration;
+      const path = `${base}/integrations/${id}`;
+      return (
+        <article class="card pad">
+          {pause && <PauseNote pause={pause} to={`${path}/missed`} />}
+          <div class="bar">
+            <h2 class="flat">
+              <a href={path}>{integrationName(overview.integration)}</a>
+            </h2>
+            {/* Without repositories, the name is the provider's. */}
+            {repositories.length > 0 && <span class="dim">{providerNames[type]}</span>}
+            <Status status={enabled ? 'active' : 'disabled'} />
+          </div>
+          <Overview {...overview} />
+        </article>
+      );
+    }),
+    all.length > cards.length && (
+      <ul class="card rows">
+        {all.slice(MAX_CARDS).map((each) => (
+          <li>
+            <Link to={`integrations/${each.id}`}>{integrationName(each)}</Link>
+          </li>
+        ))}
+      </ul>
+    ),
+    isOwner ? (
+      <div class={isLocal(deps.publicUrl()) ? 'pair connect folded' : 'pair connect'}>
+        {providers.map((provider, index) => (
+          <ConnectCard
+            provider={provider}
+            failure={failure?.type === provider.id ? failure : undefined}
+            isMain={all.length === 0 && index === 0}
+            isOpen={index === 0 && failure === undefined}
+          />
+        ))}
+      </div>
+    ) : (
+      <p class="hint">
+        Owners of {organization.name} can connect {listProviders('and')}.
+      </p>
+    ),
   );
 }
 
@@ -145,18 +142,17 @@ function ConnectCard({ failure, ...props }: ConnectProps & { failure: ConnectFai
         >
           {tokenField(visit, type, tokenError)}
         </Form>
-        {app === undefined ? null : (
+        {app !== undefined && (
           <div class="more stack">
             <p class="hint">
               For a team: a {app.name} needs no person's token, and you choose its repositories at {name}.
             </p>
-            <LinkButton to={`${visit.base}/integrations/${app.path}/new`} label={`Create ${app.name}`} />
+            <LinkButton to={`integrations/${app.path}/new`} label={`Create ${app.name}`} />
           </div>
         )}
-        <details class="more" open={failure?.field === 'repository'}>
-          <summary>Connect without a token</summary>
+        <More label="Connect without a token" isOpen={failure?.field === 'repository'}>
           {byHand}
-        </details>
+        </More>
       </>
     );
   return (
@@ -167,10 +163,12 @@ function ConnectCard({ failure, ...props }: ConnectProps & { failure: ConnectFai
       {isSuggested ? (
         <>
           {polling}
-          <details class="more" open={failure !== undefined && failure.field !== 'poll'}>
-            <summary>Webhook (needs a public URL)</summary>
+          <More
+            label="Webhook (needs a public URL)"
+            isOpen={failure !== undefined && failure.field !== 'poll'}
+          >
             {webhook}
-          </details>
+          </More>
         </>
       ) : (
         <>

@@ -20,7 +20,7 @@ export function LocalAddressNote({
   return text === null ? null : (
     <div class="note">
       <p>{text}</p>
-      {type === null || pollFor === undefined ? null : (
+      {type !== null && pollFor !== undefined && (
         <>
           <p>Without one, Tidings can ask {providerOf(type).name} for new events instead:</p>
           <ToCopy

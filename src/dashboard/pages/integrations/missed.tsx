@@ -12,9 +12,9 @@ import { AppError } from '../../../lib/app-error.ts';
 import type { Deps } from '../../../people/deps.ts';
 import { providerOf } from '../../../providers/index.ts';
 import type { Page } from '../../page.ts';
-import { counted, LinkButton, Table } from '../../view/elements.tsx';
+import { counted, LinkButton, useVisit, When } from '../../view/elements.tsx';
 import { FormError, Mark } from '../../view/form.tsx';
-import { useVisit, When } from '../../view/time.tsx';
+import { Table } from '../../view/list.tsx';
 import { exactTime, formPages, type IntegrationVisit, problemOf, subpage } from './subpage.tsx';
 
 /** Limits the table of missed deliveries. */
@@ -84,7 +84,7 @@ function missedForm({ path, form }: IntegrationVisit, missed: readonly ComparedD
     <form method="post" action={`${path}/missed`} data-once>
       <Mark />
       <div class="bar">
-        {missed.length === 1 ? null : (
+        {missed.length !== 1 && (
           <button type="submit" name="which" value="chosen" class="button" data-busy="Requesting…">
             Redeliver selected
           </button>
@@ -123,7 +123,7 @@ function missedForm({ path, form }: IntegrationVisit, missed: readonly ComparedD
                 <span class={`tag ${fate === 'failed' ? 'failed' : 'rejected'}`}>
                   {fate === 'failed' ? 'Failed' : 'Never arrived'}
                 </span>
-                {attempts > 1 ? <div class="dim">{attempts} attempts</div> : null}
+                {attempts > 1 && <div class="dim">{attempts} attempts</div>}
               </>
             ),
           },
@@ -135,9 +135,9 @@ function missedForm({ path, form }: IntegrationVisit, missed: readonly ComparedD
           },
         ]}
       />
-      {missed.length > MAX_ROWS ? (
+      {missed.length > MAX_ROWS && (
         <p class="hint">{missed.length - MAX_ROWS} more deliveries are missing.</p>
-      ) : null}
+      )}
     </form>
   );
 }
@@ -160,34 +160,32 @@ async function redeliver(visit: IntegrationVisit) {
   return subpage(
     visit,
     { title, isRefused: refused.length > 0 },
-    <>
-      <p class="lede">
-        {accepted === 0 ? 'Nothing was requested.' : 'They appear in the log as they arrive.'}
-        {results.length === MAX_REDELIVERED
-          ? ` Tidings requests at most ${MAX_REDELIVERED} at a time. Check again for the rest.`
-          : ''}
-      </p>
-      {refused.length === 0 ? null : (
-        <div class="problem" role="alert">
-          <p>Not redelivered:</p>
-          <ul>
-            {refused.map(({ deliveryId, message }) => (
-              <li>
-                <span class="mono">{deliveryId}</span>: {message}
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-      <p class="bar">
-        <LinkButton
-          to={`${visit.base}/deliveries?integration=${id}`}
-          label="Open log"
-          kind={accepted > 0 ? 'go' : undefined}
-        />
-        <LinkButton to={`${visit.path}/missed`} label="Check again" />
-      </p>
-    </>,
+    <p class="lede">
+      {accepted === 0 ? 'Nothing was requested.' : 'They appear in the log as they arrive.'}
+      {results.length === MAX_REDELIVERED
+        ? ` Tidings requests at most ${MAX_REDELIVERED} at a time. Check again for the rest.`
+        : ''}
+    </p>,
+    refused.length > 0 && (
+      <div class="problem" role="alert">
+        <p>Not redelivered:</p>
+        <ul>
+          {refused.map(({ deliveryId, message }) => (
+            <li>
+              <span class="mono">{deliveryId}</span>: {message}
+            </li>
+          ))}
+        </ul>
+      </div>
+    ),
+    <p class="bar">
+      <LinkButton
+        to={`deliveries?integration=${id}`}
+        label="Open log"
+        kind={accepted > 0 ? 'go' : undefined}
+      />
+      <LinkButton to={`${visit.path}/missed`} label="Check again" />
+    </p>,
   );
 }
 

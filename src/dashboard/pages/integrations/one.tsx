@@ -7,12 +7,21 @@ import type { Integration } from '../../../integrations/store.ts';
 import { ChangeFailed, integrationName } from '../../../integrations/words.ts';
 import type { AppPages } from '../../../providers/app.ts';
 import { providerOf, sampleEvents } from '../../../providers/index.ts';
-import { get, type MemberVisit, type Page } from '../../page.ts';
-import { type View, view } from '../../view/document.tsx';
-import { counted, Id, LinkButton, Status, Table } from '../../view/elements.tsx';
+import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
+import {
+  Columns,
+  counted,
+  Exactly,
+  Facts,
+  Id,
+  LinkButton,
+  Section,
+  Status,
+  useVisit,
+  When,
+} from '../../view/elements.tsx';
 import { Action, Form, FormError, Select } from '../../view/form.tsx';
-import { Columns, Facts } from '../../view/layout.tsx';
-import { Exactly, useVisit, When } from '../../view/time.tsx';
+import { Table } from '../../view/list.tsx';
 import { Imports } from '../history/list.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
@@ -88,11 +97,11 @@ function AppSection({ integration, pages, hook, path }: PageProps & { pages: App
           columns={[{ title: 'Repository', cell: ({ fullName }) => fullName }]}
         />
       )}
-      {repositories.length > listed.length ? (
+      {repositories.length > listed.length && (
         <p class="dim">
           And {counted(repositories.length - listed.length, 'more repository', 'more repositories')}.
         </p>
-      ) : null}
+      )}
       {isOwner ? (
         <div class="bar">
           <LinkButton to={pages.install} label={`Choose repositories at ${name}`} />
@@ -100,9 +109,7 @@ function AppSection({ integration, pages, hook, path }: PageProps & { pages: App
           <LinkButton to={`${path}/check`} label="Check integration" />
           <LinkButton to={`${path}/missed`} label="Missed deliveries" />
           <LinkButton to={`${path}/key`} label="Replace key" />
-          {isPolled || repositories.length === 0 ? null : (
-            <LinkButton to={`${path}/polling`} label="Use polling" />
-          )}
+          {!isPolled && repositories.length > 0 && <LinkButton to={`${path}/polling`} label="Use polling" />}
           <Action to={`${path}/repair`} label="Repair webhook" busy="Repairing…" isOnce />
         </div>
       ) : null}
@@ -115,14 +122,13 @@ function AppSection({ integration, pages, hook, path }: PageProps & { pages: App
 function TestEvent({ integration: { type, enabled }, path }: PageProps) {
   const events = sampleEvents(type);
   return (
-    <section aria-labelledby="test">
-      <h2 id="test">Test event</h2>
+    <Section id="test" title="Test event">
       <p class="hint">
         {enabled
           ? 'Tidings signs it and processes it like a real delivery: triggers create drafts, or publish if they are set to.'
           : 'The integration is disabled: the log will show the test event as rejected.'}
       </p>
-      <Form to={`${path}/test`} problem={null} button="Send test event" kind="" layout="bar ends">
+      <Form to={`${path}/test`} button="Send test event" kind="" layout="bar ends">
         <Select
           label="Event"
           name="event"
@@ -132,7 +138,7 @@ function TestEvent({ integration: { type, enabled }, path }: PageProps) {
           value={kindsFor(type).find(({ event }) => events.includes(event))?.event}
         />
       </Form>
-    </section>
+    </Section>
   );
 }
 
@@ -184,13 +190,13 @@ function Disconnect({ integration, path, error, deleteAt }: DangerProps & { dele
             : `Tidings then rejects deliveries from ${provider}.`}{' '}
         Posts and the log stay.
       </p>
-      {deleteAt === undefined ? null : (
+      {deleteAt !== undefined && (
         <p>
           Then delete the App itself in <External to={deleteAt}>its advanced settings</External>.
         </p>
       )}
       <Action to={to} label={`Disconnect ${name}`} kind="bad" busy="Disconnecting…" />
-      {error === undefined ? null : (
+      {error !== undefined && (
         <>
           <p>
             You can disconnect it anyway. The webhook then stays at {provider} until you delete it there, and
@@ -244,94 +250,90 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
     {
       title: name,
       crumbs: [{ to: 'integrations', label: 'Integrations' }],
-      status: <Status status={enabled ? 'active' : 'disabled'} />,
+      tag: <Status status={enabled ? 'active' : 'disabled'} />,
       facts: (
         <>
           {provider.name}, {isHistoryOnly ? 'imported' : 'connected'} <When at={integration.createdAt} />
         </>
       ),
+      ...(failure && { status: 400 }),
     },
-    <>
-      {pause && <PauseNote pause={pause} to={`${path}/missed`} />}
-      {isPolled || isHistoryOnly ? null : <LocalAddressNote url={deps.publicUrl()} type={type} />}
-      {pages && <AppNote integration={integration} pages={pages} />}
-      <div class="card pad">
-        <Overview {...overview} />
-      </div>
-      <Columns
-        details={
-          <>
-            <Facts
-              facts={[
-                ['Provider', provider.name],
-                ['Connected', <Exactly at={integration.createdAt} />],
-                ['Events', isPolled ? 'Polled' : isHistoryOnly ? 'Not connected' : 'Delivered by webhooks'],
-                pages !== null
-                  ? [provider.app?.name ?? '', <External to={pages.settings}>Open settings</External>]
-                  : isPolled
-                    ? ['Token', hasToken ? 'Stored' : 'None']
-                    : [
-                        'Webhooks',
-                        isHistoryOnly ? null : isManaged ? 'Managed with a token' : 'Set up by hand',
-                      ],
-                ['ID', <Id value={id} name="integration ID" />],
-              ]}
-            />
-            {isOwner ? (
-              <>
-                <TestEvent {...props} />
-                <section aria-labelledby="changes">
-                  <h2 id="changes">Settings</h2>
-                  <div class="bar">
-                    <Action
-                      to={`${path}/${enabled ? 'disable' : 'enable'}`}
-                      label={enabled ? 'Disable integration' : 'Enable integration'}
-                      kind={enabled ? '' : 'go'}
-                    />
-                    <span class="dim">
-                      {enabled
-                        ? 'Tidings rejects deliveries while it is disabled.'
-                        : 'Tidings rejects its deliveries.'}
-                    </span>
-                  </div>
-                  <RotateSecret {...props} error={errorOf('secret')} />
-                  <Disconnect {...props} error={errorOf('disconnect')} deleteAt={pages?.danger} />
-                </section>
-              </>
-            ) : (
-              <p class="hint">Owners can send test events, create triggers, and change the integration.</p>
-            )}
-          </>
-        }
-      >
-        <Runs runs={runs} triggers={triggers} path={path} />
-        {polling && <PollingSection {...props} {...polling} error={errorOf('hooks')} />}
-        {isPolled && hooks.length === 0 ? null : (
-          <section aria-labelledby="hooks">
-            <h2 id="hooks">{pages === null ? 'Webhooks' : 'Repositories'}</h2>
-            <FormError error={polling ? undefined : errorOf('hooks')} />
-            {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' ? (
-              <div class="bar">
-                <Action
-                  to={`${path}/remove`}
-                  label={`Remove ${placeName(integration, hooks, form.get('place'))} anyway`}
-                  kind="bad"
-                  fields={{ place: form.get('place') ?? '', force: 'yes' }}
-                />
-                <span class="dim">Its webhook stays at {provider.name} until you delete it there.</span>
-              </div>
-            ) : null}
-            {pages === null ? (
-              <Hooks {...props} />
-            ) : (
-              <AppSection {...props} pages={pages} hook={hooks[0] ?? null} />
-            )}
-          </section>
-        )}
-        <TriggerList integration={integration} triggers={triggers} />
-        {provider.reader && <Imports integration={integration} histories={histories} />}
-      </Columns>
-    </>,
-    { section: 'integrations', ...(failure && { status: 400 }) },
+    pause && <PauseNote pause={pause} to={`${path}/missed`} />,
+    !isPolled && !isHistoryOnly && <LocalAddressNote url={deps.publicUrl()} type={type} />,
+    pages && <AppNote integration={integration} pages={pages} />,
+    <div class="card pad">
+      <Overview {...overview} />
+    </div>,
+    <Columns
+      details={
+        <>
+          <Facts
+            facts={[
+              ['Provider', provider.name],
+              ['Connected', <Exactly at={integration.createdAt} />],
+              ['Events', isPolled ? 'Polled' : isHistoryOnly ? 'Not connected' : 'Delivered by webhooks'],
+              pages !== null
+                ? [provider.app?.name ?? '', <External to={pages.settings}>Open settings</External>]
+                : isPolled
+                  ? ['Token', hasToken ? 'Stored' : 'None']
+                  : [
+                      'Webhooks',
+                      isHistoryOnly ? null : isManaged ? 'Managed with a token' : 'Set up by hand',
+                    ],
+              ['ID', <Id value={id} name="integration ID" />],
+            ]}
+          />
+          {isOwner ? (
+            <>
+              <TestEvent {...props} />
+              <Section id="changes" title="Settings">
+                <div class="bar">
+                  <Action
+                    to={`${path}/${enabled ? 'disable' : 'enable'}`}
+                    label={enabled ? 'Disable integration' : 'Enable integration'}
+                    kind={enabled ? '' : 'go'}
+                  />
+                  <span class="dim">
+                    {enabled
+                      ? 'Tidings rejects deliveries while it is disabled.'
+                      : 'Tidings rejects its deliveries.'}
+                  </span>
+                </div>
+                <RotateSecret {...props} error={errorOf('secret')} />
+                <Disconnect {...props} error={errorOf('disconnect')} deleteAt={pages?.danger} />
+              </Section>
+            </>
+          ) : (
+            <p class="hint">Owners can send test events, create triggers, and change the integration.</p>
+          )}
+        </>
+      }
+    >
+      <Runs runs={runs} triggers={triggers} path={path} />
+      {polling && <PollingSection {...props} {...polling} error={errorOf('hooks')} />}
+      {!(isPolled && hooks.length === 0) && (
+        <Section id="hooks" title={pages === null ? 'Webhooks' : 'Repositories'}>
+          <FormError error={polling ? undefined : errorOf('hooks')} />
+          {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' && (
+            <div class="bar">
+              <Action
+                to={`${path}/remove`}
+                label={`Remove ${placeName(integration, hooks, form.get('place'))} anyway`}
+                kind="bad"
+                fields={{ place: form.get('place') ?? '', force: 'yes' }}
+              />
+              <span class="dim">Its webhook stays at {provider.name} until you delete it there.</span>
+            </div>
+          )}
+          {pages === null ? (
+            <Hooks {...props} />
+          ) : (
+            <AppSection {...props} pages={pages} hook={hooks[0] ?? null} />
+          )}
+        </Section>
+      )}
+      <TriggerList integration={integration} triggers={triggers} />
+      {provider.reader && <Imports integration={integration} histories={histories} />}
+    </Columns>,
   );
 }

@@ -20,9 +20,19 @@ import { providerOf } from '../../../providers/index.ts';
 import type { Provider } from '../../../providers/provider.ts';
 import type { MemberVisit } from '../../page.ts';
 import { Bars } from '../../view/chart.tsx';
-import { capitalized, counted, LinkButton, Table, ToCopy } from '../../view/elements.tsx';
+import {
+  capitalized,
+  counted,
+  Link,
+  LinkButton,
+  More,
+  Section,
+  ToCopy,
+  useVisit,
+  When,
+} from '../../view/elements.tsx';
 import { Action, Field, Form, FormError, fieldProblem } from '../../view/form.tsx';
-import { useVisit, When } from '../../view/time.tsx';
+import { Table } from '../../view/list.tsx';
 import { TOKEN_FIELD } from './subpage.tsx';
 import { type PageProps, tokenLabel } from './webhooks.tsx';
 
@@ -45,7 +55,7 @@ export function Overview({
   last,
   isHistoryOnly,
 }: Awaited<ReturnType<typeof readOverview>>) {
-  const { deps, base } = useVisit();
+  const { deps } = useVisit();
   const { id, repositories, isManaged, isPolled, app } = integration;
   const words = describeDays(days);
   const columns = days.map((each) => ({
@@ -57,7 +67,7 @@ export function Overview({
   const own = repositories.length === 0 || app !== null ? [undefined] : repositories;
   const urls = own.map((repository) => (
     <>
-      {own.length > 1 ? <p class="label">Webhook URL of {repository?.fullName}</p> : null}
+      {own.length > 1 && <p class="label">Webhook URL of {repository?.fullName}</p>}
       <ToCopy text={webhookUrl(deps.publicUrl(), integration, repository?.id)} />
     </>
   ));
@@ -76,14 +86,13 @@ export function Overview({
           )
         ) : (
           <>
-            Last delivery <When at={last} />. <a href={`${base}/deliveries?integration=${id}`}>View all</a>
+            Last delivery <When at={last} />. <Link to={`deliveries?integration=${id}`}>View all</Link>
           </>
         )}
       </p>
-      <details class="more" open={isOpen}>
-        <summary>{urls.length === 1 ? 'Webhook URL' : counted(urls.length, 'webhook URL')}</summary>
+      <More label={urls.length === 1 ? 'Webhook URL' : counted(urls.length, 'webhook URL')} isOpen={isOpen}>
         {urls}
-      </details>
+      </More>
     </>
   );
 }
@@ -123,7 +132,7 @@ export interface ConnectProps {
 
 /** The part of a provider's card that connects by polling. `error`: null unless this form failed. */
 export function PollPart({ provider, error, isMain, isOpen }: ConnectProps & { error: string | null }) {
-  const { deps, base, form } = useVisit();
+  const { deps, form } = useVisit();
   const { id: type, name, reader, words } = provider;
   if (reader === null) return null;
   const isSuggested = isLocal(deps.publicUrl());
@@ -131,14 +140,13 @@ export function PollPart({ provider, error, isMain, isOpen }: ConnectProps & { e
   const isFast = isPolledByTheMinute(type);
   const id = `field-poll-${type}`;
   return (
-    <details class="more" open={isOpen || error !== null}>
-      <summary>Polling (no public URL needed)</summary>
+    <More label="Polling (no public URL needed)" isOpen={isOpen || error !== null}>
       <p class="hint">
         Tidings asks {name} for what is new.
         {isSuggested ? ` Suggested here, because ${name} can't reach this server.` : ''}
       </p>
       <Form
-        to={`${base}/integrations/${type}/poll`}
+        to={`integrations/${type}/poll`}
         problem={fieldProblem(id, error)}
         button={`Poll ${many}`}
         kind={isMain ? 'go' : ''}
@@ -166,7 +174,7 @@ export function PollPart({ provider, error, isMain, isOpen }: ConnectProps & { e
           }
         />
       </Form>
-    </details>
+    </More>
   );
 }
 
@@ -189,15 +197,14 @@ export function PollingSection(props: PolledProps) {
   const isSwitching = polls.some(({ cursor }) => readSwitching(cursor).webhookSince !== null);
   const budget = polls.map(({ cursor }) => readBudget(cursor)).find((each) => each !== null);
   return (
-    <section aria-labelledby="polling">
-      <h2 id="polling">Polling</h2>
+    <Section id="polling" title="Polling">
       <FormError error={error} />
       <p class="hint">{describePollInterval(integration, sharing)}</p>
-      {isSwitching ? (
+      {isSwitching && (
         <p class="note">
           A webhook takes over. Tidings polls until its first delivery has arrived, and once more.
         </p>
-      ) : null}
+      )}
       <Table
         caption={`Polling, by ${one}`}
         rows={polls}
@@ -238,7 +245,7 @@ export function PollingSection(props: PolledProps) {
           },
         ]}
       />
-      {budget === undefined ? null : (
+      {budget !== undefined && (
         <p class="hint">
           {budget.remaining.toLocaleString('en')} of {counted(budget.limit, 'request')} left at {name}
           {budget.resetAt === null ? '.' : <>; the limit resets {<When at={budget.resetAt} />}.</>}
@@ -248,12 +255,12 @@ export function PollingSection(props: PolledProps) {
         <div class="bar">
           <Action to={`${path}/poll`} label="Poll now" busy="Polling…" isOnce />
           <LinkButton to={`${path}/webhook`} label="Use a webhook" />
-          {isSwitching ? <LinkButton to={`${path}/polling`} label="Keep polling" /> : null}
+          {isSwitching && <LinkButton to={`${path}/polling`} label="Keep polling" />}
           <LinkButton to={`${path}/check`} label="Check integration" />
           <LinkButton to={`${path}/add`} label={`Add ${one}`} />
           <LinkButton to={`${path}/token`} label={tokenLabel(hasToken)} />
         </div>
       ) : null}
-    </section>
+    </Section>
   );
 }

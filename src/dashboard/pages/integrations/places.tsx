@@ -9,11 +9,10 @@ import { providerNames } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
+import { formState } from '../../fields.ts';
 import { type Page, redirect } from '../../page.ts';
-import { formState } from '../../submission.ts';
-import { capitalized } from '../../view/elements.tsx';
+import { capitalized, Link, useVisit } from '../../view/elements.tsx';
 import { Field, Form } from '../../view/form.tsx';
-import { useVisit } from '../../view/time.tsx';
 import { describeConnected, formPages, type IntegrationVisit, problemOf, subpage } from './subpage.tsx';
 
 // Repositories and teams: a list to choose from, and the form that adds one to an integration.
@@ -60,35 +59,31 @@ async function showForm(visit: IntegrationVisit, refused?: string, error?: unkno
   return subpage(
     visit,
     { title: `Add ${words.place.one}`, isRefused: refused !== undefined },
-    <>
-      <p class="lede">
-        {isPolled
-          ? 'Tidings polls it from now on.'
-          : isManaged
-            ? 'Tidings creates its webhook with the stored token.'
-            : 'Set up its webhook by hand, with its own URL and the secret of this integration.'}
-      </p>
-      <Form
-        to={`${path}/add`}
-        problem={repository.error !== null ? ofForm : (refused ?? problem)}
-        button={`Add ${words.place.one}`}
-        layout="stack wide"
-        busy="Connecting…"
-        isOnce
-      >
-        {places.length === 0 ? null : (
-          <Places kind="radio" type={type} places={places} connected={connected} />
-        )}
-        {/* A complete list needs no field. */}
-        {hasRepositories && isCut ? (
-          <Field
-            {...repository}
-            label={places.length === 0 ? repository.label : 'Another repository'}
-            required={places.length === 0}
-          />
-        ) : null}
-      </Form>
-    </>,
+    <p class="lede">
+      {isPolled
+        ? 'Tidings polls it from now on.'
+        : isManaged
+          ? 'Tidings creates its webhook with the stored token.'
+          : 'Set up its webhook by hand, with its own URL and the secret of this integration.'}
+    </p>,
+    <Form
+      to={`${path}/add`}
+      problem={repository.error !== null ? ofForm : (refused ?? problem)}
+      button={`Add ${words.place.one}`}
+      layout="stack wide"
+      busy="Connecting…"
+      isOnce
+    >
+      {places.length > 0 && <Places kind="radio" type={type} places={places} connected={connected} />}
+      {/* A complete list needs no field. */}
+      {hasRepositories && isCut && (
+        <Field
+          {...repository}
+          label={places.length === 0 ? repository.label : 'Another repository'}
+          required={places.length === 0}
+        />
+      )}
+    </Form>,
   );
 }
 
@@ -129,13 +124,13 @@ export function Places(props: {
   connected: ReadonlyMap<string, string>;
 }) {
   const { kind, type, places, connected } = props;
-  const { base, form } = useVisit();
+  const { form } = useVisit();
   const { one, many } = providerOf(type).words.place;
   if (places.length === 0) return <p class="note">The token has no access to any {one}.</p>;
   return (
     <fieldset>
       <legend class="label">{capitalized(many)}</legend>
-      {places.length <= MAX_UNFILTERED ? null : (
+      {places.length > MAX_UNFILTERED && (
         <div class="field filter-places" data-script hidden>
           <input
             type="search"
@@ -165,7 +160,7 @@ export function Places(props: {
               {integrationId === undefined ? (
                 "– the token's owner can't administer it"
               ) : (
-                <a href={`${base}/integrations/${integrationId}`}>Already connected</a>
+                <Link to={`integrations/${integrationId}`}>Already connected</Link>
               )}
             </li>
           );

@@ -7,7 +7,7 @@ import { AppError } from '../../../lib/app-error.ts';
 import { providerOf, providers } from '../../../providers/index.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { once } from '../../submission.ts';
-import { counted, LinkButton, ToCopy } from '../../view/elements.tsx';
+import { counted, LinkButton, ValuesToCopy } from '../../view/elements.tsx';
 import { Action, Field, Form, FormError, fieldProblem } from '../../view/form.tsx';
 import { showIntegrations } from './list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
@@ -37,7 +37,7 @@ export const routes: readonly Page[] = [
 ];
 
 async function connect(visit: MemberVisit, type: IntegrationType): Promise<Answer> {
-  const { deps, organization, base, form } = visit;
+  const { deps, organization, form } = visit;
   try {
     const answer = await once(deps, form.get('mark'), async () => {
       const repositories = (form.get(POLLED_FIELD) ?? '').split(/[\s,]+/).filter((name) => name !== '');
@@ -45,12 +45,9 @@ async function connect(visit: MemberVisit, type: IntegrationType): Promise<Answe
       const request = { type, organizationId: organization.id, repositories, token };
       const { integrationId, places } = await connectPolled(deps, request);
       const done = `Connected by polling: ${places.map(({ place }) => place).join(', ')}. Polling starts with the present.`;
-      return redirect(`${base}/integrations/${integrationId}`, done);
+      return redirect(`integrations/${integrationId}`, done);
     });
-    return (
-      answer ??
-      redirect(`${base}/integrations`, 'This form was already submitted. Nothing else was connected.')
-    );
+    return answer ?? redirect('integrations', 'This form was already submitted. Nothing else was connected.');
   } catch (error) {
     return showIntegrations(visit, { type, field: 'poll', error });
   }
@@ -81,23 +78,17 @@ async function toManualWebhook(visit: IntegrationVisit) {
   return subpage(
     visit,
     { title: 'Set up the webhook' },
-    <>
-      <p class="lede">
-        Enter the URL and the secret at {providerNames[integration.type]}. Tidings shows the secret only once,
-        and polls until the first delivery has arrived.
-      </p>
-      <div class="card pad">
-        {urls.map(({ repository, webhookUrl }) => (
-          <>
-            <p class="label">Webhook URL of {repository}</p>
-            <ToCopy text={webhookUrl} label="Copy URL" />
-          </>
-        ))}
-        <p class="label">Secret</p>
-        <ToCopy text={secret} label="Copy secret" />
-      </div>
-      <LinkButton to={path} label="Open integration" kind="go" />
-    </>,
+    <p class="lede">
+      Enter the URL and the secret at {providerNames[integration.type]}. Tidings shows the secret only once,
+      and polls until the first delivery has arrived.
+    </p>,
+    <ValuesToCopy
+      values={[
+        ...urls.map((each) => [`Webhook URL of ${each.repository}`, each.webhookUrl, 'Copy URL'] as const),
+        ['Secret', secret, 'Copy secret'],
+      ]}
+    />,
+    <LinkButton to={path} label="Open integration" kind="go" />,
   );
 }
 
@@ -108,49 +99,47 @@ function showWebhookForm(visit: IntegrationVisit, error?: string) {
   return subpage(
     visit,
     { title: 'Use a webhook', isRefused: error !== undefined },
-    <>
-      <p class="lede">
-        {name} then delivers each event at once. Tidings goes on polling until the first delivery has arrived,
-        and once more, so no event is lost or drafted twice.
-      </p>
-      <LocalAddressNote url={deps.publicUrl()} type={integration.type} />
-      {integration.app !== null ? (
+    <p class="lede">
+      {name} then delivers each event at once. Tidings goes on polling until the first delivery has arrived,
+      and once more, so no event is lost or drafted twice.
+    </p>,
+    <LocalAddressNote url={deps.publicUrl()} type={integration.type} />,
+    integration.app !== null ? (
+      <div class="bar">
+        <Action to={`${path}/webhook`} label="Use webhook of the App" kind="go" isOnce />
+      </div>
+    ) : api === null ? null : (
+      <Form
+        to={`${path}/webhook`}
+        problem={fieldProblem(id, error)}
+        button="Create webhook"
+        busy="Creating webhook…"
+        isOnce
+      >
+        <Field
+          label={integration.hasToken ? `${api.words.label} (optional)` : api.words.label}
+          name={TOKEN_FIELD}
+          id={id}
+          type="password"
+          required={!integration.hasToken}
+          error={error}
+          hint={
+            integration.hasToken
+              ? 'Leave it empty to use the stored token, if it may administer webhooks.'
+              : `It must be able to administer webhooks of the ${words.place.one}, and to read its code. It is kept encrypted.`
+          }
+        />
+      </Form>
+    ),
+    integration.app === null && (
+      <>
+        <h2>Without a token</h2>
+        <p class="hint">Tidings shows a URL and a new secret, and you create the webhook at {name}.</p>
         <div class="bar">
-          <Action to={`${path}/webhook`} label="Use webhook of the App" kind="go" isOnce />
+          <Action to={`${path}/webhook-by-hand`} label="Set up by hand" isOnce />
         </div>
-      ) : api === null ? null : (
-        <Form
-          to={`${path}/webhook`}
-          problem={fieldProblem(id, error)}
-          button="Create webhook"
-          busy="Creating webhook…"
-          isOnce
-        >
-          <Field
-            label={integration.hasToken ? `${api.words.label} (optional)` : api.words.label}
-            name={TOKEN_FIELD}
-            id={id}
-            type="password"
-            required={!integration.hasToken}
-            error={error}
-            hint={
-              integration.hasToken
-                ? 'Leave it empty to use the stored token, if it may administer webhooks.'
-                : `It must be able to administer webhooks of the ${words.place.one}, and to read its code. It is kept encrypted.`
-            }
-          />
-        </Form>
-      )}
-      {integration.app !== null ? null : (
-        <>
-          <h2>Without a token</h2>
-          <p class="hint">Tidings shows a URL and a new secret, and you create the webhook at {name}.</p>
-          <div class="bar">
-            <Action to={`${path}/webhook-by-hand`} label="Set up by hand" isOnce />
-          </div>
-        </>
-      )}
-    </>,
+      </>
+    ),
   );
 }
 
@@ -172,14 +161,12 @@ function showPollingForm(visit: IntegrationVisit, error?: string) {
   return subpage(
     visit,
     { title: 'Use polling', isRefused: error !== undefined },
-    <>
-      <p class="lede">
-        Tidings then asks {name} for what is new, and needs no public URL. The webhook stays for one more
-        round, so no event is lost or drafted twice.
-      </p>
-      <p class="hint">{describePollInterval(integration, integration.repositories.length)}</p>
-      <FormError error={error} />
-      <Action to={`${path}/polling`} label="Start polling" kind="go" busy="Reading…" isOnce />
-    </>,
+    <p class="lede">
+      Tidings then asks {name} for what is new, and needs no public URL. The webhook stays for one more round,
+      so no event is lost or drafted twice.
+    </p>,
+    <p class="hint">{describePollInterval(integration, integration.repositories.length)}</p>,
+    <FormError error={error} />,
+    <Action to={`${path}/polling`} label="Start polling" kind="go" busy="Reading…" isOnce />,
   );
 }

@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren } from 'preact';
 import type { ReadTx } from '../../../../db/engine.ts';
 import { type Integration, listIntegrations } from '../../../integrations/store.ts';
 import {
@@ -13,10 +13,10 @@ import { WrongSecretKey } from '../../../lib/secret-box.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
 import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf } from '../../../providers/index.ts';
-import { type Answer, get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
+import { withPeriod } from '../../fields.ts';
+import { type Answer, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { once } from '../../submission.ts';
-import { type View, view } from '../../view/document.tsx';
-import { exactly } from '../../view/time.tsx';
+import { exactly } from '../../view/elements.tsx';
 
 /** The name of the field of a token. No page shows its value again. */
 export const TOKEN_FIELD = 'apiToken';
@@ -116,10 +116,10 @@ export const crumbsOf = (integration: Integration) => [
 export function subpage(
   { integration }: IntegrationVisit,
   { isRefused = false, ...head }: { title: string; heading?: string; isRefused?: boolean },
-  body: VNode,
-): View {
-  const more = { section: 'integrations', ...(isRefused && { status: 400 }) } as const;
-  return view({ ...head, crumbs: crumbsOf(integration) }, body, more);
+  ...content: ComponentChildren[]
+) {
+  const status = isRefused ? 400 : undefined;
+  return view({ ...head, crumbs: crumbsOf(integration), status }, ...content);
 }
 
 export const exactTime = (time: string) => exactly(new Date(time));
@@ -129,13 +129,9 @@ export function problemOf(error: unknown, type: IntegrationType): string {
   if (error instanceof ChangeFailed) {
     return `${problemOf(error.problem, type)} ${describeOutcome(error.outcome)}`;
   }
-  if (error instanceof ProviderProblem) return sentence(describeProviderProblem(error, type, exactTime));
-  if (error instanceof AppError && error.status < 500) return sentence(error.message);
+  if (error instanceof ProviderProblem) return withPeriod(describeProviderProblem(error, type, exactTime));
+  if (error instanceof AppError && error.status < 500) return withPeriod(error.message);
   throw error;
-}
-
-export function sentence(text: string): string {
-  return text.endsWith('.') ? text : `${text}.`;
 }
 
 /** The names in a notice, in characters; longer ones are counted instead. */

@@ -3,8 +3,9 @@ import { setToken } from '../../../integrations/token.ts';
 import { ChangeFailed, providerNames } from '../../../integrations/words.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import type { Phrase } from '../../../providers/provider.ts';
+import type { Problem } from '../../fields.ts';
 import { type MemberVisit, type Page, redirect } from '../../page.ts';
-import { Field, Form, fieldProblem, type Problem } from '../../view/form.tsx';
+import { Field, Form, fieldProblem } from '../../view/form.tsx';
 import { showIntegration } from './one.tsx';
 import { describeConnected, formPages, type IntegrationVisit, subpage, TOKEN_FIELD } from './subpage.tsx';
 import { tokenLabel } from './webhooks.tsx';
@@ -31,24 +32,22 @@ function showForm(visit: IntegrationVisit, error?: string, cause?: unknown) {
   return subpage(
     visit,
     { title, isRefused: error !== undefined },
-    <>
-      <p class="lede">
-        {hasOwn
-          ? 'Tidings checks the permissions of the new token first. If one is missing, the current token stays.'
-          : isPolled
-            ? `Tidings then polls ${provider} at least once a minute, also private ${providerOf(type).words.place.many}.`
-            : `Tidings then manages the webhooks at ${provider}. It takes over existing ones and creates missing ones.`}
-      </p>
-      <Form
-        to={`${visit.path}/token`}
-        problem={tokenProblem(type, error)}
-        button={title}
-        busy="Checking token…"
-        isOnce
-      >
-        {tokenField(visit, type, error)}
-      </Form>
-    </>,
+    <p class="lede">
+      {hasOwn
+        ? 'Tidings checks the permissions of the new token first. If one is missing, the current token stays.'
+        : isPolled
+          ? `Tidings then polls ${provider} at least once a minute, also private ${providerOf(type).words.place.many}.`
+          : `Tidings then manages the webhooks at ${provider}. It takes over existing ones and creates missing ones.`}
+    </p>,
+    <Form
+      to={`${visit.path}/token`}
+      problem={tokenProblem(type, error)}
+      button={title}
+      busy="Checking token…"
+      isOnce
+    >
+      {tokenField(visit, type, error)}
+    </Form>,
   );
 }
 

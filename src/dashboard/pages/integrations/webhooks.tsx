@@ -1,9 +1,9 @@
 import type { Hook } from '../../../integrations/hook-store.ts';
 import type { Integration } from '../../../integrations/store.ts';
 import { providerOf } from '../../../providers/index.ts';
-import { LinkButton, Table } from '../../view/elements.tsx';
+import { LinkButton, useVisit, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
-import { useVisit, When } from '../../view/time.tsx';
+import { Table } from '../../view/list.tsx';
 
 /** Whether the provider's webhook is as it should be. Null: a person set it up. */
 export function HookState({ hook }: { hook: Hook | null }) {
@@ -82,7 +82,7 @@ export function Hooks({ integration, places, path, isHistoryOnly }: PageProps) {
             ? `Tidings manages these webhooks with a ${name} token.`
             : `These webhooks were set up by hand.${api === null ? '' : ' With a token, Tidings manages them.'}`}
       </p>
-      {places.length === 0 ? null : (
+      {places.length > 0 && (
         <Table
           caption={`Webhooks, by ${words.place.one}`}
           rows={places}
@@ -127,12 +127,10 @@ export function Hooks({ integration, places, path, isHistoryOnly }: PageProps) {
       )}
       {isOwner ? (
         <div class="bar">
-          {isHistoryOnly && api !== null ? (
+          {isHistoryOnly && api !== null && (
             <LinkButton to={`${path}/token`} label="Connect webhook" kind="go" />
-          ) : null}
-          {isManaged ? (
-            <Action to={`${path}/repair`} label="Repair webhooks" busy="Repairing…" isOnce />
-          ) : null}
+          )}
+          {isManaged && <Action to={`${path}/repair`} label="Repair webhooks" busy="Repairing…" isOnce />}
           {links.map(({ page, label, isShown }) =>
             isShown ? <LinkButton to={`${path}/${page}`} label={label} /> : null,
           )}

@@ -21,14 +21,13 @@ import {
   measureMedia,
 } from '../../../posts/media/store.ts';
 import imagesScript from '../../client/images.client.js' with { type: 'text' };
-import { editForm, editState } from '../../edit.ts';
-import { data, get, type MemberVisit, type Page, post, redirect, upload } from '../../page.ts';
-import { formState, labelsOf, readImageForm } from '../../submission.ts';
-import { view } from '../../view/document.tsx';
-import { counted, Empty, NumberedPager, pageIn, ToCopy } from '../../view/elements.tsx';
+import { editState } from '../../edit.ts';
+import { formState, labelsOf, withPeriod } from '../../fields.ts';
+import { data, get, type MemberVisit, type Page, post, redirect, upload, view } from '../../page.ts';
+import { editForm, readImageForm } from '../../submission.ts';
+import { Columns, counted, Facts, Link, ToCopy, useVisit, When } from '../../view/elements.tsx';
 import { Danger, Field, Form } from '../../view/form.tsx';
-import { Columns, Facts } from '../../view/layout.tsx';
-import { useVisit, When } from '../../view/time.tsx';
+import { Empty, NumberedPager, pageIn } from '../../view/list.tsx';
 
 const PATH = '/dashboard/:organizationId/media';
 const PER_PAGE = 24;
@@ -51,12 +50,12 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 export function sentenceOf({ code = '', message }: AppError): string {
-  return sentences[code] ?? `${message}${/[.?]$/.test(message) ? '' : '.'}`;
+  return sentences[code] ?? withPeriod(message);
 }
 
 async function showImages(visit: MemberVisit, error?: AppError) {
-  const { deps, organization, base, url } = visit;
-  const page = pageIn(url);
+  const { deps, organization, url } = visit;
+  const page = pageIn(url.searchParams);
   const { images, total } = await deps.db.read(async (tx) => ({
     images: await listMedia(tx, organization.id, { limit: PER_PAGE, offset: (page - 1) * PER_PAGE }),
     total: await measureMedia(tx, organization.id),
@@ -70,29 +69,27 @@ async function showImages(visit: MemberVisit, error?: AppError) {
         total.images === 0
           ? 'Images of your posts. Anyone with the URL of an image can see it.'
           : `${counted(total.images, 'image')}, ${megabytesOf(total.bytes)} of ${megabytesOf(deps.media.quotaBytes)}.`,
+      error,
     },
-    <>
-      {deps.media.files === null ? (
-        <p class="note">{deps.media.whyOff}.</p>
-      ) : (
-        <UploadForm to={`${base}/media`} problem={error === undefined ? null : sentenceOf(error)} />
-      )}
-      {total.images === 0 ? (
-        <Empty drawing="images">
-          <p>No images yet. Upload one here, or paste one into the text of a post.</p>
-        </Empty>
-      ) : (
-        <ul class="images">
-          {images.map((image) => (
-            <ImageCard image={image} />
-          ))}
-        </ul>
-      )}
-      <NumberedPager page={Math.min(page, pages + 1)} hasMore={page < pages} path={`${base}/media`}>
-        {`Page ${page} of ${pages}`}
-      </NumberedPager>
-    </>,
-    { section: 'posts', error },
+    deps.media.files === null ? (
+      <p class="note">{deps.media.whyOff}.</p>
+    ) : (
+      <UploadForm to="media" problem={error === undefined ? null : sentenceOf(error)} />
+    ),
+    total.images === 0 ? (
+      <Empty drawing="images">
+        <p>No images yet. Upload one here, or paste one into the text of a post.</p>
+      </Empty>
+    ) : (
+      <ul class="images">
+        {images.map((image) => (
+          <ImageCard image={image} />
+        ))}
+      </ul>
+    ),
+    <NumberedPager page={Math.min(page, pages + 1)} hasMore={page < pages} path="media">
+      {`Page ${page} of ${pages}`}
+    </NumberedPager>,
   );
 }
 
@@ -121,10 +118,10 @@ function ImageCard({ image }: { image: Media }) {
   const { path, markdown } = usesOf(visit, image);
   return (
     <li class="card">
-      <a href={`${visit.base}/media/${image.id}`}>
+      <Link to={`media/${image.id}`}>
         <img src={path} alt={image.alt} width={image.width} height={image.height} loading="lazy" />
         <span class="image-name">{image.name}</span>
-      </a>
+      </Link>
       <p class="hint">
         {describeImage(image)}, <When at={image.createdAt} />
       </p>
@@ -208,7 +205,7 @@ export function InsertImage({
         aria-label="Image files"
         data-images-file
       />
-      <a href={`${base}/media`}>Images</a>
+      <Link to="media">Images</Link>
       <span class="hint" data-images-hint hidden>
         Or paste or drop one into the text.
       </span>
@@ -277,6 +274,7 @@ async function showImage(visit: MemberVisit, error?: AppError) {
         { to: 'posts', label: 'Posts' },
         { to: 'media', label: 'Images' },
       ],
+      error,
     },
     <Columns
       details={
@@ -304,7 +302,6 @@ async function showImage(visit: MemberVisit, error?: AppError) {
           : `${many(posts.length)} will show a gap in its place. You can't undo this.`}
       </Danger>
     </Columns>,
-    { section: 'posts', error },
   );
 }
 
@@ -313,16 +310,15 @@ function many(posts: number): string {
 }
 
 function UsedIn({ posts }: { posts: readonly { id: string; title: string }[] }) {
-  const { base } = useVisit();
   if (posts.length === 0) return 'No post';
   return (
     <ul class="plain-list">
       {posts.slice(0, MAX_POSTS).map(({ id, title }) => (
         <li>
-          <a href={`${base}/posts/${id}`}>{title}</a>
+          <Link to={`posts/${id}`}>{title}</Link>
         </li>
       ))}
-      {posts.length > MAX_POSTS ? <li class="dim">and more</li> : null}
+      {posts.length > MAX_POSTS && <li class="dim">and more</li>}
     </ul>
   );
 }
@@ -339,7 +335,7 @@ export const routes: readonly Page[] = [
       const { id: organizationId } = visit.organization;
       const image = await addImage(visit.deps, { organizationId, name: file.name, alt, bytes });
       if (isScript) return data({ id: image.id, alt: image.alt, ...usesOf(visit, image) });
-      return redirect(`${visit.base}/media/${image.id}`, 'Image uploaded.');
+      return redirect(`media/${image.id}`, 'Image uploaded.');
     } catch (error) {
       if (!(error instanceof AppError) || !error.isRefusal) throw error;
       if (isScript) return refusal(error);
@@ -362,12 +358,12 @@ export const routes: readonly Page[] = [
       });
       const image = await requireImage(visit);
       if (asksForJson(visit)) return data({ alt: image.alt, ...usesOf(visit, image) });
-      return redirect(`${visit.base}/media/${id}`, 'Saved.');
+      return redirect(`media/${id}`, 'Saved.');
     },
   ),
   post(`${IMAGE_PATH}/delete`, 'member', async (visit) => {
     const { id } = await requireImage(visit);
     const { name } = await removeImage(visit.deps, visit.organization.id, id);
-    return redirect(`${visit.base}/media`, `Deleted the image “${name.slice(0, 80).toWellFormed()}”.`);
+    return redirect('media', `Deleted the image “${name.slice(0, 80).toWellFormed()}”.`);
   }),
 ];

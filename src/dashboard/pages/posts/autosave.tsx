@@ -1,11 +1,10 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
 import { Type } from '@sinclair/typebox';
 import { AppError } from '../../../lib/app-error.ts';
 import { ContentType, DEFAULT_CONTENT_TYPE, type OwnedPost, type Post } from '../../../posts/model.ts';
 import { createPost, editPost } from '../../../posts/service.ts';
 import { type EditState, mergeOf, seenOf } from '../../edit.ts';
+import { EDIT_CONFLICT, formState, readFields } from '../../fields.ts';
 import { type Fragment, fragment, type MemberVisit, type Page, post } from '../../page.ts';
-import { EDIT_CONFLICT, formState, readFields } from '../../submission.ts';
 import { EditConflict } from '../../view/difference.tsx';
 import { requirePost } from './suggestion.tsx';
 import { editable, editWords, shown } from './toolbar.tsx';

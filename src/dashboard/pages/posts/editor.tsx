@@ -15,13 +15,13 @@ import {
 import { createPost, editPost } from '../../../posts/service.ts';
 import { postAddress } from '../../../readers/public/model.ts';
 import { findPublication } from '../../../readers/public/store.ts';
-import { type EditState, editForm, editState, openedWith } from '../../edit.ts';
+import { type EditState, editState, openedWith } from '../../edit.ts';
+import { EDIT_CONFLICT, type FieldState, formState, readFields } from '../../fields.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { EDIT_CONFLICT, type FieldState, formState, readFields, submit } from '../../submission.ts';
+import { editForm, submit } from '../../submission.ts';
 import { EditConflict } from '../../view/difference.tsx';
-import { proseOf, Select, When } from '../../view/elements.tsx';
-import { Field, FormError, TextArea } from '../../view/form.tsx';
-import { Columns, Facts, PageHead } from '../../view/layout.tsx';
+import { Columns, Facts, proseOf, When } from '../../view/elements.tsx';
+import { Field, FormError, Select, TextArea } from '../../view/form.tsx';
 import { copyProblems, InsertImage, imageScript } from '../media/list.tsx';
 import {
   askingPath,
@@ -50,8 +50,6 @@ import {
   typeOptions,
 } from './toolbar.tsx';
 import { changedSince } from './versions.tsx';
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
 const NEW = '/dashboard/:organizationId/posts/~/new';
@@ -88,10 +86,7 @@ export const routes: readonly Page[] = [
       NewPostForm,
       async (values) => {
         const { id } = await createPost(visit.deps, visit.organization.id, values);
-        return redirect(
-          `${visit.base}/posts/${id}`,
-          'Saved as a draft. It is not public until you publish it.',
-        );
+        return redirect(`posts/${id}`, 'Saved as a draft. It is not public until you publish it.');
       },
       (error) => showNew(visit, error),
     ),
@@ -148,38 +143,37 @@ async function showNew(visit: MemberVisit, error?: AppError) {
   const { fields, problem } = formState(NewPostForm, values, error);
   const path = `${base}/posts/~/new`;
   return view(
-    'New post',
-    <div class="post-page">
-      <PageHead
-        title="New post"
-        crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
-        actions={<EditorBar label="Save draft" kind="go" />}
-      />
-      <Columns
-        details={
-          <TypeOfPost field={fields.contentType}>
-            <p class="hint">The post is a draft until you publish it.</p>
-          </TypeOfPost>
-        }
+    {
+      title: 'New post',
+      error,
+      scripts: [...editorScripts, publishScript, imageScript],
+      class: 'post-page',
+      crumbs: [{ to: 'posts', label: 'Posts' }],
+      actions: <EditorBar label="Save draft" kind="go" />,
+    },
+    <Columns
+      details={
+        <TypeOfPost field={fields.contentType}>
+          <p class="hint">The post is a draft until you publish it.</p>
+        </TypeOfPost>
+      }
+    >
+      <EditorForm
+        action={path}
+        autosave={`${base}/posts/~/autosave`}
+        status="new"
+        isUnsaved={error !== undefined}
+        problem={problem}
       >
-        <EditorForm
-          action={path}
-          autosave={`${base}/posts/~/autosave`}
-          status="new"
-          isUnsaved={error !== undefined}
-          problem={problem}
-        >
-          <TextFields visit={visit} fields={fields} preview={await previewOf(deps, values)} autoFocus />
-        </EditorForm>
-      </Columns>
-    </div>,
-    { section: 'posts', error, scripts: [...editorScripts, publishScript, imageScript] },
+        <TextFields visit={visit} fields={fields} preview={await previewOf(deps, values)} autoFocus />
+      </EditorForm>
+    </Columns>,
   );
 }
 
 /** Shows the post or, with an error, the posted text. */
 async function showEditor(visit: MemberVisit, error?: AppError) {
-  const { base, deps, form } = visit;
+  const { deps, form } = visit;
   const { post, path } = await requirePost(visit);
   const posted = readFields(EditForm, form);
   const { title = post.title, markdown = post.markdown, contentType = post.contentType } = posted;
@@ -201,45 +195,45 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   }));
   const publicLink = publicly?.isPageOn ? postAddress(publicly, deps.publicUrl(), post.id) : null;
   return view(
-    post.title,
-    <div class="post-page">
-      <PageHead
-        title="Edit post"
-        crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
-        actions={<EditorBar label="Save" kind={post.status === 'draft' ? '' : 'go'} />}
-      />
-      <Columns
-        details={
-          <>
-            <TypeOfPost field={fields.contentType} />
-            {await publishPanel(visit, { post, path }, error)}
-            <Details
-              post={post}
-              path={path}
-              source={source}
-              publicLink={publicLink}
-              rangeProblem={rangeProblem}
-            />
-          </>
-        }
+    {
+      title: post.title,
+      error,
+      scripts: [...editorScripts, publishScript, imageScript],
+      class: 'post-page',
+      heading: 'Edit post',
+      crumbs: [{ to: 'posts', label: 'Posts' }],
+      actions: <EditorBar label="Save" kind={post.status === 'draft' ? '' : 'go'} />,
+    },
+    <Columns
+      details={
+        <>
+          <TypeOfPost field={fields.contentType} />
+          {await publishPanel(visit, { post, path }, error)}
+          <Details
+            post={post}
+            path={path}
+            source={source}
+            publicLink={publicLink}
+            rangeProblem={rangeProblem}
+          />
+        </>
+      }
+    >
+      {await copyProblems(deps, post)}
+      {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} />}
+      <SuggestedChanges post={post} path={path} changes={changes} />
+      <EditorForm
+        action={path}
+        autosave={`${path}/autosave`}
+        status={post.status}
+        isUnsaved={error !== undefined && !isPanel}
+        problem={problem}
+        edit={edit}
+        changed={error && isOfButton(error) ? await changedSince(visit, post.id, error) : null}
       >
-        {await copyProblems(deps, post)}
-        {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} />}
-        <SuggestedChanges post={post} path={path} changes={changes} />
-        <EditorForm
-          action={path}
-          autosave={`${path}/autosave`}
-          status={post.status}
-          isUnsaved={error !== undefined && !isPanel}
-          problem={problem}
-          edit={edit}
-          changed={error && isOfButton(error) ? await changedSince(visit, post.id, error) : null}
-        >
-          <TextFields visit={visit} fields={fields} preview={preview} />
-        </EditorForm>
-      </Columns>
-    </div>,
-    { section: 'posts', error, scripts: [...editorScripts, publishScript, imageScript] },
+        <TextFields visit={visit} fields={fields} preview={preview} />
+      </EditorForm>
+    </Columns>,
   );
 }
 
@@ -267,11 +261,10 @@ function EditorForm({
 }) {
   return (
     <>
-      {edit.conflicts.length === 0 ? changed : null}
+      {edit.conflicts.length === 0 && changed}
       <div id="conflict">
-        {edit.conflicts.length === 0
-          ? null
-          : (changed ?? <EditConflict conflicts={edit.conflicts} to={action} words={editWords} />)}
+        {edit.conflicts.length > 0 &&
+          (changed ?? <EditConflict conflicts={edit.conflicts} to={action} words={editWords} />)}
       </div>
       <form
         method="post"

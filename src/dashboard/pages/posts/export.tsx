@@ -11,10 +11,7 @@ import {
 import { contentTypes, type OwnedPost, postStatuses } from '../../../posts/model.ts';
 import { type Download, get, type MemberVisit, type Page, view } from '../../page.ts';
 import { Select } from '../../view/form.tsx';
-import { PageHead } from '../../view/layout.tsx';
 import { typeOptions } from './toolbar.tsx';
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Downloads all posts of the organization, or those of a status and a type.
 
@@ -42,37 +39,33 @@ const mediaTypes: Readonly<Record<ExportFormat, string>> = {
 export const routes: readonly Page[] = [
   get(PATH, 'member', async ({ base }) =>
     view(
-      'Export posts',
-      <>
-        <PageHead
-          title="Export posts"
-          crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
-          facts="JSON Lines and Markdown import again without loss. Images keep their addresses."
-        />
-        <form method="get" action={`${base}/posts/~/export/file`} class="stack">
-          <Select label="Format" name="format" options={formatOptions} />
-          <div class="field-pair">
-            <Select
-              label="Status"
-              name="status"
-              all="All statuses"
-              options={statusOptions}
-              hint="A changelog has published posts unless you choose drafts."
-            />
-            <Select
-              label="Type"
-              name="contentType"
-              all="All types"
-              options={typeOptions}
-              hint="A changelog has changelog posts unless you choose another type."
-            />
-          </div>
-          <button type="submit" class="button go">
-            Download posts
-          </button>
-        </form>
-      </>,
-      { section: 'posts' },
+      {
+        title: 'Export posts',
+        crumbs: [{ to: 'posts', label: 'Posts' }],
+        facts: 'JSON Lines and Markdown import again without loss. Images keep their addresses.',
+      },
+      <form method="get" action={`${base}/posts/~/export/file`} class="stack">
+        <Select label="Format" name="format" options={formatOptions} />
+        <div class="field-pair">
+          <Select
+            label="Status"
+            name="status"
+            all="All statuses"
+            options={statusOptions}
+            hint="A changelog has published posts unless you choose drafts."
+          />
+          <Select
+            label="Type"
+            name="contentType"
+            all="All types"
+            options={typeOptions}
+            hint="A changelog has changelog posts unless you choose another type."
+          />
+        </div>
+        <button type="submit" class="button go">
+          Download posts
+        </button>
+      </form>,
     ),
   ),
 

@@ -12,15 +12,14 @@ import {
   previewImport,
 } from '../../../posts/import/service.ts';
 import { ContentType, contentTypeRules, PostStatus } from '../../../posts/model.ts';
+import { formState } from '../../fields.ts';
 import { type Answer, get, type MemberVisit, type Page, redirect, upload, view } from '../../page.ts';
-import { formState, readMultipart, submit, tooLarge, type UploadKind } from '../../submission.ts';
-import { counted, Status, Table, When } from '../../view/elements.tsx';
+import { readMultipart, submit, tooLarge, type UploadKind } from '../../submission.ts';
+import { counted, Facts, More } from '../../view/elements.tsx';
 import { Field, Form, Hidden, Select, TextArea, Toggle } from '../../view/form.tsx';
-import { Facts, PageHead } from '../../view/layout.tsx';
+import { dateColumn, statusColumn, Table } from '../../view/list.tsx';
 import { pack, unpack } from './list.tsx';
 import { typeOptions } from './toolbar.tsx';
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Imports posts from a file or a pasted text: a preview, whose form sends the text again, and then the import.
 
@@ -154,7 +153,7 @@ function readText(bytes: Uint8Array): string {
 }
 
 async function handle(visit: MemberVisit, values: Static<typeof ImportForm>): Promise<Answer> {
-  const { deps, base, organization, request, look } = visit;
+  const { deps, organization, request, look } = visit;
   const { text, status, contentType, schedule, confirmed, again } = values;
   if (text.trim() === '') throw invalidField('file', 'is missing');
   if (Buffer.byteLength(text) > MAX_BYTES) return showForm(visit, tooLarge(kind));
@@ -182,7 +181,7 @@ async function handle(visit: MemberVisit, values: Static<typeof ImportForm>): Pr
   }
   // A large import pauses between its pieces.
   deps.extendTimeout?.(request);
-  return redirect(`${base}/posts`, describeResult(await importFile(deps, file, options)));
+  return redirect('posts', describeResult(await importFile(deps, file, options)));
 }
 
 /** Pasted posts have no name to tell them apart, and the next one must not replace the one before. */
@@ -193,59 +192,53 @@ function sourceOf({ name, text }: SourceFile, format: ImportFormat): string {
 }
 
 function showForm(visit: MemberVisit, error?: AppError, problems: readonly AppError[] = []) {
-  const { base, form } = visit;
+  const { form } = visit;
   const { fields, problem } = formState(ImportForm, form, error);
   const inText = problems.map((each) => ({ id: 'field-text', error: describeProblem(each) }));
   const hasMore = ['format', 'date', 'source'].some((name) => form.get(name));
   const needsMore = problems.some(({ code }) => code === 'undated_version' || code === 'no_posts');
   return view(
-    'Import posts',
-    <>
-      <PageHead
-        title="Import posts"
-        crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
-        facts="From a changelog, another blog, or an export. You see a preview first."
+    {
+      title: 'Import posts',
+      error,
+      crumbs: [{ to: 'posts', label: 'Posts' }],
+      facts: 'From a changelog, another blog, or an export. You see a preview first.',
+    },
+    <Form
+      to="posts/~/import"
+      problem={inText.length > 0 ? inText : problem}
+      button="Preview import"
+      busy="Reading…"
+      isUpload
+    >
+      <Hidden values={[['name', form.get('name') ?? '']]} />
+      <Field
+        {...fields.file}
+        type="file"
+        accept=".md,.markdown,.mdx,.json,.jsonl,.ndjson,.txt"
+        required={false}
       />
-      <Form
-        to={`${base}/posts/~/import`}
-        problem={inText.length > 0 ? inText : problem}
-        button="Preview import"
-        busy="Reading…"
-        isUpload
-      >
-        <Hidden values={[['name', form.get('name') ?? '']]} />
-        <Field
-          {...fields.file}
-          type="file"
-          accept=".md,.markdown,.mdx,.json,.jsonl,.ndjson,.txt"
-          required={false}
-        />
-        <TextArea
-          {...fields.text}
-          error={
-            inText.length > 0 ? 'Correct the text here, or choose the corrected file.' : fields.text.error
-          }
-          more={{ class: 'mono', rows: 8, spellcheck: false }}
-        />
-        <div class="field-pair">
-          <Select {...fields.status} options={statusOptions} />
-          <Select {...fields.contentType} options={typeOptions} />
+      <TextArea
+        {...fields.text}
+        error={inText.length > 0 ? 'Correct the text here, or choose the corrected file.' : fields.text.error}
+        more={{ class: 'mono', rows: 8, spellcheck: false }}
+      />
+      <div class="field-pair">
+        <Select {...fields.status} options={statusOptions} />
+        <Select {...fields.contentType} options={typeOptions} />
+      </div>
+      <More label="More options" isOpen={hasMore || needsMore || error?.fields.date !== undefined}>
+        <div class="stack">
+          <Select
+            {...fields.format}
+            all="Detect from the name and the text"
+            options={importFormats.map((value) => ({ value, label: formatNames[value] }))}
+          />
+          <Field {...fields.date} required={false} />
+          <Field {...fields.source} required={false} />
         </div>
-        <details class="more" open={hasMore || needsMore || error?.fields.date !== undefined}>
-          <summary>More options</summary>
-          <div class="stack">
-            <Select
-              {...fields.format}
-              all="Detect from the name and the text"
-              options={importFormats.map((value) => ({ value, label: formatNames[value] }))}
-            />
-            <Field {...fields.date} required={false} />
-            <Field {...fields.source} required={false} />
-          </div>
-        </details>
-      </Form>
-    </>,
-    { section: 'posts', error },
+      </More>
+    </Form>,
   );
 }
 
@@ -303,93 +296,85 @@ async function showPreview(visit: MemberVisit, { file, options, preview }: Previ
     sent.delete(name);
   }
   return view(
-    'Preview of the import',
-    <>
-      <PageHead
-        title="Preview of the import"
-        crumbs={[
-          { to: `${base}/posts`, label: 'Posts' },
-          { to: path, label: 'Import posts' },
-        ]}
-        facts={
-          written > 0
-            ? 'Nothing is imported yet.'
-            : `All of these posts exist already, with the same text. ${
-                schedulable > 0
-                  ? `You can schedule ${counted(schedulable, 'draft')} with a date in the future.`
-                  : 'There is nothing to import.'
-              }`
-        }
-      />
-      <Facts
-        facts={[
-          ['File', `${file.name} (${formatNames[options.format]})`],
-          ['New', created === 0 && posts.length > 0 ? null : counted(created, 'post')],
-          [
-            'Updated',
-            updated === 0
-              ? null
-              : `${counted(updated, 'post')} that ${updated === 1 ? 'exists' : 'exist'} already`,
-          ],
-          ['Unchanged', unchanged === 0 ? null : counted(unchanged, 'post')],
-          ['Public', published === 0 ? null : `The API will return ${counted(published, 'post')} at once.`],
-          ['In the future', future === 0 ? null : describeFuture(future, schedulable > 0)],
-          ['Headings', headings === null ? null : `${headings}, of which ${skipped.length} skipped`],
-          ['Skipped', skipped.length === 0 ? null : <SkippedParts skipped={skipped} />],
-          [
-            'Other fields',
-            unknownFields.length === 0
-              ? null
-              : `${listNames(unknownFields)}. The metadata of the posts keeps them.`,
-          ],
-          ['New IDs', describeNewIds(Object.entries(newIds))],
-        ]}
-      />
-      {written + schedulable === 0 ? null : (
-        <div class={`${isShort ? 'bar' : 'stack'} import-confirm`}>
-          <Form
-            to={path}
-            problem={null}
-            button={
-              written === 0
-                ? `Schedule ${counted(schedulable, 'post')}`
-                : `Import ${counted(written, 'post')}`
-            }
-            busy="Importing…"
-            layout={isShort ? 'inline' : 'stack'}
-            isUpload
-          >
-            <Hidden values={[...sent, ['confirmed', 'on'], ...scheduled]} />
-            {schedulable === 0 || written === 0 ? null : (
-              <Toggle
-                label={`Schedule ${counted(schedulable, 'post')} for ${schedulable === 1 ? 'its date' : 'their dates'}`}
-                name="schedule"
-                isOn={form.get('schedule') === 'on'}
-                hint={`Otherwise ${schedulable === 1 ? 'it stays a draft' : 'they stay drafts'}.`}
+    {
+      title: 'Preview of the import',
+      crumbs: [
+        { to: 'posts', label: 'Posts' },
+        { to: path, label: 'Import posts' },
+      ],
+      facts:
+        written > 0
+          ? 'Nothing is imported yet.'
+          : `All of these posts exist already, with the same text. ${
+              schedulable > 0
+                ? `You can schedule ${counted(schedulable, 'draft')} with a date in the future.`
+                : 'There is nothing to import.'
+            }`,
+    },
+    <Facts
+      facts={[
+        ['File', `${file.name} (${formatNames[options.format]})`],
+        ['New', created === 0 && posts.length > 0 ? null : counted(created, 'post')],
+        [
+          'Updated',
+          updated === 0
+            ? null
+            : `${counted(updated, 'post')} that ${updated === 1 ? 'exists' : 'exist'} already`,
+        ],
+        ['Unchanged', unchanged === 0 ? null : counted(unchanged, 'post')],
+        ['Public', published === 0 ? null : `The API will return ${counted(published, 'post')} at once.`],
+        ['In the future', future === 0 ? null : describeFuture(future, schedulable > 0)],
+        ['Headings', headings === null ? null : `${headings}, of which ${skipped.length} skipped`],
+        ['Skipped', skipped.length === 0 ? null : <SkippedParts skipped={skipped} />],
+        [
+          'Other fields',
+          unknownFields.length === 0
+            ? null
+            : `${listNames(unknownFields)}. The metadata of the posts keeps them.`,
+        ],
+        ['New IDs', describeNewIds(Object.entries(newIds))],
+      ]}
+    />,
+    written + schedulable !== 0 && (
+      <div class={`${isShort ? 'bar' : 'stack'} import-confirm`}>
+        <Form
+          to={path}
+          button={
+            written === 0 ? `Schedule ${counted(schedulable, 'post')}` : `Import ${counted(written, 'post')}`
+          }
+          busy="Importing…"
+          layout={isShort ? 'inline' : 'stack'}
+          isUpload
+        >
+          <Hidden values={[...sent, ['confirmed', 'on'], ...scheduled]} />
+          {schedulable !== 0 && written !== 0 && (
+            <Toggle
+              label={`Schedule ${counted(schedulable, 'post')} for ${schedulable === 1 ? 'its date' : 'their dates'}`}
+              name="schedule"
+              isOn={form.get('schedule') === 'on'}
+              hint={`Otherwise ${schedulable === 1 ? 'it stays a draft' : 'they stay drafts'}.`}
+            />
+          )}
+          {replaced !== 0 && (
+            <>
+              <Field
+                label="Source"
+                name="source"
+                value={form.get('source') ?? ''}
+                placeholder={file.name}
+                required={false}
+                hint={`${counted(replaced, 'post')} of this source ${replaced === 1 ? 'exists' : 'exist'} already. If the file is from another project, enter the project's name to keep their posts apart.`}
               />
-            )}
-            {replaced === 0 ? null : (
-              <>
-                <Field
-                  label="Source"
-                  name="source"
-                  value={form.get('source') ?? ''}
-                  placeholder={file.name}
-                  required={false}
-                  hint={`${counted(replaced, 'post')} of this source ${replaced === 1 ? 'exists' : 'exist'} already. If the file is from another project, enter the project's name to keep their posts apart.`}
-                />
-                <button type="submit" class="button" name="again" value="on">
-                  Preview again
-                </button>
-              </>
-            )}
-          </Form>
-          <a href={path}>Choose another file</a>
-        </div>
-      )}
-      <PreviewedPosts posts={posts} />
-    </>,
-    { section: 'posts' },
+              <button type="submit" class="button" name="again" value="on">
+                Preview again
+              </button>
+            </>
+          )}
+        </Form>
+        <a href={path}>Choose another file</a>
+      </div>
+    ),
+    <PreviewedPosts posts={posts} />,
   );
 }
 
@@ -437,18 +422,18 @@ function PreviewedPosts({ posts }: Pick<ImportPreview, 'posts'>) {
             ),
           },
           { title: 'Change', class: 'short', cell: ({ change }) => changeNames[change] },
-          { title: 'Status', class: 'short', cell: ({ status }) => <Status status={status} /> },
+          statusColumn,
           {
             title: 'Type',
             class: 'short dim',
             cell: ({ contentType }) => contentTypeRules[contentType].name,
           },
-          { title: 'Date', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} /> },
+          dateColumn(),
         ]}
       />
-      {posts.length > MAX_LISTED ? (
+      {posts.length > MAX_LISTED && (
         <p class="hint">And {counted(posts.length - MAX_LISTED, 'more post')}.</p>
-      ) : null}
+      )}
     </>
   );
 }

@@ -11,13 +11,11 @@ import {
 } from '../../../posts/list-store.ts';
 import { contentTypeRules, contentTypes } from '../../../posts/model.ts';
 import { type BulkAction, type BulkResult, bulkActions, changePosts } from '../../../posts/service.ts';
-import { get, type Page, post, redirect } from '../../page.ts';
-import { readFields } from '../../submission.ts';
-import { view } from '../../view/document.tsx';
-import { counted, Empty, FilterBar, Pager, SearchField, Status, Table } from '../../view/elements.tsx';
+import { readFields } from '../../fields.ts';
+import { get, type Page, post, redirect, view } from '../../page.ts';
+import { counted, Link, LinkButton, Status, When } from '../../view/elements.tsx';
 import { Select } from '../../view/form.tsx';
-import { PageHead, SelectionBar } from '../../view/layout.tsx';
-import { When } from '../../view/time.tsx';
+import { Empty, FilterBar, Pager, SearchField, SelectionBar, Table } from '../../view/list.tsx';
 import { ZonedTime } from './publish.tsx';
 import { describeOrigin, PostSegments, typeOptions } from './toolbar.tsx';
 import { restorePath } from './trash.tsx';
@@ -52,8 +50,6 @@ const currentOf = ({ status, hasSuggestion }: ListFilter) =>
 
 /** What stays of a filter in another list. */
 const moreOf = ({ contentType, q }: ListFilter) => queryOf({ contentType, q }).slice(1);
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 /** `back`: the query of the list. */
 const SelectionForm = Type.Object({
@@ -102,9 +98,9 @@ const selectionLabels: Readonly<Record<BulkAction, string>> = {
   delete: 'Delete posts',
 };
 
-function PostSelection({ base, filter }: { base: string; filter: ListFilter }) {
+function PostSelection({ filter }: { base: string; filter: ListFilter }) {
   return (
-    <SelectionBar id="selection" to={`${base}/posts/~/selected`}>
+    <SelectionBar id="selection" to="posts/~/selected">
       <input type="hidden" name="back" value={queryOf(filter)} />
       {bulkActions.map((action) => (
         <button
@@ -120,8 +116,6 @@ function PostSelection({ base, filter }: { base: string; filter: ListFilter }) {
   );
 }
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 const PER_PAGE = 25;
 
 const LIST = '/dashboard/:organizationId/posts';
@@ -130,8 +124,8 @@ function Filters({ base, filter }: { base: string; filter: ListFilter }) {
   const { q, status, contentType, hasSuggestion } = filter;
   return (
     <FilterBar path={addressOf(base, { status, hasSuggestion })} isFiltered={contentType !== undefined}>
-      {status === undefined ? null : <input type="hidden" name="status" value={status} />}
-      {hasSuggestion ? <input type="hidden" name="suggestion" value="1" /> : null}
+      {status !== undefined && <input type="hidden" name="status" value={status} />}
+      {hasSuggestion && <input type="hidden" name="suggestion" value="1" />}
       <SearchField
         label="Search titles and text"
         name="q"
@@ -167,9 +161,7 @@ function Posts({ base, filter, found }: { base: string; filter: ListFilter; foun
     return (
       <Empty drawing="search">
         <p>{q || contentType ? 'No posts match.' : emptyTexts[currentOf(filter)]}</p>
-        <a class="button" href={`${base}/posts`}>
-          Show all posts
-        </a>
+        <LinkButton to="posts" label="Show all posts" />
       </Empty>
     );
   }
@@ -230,28 +222,28 @@ function Posts({ base, filter, found }: { base: string; filter: ListFilter; foun
   );
 }
 
-function Title({ post, base }: { post: ListedPost; base: string }) {
+function Title({ post }: { post: ListedPost; base: string }) {
   const { id, title, hasNewVersion, suggestedChanges } = post;
   return (
     <>
-      <a class="ellipsis" href={`${base}/posts/${id}`} title={title}>
+      <Link class="ellipsis" to={`posts/${id}`} title={title}>
         {title}
-      </a>
-      {hasNewVersion ? (
-        <a class="tag suggested" href={`${base}/posts/${id}#suggestion`}>
+      </Link>
+      {hasNewVersion && (
+        <Link class="tag suggested" to={`posts/${id}#suggestion`}>
           New version
-        </a>
-      ) : null}
-      {suggestedChanges > 0 ? (
-        <a class="tag suggested" href={`${base}/posts/${id}#suggestions`}>
+        </Link>
+      )}
+      {suggestedChanges > 0 && (
+        <Link class="tag suggested" to={`posts/${id}#suggestions`}>
           {counted(suggestedChanges, 'suggestion')}
-        </a>
-      ) : null}
+        </Link>
+      )}
     </>
   );
 }
 
-function NoPosts({ base }: { base: string }) {
+function NoPosts() {
   return (
     <Empty drawing="posts">
       <p>
@@ -259,13 +251,11 @@ function NoPosts({ base }: { base: string }) {
         release is your first draft.
       </p>
       <p>
-        <a class="button go" href={`${base}/integrations`}>
-          Connect an integration
-        </a>
+        <LinkButton to="integrations" label="Connect an integration" kind="go" />
       </p>
       <p>
-        Or <a href={`${base}/posts/~/new`}>write one yourself</a>, or{' '}
-        <a href={`${base}/posts/~/import`}>import posts</a> from a changelog or another blog.
+        Or <Link to="posts/~/new">write one yourself</Link>, or <Link to="posts/~/import">import posts</Link>{' '}
+        from a changelog or another blog.
       </p>
     </Empty>
   );
@@ -321,38 +311,34 @@ export const routes: readonly Page[] = [
       published === 0 ? 'nothing is published yet.' : `${counted(published, 'post')} published.`
     }`;
     return view(
-      'Posts',
-      <>
-        <PageHead
-          title="Posts"
-          facts={all === 0 ? undefined : facts}
-          actions={
-            <a class={all === 0 ? 'button' : 'button go'} href={`${base}/posts/~/new`}>
-              New post
-            </a>
-          }
-          more={
-            <>
-              <a href={`${base}/posts/~/import`}>Import posts</a>
-              <a href={`${base}/posts/~/export`}>Export posts</a>
-              <a href={`${base}/media`}>Images</a>
-              <a href={`${base}/posts/~/trash`}>Trash</a>
-            </>
-          }
-        />
-        {all + trash === 0 ? null : (
-          <PostSegments base={base} numbers={numbers} current={currentOf(filter)} more={moreOf(filter)} />
-        )}
-        {all === 0 ? (
-          <NoPosts base={base} />
-        ) : (
+      {
+        title: 'Posts',
+        facts: all === 0 ? undefined : facts,
+        actions: (
+          <a class={all === 0 ? 'button' : 'button go'} href={`${base}/posts/~/new`}>
+            New post
+          </a>
+        ),
+        more: (
           <>
-            <Filters base={base} filter={filter} />
-            <Posts base={base} filter={filter} found={found} />
+            <Link to="posts/~/import">Import posts</Link>
+            <Link to="posts/~/export">Export posts</Link>
+            <Link to="media">Images</Link>
+            <Link to="posts/~/trash">Trash</Link>
           </>
-        )}
-      </>,
-      { section: 'posts' },
+        ),
+      },
+      all + trash !== 0 && (
+        <PostSegments base={base} numbers={numbers} current={currentOf(filter)} more={moreOf(filter)} />
+      ),
+      all === 0 ? (
+        <NoPosts />
+      ) : (
+        <>
+          <Filters base={base} filter={filter} />
+          <Posts base={base} filter={filter} found={found} />
+        </>
+      ),
     );
   }),
 ];

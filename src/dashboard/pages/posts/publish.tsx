@@ -10,17 +10,16 @@ import { cancelSchedule, schedulePost } from '../../../posts/schedule.ts';
 import { findSchedule, type Schedule } from '../../../posts/schedule-store.ts';
 import { datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
 import script from '../../client/publish.client.js' with { type: 'text' };
-import { type EditState, editForm, editState, NoFields, seenOf } from '../../edit.ts';
+import { type EditState, editState, seenOf } from '../../edit.ts';
+import { EDIT_CONFLICT, type FieldState, formState, NoFields } from '../../fields.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
-import { EDIT_CONFLICT, type FieldState, formState } from '../../submission.ts';
-import { Copy, exactly, Status } from '../../view/elements.tsx';
+import { editForm } from '../../submission.ts';
+import { Copy, exactly, More, Status } from '../../view/elements.tsx';
 import { Action, EditVersion, Field, FormError } from '../../view/form.tsx';
 import { requirePost } from './suggestion.tsx';
 import { shown } from './toolbar.tsx';
 import { restorePath } from './trash.tsx';
 import { undoPath } from './versions.tsx';
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Everything about a post but its text: when it is published, its date, copies, and the trash.
 
@@ -91,7 +90,7 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
   post(`${POST}/duplicate`, 'member', async (visit) => {
     const { post } = await requirePost(visit);
     const copy = await duplicatePost(visit.deps, post.id);
-    return redirect(`${visit.base}/posts/${copy.id}`, 'Created a copy as a draft. You are editing the copy.');
+    return redirect(`posts/${copy.id}`, 'Created a copy as a draft. You are editing the copy.');
   }),
 
   editForm(`${POST}/delete`, 'member', NoFields, show, async (visit, _, merge) => {
@@ -99,7 +98,7 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
     await deletePost(visit.deps, id, (stored) => merge.requireSeen(shown(stored)));
     const short = title.length > 80 ? `${title.slice(0, 79)}…` : title;
     const done = `Deleted “${short.toWellFormed()}”. It stays in the trash for 30 days.`;
-    return redirect(`${visit.base}/posts`, done, restorePath(visit, [id]));
+    return redirect('posts', done, restorePath(visit, [id]));
   }),
 ];
 
@@ -174,9 +173,7 @@ export async function publishPanel(
         <h2 id="publish">Publication</h2>
         <Status status={schedule === null ? post.status : 'scheduled'} />
       </div>
-      {isOfPanel(visit) && error?.status === 409 && !isConflict ? (
-        <FormError error={`${error.message}.`} />
-      ) : null}
+      {isOfPanel(visit) && error?.status === 409 && !isConflict && <FormError error={`${error.message}.`} />}
       {PASTED.map(({ type, name }) => (
         <div class={`stack for-${type}`} key={type}>
           <p class="hint flat">
@@ -187,15 +184,15 @@ export async function publishPanel(
       ))}
       {post.status === 'published' ? (
         <>
-          {publication === null ? null : <p class="hint">{publication}.</p>}
+          {publication !== null && <p class="hint">{publication}.</p>}
           <StatusButton status="draft" label="Unpublish" />
         </>
       ) : (
         <>
-          {schedule === null ? null : <ScheduleFacts schedule={schedule} path={path} />}
-          {isAsking(visit, post, 'publish') ? (
+          {schedule !== null && <ScheduleFacts schedule={schedule} path={path} />}
+          {isAsking(visit, post, 'publish') && (
             <FormError error="This post has no text. Publish it anyway?" />
-          ) : null}
+          )}
           <div class="bar">
             {isAsking(visit, post, 'publish') ? (
               <StatusButton status="published" label="Publish without text" kind="bad" to={path + ANYWAY} />
@@ -273,7 +270,7 @@ function ScheduleFacts({ schedule, path }: { schedule: Schedule; path: string })
     <div class="scheduled-for">
       <p>
         Scheduled for <ZonedTime schedule={schedule} />
-        {schedule.actorName === null ? null : <span class="dim"> by {schedule.actorName}</span>}
+        {schedule.actorName !== null && <span class="dim"> by {schedule.actorName}</span>}
       </p>
       <Action to={`${path}/schedule/cancel`} label="Cancel schedule" seen={seenOf(scheduleIn(schedule))} />
     </div>
@@ -372,9 +369,9 @@ function DatePost({ post, path, visit, error }: FormOf) {
           Set date
         </button>
       </form>
-      {status === 'draft' && isDateSet ? (
+      {status === 'draft' && isDateSet && (
         <Action to={`${path}/date/reset`} label="Use publication date" seen={seenOf(dateIn(post))} />
-      ) : null}
+      )}
     </Folded>
   );
 }
@@ -389,10 +386,9 @@ function Folded({
   children: ComponentChildren;
 }) {
   return (
-    <details class="folded" open={isOpen}>
-      <summary>{label}</summary>
+    <More label={label} kind="folded" isOpen={isOpen}>
       {children}
-    </details>
+    </More>
   );
 }
 

@@ -20,16 +20,11 @@ import {
   type SuggestedChange,
   suggestedText,
 } from '../../../posts/suggestions.ts';
-import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
-import { readFields } from '../../submission.ts';
+import { readFields } from '../../fields.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { Difference } from '../../view/difference.tsx';
-import { view } from '../../view/document.tsx';
-import { counted } from '../../view/elements.tsx';
+import { counted, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { PageHead } from '../../view/layout.tsx';
-import { When } from '../../view/time.tsx';
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // A newer text of the source beside a post that a person edited.
 
@@ -44,25 +39,20 @@ const SUGGESTION = '/dashboard/:organizationId/posts/:postId/suggestion';
 
 /** A text that a person may decide to take, whole. */
 function showText(
-  { base }: MemberVisit,
   { post, path }: Shown,
   name: string,
   { title, markdown }: Pick<Post, 'title' | 'markdown'>,
 ) {
   const crumbs = [
-    { to: `${base}/posts`, label: 'Posts' },
+    { to: 'posts', label: 'Posts' },
     { to: path, label: post.title },
   ];
   return view(
-    `${name} of ${post.title}`,
-    <>
-      <PageHead title={name} crumbs={crumbs} />
-      <p>
-        <strong>{title}</strong>
-      </p>
-      <pre class="stored">{markdown}</pre>
-    </>,
-    { section: 'posts' },
+    { title: `${name} of ${post.title}`, heading: name, crumbs: crumbs },
+    <p>
+      <strong>{title}</strong>
+    </p>,
+    <pre class="stored">{markdown}</pre>,
   );
 }
 
@@ -105,8 +95,6 @@ export function SuggestionNote({ post, path, ...more }: Shown & { suggestion: Su
     </section>
   );
 }
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 // Changes of a post that agents propose, above its editor.
 
@@ -155,7 +143,7 @@ export function SuggestedChanges({ post, path, changes }: Shown & { changes: rea
             <p>
               <strong>{by}</strong> <When at={change.createdAt} />
             </p>
-            {change.note === '' ? null : <p class="stored">{change.note}</p>}
+            {change.note !== '' && <p class="stored">{change.note}</p>}
             <Difference
               label="Changes"
               lines={change.lines}
@@ -177,7 +165,7 @@ export const routes: readonly Page[] = [
     const { post, path } = await requirePost(visit);
     const suggestion = await findSuggestion(visit.deps, post);
     if (suggestion === null) throw new AppError(404, 'The new version no longer exists.');
-    return showText(visit, { post, path }, 'New version', suggestion);
+    return showText({ post, path }, 'New version', suggestion);
   }),
 
   post(SUGGESTION, 'member', async (visit) => {
@@ -206,7 +194,7 @@ export const routes: readonly Page[] = [
     const shown = await requirePost(visit);
     const found = await visit.deps.db.read((tx) => findSuggestedChange(tx, visit.params.suggestionId ?? ''));
     if (found?.postId !== shown.post.id) throw new AppError(404, 'The suggestion no longer exists.');
-    return showText(visit, shown, 'Suggested text', suggestedText(shown.post, found));
+    return showText(shown, 'Suggested text', suggestedText(shown.post, found));
   }),
 
   post(ONE_OF_SEVERAL, 'member', async (visit) => {

@@ -18,9 +18,7 @@ import paste from '../../client/paste.client.js' with { type: 'text' };
 import preview from '../../client/preview.client.js' with { type: 'text' };
 import writing from '../../client/writing.client.js' with { type: 'text' };
 import { unsavedScript } from '../../view/document.tsx';
-import { Segments } from '../../view/layout.tsx';
-
-/** @jsxRuntime automatic @jsxImportSource preact */
+import { Segments } from '../../view/elements.tsx';
 
 // Buttons that write Markdown, for the script of the editor. Without it, the toolbar stays hidden.
 
@@ -225,8 +223,6 @@ export function describeOrigin(post: Pick<Post, 'sourceMetadata'>): string | nul
   return [source, platform].filter(Boolean).join(' on ') || null;
 }
 
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 type View = 'all' | ListedStatus | 'suggestion' | 'trash';
 
 const segments: readonly [view: View, label: string, query: string][] = [
@@ -239,7 +235,6 @@ const segments: readonly [view: View, label: string, query: string][] = [
 
 /** The lists of posts with their lengths. `more`: what stays of the query, such as the words of a search. */
 export function PostSegments({
-  base,
   numbers,
   current,
   more = '',
@@ -255,12 +250,12 @@ export function PostSegments({
     .filter(([view]) => view !== 'suggestion' || numbers.suggestions > 0 || current === 'suggestion')
     .map(([view, label, query]) => {
       const search = [query, more].filter(Boolean).join('&');
-      return { view, label, to: `${base}/posts${search === '' ? '' : `?${search}`}` };
+      return { view, label, to: `posts${search === '' ? '' : `?${search}`}` };
     });
   return (
     <Segments
       label="Posts by status"
-      items={[...items, { view: 'trash' as const, label: 'Trash', to: `${base}/posts/~/trash` }].map(
+      items={[...items, { view: 'trash' as const, label: 'Trash', to: 'posts/~/trash' }].map(
         ({ view, label, to }) => ({
           to,
           isCurrent: view === current,

@@ -7,14 +7,12 @@ import { TRASH_DAYS } from '../../../posts/service.ts';
 import { readPost } from '../../../posts/store.ts';
 import { emptyTrash, eraseDeletedPost, type Restored, restorePosts } from '../../../posts/trash.ts';
 import { listDeletedPosts } from '../../../posts/trash-store.ts';
+import { readFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { readFields } from '../../submission.ts';
-import { counted, Empty, Pager, Status, Table, When } from '../../view/elements.tsx';
+import { counted, When } from '../../view/elements.tsx';
 import { Action, Danger, Seen } from '../../view/form.tsx';
-import { PageHead, SelectionBar } from '../../view/layout.tsx';
+import { Empty, Pager, SelectionBar, statusColumn, Table } from '../../view/list.tsx';
 import { PostSegments } from './toolbar.tsx';
-
-/** @jsxRuntime automatic @jsxImportSource preact */
 
 const TRASH = '/dashboard/:organizationId/posts/~/trash';
 const PER_PAGE = 25;
@@ -27,31 +25,31 @@ export const routes: readonly Page[] = [
   get(TRASH, 'member', (visit) => showTrash(visit)),
 
   post(`${TRASH}/restore`, 'member', async (visit) => {
-    const { deps, organization, base, form, url } = visit;
+    const { deps, organization, form, url } = visit;
     const given = url.searchParams.get('ids')?.split('.') ?? readFields(SelectionForm, form).selected;
     const ids = [...new Set(given)].filter(isId);
     if (ids.length > MAX_IDS) throw new AppError(400, `Select at most ${MAX_IDS} posts.`);
-    if (ids.length === 0) return redirect(`${base}/posts/~/trash`, 'Select the posts to restore.');
+    if (ids.length === 0) return redirect('posts/~/trash', 'Select the posts to restore.');
     const result = await restorePosts(deps, organization.id, ids, seenIn(visit));
     const [only] = ids;
-    if (ids.length > 1 || result.restored === 0) return redirect(`${base}/posts`, describe(result));
+    if (ids.length > 1 || result.restored === 0) return redirect('posts', describe(result));
     const restored = await deps.db.read((tx) => readPost(tx, only ?? ''));
     const status = restored?.status === 'published' ? 'It is published again.' : 'It is a draft.';
-    return redirect(`${base}/posts/${only}`, `Restored the post. ${status}`);
+    return redirect(`posts/${only}`, `Restored the post. ${status}`);
   }),
 
   post(`${TRASH}/erase`, 'member', async (visit) => {
-    const { deps, organization, base, form } = visit;
+    const { deps, organization, form } = visit;
     await eraseDeletedPost(deps, organization.id, readFields(OneForm, form).id, seenIn(visit));
-    return redirect(`${base}/posts/~/trash`, 'Deleted the post for good.');
+    return redirect('posts/~/trash', 'Deleted the post for good.');
   }),
 
   post(`${TRASH}/empty`, 'member', async (visit) => {
-    const { deps, organization, base, request } = visit;
+    const { deps, organization, request } = visit;
     // A large trash is emptied in many commits, with rests between them.
     deps.extendTimeout?.(request);
     const number = await emptyTrash(deps, organization.id, seenIn(visit));
-    return redirect(`${base}/posts/~/trash`, `Deleted ${counted(number, 'post')} for good.`);
+    return redirect('posts/~/trash', `Deleted ${counted(number, 'post')} for good.`);
   }),
 ];
 
@@ -90,99 +88,95 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
   const seen = [now.toISOString(), ...rows.map(({ deletedAt }) => deletedAt)].toSorted().at(-1);
   const pages = Math.max(1, Math.ceil(numbers.trash / PER_PAGE));
   return view(
-    'Trash',
-    <>
-      <PageHead
-        title="Trash"
-        crumbs={[{ to: `${base}/posts`, label: 'Posts' }]}
-        facts={`Deleted posts stay here for ${TRASH_DAYS} days. The API does not return them.`}
-      />
-      <PostSegments base={base} numbers={numbers} current="trash" />
-      {rows.length === 0 ? (
-        <Empty>
-          <p>{numbers.trash === 0 ? 'The trash is empty.' : 'This page is empty.'}</p>
-          <a class="button" href={numbers.trash === 0 ? `${base}/posts` : path}>
-            {numbers.trash === 0 ? 'Show all posts' : 'Show the newest'}
-          </a>
-        </Empty>
-      ) : (
-        <>
-          <SelectionBar id="selection" to={`${path}/restore`}>
-            <Seen version={seen} />
-            <button type="submit" class="button">
-              Restore posts
-            </button>
-          </SelectionBar>
-          <Table
-            caption="Deleted posts, the newest first"
-            kind="posts"
-            rows={rows}
-            selection={{ form: 'selection', valueOf: ({ id }) => id, labelOf: ({ title }) => title }}
-            columns={[
-              { title: 'Status', class: 'short', cell: ({ status }) => <Status status={status} /> },
-              {
-                title: 'Title',
-                class: 'title',
-                cell: ({ title, contentType }) => (
-                  <>
-                    <span class="ellipsis" title={title}>
-                      {title}
-                    </span>
-                    <div class="hint">{contentTypeRules[contentType].name}</div>
-                  </>
-                ),
-              },
-              {
-                title: 'Deleted',
-                isLabeled: true,
-                class: 'dim',
-                cell: ({ deletedAt, actorName }) => (
-                  <>
-                    <When at={deletedAt} />
-                    {actorName === null ? null : <div class="hint">{actorName}</div>}
-                  </>
-                ),
-              },
-              {
-                title: 'Removed',
-                isLabeled: true,
-                class: 'dim',
-                cell: ({ expiresAt }) => <When at={new Date(expiresAt).toISOString()} />,
-              },
-              {
-                title: 'Actions',
-                isTitleHidden: true,
-                class: 'end',
-                cell: ({ id, title }) => (
-                  <div class="row-actions">
-                    <Action to={`${path}/restore?ids=${id}`} label="Restore" seen={seen} />
-                    <Danger
-                      to={`${path}/erase`}
-                      fields={{ id }}
-                      seen={seen}
-                      label="Delete"
-                      about={title}
-                      button="Delete for good"
-                    >
-                      This deletes <strong>{title}</strong> and its versions for good.
-                    </Danger>
-                  </div>
-                ),
-              },
-            ]}
-          />
-          <Pager
-            back={page > 1 ? { to: `${path}?page=${Math.min(page - 1, pages)}`, label: 'Newer' } : null}
-            next={page < pages ? { to: `${path}?page=${page + 1}`, label: 'Older' } : null}
-          >
-            {counted(numbers.trash, 'post')}
-          </Pager>
-          <Danger to={`${path}/empty`} label="Empty trash" button="Delete all for good" seen={seen}>
-            This deletes all <strong>{counted(numbers.trash, 'post')}</strong> in the trash for good.
-          </Danger>
-        </>
-      )}
-    </>,
-    { section: 'posts' },
+    {
+      title: 'Trash',
+      crumbs: [{ to: 'posts', label: 'Posts' }],
+      facts: `Deleted posts stay here for ${TRASH_DAYS} days. The API does not return them.`,
+    },
+    <PostSegments base={base} numbers={numbers} current="trash" />,
+    rows.length === 0 ? (
+      <Empty>
+        <p>{numbers.trash === 0 ? 'The trash is empty.' : 'This page is empty.'}</p>
+        <a class="button" href={numbers.trash === 0 ? `${base}/posts` : path}>
+          {numbers.trash === 0 ? 'Show all posts' : 'Show the newest'}
+        </a>
+      </Empty>
+    ) : (
+      <>
+        <SelectionBar id="selection" to={`${path}/restore`}>
+          <Seen version={seen} />
+          <button type="submit" class="button">
+            Restore posts
+          </button>
+        </SelectionBar>
+        <Table
+          caption="Deleted posts, the newest first"
+          kind="posts"
+          rows={rows}
+          selection={{ form: 'selection', valueOf: ({ id }) => id, labelOf: ({ title }) => title }}
+          columns={[
+            statusColumn,
+            {
+              title: 'Title',
+              class: 'title',
+              cell: ({ title, contentType }) => (
+                <>
+                  <span class="ellipsis" title={title}>
+                    {title}
+                  </span>
+                  <div class="hint">{contentTypeRules[contentType].name}</div>
+                </>
+              ),
+            },
+            {
+              title: 'Deleted',
+              isLabeled: true,
+              class: 'dim',
+              cell: ({ deletedAt, actorName }) => (
+                <>
+                  <When at={deletedAt} />
+                  {actorName !== null && <div class="hint">{actorName}</div>}
+                </>
+              ),
+            },
+            {
+              title: 'Removed',
+              isLabeled: true,
+              class: 'dim',
+              cell: ({ expiresAt }) => <When at={new Date(expiresAt).toISOString()} />,
+            },
+            {
+              title: 'Actions',
+              isTitleHidden: true,
+              class: 'end',
+              cell: ({ id, title }) => (
+                <div class="row-actions">
+                  <Action to={`${path}/restore?ids=${id}`} label="Restore" seen={seen} />
+                  <Danger
+                    to={`${path}/erase`}
+                    fields={{ id }}
+                    seen={seen}
+                    label="Delete"
+                    about={title}
+                    button="Delete for good"
+                  >
+                    This deletes <strong>{title}</strong> and its versions for good.
+                  </Danger>
+                </div>
+              ),
+            },
+          ]}
+        />
+        <Pager
+          back={page > 1 ? { to: `${path}?page=${Math.min(page - 1, pages)}`, label: 'Newer' } : null}
+          next={page < pages ? { to: `${path}?page=${page + 1}`, label: 'Older' } : null}
+        >
+          {counted(numbers.trash, 'post')}
+        </Pager>
+        <Danger to={`${path}/empty`} label="Empty trash" button="Delete all for good" seen={seen}>
+          This deletes all <strong>{counted(numbers.trash, 'post')}</strong> in the trash for good.
+        </Danger>
+      </>
+    ),
   );
 }

@@ -1,5 +1,3 @@
-/** @jsxRuntime automatic @jsxImportSource preact */
-
 import type { VNode } from 'preact';
 import { compareTexts } from '../../../drafting/suggestions.ts';
 import { AppError } from '../../../lib/app-error.ts';
@@ -12,12 +10,14 @@ import {
   type VersionHead,
 } from '../../../posts/version-store.ts';
 import { restoreVersion } from '../../../posts/versions.ts';
-import { type EditState, editForm, type Fields, mergeOf, NoFields, seenOf } from '../../edit.ts';
+import { type EditState, type Fields, mergeOf, seenOf } from '../../edit.ts';
+import { NoFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
+import { editForm } from '../../submission.ts';
 import { ChangedSince, Difference, type EditWords } from '../../view/difference.tsx';
-import { Empty, LinkButton, When } from '../../view/elements.tsx';
+import { Columns, LinkButton, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { Columns, PageHead } from '../../view/layout.tsx';
+import { Empty } from '../../view/list.tsx';
 import { requirePost } from './suggestion.tsx';
 import { editable, editWords, shown } from './toolbar.tsx';
 
@@ -85,11 +85,10 @@ async function showVersions(visit: MemberVisit, error?: AppError) {
     path,
     title: post.title,
     crumbs: [
-      { to: `${visit.base}/posts`, label: 'Posts' },
+      { to: 'posts', label: 'Posts' },
       { to: path, label: post.title },
     ],
     noun: 'post',
-    section: 'posts',
     mayRestore: true,
     seen: seenOf(shown(post)),
     ...(error && { error, problem: await changedSince(visit, post.id, error) }),
@@ -105,7 +104,6 @@ interface Subject {
   title: string;
   crumbs: readonly { to: string; label: string }[];
   noun: 'post' | 'trigger';
-  section: 'posts' | 'integrations';
   mayRestore: boolean;
   /** The version of what a restored one replaces. */
   seen: string;
@@ -118,7 +116,7 @@ interface Subject {
 
 export async function showHistory(visit: MemberVisit, subject: Subject) {
   const { deps, url } = visit;
-  const { id, path, title, crumbs, noun, section } = subject;
+  const { id, path, title, crumbs, noun } = subject;
   const wanted = url.searchParams.get('version');
   const { heads, version, before } = await deps.db.read(async (tx) => {
     const heads = await listVersions(tx, id);
@@ -129,27 +127,18 @@ export async function showHistory(visit: MemberVisit, subject: Subject) {
   });
   if (version === null && wanted !== null) throw noVersion();
   return view(
-    `Versions of ${title}`,
-    <>
-      <PageHead title="Version history" crumbs={crumbs} />
-      {subject.problem}
-      {version === null ? (
-        <Empty>
-          <p>No changes yet. Tidings keeps a version for each change of this {noun}.</p>
-          <LinkButton to={path} label={`Open ${noun}`} />
-        </Empty>
-      ) : (
-        <Columns details={<VersionList heads={heads} current={version} subject={subject} />}>
-          <Version
-            subject={subject}
-            version={version}
-            before={before}
-            isNewest={version.id === heads[0]?.id}
-          />
-        </Columns>
-      )}
-    </>,
-    { section, error: subject.error },
+    { title: `Versions of ${title}`, error: subject.error, heading: 'Version history', crumbs: crumbs },
+    subject.problem,
+    version === null ? (
+      <Empty>
+        <p>No changes yet. Tidings keeps a version for each change of this {noun}.</p>
+        <LinkButton to={path} label={`Open ${noun}`} />
+      </Empty>
+    ) : (
+      <Columns details={<VersionList heads={heads} current={version} subject={subject} />}>
+        <Version subject={subject} version={version} before={before} isNewest={version.id === heads[0]?.id} />
+      </Columns>
+    ),
   );
 }
 
@@ -211,13 +200,13 @@ function Version({
           />
         ) : null}
       </div>
-      {hasChangedType ? (
+      {hasChangedType && (
         <p>
           Changed the type from {contentTypeRules[before.contentType].name} to{' '}
           {contentTypeRules[version.contentType].name}.
         </p>
-      ) : null}
-      {before === null ? null : (
+      )}
+      {before !== null && (
         <Difference
           label="Changes"
           lines={compareTexts(before, version)}
@@ -231,7 +220,7 @@ function Version({
         </p>
         <pre class="stored">{version.markdown || (noun === 'trigger' && 'Built-in body')}</pre>
       </details>
-      {isNewest || note === null ? null : <p class="hint">{note}</p>}
+      {!isNewest && note !== null && <p class="hint">{note}</p>}
     </section>
   );
 }

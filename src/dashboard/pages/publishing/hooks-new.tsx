@@ -2,11 +2,11 @@ import { Type } from '@sinclair/typebox';
 import type { AppError } from '../../../lib/app-error.ts';
 import { type HookKind, hookKinds, kindWords } from '../../../readers/hooks/model.ts';
 import { createHook } from '../../../readers/hooks/service.ts';
+import { formState } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
-import { formState, once, submit } from '../../submission.ts';
-import { ToCopy } from '../../view/elements.tsx';
+import { once, submit } from '../../submission.ts';
+import { Link, Segments, ToCopy } from '../../view/elements.tsx';
 import { Field, Form, Hidden } from '../../view/form.tsx';
-import { Segments } from '../../view/layout.tsx';
 
 const NEW_PATH = '/dashboard/:organizationId/publishing/hooks';
 
@@ -25,15 +25,15 @@ export const newHookPages: readonly Page[] = [
       visit,
       HookForm,
       async ({ kind, name, url }) => {
-        const { deps, organization, base, form } = visit;
+        const { deps, organization, form } = visit;
         const input = { organizationId: organization.id, name, url, kind: kind as HookKind };
         const created = await once(deps, form.get('mark'), () => createHook(deps, input));
         if (created === null) {
-          return redirect(`${base}/publishing/hooks`, 'This form was already submitted. See the list.');
+          return redirect('publishing/hooks', 'This form was already submitted. See the list.');
         }
         const { id, secret } = created;
-        if (secret === null) return redirect(`${base}/publishing/hooks/${id}`, 'Hook added.');
-        return secretPage(visit, { id, name: created.name, secret }, 'is added');
+        if (secret === null) return redirect(`publishing/hooks/${id}`, 'Hook added.');
+        return secretPage({ id, name: created.name, secret }, 'is added');
       },
       (error) => showForm(visit, error),
     ),
@@ -46,45 +46,31 @@ export const crumbs = [
 ];
 
 function showForm(visit: MemberVisit, error?: AppError): View {
-  const { base, url, form } = visit;
+  const { url, form } = visit;
   const given = form.get('kind') ?? url.searchParams.get('kind');
   const kind = hookKinds.find((each) => each === given) ?? 'signed';
   const { fields, problem } = formState(HookForm, form, error);
   const words = kindWords[kind];
   return view(
-    { title: 'Add hook', crumbs, facts: words.does },
-    <>
-      <Segments
-        label="Kind of hook"
-        items={hookKinds.map((each) => ({
-          to: `${base}/publishing/hooks/~/new?kind=${each}`,
-          label: kindWords[each].name,
-          isCurrent: each === kind,
-        }))}
-      />
-      <Form
-        to={`${base}/publishing/hooks`}
-        problem={problem}
-        button="Add hook"
-        layout="stack card pad"
-        isOnce
-        asks
-      >
-        <Hidden values={[['kind', kind]]} />
-        <Field {...fields.name} />
-        <Field
-          {...fields.url}
-          hint={`${words.urlHint} Tidings stores it encrypted and shows only its host.`}
-        />
-      </Form>
-    </>,
-    { section: 'publishing', error },
+    { title: 'Add hook', crumbs, facts: words.does, error },
+    <Segments
+      label="Kind of hook"
+      items={hookKinds.map((each) => ({
+        to: `publishing/hooks/~/new?kind=${each}`,
+        label: kindWords[each].name,
+        isCurrent: each === kind,
+      }))}
+    />,
+    <Form to="publishing/hooks" problem={problem} button="Add hook" layout="stack card pad" isOnce asks>
+      <Hidden values={[['kind', kind]]} />
+      <Field {...fields.name} />
+      <Field {...fields.url} hint={`${words.urlHint} Tidings stores it encrypted and shows only its host.`} />
+    </Form>,
   );
 }
 
 /** The only page that shows the signing secret. */
 export function secretPage(
-  { base }: MemberVisit,
   { id, name, secret }: { id: string; name: string; secret: string },
   what: 'is added' | 'has a new secret',
 ): View {
@@ -95,24 +81,21 @@ export function secretPage(
       crumbs,
       facts: `“${name}” ${what}. Only this page shows the secret.`,
     },
-    <>
-      <div class="note">
-        <ToCopy text={secret} label="Copy secret" />
-      </div>
-      <p>
-        The receiver verifies the signature of each request with it. Requests follow{' '}
-        <a href="https://www.standardwebhooks.com">Standard Webhooks</a>, which has libraries for most
-        languages.
-        {what === 'is added'
-          ? ''
-          : ' The previous secret signs each request too for the next 24 hours, so replace it at the receiver by then.'}
-      </p>
-      <div class="bar after">
-        <a class="button go" href={`${base}/publishing/hooks/${id}`}>
-          Open hook
-        </a>
-      </div>
-    </>,
-    { section: 'publishing' },
+    <div class="note">
+      <ToCopy text={secret} label="Copy secret" />
+    </div>,
+    <p>
+      The receiver verifies the signature of each request with it. Requests follow{' '}
+      <a href="https://www.standardwebhooks.com">Standard Webhooks</a>, which has libraries for most
+      languages.
+      {what === 'is added'
+        ? ''
+        : ' The previous secret signs each request too for the next 24 hours, so replace it at the receiver by then.'}
+    </p>,
+    <div class="bar after">
+      <Link class="button go" to={`publishing/hooks/${id}`}>
+        Open hook
+      </Link>
+    </div>,
   );
 }

@@ -27,9 +27,9 @@ import {
 } from '../../../readers/hooks/service.ts';
 import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
 import { once } from '../../submission.ts';
-import { counted, Exactly, NumberedPager, pageIn, Status, Table, When } from '../../view/elements.tsx';
+import { counted, Exactly, Facts, Link, Section, Status, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
-import { Facts } from '../../view/layout.tsx';
+import { dateColumn, NumberedPager, pageIn, Table } from '../../view/list.tsx';
 import { crumbs, secretPage } from './hooks-new.tsx';
 
 const PATH = '/dashboard/:organizationId/publishing/hooks/:hookId';
@@ -57,18 +57,18 @@ export const oneHookPages: readonly Page[] = [
 
   post(`${PATH}/rotate`, 'owner', async (visit) => {
     const { id, name } = await requireHook(visit);
-    const { deps, form, base } = visit;
+    const { deps, form } = visit;
     const rotated = await once(deps, form.get('mark'), () => rotateSecret(deps, id));
     if (rotated === null) {
-      return redirect(`${base}/publishing/hooks/${id}`, 'The secret was already rotated by this form.');
+      return redirect(`publishing/hooks/${id}`, 'The secret was already rotated by this form.');
     }
-    return secretPage(visit, { id, name, secret: rotated.secret }, 'has a new secret');
+    return secretPage({ id, name, secret: rotated.secret }, 'has a new secret');
   }),
 
   post(`${PATH}/delete`, 'owner', async (visit) => {
     const { id, name } = await requireHook(visit);
     await deleteHook(visit.deps, id);
-    return redirect(`${visit.base}/publishing/hooks`, `“${name}” is deleted.`);
+    return redirect('publishing/hooks', `“${name}” is deleted.`);
   }),
 
   post(`${PATH}/resend`, 'member', async (visit) => {
@@ -98,7 +98,7 @@ const pathOf = ({ base }: MemberVisit, { id }: Hook) => `${base}/publishing/hook
 /** `test`: a test message failed. */
 async function showHook(visit: MemberVisit, hook: Hook, test?: Outcome): Promise<View> {
   const { role, deps, url } = visit;
-  const page = Math.min(pageIn(url), MAX_PAGE);
+  const page = Math.min(pageIn(url.searchParams), MAX_PAGE);
   const { messages, isFailing, last } = await deps.db.read(async (tx) => ({
     messages: await listMessages(tx, hook.id, { limit: PAGE_SIZE + 1, offset: (page - 1) * PAGE_SIZE }),
     isFailing: await hasFailed(tx, hook.id),
@@ -111,7 +111,7 @@ async function showHook(visit: MemberVisit, hook: Hook, test?: Outcome): Promise
     {
       title: hook.name,
       crumbs,
-      status: <Status status={hook.isEnabled ? 'active' : 'disabled'} />,
+      tag: <Status status={hook.isEnabled ? 'active' : 'disabled'} />,
       facts: kindWords[hook.kind].does,
       actions: (
         <Action
@@ -121,45 +121,41 @@ async function showHook(visit: MemberVisit, hook: Hook, test?: Outcome): Promise
         />
       ),
     },
-    <>
-      {test === undefined ? null : (
-        <div class="note" role="alert">
-          <strong>The test message failed.</strong> {describeOutcome(test)}
-          {test.response ? <pre class="wrap">{test.response}</pre> : null}
+    test !== undefined && (
+      <div class="note" role="alert">
+        <strong>The test message failed.</strong> {describeOutcome(test)}
+        {test.response ? <pre class="wrap">{test.response}</pre> : null}
+      </div>
+    ),
+    last?.statusCode === 410 && (
+      <p class="note">
+        <strong>Tidings disabled this hook.</strong> The receiver responded 410 Gone, which means that it
+        wants no more requests.
+      </p>
+    ),
+    <Facts
+      kind="row"
+      facts={[
+        ['Kind', kindWords[hook.kind].name],
+        ['Host', hook.host],
+        ['Created', <When at={hook.createdAt} />],
+        ['Hook ID', <code>{hook.id}</code>],
+      ]}
+    />,
+    <Section id="messages" title="Messages">
+      {messages.length === 0 ? (
+        <p class="hint">No messages yet. Publish a changelog post to send the first one.</p>
+      ) : (
+        <Messages path={path} messages={messages.slice(0, PAGE_SIZE)} />
+      )}
+      {isFailing && hook.isEnabled && (
+        <div class="bar">
+          <Action to={`${path}/resend`} label="Send all failed again" />
         </div>
       )}
-      {last?.statusCode === 410 ? (
-        <p class="note">
-          <strong>Tidings disabled this hook.</strong> The receiver responded 410 Gone, which means that it
-          wants no more requests.
-        </p>
-      ) : null}
-      <Facts
-        kind="row"
-        facts={[
-          ['Kind', kindWords[hook.kind].name],
-          ['Host', hook.host],
-          ['Created', <When at={hook.createdAt} />],
-          ['Hook ID', <code>{hook.id}</code>],
-        ]}
-      />
-      <section aria-labelledby="messages">
-        <h2 id="messages">Messages</h2>
-        {messages.length === 0 ? (
-          <p class="hint">No messages yet. Publish a changelog post to send the first one.</p>
-        ) : (
-          <Messages path={path} messages={messages.slice(0, PAGE_SIZE)} />
-        )}
-        {isFailing && hook.isEnabled ? (
-          <div class="bar">
-            <Action to={`${path}/resend`} label="Send all failed again" />
-          </div>
-        ) : null}
-        <NumberedPager page={page} hasMore={messages.length > PAGE_SIZE} path={path} />
-      </section>
-      {isOwner ? <Changes hook={hook} path={path} /> : null}
-    </>,
-    { section: 'publishing' },
+      <NumberedPager page={page} hasMore={messages.length > PAGE_SIZE} path={path} />
+    </Section>,
+    isOwner && <Changes hook={hook} path={path} />,
   );
 }
 
@@ -181,7 +177,7 @@ function Messages({ path, messages }: { path: string; messages: readonly HookMes
           ),
         },
         { title: 'Attempts', isLabeled: true, class: 'end', cell: ({ attempts }) => attempts },
-        { title: 'Date', class: 'end dim', cell: ({ createdAt }) => createdAt && <When at={createdAt} /> },
+        dateColumn(),
       ]}
     />
   );
@@ -189,13 +185,12 @@ function Messages({ path, messages }: { path: string; messages: readonly HookMes
 
 function Changes({ hook, path }: { hook: Hook; path: string }) {
   return (
-    <section aria-labelledby="danger">
-      <h2 id="danger">Danger zone</h2>
-      {hook.kind === 'signed' ? (
+    <Section id="danger" title="Danger zone">
+      {hook.kind === 'signed' && (
         <Danger label="Rotate secret" to={`${path}/rotate`} button="Rotate secret" isMild isOnce>
           Creates a new signing secret. The current one signs each request too for the next 24 hours.
         </Danger>
-      ) : null}
+      )}
       {hook.isEnabled ? (
         <Danger label="Disable hook" to={`${path}/disable`} button="Disable hook" isMild>
           Tidings sends no more messages until you enable the hook. Queued messages fail now; you can send
@@ -207,13 +202,13 @@ function Changes({ hook, path }: { hook: Hook; path: string }) {
       <Danger label="Delete hook" to={`${path}/delete`} button="Delete hook">
         {hook.host} gets no more requests. The messages of “{hook.name}” are deleted too. You can't undo this.
       </Danger>
-    </section>
+    </Section>
   );
 }
 
 async function showMessage(visit: MemberVisit): Promise<View> {
   const hook = await requireHook(visit);
-  const { base, deps, params } = visit;
+  const { deps, params } = visit;
   const { message, attempts } = await deps.db.read(async (tx) => {
     const message = await getMessage(tx, hook.id, params.messageId ?? '');
     return { message, attempts: await listAttempts(tx, message.id) };
@@ -225,33 +220,29 @@ async function showMessage(visit: MemberVisit): Promise<View> {
       title: `${typeWords[message.type]}: ${message.title}`,
       heading: message.title,
       crumbs: [...crumbs, { to: path, label: hook.name }],
-      status: <Status status={messageStatus(message)} />,
+      tag: <Status status={messageStatus(message)} />,
       facts: describeState(message, hook),
       actions:
         hook.isEnabled && !isQueued ? (
           <Action to={`${path}/messages/${message.id}/resend`} label="Send again" />
         ) : null,
     },
-    <>
-      <Facts
-        kind="row"
-        facts={[
-          ['Change', typeWords[message.type]],
-          ['Post', <a href={`${base}/posts/${message.postId}`}>{message.postId}</a>],
-          ['Date', message.createdAt && <When at={message.createdAt} />],
-          [
-            'Next attempt',
-            isQueued && message.dueAt > 0 ? <When at={new Date(message.dueAt).toISOString()} /> : null,
-          ],
-          ['Message ID', <code>{message.id}</code>],
-        ]}
-      />
-      <section aria-labelledby="attempts">
-        <h2 id="attempts">Attempts</h2>
-        {attempts.length === 0 ? <p class="hint">No requests yet.</p> : <Attempts attempts={attempts} />}
-      </section>
-    </>,
-    { section: 'publishing' },
+    <Facts
+      kind="row"
+      facts={[
+        ['Change', typeWords[message.type]],
+        ['Post', <Link to={`posts/${message.postId}`}>{message.postId}</Link>],
+        ['Date', message.createdAt && <When at={message.createdAt} />],
+        [
+          'Next attempt',
+          isQueued && message.dueAt > 0 ? <When at={new Date(message.dueAt).toISOString()} /> : null,
+        ],
+        ['Message ID', <code>{message.id}</code>],
+      ]}
+    />,
+    <Section id="attempts" title="Attempts">
+      {attempts.length === 0 ? <p class="hint">No requests yet.</p> : <Attempts attempts={attempts} />}
+    </Section>,
   );
 }
 

@@ -8,8 +8,8 @@ import {
   typeWords,
 } from '../../../readers/hooks/model.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { Empty, LinkButton, Status, Table, When } from '../../view/elements.tsx';
-import { useVisit } from '../../view/time.tsx';
+import { Link, LinkButton, Status, When } from '../../view/elements.tsx';
+import { Empty, Table } from '../../view/list.tsx';
 import { newHookPages } from './hooks-new.tsx';
 import { oneHookPages } from './hooks-one.tsx';
 
@@ -30,35 +30,29 @@ async function showHooks(visit: MemberVisit): Promise<View> {
     return hooks.map((hook, at): Row => ({ hook, last: lasts[at]?.[0] }));
   });
   const isOwner = role === 'owner';
-  const add = isOwner ? (
-    <LinkButton to={`${visit.base}/publishing/hooks/~/new`} label="Add hook" kind="go" />
-  ) : null;
+  const add = isOwner ? <LinkButton to="publishing/hooks/~/new" label="Add hook" kind="go" /> : null;
   return view(
     { title: 'Hooks', tab: 'publishing/hooks' },
-    <>
-      <p class="lede">
-        A hook tells another service when a published changelog post changes: it rebuilds your site or
-        announces the post. Drafts are never sent.
-        {isOwner ? '' : ' Owners add hooks.'}
-      </p>
-      {rows.length === 0 ? (
-        <Empty>
-          <p>No hooks yet. Each request to a hook will appear here.</p>
-          {add}
-        </Empty>
-      ) : (
-        <>
-          <Hooks rows={rows} />
-          <div class="bar after">{add}</div>
-        </>
-      )}
-    </>,
-    { section: 'publishing' },
+    <p class="lede">
+      A hook tells another service when a published changelog post changes: it rebuilds your site or announces
+      the post. Drafts are never sent.
+      {isOwner ? '' : ' Owners add hooks.'}
+    </p>,
+    rows.length === 0 ? (
+      <Empty>
+        <p>No hooks yet. Each request to a hook will appear here.</p>
+        {add}
+      </Empty>
+    ) : (
+      <>
+        <Hooks rows={rows} />
+        <div class="bar after">{add}</div>
+      </>
+    ),
   );
 }
 
 function Hooks({ rows }: { rows: readonly Row[] }) {
-  const { base } = useVisit();
   return (
     <Table
       caption="Hooks, oldest first"
@@ -70,7 +64,7 @@ function Hooks({ rows }: { rows: readonly Row[] }) {
           fullText: ({ hook }) => hook.name,
           cell: ({ hook: { id, name, kind, host } }) => (
             <>
-              <a href={`${base}/publishing/hooks/${id}`}>{name}</a>
+              <Link to={`publishing/hooks/${id}`}>{name}</Link>
               <div class="hint">
                 {kindWords[kind].name} at {host}
               </div>

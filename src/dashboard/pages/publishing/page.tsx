@@ -8,12 +8,11 @@ import { tallyPosts } from '../../../posts/store.ts';
 import { MAX_LINKS, type Publication, type PublicationChange } from '../../../readers/public/model.ts';
 import { changePublication, readPublication } from '../../../readers/public/service.ts';
 import script from '../../client/publishing.client.js' with { type: 'text' };
-import { editForm, editState } from '../../edit.ts';
-import { get, type MemberVisit, type Page, redirect, upload } from '../../page.ts';
-import { formState, labelsOf, readFields, readImageForm } from '../../submission.ts';
-import { view } from '../../view/document.tsx';
-import { counted } from '../../view/elements.tsx';
-import { Columns } from '../../view/layout.tsx';
+import { editState } from '../../edit.ts';
+import { formState, labelsOf, readFields } from '../../fields.ts';
+import { get, type MemberVisit, type Page, redirect, upload, view } from '../../page.ts';
+import { editForm, readImageForm } from '../../submission.ts';
+import { Columns, counted } from '../../view/elements.tsx';
 import { Addresses, LogoUpload, PageSettings, Summary } from './settings.tsx';
 
 /** The settings of the public page, as its form sends them. */
@@ -105,24 +104,24 @@ export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showPublicPage(visit)),
 
   editForm(PATH, 'owner', PageForm, showPublicPage, async (visit, values, merge) => {
-    const { deps, organization, base } = visit;
+    const { deps, organization } = visit;
     const before = await deps.db.read((tx) => readPublication(tx, organization.id));
     const after = await changePublication(deps, organization.id, (publication) => {
       const stored = editable(publication);
       const isText = !merge.isUntouched('accentColor', colorIn(values), stored.accentColor);
       return merge.changes(changeOf(values, isText), stored);
     });
-    return redirect(`${base}/publishing`, resultOf(before, after));
+    return redirect('publishing', resultOf(before, after));
   }),
 
   upload(`${PATH}/logo`, 'owner', async (visit) => {
-    const { deps, organization, base } = visit;
+    const { deps, organization } = visit;
     try {
       const { file } = await readImageForm(visit);
       const bytes = await file.bytes();
       const image = await addImage(deps, { organizationId: organization.id, name: file.name, bytes });
       await changePublication(deps, organization.id, { logoId: image.id });
-      return redirect(`${base}/publishing`, 'Uploaded the logo.');
+      return redirect('publishing', 'Uploaded the logo.');
     } catch (error) {
       if (!(error instanceof AppError) || !error.isRefusal) throw error;
       return showPublicPage(visit, undefined, error);
@@ -149,32 +148,29 @@ async function showPublicPage(visit: MemberVisit, error?: AppError, uploadError?
   });
   const posted = error === undefined ? null : readFields(PageForm, form);
   return view(
-    { title: 'Public page', tab: 'publishing' },
-    <>
-      <p class="lede">{ledeOf(publication, count)}</p>
-      <Columns details={<Addresses publication={publication} />}>
-        {role === 'owner' ? (
-          <>
-            <PageSettings
-              publication={publication}
-              images={images}
-              state={pageFormState(publication, posted, error)}
-              edit={{
-                ...editState(visit, editable(publication), error),
-                noun: 'page',
-                labels: pageLabels,
-                show: (field, value) =>
-                  field === 'logoId' ? (images.find(({ id }) => id === value)?.name ?? '') : null,
-              }}
-            />
-            <LogoUpload error={uploadError} />
-          </>
-        ) : (
-          <Summary publication={publication} images={images} />
-        )}
-      </Columns>
-    </>,
-    { section: 'publishing', error: error ?? uploadError, scripts: [publishingScript] },
+    { title: 'Public page', tab: 'publishing', error: error ?? uploadError, scripts: [publishingScript] },
+    <p class="lede">{ledeOf(publication, count)}</p>,
+    <Columns details={<Addresses publication={publication} />}>
+      {role === 'owner' ? (
+        <>
+          <PageSettings
+            publication={publication}
+            images={images}
+            state={pageFormState(publication, posted, error)}
+            edit={{
+              ...editState(visit, editable(publication), error),
+              noun: 'page',
+              labels: pageLabels,
+              show: (field, value) =>
+                field === 'logoId' ? (images.find(({ id }) => id === value)?.name ?? '') : null,
+            }}
+          />
+          <LogoUpload error={uploadError} />
+        </>
+      ) : (
+        <Summary publication={publication} images={images} />
+      )}
+    </Columns>,
   );
 }
 

@@ -6,15 +6,23 @@ import { fileNameOf, imageTypes, type Media } from '../../../posts/media/store.t
 import { countOpenChanges } from '../../../posts/suggestions.ts';
 import { MAX_LINKS, type Publication, publicAddresses } from '../../../readers/public/model.ts';
 import { changePublication, readPublication } from '../../../readers/public/service.ts';
-import { type EditState, editForm, editState } from '../../edit.ts';
-import { get, type MemberVisit, type Page, redirect } from '../../page.ts';
-import { formState, labelsOf } from '../../submission.ts';
+import { type EditState, editState } from '../../edit.ts';
+import { formState, labelsOf } from '../../fields.ts';
+import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
+import { editForm } from '../../submission.ts';
 import type { EditWords } from '../../view/difference.tsx';
-import { view } from '../../view/document.tsx';
-import { Copy, counted, LinkButton, Status, ToCopy } from '../../view/elements.tsx';
+import {
+  Copy,
+  counted,
+  Facts,
+  Link,
+  LinkButton,
+  More,
+  Status,
+  ToCopy,
+  useVisit,
+} from '../../view/elements.tsx';
 import { Field, Form, Select, TextArea, Toggle } from '../../view/form.tsx';
-import { Facts } from '../../view/layout.tsx';
-import { useVisit } from '../../view/time.tsx';
 import { sentenceOf } from '../media/list.tsx';
 import type { pageFormState } from './page.tsx';
 
@@ -26,10 +34,10 @@ export function PageSettings(props: {
 }) {
   const { publication, images, edit } = props;
   const { fields, rows, problem, isPageOn, isFeedOn } = props.state;
-  const { base, deps } = useVisit();
+  const { deps } = useVisit();
   const logo = images.find(({ id }) => id === fields.logoId.value);
   return (
-    <Form to={`${base}/publishing`} problem={problem} button="Save settings" edit={edit}>
+    <Form to="publishing" problem={problem} button="Save settings" edit={edit}>
       <Toggle
         {...fields.isPageOn}
         isOn={isPageOn}
@@ -46,9 +54,8 @@ export function PageSettings(props: {
           <>
             {`${deps.publicUrl()}/changelog/`}
             <strong data-slug>{fields.slug.value}</strong>
-            {publication.version === ''
-              ? null
-              : '. An old address redirects for a year, unless another organization takes it.'}
+            {publication.version !== '' &&
+              '. An old address redirects for a year, unless another organization takes it.'}
           </>
         }
       />
@@ -70,7 +77,7 @@ export function PageSettings(props: {
           all="No logo"
           options={images.map(({ id, name }) => ({ value: id, label: name }))}
         />
-        {logo === undefined ? null : <LogoPicture logo={logo} />}
+        {logo !== undefined && <LogoPicture logo={logo} />}
       </div>
       <fieldset>
         <legend class="label">Footer links</legend>
@@ -105,13 +112,12 @@ function LogoPicture({ logo }: { logo: Media }) {
 
 /** A form of its own: it stores an image and makes it the logo at once. */
 export function LogoUpload({ error }: { error: AppError | undefined }) {
-  const { base, deps } = useVisit();
+  const { deps } = useVisit();
   if (deps.media.files === null) return <p class="hint">{deps.media.whyOff}.</p>;
   const problem = error === undefined ? null : sentenceOf(error);
   return (
-    <details class="folded" open={error !== undefined}>
-      <summary>Upload logo…</summary>
-      <Form to={`${base}/publishing/logo`} problem={problem} button="Upload logo" kind="" isUpload>
+    <More label="Upload logo…" kind="folded" isOpen={error !== undefined}>
+      <Form to="publishing/logo" problem={problem} button="Upload logo" kind="" isUpload>
         <Field
           label="Image"
           name="file"
@@ -120,7 +126,7 @@ export function LogoUpload({ error }: { error: AppError | undefined }) {
           hint="PNG, JPEG, GIF, WebP or AVIF. Save other changes first."
         />
       </Form>
-    </details>
+    </More>
   );
 }
 
@@ -146,7 +152,7 @@ export function Summary({ publication, images }: { publication: Publication; ima
 
 /** What is on, and where readers find it. */
 export function Addresses({ publication }: { publication: Publication }) {
-  const { deps, base } = useVisit();
+  const { deps } = useVisit();
   const { page, feeds, widget } = publicAddresses(publication, deps.publicUrl());
   return (
     <>
@@ -174,18 +180,18 @@ export function Addresses({ publication }: { publication: Publication }) {
             <ToCopy text={feeds.json} label="Copy" />
             <h3 class="label">Widget (HTML)</h3>
             <ToCopy text={widget} label="Copy" />
-            {page === null ? (
+            {page === null && (
               <p class="hint">
                 The public page is off, so the link in this code is dead without the script. Switch the page
                 on, or change <code>href</code> to your own changelog.
               </p>
-            ) : null}
+            )}
           </>
         )}
       </Part>
       <Part id="agents" title="Agents" isOn={publication.isMcpOn}>
         <p class="hint">Agents read published posts over MCP with an API key.</p>
-        <LinkButton to={`${base}/publishing/agents`} label="Set up agents" />
+        <LinkButton to="publishing/agents" label="Set up agents" />
       </Part>
     </>
   );
@@ -210,63 +216,59 @@ const SwitchForm = Type.Object({ isMcpOn: Type.Boolean({ label: 'Let agents read
 export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showAgents(visit)),
 
-  editForm(PATH, 'owner', SwitchForm, showAgents, async ({ deps, organization, base }, typed, merge) => {
+  editForm(PATH, 'owner', SwitchForm, showAgents, async ({ deps, organization }, typed, merge) => {
     const { isMcpOn } = await changePublication(deps, organization.id, ({ isMcpOn }) =>
       merge.changes(typed, { isMcpOn }),
     );
     const done = isMcpOn ? 'on. Agents need an API key to connect.' : 'off. Agents get 403 from now on.';
-    return redirect(`${base}/publishing/agents`, `The endpoint for agents is ${done}`);
+    return redirect('publishing/agents', `The endpoint for agents is ${done}`);
   }),
 ];
 
 async function showAgents(visit: MemberVisit, error?: AppError) {
-  const { deps, organization, role, base } = visit;
+  const { deps, organization, role } = visit;
   const { isMcpOn, open } = await deps.db.read(async (tx) => ({
     isMcpOn: (await readPublication(tx, organization.id)).isMcpOn,
     open: await countOpenChanges(tx, organization.id),
   }));
   const { fields, problem } = formState(SwitchForm, {}, error);
   return view(
-    { title: 'Agents', tab: 'publishing/agents' },
-    <>
-      <p class="lede">
-        Agents such as Claude Code read your published changelog posts over MCP, the Model Context Protocol.
-        If their key allows it, they also suggest changes, which you accept or dismiss.
-      </p>
-      {role === 'owner' ? (
-        <Form
-          to={`${base}/publishing/agents`}
-          problem={problem}
-          button="Save settings"
-          edit={{ ...editState(visit, { isMcpOn }, error), noun: 'switch', labels: labelsOf(SwitchForm) }}
-        >
-          <Toggle
-            {...fields.isMcpOn}
-            isOn={isMcpOn}
-            hint="The endpoint returns published changelog posts alone. Agents can't publish or overwrite anything."
-          />
-        </Form>
-      ) : (
-        <p>
-          The endpoint is {isMcpOn ? 'on' : 'off'}. Only owners can switch it {isMcpOn ? 'off' : 'on'}.
-        </p>
-      )}
-      <h2>Suggestions</h2>
+    { title: 'Agents', tab: 'publishing/agents', error },
+    <p class="lede">
+      Agents such as Claude Code read your published changelog posts over MCP, the Model Context Protocol. If
+      their key allows it, they also suggest changes, which you accept or dismiss.
+    </p>,
+    role === 'owner' ? (
+      <Form
+        to="publishing/agents"
+        problem={problem}
+        button="Save settings"
+        edit={{ ...editState(visit, { isMcpOn }, error), noun: 'switch', labels: labelsOf(SwitchForm) }}
+      >
+        <Toggle
+          {...fields.isMcpOn}
+          isOn={isMcpOn}
+          hint="The endpoint returns published changelog posts alone. Agents can't publish or overwrite anything."
+        />
+      </Form>
+    ) : (
       <p>
-        {open === 0 ? (
-          'No open suggestions.'
-        ) : (
-          <a href={`${base}/posts?suggestion=1`}>{counted(open, 'open suggestion')}</a>
-        )}
+        The endpoint is {isMcpOn ? 'on' : 'off'}. Only owners can switch it {isMcpOn ? 'off' : 'on'}.
       </p>
-      <Connecting url={`${deps.publicUrl()}/mcp`} />
-    </>,
-    { section: 'publishing', error },
+    ),
+    <h2>Suggestions</h2>,
+    <p>
+      {open === 0 ? (
+        'No open suggestions.'
+      ) : (
+        <Link to="posts?suggestion=1">{counted(open, 'open suggestion')}</Link>
+      )}
+    </p>,
+    <Connecting url={`${deps.publicUrl()}/mcp`} />,
   );
 }
 
 function Connecting({ url }: { url: string }) {
-  const { base } = useVisit();
   const command = `claude mcp add --transport http tidings ${url} --header "Authorization: Bearer YOUR_API_KEY"`;
   const headers = { Authorization: 'Bearer YOUR_API_KEY' };
   const settings = { mcpServers: { tidings: { type: 'http', url, headers } } };
@@ -275,8 +277,8 @@ function Connecting({ url }: { url: string }) {
       <h2>Connect an agent</h2>
       <ol>
         <li>
-          <a href={`${base}/settings/keys`}>Create an API key</a> for each agent and name it after the agent.
-          To allow suggestions, choose “Read posts and suggest changes” (<code>{SUGGEST_PERMISSION}</code>).
+          <Link to="settings/keys">Create an API key</Link> for each agent and name it after the agent. To
+          allow suggestions, choose “Read posts and suggest changes” (<code>{SUGGEST_PERMISSION}</code>).
         </li>
         <li>Add the endpoint to the agent. Replace YOUR_API_KEY with the key.</li>
       </ol>

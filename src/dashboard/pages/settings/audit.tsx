@@ -2,7 +2,6 @@ import { isId } from '../../../lib/text.ts';
 import {
   ACCOUNT_RETENTION_DAYS,
   type Actor,
-  type AuditEvent,
   type AuditFilter,
   type AuditGroup,
   auditGroups,
@@ -13,8 +12,11 @@ import {
 import type { Member } from '../../../people/permission.ts';
 import { listMembers } from '../../../people/store.ts';
 import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { Empty, FilterBar, type Option, Pager, Quoted, Select, Table, When } from '../../view/elements.tsx';
+import { Link, Quoted } from '../../view/elements.tsx';
+import { type Option, Select } from '../../view/form.tsx';
+import { dateColumn, Empty, FilterBar, Pager, Table } from '../../view/list.tsx';
 
+const PATH = 'settings/audit';
 const PAGE_SIZE = 50;
 
 const groupNames: Readonly<Record<AuditGroup, string>> = {
@@ -35,10 +37,9 @@ const machines: Readonly<Record<string, { type: Actor['type']; name: string }>> 
   server: { type: 'server', name: 'Tidings' },
 };
 
-export const routes: readonly Page[] = [get('/dashboard/:organizationId/settings/audit', 'owner', showAudit)];
+export const routes: readonly Page[] = [get(`/dashboard/:organizationId/${PATH}`, 'owner', showAudit)];
 
-async function showAudit(visit: MemberVisit): Promise<View> {
-  const { deps, organization, base, url } = visit;
+async function showAudit({ deps, organization, url }: MemberVisit): Promise<View> {
   const { group, actor, before, filter } = readFilter(url.searchParams);
   const { found, members } = await deps.db.read(async (tx) => ({
     found: await listOrganizationAudit(tx, organization.id, filter, PAGE_SIZE + 1),
@@ -46,53 +47,68 @@ async function showAudit(visit: MemberVisit): Promise<View> {
   }));
   const events = found.slice(0, PAGE_SIZE);
   const next = found.length > PAGE_SIZE ? events.at(-1)?.id : undefined;
-  const path = `${base}/settings/audit`;
-  const pageFrom = (id: number | '') => `${path}?${new URLSearchParams({ group, actor, before: `${id}` })}`;
+  const pageFrom = (id: number | '') => `${PATH}?${new URLSearchParams({ group, actor, before: `${id}` })}`;
   const isFiltered = group !== '' || actor !== '';
   return view(
     { title: 'Audit log', tab: 'settings/audit' },
-    <>
-      <p class="lede">
-        Changes to this organization: who made them, when, and from which address. Tidings keeps events for{' '}
-        {retentionDaysOf[organization.plan]} days, and account events for {ACCOUNT_RETENTION_DAYS} days.
-      </p>
-      <FilterBar path={path} isFiltered={isFiltered}>
-        <Select
-          label="Event"
-          name="group"
-          isLabelHidden
-          value={group}
-          all="All events"
-          options={Object.entries(groupNames).map(([value, label]) => ({ value, label }))}
-        />
-        <Select
-          label="Actor"
-          name="actor"
-          isLabelHidden
-          value={actor}
-          all="Everyone"
-          options={actorOptions(members, actor)}
-        />
-      </FilterBar>
-      {events.length > 0 ? (
-        <Events events={events} path={path} />
-      ) : (
-        <Empty>
-          <p>
-            {isFiltered
-              ? 'No events match these filters.'
-              : before === undefined
-                ? 'No events yet. Changes to posts, keys, integrations, triggers and members appear here.'
-                : 'No older events.'}
-          </p>
-        </Empty>
-      )}
-      <Pager
-        back={before === undefined ? null : { to: pageFrom(''), label: 'Newest' }}
-        next={next === undefined ? null : { to: pageFrom(next), label: 'Older' }}
+    <p class="lede">
+      Changes to this organization: who made them, when, and from which address. Tidings keeps events for{' '}
+      {retentionDaysOf[organization.plan]} days, and account events for {ACCOUNT_RETENTION_DAYS} days.
+    </p>,
+    <FilterBar path={PATH} isFiltered={isFiltered}>
+      <Select
+        label="Event"
+        name="group"
+        isLabelHidden
+        value={group}
+        all="All events"
+        options={Object.entries(groupNames).map(([value, label]) => ({ value, label }))}
       />
-    </>,
-    { section: 'settings' },
+      <Select
+        label="Actor"
+        name="actor"
+        isLabelHidden
+        value={actor}
+        all="Everyone"
+        options={actorOptions(members, actor)}
+      />
+    </FilterBar>,
+    events.length > 0 ? (
+      <Table
+        caption="Events, newest first"
+        rows={events}
+        columns={[
+          {
+            title: 'Event',
+            cell: ({ actor, summary }) => [
+              actor.type === 'user' && actor.id !== null ? (
+                <Link to={`${PATH}?actor=${encodeURIComponent(actor.id)}`}>{describeActor(actor)}</Link>
+              ) : (
+                <strong>{describeActor(actor)}</strong>
+              ),
+              ' ',
+              <Quoted text={summary} />,
+            ],
+          },
+          { title: 'Address', isLabeled: true, class: 'short', cell: ({ address }) => address },
+          dateColumn('Time'),
+        ]}
+      />
+    ) : (
+      <Empty>
+        <p>
+          {isFiltered
+            ? 'No events match these filters.'
+            : before === undefined
+              ? 'No events yet. Changes to posts, keys, integrations, triggers and members appear here.'
+              : 'No older events.'}
+        </p>
+      </Empty>
+    ),
+    <Pager
+      back={before !== undefined && { to: pageFrom(''), label: 'Newest' }}
+      next={next !== undefined && { to: pageFrom(next), label: 'Older' }}
+    />,
   );
 }
 
@@ -118,29 +134,4 @@ function actorOptions(members: readonly Member[], chosen: string): Option[] {
   ];
   const isKnown = !isId(chosen) || options.some(({ value }) => value === chosen);
   return isKnown ? options : [...options, { value: chosen, label: `Former member ${chosen}` }];
-}
-
-function Events({ events, path }: { events: readonly AuditEvent[]; path: string }) {
-  return (
-    <Table
-      caption="Events, newest first"
-      rows={events}
-      columns={[
-        {
-          title: 'Event',
-          cell: ({ actor, summary }) => [
-            actor.type === 'user' && actor.id !== null ? (
-              <a href={`${path}?actor=${encodeURIComponent(actor.id)}`}>{describeActor(actor)}</a>
-            ) : (
-              <strong>{describeActor(actor)}</strong>
-            ),
-            ' ',
-            <Quoted text={summary} />,
-          ],
-        },
-        { title: 'Address', isLabeled: true, class: 'short', cell: ({ address }) => address },
-        { title: 'Time', class: 'end dim', cell: ({ createdAt }) => <When at={createdAt} /> },
-      ]}
-    />
-  );
 }

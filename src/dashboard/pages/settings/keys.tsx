@@ -13,12 +13,28 @@ import {
   READ_PERMISSION,
   SUGGEST_PERMISSION,
 } from '../../../people/keys/store.ts';
-import { type Answer, get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
-import { formState, once, readFields } from '../../submission.ts';
-import { type View, view } from '../../view/document.tsx';
-import { actionsColumn, NumberedPager, pageIn, Status, Table, ToCopy } from '../../view/elements.tsx';
-import { Choice, Danger, Field, Form, Select } from '../../view/form.tsx';
-import { useVisit, When } from '../../view/time.tsx';
+import { choiceOf, readFields } from '../../fields.ts';
+import {
+  type Answer,
+  get,
+  type MemberVisit,
+  type Page,
+  post,
+  redirect,
+  type View,
+  view,
+} from '../../page.ts';
+import { once } from '../../submission.ts';
+import { Link, LinkButton, Status, ToCopy, useVisit, When } from '../../view/elements.tsx';
+import { Choice, Danger, Field, FormOf, Select } from '../../view/form.tsx';
+import { actionsColumn, NumberedPager, pageIn, Table } from '../../view/list.tsx';
+
+const PATH = '/dashboard/:organizationId/settings/keys';
+const KEYS = 'settings/keys';
+const PAGE_SIZE = 50;
+
+/** A key that expires within this time stands out. */
+const SOON_MS = 14 * DAY_MS;
 
 const permissionsOf = {
   read: [READ_PERMISSION],
@@ -38,10 +54,7 @@ const NewKey = Type.Object({
     label: 'Name',
     hint: 'What uses the key, such as “Website, production”.',
   }),
-  access: Type.Union([Type.Literal('read'), Type.Literal('suggest')], {
-    label: 'Permissions',
-    default: 'read',
-  }),
+  access: choiceOf(['read', 'suggest'], { label: 'Permissions', default: 'read' }),
   expiry: Type.String({ label: 'Expires' }),
   date: Type.String({
     label: 'Date',
@@ -59,58 +72,61 @@ function expiryOf({ expiry, date }: Static<typeof NewKey>, now: Date): string | 
   return days > 0 ? new Date(now.getTime() + days * DAY_MS).toISOString() : date;
 }
 
-interface NewKeyState {
-  values: URLSearchParams;
-  error: AppError | undefined;
-  isOpen: boolean;
-}
-
-function NewKeyForm({ values, error, isOpen }: NewKeyState) {
-  const { fields, problem } = formState(NewKey, values, error);
-  const { base } = useVisit();
+function NewKeyForm(props: { values: URLSearchParams; error: AppError | undefined; isOpen: boolean }) {
+  const { values, error, isOpen } = props;
   return (
     <details class="create" open={isOpen}>
       <summary class="button go">Create New API Key</summary>
-      <Form to={`${base}/settings/keys`} problem={problem} button="Create key" layout="stack card pad" isOnce>
-        <Field {...fields.name} />
-        <Choice
-          {...fields.access}
-          value={fields.access.value === 'suggest' ? 'suggest' : 'read'}
-          options={[
-            {
-              value: 'read',
-              label: 'Read posts',
-              hint: (
-                <>
-                  For your site: the posts of this organization, including drafts (
-                  <code>{READ_PERMISSION}</code>).
-                </>
-              ),
-            },
-            {
-              value: 'suggest',
-              label: 'Read posts and suggest changes',
-              hint: (
-                <>
-                  For an <a href={`${base}/publishing/agents`}>agent</a>: a person accepts or dismisses each
-                  suggestion (<code>{SUGGEST_PERMISSION}</code>).
-                </>
-              ),
-            },
-          ]}
-        />
-        <Select {...fields.expiry} options={expiries} />
-        <div class="on-date">
-          <Field {...fields.date} required={false} />
-        </div>
-      </Form>
+      <FormOf
+        schema={NewKey}
+        {...{ values, error }}
+        to={KEYS}
+        button="Create key"
+        layout="stack card pad"
+        isOnce
+      >
+        {({ name, access, expiry, date }) => (
+          <>
+            <Field {...name} />
+            <Choice
+              {...access}
+              value={access.value === 'suggest' ? 'suggest' : 'read'}
+              options={[
+                {
+                  value: 'read',
+                  label: 'Read posts',
+                  hint: (
+                    <>
+                      For your site: the posts of this organization, including drafts (
+                      <code>{READ_PERMISSION}</code>).
+                    </>
+                  ),
+                },
+                {
+                  value: 'suggest',
+                  label: 'Read posts and suggest changes',
+                  hint: (
+                    <>
+                      For an <Link to="publishing/agents">agent</Link>: a person accepts or dismisses each
+                      suggestion (<code>{SUGGEST_PERMISSION}</code>).
+                    </>
+                  ),
+                },
+              ]}
+            />
+            <Select {...expiry} options={expiries} />
+            <div class="on-date">
+              <Field {...date} required={false} />
+            </div>
+          </>
+        )}
+      </FormOf>
     </details>
   );
 }
 
 /** The only page that shows the value of a key. */
-function createdKeyPage(visit: MemberVisit, created: CreatedKey): View {
-  const { base, deps } = visit;
+function createdKeyPage({ deps }: MemberVisit, created: CreatedKey): View {
   const { name, key, warning, organizationId, expiresAt, permissions } = created;
   const curl = `curl -H "Authorization: Bearer ${key}" "${deps.publicUrl()}/v1/${organizationId}/posts"`;
   return view(
@@ -119,46 +135,33 @@ function createdKeyPage(visit: MemberVisit, created: CreatedKey): View {
       heading: 'Copy the key now',
       crumbs: [
         { to: 'settings', label: 'Settings' },
-        { to: 'settings/keys', label: 'API keys' },
+        { to: KEYS, label: 'API keys' },
       ],
       facts: `“${name}” is created. Tidings stores a hash of it, so only this page shows the key.`,
     },
-    <>
-      {warning === undefined ? null : (
-        <p class="note" role="alert">
-          <strong>Check this key before you use it.</strong> {describeKeyWarning(warning)}
-        </p>
-      )}
-      <div class="note">
-        <ToCopy text={key} label="Copy key" />
-      </div>
-      <h2>Your first call</h2>
-      <p>This call returns the published posts:</p>
-      <ToCopy text={curl} label="Copy command" />
-      <p class="hint">
-        Keep the key on the server, in an environment variable or a secret store. Never put it in a page or an
-        app.
-        {expiresAt === null ? '' : ` It expires on ${expiresAt.slice(0, 10)}.`}
+    warning !== undefined && (
+      <p class="note" role="alert">
+        <strong>Check this key before you use it.</strong> {describeKeyWarning(warning)}
       </p>
-      <div class="bar after">
-        <a class="button" href={`${base}/settings/keys`}>
-          Back to API keys
-        </a>
-        <a href={`${base}/start`}>Open first steps</a>
-        {permissions.includes(SUGGEST_PERMISSION) ? (
-          <a href={`${base}/publishing/agents`}>Connect an agent</a>
-        ) : null}
-      </div>
-    </>,
-    { section: 'settings' },
+    ),
+    <div class="note">
+      <ToCopy text={key} label="Copy key" />
+    </div>,
+    <h2>Your first call</h2>,
+    <p>This call returns the published posts:</p>,
+    <ToCopy text={curl} label="Copy command" />,
+    <p class="hint">
+      Keep the key on the server, in an environment variable or a secret store. Never put it in a page or an
+      app.
+      {expiresAt === null ? '' : ` It expires on ${expiresAt.slice(0, 10)}.`}
+    </p>,
+    <div class="bar after">
+      <LinkButton to={KEYS} label="Back to API keys" />
+      <Link to="start">Open first steps</Link>
+      {permissions.includes(SUGGEST_PERMISSION) && <Link to="publishing/agents">Connect an agent</Link>}
+    </div>,
   );
 }
-
-const PATH = '/dashboard/:organizationId/settings/keys';
-const PAGE_SIZE = 50;
-
-/** A key that expires within this time stands out. */
-const SOON_MS = 14 * DAY_MS;
 
 export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showKeys(visit)),
@@ -201,10 +204,10 @@ function createKey({ deps, organization, form }: MemberVisit): Promise<CreatedKe
 }
 
 function changeKey(visit: MemberVisit, work: (key: ApiKey, keys: KeyService) => Promise<string>) {
-  const { deps, organization, params, base } = visit;
+  const { deps, organization, params } = visit;
   return change(visit, async () => {
     const key = await getOwnKey(deps, organization.id, params.keyId ?? '');
-    return redirect(`${base}/settings/keys`, await work(key, deps.keys));
+    return redirect(KEYS, await work(key, deps.keys));
   });
 }
 
@@ -224,48 +227,44 @@ async function showKeys(
   visit: MemberVisit,
   { error, outage, isSentAgain = false }: { error?: AppError; outage?: AppError; isSentAgain?: boolean } = {},
 ): Promise<View> {
-  const { role, form, deps, organization, params } = visit;
+  const { isOwner, form, deps, organization, params } = visit;
   // Unkey has just failed to respond: do not ask it again.
   const keys = outage ?? (await deps.keys.listKeys(organization.id).catch(toTrouble));
   if (keys instanceof AppError && keys !== outage) {
     deps.log.warn({ err: keys }, 'the keys could not be listed');
   }
-  const isOwner = role === 'owner';
   const isEmpty = Array.isArray(keys) && keys.length === 0;
   const ofForm = params.keyId === undefined ? error : undefined;
   return view(
-    { title: 'API keys', tab: 'settings/keys' },
-    <>
-      <p class="lede">
-        Your site reads posts with a key. Keep keys on the server, and create one for each environment.
-        {isEmpty && isOwner ? ' No keys yet. Create the first one here.' : ''}
-        {isOwner ? '' : ' Owners create and revoke them.'}
+    { title: 'API keys', tab: KEYS, ...(isSentAgain ? { status: 409 } : { error: error ?? outage }) },
+    <p class="lede">
+      Your site reads posts with a key. Keep keys on the server, and create one for each environment.
+      {isEmpty && isOwner ? ' No keys yet. Create the first one here.' : ''}
+      {isOwner ? '' : ' Owners create and revoke them.'}
+    </p>,
+    error !== undefined && error !== ofForm && (
+      <p class="note" role="alert">
+        <strong>The key was not changed.</strong> {error.message}
       </p>
-      {error === undefined || error === ofForm ? null : (
-        <p class="note" role="alert">
-          <strong>The key was not changed.</strong> {error.message}
-        </p>
-      )}
-      {isSentAgain ? (
-        <p class="note" role="alert">
-          This form was already submitted, so Tidings created no other key. The first key is in the list, but
-          Tidings can't show its value again. If you did not copy it, revoke it and create another.
-        </p>
-      ) : null}
-      {isOwner ? (
-        <NewKeyForm
-          values={isSentAgain ? new URLSearchParams() : form}
-          error={ofForm}
-          isOpen={ofForm !== undefined || isEmpty || outage !== undefined}
-        />
-      ) : null}
-      {keys instanceof AppError ? (
-        <Outage trouble={keys} isChange={outage !== undefined} />
-      ) : (
-        <Keys keys={keys} />
-      )}
-    </>,
-    { section: 'settings', error: error ?? outage, ...(isSentAgain && { status: 409 }) },
+    ),
+    isSentAgain && (
+      <p class="note" role="alert">
+        This form was already submitted, so Tidings created no other key. The first key is in the list, but
+        Tidings can't show its value again. If you did not copy it, revoke it and create another.
+      </p>
+    ),
+    isOwner && (
+      <NewKeyForm
+        values={isSentAgain ? new URLSearchParams() : form}
+        error={ofForm}
+        isOpen={ofForm !== undefined || isEmpty || outage !== undefined}
+      />
+    ),
+    keys instanceof AppError ? (
+      <Outage trouble={keys} isChange={outage !== undefined} />
+    ) : (
+      <Keys keys={keys} />
+    ),
   );
 }
 
@@ -275,10 +274,10 @@ function toTrouble(error: unknown): AppError {
 }
 
 function Keys({ keys }: { keys: readonly ApiKey[] }) {
-  const { base, url, isOwner } = useVisit();
+  const { url, isOwner } = useVisit();
   if (keys.length === 0) return isOwner ? null : <p>No keys yet.</p>;
   const pages = Math.ceil(keys.length / PAGE_SIZE);
-  const page = Math.min(pageIn(url), pages);
+  const page = Math.min(pageIn(url.searchParams), pages);
   return (
     <>
       <Table
@@ -306,10 +305,10 @@ function Keys({ keys }: { keys: readonly ApiKey[] }) {
           },
           { title: 'Expires', isLabeled: true, cell: (key) => <Expiry apiKey={key} /> },
           { title: 'Status', cell: ({ status }) => <Status status={status} /> },
-          isOwner ? { ...actionsColumn, cell: (key) => <Ending apiKey={key} /> } : null,
+          isOwner && { ...actionsColumn, cell: (key) => <Ending apiKey={key} /> },
         ]}
       />
-      <NumberedPager page={page} hasMore={page < pages} path={`${base}/settings/keys`} />
+      <NumberedPager page={page} hasMore={page < pages} path={KEYS} />
     </>
   );
 }
@@ -334,8 +333,8 @@ function Expiry({ apiKey: { expiresAt, status } }: { apiKey: ApiKey }) {
 }
 
 function Ending({ apiKey: { id, name, status, lastUsedAt } }: { apiKey: ApiKey }) {
-  const { base, deps } = useVisit();
-  const path = `${base}/settings/keys/${encodeURIComponent(id)}`;
+  const { deps } = useVisit();
+  const path = `${KEYS}/${encodeURIComponent(id)}`;
   return status === 'active' ? (
     <Danger label="Revoke" about={name} to={`${path}/revoke`} button="Revoke key">
       Requests with “{name}” get 401. {describeRevocation(deps.keys)} You can't undo this. Last used:{' '}

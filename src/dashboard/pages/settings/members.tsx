@@ -9,13 +9,15 @@ import {
   withdrawInvitations,
 } from '../../../people/members.ts';
 import { failure, type Member, Role } from '../../../people/permission.ts';
+import { formState, NoFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { type FieldState, formState, once, postForm } from '../../submission.ts';
-import { actionsColumn, counted, LinkButton, Status, Table, ToCopy } from '../../view/elements.tsx';
-import { Action, Choice, Danger, Form, FormError, type Problem } from '../../view/form.tsx';
-import { useVisit } from '../../view/time.tsx';
+import { postForm } from '../../submission.ts';
+import { counted, LinkButton, Status, ToCopy, useVisit } from '../../view/elements.tsx';
+import { Action, Choice, Danger, FormError, FormOf } from '../../view/form.tsx';
+import { actionsColumn, Table } from '../../view/list.tsx';
 
 const PATH = '/dashboard/:organizationId/settings/members';
+const MEMBERS = 'settings/members';
 
 const RoleForm = Type.Object({
   role: Type.Union(Role.anyOf, { label: 'Role', problem: 'Choose what the person can do.' }),
@@ -26,52 +28,63 @@ const permissions: Readonly<Record<Role, string>> = {
   owner: 'Also manages keys, integrations, members and settings',
 };
 
-const SHOWN_BEFORE = 'Tidings already showed this link. Create another one if you need it.';
+const shownBefore = () =>
+  redirect(MEMBERS, 'Tidings already showed this link. Create another one if you need it.');
 
 export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showMembers(visit)),
 
   // The response shows the link: its token must not be in a URL of ours or a cookie.
-  postForm(`${PATH}/invitations`, 'owner', RoleForm, showMembers, async (visit, { role }) => {
-    const { deps, organization, form, base } = visit;
-    const path = await once(deps, form.get('mark'), () => invite(deps, organization.id, role));
-    if (path === null) return redirect(`${base}/settings/members`, SHOWN_BEFORE);
-    const text = `Send this link to one person. It makes them ${roleNoun(role)} of ${organization.name}. It works once, within 7 days, and is shown only now.`;
-    return showLink(visit, 'Invitation link', path, text);
-  }),
+  postForm(
+    `${PATH}/invitations`,
+    'owner',
+    RoleForm,
+    showMembers,
+    async ({ deps, organization: { id, name } }, { role }) =>
+      showLink(
+        'Invitation link',
+        deps.publicUrl() + (await invite(deps, id, role)),
+        `Send this link to one person. It makes them ${roleNoun(role)} of ${name}. It works once, within 7 days, and is shown only now.`,
+      ),
+    shownBefore,
+  ),
 
-  post(`${PATH}/invitations/withdraw`, 'owner', async ({ deps, organization, base }) => {
+  post(`${PATH}/invitations/withdraw`, 'owner', async ({ deps, organization }) => {
     await withdrawInvitations(deps, organization.id);
-    return redirect(`${base}/settings/members`, 'Invitation links withdrawn. They no longer work.');
+    return redirect(MEMBERS, 'Invitation links withdrawn. They no longer work.');
   }),
 
   // The response shows the link, as for an invitation.
-  postForm(`${PATH}/:userId/password-link`, 'owner', Type.Object({}), showMembers, async (visit) => {
-    const { deps, organization, params, form, base } = visit;
-    const created = await once(deps, form.get('mark'), () =>
-      createMemberPasswordLink(deps, organization.id, params.userId ?? ''),
-    );
-    if (created === null) return redirect(`${base}/settings/members`, SHOWN_BEFORE);
-    const { email, path } = created;
-    const text = `Send this link to ${email}, and to nobody else. Anyone who opens it can choose a new password and sign in as ${email}. It works once, within 24 hours, and is shown only now. Earlier reset links no longer work.`;
-    return showLink(visit, 'Reset link', path, text);
-  }),
+  postForm(
+    `${PATH}/:userId/password-link`,
+    'owner',
+    NoFields,
+    showMembers,
+    async ({ deps, organization, params }) => {
+      const { email, path } = await createMemberPasswordLink(deps, organization.id, params.userId ?? '');
+      return showLink(
+        'Reset link',
+        deps.publicUrl() + path,
+        `Send this link to ${email}, and to nobody else. Anyone who opens it can choose a new password and sign in as ${email}. It works once, within 24 hours, and is shown only now. Earlier reset links no longer work.`,
+      );
+    },
+    shownBefore,
+  ),
 
-  postForm(`${PATH}/:userId/remove`, 'owner', Type.Object({}), showMembers, async (visit) => {
-    const { deps, organization, user, base } = visit;
+  postForm(`${PATH}/:userId/remove`, 'owner', NoFields, showMembers, async (visit) => {
+    const { deps, organization, user } = visit;
     const { id, email } = await requireMember(visit);
     await removeMember(deps, id, organization.id);
     return id === user.id
       ? redirect('/dashboard', `You have left ${organization.name}.`)
-      : redirect(`${base}/settings/members`, `${email} is no longer a member.`);
+      : redirect(MEMBERS, `${email} is no longer a member.`);
   }),
 
   postForm(`${PATH}/:userId/role`, 'owner', RoleForm, showMembers, async (visit, { role }) => {
-    const { deps, organization, user, base } = visit;
+    const { deps, organization, user } = visit;
     const { id, email } = await requireMember(visit);
     await setRole(deps, id, organization.id, role);
-    const subject = id === user.id ? 'You are' : `${email} is`;
-    return redirect(`${base}/settings/members`, `${subject} ${roleNoun(role)} now.`);
+    return redirect(MEMBERS, `${id === user.id ? 'You are' : `${email} is`} ${roleNoun(role)} now.`);
   }),
 ];
 
@@ -83,101 +96,91 @@ async function requireMember({ deps, organization, params }: MemberVisit): Promi
   return person;
 }
 
-function showLink({ base, deps }: MemberVisit, title: string, path: string, text: string) {
+function showLink(title: string, link: string, facts: string) {
   const crumbs = [
     { to: 'settings', label: 'Settings' },
-    { to: 'settings/members', label: 'Members' },
+    { to: MEMBERS, label: 'Members' },
   ];
   return view(
-    { title, crumbs, facts: text },
-    <>
-      <div class="note">
-        <ToCopy text={deps.publicUrl() + path} label="Copy link" />
-      </div>
-      <p>
-        <LinkButton to={`${base}/settings/members`} label="Back to members" />
-      </p>
-    </>,
-    { section: 'settings' },
+    { title, crumbs, facts },
+    <div class="note">
+      <ToCopy text={link} label="Copy link" />
+    </div>,
+    <p>
+      <LinkButton to={MEMBERS} label="Back to members" />
+    </p>,
   );
 }
 
 async function showMembers(visit: MemberVisit, error?: AppError) {
-  const { deps, organization, role, user } = visit;
+  const { deps, organization, isOwner, user } = visit;
   const { people, invitations } = await readMembers(deps, organization.id);
-  const { fields, problem } = formState(RoleForm, {}, error);
-  const isOfInvitation = fields.role.error !== null;
+  const isOfInvitation = formState(RoleForm, {}, error).fields.role.error !== null;
   return view(
-    { title: 'Members', tab: 'settings/members' },
-    <>
-      <p class="lede">
-        {counted(people.length, 'member')} of <bdi>{organization.name}</bdi>.
-        {role === 'owner' ? '' : ' Owners invite others.'}
-      </p>
-      <FormError error={isOfInvitation ? null : error?.message} />
-      <Table
-        caption="Members"
-        rows={people}
-        columns={[
-          {
-            title: 'Person',
-            cell: ({ id, email, disabledAt }) => (
-              <>
-                <strong>{email}</strong>
-                {id === user.id ? <span class="dim"> (you)</span> : null}{' '}
-                {disabledAt === null ? null : <Status status="disabled" />}
-              </>
-            ),
-          },
-          {
-            title: 'Role',
-            cell: (person) => (
-              <>
-                {person.role === 'owner' ? 'Owner' : 'Member'}
-                <div class="hint">{permissions[person.role]}</div>
-              </>
-            ),
-          },
-          role === 'owner'
-            ? { ...actionsColumn, cell: (person) => <Actions person={person} people={people} /> }
-            : null,
-        ]}
-      />
-      {role === 'owner' ? (
-        <Invitations count={invitations} field={fields.role} problem={isOfInvitation ? problem : null} />
-      ) : null}
-    </>,
-    { section: 'settings', error },
+    { title: 'Members', tab: MEMBERS, error },
+    <p class="lede">
+      {counted(people.length, 'member')} of <bdi>{organization.name}</bdi>.
+      {isOwner ? '' : ' Owners invite others.'}
+    </p>,
+    <FormError error={isOfInvitation ? null : error?.message} />,
+    <Table
+      caption="Members"
+      rows={people}
+      columns={[
+        {
+          title: 'Person',
+          cell: ({ id, email, disabledAt }) => (
+            <>
+              <strong>{email}</strong>
+              {id === user.id && <span class="dim"> (you)</span>}{' '}
+              {disabledAt !== null && <Status status="disabled" />}
+            </>
+          ),
+        },
+        {
+          title: 'Role',
+          cell: (person) => (
+            <>
+              {person.role === 'owner' ? 'Owner' : 'Member'}
+              <div class="hint">{permissions[person.role]}</div>
+            </>
+          ),
+        },
+        isOwner && { ...actionsColumn, cell: (person) => <Actions person={person} people={people} /> },
+      ]}
+    />,
+    isOwner && <Invitations count={invitations} error={isOfInvitation ? error : undefined} />,
   );
 }
 
-function Invitations(props: { count: number; field: FieldState; problem: Problem | null }) {
-  const { count, field, problem } = props;
-  const { base } = useVisit();
+function Invitations({ count, error }: { count: number; error: AppError | undefined }) {
   return (
     <>
       <h2>Invite a person</h2>
       <p>Tidings sends no email: you get a link and send it to the person. It works once, within 7 days.</p>
-      <Form
-        to={`${base}/settings/members/invitations`}
-        problem={problem}
+      <FormOf
+        schema={RoleForm}
+        error={error}
+        to={`${MEMBERS}/invitations`}
         button="Create invitation link"
         isOnce
       >
-        <Choice
-          {...field}
-          value="member"
-          options={[
-            { value: 'member', label: 'Member', hint: permissions.member },
-            { value: 'owner', label: 'Owner', hint: permissions.owner },
-          ]}
-        />
-      </Form>
-      {count === 0 ? null : (
+        {({ role }) => (
+          <Choice
+            {...role}
+            value="member"
+            options={[
+              { value: 'member', label: 'Member', hint: permissions.member },
+              { value: 'owner', label: 'Owner', hint: permissions.owner },
+            ]}
+          />
+        )}
+      </FormOf>
+      {count > 0 && (
         <div class="after">
           <p>{counted(count, 'invitation link is', 'invitation links are')} not used yet.</p>
           <Action
-            to={`${base}/settings/members/invitations/withdraw`}
+            to={`${MEMBERS}/invitations/withdraw`}
             label={count === 1 ? 'Withdraw invitation' : 'Withdraw invitations'}
           />
         </div>
@@ -187,23 +190,22 @@ function Invitations(props: { count: number; field: FieldState; problem: Problem
 }
 
 function Actions({ person, people }: { person: Member; people: Member[] }) {
-  const { base, user, organization } = useVisit();
+  const { user, organization } = useVisit();
   const { id, email, role } = person;
   const hasOtherOwner = people.some(
     (each) => each.id !== id && each.role === 'owner' && each.disabledAt === null,
   );
   const isLast = role === 'owner' && !hasOtherOwner;
-  const path = `${base}/settings/members/${encodeURIComponent(id)}`;
+  const path = `${MEMBERS}/${encodeURIComponent(id)}`;
   const next = role === 'owner' ? 'member' : 'owner';
   const isSelf = id === user.id;
   const who = isSelf ? 'You' : <bdi>{email}</bdi>;
   const about = isSelf ? null : email;
   const label = `${isSelf ? 'Become' : 'Make'} ${roleNoun(next)}`;
   const links = 'Invitation links that were not used yet stop working.';
-  const isResettable = !isSelf && person.disabledAt === null;
   return (
     <>
-      {isResettable ? (
+      {!isSelf && person.disabledAt === null && (
         <Danger
           label="Reset password"
           about={about}
@@ -215,19 +217,12 @@ function Actions({ person, people }: { person: Member; people: Member[] }) {
           You get a link and send it to {who}. It works once, within 24 hours. The current password works
           until then.
         </Danger>
-      ) : null}
+      )}
       {isLast ? (
         <span class="dim">You can't remove the last owner.</span>
       ) : (
         <>
-          <Danger
-            label={label}
-            about={about}
-            isMild
-            to={`${path}/role`}
-            button={label}
-            fields={{ role: next }}
-          >
+          <Danger {...{ label, about }} isMild to={`${path}/role`} button={label} fields={{ role: next }}>
             {who}{' '}
             {next === 'owner'
               ? 'can then do everything that you can: manage keys, integrations and settings, and invite and remove people, including you.'

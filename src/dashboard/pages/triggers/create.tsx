@@ -7,11 +7,11 @@ import { createTrigger } from '../../../drafting/triggers/service.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { DEFAULT_CONTENT_TYPE } from '../../../posts/model.ts';
 import type { IntegrationType } from '../../../providers/index.ts';
+import { readFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
-import { readFields, submit } from '../../submission.ts';
-import { counted, Select } from '../../view/elements.tsx';
-import { Field } from '../../view/form.tsx';
-import { PageHead } from '../../view/layout.tsx';
+import { submit } from '../../submission.ts';
+import { counted } from '../../view/elements.tsx';
+import { Field, Select } from '../../view/form.tsx';
 import { crumbsOf, requireIntegration } from '../integrations/subpage.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
 import { ruleOf, TriggerForm } from './form.tsx';
@@ -44,7 +44,7 @@ export const routes: readonly Page[] = [
 ];
 
 async function create(visit: MemberVisit, values: Static<typeof TriggerForm>) {
-  const { deps, base } = visit;
+  const { deps } = visit;
   const { id: integrationId, type } = await requireIntegration(visit);
   const kind = requireKind(type, values.event);
   const { id } = await createTrigger(deps, {
@@ -58,7 +58,7 @@ async function create(visit: MemberVisit, values: Static<typeof TriggerForm>) {
   const requested = await deps.db.read((tx) => countRequests(tx, id));
   const drafts = requested > 0 ? ` ${counted(requested, 'draft')} of past releases will follow.` : '';
   return redirect(
-    `${base}/integrations/${integrationId}/triggers/${id}`,
+    `integrations/${integrationId}/triggers/${id}`,
     `Trigger created. It acts on new events from now on.${drafts}`,
   );
 }
@@ -103,18 +103,15 @@ async function showForm(visit: MemberVisit, given: URLSearchParams, error?: AppE
     visit,
     { trigger, values, error, to, button: 'Create trigger' },
     {
-      title: 'New trigger',
-      head: (
-        <PageHead
-          title="New trigger"
-          crumbs={crumbsOf(integration)}
-          facts={`${eventWords[event]} become posts.`}
-        />
-      ),
+      about: {
+        title: 'New trigger',
+        crumbs: crumbsOf(integration),
+        facts: `${eventWords[event]} become posts.`,
+      },
       first: (fields) => (
         <>
           <input type="hidden" name="event" value={event} />
-          {repositories.length < 2 ? null : (
+          {repositories.length >= 2 && (
             <Select
               {...fields.repository}
               all="All repositories"
@@ -124,7 +121,7 @@ async function showForm(visit: MemberVisit, given: URLSearchParams, error?: AppE
         </>
       ),
       last: (fields) =>
-        releases.length === 0 ? null : (
+        releases.length > 0 && (
           <Field {...fields.last} type="number" min={0} max={MAX_LAST} required={false} />
         ),
     },

@@ -8,10 +8,10 @@ import type { AppError } from '../../../lib/app-error.ts';
 import type { EventType } from '../../../providers/events.ts';
 import script from '../../client/triggers.client.js' with { type: 'text' };
 import type { EditState } from '../../edit.ts';
-import { type MemberVisit, type View, view } from '../../page.ts';
-import { formState, readFields } from '../../submission.ts';
+import { formState, readFields } from '../../fields.ts';
+import { type MemberVisit, view } from '../../page.ts';
 import type { EditWords } from '../../view/difference.tsx';
-import { Copy } from '../../view/elements.tsx';
+import { Copy, More, Section } from '../../view/elements.tsx';
 import { Form } from '../../view/form.tsx';
 import { RuleFields, type TriggerFields, TriggerForm } from './form.tsx';
 import { previewTyped } from './preview.tsx';
@@ -56,85 +56,75 @@ export interface EditorProps {
   edit?: EditState & EditWords;
 }
 
+interface Around {
+  about: Parameters<typeof view>[0];
+  head?: ComponentChildren;
+  /** Fields before those of the rule, and after them. */
+  first?: (fields: TriggerFields) => ComponentChildren;
+  last?: (fields: TriggerFields) => ComponentChildren;
+  tail?: ComponentChildren;
+}
+
 /** The page of a trigger's form. `head` and `tail`: what stands above and below. */
 export async function editorPage(
   visit: MemberVisit,
   { trigger, values, error: refused, to, button, edit }: EditorProps,
-  {
-    title,
-    head,
-    first,
-    last,
-    tail,
-    pieces,
-  }: {
-    title: string;
-    head: ComponentChildren;
-    /** Fields before those of the rule, and after them. */
-    first?: (fields: TriggerFields) => ComponentChildren;
-    last?: (fields: TriggerFields) => ComponentChildren;
-    tail?: ComponentChildren;
-    pieces?: View['pieces'];
-  },
+  { about, head, first, last, tail }: Around,
 ) {
   const preview = await previewTyped(visit, trigger, values);
   const error = refused ?? preview.error;
   const { fields, problem } = formState(TriggerForm, values, error);
   const { contentType = trigger.contentType } = readFields(TriggerForm, values);
   return view(
-    title,
-    <>
-      {head}
-      <div class="workbench">
-        <Form
-          id={FORM}
-          to={to}
-          problem={problem}
-          button={button}
-          layout="stack rule"
-          edit={edit}
-          isUnsaved={visit.request.method === 'POST'}
-        >
-          {first?.(fields)}
-          <RuleFields kind={kinds[trigger.event]} type={contentType} fields={fields} error={error} />
-          {last?.(fields)}
-        </Form>
-        <div class="workbench-help" data-workbench={`${to}/preview`}>
-          <Starters event={trigger.event} />
-          <section aria-labelledby="preview">
-            <h2 id="preview">Preview</h2>
-            <div class="bar ends">
-              <Picker label="Event" name="preview">
-                {preview.options.map(({ value, label }) => (
-                  <option value={value} selected={value === preview.chosen}>
-                    {label}
-                  </option>
-                ))}
-              </Picker>
-              <button
-                type="submit"
-                form={FORM}
-                formAction={`${to}#preview`}
-                formNoValidate
-                name="action"
-                value="preview"
-                class="button"
-                data-replaced
-              >
-                Preview template
-              </button>
-            </div>
-            <p class="hint">Shows the post of the event, with the templates as you type them.</p>
-            {preview.hint}
-            <p role="status" class="hidden" data-preview-status />
-            <div data-preview-result>{preview.result}</div>
-          </section>
-          <Variables event={trigger.event} />
-        </div>
+    { ...about, error, scripts: [clientScript] },
+    head,
+    <div class="workbench">
+      <Form
+        id={FORM}
+        to={to}
+        problem={problem}
+        button={button}
+        layout="stack rule"
+        edit={edit}
+        isUnsaved={visit.request.method === 'POST'}
+      >
+        {first?.(fields)}
+        <RuleFields kind={kinds[trigger.event]} type={contentType} fields={fields} error={error} />
+        {last?.(fields)}
+      </Form>
+      <div class="workbench-help" data-workbench={`${to}/preview`}>
+        <Starters event={trigger.event} />
+        <Section id="preview" title="Preview">
+          <div class="bar ends">
+            <Picker label="Event" name="preview">
+              {preview.options.map(({ value, label }) => (
+                <option value={value} selected={value === preview.chosen}>
+                  {label}
+                </option>
+              ))}
+            </Picker>
+            <button
+              type="submit"
+              form={FORM}
+              formAction={`${to}#preview`}
+              formNoValidate
+              name="action"
+              value="preview"
+              class="button"
+              data-replaced
+            >
+              Preview template
+            </button>
+          </div>
+          <p class="hint">Shows the post of the event, with the templates as you type them.</p>
+          {preview.hint}
+          <p role="status" class="hidden" data-preview-status />
+          <div data-preview-result>{preview.result}</div>
+        </Section>
+        <Variables event={trigger.event} />
       </div>
-      {tail}
-    </>,
-    { section: 'integrations', error, scripts: [clientScript], pieces },
+    </div>,
+    tail,
   );
 }
 
@@ -153,8 +143,7 @@ function Picker({ label, name, children }: { label: string; name: string; childr
 
 function Starters({ event }: { event: EventType }) {
   return (
-    <section aria-labelledby="starters">
-      <h2 id="starters">Start from a template</h2>
+    <Section id="starters" title="Start from a template">
       <div class="bar ends">
         <Picker label="Template" name="starter">
           {startersOf(event).map(({ id, name, contentType, title, body }) => (
@@ -176,16 +165,14 @@ function Starters({ event }: { event: EventType }) {
         </button>
       </div>
       <p class="hint">Replaces both templates in the form. Nothing is saved until you save the trigger.</p>
-    </section>
+    </Section>
   );
 }
 
 function Variables({ event }: { event: EventType }) {
   return (
-    <section aria-labelledby="variables">
-      <h2 id="variables">Variables</h2>
-      <details class="more">
-        <summary>Show variables</summary>
+    <Section id="variables" title="Variables">
+      <More label="Show variables">
         <p class="hint">
           The examples are of a sample event. In the body, add <code>| md</code> to plain text, so that it is
           not read as Markdown. Variables such as <code>change.text</code> exist inside the loop over their
@@ -197,7 +184,7 @@ function Variables({ event }: { event: EventType }) {
               <div class="grow">
                 <code>{name}</code>
                 <p>{description}</p>
-                {example === '' ? null : <p class="hint">Example: {example}</p>}
+                {example !== '' && <p class="hint">Example: {example}</p>}
               </div>
               <button
                 type="button"
@@ -213,7 +200,7 @@ function Variables({ event }: { event: EventType }) {
             </li>
           ))}
         </ul>
-      </details>
-    </section>
+      </More>
+    </Section>
   );
 }

@@ -6,7 +6,7 @@ import type { TriggerChanges } from '../../../drafting/triggers/service.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { isRecord } from '../../../lib/validation.ts';
 import { ContentType } from '../../../posts/model.ts';
-import { type FieldState, type formState, labelsOf } from '../../submission.ts';
+import { type FieldState, type formState, labelsOf } from '../../fields.ts';
 import { Field, Select, TextArea, Toggle } from '../../view/form.tsx';
 import { typeOptions } from '../posts/toolbar.tsx';
 
@@ -218,9 +218,9 @@ export function RuleFields(props: {
         const hintOfAll = hint.replace('the default branch', 'every branch');
         return <Field {...field} hint={isOfAll ? hintOfAll : hint} required={false} />;
       })}
-      {kind.filters.includes('prereleases') ? (
+      {kind.filters.includes('prereleases') && (
         <Toggle {...fields.noPrereleases} isOn={isSet(fields.noPrereleases)} />
-      ) : null}
+      )}
       <h2>Template</h2>
       <Select {...fields.contentType} value={type} options={typeOptions} />
       <TemplateField field={fields.titleTemplate} rows={2} placeholder={builtIn.title} error={error} />

@@ -4,9 +4,9 @@ import type { Integration } from '../../../integrations/words.ts';
 import { contentTypeRules } from '../../../posts/model.ts';
 import type { EventType } from '../../../providers/events.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
-import { Select, Status, Table, When } from '../../view/elements.tsx';
-import { Action } from '../../view/form.tsx';
-import { useVisit } from '../../view/time.tsx';
+import { Section, Status, useVisit, When } from '../../view/elements.tsx';
+import { Action, Select } from '../../view/form.tsx';
+import { Table } from '../../view/list.tsx';
 import { typeOptions } from '../posts/toolbar.tsx';
 
 // The triggers of an integration on its page, and their failed runs.
@@ -37,8 +37,7 @@ export function TriggerList(props: { integration: Integration; triggers: readonl
   const { base, isOwner } = useVisit();
   const path = `${base}/integrations/${id}/triggers`;
   return (
-    <section aria-labelledby="triggers">
-      <h2 id="triggers">Triggers</h2>
+    <Section id="triggers" title="Triggers">
       {triggers.length === 0 ? (
         <p class="hint">
           A trigger turns events into posts. Without triggers, deliveries only appear in the log.
@@ -77,7 +76,7 @@ export function TriggerList(props: { integration: Integration; triggers: readonl
           </button>
         </form>
       ) : null}
-    </section>
+    </Section>
   );
 }
 
@@ -91,8 +90,7 @@ export function Runs(props: { runs: readonly TriggerRun[]; triggers: readonly Tr
   if (failing.length === 0) return null;
   const events = new Map(triggers.map(({ id, event }) => [id, eventWords[event]]));
   return (
-    <section aria-labelledby="failing">
-      <h2 id="failing">Failed runs</h2>
+    <Section id="failing" title="Failed runs">
       {failing
         .slice(0, MAX_SHOWN)
         .map(({ triggerId, scope, status, attempts, error, deliveryId, queuedAt, nextAttemptAt }) => (
@@ -118,10 +116,10 @@ export function Runs(props: { runs: readonly TriggerRun[]; triggers: readonly Tr
             <p class="hint">
               Scope <code>{scope}</code>, after delivery <code>{deliveryId}</code>
             </p>
-            {status === 'failed' ? <Action to={`${path}/triggers/${triggerId}/retry`} label="Retry" /> : null}
+            {status === 'failed' && <Action to={`${path}/triggers/${triggerId}/retry`} label="Retry" />}
           </div>
         ))}
-      {failing.length > MAX_SHOWN ? <p class="hint">…and {failing.length - MAX_SHOWN} more.</p> : null}
-    </section>
+      {failing.length > MAX_SHOWN && <p class="hint">…and {failing.length - MAX_SHOWN} more.</p>}
+    </Section>
   );
 }

@@ -16,13 +16,13 @@ import { integrationName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import type { PostVersion } from '../../../posts/version-store.ts';
-import { editForm, editState, NoFields, openedWith, seenOf } from '../../edit.ts';
-import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts';
-import { Streamed, view } from '../../view/document.tsx';
-import { counted, LinkButton, Status } from '../../view/elements.tsx';
+import { editState, openedWith, seenOf } from '../../edit.ts';
+import { NoFields } from '../../fields.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import { editForm } from '../../submission.ts';
+import { Streamed } from '../../view/document.tsx';
+import { counted, Facts, LinkButton, Section, Status, useVisit, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
-import { Facts, PageHead } from '../../view/layout.tsx';
-import { useVisit, When } from '../../view/time.tsx';
 import { crumbsOf } from '../integrations/subpage.tsx';
 import { changedSince, noVersion, showHistory, undoPath } from '../posts/versions.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
@@ -37,8 +37,7 @@ const DAYS = 30;
 function Rehearsal({ path }: { path: string }) {
   const { url } = useVisit();
   return (
-    <section aria-labelledby="rehearsal">
-      <h2 id="rehearsal">Rehearsal</h2>
+    <Section id="rehearsal" title="Rehearsal">
       <p class="hint">
         See the posts that this trigger would have created from the deliveries of the last {DAYS} days, at
         most the newest {MAX_STREAMED_DELIVERIES.toLocaleString('en')}. Nothing is saved.
@@ -50,16 +49,11 @@ function Rehearsal({ path }: { path: string }) {
           <LinkButton to={`${path}?rehearse=yes#rehearsal`} label="Rehearse" />
         </p>
       )}
-    </section>
+    </Section>
   );
 }
 
 const isRehearsed = (url: URL) => url.searchParams.has('rehearse');
-
-/** The pieces of a page with a `Rehearsal`; undefined when it shows none. */
-function rehearsalOf(visit: MemberVisit, trigger: Trigger): AsyncIterable<VNode> | undefined {
-  return isRehearsed(visit.url) ? rehearse(visit, trigger) : undefined;
-}
 
 async function* rehearse({ deps, request }: MemberVisit, { id }: Trigger): AsyncGenerator<VNode> {
   const now = deps.clock.now();
@@ -69,7 +63,7 @@ async function* rehearse({ deps, request }: MemberVisit, { id }: Trigger): Async
   let shown = 0;
   try {
     const { total, posts } = await streamRehearsal(deps, withinTime(deps.compose), id, options);
-    if (total === 0) yield <NoPosts />;
+    if (total === 0) yield <p class="note">No posts. No delivery in the log matches this trigger.</p>;
     isAnnounced = total > 1;
     if (isAnnounced) yield <p>{counted(total, 'post')}, newest first.</p>;
     for await (const post of posts) {
@@ -82,8 +76,6 @@ async function* rehearse({ deps, request }: MemberVisit, { id }: Trigger): Async
     yield whyNoPost(error);
   }
 }
-
-const NoPosts = () => <p class="note">No posts. No delivery in the log matches this trigger.</p>;
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId';
 
@@ -160,8 +152,6 @@ export const onePages: readonly Page[] = [
   }),
 ];
 
-export type FoundTrigger = Awaited<ReturnType<typeof requireTrigger>>;
-
 async function hasFailedRuns({ deps }: MemberVisit, { id, integrationId }: Trigger): Promise<boolean> {
   const runs = await deps.db.read((tx) => listRuns(tx, { integrationId }));
   return runs.some(({ triggerId, error }) => triggerId === id && error !== null);
@@ -193,8 +183,7 @@ async function showVersions(visit: MemberVisit, error?: AppError) {
     title,
     crumbs: [...crumbsOf(integration), { to: path, label: title }],
     noun: 'trigger',
-    section: 'integrations',
-    mayRestore: visit.role === 'owner',
+    mayRestore: visit.isOwner,
     seen: seenOf(templatesOf(trigger)),
     ...(error && { error, problem: await changedSince(visit, trigger.id, error, ofVersions) }),
     note: null,
@@ -223,73 +212,22 @@ async function requireTrigger({ deps, organization, params, base }: MemberVisit)
 
 /** Shows the trigger as it is stored or, after a post, as it was typed. */
 async function showTrigger(visit: MemberVisit, error?: AppError) {
+  const { url, form, request, isOwner } = visit;
   const found = await requireTrigger(visit);
-  const { trigger, path } = found;
-  const title = eventWords[trigger.event];
-  if (visit.role !== 'owner') {
-    const body = (
-      <>
-        <Head {...found} />
-        <Templates {...found} />
-        {await renderPreview(visit, found)}
-        <Rehearsal path={path} />
-      </>
-    );
-    return view(title, body, { section: 'integrations', error, pieces: rehearsalOf(visit, trigger) });
-  }
-  // The form of the button that deletes has no fields.
-  const isDeleting = visit.url.pathname.endsWith('/delete');
-  const isPosted = visit.request.method === 'POST' && !isDeleting;
-  const rule = editable(trigger, kinds[trigger.event]);
-  const fresh = openedWith(rule);
-  const stored = new URLSearchParams({ contentType: trigger.contentType, ...valuesOf(trigger) });
-  const values = isPosted ? typedValues(visit.form, trigger.event) : stored;
-  return editorPage(
-    visit,
-    {
-      trigger,
-      values,
-      error,
-      to: path,
-      button: 'Save trigger',
-      edit: {
-        ...(isDeleting ? fresh : editState(visit, rule, error)),
-        noun: 'trigger',
-        labels: ruleLabels,
-      },
-    },
-    {
-      title,
-      head: (
-        <>
-          <Head {...found} />
-          {error && isDeleting ? await changedSince(visit, trigger.id, error, ofVersions) : null}
-        </>
-      ),
-      tail: (
-        <>
-          <Rehearsal path={path} />
-          <DangerZone path={path} seen={fresh.seen} />
-        </>
-      ),
-      pieces: rehearsalOf(visit, trigger),
-    },
-  );
-}
-
-function Head({ trigger, integration, runs, integrationPath, path }: FoundTrigger) {
-  const { isOwner } = useVisit();
+  const { trigger, integration, runs, integrationPath, path } = found;
   const repository = integration.repositories.find(({ id }) => id === trigger.repositoryId);
   const [name, label] = trigger.enabled ? ['disable', 'Disable trigger'] : ['enable', 'Enable trigger'];
-  return (
+  const about = {
+    title: eventWords[trigger.event],
+    crumbs: crumbsOf(integration),
+    tag: <Status status={trigger.enabled ? 'active' : 'disabled'} />,
+    facts: describePosts(trigger),
+    actions: isOwner && <Action to={`${path}/${name}`} label={label} />,
+    error,
+    pieces: isRehearsed(url) ? rehearse(visit, trigger) : undefined,
+  };
+  const head = (
     <>
-      <PageHead
-        title={eventWords[trigger.event]}
-        crumbs={crumbsOf(integration)}
-        status={<Status status={trigger.enabled ? 'active' : 'disabled'} />}
-        facts={describePosts(trigger)}
-        actions={isOwner ? <Action to={`${path}/${name}`} label={label} /> : null}
-      />
       <Facts
         kind="row"
         facts={[
@@ -303,27 +241,51 @@ function Head({ trigger, integration, runs, integrationPath, path }: FoundTrigge
       <Runs runs={runs} triggers={[trigger]} path={integrationPath} />
     </>
   );
-}
-
-/** The templates in use, for members who cannot change them. */
-function Templates({ trigger }: FoundTrigger) {
-  const builtIn = builtInTemplates(trigger.event, trigger.contentType);
-  return (
-    <section aria-labelledby="templates">
-      <h2 id="templates">Templates</h2>
-      <pre class="wrap">{trigger.titleTemplate ?? builtIn.title}</pre>
-      <pre class="wrap">{trigger.bodyTemplate ?? builtIn.body}</pre>
-    </section>
-  );
-}
-
-function DangerZone({ path, seen }: { path: string; seen: string }) {
-  return (
-    <section aria-labelledby="danger">
-      <h2 id="danger">Danger zone</h2>
-      <Danger label="Delete trigger" to={`${path}/delete`} button="Delete trigger" seen={seen}>
-        This trigger creates no more posts. Its posts stay, without further updates. You can't undo this.
-      </Danger>
-    </section>
+  const stored = new URLSearchParams({ contentType: trigger.contentType, ...valuesOf(trigger) });
+  if (!isOwner) {
+    // Members cannot change the templates.
+    const builtIn = builtInTemplates(trigger.event, trigger.contentType);
+    return view(
+      about,
+      head,
+      <Section id="templates" title="Templates">
+        <pre class="wrap">{trigger.titleTemplate ?? builtIn.title}</pre>
+        <pre class="wrap">{trigger.bodyTemplate ?? builtIn.body}</pre>
+      </Section>,
+      await renderPreview(visit, trigger, path, stored),
+      <Rehearsal path={path} />,
+    );
+  }
+  // The form of the button that deletes has no fields.
+  const isDeleting = url.pathname.endsWith('/delete');
+  const isPosted = request.method === 'POST' && !isDeleting;
+  const values = isPosted ? typedValues(form, trigger.event) : stored;
+  const rule = editable(trigger, kinds[trigger.event]);
+  const fresh = openedWith(rule);
+  const state = isDeleting ? fresh : editState(visit, rule, error);
+  const edit = { ...state, noun: 'trigger', labels: ruleLabels };
+  return editorPage(
+    visit,
+    { trigger, values, error, to: path, button: 'Save trigger', edit },
+    {
+      about,
+      head: (
+        <>
+          {head}
+          {error && isDeleting && (await changedSince(visit, trigger.id, error, ofVersions))}
+        </>
+      ),
+      tail: (
+        <>
+          <Rehearsal path={path} />
+          <Section id="danger" title="Danger zone">
+            <Danger label="Delete trigger" to={`${path}/delete`} button="Delete trigger" seen={fresh.seen}>
+              This trigger creates no more posts. Its posts stay, without further updates. You can't undo
+              this.
+            </Danger>
+          </Section>
+        </>
+      ),
+    },
   );
 }

@@ -14,13 +14,12 @@ import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { cut as cutText } from '../../../lib/text.ts';
 import { contentTypeRules } from '../../../posts/model.ts';
+import { formState, readFields } from '../../fields.ts';
 import { fragment, type MemberVisit } from '../../page.ts';
-import { formState, readFields } from '../../submission.ts';
-import { counted, exactly, type Option, proseOf, Select, Status, When } from '../../view/elements.tsx';
-import { FormError } from '../../view/form.tsx';
+import { counted, exactly, proseOf, Section, Status, When } from '../../view/elements.tsx';
+import { FormError, type Option, Select } from '../../view/form.tsx';
 import { findEntry } from '../deliveries/one.tsx';
-import { Excerpt, placeOf, ruleOf, TriggerForm, valuesOf } from './form.tsx';
-import type { FoundTrigger } from './one.tsx';
+import { Excerpt, placeOf, ruleOf, TriggerForm } from './form.tsx';
 
 /** The time limit of a preview or a rehearsal, in milliseconds. */
 const TIME_LIMIT_MS = 10_000;
@@ -95,12 +94,15 @@ export async function previewTyped(
 }
 
 /** The preview of the stored templates, for members. */
-export async function renderPreview(visit: MemberVisit, { trigger, path }: FoundTrigger) {
-  const values = new URLSearchParams({ contentType: trigger.contentType, ...valuesOf(trigger) });
+export async function renderPreview(
+  visit: MemberVisit,
+  trigger: Trigger,
+  path: string,
+  values: URLSearchParams,
+) {
   const { options, chosen, hint, result } = await previewTyped(visit, trigger, values);
   return (
-    <section aria-labelledby="preview">
-      <h2 id="preview">Preview</h2>
+    <Section id="preview" title="Preview">
       <form method="get" action={`${path}#preview`} class="bar ends">
         <Select label="Event" name="preview" value={chosen} options={options} />
         <button type="submit" class="button">
@@ -109,7 +111,7 @@ export async function renderPreview(visit: MemberVisit, { trigger, path }: Found
       </form>
       {hint}
       {result}
-    </section>
+    </Section>
   );
 }
 
@@ -161,7 +163,7 @@ export async function previewFragment(visit: MemberVisit, trigger: Trigger, valu
   const wrong = [fields.titleTemplate, fields.bodyTemplate].filter((field) => field.error !== null);
   return fragment(
     <div class="problem">
-      {wrong.length === 0 ? <p>{typeof problem === 'string' ? problem : problem?.[0]?.error}</p> : null}
+      {wrong.length === 0 && <p>{typeof problem === 'string' ? problem : problem?.[0]?.error}</p>}
       {wrong.map(({ name, value = '', error: sentence }) => {
         const place = placeOf(error, name);
         return (
@@ -210,9 +212,9 @@ async function renderPosts(
     for (const post of posts.slice(0, MAX_SHOWN)) shown.push(await trialPost(deps, post));
     return (
       <>
-        {posts.length > 1 ? <p>{counted(posts.length, 'post')}, newest first.</p> : null}
+        {posts.length > 1 && <p>{counted(posts.length, 'post')}, newest first.</p>}
         {shown}
-        {posts.length > MAX_SHOWN ? <p class="hint">…and {posts.length - MAX_SHOWN} older ones.</p> : null}
+        {posts.length > MAX_SHOWN && <p class="hint">…and {posts.length - MAX_SHOWN} older ones.</p>}
       </>
     );
   } catch (error) {

@@ -1,0 +1,253 @@
+import { Type } from '@sinclair/typebox';
+import { changing, REFUSALS } from '../../../db/engine.ts';
+import { AppError } from '../../lib/app-error.ts';
+import { addressGroup } from '../../lib/network.ts';
+import { countRefusedSignIn } from '../../people/audit.ts';
+import { acceptInvitation, choosePassword, requireLink, setUp } from '../../people/links.ts';
+import { roleNoun } from '../../people/members.ts';
+import { findOrganization, listOrganizations } from '../../people/organization-store.ts';
+import type { Organization } from '../../people/organizations.ts';
+import { failure } from '../../people/permission.ts';
+import { endSession, signIn } from '../../people/sessions.ts';
+import { hasUsers } from '../../people/store.ts';
+import { emailField, newPasswordField, readFields } from '../fields.ts';
+import { get, type Page, post, redirect, type Visit, view } from '../page.ts';
+import { postForm } from '../submission.ts';
+import { Field, FormOf, Hidden } from '../view/form.tsx';
+
+// The ways in and out: signing in, the first account, invitations, new passwords.
+
+const SIGN_IN = '/dashboard/~/sign-in';
+const SETUP = '/setup';
+const PASSWORD = '/dashboard/~/password';
+const INVITATION = '/dashboard/~/invitation';
+
+const SignInForm = Type.Object({
+  email: emailField,
+  password: Type.String({ label: 'Password', inputType: 'password', autoComplete: 'current-password' }),
+  to: Type.String(),
+});
+const SetupForm = Type.Object({
+  email: emailField,
+  password: newPasswordField('Password'),
+  organization: Type.String({
+    label: 'Your team or product',
+    hint: 'Posts, keys and integrations belong to it. You can add more later.',
+    subject: 'The name',
+    serviceField: 'name',
+  }),
+});
+const PasswordForm = Type.Object({ password: newPasswordField('New password') });
+const InvitationForm = Type.Object({ email: emailField, password: newPasswordField('Password') });
+
+export const routes: readonly Page[] = [
+  get(SIGN_IN, 'anyone', async (visit) => (visit.user === null ? showSignIn(visit) : redirect('/dashboard'))),
+
+  post(SIGN_IN, 'anyone', async (visit) => {
+    const { deps, form, clientAddress, guard, knownBrowser: browser } = visit;
+    try {
+      const { to, ...credentials } = readFields(SignInForm, form);
+      const about = { source: addressGroup(clientAddress), browser };
+      return {
+        ...redirect(wayBack(to)),
+        session: await signIn(deps, guarded(visit, { ...credentials, ...about })),
+      };
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      // Only a refusal after a hash is written at once: the queue of hashes bounds how often.
+      if (error.status === 429) guard.countRefusal(clientAddress);
+      else if (error.isRefusal) {
+        await deps.db.write((tx) => countRefusedSignIn(tx, deps, clientAddress), changing(REFUSALS));
+      }
+      return showSignIn(visit, error);
+    }
+  }),
+
+  post('/dashboard/~/sign-out', 'anyone', async ({ deps, user, sessionHash }) => {
+    if (user !== null) await endSession(deps, user, sessionHash);
+    return { ...redirect(SIGN_IN, 'You are signed out.'), session: null };
+  }),
+
+  get(SETUP, 'anyone', async (visit) => {
+    await requireLink(visit.deps, tokenOf(visit), 'setup');
+    return showSetup(visit);
+  }),
+
+  postForm(SETUP, 'anyone', SetupForm, showSetup, async (visit, values) => {
+    const { session, organizationId } = await setUp(visit.deps, tokenOf(visit), guarded(visit, values));
+    return { ...redirect(`/dashboard/${organizationId}/start`), session };
+  }),
+
+  get(PASSWORD, 'anyone', async (visit) => {
+    await requireLink(visit.deps, tokenOf(visit), 'password');
+    return showPassword(visit);
+  }),
+
+  postForm(PASSWORD, 'anyone', PasswordForm, showPassword, async (visit, values) => {
+    const session = await choosePassword(visit.deps, tokenOf(visit), guarded(visit, values));
+    return { ...redirect('/dashboard', 'Password changed.'), session };
+  }),
+
+  get(INVITATION, 'anyone', (visit) => showInvitation(visit)),
+
+  postForm(INVITATION, 'anyone', InvitationForm, showInvitation, async (visit, values) => {
+    const { organization, current, givesNothing } = await requireInvitation(visit);
+    if (givesNothing) return alreadyIn(organization);
+    const by = visit.user ?? guarded(visit, values);
+    const { organizationId, session } = await acceptInvitation(visit.deps, tokenOf(visit), by);
+    const { name } = organization;
+    const done = current === null ? `Welcome to ${name}.` : `You are now an owner of ${name}.`;
+    return { ...redirect(`/dashboard/${organizationId}`, done), ...(session !== null && { session }) };
+  }),
+];
+
+const guarded = <Values,>({ guard, request }: Visit, values: Values) => ({
+  ...values,
+  guard,
+  signal: request.signal,
+});
+
+/** A one-time token travels in the query or the form. Never in a path, which is logged. */
+function tokenOf({ form, url }: Visit): string {
+  return form.get('token') ?? url.searchParams.get('token') ?? '';
+}
+
+/** The page to return to. Only pages of the dashboard: another address could lead to another site. */
+function wayBack(to: string): string {
+  const here = 'http://localhost';
+  const url = to.length > 2_000 ? null : URL.parse(to, here);
+  if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';
+  return url.pathname + url.search + url.hash;
+}
+
+async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
+  const isNew = !(await deps.db.read(hasUsers));
+  return view(
+    { title: 'Sign in', isSheet: true, error },
+    isNew && (
+      <p class="note">Nobody has an account yet. Open the setup link that Tidings prints when it starts.</p>
+    ),
+    <FormOf schema={SignInForm} error={error} to={SIGN_IN} button="Sign in">
+      {({ email, password }) => (
+        <>
+          <Hidden values={{ to: form.get('to') ?? url.searchParams.get('to') ?? '' }} />
+          <Field {...email} autoFocus />
+          <Field {...password} />
+        </>
+      )}
+    </FormOf>,
+    <p class="hint">
+      Forgot your password? Ask an owner of your organization: they create a reset link under Settings,
+      Members.
+    </p>,
+  );
+}
+
+async function showSetup(visit: Visit, error?: AppError) {
+  const existing = await visit.deps.db.read(listOrganizations);
+  return view(
+    {
+      title: 'Set up Tidings',
+      isSheet: true,
+      facts: 'Create the first account. You become the owner.',
+      error,
+    },
+    <FormOf schema={SetupForm} error={error} to={SETUP} button="Create account">
+      {({ email, password, organization }) => (
+        <>
+          <Hidden values={{ token: tokenOf(visit) }} />
+          <Field {...email} autoFocus />
+          <Field {...password} />
+          {existing.length === 0 ? (
+            <Field {...organization} />
+          ) : (
+            <p class="hint">You will own {existing.map(({ name }) => name).join(', ')}.</p>
+          )}
+        </>
+      )}
+    </FormOf>,
+  );
+}
+
+function showPassword(visit: Visit, error?: AppError) {
+  const facts = 'This signs you in here and ends your other sessions.';
+  return view(
+    { title: 'Choose a password', isSheet: true, facts, error },
+    <FormOf schema={PasswordForm} error={error} to={PASSWORD} button="Save password">
+      {({ password }) => (
+        <>
+          <Hidden values={{ token: tokenOf(visit) }} />
+          <Field {...password} autoFocus />
+        </>
+      )}
+    </FormOf>,
+  );
+}
+
+/** Guessing slows down only wrong links: a link that works is never refused for others' guesses. */
+async function requireInvitation(visit: Visit) {
+  const { deps, guard, clientAddress, memberships } = visit;
+  try {
+    const { role, organizationId } = await requireLink(deps, tokenOf(visit), 'invitation');
+    const organization = await deps.db.read((tx) => findOrganization(tx, organizationId ?? ''));
+    if (organization === null) throw failure('organization_gone');
+    const current = memberships.find((each) => each.organization.id === organization.id)?.role ?? null;
+    return { role, organization, current, givesNothing: current === 'owner' || current === role };
+  } catch (error) {
+    await guard.count(`invitation ${addressGroup(clientAddress)}`);
+    throw error;
+  }
+}
+
+/** Leaves the link for the person that it was meant for. */
+function alreadyIn({ id, name }: Organization) {
+  const done = `You already belong to ${name}. The link still works for somebody else.`;
+  return redirect(`/dashboard/${id}`, done);
+}
+
+async function showInvitation(visit: Visit, error?: AppError) {
+  const { role, organization, current, givesNothing } = await requireInvitation(visit);
+  if (givesNothing) return alreadyIn(organization);
+  const { user } = visit;
+  const back = `${INVITATION}?token=${encodeURIComponent(tokenOf(visit))}`;
+  const isNew = current === null;
+  return view(
+    {
+      title: isNew ? `Join ${organization.name}` : `Become an owner of ${organization.name}`,
+      isSheet: true,
+      facts: (
+        <>
+          {isNew
+            ? `You are invited as ${roleNoun(role ?? 'member')}.`
+            : 'You are already a member. Owners also manage keys, integrations, members and settings.'}
+          {user && ` You are signed in as ${user.email}.`}
+        </>
+      ),
+      error,
+    },
+    <FormOf
+      schema={InvitationForm}
+      error={error}
+      to={INVITATION}
+      button={user === null ? 'Create account and join' : isNew ? 'Join' : 'Become an owner'}
+    >
+      {({ email, password }) => (
+        <>
+          <Hidden values={{ token: tokenOf(visit) }} />
+          {user === null && (
+            <>
+              <Field {...email} />
+              <Field {...password} />
+            </>
+          )}
+        </>
+      )}
+    </FormOf>,
+    user === null && (
+      <p class="hint">
+        Already have an account? <a href={`${SIGN_IN}?to=${encodeURIComponent(back)}`}>Sign in first</a>. You
+        return to this page afterwards.
+      </p>
+    ),
+  );
+}

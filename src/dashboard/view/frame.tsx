@@ -1,0 +1,237 @@
+import type { ComponentChildren } from 'preact';
+import { counted, Icon, type IconName, Link, useHref, useVisit } from './elements.tsx';
+
+// The navigation beside every page of an organization.
+
+/** What the navigation shows beside the visit. */
+export interface Frame {
+  mayCreateOrganization: boolean;
+  drafts: number;
+  /** Posts with a new version or a suggestion that waits for a decision. */
+  suggestions: number;
+  /** Runs of triggers that were given up. */
+  failedRuns: number;
+  hasUnfinishedSteps: boolean;
+}
+
+const ACCOUNT = '/dashboard/~/account';
+
+/** Pages below other entries than the first word of their path. */
+const sections: Readonly<Record<string, string>> = { media: 'posts', import: 'integrations' };
+
+export function Side({ frame }: { frame: Frame }) {
+  const { drafts, suggestions, failedRuns, hasUnfinishedSteps } = frame;
+  const { user, base } = useVisit();
+  const firstSteps = <Entry icon="list-checks" label="First steps" to="start" />;
+  return (
+    <header class="side">
+      <a class="mark" href={base}>
+        Tidings
+      </a>
+      <details class="menu">
+        <summary>
+          <Icon name="menu" />
+          Menu
+        </summary>
+        <div class="menu-body">
+          <Organizations mayCreate={frame.mayCreateOrganization} />
+          <a class="jump" href={`${base}/jump`} data-jump>
+            <Icon name="search" />
+            <span>Search</span>
+            <span class="kbd" aria-hidden="true" data-script data-modifier hidden>
+              Ctrl K
+            </span>
+          </a>
+          <nav aria-label="Dashboard">
+            {hasUnfinishedSteps && firstSteps}
+            <Entry icon="file-text" label="Posts" to="posts">
+              {suggestions > 0 && (
+                <small
+                  class="badge"
+                  title={`${counted(suggestions, 'post')} with a new version or a suggestion to review`}
+                >
+                  {suggestions} new
+                </small>
+              )}
+              {drafts > 0 && <small>{counted(drafts, 'draft')}</small>}
+            </Entry>
+            <Entry icon="inbox" label="Deliveries" to="deliveries" />
+            <Entry icon="plug" label="Integrations" to="integrations">
+              {failedRuns > 0 && (
+                <small class="badge failed" title={`${counted(failedRuns, 'run')} of triggers failed`}>
+                  {failedRuns} failed
+                </small>
+              )}
+            </Entry>
+            <Entry icon="globe" label="Publishing" to="publishing" />
+            <Entry icon="settings" label="Settings" to="settings" />
+          </nav>
+          <nav aria-label="Help">
+            {!hasUnfinishedSteps && firstSteps}
+            <Entry icon="terminal" label="API explorer" to="explorer" />
+            <Entry icon="book-open" label="API reference" to="/docs" />
+          </nav>
+          <div class="me">
+            <a href={ACCOUNT} title={user.email}>
+              <Avatar name={user.email} />
+              <span>{user.email}</span>
+            </a>
+            <form method="post" action="/dashboard/~/sign-out">
+              <button type="submit" class="link">
+                <Icon name="log-out" />
+                Sign out
+              </button>
+            </form>
+          </div>
+        </div>
+      </details>
+    </header>
+  );
+}
+
+function Entry(props: { icon: IconName; label: string; to: string; children?: ComponentChildren }) {
+  const { icon, label, to, children } = props;
+  const [, , , path = ''] = useVisit().url.pathname.split('/');
+  return (
+    <a href={useHref(to)} aria-current={(sections[path] ?? path) === to ? 'page' : undefined}>
+      <Icon name={icon} />
+      <span>{label}</span>
+      {children}
+    </a>
+  );
+}
+
+function Organizations({ mayCreate }: { mayCreate: boolean }) {
+  const { organization, memberships } = useVisit();
+  const others = memberships.filter((each) => each.organization.id !== organization.id);
+  return (
+    <details class="organization">
+      <summary title={organization.name}>
+        <Avatar name={organization.name} isSquare />
+        <span>{organization.name}</span>
+        <Icon name="chevrons-up-down" />
+      </summary>
+      <ul>
+        {others.map(({ organization: { id, name } }) => (
+          <li>
+            <a href={`/dashboard/${id}`}>
+              <Avatar name={name} isSquare />
+              {name}
+            </a>
+          </li>
+        ))}
+        <li>
+          {mayCreate ? (
+            <a href={`${ACCOUNT}#new-organization`}>
+              <Icon name="plus" />
+              New organization
+            </a>
+          ) : (
+            <a href={`${ACCOUNT}#organizations`}>Your organizations</a>
+          )}
+        </li>
+      </ul>
+    </details>
+  );
+}
+
+/** The first letters of a name or an email address, in a circle, or a square for an organization. */
+function Avatar({ name, isSquare = false }: { name: string; isSquare?: boolean }) {
+  const words = name
+    .replace(/@.*/, '')
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(Boolean);
+  const letters = words.slice(0, 2).map((word) => [...word][0]?.toUpperCase());
+  return (
+    <span class={isSquare ? 'avatar square' : 'avatar'} aria-hidden="true">
+      {letters.join('') || '?'}
+    </span>
+  );
+}
+
+const tabs = {
+  settings: 'Organization',
+  'settings/keys': 'API Keys',
+  'settings/members': 'Members',
+  'settings/audit': 'Audit log',
+  publishing: 'Public page',
+  'publishing/hooks': 'Hooks',
+  'publishing/agents': 'Agents',
+};
+
+export type Tab = keyof typeof tabs;
+
+/** The pages beside this one. */
+export function Tabs({ current }: { current: string }) {
+  const { base, isOwner } = useVisit();
+  const [section = ''] = current.split('/');
+  const beside = Object.entries(tabs).filter(
+    ([path]) => path.startsWith(section) && (isOwner || path !== 'settings/audit'),
+  );
+  return (
+    <nav class="tabs" aria-label={section === 'settings' ? 'Settings' : 'Publishing'}>
+      {beside.map(([path, name]) => (
+        <a class="tab" href={`${base}/${path}`} aria-current={path === current ? 'page' : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** A page above this one: its path, below the organization unless it begins with a slash. */
+interface Crumb {
+  to: string;
+  label: string;
+}
+
+export interface Head {
+  title: string;
+  /** The pages above it. */
+  crumbs?: readonly Crumb[] | undefined;
+  /** Beside the title. */
+  tag?: ComponentChildren;
+  /** One line below it. */
+  facts?: ComponentChildren;
+  /** At most one primary button. */
+  actions?: ComponentChildren;
+  /** The other buttons, in a menu: links, and forms of one button. */
+  more?: ComponentChildren;
+}
+
+/** The top of a page. */
+export function PageHead({ title, crumbs = [], tag, facts, actions, more }: Head) {
+  return (
+    <header class="page-head">
+      {crumbs.length > 0 && (
+        <nav class="crumbs" aria-label="Breadcrumb">
+          <ol>
+            {crumbs.map(({ to, label }) => (
+              <li>
+                <Link to={to}>{label}</Link>
+              </li>
+            ))}
+          </ol>
+        </nav>
+      )}
+      <div class="page-title">
+        <h1>{title}</h1>
+        {tag}
+      </div>
+      {facts && <div class="lede">{facts}</div>}
+      {(actions || more) && (
+        <div class="page-actions">
+          {actions}
+          {more && (
+            <details class="dropdown">
+              <summary class="button square" aria-label="More actions" title="More actions">
+                <Icon name="ellipsis" />
+              </summary>
+              <div class="dropdown-body">{more}</div>
+            </details>
+          )}
+        </div>
+      )}
+    </header>
+  );
+}
