@@ -10,21 +10,20 @@ const ENOUGH_MS = rounds(5, 30);
 const HARMLESS_MS = 15;
 
 const START = 500;
-const MAX_TRIES = 20;
 /** Runs of a size that is quick. */
 const RUNS = 4;
 
 /**
  * Expects work whose cost grows no faster than its input: doubles the size until the work costs some milliseconds, and
- * compares that over two doublings, and again from twice the size if it grew too much. `most` is the largest size that is
- * accepted, in whatever unit `make` counts. Measures the processor time of this thread, the least of several runs, so that
- * other processes don't disturb.
+ * compares that over two doublings, and again from twice the size if it grew too much in all `tries`. `most` is the largest
+ * size that is accepted, in whatever unit `make` counts. Measures the processor time of this thread, the least of several
+ * runs, so that other processes don't disturb.
  */
 export async function expectLinear<T>(
   name: string,
   make: (size: number) => T,
   work: (input: T) => unknown,
-  { most = 200_000 }: { most?: number } = {},
+  { most = 200_000, tries = 20 }: { most?: number; tries?: number } = {},
 ): Promise<void> {
   let size = START;
   while (size * 4 <= most && (await leastCost(work, make(size), ENOUGH_MS)) < ENOUGH_MS) size *= 2;
@@ -32,7 +31,7 @@ export async function expectLinear<T>(
   const windows = [size / 2, size].filter((first) => first * 4 <= most);
   const problems: string[] = [];
   for (const first of windows) {
-    const problem = await growthOf(make, work, first);
+    const problem = await growthOf(make, work, first, tries);
     if (problem === null) return;
     problems.push(problem);
   }
@@ -44,11 +43,12 @@ async function growthOf<T>(
   make: (size: number) => T,
   work: (input: T) => unknown,
   first: number,
+  tries: number,
 ): Promise<string | null> {
   const [small, large] = [make(first), make(first * 4)];
   let [least, largest] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   const growths: number[] = [];
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  for (let count = 0; count < tries; count++) {
     // The larger one comes first, so that code is compiled for both. A disturbed run costs more than it should, never less.
     const other = await costOf(work, large);
     const one = await leastCost(work, small);
@@ -57,7 +57,7 @@ async function growthOf<T>(
     if (largest <= Math.max(least * MAX_GROWTH ** 2, HARMLESS_MS)) return null;
   }
   // Others may have disturbed all of the longer runs, and then most of the shorter ones beside them.
-  if ((growths.sort((one, other) => one - other).at(MAX_TRIES / 2) ?? 0) <= MAX_GROWTH ** 2) return null;
+  if ((growths.sort((one, other) => one - other).at(tries / 2) ?? 0) <= MAX_GROWTH ** 2) return null;
   return `size ${first} costs ${least.toFixed(2)} ms, and size ${first * 4} costs ${largest.toFixed(1)} ms`;
 }
 

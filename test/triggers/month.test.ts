@@ -7,6 +7,7 @@ import { githubSchemas } from '../support/github.ts';
 import { createRepository, draftsOf } from '../support/histories.ts';
 import { type MonthDelivery, monthOfDeliveries } from '../support/month/month.ts';
 import { HOW_TO_PIN, pinsOf, readPins } from '../support/pins.ts';
+import { rounds } from '../support/rounds.ts';
 
 // The drafts of a month, as stored in test/fixtures/month.
 
@@ -128,7 +129,7 @@ test('a rehearsal of the log gives the same posts', async () => {
 
 test('the first post of several deliveries is the one that each would preview alone', async () => {
   const { app, deliver } = await createRepository();
-  for (const telling of month) await deliver(telling);
+  for (const telling of month.slice(-rounds(50, month.length))) await deliver(telling);
   const log = await logOf(app);
   for (const trigger of await app.db.read((tx) => listTriggers(tx, {}))) {
     const alone = await Promise.all(
