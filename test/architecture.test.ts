@@ -122,7 +122,7 @@ test('Markdown of any length is read in a thread', () => {
   // The folder itself, whose excerpts are short, and what composes drafts in their thread.
   const isFine = is(
     'src/lib/markdown/*',
-    'src/drafting/{compose,liquid,variables}.ts',
+    'src/drafting/{compose,template,variables}.ts',
     'src/drafting/changes/notes.ts',
   );
   expect(found.filter(({ path }) => !isFine(path)).map(({ path }) => path)).toEqual([]);

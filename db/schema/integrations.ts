@@ -85,14 +85,49 @@ export const hooks = sqliteTable(
   (table) => [primaryKey({ columns: [table.integrationId, table.placeId] })],
 );
 
+/** The memory of a poll for the next one. Null values and absent ones mean the same. */
+interface PollCursor {
+  /** The state of the repository at the last round. Without it, the next round takes the present as the start. */
+  seen?: PollSeen | null;
+  /** A webhook takes over: polling ends after the first delivery since then, and one more round. ISO 8601. */
+  webhookSince?: string | null;
+  /** The webhook is deleted after the next round. */
+  hasOldHook?: boolean;
+  /** The provider's limit of requests after the last poll. */
+  budget?: { limit: number; remaining: number; resetAt: string | null } | null;
+  /** The parts of a round that are recorded. */
+  recorded?: number;
+}
+
+interface PollSeen {
+  /** The default branch, and its commit. */
+  branch: string;
+  head: string;
+  headEtag: string | null;
+  /** The releases on the first page, by digests of their identity and content. */
+  releases: readonly { id: string; content: string }[];
+  releasesEtag: string | null;
+  /** The first page had all releases. */
+  hasAllReleases: boolean;
+  /** The time of the newest release. ISO 8601, or empty. */
+  releasedUntil: string;
+  /** The merged pull requests on the first page. */
+  merged: readonly { id: string; content: string }[];
+  mergedEtag: string | null;
+  /** Pull requests that were merged before are no news. ISO 8601, or empty. */
+  mergedFrom: string;
+  /** Rounds since the provider was asked for the repository itself: its name, its default branch. */
+  rounds: number;
+}
+
 /** The progress of polling: one row for each repository of a polled integration. */
 export const polls = sqliteTable('polls', {
   repositoryId: text('repository_id')
     .primaryKey()
     .references(() => repositories.id, { onDelete: 'cascade' }),
   integrationId: partOf('integration_id', () => integrations.id),
-  /** Entity tags that were seen last, and the commit of the default branch. Null before the first poll. */
-  cursor: text({ mode: 'json' }).$type<Record<string, string | null>>(),
+  /** Null before the first poll. */
+  cursor: text({ mode: 'json' }).$type<PollCursor>(),
   /** The earliest time of the next poll, in milliseconds since 1970. */
   dueAt: integer('due_at').notNull(),
   /** The last poll that succeeded. */

@@ -9,7 +9,6 @@ import type { Integration } from './store.ts';
 
 export type Poll = typeof polls.$inferSelect;
 
-/** Null values and absent ones mean the same. */
 export type PollCursor = NonNullable<Poll['cursor']>;
 
 export type PollChanges = Partial<Omit<Poll, 'repositoryId' | 'integrationId'>>;
@@ -57,13 +56,9 @@ export async function restartPoll(
   { repositoryId, cursor }: Pick<Poll, 'repositoryId' | 'cursor'>,
   dueAt: number,
 ): Promise<void> {
-  const { webhookSince = null, oldHook = null } = cursor ?? {};
-  await updatePoll(tx, repositoryId, {
-    cursor: { webhookSince, oldHook },
-    dueAt,
-    problem: null,
-    attempts: 0,
-  });
+  const { webhookSince = null, hasOldHook = false } = cursor ?? {};
+  const fresh = { cursor: { webhookSince, hasOldHook }, problem: null, attempts: 0 };
+  await updatePoll(tx, repositoryId, { ...fresh, dueAt });
 }
 
 export async function deletePoll(tx: WriteTx, repositoryId: string): Promise<void> {

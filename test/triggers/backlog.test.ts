@@ -5,9 +5,8 @@ import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
 import { runTriggers } from '../../src/drafting/triggers/run.ts';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import type { Connected } from '../../src/integrations/words.ts';
-import { freeTurns } from '../../src/lib/time.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { testSqlite, valuesOf } from '../support/database.ts';
+import { valuesOf } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { compose, postsOf } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
@@ -150,26 +149,6 @@ test('a release does not wait for a backlog of releases that do not depend on ea
   const composed = await run(async (done) => done === 1 && onOwnBranch(80));
   expect(composed).toHaveLength(81);
   expect(composed.indexOf(nameOf(80))).toBeLessThan(32);
-});
-
-testSqlite('releases that do not depend on each other share commits', async () => {
-  for (let index = 0; index < 64; index++) await onOwnBranch(index);
-  const versions = new Set<number>();
-  let last: Promise<unknown> = Promise.resolve();
-  // One after another, as a thread does.
-  const oneByOne: Compose = (recipe, material) => {
-    const next = last.then(async () => {
-      await freeTurns();
-      versions.add(app.db.version() ?? 0);
-      return compose(recipe, material);
-    });
-    last = next;
-    return next;
-  };
-  await runTriggers(app.deps, oneByOne);
-  expect(await postsOf(app)).toHaveLength(64);
-  // Eight at a time.
-  expect(versions.size).toBe(8);
 });
 
 test('many releases share their transactions', async () => {

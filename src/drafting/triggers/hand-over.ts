@@ -2,7 +2,6 @@ import { and, eq, gte, inArray, lt } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../../db/engine.ts';
 import { releaseRanges } from '../../../db/schema/integrations.ts';
 import { deliveryResults, drafts, triggerEvents, triggers } from '../../../db/schema/triggers.ts';
-import type { ProcessedEntry } from '../../integrations/deliveries/log-store.ts';
 import { type Delivery, toProcessed } from '../../integrations/deliveries/store.ts';
 import type { Repository } from '../../integrations/store.ts';
 import type { Deps } from '../../people/deps.ts';
@@ -10,11 +9,10 @@ import type { Event, EventSource } from '../../providers/events.ts';
 import { toEvent } from '../../providers/index.ts';
 import { findSame, recordEvent } from '../events.ts';
 import { listPostsOfDelivery } from '../store.ts';
-import { type ImageOwner, queueImages } from './images.ts';
 import { branchScope } from './kinds/branch.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf } from './kinds/kind.ts';
-import { queueNaming } from './linked-issues.ts';
+import { type ImageOwner, queueImages, queueNaming } from './material.ts';
 import { listEnabledTriggers, queueRun, recordArrival, recordMatch } from './queue-store.ts';
 import { queueRange, rangeOfPush } from './range-store.ts';
 import { insertResult, type ResultEntry } from './results-store.ts';
@@ -189,7 +187,7 @@ function isEdit({ action }: { action: string }, { type }: Event): boolean {
 }
 
 /** The event of a delivery; null when it has none. `repositories`: all of its integration. */
-export function shippedBy(delivery: ProcessedEntry, repositories: readonly Repository[]) {
+export function shippedBy(delivery: Delivery, repositories: readonly Repository[]) {
   const processed = toProcessed(delivery, repositories);
   const event = processed && toEvent(processed);
   if (processed === null || event === null) return null;

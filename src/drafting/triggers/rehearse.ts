@@ -1,24 +1,26 @@
 import type { ReadTx } from '../../../db/engine.ts';
-import {
-  type LogPosition,
-  listProcessed,
-  type ProcessedEntry,
-} from '../../integrations/deliveries/log-store.ts';
+import { type LogPosition, listProcessed } from '../../integrations/deliveries/log-store.ts';
 import type { Delivery } from '../../integrations/deliveries/store.ts';
 import { getIntegration } from '../../integrations/store.ts';
 import type { Repository } from '../../integrations/words.ts';
 import { letOthersIn } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
 import type { Post } from '../../posts/model.ts';
-import { type Event, type EventSource, eventTypes } from '../../providers/events.ts';
+import {
+  type Arrival,
+  type Event,
+  type EventReader,
+  type EventSource,
+  type EventType,
+  eventTypes,
+} from '../../providers/events.ts';
 import { sampleMaterial } from '../check.ts';
-import { eventsInMemory } from '../event-memory.ts';
 import { eventReader, replaces } from '../events.ts';
 import { type Compose, type DraftText, noDrafts, readScope } from '../store.ts';
 import { shippedBy } from './hand-over.ts';
 import { kinds } from './kinds/index.ts';
 import { keysOf, type PlannedDraft } from './kinds/kind.ts';
-import { withIssues } from './linked-issues.ts';
+import { withIssues } from './material.ts';
 import { getTrigger, isRefusal, type NoPostReason, refusal, type Trigger } from './model.ts';
 import { recipeOf } from './plan.ts';
 import { listArrivals } from './queue-store.ts';
@@ -266,7 +268,7 @@ async function listEvents({ db }: Needs, trigger: Trigger, { since, deliveries, 
   let read = 0;
   do {
     const window = { since, before, limit: PAGE };
-    const page: ProcessedEntry[] = await db.read((tx) => listProcessed(tx, integrationId, window), {
+    const page: Delivery[] = await db.read((tx) => listProcessed(tx, integrationId, window), {
       single: true,
     });
     const shipped = page.flatMap((entry) => shippedBy(entry, repositories) ?? []);
@@ -281,4 +283,85 @@ async function listEvents({ db }: Needs, trigger: Trigger, { since, deliveries, 
 
 function listensTo({ repositoryId }: Trigger, source: string | null): boolean {
   return repositoryId === null || repositoryId === source;
+}
+
+/** Reads events from memory, for a rehearsal. `arrivalFor` is null for one that the trigger may not make a post of. */
+function eventsInMemory(all: readonly Event[], arrivalFor: (event: Event) => Arrival | null): EventReader {
+  const known = new Map<string, Event>();
+  const byReleaseId = new Map<string, Event>();
+  for (const event of all) {
+    const id = `${event.type} ${event.key}`;
+    const { releaseId } = event;
+    const previous = (releaseId === undefined ? undefined : byReleaseId.get(releaseId)) ?? known.get(id);
+    if (previous !== undefined && !replaces(event, previous)) continue;
+    // A release whose tag was edited is the same release.
+    if (previous !== undefined) known.delete(`${previous.type} ${previous.key}`);
+    known.set(id, event);
+    if (releaseId !== undefined) byReleaseId.set(releaseId, event);
+  }
+  const arrivalOf = (type: EventType, key: string) => {
+    const event = known.get(`${type} ${key}`);
+    return event === undefined ? null : arrivalFor(event);
+  };
+  const events = [...known.values()].sort(byTime);
+  const releases = new Map(
+    events.flatMap(({ type, key: tag, branch, occurredAt, data }) =>
+      type === 'release' ? [[tag, { tag, branch, isPrerelease: data.isPrerelease, occurredAt }]] : [],
+    ),
+  );
+  return {
+    async list(types, { branch, after, until, arrived = false }) {
+      const start = after === undefined ? 0 : countUntil(events, after);
+      const end = until === undefined ? events.length : countUntil(events, until);
+      return events
+        .slice(start, end)
+        .filter(
+          (event) =>
+            types.includes(event.type) &&
+            (branch === undefined || event.branch === branch) &&
+            (!arrived || arrivalFor(event) !== null),
+        );
+    },
+    async listReleases(which) {
+      if ('tags' in which) return which.tags.flatMap((tag) => releases.get(tag) ?? []);
+      const ofBranch = releases.values().filter(({ branch }) => branch === which.branch);
+      if ('since' in which) return ofBranch.filter(({ occurredAt }) => occurredAt >= which.since).toArray();
+      return ofBranch
+        .filter(({ occurredAt }) => occurredAt < which.before)
+        .toArray()
+        .slice(-which.limit);
+    },
+    async find(type, key) {
+      return known.get(`${type} ${key}`) ?? null;
+    },
+    async findAll(type, keys) {
+      return new Map(keys.flatMap((key) => withKey(key, known.get(`${type} ${key}`))));
+    },
+    async arrivalsOf(type, keys) {
+      return new Map(keys.flatMap((key) => withKey(key, arrivalOf(type, key))));
+    },
+    async arrivalOf(type, key) {
+      return arrivalOf(type, key);
+    },
+  };
+}
+
+const withKey = <Value>(key: string, value: Value | null | undefined): [string, Value][] =>
+  value == null ? [] : [[key, value]];
+
+/** By time, then by key, as in the database. */
+function byTime(one: Event, other: Event): number {
+  if (one.occurredAt !== other.occurredAt) return one.occurredAt < other.occurredAt ? -1 : 1;
+  return one.key < other.key ? -1 : 1;
+}
+
+/** Counts the events until `time`. Binary search: a rehearsal calls this for each release. */
+function countUntil(events: readonly Event[], time: string): number {
+  let [low, high] = [0, events.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((events[middle]?.occurredAt ?? '') <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -93,15 +93,12 @@ export async function runTriggers(
   reported = new Set<string>(),
 ): Promise<number> {
   let done = 0;
-  /** How many drafts each run writes in one transaction: those of all runs may share a commit. */
-  let share = BATCH;
   /** In turn: the one that waits longest comes first. */
   const underWay: Work[] = [];
-  const take = createTaker(deps, underWay);
-  const composeOne = together((recipe, material) => {
+  const composeOne: Compose = (recipe, material) => {
     onStep();
     return compose(recipe, material);
-  });
+  };
   /** Does one step of a run. True when it is over. */
   async function advance(work: Work): Promise<boolean> {
     try {
@@ -127,11 +124,10 @@ export async function runTriggers(
   try {
     while (signal?.aborted !== true) {
       onStep();
-      const taken = (await take(AT_ONCE)).map((each) => begin(deps, composeOne, each, () => share, signal));
+      const taken = (await takeRuns(deps, underWay)).map((each) => begin(deps, composeOne, each, signal));
       const works = taken.length > 0 ? taken : underWay.splice(0, AT_ONCE);
       if (works.length === 0) break;
       underWay.push(...works);
-      share = Math.ceil(BATCH / works.length);
       const steps = await Promise.allSettled(works.map(advance));
       for (const [index, step] of steps.entries()) {
         if (step.status === 'rejected') throw step.reason;
@@ -145,46 +141,24 @@ export async function runTriggers(
   return done;
 }
 
-/** Answers what is asked at a time at the same time, so that the drafts of several runs share a commit. */
-function together(compose: Compose): Compose {
-  let open = 0;
-  let all = Promise.withResolvers<void>();
-  return async (recipe, material) => {
-    open++;
-    try {
-      return await compose(recipe, material);
-    } finally {
-      const mine = all;
-      if (--open === 0) {
-        all = Promise.withResolvers();
-        mine.resolve();
-      }
-      await mine.promise;
+/** Takes the next due runs; none when there are none, or other processes do them all. */
+async function takeRuns({ db, clock }: TriggerDeps, underWay: readonly Work[]) {
+  const others = underWay.map(({ run }) => run);
+  let due = await db.read((tx) => listDueRuns(tx, clock.now(), others, MAX_CANDIDATES));
+  const taken: { run: DueRun; lease: Lease }[] = [];
+  try {
+    while (due.length > 0 && taken.length < AT_ONCE) {
+      const lease = await db.lease(due.map(leaseOf));
+      const run = due.find((each) => leaseOf(each) === lease?.name);
+      if (lease === null || run === undefined) break;
+      taken.push({ run, lease });
+      due = due.filter((each) => each !== run);
     }
-  };
-}
-
-/** Returns a function that takes the next due runs; none when there are none, or other processes do them all. */
-function createTaker({ db, clock }: TriggerDeps, underWay: readonly Work[]) {
-  /** Those of the last list that are left: to list them for each would cost more than most runs do. */
-  let due: DueRun[] = [];
-  return async (limit: number): Promise<{ run: DueRun; lease: Lease }[]> => {
-    const others = underWay.map(({ run }) => run);
-    if (due.length === 0) due = await db.read((tx) => listDueRuns(tx, clock.now(), others, MAX_CANDIDATES));
-    const taken: { run: DueRun; lease: Lease }[] = [];
-    try {
-      while (due.length > 0 && taken.length < limit) {
-        const lease = await db.lease(due.map(leaseOf));
-        const run = due.find((each) => leaseOf(each) === lease?.name);
-        due = due.filter((each) => lease !== null && each !== run);
-        if (lease !== null && run !== undefined) taken.push({ run, lease });
-      }
-    } catch (error) {
-      for (const { lease } of taken) await lease.release();
-      throw error;
-    }
-    return taken;
-  };
+  } catch (error) {
+    for (const { lease } of taken) await lease.release();
+    throw error;
+  }
+  return taken;
 }
 
 const leaseOf = ({ triggerId, scope }: DueRun) => `run ${triggerId} ${scope}`;
@@ -193,11 +167,10 @@ function begin(
   deps: TriggerDeps,
   compose: Compose,
   { run, lease }: Pick<Work, 'run' | 'lease'>,
-  share: () => number,
   signal: AbortSignal | undefined,
 ): Work {
   const held: Needs = { ...deps, db: withLease(deps.db, lease) };
-  return { run, lease, deps: held, steps: doRun(held, compose, { run, lease }, share, signal) };
+  return { run, lease, deps: held, steps: doRun(held, compose, { run, lease }, signal) };
 }
 
 const keyOf = ({ triggerId }: DueRun) => `trigger ${triggerId}`;
@@ -241,8 +214,6 @@ function shortMessageOf(error: unknown): string {
 interface Progress {
   readonly deps: Needs;
   readonly compose: Compose;
-  /** How many drafts to write in one transaction. */
-  readonly share: () => number;
   readonly signal: AbortSignal | undefined;
   /** Given back with the last write. */
   readonly lease: Lease;
@@ -265,14 +236,12 @@ async function* doRun(
   deps: Needs,
   compose: Compose,
   { run, lease }: Pick<Work, 'run' | 'lease'>,
-  share: () => number,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<void, boolean> {
   const { db, clock } = deps;
   const progress: Progress = {
     deps,
     compose,
-    share,
     signal,
     lease,
     run,
@@ -343,13 +312,13 @@ async function* makeDrafts(progress: Progress, planned: Plan): AsyncGenerator<vo
 
 /** Composes the next drafts of `todo`, which it takes from there, up to one that fails. */
 async function composeBatch(
-  { compose, share, signal, failures }: Progress,
+  { compose, signal, failures }: Progress,
   { trigger }: Plan,
   todo: SourcedDraft[],
   isOver: () => boolean,
 ): Promise<Composed[]> {
   // Rolling drafts build on each other.
-  const size = kinds[trigger.event].isRolling ? 1 : share();
+  const size = kinds[trigger.event].isRolling ? 1 : BATCH;
   const batch: Composed[] = [];
   while (batch.length < size && signal?.aborted !== true) {
     if (batch.length > 0 && isOver()) break;

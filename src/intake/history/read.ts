@@ -1,6 +1,6 @@
 import { changing, integration as integrationKey, NONE, type WriteTx } from '../../../db/engine.ts';
-import { imageOwner, queueImages } from '../../drafting/triggers/images.ts';
 import { kinds } from '../../drafting/triggers/kinds/index.ts';
+import { imageOwner, queueImages } from '../../drafting/triggers/material.ts';
 import { findTrigger } from '../../drafting/triggers/model.ts';
 import { listArrivals, recordArrival, recordMatch } from '../../drafting/triggers/queue-store.ts';
 import { queueRange } from '../../drafting/triggers/range-store.ts';

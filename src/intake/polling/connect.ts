@@ -34,7 +34,7 @@ import type { Deps } from '../../people/deps.ts';
 import { getOrganization } from '../../people/organization-store.ts';
 import { providerOf } from '../../providers/index.ts';
 import type { RemoteRepository, RepositoryReader } from '../../providers/reader.ts';
-import { type Switching, writeCursor } from './cursor.ts';
+import { budgetOf } from './cursor.ts';
 import { requirePolled } from './poll.ts';
 import { readRound } from './round.ts';
 
@@ -52,8 +52,6 @@ export interface PolledPlace {
   place: string;
   repositoryId: string;
 }
-
-const NO_SWITCH: Switching = { webhookSince: null, hasOldHook: false };
 
 /**
  * Creates an integration whose repositories are polled. The first round is part of it: it shows that they can be read,
@@ -160,7 +158,7 @@ export async function start(
   { clock, log }: Deps,
   reader: RepositoryReader,
   repository: ReturnType<typeof newRepository>,
-  switching = NO_SWITCH,
+  hasOldHook = false,
 ): Promise<{ repository: ReturnType<typeof newRepository>; remote: RemoteRepository; poll: Poll }> {
   const now = clock.now();
   const { remote, seen } = await readRound({ reader, log, now, needsFiles: false }, repository, null);
@@ -168,7 +166,7 @@ export async function start(
   const poll: Poll = {
     repositoryId,
     integrationId,
-    cursor: writeCursor(seen, switching, reader.budget),
+    cursor: { seen, hasOldHook, budget: budgetOf(reader.budget) },
     dueAt: now.getTime(),
     polledAt: now.toISOString(),
     problem: null,

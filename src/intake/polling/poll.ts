@@ -1,6 +1,8 @@
 import { changing, NONE, THROTTLES } from '../../../db/engine.ts';
 import { listEnabledTriggers } from '../../drafting/triggers/queue-store.ts';
 import { findWebhookDelivery } from '../../integrations/deliveries/log-store.ts';
+import { deleteHooks, listHooks } from '../../integrations/hook-store.ts';
+import { deleteWithHooks } from '../../integrations/hooks.ts';
 import {
   findPoll,
   listDuePolls,
@@ -15,7 +17,7 @@ import {
   updatePoll,
 } from '../../integrations/poll-store.ts';
 import { getIntegration, type Integration } from '../../integrations/store.ts';
-import { openReaderOf } from '../../integrations/token.ts';
+import { findApi, openReaderOf } from '../../integrations/token.ts';
 import { IntegrationProblem } from '../../integrations/words.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { fullAgainAt, type RateLimit, waitMs } from '../../lib/bounded-map.ts';
@@ -25,10 +27,9 @@ import { findFullAt, saveThrottle } from '../../people/throttles.ts';
 import { ProviderProblem } from '../../providers/api.ts';
 import { providerOf } from '../../providers/index.ts';
 import type { RequestBudget } from '../../providers/reader.ts';
-import { readSeen, readSwitching, writeCursor } from './cursor.ts';
+import { budgetOf } from './cursor.ts';
 import { recordRound } from './record.ts';
 import { readRound } from './round.ts';
-import { deleteOldHook } from './switch-hooks.ts';
 
 // Requests without a token share one limit for the whole server. Rounds that people start get a part of it, and each
 // organization half of that part, so that none uses it up. Kept in the database: the limits hold for all processes.
@@ -248,8 +249,7 @@ async function pollOnce(
   const subject = integration.repositories.find(({ id }) => id === poll.repositoryId);
   if (subject === undefined) return 0;
   const startedAt = performance.now();
-  const switching = readSwitching(poll.cursor);
-  const { webhookSince: since } = switching;
+  const { seen = null, webhookSince: since = null, hasOldHook = false } = poll.cursor ?? {};
   // Asked before the round: it then reads all that happened before the webhook delivered.
   const isLast =
     since !== null &&
@@ -258,11 +258,11 @@ async function pollOnce(
   const needsFiles = triggers.some(({ filters }) => filters.path !== undefined);
   const reader = await openReaderOf(deps, integration, signal);
   const reading = { reader, log, now: clock.now(), needsFiles };
-  const round = await readRound(reading, subject, readSeen(poll.cursor));
+  const round = await readRound(reading, subject, seen);
   const now = clock.now();
   const budget: RequestBudget = reader.budget;
   const changes = {
-    cursor: writeCursor(round.seen, switching, budget),
+    cursor: { seen: round.seen, webhookSince: since, hasOldHook, budget: budgetOf(budget) },
     dueAt: now.getTime() + Math.round(nextPollMs(integration, sharing, budget, now)),
     polledAt: now.toISOString(),
     problem: null,
@@ -270,7 +270,7 @@ async function pollOnce(
   };
   const durationMs = Math.round(performance.now() - startedAt);
   const news = await recordRound(deps, poll, round, changes, { isLast, durationMs });
-  if (news !== null && switching.hasOldHook) await deleteOldHook(deps, integration, subject.id);
+  if (news !== null && hasOldHook) await deleteOldHook(deps, integration, subject.id);
   return news ?? 0;
 }
 
@@ -297,4 +297,23 @@ async function recordFailure(
   const waits = isOutage ? BACK_OFF_MS : REFUSED_MS;
   const dueAt = now.getTime() + (waits[Math.min(attempts, waits.length - 1)] ?? 0);
   await db.write((tx) => updatePoll(tx, repositoryId, { dueAt, problem, attempts: attempts + 1 }), NONE);
+}
+
+/**
+ * Deletes the webhook that polling has replaced, at the provider and here. Throws `ChangeFailed`; the next round tries
+ * again.
+ */
+async function deleteOldHook(deps: Deps, integration: Integration, repositoryId: string): Promise<void> {
+  const all = await deps.db.read((tx) => listHooks(tx, integration.id));
+  const hooks = all.filter((hook) => hook.repositoryId === repositoryId);
+  await deleteWithHooks(deps, await findApi(deps, integration), integration, hooks, {
+    force: false,
+    outcome: () => ({ code: 'old_hook_left' }),
+    async forget(tx) {
+      const deleted = await Promise.all(hooks.map(({ placeId }) => deleteHooks(tx, integration.id, placeId)));
+      const poll = await findPoll(tx, repositoryId);
+      await updatePoll(tx, repositoryId, { cursor: { ...poll?.cursor, hasOldHook: false } });
+      return deleted.flat();
+    },
+  });
 }

@@ -1,7 +1,7 @@
 import { changing, integration, type WriteTx } from '../../../db/engine.ts';
 import { isNews } from '../../drafting/events.ts';
 import { handOver, readHandOver } from '../../drafting/triggers/hand-over.ts';
-import { imageOwner } from '../../drafting/triggers/images.ts';
+import { imageOwner } from '../../drafting/triggers/material.ts';
 import { listDeliveries } from '../../integrations/deliveries/log-store.ts';
 import { findAddress, insertDelivery, isTaken, newEntry } from '../../integrations/deliveries/store.ts';
 import {
@@ -61,7 +61,7 @@ export async function recordRound(
   for (const [index, news] of parts.entries()) {
     const isEnd = index === parts.length - 1;
     // Nothing reads the mark: it ends the round of another process that began at the same cursor.
-    const next: PollCursor = { ...cursor, recorded: String(index + 1) };
+    const next: PollCursor = { ...cursor, recorded: index + 1 };
     const before = cursor;
     const recorded = await deps.db.write(
       async (tx) => {

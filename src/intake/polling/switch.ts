@@ -107,7 +107,7 @@ function mark({ db, clock }: Deps, id: string): Promise<Poll[]> {
     async (tx) => {
       const polls = await listPolls(tx, id);
       for (const { repositoryId, cursor } of polls) {
-        await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince, oldHook: null } });
+        await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince, hasOldHook: false } });
       }
       return polls;
     },
@@ -121,8 +121,8 @@ function unmark({ db }: Deps, id: string, before: readonly Poll[]): Promise<void
     async (tx) => {
       for (const { repositoryId, cursor } of before) {
         const now = (await listPolls(tx, id)).find((each) => each.repositoryId === repositoryId);
-        const { webhookSince = null, oldHook = null } = cursor ?? {};
-        await updatePoll(tx, repositoryId, { cursor: { ...now?.cursor, webhookSince, oldHook } });
+        const { webhookSince = null, hasOldHook = false } = cursor ?? {};
+        await updatePoll(tx, repositoryId, { cursor: { ...now?.cursor, webhookSince, hasOldHook } });
       }
     },
     changing(integrationKey(id)),
@@ -146,7 +146,7 @@ export async function usePolling(deps: Deps, id: string): Promise<{ places: stri
   for (const repository of integration.repositories) {
     const hasOldHook = hooks.some(({ repositoryId }) => repositoryId === repository.id);
     const row = { ...repository, integrationId: id, createdAt: clock.now().toISOString() };
-    started.push(await start(deps, reader, row, { webhookSince: null, hasOldHook }));
+    started.push(await start(deps, reader, row, hasOldHook));
   }
   const everyMs = pollEveryMs(integration, integration.repositories.length);
   await db.write(
@@ -170,8 +170,8 @@ async function stay({ db }: Deps, { id, repositories, hasToken }: Integration) {
     async (tx) => {
       const hooks = await listHooks(tx, id);
       for (const { repositoryId, cursor } of await listPolls(tx, id)) {
-        const oldHook = hooks.some((hook) => hook.repositoryId === repositoryId) ? 'yes' : null;
-        await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince: null, oldHook } });
+        const hasOldHook = hooks.some((hook) => hook.repositoryId === repositoryId);
+        await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince: null, hasOldHook } });
       }
     },
     changing(integrationKey(id)),

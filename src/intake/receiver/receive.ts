@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import { changing, integration as integrationKey, organization, type WriteTx } from '../../../db/engine.ts';
 import { isNews } from '../../drafting/events.ts';
 import { handOver, readHandOver } from '../../drafting/triggers/hand-over.ts';
-import { imageOwner } from '../../drafting/triggers/images.ts';
+import { imageOwner } from '../../drafting/triggers/material.ts';
 import { UploadError } from '../../http/request.ts';
 import { applyChange } from '../../integrations/app.ts';
 import {

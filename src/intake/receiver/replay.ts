@@ -1,6 +1,6 @@
 import { changing, integration as integrationKey } from '../../../db/engine.ts';
 import { handOver, readHandOver } from '../../drafting/triggers/hand-over.ts';
-import { imageOwner } from '../../drafting/triggers/images.ts';
+import { imageOwner } from '../../drafting/triggers/material.ts';
 import { type Delivery, insertDelivery, toProcessed } from '../../integrations/deliveries/store.ts';
 import { getIntegration } from '../../integrations/store.ts';
 import { AppError } from '../../lib/app-error.ts';

@@ -93,52 +93,20 @@ export async function listLogPage(
   return { entries, next: (isFull ? entries.at(-1) : end) ?? null, isCut: !isFull && end !== undefined };
 }
 
-/** Of a processed entry, what triggers read. */
-export type ProcessedEntry = Pick<
-  Delivery,
-  | 'id'
-  | 'status'
-  | 'referenceId'
-  | 'repositoryId'
-  | 'integrationId'
-  | 'integrationType'
-  | 'createdAt'
-  | 'payload'
->;
-
 /** The processed entries of an integration since then, newest first, older than `before`. */
-export async function listProcessed(
+export function listProcessed(
   tx: ReadTx,
   integrationId: string,
   { since, before, limit }: { since: Date; before: LogPosition | null; limit: number },
-): Promise<ProcessedEntry[]> {
-  const { createdAt, id } = before ?? { createdAt: '~', id: '' };
-  const from = since.toISOString();
-  const window = { integrationId, from, createdAt, id, limit };
-  const rows = (await statements(tx).processed.values(window)) as ProcessedRow[];
-  return rows.map(([id, createdAt, referenceId, repositoryId, integrationType, event, action, data]) => ({
-    id,
-    createdAt,
-    referenceId,
-    repositoryId,
-    integrationId,
-    integrationType,
-    status: 'processed',
-    payload: { event, action, data: data === null ? null : JSON.parse(data) },
-  }));
+): Promise<Delivery[]> {
+  const isProcessed = and(
+    eq(deliveries.integrationId, integrationId),
+    gte(deliveries.createdAt, since.toISOString()),
+    before ? sql`${position} < (${before.createdAt}, ${before.id})` : undefined,
+    isToo(deliveries.status, 'processed'),
+  );
+  return listEntries(tx, isProcessed, limit);
 }
-
-/** A rehearsal reads thousands: mapping them to objects by their columns took as long as parsing their data. */
-type ProcessedRow = [
-  id: string,
-  createdAt: string,
-  referenceId: string | null,
-  repositoryId: string | null,
-  integrationType: IntegrationType,
-  event: string | null,
-  action: string | null,
-  data: string | null,
-];
 
 const position = sql`(${deliveries.createdAt}, ${deliveries.id})`;
 const newestFirst = [desc(deliveries.createdAt), desc(deliveries.id)];
@@ -309,29 +277,6 @@ function fromRow(row: typeof deliveries.$inferSelect): Delivery {
 }
 
 const statements = prepared((db) => ({
-  processed: db
-    .select({
-      id: deliveries.id,
-      createdAt: deliveries.createdAt,
-      referenceId: deliveries.referenceId,
-      repositoryId: deliveries.repositoryId,
-      integrationType: deliveries.integrationType,
-      event: deliveries.event,
-      action: deliveries.action,
-      data: deliveries.data,
-    })
-    .from(deliveries)
-    .where(
-      and(
-        eq(deliveries.integrationId, sql.placeholder('integrationId')),
-        gte(deliveries.createdAt, sql.placeholder('from')),
-        sql`${position} < (${sql.placeholder('createdAt')}, ${sql.placeholder('id')})`,
-        isToo(deliveries.status, 'processed'),
-      ),
-    )
-    .orderBy(...newestFirst)
-    .limit(sql.placeholder('limit'))
-    .prepare(),
   logged: db
     .select({ id: deliveries.id, status: deliveries.status, reason: deliveries.reason })
     .from(deliveries)

@@ -14,7 +14,6 @@ import type { Ids } from '../../lib/text.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import { retentionDaysOf } from '../../people/audit.ts';
 import type { ProcessedDelivery } from '../../providers/provider.ts';
-import type { ProcessedEntry } from './log-store.ts';
 
 /** How long a delivery id is remembered, in milliseconds (section 8 of the spec: 86,400 seconds). */
 export const DEDUP_WINDOW_MS = DAY_MS;
@@ -41,7 +40,7 @@ export function isTaken(status: DeliveryStatus): boolean {
  * `repositories` are those of its integration.
  */
 export function toProcessed(
-  entry: ProcessedEntry,
+  entry: Delivery,
   repositories: readonly { id: string; fullName: string }[],
 ): ProcessedDelivery | null {
   const { status, referenceId, repositoryId, integrationId, integrationType, payload, createdAt } = entry;

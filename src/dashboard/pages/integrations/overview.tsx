@@ -1,5 +1,4 @@
 import type { ReadTx } from '../../../../db/engine.ts';
-import { readBudget, readSwitching } from '../../../intake/polling/cursor.ts';
 import {
   countDays,
   type DayCounts,
@@ -194,8 +193,8 @@ export function PollingSection(props: PolledProps) {
   const { now, isOwner } = useVisit();
   const { name, words } = providerOf(type);
   const { one } = words.place;
-  const isSwitching = polls.some(({ cursor }) => readSwitching(cursor).webhookSince !== null);
-  const budget = polls.map(({ cursor }) => readBudget(cursor)).find((each) => each !== null);
+  const isSwitching = polls.some(({ cursor }) => cursor?.webhookSince);
+  const budget = polls.map(({ cursor }) => cursor?.budget).find((each) => each != null);
   return (
     <Section id="polling" title="Polling">
       <FormError error={error} />
