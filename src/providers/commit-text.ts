@@ -54,9 +54,11 @@ export function subjectOf(message: string): string {
   return title === undefined ? subject : `${subject.trimEnd()}: ${title}`;
 }
 
-const BREAKING = /^BREAKING[ -]CHANGES?:/;
+/** `BREAKING CHANGE:`; people also write it as an item, in bold, or with a scope. */
+const BREAKING =
+  /^(?:[*+-] {1,3})?(?:\*\*|__)?BREAKING[ -]CHANGES?(?:\([^()]{1,100}\))? ?(?:(?:\*\*|__) ?:|:(?:\*\*|__)?)/;
 /** A footer (`Refs: #3`), a heading, a comment. */
-const NO_NOTE = /^(?:[A-Za-z][A-Za-z-]{0,40}(?:: | #\d)|BREAKING[ -]CHANGES?:|#{1,6} |<!--)/;
+const NO_NOTE = /^(?:[A-Za-z][A-Za-z-]{0,40}(?:: | #\d)|#{1,6} |<!--)/;
 
 /**
  * The texts after each `BREAKING CHANGE:` (conventionalcommits.org, 16), to the end of the paragraph or the next footer:
@@ -76,7 +78,7 @@ function noteIn([first = '', ...others]: string[]): string {
   const rest = [first.replace(BREAKING, ''), ...others].map((line) => line.trim());
   const from = rest.findIndex((line) => line !== '');
   const paragraph = from === -1 ? [] : rest.slice(from);
-  const end = paragraph.findIndex((line) => line === '' || NO_NOTE.test(line));
+  const end = paragraph.findIndex((line) => line === '' || BREAKING.test(line) || NO_NOTE.test(line));
   return paragraph.slice(0, end === -1 ? undefined : end).reduce(joinNote, '');
 }
 
@@ -123,12 +125,17 @@ export function takeEmojis(text: string): { rest: string; type: string | null } 
 const MAX_FURTHER = 50;
 const TITLE =
   /^(?:(?:feat|fix|perf|revert|security|deprecate|remove)(?:\([^()]{1,100}\))?!?|[a-z]{1,20}(?:\([^()]{1,100}\))?!): ./;
+const ANY_CASE = new RegExp(TITLE, 'i');
+const ITEM = /^ {0,3}(?:[*+•-]|\d{1,3}[.)]) {1,3}/;
 
 /** The title of a change, with or without the mark of a list item; nothing for another line. */
 function titleIn(line: string): string | [] {
-  const title = line.slice(0, 1_000).replace(/^[*-] {1,3}/, '');
-  const { rest, type } = takeEmojis(title.trimEnd());
-  return type !== null || TITLE.test(rest) ? title.trimEnd() : [];
+  const cut = line.slice(0, 1_000);
+  const title = cut.replace(ITEM, '').trimEnd();
+  const { rest, type } = takeEmojis(title);
+  // A sentence may begin with "Fix: ".
+  const isTitle = (title === cut.trimEnd() ? TITLE : ANY_CASE).test(rest);
+  return type !== null || isTitle ? title : [];
 }
 
 /** Lines of the body that read as the title of a change: squashing keeps the messages of the commits there. */

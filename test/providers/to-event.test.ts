@@ -123,6 +123,11 @@ test.each([
   ['\u2728 feat(core): pads\n:art: fix: x', ['\u2728 feat(core): pads', ':art: fix: x']],
   ['\u{1f4dd} words\n:white_check_mark: tests\n\u{1f389} Thanks!\n\u2728\n:sparkles:', []],
   ['    \u2728 code\n  feat: code', []],
+  ['1. feat: pads\n2) fix: x\n+ perf: y\n\u2022 revert: z', ['feat: pads', 'fix: x', 'perf: y', 'revert: z']],
+  [
+    '* Fix: the gauge\n  * FEAT(core): pads\n    * fix: code\nFix: words',
+    ['Fix: the gauge', 'FEAT(core): pads'],
+  ],
 ])('of the body %j the titles are %j', (body, further) => {
   expect(furtherOf(body)).toEqual(further);
 });
@@ -180,6 +185,10 @@ test.each([
   ['BREAKING-CHANGES: one\r\n\r\nBREAKING CHANGE: one', 'one'],
   ['BREAKING CHANGE:\r\n\r\n## How to test\r\n', null],
   ['BREAKING CHANGE:\n\n<!-- What breaks? -->', null],
+  ['- BREAKING CHANGE: one\n- BREAKING CHANGE: two', 'one; two'],
+  ['**BREAKING CHANGE:** one\n\n**BREAKING CHANGES**: two', 'one; two'],
+  ['BREAKING CHANGE(api): one\nBREAKING CHANGE : two', 'one; two'],
+  ['- [ ] BREAKING CHANGE: is it one?', null],
   ['BREAKING CHANGE:', null],
   ['No BREAKING CHANGE: at all', null],
 ])('of %j what breaks is %j', (body, breaking) => {

@@ -52,7 +52,8 @@ function changeOfItem(item: string, section: Section): Change | [] {
   const plain = lineOf(listed, MAX_ITEM_LENGTH);
   if (plain === '') return [];
   const { text: words, references, authors } = takeCredits(plain, addresses);
-  const title = readTitle(words, { isCode: markdown.startsWith('`') });
+  // Also behind a type: "Fix: `x` is kept".
+  const title = readTitle(words, { isCode: /^(?:[^`]{1,150}: {0,3})?`/.test(markdown) });
   const isBreaking = section.isBreaking || isMarked || title.isBreaking;
   const ownScope = scope ?? title.scope;
   const group = section.group ?? groupOfType(title.type, ownScope) ?? groupOfWords(title.description);

@@ -228,6 +228,7 @@ describe('items', () => {
     ['```\n- a\n```\n- b', ['B']],
     ['~~~\n- a\n```\n- b', []],
     ['```x``` is code\n- b', ['B']],
+    ['- Fix: `x` is kept\n- feat(core): `useX`\n- engine: words', ['x is kept', 'useX', 'Engine: words']],
     ['<!--\n- a\n-->\n- b', ['B']],
     ['- a\n---\n- b\n* * *\n- c\n- - -', ['A', 'B', 'C']],
     ['> - quoted', []],
