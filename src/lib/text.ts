@@ -84,10 +84,19 @@ const MAX_GRAPHEME = 64;
 /** The first characters, never half of one: an emoji or a letter with accents can have many code points. */
 export function cut(text: string, length: number): string {
   if (text.length <= length) return text;
-  const start = Math.max(0, length - MAX_GRAPHEME);
+  const start = startOfFlags(text, Math.max(0, length - MAX_GRAPHEME));
   const border = graphemes.segment(text.slice(start, length + MAX_GRAPHEME)).containing(length - start);
   const whole = border !== undefined && border.index > 0 ? start + border.index : length;
   return text.slice(0, whole).replace(/[\uD800-\uDBFF]$/, '');
+}
+
+/** Flags are pairs of letters, and only the start of a row of them tells which letters belong together. */
+function startOfFlags(text: string, from: number): number {
+  let start = from;
+  const isLetter = (at: number) => /^\p{Regional_Indicator}$/u.test(text.slice(at, at + 2));
+  if (/^[\uDC00-\uDFFF]/.test(text.slice(start))) start--;
+  while (start >= 2 && isLetter(start) && isLetter(start - 2)) start -= 2;
+  return Math.max(0, start);
 }
 
 /** `1 commit`, `3 commits`. */

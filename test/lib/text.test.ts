@@ -18,6 +18,16 @@ test.each([
   }
 });
 
+test('a long row of flags is cut between two of them', () => {
+  const flags = '🇩🇪🇫🇷🇪🇸🇮🇹'.repeat(30);
+  for (const before of ['', 'x', 'xx']) {
+    for (let length = 8; length < 160; length++) {
+      const rest = cutLine(before + flags, length).slice(before.length, -1);
+      expect([length, flags.startsWith(rest), rest.length % 4]).toEqual([length, true, 0]);
+    }
+  }
+});
+
 test('a pile of accents is cut all the same, and never inside of a code point', () => {
   expect(cutLine(`a${'\u0301'.repeat(5_000)}`, 100)).toHaveLength(100);
   expect(cutLine('👍'.repeat(500), 100).isWellFormed()).toBe(true);

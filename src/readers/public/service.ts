@@ -2,7 +2,7 @@ import { changing, organization, type ReadTx } from '../../../db/engine.ts';
 import { commonHeaders } from '../../http/respond.ts';
 import { AppError, type ChangeOf, changeFor, invalidField } from '../../lib/app-error.ts';
 import { BoundedMap, fullAgainAt, type RateLimit, waitMs } from '../../lib/bounded-map.ts';
-import { count } from '../../lib/text.ts';
+import { count, cut } from '../../lib/text.ts';
 import { type Clock, DAY_MS } from '../../lib/time.ts';
 import { requireValid } from '../../lib/validation.ts';
 import { type AuditDeps, recordAudit } from '../../people/audit.ts';
@@ -79,7 +79,7 @@ async function initial(tx: ReadTx, { id, name }: Organization): Promise<Publicat
     isPageOn: false,
     isFeedOn: false,
     isMcpOn: false,
-    title: `${name.slice(0, 80).trim()} changelog`,
+    title: `${cut(name, 80).trim()} changelog`,
     description: '',
     accentColor: '#2563eb',
     logoId: null,
