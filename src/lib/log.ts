@@ -61,7 +61,6 @@ export async function openLog(
 ): Promise<Logger> {
   const hasColor = logFormat !== 'json' && (await isTerminal(FD));
   if (logFormat !== 'pretty' && !hasColor) return createLog(logLevel, { write }, options);
-  const { prettyLine } = await import('./log.ts');
   return createLog(logLevel, { write: (line) => write(prettyLine(line, hasColor)) }, options);
 }
 
@@ -205,7 +204,7 @@ interface Told {
 }
 
 /** `[12:34:56.789] ERROR: what happened {"about":"it"}`, with the stacks of an error below. */
-export function prettyLine(line: string, hasColor: boolean): string {
+function prettyLine(line: string, hasColor: boolean): string {
   const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown> & { err?: Told };
   const paint = (text: string, color = 0) => (hasColor ? `\u001b[${color}m${text}\u001b[39m` : text);
   const at = new Date(String(time));

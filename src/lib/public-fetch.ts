@@ -86,7 +86,7 @@ export function fetchPublic(address: string, options: PublicFetchOptions): Promi
       const headers = { accept: 'image/*', ...options.headersFor?.(url) };
       const response = await open(url, { method: 'GET', headers }, options, signal);
       const { statusCode = 0, headers: found } = response;
-      if (statusCode === 200) return await readAll(response, options.maxBytes, signal);
+      if (statusCode === 200) return await readWhole(response, options.maxBytes, signal);
       response.destroy();
       if (statusCode < 300 || statusCode >= 400 || found.location === undefined) {
         throw new Error(`${url.hostname} answered with status ${statusCode}`);
@@ -110,7 +110,10 @@ export function postPublic(
     const length = { 'content-length': String(Buffer.byteLength(body)) };
     const request = { method: 'POST', headers: { ...headers, ...length }, body };
     const response = await open(parse(address), request, options, signal);
-    const text = await readStart(response, options.maxBytes, signal);
+    const chunks: Buffer[] = [];
+    // A body that breaks off counts as far as it came: the status is known.
+    await collect(response, chunks, options.maxBytes, signal).catch(() => undefined);
+    const text = Buffer.concat(chunks).subarray(0, options.maxBytes).toString('utf8');
     return { status: response.statusCode ?? 0, headers: response.headers, text };
   });
 }
@@ -120,20 +123,14 @@ async function within<Result>(
   { timeoutMs, signal }: PublicConnectOptions,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const abort = new AbortController();
-  const timer = setTimeout(
-    () => abort.abort(new Error(`no response within ${timeoutMs / 1000} seconds`)),
-    timeoutMs,
-  );
-  const onAbort = () => abort.abort(signal?.reason);
-  if (signal?.aborted) onAbort();
-  signal?.addEventListener('abort', onAbort);
+  const end = new AbortController();
+  const late = new Error(`no response within ${timeoutMs / 1000} seconds`);
+  const timer = setTimeout(() => end.abort(late), timeoutMs);
   try {
-    return await work(abort.signal);
+    return await work(AbortSignal.any([end.signal, ...(signal === undefined ? [] : [signal])]));
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', onAbort);
-    abort.abort();
+    end.abort();
   }
 }
 
@@ -188,40 +185,32 @@ async function resolveAll(host: string): Promise<string[]> {
   return (await resolveName(host, { all: true })).map(({ address }) => address);
 }
 
-async function readAll(response: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
-  const tooLarge = () => new RefusedDownload(`it is larger than ${Math.floor(maxBytes / 1024 / 1024)} MB`);
-  if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge();
+async function readWhole(response: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  let length = 0;
-  const read = async () => {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > maxBytes) throw tooLarge();
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks);
-  };
-  try {
-    return await unlessAborted(signal, read());
-  } finally {
-    response.destroy();
-  }
+  const isDeclaredLarger = Number(response.headers['content-length'] ?? 0) > maxBytes;
+  if (isDeclaredLarger) response.destroy();
+  else await collect(response, chunks, maxBytes, signal);
+  const body = Buffer.concat(chunks);
+  if (!isDeclaredLarger && body.length <= maxBytes) return body;
+  throw new RefusedDownload(`it is larger than ${Math.floor(maxBytes / 1024 / 1024)} MB`);
 }
 
-/** A body that breaks off counts as far as it came: the status is known. */
-async function readStart(response: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
+/** Collects a body in `chunks`, until it is longer than `maxBytes`. */
+async function collect(
+  response: IncomingMessage,
+  chunks: Buffer[],
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<void> {
   const read = async () => {
+    let length = 0;
     for await (const chunk of response as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length >= maxBytes) break;
+      if (length > maxBytes) break;
     }
   };
-  await unlessAborted(signal, read()).catch(() => undefined);
-  response.destroy();
-  return Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8');
+  await unlessAborted(signal, read()).finally(() => response.destroy());
 }
 
 function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {

@@ -136,19 +136,13 @@ export function readIcons(): Record<string, string> {
 }
 
 export const fontFolder = join(root, 'src/http/look/fonts');
-const cardRanges = join(root, 'src/readers/public/card-ranges.ts');
+const cardRanges = join(root, 'src/readers/public/card-ranges.json');
 const iconModule = join(root, 'src/dashboard/view/icon-shapes.ts');
 
 if (import.meta.main) {
   const fonts = [...(await makeFonts()), ...(await makeCardFonts())];
   for (const [name, bytes] of fonts) await Bun.write(join(fontFolder, name), bytes);
-  await Bun.write(
-    cardRanges,
-    `// Characters of the typefaces, as first and last code points, made by \`bun run assets\`.
-
-export const drawableRanges: readonly (readonly [number, number])[] = ${JSON.stringify(await readCardRanges())};
-`,
-  );
+  await Bun.write(cardRanges, JSON.stringify(await readCardRanges()));
   const head = '// Icons of Lucide (ISC License, lucide.dev), made by `bun run assets`.';
   await Bun.write(
     iconModule,

@@ -31,7 +31,7 @@ export interface CopyOptions
   timeoutMs?: number;
 }
 
-/** Makes the copies that are due; organizations take turns. Returns how many it tried. A stop ends the downloads. */
+/** Makes the copies that are due. Returns how many it tried. A stop ends the downloads. */
 export async function copyImages(
   deps: Needs,
   options: CopyOptions = {},
@@ -42,14 +42,12 @@ export async function copyImages(
   const stop = AbortSignal.any([abort.signal, ...(signal === undefined ? [] : [signal])]);
   const failures: unknown[] = [];
   const underWay = new Map<Copy, Promise<void>>();
-  /** Organizations that had a download since every other one had its turn. */
-  const served = new Set<string>();
   let tried = 0;
   try {
     while (failures.length === 0) {
       const current = [...underWay.keys()];
       const isFull = stop.aborted || current.length >= AT_ONCE;
-      const copy = isFull ? null : await takeCopy(deps, current, served);
+      const copy = isFull ? null : await findCopy(deps, current);
       if (copy === null) {
         if (current.length === 0) break;
         // One that ended meanwhile may have been what kept another back.
@@ -71,28 +69,15 @@ export async function copyImages(
   return tried;
 }
 
-/** The next copy: of an organization that was not served in this round, before a new round begins. */
-async function takeCopy(
-  { db, clock }: Needs,
-  underWay: readonly Copy[],
-  served: Set<string>,
-): Promise<Copy | null> {
+/** The copy that has waited longest, of an organization that has room for another download. */
+async function findCopy({ db, clock }: Needs, underWay: readonly Copy[]): Promise<Copy | null> {
   const owners = underWay.map(({ organizationId }) => organizationId);
   const busy = owners.filter((id) => owners.filter((other) => other === id).length >= AT_ONCE_EACH);
   const isUnderWay = ({ integrationId, url }: Copy) =>
     underWay.some((each) => each.integrationId === integrationId && each.url === url);
-  const find = async (except: Iterable<string>) => {
-    const range = { except, limit: underWay.length + 1, maxWaitMs: Math.max(...BACK_OFF_MS) };
-    const due = await db.read((tx) => listDueCopies(tx, clock.now(), range));
-    return due.find((copy) => !isUnderWay(copy)) ?? null;
-  };
-  let copy = await find([...busy, ...served]);
-  if (copy === null && served.size > 0) {
-    served.clear();
-    copy = await find(busy);
-  }
-  if (copy !== null) served.add(copy.organizationId);
-  return copy;
+  const range = { except: busy, limit: underWay.length + 1, maxWaitMs: Math.max(...BACK_OFF_MS) };
+  const due = await db.read((tx) => listDueCopies(tx, clock.now(), range));
+  return due.find((copy) => !isUnderWay(copy)) ?? null;
 }
 
 async function makeCopy(

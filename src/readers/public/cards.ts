@@ -7,7 +7,7 @@ import { type After, threadQueue } from '../../lib/thread.ts';
 import type { Clock } from '../../lib/time.ts';
 import { PUBLIC_POSTS } from '../../posts/model.ts';
 import { findPost } from '../../posts/store.ts';
-import { drawableRanges } from './card-ranges.ts';
+import drawableRanges from './card-ranges.json' with { type: 'json' };
 import type { CardAnswer } from './card-thread.ts';
 import { type Publication, pageAddress } from './model.ts';
 import { getPublic } from './service.ts';
@@ -61,7 +61,8 @@ function drawable(text: string, maxLength: number): string | null {
 
 function isDrawable(character: string): boolean {
   const code = character.codePointAt(0) ?? 0;
-  return drawableRanges.some(([first, last]) => first <= code && code <= last);
+  // First and last code points of the typefaces, made by `bun run assets`.
+  return drawableRanges.some(([first = 0, last = 0]) => first <= code && code <= last);
 }
 
 /** Changes when images look different, so that caches ask for them again. */
