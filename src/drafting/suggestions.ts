@@ -2,9 +2,8 @@ import type { ReadTx } from '../../db/engine.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Deps } from '../people/deps.ts';
 import type { Post } from '../posts/model.ts';
-import { writeAbout } from '../posts/service.ts';
-import { getPost, readPost, writePost } from '../posts/store.ts';
-import { recordVersion } from '../posts/version-store.ts';
+import { getPost, readPost, writeAbout, writePost } from '../posts/store.ts';
+import { recordVersion } from '../posts/versions.ts';
 import { findDraftOfPost, type SuggestedLine, type Suggestion, saveDraft } from './store.ts';
 import { hashOf, settled } from './write.ts';
 

@@ -5,7 +5,7 @@ import type { Deps } from '../people/deps.ts';
 import type { ContentType, OwnedPost, Post } from '../posts/model.ts';
 import { recordPost, removePost } from '../posts/service.ts';
 import { readPost, writePost } from '../posts/store.ts';
-import { recordVersion } from '../posts/version-store.ts';
+import { recordVersion } from '../posts/versions.ts';
 import {
   closedSubject,
   type DraftName,

@@ -5,9 +5,9 @@ import { type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import type { OwnedPost, Post } from './model.ts';
 import { findSchedule, listDuePosts, type Schedule, saveSchedule, takeSchedule } from './schedule-store.ts';
-import { END_OF_DATES, isPublished, recordPost, withStatus, writeAbout } from './service.ts';
-import { getPost, readPost, writePost } from './store.ts';
-import { keepVersion } from './version-store.ts';
+import { END_OF_DATES, isPublished, recordPost, withStatus } from './service.ts';
+import { getPost, readPost, writeAbout, writePost } from './store.ts';
+import { keepVersion } from './versions.ts';
 
 // Drafts that are published at a time of the wall clock.
 

@@ -22,9 +22,9 @@ import {
   type PostStatus,
 } from './model.ts';
 import { takeSchedule } from './schedule-store.ts';
-import { deletePostRow, findOwner, getPost, readPost, rewritePost, writePost } from './store.ts';
+import { deletePostRow, getPost, readPost, rewritePost, writeAbout, writePost } from './store.ts';
 import { deleteOrphans, insertDeletedPost } from './trash-store.ts';
-import { keepVersion, latestVersion, recordVersion } from './version-store.ts';
+import { keepVersion, latestVersion, recordVersion } from './versions.ts';
 
 type PostText = Partial<Pick<Post, 'title' | 'markdown' | 'contentType'>>;
 
@@ -43,17 +43,6 @@ interface PostEdit {
 
 /** For services that change texts, and record each version. */
 type WritingDeps = AuditDeps & Pick<Deps, 'ids' | 'publicUrl'>;
-
-/** Runs work about one post in its turn with other work about the organization's posts. */
-export async function writeAbout<Result>(
-  db: Storage,
-  { postId, organizationId }: { postId: string; organizationId?: string | undefined },
-  work: (tx: WriteTx) => Promise<Result>,
-): Promise<Result> {
-  const owner = organizationId ?? (await db.read((tx) => findOwner(tx, postId), { single: true }));
-  // Without an owner there is no such post, unless it is created in the meantime: then the work runs alone.
-  return db.write(work, owner === null ? {} : changingPosts(owner));
-}
 
 /**
  * Throws `AppError` 400 with the invalid field, 404, what `merge` throws, and 409 `post_published` for an autosave of a

@@ -1,10 +1,12 @@
 import { and, asc, desc, eq, getTableColumns, inArray, type Placeholder, sql } from 'drizzle-orm';
 import {
+  changingPosts,
   dialectOf,
   type PostSearch,
   placeholdersFor,
   prepared,
   type ReadTx,
+  type Storage,
   type WriteTx,
 } from '../../db/engine.ts';
 import { deletedPosts, postCounts, postSchedules, posts } from '../../db/schema/posts.ts';
@@ -199,8 +201,19 @@ export async function findOwners(tx: ReadTx, ids: readonly string[]): Promise<Ma
 }
 
 /** The organization of a post, also of one in the trash. */
-export async function findOwner(tx: ReadTx, postId: string): Promise<string | null> {
+async function findOwner(tx: ReadTx, postId: string): Promise<string | null> {
   return (await statements(tx).owner.get({ postId }))?.organizationId ?? null;
+}
+
+/** Runs work about one post in its turn with other work about the organization's posts. */
+export async function writeAbout<Result>(
+  db: Storage,
+  { postId, organizationId }: { postId: string; organizationId?: string | undefined },
+  work: (tx: WriteTx) => Promise<Result>,
+): Promise<Result> {
+  const owner = organizationId ?? (await db.read((tx) => findOwner(tx, postId), { single: true }));
+  // Without an owner there is no such post, unless it is created in the meantime: then the work runs alone.
+  return db.write(work, owner === null ? {} : changingPosts(owner));
 }
 
 /** The posts that match, newest first. Of more than `limit`, those that were added last. */

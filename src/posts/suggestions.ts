@@ -12,7 +12,7 @@ import { withContent } from './content.ts';
 import { MAX_TEXT, MAX_TITLE, type OwnedPost, type Post } from './model.ts';
 import { checkText, recordPost } from './service.ts';
 import { getPost, readPost, writePost } from './store.ts';
-import { recordVersion } from './version-store.ts';
+import { recordVersion } from './versions.ts';
 
 /** A change that the holder of an API key proposes. It never changes. */
 export type SuggestedChange = typeof postSuggestions.$inferSelect;

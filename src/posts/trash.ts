@@ -3,8 +3,8 @@ import { AppError, notFound } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../people/audit.ts';
 import type { Post } from './model.ts';
-import { recordPost, writeAbout } from './service.ts';
-import { deletePostRow, getPost, readPost, writePost } from './store.ts';
+import { recordPost } from './service.ts';
+import { deletePostRow, getPost, readPost, writeAbout, writePost } from './store.ts';
 import {
   type DeletedPost,
   deleteFromTrash,

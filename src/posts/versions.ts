@@ -1,11 +1,186 @@
+import { and, desc, eq, getTableColumns, gt, inArray, or, sql } from 'drizzle-orm';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { postVersions } from '../../db/schema/posts.ts';
 import { notFound } from '../lib/app-error.ts';
 import type { Ids } from '../lib/text.ts';
-import type { AuditDeps } from '../people/audit.ts';
+import type { Clock } from '../lib/time.ts';
+import type { Actor, AuditDeps } from '../people/audit.ts';
 import { withContent } from './content.ts';
 import type { OwnedPost, Post } from './model.ts';
-import { writeAbout } from './service.ts';
-import { getPost, readPost, writePost } from './store.ts';
-import { findVersion, recordVersion } from './version-store.ts';
+import { getPost, readPost, writeAbout, writePost } from './store.ts';
+
+/** The newest versions of a post that are kept: so many, and so many bytes of title and Markdown in total. */
+export const MAX_VERSIONS = 100;
+export const MAX_VERSION_BYTES = 8 * 1024 * 1024;
+
+/** Autosaves of one person within this time share a version. */
+const SHARED_MS = 10 * 60_000;
+
+export type PostVersion = typeof postVersions.$inferSelect;
+/** A version without its text. */
+export type VersionHead = Omit<PostVersion, 'title' | 'markdown'>;
+type PostText = Pick<Post, 'title' | 'markdown' | 'contentType'>;
+
+export interface VersionContext {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly actor: Actor;
+}
+
+/** A post; or a trigger with its templates, where an empty one is the built-in. */
+type Versioned = PostText &
+  Pick<OwnedPost, 'id' | 'organizationId' | 'updatedAt'> & { sourceMetadata?: OwnedPost['sourceMetadata'] };
+
+export interface PostChange {
+  /** Null for a new post. */
+  before: Versioned | null;
+  after: Versioned;
+  origin: PostVersion['origin'];
+  isAutosave?: boolean | undefined;
+  /** The newest version, where it was read before. */
+  latest?: PostVersion | null | undefined;
+}
+
+const isOf = (postId: string) => eq(postVersions.postId, postId);
+const newestFirst = [desc(postVersions.createdAt), desc(postVersions.id)];
+
+/** The newest version of a post. */
+export async function latestVersion(tx: ReadTx, postId: string): Promise<PostVersion | null> {
+  const newest = tx
+    .select()
+    .from(postVersions)
+    .where(isOf(postId))
+    .orderBy(...newestFirst)
+    .limit(1);
+  return (await newest.get()) ?? null;
+}
+
+/**
+ * Records a change of the text, in the transaction of the change. Keeps the text before it as well, if no version has
+ * it yet. Returns the id of the version with the text before; null for a new post and an unchanged text.
+ */
+export async function recordVersion(
+  tx: WriteTx,
+  { clock, ids, actor }: VersionContext,
+  { before, after, origin, isAutosave = false, latest: known }: PostChange,
+): Promise<string | null> {
+  if (before !== null && hasSameText(before, after)) return null;
+  const now = clock.now().toISOString();
+  let latest = known === undefined ? await latestVersion(tx, after.id) : known;
+  if (before !== null && (latest === null || !hasSameText(latest, before))) {
+    latest = await insertVersion(tx, ids, before, {
+      origin: originOf(before),
+      ...unknownActor,
+      createdAt: later([before.updatedAt, now].toSorted()[0] ?? now, latest),
+    });
+  }
+  if (isAutosave && latest !== null && isShared(latest, actor, now)) {
+    const { title, markdown, contentType } = after;
+    const changes = { title, markdown, contentType, updatedAt: now };
+    await tx.update(postVersions).set(changes).where(eq(postVersions.id, latest.id)).run();
+  } else {
+    const { type: actorType, id: actorId, name: actorName } = actor;
+    await insertVersion(tx, ids, after, {
+      origin,
+      actorType,
+      actorId,
+      actorName,
+      createdAt: later(now, latest),
+      isAutosave,
+    });
+  }
+  return latest?.id ?? null;
+}
+
+/** The author of a text that was there before the first recorded change. */
+const unknownActor = { actorType: 'anonymous', actorId: null, actorName: null, isAutosave: false };
+
+function hasSameText(one: PostText, other: PostText): boolean {
+  return (
+    one.title === other.title && one.markdown === other.markdown && one.contentType === other.contentType
+  );
+}
+
+function originOf({ sourceMetadata }: Versioned): PostVersion['origin'] {
+  return sourceMetadata?.deliveryId === undefined ? 'import' : 'trigger';
+}
+
+function isShared({ isAutosave, actorType, actorId, createdAt }: PostVersion, actor: Actor, now: string) {
+  const isTheirs = isAutosave && actorType === actor.type && actorId === actor.id;
+  return isTheirs && Date.parse(now) - Date.parse(createdAt) < SHARED_MS;
+}
+
+/** Later autosaves no longer replace the newest version: a person saved or published this text. */
+export async function keepVersion(tx: WriteTx, postId: string): Promise<void> {
+  const isOpen = and(isOf(postId), eq(postVersions.isAutosave, true));
+  await tx.update(postVersions).set({ isAutosave: false }).where(isOpen).run();
+}
+
+/** Keeps versions in order when the clock was set back, and those of one millisecond. */
+function later(time: string, latest: PostVersion | null): string {
+  if (latest === null || time > latest.createdAt) return time;
+  return new Date(Date.parse(latest.createdAt) + 1).toISOString();
+}
+
+type Authorship = Pick<
+  PostVersion,
+  'origin' | 'actorType' | 'actorId' | 'actorName' | 'createdAt' | 'isAutosave'
+>;
+
+async function insertVersion(
+  tx: WriteTx,
+  ids: Ids,
+  { id: postId, organizationId, title, markdown, contentType }: Versioned,
+  authorship: Authorship,
+): Promise<PostVersion> {
+  const text = { postId, organizationId, title, markdown, contentType };
+  const version = { id: ids.newId('version'), ...text, ...authorship, updatedAt: authorship.createdAt };
+  await tx.insert(postVersions).values(version).run();
+  await dropOldest(tx, postId);
+  return version;
+}
+
+/** The newest version is the current text, and stays. */
+async function dropOldest(tx: WriteTx, postId: string): Promise<void> {
+  const { id, title, markdown, createdAt } = postVersions;
+  const fromNewest = sql`(order by ${createdAt} desc, ${id} desc)`;
+  const bytes = sql`octet_length(${title}) + octet_length(${markdown})`;
+  const ranked = tx
+    .select({
+      id,
+      place: sql<number>`row_number() over ${fromNewest}`.as('place'),
+      total: sql<number>`sum(${bytes}) over ${fromNewest}`.as('total'),
+    })
+    .from(postVersions)
+    .where(isOf(postId))
+    .as('ranked');
+  const isTooMuch = or(gt(ranked.place, MAX_VERSIONS), gt(ranked.total, MAX_VERSION_BYTES));
+  const oldest = tx
+    .select({ id: ranked.id })
+    .from(ranked)
+    .where(and(gt(ranked.place, 1), isTooMuch));
+  await tx.delete(postVersions).where(inArray(id, oldest)).run();
+}
+
+/** All versions of a post, newest first. */
+export async function listVersions(tx: ReadTx, postId: string): Promise<VersionHead[]> {
+  const { title: _title, markdown: _markdown, ...head } = getTableColumns(postVersions);
+  const newest = tx
+    .select(head)
+    .from(postVersions)
+    .where(isOf(postId))
+    .orderBy(...newestFirst);
+  return newest.limit(MAX_VERSIONS).all();
+}
+
+export async function findVersion(
+  tx: ReadTx,
+  postId: string,
+  versionId: string,
+): Promise<PostVersion | null> {
+  const isWanted = and(eq(postVersions.id, versionId), eq(postVersions.postId, postId));
+  return (await tx.select().from(postVersions).where(isWanted).get()) ?? null;
+}
 
 interface Restored {
   post: Post;

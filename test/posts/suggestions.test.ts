@@ -14,7 +14,7 @@ import {
   suggestChange,
 } from '../../src/posts/suggestions.ts';
 import { emptyTrash, restorePost } from '../../src/posts/trash.ts';
-import { listVersions } from '../../src/posts/version-store.ts';
+import { listVersions } from '../../src/posts/versions.ts';
 import { refusalOf } from '../support/refusal.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 

@@ -12,8 +12,8 @@ import {
   MAX_VERSION_BYTES,
   MAX_VERSIONS,
   type PostVersion,
-} from '../../src/posts/version-store.ts';
-import { restoreVersion } from '../../src/posts/versions.ts';
+  restoreVersion,
+} from '../../src/posts/versions.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';

@@ -6,7 +6,7 @@ import { requireValid } from '../../lib/validation.ts';
 import { type AuditAction, type AuditDeps, recordAudit } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
 import { deleteOrphans } from '../../posts/trash-store.ts';
-import { findVersion, recordVersion } from '../../posts/version-store.ts';
+import { findVersion, recordVersion } from '../../posts/versions.ts';
 import { type CheckTemplates, checkTemplates } from '../check.ts';
 import { findEvent, listReleases } from '../events.ts';
 import { branchScope, fitsOne, matchesRelease } from './kinds/branch.ts';

@@ -10,7 +10,7 @@ import type { ContentType, OwnedPost, PostStatus } from '../model.ts';
 import { listSchedules, type Schedule, saveSchedule } from '../schedule-store.ts';
 import { END_OF_DATES } from '../service.ts';
 import { findOwners, readPosts, writePost } from '../store.ts';
-import { recordVersion } from '../version-store.ts';
+import { recordVersion } from '../versions.ts';
 import { importError, type SourceFile } from './files.ts';
 import { type CheckedRecord, type ReadOptions, readRecords } from './records.ts';
 

@@ -4,7 +4,7 @@ import { datePost, deletePost, editPost } from '../../../src/posts/service.ts';
 import { readPost } from '../../../src/posts/store.ts';
 import { restorePost } from '../../../src/posts/trash.ts';
 import { findDeletedPost } from '../../../src/posts/trash-store.ts';
-import { listVersions } from '../../../src/posts/version-store.ts';
+import { listVersions } from '../../../src/posts/versions.ts';
 import { cookieOf, form, signedIn, type Visit } from '../../support/dashboard.ts';
 import { formOf } from '../../support/form-of.ts';
 import { allRows } from '../../support/rows.ts';

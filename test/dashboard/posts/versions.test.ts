@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { readPost } from '../../../src/posts/store.ts';
-import { listVersions } from '../../../src/posts/version-store.ts';
+import { listVersions } from '../../../src/posts/versions.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
 import { allRows } from '../../support/rows.ts';
 import { appWithOrganization, type TestApp } from '../../support/test-app.ts';

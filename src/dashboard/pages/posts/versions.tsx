@@ -7,9 +7,9 @@ import {
   findVersion,
   listVersions,
   type PostVersion,
+  restoreVersion,
   type VersionHead,
-} from '../../../posts/version-store.ts';
-import { restoreVersion } from '../../../posts/versions.ts';
+} from '../../../posts/versions.ts';
 import { type EditState, type Fields, mergeOf, seenOf } from '../../edit.ts';
 import { NoFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';

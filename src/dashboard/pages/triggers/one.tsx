@@ -15,7 +15,7 @@ import { getIntegration } from '../../../integrations/store.ts';
 import { integrationName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
-import type { PostVersion } from '../../../posts/version-store.ts';
+import type { PostVersion } from '../../../posts/versions.ts';
 import { editState, openedWith, seenOf } from '../../edit.ts';
 import { NoFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
