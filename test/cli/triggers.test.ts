@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtInTemplates } from '../../src/drafting/starters.ts';
 import { runTriggers } from '../../src/drafting/triggers/run.ts';
@@ -22,15 +23,24 @@ let folder: ReturnType<typeof temporaryFolder>;
 let github: Connected;
 let linear: Connected;
 
-beforeEach(async () => {
-  folder = temporaryFolder();
+/** What every test begins with. */
+const first = temporaryFolder();
+
+beforeAll(async () => {
+  folder = first;
   await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
   const connect = ['integration', 'connect'];
   github = await json(...connect, 'github', '--organization', 'acme', '--repository', 'acme/rocket');
   linear = await json(...connect, 'linear', '--organization', 'acme');
 });
 
+beforeEach(() => {
+  folder = temporaryFolder();
+  cpSync(first.path, folder.path, { recursive: true });
+});
+
 afterEach(() => folder.remove());
+afterAll(() => first.remove());
 
 const dataDir = () => join(folder.path, 'data');
 const environment = { PUBLIC_URL };
