@@ -11,8 +11,13 @@ export const EDIT_CONFLICT = 'edit_conflict';
 export interface FieldOptions {
   label?: string;
   hint?: string;
-  inputType?: 'email' | 'password' | 'date';
+  inputType?: 'email' | 'password' | 'date' | 'file' | 'number';
   autoComplete?: string;
+  placeholder?: string;
+  /** It may stay empty. */
+  isOptional?: true;
+  /** The types of a file, as MIME types or endings of names. */
+  accept?: string;
   /** Begins the sentence of a problem. Default: "The" and the label. */
   subject?: string;
   /** The sentence for every problem of the field. */
@@ -73,11 +78,12 @@ export function readFields<Schema extends TObject>(schema: Schema, form: URLSear
   return requireValid(schema, Object.fromEntries(values));
 }
 
-export interface FieldState extends Pick<FieldOptions, 'hint' | 'autoComplete'> {
+export interface FieldState extends Pick<FieldOptions, 'hint' | 'autoComplete' | 'placeholder' | 'accept'> {
   label: string;
   name: string;
   id?: string;
   type?: NonNullable<FieldOptions['inputType']>;
+  required?: false;
   value?: string;
   error: string | null;
 }
@@ -86,6 +92,9 @@ export interface FieldState extends Pick<FieldOptions, 'hint' | 'autoComplete'> 
 export type Problem = string | readonly { id: string; error: string }[];
 
 export type FieldStates<Schema extends TObject> = Record<Extract<keyof Static<Schema>, string>, FieldState>;
+
+/** Options that a control takes as they are. */
+const shown = ['hint', 'autoComplete', 'placeholder', 'accept'] as const;
 
 /**
  * How to show a form: with these values, and the error that it was refused with. `problem` is about the form as a
@@ -104,7 +113,7 @@ export function formState<Schema extends TObject>(
     Object.entries(error?.fields ?? {}).map(([path, text]) => [path.split('.')[0], text]),
   );
   const stateOf = (name: string, field: FieldOptions): FieldState => {
-    const { label = '', hint, inputType, autoComplete, subject, problem, serviceField = name } = field;
+    const { label = '', inputType, isOptional, subject, problem, serviceField = name } = field;
     const wrong = problems[serviceField] ?? problems[name];
     const sentence = problem ?? asSentence(`${subject ?? `The ${label.toLowerCase()}`} ${wrong}`.trim());
     const value = inputType === 'password' ? null : typed.get(name);
@@ -113,9 +122,9 @@ export function formState<Schema extends TObject>(
       name,
       error: wrong === undefined ? null : sentence,
       ...(ids[name] !== undefined && { id: ids[name] }),
-      ...(hint !== undefined && { hint }),
+      ...Object.fromEntries(shown.flatMap((each) => (each in field ? [[each, field[each]]] : []))),
       ...(inputType !== undefined && { type: inputType }),
-      ...(autoComplete !== undefined && { autoComplete }),
+      ...(isOptional && { required: false }),
       ...(value !== null && { value }),
     };
   };

@@ -29,9 +29,10 @@ import { routes as postsList } from './pages/posts/list.tsx';
 import { routes as postsSuggestion } from './pages/posts/suggestion.tsx';
 import { routes as postsTrash } from './pages/posts/trash.tsx';
 import { routes as postsVersions } from './pages/posts/versions.tsx';
+import { routes as publishingAgents } from './pages/publishing/agents.tsx';
+import { routes as publishingHook } from './pages/publishing/hook.tsx';
 import { routes as publishingHooks } from './pages/publishing/hooks.tsx';
 import { routes as publishingPage } from './pages/publishing/page.tsx';
-import { routes as publishingAgents } from './pages/publishing/settings.tsx';
 import { routes as settingsAudit } from './pages/settings/audit.tsx';
 import { routes as settingsKeys } from './pages/settings/keys.tsx';
 import { routes as settingsMembers } from './pages/settings/members.tsx';
@@ -71,6 +72,7 @@ export const pages: readonly Page[] = [
   ...explorerPage,
   ...publishingAgents,
   ...publishingHooks,
+  ...publishingHook,
   ...publishingPage,
   ...settingsOrganization,
   ...settingsKeys,

@@ -9,7 +9,7 @@ import { get, type Page, post, redirect, type UserVisit, type Visit, view } from
 import { densities, knownZone, type Preferences, themes } from '../preferences.ts';
 import { postForm } from '../submission.ts';
 import { Section, useVisit, When } from '../view/elements.tsx';
-import { Action, Choice, Field, FormOf, Toggle } from '../view/form.tsx';
+import { Action, Choice, Field, FormOf } from '../view/form.tsx';
 
 const PATH = '/dashboard/~/account';
 const SIGN_IN = '/dashboard/~/sign-in';
@@ -38,6 +38,7 @@ const AppearanceForm = Type.Object({
   density: choiceOf(densities, { label: 'Density', problem: 'Choose a density.' }),
   zone: Type.String({
     label: 'Time zone',
+    isOptional: true,
     hint: 'Leave empty to use the time zone of this browser, or enter a name such as Europe/Berlin.',
     problem: 'No time zone has this name. Enter a name such as Europe/Berlin or America/New_York.',
   }),
@@ -204,27 +205,21 @@ function Organizations({ error }: { error: AppError | undefined }) {
 
 function Appearance({ error }: { error: AppError | undefined }) {
   const { look, form } = useVisit();
-  const isSent = error !== undefined;
-  const values = isSent ? form : { theme: look.theme, density: look.density, zone: look.fixedZone ?? '' };
+  const { theme, density, fixedZone, hasShortcuts } = look;
+  const saved = { theme, density, zone: fixedZone ?? '', ...(hasShortcuts && { shortcuts: 'on' }) };
   return (
     <Section id="appearance" title="Appearance">
       <p>These settings apply to this browser.</p>
       <FormOf
         schema={AppearanceForm}
-        {...{ values, error }}
-        to={`${PATH}/appearance`}
-        button="Save appearance"
-        kind=""
-      >
-        {({ theme, density, zone, shortcuts }) => (
-          <>
-            <Choice {...theme} options={themeOptions} />
-            <Choice {...density} options={densityOptions} />
-            <Field {...zone} required={false} placeholder={`Automatic: ${look.zone}`} />
-            <Toggle {...shortcuts} isOn={isSent ? form.has('shortcuts') : look.hasShortcuts} />
-          </>
-        )}
-      </FormOf>
+        values={error === undefined ? saved : form}
+        {...{ error, to: `${PATH}/appearance`, button: 'Save appearance', kind: '' }}
+        controls={{
+          theme: (field) => <Choice {...field} options={themeOptions} />,
+          density: (field) => <Choice {...field} options={densityOptions} />,
+          zone: (field) => <Field {...field} placeholder={`Automatic: ${look.zone}`} />,
+        }}
+      />
     </Section>
   );
 }

@@ -10,10 +10,10 @@ import type { Organization } from '../../people/organizations.ts';
 import { failure } from '../../people/permission.ts';
 import { endSession, signIn } from '../../people/sessions.ts';
 import { hasUsers } from '../../people/store.ts';
-import { emailField, newPasswordField, readFields } from '../fields.ts';
+import { emailField, NoFields, newPasswordField, readFields } from '../fields.ts';
 import { get, type Page, post, redirect, type Visit, view } from '../page.ts';
 import { postForm } from '../submission.ts';
-import { Field, FormOf, Hidden } from '../view/form.tsx';
+import { FormOf } from '../view/form.tsx';
 
 // The ways in and out: signing in, the first account, invitations, new passwords.
 
@@ -127,15 +127,11 @@ async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
     isNew && (
       <p class="note">Nobody has an account yet. Open the setup link that Tidings prints when it starts.</p>
     ),
-    <FormOf schema={SignInForm} error={error} to={SIGN_IN} button="Sign in">
-      {({ email, password }) => (
-        <>
-          <Hidden values={{ to: form.get('to') ?? url.searchParams.get('to') ?? '' }} />
-          <Field {...email} autoFocus />
-          <Field {...password} />
-        </>
-      )}
-    </FormOf>,
+    <FormOf
+      schema={SignInForm}
+      hidden={{ to: form.get('to') ?? url.searchParams.get('to') ?? '' }}
+      {...{ error, to: SIGN_IN, button: 'Sign in', autoFocus: true }}
+    />,
     <p class="hint">
       Forgot your password? Ask an owner of your organization: they create a reset link under Settings,
       Members.
@@ -152,20 +148,20 @@ async function showSetup(visit: Visit, error?: AppError) {
       facts: 'Create the first account. You become the owner.',
       error,
     },
-    <FormOf schema={SetupForm} error={error} to={SETUP} button="Create account">
-      {({ email, password, organization }) => (
-        <>
-          <Hidden values={{ token: tokenOf(visit) }} />
-          <Field {...email} autoFocus />
-          <Field {...password} />
-          {existing.length === 0 ? (
-            <Field {...organization} />
-          ) : (
-            <p class="hint">You will own {existing.map(({ name }) => name).join(', ')}.</p>
-          )}
-        </>
-      )}
-    </FormOf>,
+    <FormOf
+      schema={SetupForm}
+      hidden={{ token: tokenOf(visit) }}
+      {...{ error, to: SETUP, button: 'Create account', autoFocus: true }}
+      controls={
+        existing.length === 0
+          ? {}
+          : {
+              organization: () => (
+                <p class="hint">You will own {existing.map(({ name }) => name).join(', ')}.</p>
+              ),
+            }
+      }
+    />,
   );
 }
 
@@ -173,14 +169,11 @@ function showPassword(visit: Visit, error?: AppError) {
   const facts = 'This signs you in here and ends your other sessions.';
   return view(
     { title: 'Choose a password', isSheet: true, facts, error },
-    <FormOf schema={PasswordForm} error={error} to={PASSWORD} button="Save password">
-      {({ password }) => (
-        <>
-          <Hidden values={{ token: tokenOf(visit) }} />
-          <Field {...password} autoFocus />
-        </>
-      )}
-    </FormOf>,
+    <FormOf
+      schema={PasswordForm}
+      hidden={{ token: tokenOf(visit) }}
+      {...{ error, to: PASSWORD, button: 'Save password', autoFocus: true }}
+    />,
   );
 }
 
@@ -226,23 +219,12 @@ async function showInvitation(visit: Visit, error?: AppError) {
       error,
     },
     <FormOf
-      schema={InvitationForm}
-      error={error}
-      to={INVITATION}
+      // Somebody who is signed in joins with that account.
+      schema={user === null ? InvitationForm : NoFields}
+      hidden={{ token: tokenOf(visit) }}
+      {...{ error, to: INVITATION }}
       button={user === null ? 'Create account and join' : isNew ? 'Join' : 'Become an owner'}
-    >
-      {({ email, password }) => (
-        <>
-          <Hidden values={{ token: tokenOf(visit) }} />
-          {user === null && (
-            <>
-              <Field {...email} />
-              <Field {...password} />
-            </>
-          )}
-        </>
-      )}
-    </FormOf>,
+    />,
     user === null && (
       <p class="hint">
         Already have an account? <a href={`${SIGN_IN}?to=${encodeURIComponent(back)}`}>Sign in first</a>. You

@@ -2,7 +2,7 @@ import type { TObject } from '@sinclair/typebox';
 import type { ComponentChildren } from 'preact';
 import type { AppError } from '../../lib/app-error.ts';
 import { type EditState, editState, type Fields } from '../edit.ts';
-import { type FieldStates, formState, labelsOf, type Problem } from '../fields.ts';
+import { type FieldState, type FieldStates, formState, labelsOf, type Problem } from '../fields.ts';
 import { EditConflict, type EditWords } from './difference.tsx';
 import { useHref, useVisit } from './elements.tsx';
 
@@ -17,7 +17,7 @@ export function Mark() {
 
 interface FormProps {
   to: string;
-  problem?: Problem | null;
+  problem?: Problem | null | undefined;
   button: string;
   kind?: '' | 'go' | 'bad' | 'link';
   layout?: string;
@@ -47,7 +47,7 @@ export function Form({
   edit,
   ...more
 }: FormProps) {
-  const { isUnsaved = problem !== null || (edit !== undefined && edit.conflicts.length > 0) } = more;
+  const { isUnsaved = problem != null || (edit !== undefined && edit.conflicts.length > 0) } = more;
   return (
     <form
       method="post"
@@ -70,48 +70,64 @@ export function Form({
   );
 }
 
+/** How to show fields that are not a line of text, or a switch. */
+type Controls<Schema extends TObject> = {
+  [Name in keyof FieldStates<Schema>]?: (field: FieldState) => ComponentChildren;
+};
+
 /**
- * A form of a schema. It shows `values`, by default those that were sent. `edits`: what it changes, as stored. `children`
- * shows the fields, where they are not one input below the other. `submission.ts` reads it.
+ * A form of a schema, which shows each field that has a label. `values`: default, those that were sent. `edits`: what it
+ * changes, as stored. `ids`: of fields whose name another form of the page has too. `submission.ts` reads it.
  */
 export function FormOf<Schema extends TObject>({
   schema,
+  hidden,
   edits,
   error,
   ids,
+  controls = {},
+  autoFocus = false,
   children,
   ...more
-}: Omit<FormProps, 'edit' | 'children'> & {
+}: Omit<FormProps, 'edit'> & {
   schema: Schema;
-  values?: URLSearchParams | Readonly<Record<string, string>>;
-  edits?: EditWords & { stored: Fields };
   error: AppError | null | undefined;
+  values?: URLSearchParams | Readonly<Record<string, string>> | undefined;
+  edits?: EditWords & { stored: Fields };
+  hidden?: Values;
   ids?: Readonly<Record<string, string>>;
-  children?: (fields: FieldStates<Schema>) => ComponentChildren;
+  controls?: Controls<Schema>;
+  /** Of the first field. */
+  autoFocus?: boolean;
 }) {
   const visit = useVisit();
-  const { values = { ...textsIn(edits?.stored), ...Object.fromEntries(visit.form) }, ...form } = more;
+  const stored = edits && error == null ? textsIn(edits.stored) : visit.form;
+  const { values = stored, ...form } = more;
   const { fields, problem } = formState(schema, values, error, ids);
-  const { stored = {}, ...words } = edits ?? { noun: '' };
+  const edit = edits && { ...editState(visit, edits.stored, error), labels: labelsOf(schema), ...edits };
+  const labeled = Object.values<FieldState>(fields).filter(({ label }) => label !== '');
   return (
-    <Form
-      problem={problem}
-      {...form}
-      edit={edits && { ...editState(visit, stored, error), labels: labelsOf(schema), ...words }}
-    >
-      {children === undefined
-        ? Object.values<FieldStates<Schema>[keyof FieldStates<Schema>]>(fields).map((field) => (
-            <Field {...field} />
-          ))
-        : children(fields)}
+    <Form problem={problem} {...form} edit={edit}>
+      {hidden && <Hidden values={hidden} />}
+      {labeled.map((field, index) => {
+        const control = controls[field.name as keyof FieldStates<Schema>];
+        if (control !== undefined) return control(field);
+        if (schema.properties[field.name]?.type === 'boolean') return <Switch {...field} />;
+        return <Field {...field} {...(autoFocus && index === 0 && { autoFocus })} />;
+      })}
+      {children}
     </Form>
   );
 }
 
-function textsIn(stored: Fields = {}): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(stored).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-  );
+function textsIn(stored: Fields): Record<string, string> {
+  const entries = Object.entries(stored).map(([name, value]) => [name, value === true ? 'on' : value]);
+  return Object.fromEntries(entries.filter(([, value]) => typeof value === 'string'));
+}
+
+/** A field of a schema that is on or off. */
+export function Switch({ value, label, name, hint }: FieldState) {
+  return <Toggle {...{ label, name, hint }} isOn={value !== undefined} />;
 }
 
 /** The version of a form that edits something, and the conflict with a newer one. `to`: its page. */

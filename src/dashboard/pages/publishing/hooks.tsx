@@ -1,38 +1,67 @@
+import { Type } from '@sinclair/typebox';
+import type { AppError } from '../../../lib/app-error.ts';
 import { listMessages } from '../../../readers/hooks/message-store.ts';
 import {
-  type Hook,
-  type HookMessage,
+  type HookKind,
+  hookKinds,
   kindWords,
   listHooks,
   messageStatus,
   typeWords,
 } from '../../../readers/hooks/model.ts';
-import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { Link, LinkButton, Status, When } from '../../view/elements.tsx';
+import { createHook } from '../../../readers/hooks/service.ts';
+import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
+import { postForm } from '../../submission.ts';
+import { Link, LinkButton, Segments, Status, ToCopy, When } from '../../view/elements.tsx';
+import { Field, FormOf } from '../../view/form.tsx';
 import { Empty, Table } from '../../view/list.tsx';
-import { newHookPages } from './hooks-new.tsx';
-import { oneHookPages } from './hooks-one.tsx';
+
+// The hooks of an organization, and the form that adds one.
 
 const PATH = '/dashboard/:organizationId/publishing/hooks';
+const HOOKS = 'publishing/hooks';
 
-export const routes: readonly Page[] = [get(PATH, 'member', showHooks), ...newHookPages, ...oneHookPages];
+const HookForm = Type.Object({
+  kind: Type.String(),
+  name: Type.String({ label: 'Name', hint: 'What the hook is for, such as “Website”.' }),
+  url: Type.String({ label: 'URL', subject: 'The URL', autoComplete: 'off' }),
+});
 
-interface Row {
-  hook: Hook;
-  last: HookMessage | undefined;
-}
+export const routes: readonly Page[] = [
+  get(PATH, 'member', showHooks),
 
-async function showHooks(visit: MemberVisit): Promise<View> {
-  const { deps, organization, role } = visit;
+  get(`${PATH}/~/new`, 'owner', async (visit) => showForm(visit)),
+
+  // The response shows the signing secret, once.
+  postForm(
+    PATH,
+    'owner',
+    HookForm,
+    showForm,
+    async ({ deps, organization }, { kind, name, url }) => {
+      const input = { organizationId: organization.id, name, url, kind: kind as HookKind };
+      const { id, name: stored, secret } = await createHook(deps, input);
+      if (secret === null) return redirect(`${HOOKS}/${id}`, 'Hook added.');
+      return secretPage({ id, name: stored, secret }, 'is added');
+    },
+    () => redirect(HOOKS, 'This form was already submitted. See the list.'),
+  ),
+];
+
+export const crumbs = [
+  { to: 'publishing', label: 'Publishing' },
+  { to: HOOKS, label: 'Hooks' },
+];
+
+async function showHooks({ deps, organization, isOwner }: MemberVisit) {
   const rows = await deps.db.read(async (tx) => {
     const hooks = await listHooks(tx, organization.id);
     const lasts = await Promise.all(hooks.map(({ id }) => listMessages(tx, id, { limit: 1 })));
-    return hooks.map((hook, at): Row => ({ hook, last: lasts[at]?.[0] }));
+    return hooks.map((hook, at) => ({ ...hook, last: lasts[at]?.[0] }));
   });
-  const isOwner = role === 'owner';
-  const add = isOwner ? <LinkButton to="publishing/hooks/~/new" label="Add hook" kind="go" /> : null;
+  const add = isOwner && <LinkButton to={`${HOOKS}/~/new`} label="Add hook" kind="go" />;
   return view(
-    { title: 'Hooks', tab: 'publishing/hooks' },
+    { title: 'Hooks', tab: HOOKS },
     <p class="lede">
       A hook tells another service when a published changelog post changes: it rebuilds your site or announces
       the post. Drafts are never sent.
@@ -45,55 +74,101 @@ async function showHooks(visit: MemberVisit): Promise<View> {
       </Empty>
     ) : (
       <>
-        <Hooks rows={rows} />
+        <Table
+          caption="Hooks, oldest first"
+          kind="hooks"
+          rows={rows}
+          columns={[
+            {
+              title: 'Name',
+              fullText: ({ name }) => name,
+              cell: ({ id, name, kind, host }) => (
+                <>
+                  <Link to={`${HOOKS}/${id}`}>{name}</Link>
+                  <div class="hint">
+                    {kindWords[kind].name} at {host}
+                  </div>
+                </>
+              ),
+            },
+            {
+              title: 'Status',
+              class: 'short',
+              cell: ({ isEnabled }) => <Status status={isEnabled ? 'active' : 'disabled'} />,
+            },
+            {
+              title: 'Last message',
+              isLabeled: true,
+              cell: ({ last }) =>
+                last === undefined ? (
+                  <span class="dim">None</span>
+                ) : (
+                  <span title={`${typeWords[last.type]}: ${last.title}`}>
+                    <Status status={messageStatus(last)} />
+                  </span>
+                ),
+            },
+            {
+              title: 'Date',
+              class: 'end dim',
+              cell: ({ last }) => (last?.createdAt ? <When at={last.createdAt} /> : null),
+            },
+          ]}
+        />
         <div class="bar after">{add}</div>
       </>
     ),
   );
 }
 
-function Hooks({ rows }: { rows: readonly Row[] }) {
-  return (
-    <Table
-      caption="Hooks, oldest first"
-      kind="hooks"
-      rows={rows}
-      columns={[
-        {
-          title: 'Name',
-          fullText: ({ hook }) => hook.name,
-          cell: ({ hook: { id, name, kind, host } }) => (
-            <>
-              <Link to={`publishing/hooks/${id}`}>{name}</Link>
-              <div class="hint">
-                {kindWords[kind].name} at {host}
-              </div>
-            </>
-          ),
-        },
-        {
-          title: 'Status',
-          class: 'short',
-          cell: ({ hook }) => <Status status={hook.isEnabled ? 'active' : 'disabled'} />,
-        },
-        {
-          title: 'Last message',
-          isLabeled: true,
-          cell: ({ last }) =>
-            last === undefined ? (
-              <span class="dim">None</span>
-            ) : (
-              <span title={`${typeWords[last.type]}: ${last.title}`}>
-                <Status status={messageStatus(last)} />
-              </span>
-            ),
-        },
-        {
-          title: 'Date',
-          class: 'end dim',
-          cell: ({ last }) => (last?.createdAt ? <When at={last.createdAt} /> : null),
-        },
-      ]}
-    />
+function showForm({ url, form }: MemberVisit, error?: AppError) {
+  const given = form.get('kind') ?? url.searchParams.get('kind');
+  const kind = hookKinds.find((each) => each === given) ?? 'signed';
+  const { does, urlHint } = kindWords[kind];
+  return view(
+    { title: 'Add hook', crumbs, facts: does, error },
+    <Segments
+      label="Kind of hook"
+      items={hookKinds.map((each) => ({
+        to: `${HOOKS}/~/new?kind=${each}`,
+        label: kindWords[each].name,
+        isCurrent: each === kind,
+      }))}
+    />,
+    <FormOf
+      schema={HookForm}
+      hidden={{ kind }}
+      {...{ error, to: HOOKS, button: 'Add hook', layout: 'stack card pad', isOnce: true, asks: true }}
+      controls={{
+        url: (field) => (
+          <Field {...field} hint={`${urlHint} Tidings stores it encrypted and shows only its host.`} />
+        ),
+      }}
+    />,
+  );
+}
+
+/** The only page that shows the signing secret. */
+export function secretPage(
+  { id, name, secret }: { id: string; name: string; secret: string },
+  what: 'is added' | 'has a new secret',
+) {
+  const facts = `“${name}” ${what}. Only this page shows the secret.`;
+  return view(
+    { title: 'Hook secret', heading: 'Copy the secret now', crumbs, facts },
+    <div class="note">
+      <ToCopy text={secret} label="Copy secret" />
+    </div>,
+    <p>
+      The receiver verifies the signature of each request with it. Requests follow{' '}
+      <a href="https://www.standardwebhooks.com">Standard Webhooks</a>, which has libraries for most
+      languages.
+      {what === 'is added'
+        ? ''
+        : ' The previous secret signs each request too for the next 24 hours, so replace it at the receiver by then.'}
+    </p>,
+    <div class="bar after">
+      <LinkButton to={`${HOOKS}/${id}`} label="Open hook" kind="go" />
+    </div>,
   );
 }

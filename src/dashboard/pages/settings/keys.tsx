@@ -59,6 +59,7 @@ const NewKey = Type.Object({
   date: Type.String({
     label: 'Date',
     inputType: 'date',
+    isOptional: true,
     hint: 'The key expires on that day at 00:00 UTC.',
     serviceField: 'expiresAt',
     problem: 'Choose a day in the future.',
@@ -79,18 +80,12 @@ function NewKeyForm(props: { values: URLSearchParams; error: AppError | undefine
       <summary class="button go">Create New API Key</summary>
       <FormOf
         schema={NewKey}
-        {...{ values, error }}
-        to={KEYS}
-        button="Create key"
-        layout="stack card pad"
-        isOnce
-      >
-        {({ name, access, expiry, date }) => (
-          <>
-            <Field {...name} />
+        {...{ values, error, to: KEYS, button: 'Create key', layout: 'stack card pad', isOnce: true }}
+        controls={{
+          access: (field) => (
             <Choice
-              {...access}
-              value={access.value === 'suggest' ? 'suggest' : 'read'}
+              {...field}
+              value={field.value === 'suggest' ? 'suggest' : 'read'}
               options={[
                 {
                   value: 'read',
@@ -114,13 +109,15 @@ function NewKeyForm(props: { values: URLSearchParams; error: AppError | undefine
                 },
               ]}
             />
-            <Select {...expiry} options={expiries} />
+          ),
+          expiry: (field) => <Select {...field} options={expiries} />,
+          date: (field) => (
             <div class="on-date">
-              <Field {...date} required={false} />
+              <Field {...field} />
             </div>
-          </>
-        )}
-      </FormOf>
+          ),
+        }}
+      />
     </details>
   );
 }

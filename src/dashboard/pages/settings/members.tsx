@@ -160,22 +160,20 @@ function Invitations({ count, error }: { count: number; error: AppError | undefi
       <p>Tidings sends no email: you get a link and send it to the person. It works once, within 7 days.</p>
       <FormOf
         schema={RoleForm}
-        error={error}
-        to={`${MEMBERS}/invitations`}
-        button="Create invitation link"
-        isOnce
-      >
-        {({ role }) => (
-          <Choice
-            {...role}
-            value="member"
-            options={[
-              { value: 'member', label: 'Member', hint: permissions.member },
-              { value: 'owner', label: 'Owner', hint: permissions.owner },
-            ]}
-          />
-        )}
-      </FormOf>
+        {...{ error, to: `${MEMBERS}/invitations`, button: 'Create invitation link', isOnce: true }}
+        controls={{
+          role: (field) => (
+            <Choice
+              {...field}
+              value="member"
+              options={[
+                { value: 'member', label: 'Member', hint: permissions.member },
+                { value: 'owner', label: 'Owner', hint: permissions.owner },
+              ]}
+            />
+          ),
+        }}
+      />
       {count > 0 && (
         <div class="after">
           <p>{counted(count, 'invitation link is', 'invitation links are')} not used yet.</p>

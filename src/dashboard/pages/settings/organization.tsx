@@ -48,12 +48,11 @@ async function showSettings({ deps, organization, isOwner }: MemberVisit, error?
         error={error}
         to="settings"
         button="Save settings"
-      >
-        {(fields) => (
-          <>
-            <Field {...fields.name} hint={['The ID in URLs stays ', <code>{id}</code>, '.']} />
+        controls={{
+          name: (field) => <Field {...field} hint={['The ID in URLs stays ', <code>{id}</code>, '.']} />,
+          plan: (field) => (
             <Choice
-              {...fields.plan}
+              {...field}
               options={Plan.anyOf.map(({ const: value }) => ({
                 value,
                 label: retention(value),
@@ -62,9 +61,9 @@ async function showSettings({ deps, organization, isOwner }: MemberVisit, error?
             >
               <p class="hint">A change applies to new deliveries. Posts stay until you delete them.</p>
             </Choice>
-          </>
-        )}
-      </FormOf>
+          ),
+        }}
+      />
     ) : (
       <Facts
         facts={[

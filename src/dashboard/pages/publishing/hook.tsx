@@ -9,7 +9,6 @@ import {
   describeOutcome,
   getHook,
   type Hook,
-  type HookAttempt,
   type HookMessage,
   isDeploy,
   kindWords,
@@ -25,25 +24,25 @@ import {
   sendTest,
   switchHook,
 } from '../../../readers/hooks/service.ts';
-import { get, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { once } from '../../submission.ts';
 import { counted, Exactly, Facts, Link, Section, Status, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { dateColumn, NumberedPager, pageIn, Table } from '../../view/list.tsx';
-import { crumbs, secretPage } from './hooks-new.tsx';
+import { crumbs, secretPage } from './hooks.tsx';
 
 const PATH = '/dashboard/:organizationId/publishing/hooks/:hookId';
 const PAGE_SIZE = 50;
 const MAX_PAGE = 1_000;
 
-export const oneHookPages: readonly Page[] = [
+export const routes: readonly Page[] = [
   get(PATH, 'member', async (visit) => showHook(visit, await requireHook(visit))),
 
   post(`${PATH}/test`, 'member', async (visit) => {
     const hook = await requireHook(visit);
     const outcome = await sendTest(visit.deps, hook.id);
     if (outcome.problem !== null) return showHook(visit, hook, outcome);
-    return redirect(pathOf(visit, hook), `Test message sent. ${describeOutcome(outcome)}`);
+    return redirect(pathOf(hook), `Test message sent. ${describeOutcome(outcome)}`);
   }),
 
   ...(['enable', 'disable'] as const).map((name) =>
@@ -51,18 +50,16 @@ export const oneHookPages: readonly Page[] = [
       const hook = await requireHook(visit);
       await switchHook(visit.deps, hook.id, name === 'enable');
       const done = name === 'enable' ? 'Hook enabled.' : 'Hook disabled. Its queued messages are not sent.';
-      return redirect(pathOf(visit, hook), done);
+      return redirect(pathOf(hook), done);
     }),
   ),
 
   post(`${PATH}/rotate`, 'owner', async (visit) => {
-    const { id, name } = await requireHook(visit);
     const { deps, form } = visit;
-    const rotated = await once(deps, form.get('mark'), () => rotateSecret(deps, id));
-    if (rotated === null) {
-      return redirect(`publishing/hooks/${id}`, 'The secret was already rotated by this form.');
-    }
-    return secretPage({ id, name, secret: rotated.secret }, 'has a new secret');
+    const hook = await requireHook(visit);
+    const rotated = await once(deps, form.get('mark'), () => rotateSecret(deps, hook.id));
+    if (rotated === null) return redirect(pathOf(hook), 'The secret was already rotated by this form.');
+    return secretPage({ ...hook, secret: rotated.secret }, 'has a new secret');
   }),
 
   post(`${PATH}/delete`, 'owner', async (visit) => {
@@ -75,7 +72,7 @@ export const oneHookPages: readonly Page[] = [
     const hook = await requireHook(visit);
     const sent = await resendFailed(visit.deps, hook.id);
     const done = sent === 0 ? 'No failed messages.' : `Sending ${counted(sent, 'message')} again.`;
-    return redirect(pathOf(visit, hook), done);
+    return redirect(pathOf(hook), done);
   }),
 
   get(`${PATH}/messages/:messageId`, 'member', showMessage),
@@ -84,7 +81,7 @@ export const oneHookPages: readonly Page[] = [
     const hook = await requireHook(visit);
     const { messageId = '' } = visit.params;
     await resendMessage(visit.deps, hook.id, messageId);
-    return redirect(`${pathOf(visit, hook)}/messages/${messageId}`, 'Sending the message again.');
+    return redirect(`${pathOf(hook)}/messages/${messageId}`, 'Sending the message again.');
   }),
 ];
 
@@ -93,38 +90,36 @@ function requireHook({ deps, organization, params }: MemberVisit): Promise<Hook>
   return deps.db.read((tx) => getHook(tx, params.hookId ?? '', organization.id));
 }
 
-const pathOf = ({ base }: MemberVisit, { id }: Hook) => `${base}/publishing/hooks/${id}`;
+const pathOf = ({ id }: Hook) => `publishing/hooks/${id}`;
 
 /** `test`: a test message failed. */
-async function showHook(visit: MemberVisit, hook: Hook, test?: Outcome): Promise<View> {
-  const { role, deps, url } = visit;
+async function showHook({ deps, url, isOwner }: MemberVisit, hook: Hook, test?: Outcome) {
+  const { id, name, kind, host, isEnabled, createdAt } = hook;
   const page = Math.min(pageIn(url.searchParams), MAX_PAGE);
   const { messages, isFailing, last } = await deps.db.read(async (tx) => ({
-    messages: await listMessages(tx, hook.id, { limit: PAGE_SIZE + 1, offset: (page - 1) * PAGE_SIZE }),
-    isFailing: await hasFailed(tx, hook.id),
-    last: hook.isEnabled ? null : await findLastAttempt(tx, hook.id),
+    messages: await listMessages(tx, id, { limit: PAGE_SIZE + 1, offset: (page - 1) * PAGE_SIZE }),
+    isFailing: await hasFailed(tx, id),
+    last: isEnabled ? null : await findLastAttempt(tx, id),
   }));
-  const path = pathOf(visit, hook);
-  const isOwner = role === 'owner';
-  const builds = isDeploy(hook.kind);
+  const path = pathOf(hook);
   return view(
     {
-      title: hook.name,
+      title: name,
       crumbs,
-      tag: <Status status={hook.isEnabled ? 'active' : 'disabled'} />,
-      facts: kindWords[hook.kind].does,
+      tag: <Status status={isEnabled ? 'active' : 'disabled'} />,
+      facts: kindWords[kind].does,
       actions: (
         <Action
           to={`${path}/test`}
-          label={builds ? 'Start test build' : 'Send test message'}
+          label={isDeploy(kind) ? 'Start test build' : 'Send test message'}
           busy="Sending…"
         />
       ),
     },
-    test !== undefined && (
+    test && (
       <div class="note" role="alert">
         <strong>The test message failed.</strong> {describeOutcome(test)}
-        {test.response ? <pre class="wrap">{test.response}</pre> : null}
+        {test.response && <pre class="wrap">{test.response}</pre>}
       </div>
     ),
     last?.statusCode === 410 && (
@@ -136,62 +131,62 @@ async function showHook(visit: MemberVisit, hook: Hook, test?: Outcome): Promise
     <Facts
       kind="row"
       facts={[
-        ['Kind', kindWords[hook.kind].name],
-        ['Host', hook.host],
-        ['Created', <When at={hook.createdAt} />],
-        ['Hook ID', <code>{hook.id}</code>],
+        ['Kind', kindWords[kind].name],
+        ['Host', host],
+        ['Created', <When at={createdAt} />],
+        ['Hook ID', <code>{id}</code>],
       ]}
     />,
     <Section id="messages" title="Messages">
       {messages.length === 0 ? (
         <p class="hint">No messages yet. Publish a changelog post to send the first one.</p>
       ) : (
-        <Messages path={path} messages={messages.slice(0, PAGE_SIZE)} />
+        <Table
+          caption="Messages, newest first"
+          kind="messages"
+          rows={messages.slice(0, PAGE_SIZE)}
+          columns={[
+            {
+              title: 'Status',
+              class: 'short',
+              cell: (message) => <Status status={messageStatus(message)} />,
+            },
+            {
+              title: 'Post',
+              fullText: ({ title }) => title,
+              cell: ({ id, type, title }) => (
+                <Link to={`${path}/messages/${id}`}>
+                  {typeWords[type]}: {title}
+                </Link>
+              ),
+            },
+            { title: 'Attempts', isLabeled: true, class: 'end', cell: ({ attempts }) => attempts },
+            dateColumn(),
+          ]}
+        />
       )}
-      {isFailing && hook.isEnabled && (
+      {isFailing && isEnabled && (
         <div class="bar">
           <Action to={`${path}/resend`} label="Send all failed again" />
         </div>
       )}
       <NumberedPager page={page} hasMore={messages.length > PAGE_SIZE} path={path} />
     </Section>,
-    isOwner && <Changes hook={hook} path={path} />,
+    isOwner && <DangerZone hook={hook} />,
   );
 }
 
-function Messages({ path, messages }: { path: string; messages: readonly HookMessage[] }) {
-  return (
-    <Table
-      caption="Messages, newest first"
-      kind="messages"
-      rows={messages}
-      columns={[
-        { title: 'Status', class: 'short', cell: (message) => <Status status={messageStatus(message)} /> },
-        {
-          title: 'Post',
-          fullText: ({ title }) => title,
-          cell: ({ id, type, title }) => (
-            <a href={`${path}/messages/${id}`}>
-              {typeWords[type]}: {title}
-            </a>
-          ),
-        },
-        { title: 'Attempts', isLabeled: true, class: 'end', cell: ({ attempts }) => attempts },
-        dateColumn(),
-      ]}
-    />
-  );
-}
-
-function Changes({ hook, path }: { hook: Hook; path: string }) {
+function DangerZone({ hook }: { hook: Hook }) {
+  const { kind, isEnabled, host, name } = hook;
+  const path = pathOf(hook);
   return (
     <Section id="danger" title="Danger zone">
-      {hook.kind === 'signed' && (
+      {kind === 'signed' && (
         <Danger label="Rotate secret" to={`${path}/rotate`} button="Rotate secret" isMild isOnce>
           Creates a new signing secret. The current one signs each request too for the next 24 hours.
         </Danger>
       )}
-      {hook.isEnabled ? (
+      {isEnabled ? (
         <Danger label="Disable hook" to={`${path}/disable`} button="Disable hook" isMild>
           Tidings sends no more messages until you enable the hook. Queued messages fail now; you can send
           them again later.
@@ -200,77 +195,75 @@ function Changes({ hook, path }: { hook: Hook; path: string }) {
         <Action to={`${path}/enable`} label="Enable hook" />
       )}
       <Danger label="Delete hook" to={`${path}/delete`} button="Delete hook">
-        {hook.host} gets no more requests. The messages of “{hook.name}” are deleted too. You can't undo this.
+        {host} gets no more requests. The messages of “{name}” are deleted too. You can't undo this.
       </Danger>
     </Section>
   );
 }
 
-async function showMessage(visit: MemberVisit): Promise<View> {
+async function showMessage(visit: MemberVisit) {
   const hook = await requireHook(visit);
-  const { deps, params } = visit;
-  const { message, attempts } = await deps.db.read(async (tx) => {
-    const message = await getMessage(tx, hook.id, params.messageId ?? '');
+  const { message, attempts } = await visit.deps.db.read(async (tx) => {
+    const message = await getMessage(tx, hook.id, visit.params.messageId ?? '');
     return { message, attempts: await listAttempts(tx, message.id) };
   });
-  const path = pathOf(visit, hook);
-  const isQueued = message.state === 'queued';
+  const { id, type, title, state, postId, createdAt, dueAt } = message;
+  const path = pathOf(hook);
   return view(
     {
-      title: `${typeWords[message.type]}: ${message.title}`,
-      heading: message.title,
+      title: `${typeWords[type]}: ${title}`,
+      heading: title,
       crumbs: [...crumbs, { to: path, label: hook.name }],
       tag: <Status status={messageStatus(message)} />,
       facts: describeState(message, hook),
-      actions:
-        hook.isEnabled && !isQueued ? (
-          <Action to={`${path}/messages/${message.id}/resend`} label="Send again" />
-        ) : null,
+      actions: hook.isEnabled && state !== 'queued' && (
+        <Action to={`${path}/messages/${id}/resend`} label="Send again" />
+      ),
     },
     <Facts
       kind="row"
       facts={[
-        ['Change', typeWords[message.type]],
-        ['Post', <Link to={`posts/${message.postId}`}>{message.postId}</Link>],
-        ['Date', message.createdAt && <When at={message.createdAt} />],
-        [
-          'Next attempt',
-          isQueued && message.dueAt > 0 ? <When at={new Date(message.dueAt).toISOString()} /> : null,
-        ],
-        ['Message ID', <code>{message.id}</code>],
+        ['Change', typeWords[type]],
+        ['Post', <Link to={`posts/${postId}`}>{postId}</Link>],
+        ['Date', createdAt && <When at={createdAt} />],
+        ['Next attempt', state === 'queued' && dueAt > 0 ? <When at={dueAt} /> : null],
+        ['Message ID', <code>{id}</code>],
       ]}
     />,
     <Section id="attempts" title="Attempts">
-      {attempts.length === 0 ? <p class="hint">No requests yet.</p> : <Attempts attempts={attempts} />}
+      {attempts.length === 0 ? (
+        <p class="hint">No requests yet.</p>
+      ) : (
+        <Table
+          caption="Attempts, oldest first"
+          kind="attempts"
+          rows={attempts}
+          columns={[
+            {
+              title: 'Status',
+              class: 'short',
+              cell: ({ problem }) => <Status status={problem === null ? 'sent' : 'failed'} />,
+            },
+            {
+              title: 'Result',
+              cell: ({ problem, statusCode, response }) => (
+                <>
+                  {problem ?? `Responded ${statusCode}.`}
+                  {response && <pre class="wrap">{response}</pre>}
+                </>
+              ),
+            },
+            {
+              title: 'Duration',
+              isLabeled: true,
+              class: 'end',
+              cell: ({ durationMs }) => `${durationMs} ms`,
+            },
+            { title: 'Date', class: 'end dim', cell: ({ startedAt }) => <Exactly at={startedAt} /> },
+          ]}
+        />
+      )}
     </Section>,
-  );
-}
-
-function Attempts({ attempts }: { attempts: readonly HookAttempt[] }) {
-  return (
-    <Table
-      caption="Attempts, oldest first"
-      kind="attempts"
-      rows={attempts}
-      columns={[
-        {
-          title: 'Status',
-          class: 'short',
-          cell: ({ problem }) => <Status status={problem === null ? 'sent' : 'failed'} />,
-        },
-        {
-          title: 'Result',
-          cell: (attempt) => (
-            <>
-              {attempt.problem ?? `Responded ${attempt.statusCode}.`}
-              {attempt.response ? <pre class="wrap">{attempt.response}</pre> : null}
-            </>
-          ),
-        },
-        { title: 'Duration', isLabeled: true, class: 'end', cell: ({ durationMs }) => `${durationMs} ms` },
-        { title: 'Date', class: 'end dim', cell: ({ startedAt }) => <Exactly at={startedAt} /> },
-      ]}
-    />
   );
 }
 
