@@ -45,7 +45,7 @@ export const newPasswordField = (label: string) =>
 /** One of these values. */
 export const choiceOf = <const Value extends string>(
   values: readonly Value[],
-  options: FieldOptions & { default?: Value },
+  options: FieldOptions & { default?: NoInfer<Value> | undefined },
 ) =>
   Type.Union(
     values.map((value) => Type.Literal(value)),

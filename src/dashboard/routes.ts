@@ -7,9 +7,8 @@ import type { DashboardDeps, Page } from './page.ts';
 import { routes as account } from './pages/account.tsx';
 import { routes as deliveriesList } from './pages/deliveries/list.tsx';
 import { routes as deliveriesOne } from './pages/deliveries/one.tsx';
-import { routes as explorerPage } from './pages/explorer/page.tsx';
-import { routes as historyStart } from './pages/history/list.tsx';
-import { routes as historyOne } from './pages/history/one.tsx';
+import { routes as explorer } from './pages/explorer.tsx';
+import { routes as history } from './pages/history.tsx';
 import { routes as integrationsApp } from './pages/integrations/app.tsx';
 import { routes as integrationsChanges } from './pages/integrations/check.tsx';
 import { routes as integrationsConnect } from './pages/integrations/connect.tsx';
@@ -58,8 +57,7 @@ export const pages: readonly Page[] = [
   ...deliveriesList,
   ...deliveriesOne,
   ...integrationsList,
-  ...historyStart,
-  ...historyOne,
+  ...history,
   ...integrationsConnect,
   ...integrationsOne,
   ...integrationsChanges,
@@ -69,7 +67,7 @@ export const pages: readonly Page[] = [
   ...integrationsPlaces,
   ...integrationsMissed,
   ...triggersCreate,
-  ...explorerPage,
+  ...explorer,
   ...publishingAgents,
   ...publishingHooks,
   ...publishingHook,

@@ -123,6 +123,16 @@ const iconNames = [
   'terminal',
   'triangle-alert',
   'x',
+  'heading',
+  'bold',
+  'italic',
+  'code',
+  'link',
+  'list',
+  'list-ordered',
+  'text-quote',
+  'columns-2',
+  'maximize',
 ] as const;
 
 /** The content of each icon's `<svg>`. The component sets the stroke. */

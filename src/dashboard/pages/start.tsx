@@ -9,7 +9,7 @@ import { listProviders } from '../../providers/index.ts';
 import { readPublication } from '../../readers/public/service.ts';
 import { get, type MemberVisit, type Page, view } from '../page.ts';
 import { Icon, Link, LinkButton, ToCopy, useVisit } from '../view/elements.tsx';
-import { ImportReleases } from './history/list.tsx';
+import { ImportReleases } from './history.tsx';
 
 /** A step that is done is one line. */
 function StepItem({ step, number, isNext }: { step: Step; number: number; isNext: boolean }) {

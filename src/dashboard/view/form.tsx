@@ -86,6 +86,7 @@ export function FormOf<Schema extends TObject>({
   error,
   ids,
   controls = {},
+  arrange,
   autoFocus = false,
   children,
   ...more
@@ -97,6 +98,8 @@ export function FormOf<Schema extends TObject>({
   hidden?: Values;
   ids?: Readonly<Record<string, string>>;
   controls?: Controls<Schema>;
+  /** In place of one control below the other. */
+  arrange?: (fields: FieldStates<Schema>, problem: Problem | null) => ComponentChildren;
   /** Of the first field. */
   autoFocus?: boolean;
 }) {
@@ -109,12 +112,13 @@ export function FormOf<Schema extends TObject>({
   return (
     <Form problem={problem} {...form} edit={edit}>
       {hidden && <Hidden values={hidden} />}
-      {labeled.map((field, index) => {
+      {(arrange ? [] : labeled).map((field, index) => {
         const control = controls[field.name as keyof FieldStates<Schema>];
         if (control !== undefined) return control(field);
         if (schema.properties[field.name]?.type === 'boolean') return <Switch {...field} />;
         return <Field {...field} {...(autoFocus && index === 0 && { autoFocus })} />;
       })}
+      {arrange?.(fields, problem)}
       {children}
     </Form>
   );

@@ -4,8 +4,6 @@ import type { ReadTx, WriteTx } from '../../../db/engine.ts';
 import { type hookMessages, rebuildHooks } from '../../../db/schema/public.ts';
 import { notFound } from '../../lib/app-error.ts';
 
-export type { HookAttempt } from './message-store.ts';
-
 export const hookKinds = ['signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'] as const;
 export type HookKind = (typeof hookKinds)[number];
 

@@ -22,7 +22,7 @@ import {
 } from '../../view/elements.tsx';
 import { Action, Form, FormError, Select } from '../../view/form.tsx';
 import { Table } from '../../view/list.tsx';
-import { Imports } from '../history/list.tsx';
+import { Imports } from '../history.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
 import { LocalAddressNote } from './local-address.tsx';
 import { findPauses, PauseNote } from './missed.tsx';

@@ -7,7 +7,7 @@ import { EDIT_CONFLICT, formState, readFields } from '../../fields.ts';
 import { type Fragment, fragment, type MemberVisit, type Page, post } from '../../page.ts';
 import { EditConflict } from '../../view/difference.tsx';
 import { requirePost } from './suggestion.tsx';
-import { editable, editWords, shown } from './toolbar.tsx';
+import { editable, editWords, shown } from './words.tsx';
 
 // Saves what the script of the editor sends while a person types. Each response is an element with `data-outcome`.
 

@@ -40,16 +40,9 @@ import {
   SuggestedChanges,
   SuggestionNote,
 } from './suggestion.tsx';
-import {
-  describeOrigin,
-  editorScripts,
-  editWords,
-  originOf,
-  shown,
-  Toolbar,
-  typeOptions,
-} from './toolbar.tsx';
+import { editorScripts, Toolbar } from './toolbar.tsx';
 import { changedSince } from './versions.tsx';
+import { describeOrigin, editWords, originOf, shown, typeOptions } from './words.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
 const NEW = '/dashboard/:organizationId/posts/~/new';

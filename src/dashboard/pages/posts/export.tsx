@@ -11,7 +11,7 @@ import {
 import { contentTypes, type OwnedPost, postStatuses } from '../../../posts/model.ts';
 import { type Download, get, type MemberVisit, type Page, view } from '../../page.ts';
 import { Select } from '../../view/form.tsx';
-import { typeOptions } from './toolbar.tsx';
+import { typeOptions } from './words.tsx';
 
 // Downloads all posts of the organization, or those of a status and a type.
 

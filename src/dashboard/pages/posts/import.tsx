@@ -19,7 +19,7 @@ import { counted, Facts, More } from '../../view/elements.tsx';
 import { Field, Form, Hidden, Select, TextArea, Toggle } from '../../view/form.tsx';
 import { dateColumn, statusColumn, Table } from '../../view/list.tsx';
 import { pack, unpack } from './list.tsx';
-import { typeOptions } from './toolbar.tsx';
+import { typeOptions } from './words.tsx';
 
 // Imports posts from a file or a pasted text: a preview, whose form sends the text again, and then the import.
 

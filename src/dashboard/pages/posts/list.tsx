@@ -17,8 +17,8 @@ import { counted, Link, LinkButton, Status, When } from '../../view/elements.tsx
 import { Select } from '../../view/form.tsx';
 import { Empty, FilterBar, Pager, SearchField, SelectionBar, Table } from '../../view/list.tsx';
 import { ZonedTime } from './publish.tsx';
-import { describeOrigin, PostSegments, typeOptions } from './toolbar.tsx';
 import { restorePath } from './trash.tsx';
+import { describeOrigin, PostSegments, typeOptions } from './words.tsx';
 
 // The filter of the list in its address.
 
@@ -329,7 +329,7 @@ export const routes: readonly Page[] = [
         ),
       },
       all + trash !== 0 && (
-        <PostSegments base={base} numbers={numbers} current={currentOf(filter)} more={moreOf(filter)} />
+        <PostSegments numbers={numbers} current={currentOf(filter)} more={moreOf(filter)} />
       ),
       all === 0 ? (
         <NoPosts />

@@ -17,9 +17,9 @@ import { editForm } from '../../submission.ts';
 import { Copy, exactly, More, Status } from '../../view/elements.tsx';
 import { Action, EditVersion, Field, FormError } from '../../view/form.tsx';
 import { requirePost } from './suggestion.tsx';
-import { shown } from './toolbar.tsx';
 import { restorePath } from './trash.tsx';
 import { undoPath } from './versions.tsx';
+import { shown } from './words.tsx';
 
 // Everything about a post but its text: when it is published, its date, copies, and the trash.
 

@@ -12,7 +12,7 @@ import { get, type MemberVisit, type Page, post, redirect, view } from '../../pa
 import { counted, When } from '../../view/elements.tsx';
 import { Action, Danger, Seen } from '../../view/form.tsx';
 import { Empty, Pager, SelectionBar, statusColumn, Table } from '../../view/list.tsx';
-import { PostSegments } from './toolbar.tsx';
+import { PostSegments } from './words.tsx';
 
 const TRASH = '/dashboard/:organizationId/posts/~/trash';
 const PER_PAGE = 25;
@@ -93,7 +93,7 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
       crumbs: [{ to: 'posts', label: 'Posts' }],
       facts: `Deleted posts stay here for ${TRASH_DAYS} days. The API does not return them.`,
     },
-    <PostSegments base={base} numbers={numbers} current="trash" />,
+    <PostSegments numbers={numbers} current="trash" />,
     rows.length === 0 ? (
       <Empty>
         <p>{numbers.trash === 0 ? 'The trash is empty.' : 'This page is empty.'}</p>

@@ -19,7 +19,7 @@ import { Columns, LinkButton, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { Empty } from '../../view/list.tsx';
 import { requirePost } from './suggestion.tsx';
-import { editable, editWords, shown } from './toolbar.tsx';
+import { editable, editWords, shown } from './words.tsx';
 
 const VERSIONS = '/dashboard/:organizationId/posts/:postId/versions';
 

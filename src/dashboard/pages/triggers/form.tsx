@@ -8,7 +8,7 @@ import { isRecord } from '../../../lib/validation.ts';
 import { ContentType } from '../../../posts/model.ts';
 import { type FieldState, type formState, labelsOf } from '../../fields.ts';
 import { Field, Select, TextArea, Toggle } from '../../view/form.tsx';
-import { typeOptions } from '../posts/toolbar.tsx';
+import { typeOptions } from '../posts/words.tsx';
 
 /** A line and a column of a template, from 1. */
 export interface Place {

@@ -7,7 +7,7 @@ import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import { Section, Status, useVisit, When } from '../../view/elements.tsx';
 import { Action, Select } from '../../view/form.tsx';
 import { Table } from '../../view/list.tsx';
-import { typeOptions } from '../posts/toolbar.tsx';
+import { typeOptions } from '../posts/words.tsx';
 
 // The triggers of an integration on its page, and their failed runs.
 

@@ -1,0 +1,108 @@
+import type { ListedStatus, PostNumbers } from '../../../posts/list-store.ts';
+import {
+  type ContentType,
+  contentTypeRules,
+  contentTypes,
+  type Post,
+  type PostStatus,
+} from '../../../posts/model.ts';
+import { providers } from '../../../providers/index.ts';
+import { Segments } from '../../view/elements.tsx';
+
+// How pages describe a post: its type, and where it came from.
+
+const MAX_LENGTH = 200;
+const MAX_URL_LENGTH = 2_000;
+
+/**
+ * The displayable part of a post's metadata, which is free-form and may come from an import: short plain text, an http
+ * or https URL, and the provider's id of the delivery behind the post.
+ */
+export function originOf({ sourceMetadata }: Pick<Post, 'sourceMetadata'>) {
+  const { platform, repository, version, author, url, deliveryId } = sourceMetadata ?? {};
+  return {
+    platform: providers.find(({ id }) => id === platform)?.name ?? textOf(platform),
+    repository: textOf(repository),
+    version: textOf(version),
+    author: textOf(author),
+    url: webAddress(url),
+    deliveryId: textOf(deliveryId),
+  };
+}
+
+function textOf(value: unknown): string | null {
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH).toWellFormed()}…` : text || null;
+}
+
+function webAddress(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length > MAX_URL_LENGTH || !URL.canParse(value)) return null;
+  return /^https?:$/.test(new URL(value).protocol) ? value : null;
+}
+
+type Texts = Pick<Post, 'title' | 'markdown' | 'contentType'>;
+
+/** What the form of a post edits. */
+export const editable = ({ title, markdown, contentType }: Texts) => ({ title, markdown, contentType });
+
+/** What the page of a post shows: the version that its buttons act on. */
+export const shown = (post: Texts & Pick<Post, 'status'>) => ({ ...editable(post), status: post.status });
+
+const statusNames: Readonly<Record<PostStatus, string>> = { draft: 'Draft', published: 'Published' };
+
+export const editWords = {
+  noun: 'post',
+  labels: {
+    title: 'Title',
+    markdown: 'Text',
+    contentType: 'Type',
+    status: 'Status',
+    publishAt: 'Publish at',
+    createdAt: 'Date',
+  },
+  show: (field: string, value: unknown) => {
+    if (field === 'status') return statusNames[value as PostStatus];
+    return field === 'contentType' ? contentTypeRules[value as ContentType].name : null;
+  },
+};
+
+export const typeOptions = contentTypes.map((value) => ({ value, label: contentTypeRules[value].name }));
+
+/** The origin of a post, such as `2.4.0 of acme/rocket`; null when it is unknown. */
+export function describeOrigin(post: Pick<Post, 'sourceMetadata'>): string | null {
+  const { platform, repository, version } = originOf(post);
+  const source = [version, repository].filter((each) => each !== null).join(' of ');
+  return [source, platform].filter(Boolean).join(' on ') || null;
+}
+
+type View = 'all' | ListedStatus | 'suggestion' | 'trash';
+
+const segments: readonly [view: View, label: string, query: string][] = [
+  ['all', 'All', ''],
+  ['draft', 'Drafts', 'status=draft'],
+  ['scheduled', 'Scheduled', 'status=scheduled'],
+  ['published', 'Published', 'status=published'],
+  ['suggestion', 'Suggestions', 'suggestion=1'],
+];
+
+/** The lists of posts with their lengths. `more`: what stays of the query, such as the words of a search. */
+export function PostSegments(props: { numbers: PostNumbers; current: View; more?: string }) {
+  const { numbers, current, more = '' } = props;
+  const segment = (view: View, label: string, to: string) => ({
+    to,
+    isCurrent: view === current,
+    label: (
+      <>
+        {label} <small>{numbers[view === 'suggestion' ? 'suggestions' : view].toLocaleString('en')}</small>
+      </>
+    ),
+  });
+  const items = segments
+    // Few posts have one, and few people wait for them.
+    .filter(([view]) => view !== 'suggestion' || numbers.suggestions > 0 || current === 'suggestion')
+    .map(([view, label, query]) => {
+      const search = [query, more].filter(Boolean).join('&');
+      return segment(view, label, `posts${search === '' ? '' : `?${search}`}`);
+    });
+  return <Segments label="Posts by status" items={[...items, segment('trash', 'Trash', 'posts/~/trash')]} />;
+}
