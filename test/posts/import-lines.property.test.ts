@@ -32,6 +32,9 @@ const wordings: ((version: string, date: string) => string)[] = [
   (version, date) => `${version} "Winter" (${date})`,
   (version, date) => `🎉 ${version} | ${date}`,
   (version, date) => `@acme/core@${version} (${date})`,
+  (version, date) => `${version} → ${date}`,
+  (version, date) => `<a name="${version}"></a>${version} (${date})`,
+  (version, date) => `Acme **${version}** _(${date})_`,
 ];
 
 const dates = [
@@ -42,7 +45,16 @@ const dates = [
   '31 January, 2024',
   'Wed, Jan 31 2024',
 ];
-const marks = ['Unreleased', '[Unreleased]', 'HEAD', 'Next', '99.0.0 (unreleased)', '99.1.0 - TBD'];
+const marks = [
+  'Unreleased',
+  '[Unreleased]',
+  'HEAD',
+  'Next',
+  '99.0.0 (unreleased)',
+  '99.1.0 - TBD',
+  '99.2.0-SNAPSHOT',
+  '99.3.0 (draft)',
+];
 
 /** Blocks of text, each line of which begins with its own word. */
 const blocks: ((word: () => string) => string)[] = [
@@ -70,7 +82,11 @@ const asides = [
   'Mainline',
   '3 things',
   'Added',
+  'Draft pages',
 ];
+
+/** A part of a version below it, where the form has headings below the versions. */
+const PART = '@acme/core@7.1.0';
 
 const changelogs = fc
   .record({
@@ -85,7 +101,7 @@ const changelogs = fc
         parts: fc.array(
           fc.oneof(
             fc.constantFrom(...blocks).map((block) => ({ block })),
-            fc.constantFrom(...asides).map((aside) => ({ aside })),
+            fc.constantFrom(...asides, PART).map((aside) => ({ aside })),
           ),
           { maxLength: 4 },
         ),
@@ -105,7 +121,8 @@ const changelogs = fc
       lines.push(write(mark ?? wording(`${sections.length - index}.2.0`, date)));
       for (const part of parts) {
         if ('block' in part) lines.push(part.block(word));
-        else lines.push((mark === null && sub === null ? String : (sub ?? String))(part.aside));
+        else if (part.aside !== PART || sub !== null)
+          lines.push((mark === null && sub === null ? String : (sub ?? String))(part.aside));
       }
     }
     return { text: `${lines.join('\n\n')}\n`, versions, marks: sections.length - versions };

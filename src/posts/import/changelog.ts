@@ -206,22 +206,26 @@ function isClear({ version }: Heading): boolean {
 const isDated = ({ version }: Heading) => version !== null && (version.date !== null || version.isUnreleased);
 
 /**
- * The headings with the date above them. "pack@1.2.3" below "1.2.3", without a date of its own, is a part of that version: no
- * version itself.
+ * The headings with the date above them. "pack@1.2.3" below "1.2.3" or "Unreleased", without a date of its own, is a part of
+ * that version: no version itself.
  */
 function withOuter(headings: readonly Heading[]): Heading[] {
-  const isWhole = (heading: Heading) =>
-    isClear(heading) && heading.version?.kind === 'version' && heading.version.packageName === '';
-  const wholes = Map.groupBy(headings.filter(isWhole), ({ level }) => level);
+  const isWhole = ({ version }: Heading) => version?.kind === 'version' && version.packageName === '';
+  const isOuter = (heading: Heading) => (isWhole(heading) && isClear(heading)) || heading.isUnreleased;
+  const outers = Map.groupBy(headings.filter(isOuter), ({ level }) => level);
+  // The title of the file may have a version, or be a word such as "Next".
+  const hasParts = ({ level }: Heading) => {
+    const others = outers.get(level) ?? [];
+    return others.length > 1 && others.some(isWhole);
+  };
   const above: Heading[] = [];
   return headings.map((heading) => {
     if (heading.form !== 'heading') return heading;
     while ((above.at(-1)?.level ?? 0) >= heading.level) above.pop();
-    // The title of the file may have a version.
     const isPart =
       (heading.version?.packageName ?? '') !== '' &&
       !isDated(heading) &&
-      above.some((outer) => isWhole(outer) && (wholes.get(outer.level)?.length ?? 0) > 1);
+      above.some((outer) => isOuter(outer) && hasParts(outer));
     const dated = above.findLast(({ version }) => version?.kind === 'date');
     above.push(heading);
     return {
