@@ -1,5 +1,5 @@
-import { Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import type { BaseSQLiteDatabase } from 'drizzle-orm/sqlite-core';
+import { and, eq, getTableColumns, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import type { BaseSQLiteDatabase, SQLiteTable } from 'drizzle-orm/sqlite-core';
 
 // Access to the database: `read` and `write`. Their bodies are asynchronous and call only stores. `sqlite/` and
 // `postgres/` are the engines behind them.
@@ -241,6 +241,25 @@ export function placeholdersFor<Name extends string>(
     Name,
     Placeholder
   >;
+}
+
+/** The condition that columns of a table have these values. Leaves out those that are undefined. */
+export function matching<Table extends SQLiteTable>(
+  table: Table,
+  values: { [Name in keyof Table['$inferSelect']]?: Table['$inferSelect'][Name] | SQLWrapper | undefined },
+): SQL | undefined {
+  const columns = getTableColumns(table);
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  return and(...given.map(([name, value]) => eq(columns[name] as SQLWrapper, value)));
+}
+
+/** Sets columns to the values of the row that was to be inserted, on a conflict. */
+export function excluded(columns: Readonly<Record<string, { name: string }>>): Record<string, SQL> {
+  const values = Object.entries(columns).map(([key, { name }]) => [
+    key,
+    sql`excluded.${sql.identifier(name)}`,
+  ]);
+  return Object.fromEntries(values);
 }
 
 // The names of locks, so that only writes about the same things wait for each other. PostgreSQL takes all locks of a write at

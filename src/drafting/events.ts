@@ -14,10 +14,18 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import {
+  dialectOf,
+  excluded,
+  matching,
+  placeholdersFor,
+  prepared,
+  type ReadTx,
+  type WriteTx,
+} from '../../db/engine.ts';
 import { events, integrations } from '../../db/schema/integrations.ts';
 import { triggerEvents } from '../../db/schema/triggers.ts';
-import type { Event, EventData, EventReader, EventSource } from '../providers/events.ts';
+import type { Event, EventData, EventReader, EventSource, EventType } from '../providers/events.ts';
 
 /** How many events of a time are looked at: what is beyond it is older, and no draft could hold it. */
 const MAX_EVENTS = 10_000;
@@ -54,14 +62,7 @@ export async function hasRelease(tx: ReadTx, source: EventSource, tag: string): 
 
 /** Stores the release under another tag. What was stored under that one is of a release that has lost it. */
 async function renameEvent(tx: WriteTx, source: EventSource, key: string, newKey: string): Promise<void> {
-  const { integrationId, repositoryId } = idsOf(source);
-  const isRelease = (tag: string) =>
-    and(
-      eq(events.integrationId, integrationId),
-      eq(events.repositoryId, repositoryId),
-      eq(events.type, 'release'),
-      eq(events.key, tag),
-    );
+  const isRelease = (tag: string) => matching(events, { ...idsOf(source), type: 'release', key: tag });
   await tx.delete(events).where(isRelease(newKey)).run();
   await tx.update(events).set({ key: newKey }).where(isRelease(key)).run();
 }
@@ -111,29 +112,28 @@ function withoutFiles(event: Event): Event {
 
 /** Reads the events of one source for a trigger: a repository, or a workspace of an issue tracker. */
 export function eventReader(tx: ReadTx, source: EventSource & { triggerId: string }): EventReader {
-  const { integrationId, repositoryId } = idsOf(source);
+  const place = idsOf(source);
+  const { repositoryId } = place;
   const { triggerId } = source;
-  const hasArrived = exists(
-    tx
-      .select({ key: triggerEvents.key })
-      .from(triggerEvents)
-      .where(
-        and(
-          eq(triggerEvents.triggerId, triggerId),
-          eq(triggerEvents.repositoryId, events.repositoryId),
-          eq(triggerEvents.type, events.type),
-          eq(triggerEvents.key, events.key),
-          eq(triggerEvents.isMatch, true),
-        ),
-      ),
-  );
-  const isOfSource = and(eq(events.integrationId, integrationId), eq(events.repositoryId, repositoryId));
+  const isArrival = matching(triggerEvents, {
+    triggerId,
+    repositoryId: events.repositoryId,
+    type: events.type,
+    key: events.key,
+    isMatch: true,
+  });
+  const hasArrived = exists(tx.select({ key: triggerEvents.key }).from(triggerEvents).where(isArrival));
+
+  async function arrivalsOf(type: EventType, keys: readonly string[]) {
+    const rows = await statements(tx).arrivals.all({ triggerId, repositoryId, type, keys });
+    return new Map(rows.map(({ key, ...arrival }) => [key, arrival]));
+  }
+
   return {
     async list(types, { branch, after, until, arrived = false }) {
       const filters = [
-        isOfSource,
+        matching(events, { ...place, branch }),
         inArray(events.type, [...types]),
-        branch === undefined ? undefined : eq(events.branch, branch),
         after === undefined ? undefined : gt(events.occurredAt, after),
         until === undefined ? undefined : lte(events.occurredAt, until),
         arrived ? hasArrived : undefined,
@@ -149,7 +149,6 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
     },
 
     async listReleases(which) {
-      const place = { integrationId, repositoryId };
       const { releasesSince, releasesBefore, releasesByTag } = statements(tx);
       const rows =
         'tags' in which
@@ -165,17 +164,14 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
     },
 
     async findAll(type, keys) {
-      const rows = await statements(tx).findAll.all({ integrationId, repositoryId, type, keys });
+      const rows = await statements(tx).findAll.all({ ...place, type, keys });
       return new Map(rows.map((row) => [row.key, toEvent(row)]));
     },
 
-    async arrivalsOf(type, keys) {
-      const rows = await statements(tx).arrivals.all({ triggerId, repositoryId, type, keys });
-      return new Map(rows.map(({ key, ...arrival }) => [key, arrival]));
-    },
+    arrivalsOf,
 
     async arrivalOf(type, key) {
-      return (await statements(tx).arrival.get({ triggerId, repositoryId, type, key })) ?? null;
+      return (await arrivalsOf(type, [key])).get(key) ?? null;
     },
   };
 }
@@ -187,11 +183,7 @@ export async function listReleases(tx: ReadTx, integrationId: string, repository
     .select({ repositoryId, tag: key, branch, isPrerelease, occurredAt, deliveryId })
     .from(events)
     .where(
-      and(
-        eq(events.integrationId, integrationId),
-        inArray(repositoryId, [...repositoryIds]),
-        eq(events.type, 'release'),
-      ),
+      and(matching(events, { integrationId, type: 'release' }), inArray(repositoryId, [...repositoryIds])),
     )
     .orderBy(desc(occurredAt), desc(key))
     .all();
@@ -271,22 +263,26 @@ function toEvent(row: typeof events.$inferSelect): Event {
 const fromRow = (row: typeof events.$inferSelect | undefined) => (row === undefined ? null : toEvent(row));
 
 const statements = prepared((db) => {
+  const { listed } = dialectOf(db);
   const values = placeholdersFor(getTableColumns(events)) as unknown as typeof events.$inferInsert;
-  const { integrationId, repositoryId, type, key } = values;
-  const isEvent = (table: typeof events | typeof triggerEvents) =>
-    and(eq(table.repositoryId, repositoryId), eq(table.type, type), eq(table.key, key));
-  const isOneOf = (table: typeof events | typeof triggerEvents) =>
-    inArray(table.key, dialectOf(db).listed(sql.placeholder('keys')));
+  const { integrationId, repositoryId, type } = values;
+  const place = { integrationId, repositoryId };
+  const keys = listed(sql.placeholder('keys'));
   const { key: tag, branch, occurredAt, isPrerelease } = events;
-  const isRelease = and(
-    eq(events.integrationId, integrationId),
-    eq(events.repositoryId, repositoryId),
-    // As the partial index has it.
-    sql`${events.type} = 'release'`,
-  );
+  // As the partial index has it.
+  const isRelease = and(matching(events, place), sql`${events.type} = 'release'`);
   const isOfBranch = and(isRelease, eq(branch, sql.placeholder('branch')));
+  const all = (isWanted: SQL | undefined) => db.select().from(events).where(isWanted).prepare();
   const releases = (isWanted: SQL | undefined) =>
     db.select({ tag, branch, occurredAt, isPrerelease }).from(events).where(isWanted);
+  const {
+    integrationId: _,
+    repositoryId: __,
+    type: ___,
+    key: ____,
+    isPrerelease: _____,
+    ...state
+  } = getTableColumns(events);
   return {
     releasesSince: releases(and(isOfBranch, gte(occurredAt, sql.placeholder('since'))))
       .orderBy(asc(occurredAt), asc(tag))
@@ -295,37 +291,12 @@ const statements = prepared((db) => {
       .orderBy(desc(occurredAt), desc(tag))
       .limit(sql.placeholder('limit'))
       .prepare(),
-    releasesByTag: releases(and(isRelease, inArray(tag, dialectOf(db).listed(sql.placeholder('tags')))))
+    releasesByTag: releases(and(isRelease, inArray(tag, listed(sql.placeholder('tags')))))
       .orderBy(asc(occurredAt), asc(tag))
       .prepare(),
-    find: db
-      .select()
-      .from(events)
-      .where(and(eq(events.integrationId, integrationId), isEvent(events)))
-      .prepare(),
-    findRelease: db
-      .select()
-      .from(events)
-      .where(
-        and(
-          eq(events.integrationId, integrationId),
-          eq(events.repositoryId, repositoryId),
-          eq(events.releaseId, sql.placeholder('releaseId')),
-        ),
-      )
-      .prepare(),
-    findAll: db
-      .select()
-      .from(events)
-      .where(
-        and(
-          eq(events.integrationId, integrationId),
-          eq(events.repositoryId, repositoryId),
-          eq(events.type, type),
-          isOneOf(events),
-        ),
-      )
-      .prepare(),
+    find: all(matching(events, { ...place, type, key: values.key })),
+    findRelease: all(matching(events, { ...place, releaseId: sql.placeholder('releaseId') })),
+    findAll: all(and(matching(events, { ...place, type }), inArray(tag, keys))),
     arrivals: db
       .select({
         key: triggerEvents.key,
@@ -335,22 +306,13 @@ const statements = prepared((db) => {
       .from(triggerEvents)
       .where(
         and(
-          eq(triggerEvents.triggerId, sql.placeholder('triggerId')),
-          eq(triggerEvents.repositoryId, repositoryId),
-          eq(triggerEvents.type, type),
-          isOneOf(triggerEvents),
-          eq(triggerEvents.isMatch, true),
-        ),
-      )
-      .prepare(),
-    arrival: db
-      .select({ draftOnly: triggerEvents.draftOnly, publish: triggerEvents.publish })
-      .from(triggerEvents)
-      .where(
-        and(
-          eq(triggerEvents.triggerId, sql.placeholder('triggerId')),
-          isEvent(triggerEvents),
-          eq(triggerEvents.isMatch, true),
+          matching(triggerEvents, {
+            triggerId: sql.placeholder('triggerId'),
+            repositoryId,
+            type,
+            isMatch: true,
+          }),
+          inArray(triggerEvents.key, keys),
         ),
       )
       .prepare(),
@@ -359,15 +321,7 @@ const statements = prepared((db) => {
       .values(values)
       .onConflictDoUpdate({
         target: [events.integrationId, events.repositoryId, events.type, events.key],
-        set: {
-          releaseId: sql`excluded.release_id`,
-          branch: sql`excluded.branch`,
-          occurredAt: sql`excluded.occurred_at`,
-          version: sql`excluded.version`,
-          repository: sql`excluded.repository`,
-          deliveryId: sql`excluded.delivery_id`,
-          data: sql`excluded.data`,
-        },
+        set: excluded(state),
       })
       .prepare(),
   };

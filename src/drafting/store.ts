@@ -1,5 +1,27 @@
-import { and, count, desc, eq, getTableColumns, gte, inArray, lt, min, ne, or, sql } from 'drizzle-orm';
-import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import {
+  and,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gte,
+  inArray,
+  lt,
+  min,
+  ne,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
+import {
+  dialectOf,
+  excluded,
+  matching,
+  placeholdersFor,
+  prepared,
+  type ReadTx,
+  type WriteTx,
+} from '../../db/engine.ts';
 import { events, integrations } from '../../db/schema/integrations.ts';
 import { posts } from '../../db/schema/posts.ts';
 import { drafts, triggers } from '../../db/schema/triggers.ts';
@@ -43,8 +65,7 @@ export async function listPostsOfTrigger(
   { status, limit }: { status?: Post['status']; limit: number },
 ): Promise<{ posts: Pick<Post, 'id' | 'title' | 'status' | 'createdAt'>[]; totalItems: number }> {
   const isOfRepository = and(gte(drafts.scope, `${repositoryId} `), lt(drafts.scope, `${repositoryId}!`));
-  const hasStatus = status === undefined ? undefined : eq(posts.status, status);
-  const isWanted = and(eq(drafts.triggerId, triggerId), isOfRepository, hasStatus);
+  const isWanted = and(eq(drafts.triggerId, triggerId), isOfRepository, matching(posts, { status }));
   const { id, title, createdAt } = posts;
   const isOfDraft = eq(posts.id, drafts.postId);
   const listed = await tx
@@ -95,7 +116,7 @@ export async function deleteDraft(tx: WriteTx, name: DraftName): Promise<void> {
 }
 
 function isNamed({ triggerId, scope, subject }: DraftName) {
-  return and(eq(drafts.triggerId, triggerId), eq(drafts.scope, scope), eq(drafts.subject, subject));
+  return matching(drafts, { triggerId, scope, subject });
 }
 
 /**
@@ -195,7 +216,7 @@ export async function readScope(
   source: Pick<EventSource, 'integrationId' | 'repositoryId'>,
   { triggerId, scope }: Pick<DraftRow, 'triggerId' | 'scope'>,
 ): Promise<ScopeDrafts> {
-  const isOfScope = and(eq(drafts.triggerId, triggerId), eq(drafts.scope, scope));
+  const isOfScope = matching(drafts, { triggerId, scope });
   const isClosed = and(isOfScope, gte(drafts.subject, CLOSED), lt(drafts.subject, 'closed!'));
   const last = await tx
     .select({ until: drafts.until })
@@ -224,10 +245,7 @@ export async function readScope(
         .where(and(isOfScope, isOneOf))
         .all();
       const keys = rows.flatMap((row) => [...row.eventKeys, ...(row.suggestion?.eventKeys ?? [])]);
-      const isOfSource = and(
-        eq(events.integrationId, source.integrationId),
-        eq(events.repositoryId, source.repositoryId ?? ''),
-      );
+      const place = { integrationId: source.integrationId, repositoryId: source.repositoryId ?? '' };
       // Drafts also name commits and identifiers.
       const named = keys.map(parseEventKey).filter(({ type }) => eventTypes.includes(type));
       const byType = Map.groupBy(named, ({ type }) => type);
@@ -237,7 +255,7 @@ export async function readScope(
         return tx
           .select({ time: min(events.occurredAt) })
           .from(events)
-          .where(and(isOfSource, eq(events.type, type), hasKey))
+          .where(and(matching(events, { ...place, type }), hasKey))
           .get();
       });
       const times = (await Promise.all(found)).flatMap((row) => row?.time ?? []);
@@ -256,25 +274,16 @@ const statements = prepared((tx) => {
   const columns = getTableColumns(drafts);
   const { triggerId, scope, subject, ...state } = columns;
   const given = placeholdersFor(columns) as unknown as typeof drafts.$inferInsert;
-  const isSubject = and(eq(triggerId, given.triggerId), eq(subject, given.subject));
+  const isSubject = matching(drafts, { triggerId: given.triggerId, subject: given.subject });
+  const all = (isWanted: SQL | undefined) => tx.select().from(drafts).where(isWanted).prepare();
+  const isElsewhere = [
+    ne(scope, given.scope),
+    gte(scope, sql.placeholder('from')),
+    lt(scope, sql.placeholder('to')),
+  ];
   return {
-    find: tx
-      .select()
-      .from(drafts)
-      .where(and(isSubject, eq(scope, given.scope)))
-      .prepare(),
-    findElsewhere: tx
-      .select()
-      .from(drafts)
-      .where(
-        and(
-          isSubject,
-          ne(scope, given.scope),
-          gte(scope, sql.placeholder('from')),
-          lt(scope, sql.placeholder('to')),
-        ),
-      )
-      .prepare(),
+    find: all(and(isSubject, eq(scope, given.scope))),
+    findElsewhere: all(and(isSubject, ...isElsewhere)),
     sources: tx
       .select({
         subject,
@@ -284,8 +293,7 @@ const statements = prepared((tx) => {
       .from(drafts)
       .where(
         and(
-          eq(triggerId, given.triggerId),
-          eq(scope, given.scope),
+          matching(drafts, { triggerId: given.triggerId, scope: given.scope }),
           inArray(subject, dialectOf(tx).listed(sql.placeholder('subjects'))),
         ),
       )
@@ -297,12 +305,7 @@ const statements = prepared((tx) => {
         ...given,
         suggestion: sql`nullif(${sql.param(sql.placeholder('suggestion'), drafts.suggestion)}, 'null')`,
       })
-      .onConflictDoUpdate({
-        target: [triggerId, scope, subject],
-        set: Object.fromEntries(
-          Object.entries(state).map(([key, { name }]) => [key, sql`excluded.${sql.identifier(name)}`]),
-        ),
-      })
+      .onConflictDoUpdate({ target: [triggerId, scope, subject], set: excluded(state) })
       .prepare(),
   };
 });

@@ -9,7 +9,7 @@ import type { ApiSupport } from './api.ts';
 import type { AppSupport } from './app.ts';
 import type { Event, EventFacts, EventSource, EventType } from './events.ts';
 import type { IntegrationType } from './index.ts';
-import type { ReaderSupport } from './reader.ts';
+import type { ReadDelivery, ReaderSupport } from './reader.ts';
 import type { Samples } from './samples.ts';
 
 // The interface of a provider, and the parts that all share: signing a delivery, reading its payload.
@@ -156,6 +156,18 @@ export function eventOf(
   const key = cutBytes(event.key, MAX_KEY_BYTES);
   const branch = event.branch && cutBytes(event.branch, MAX_KEY_BYTES);
   return { ...event, key, branch, repository, deliveryId, occurredAt: occurredAt ?? receivedAt } as Event;
+}
+
+/** The event of a delivery that was read instead of sent; null for one that brings none. Throws `MalformedPayload`. */
+export function eventIn(
+  provider: Provider,
+  { event, payload }: ReadDelivery,
+  source: Pick<ProcessedDelivery, 'repository' | 'deliveryId' | 'receivedAt'>,
+): Event | null {
+  const result = parseEvent(provider, event, payload);
+  if (result.outcome !== 'processed') return null;
+  const { action, data } = result.processed;
+  return eventOf(provider, { ...source, event, action, data });
 }
 
 /**

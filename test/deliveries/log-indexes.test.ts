@@ -4,6 +4,7 @@ import { countDays } from '../../src/integrations/deliveries/count-store.ts';
 import {
   type LogFilter,
   listDeliveries,
+  listLogged,
   listLogPage,
   listProcessed,
 } from '../../src/integrations/deliveries/log-store.ts';
@@ -106,4 +107,9 @@ testSqlite('what a rehearsal reads follows the index of its integration', async 
   const plans = await plansOf((db) => db.read((tx) => listProcessed(tx, 'int_x', window)));
   expect(plans.join()).toContain('deliveries_by_integration');
   expect(plans.join()).not.toContain('TEMP B-TREE');
+});
+
+testSqlite('the deliveries that a provider names are found by their ids', async () => {
+  const plans = await plansOf((db) => db.read((tx) => listLogged(tx, 'int_x', ['a', 'b'])));
+  expect(plans.join()).toContain('USING INDEX deliveries_by_reference');
 });

@@ -1,5 +1,5 @@
 import { and, eq, gte, inArray, lt } from 'drizzle-orm';
-import type { ReadTx, WriteTx } from '../../../db/engine.ts';
+import { matching, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { releaseRanges } from '../../../db/schema/integrations.ts';
 import { deliveryResults, drafts, triggerEvents, triggers } from '../../../db/schema/triggers.ts';
 import { type Delivery, toProcessed } from '../../integrations/deliveries/store.ts';
@@ -49,17 +49,12 @@ async function renameRelease(
   const isArrival = (key: string) =>
     and(
       inArray(triggerEvents.triggerId, ofIntegration),
-      eq(triggerEvents.repositoryId, repositoryId),
-      eq(triggerEvents.type, 'release'),
-      eq(triggerEvents.key, key),
+      matching(triggerEvents, { repositoryId, type: 'release', key }),
     );
   await tx.delete(triggerEvents).where(isArrival(newTag)).run();
   await tx.update(triggerEvents).set({ key: newTag }).where(isArrival(tag)).run();
 
-  const ofRepository = and(
-    eq(releaseRanges.integrationId, integrationId),
-    eq(releaseRanges.repositoryId, repositoryId),
-  );
+  const ofRepository = matching(releaseRanges, { integrationId, repositoryId });
   await tx
     .delete(releaseRanges)
     .where(and(ofRepository, inArray(releaseRanges.tag, [tag, newTag])))
@@ -71,13 +66,10 @@ async function renameRelease(
     .run();
 
   const [subject, newSubject] = [`release ${tag}`, `release ${newTag}`];
+  const ofScopes = (column: typeof drafts.scope | typeof deliveryResults.scope) =>
+    and(gte(column, `${repositoryId} `), lt(column, `${repositoryId}!`));
   const isDraft = (name: string) =>
-    and(
-      inArray(drafts.triggerId, ofIntegration),
-      eq(drafts.subject, name),
-      gte(drafts.scope, `${repositoryId} `),
-      lt(drafts.scope, `${repositoryId}!`),
-    );
+    and(inArray(drafts.triggerId, ofIntegration), eq(drafts.subject, name), ofScopes(drafts.scope));
   await tx.delete(drafts).where(isDraft(newSubject)).run();
   const renamed = (keys: readonly string[]) => keys.map((key) => (key === subject ? newSubject : key));
   for (const row of await tx.select().from(drafts).where(isDraft(subject)).all()) {
@@ -88,7 +80,7 @@ async function renameRelease(
     await tx
       .update(drafts)
       .set({ subject: newSubject, eventKeys: renamed(row.eventKeys), suggestion })
-      .where(and(isDraft(subject), eq(drafts.triggerId, row.triggerId), eq(drafts.scope, row.scope)))
+      .where(matching(drafts, { triggerId: row.triggerId, scope: row.scope, subject }))
       .run();
   }
   await tx
@@ -97,8 +89,7 @@ async function renameRelease(
     .where(
       and(
         inArray(deliveryResults.triggerId, ofIntegration),
-        gte(deliveryResults.scope, `${repositoryId} `),
-        lt(deliveryResults.scope, `${repositoryId}!`),
+        ofScopes(deliveryResults.scope),
         eq(deliveryResults.eventKey, subject),
         inArray(deliveryResults.outcome, ['queued', 'failed', 'waiting']),
       ),

@@ -1,6 +1,6 @@
 import { and, asc, count, desc, eq, getTableColumns, gt, inArray, lte, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import { placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { matching, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { integrations } from '../../../db/schema/integrations.ts';
 import { triggerEvents, triggerRuns, triggers } from '../../../db/schema/triggers.ts';
 import type { Arrival, Event } from '../../providers/events.ts';
@@ -34,22 +34,24 @@ export async function recordArrival(
 }
 
 /** Records that an edit made the event match the filters. Does nothing for an event that never arrived. */
-export async function recordMatch(tx: WriteTx, { repositoryId, ...key }: ArrivalKey): Promise<void> {
-  await statements(tx).match.run({ ...key, repositoryId: repositoryId ?? '' });
+export async function recordMatch(
+  tx: WriteTx,
+  { repositoryId, triggerId, type, key }: ArrivalKey,
+): Promise<void> {
+  const isArrival = matching(triggerEvents, { triggerId, type, key, repositoryId: repositoryId ?? '' });
+  await tx.update(triggerEvents).set({ isMatch: true }).where(isArrival).run();
 }
 
 /** All arrivals of a place by event, as `type key`. */
 export async function listArrivals(tx: ReadTx, triggerId: string, repositoryId: string | null) {
-  const { triggerId: trigger, repositoryId: repository } = triggerEvents;
-  const isOfPlace = and(eq(trigger, triggerId), eq(repository, repositoryId ?? ''));
+  const isOfPlace = matching(triggerEvents, { triggerId, repositoryId: repositoryId ?? '' });
   const rows = await tx.select().from(triggerEvents).where(isOfPlace).all();
   return new Map(rows.map((row) => [`${row.type} ${row.key}`, row]));
 }
 
 /** How many drafts a person requested when the trigger was created. */
 export async function countRequests(tx: ReadTx, triggerId: string): Promise<number> {
-  const isRequest = and(eq(triggerEvents.triggerId, triggerId), eq(triggerEvents.draftOnly, true));
-  return tx.$count(triggerEvents, isRequest);
+  return tx.$count(triggerEvents, matching(triggerEvents, { triggerId, draftOnly: true }));
 }
 
 /**
@@ -57,22 +59,22 @@ export async function countRequests(tx: ReadTx, triggerId: string): Promise<numb
  * for the others, which wait for their pull requests.
  */
 export async function forgetUnmatched(tx: WriteTx, triggerId: string): Promise<void> {
-  const { isMatch, draftOnly, publish } = triggerEvents;
-  const isUnmatched = and(eq(isMatch, false), eq(draftOnly, false), eq(publish, false));
-  await tx
-    .delete(triggerEvents)
-    .where(and(eq(triggerEvents.triggerId, triggerId), isUnmatched))
-    .run();
+  const isUnmatched = matching(triggerEvents, {
+    triggerId,
+    isMatch: false,
+    draftOnly: false,
+    publish: false,
+  });
+  await tx.delete(triggerEvents).where(isUnmatched).run();
 }
 
 /** Forgets one event, as if it had never arrived. */
-export async function forgetArrival(tx: WriteTx, { repositoryId, ...event }: ArrivalKey): Promise<void> {
-  const { triggerId, type, key } = triggerEvents;
-  const isOfTrigger = and(eq(triggerId, event.triggerId), eq(triggerEvents.repositoryId, repositoryId ?? ''));
-  await tx
-    .delete(triggerEvents)
-    .where(and(isOfTrigger, eq(type, event.type), eq(key, event.key)))
-    .run();
+export async function forgetArrival(
+  tx: WriteTx,
+  { repositoryId, triggerId, type, key }: ArrivalKey,
+): Promise<void> {
+  const isArrival = matching(triggerEvents, { triggerId, type, key, repositoryId: repositoryId ?? '' });
+  await tx.delete(triggerEvents).where(isArrival).run();
 }
 
 /** Queues a run. A run that is queued already looks once more. */
@@ -214,7 +216,7 @@ export async function listRuns(
     .from(triggerRuns)
     .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
     .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
-    .where(and(isOwnedBy(owner), status === undefined ? undefined : eq(triggerRuns.status, status)))
+    .where(and(isOwnedBy(owner), matching(triggerRuns, { status })))
     .orderBy(asc(triggerRuns.queuedAt), asc(triggerRuns.triggerId), asc(triggerRuns.scope))
     .limit(MAX_RUNS)
     .all();
@@ -227,7 +229,14 @@ export async function listRuns(
 
 /** How many runs wait and were given up. `oldest`: since when an enabled trigger has a run queued; null for none. */
 export async function measureQueue(tx: ReadTx) {
-  const rows = await statements(tx).measure.all();
+  // The runs of a disabled trigger wait for a person, which is no delay.
+  const oldest = sql<string | null>`min(case when ${triggers.enabled} = 1 then ${triggerRuns.queuedAt} end)`;
+  const rows = await tx
+    .select({ status: triggerRuns.status, runs: count(), oldest })
+    .from(triggerRuns)
+    .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
+    .groupBy(triggerRuns.status)
+    .all();
   const queued = rows.find(({ status }) => status === 'queued');
   const failed = rows.find(({ status }) => status === 'failed');
   return { queued: queued?.runs ?? 0, failed: failed?.runs ?? 0, oldest: queued?.oldest ?? null };
@@ -235,7 +244,14 @@ export async function measureQueue(tx: ReadTx) {
 
 /** How many runs of an organization were given up. For every page. */
 export async function countFailedRuns(tx: ReadTx, organizationId: string): Promise<number> {
-  return (await statements(tx).failed.get({ organizationId }))?.runs ?? 0;
+  const failed = await tx
+    .select({ runs: count() })
+    .from(triggerRuns)
+    .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
+    .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
+    .where(and(eq(triggerRuns.status, 'failed'), eq(integrations.organizationId, organizationId)))
+    .get();
+  return failed?.runs ?? 0;
 }
 
 /** Makes the failed and delayed runs of one trigger, or of all, due now. Returns how many there were. */
@@ -254,7 +270,7 @@ export async function retryRuns(tx: WriteTx, triggerId: string | undefined, now:
 }
 
 function isRun({ triggerId, scope }: Pick<DueRun, 'triggerId' | 'scope'>) {
-  return and(eq(triggerRuns.triggerId, triggerId), eq(triggerRuns.scope, scope));
+  return matching(triggerRuns, { triggerId, scope });
 }
 
 /** A delivery requests neither a draft nor a publication. */
@@ -263,7 +279,6 @@ const requested = (present: SQLiteColumn, given: SQL) =>
 
 const statements = prepared((tx) => {
   const { triggerId, repositoryId, type, key } = triggerEvents;
-  const given = placeholdersFor({ triggerId, repositoryId, type, key });
   const { id, event, filters } = triggers;
   const { revision: _, status: __, attempts: ___, error: ____, ...queued } = getTableColumns(triggerRuns);
   const isDue = and(
@@ -280,18 +295,15 @@ const statements = prepared((tx) => {
       .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
       .innerJoin(integrations, eq(integrations.id, integrationId))
       .where(isWanted);
-  const isSame = and(
-    eq(triggerRuns.triggerId, given.triggerId),
-    eq(triggerRuns.scope, sql.placeholder('scope')),
-    eq(triggerRuns.revision, sql.placeholder('revision')),
-  );
+  const isRun = { triggerId: sql.placeholder('triggerId'), scope: sql.placeholder('scope') };
+  const isSame = matching(triggerRuns, { ...isRun, revision: sql.placeholder('revision') });
   return {
     current: tx.select({ scope: triggerRuns.scope }).from(triggerRuns).where(isSame).prepare(),
     finish: tx.delete(triggerRuns).where(isSame).returning({ scope: triggerRuns.scope }).prepare(),
     enabled: tx
       .select({ id, event, filters, repositoryId: triggers.repositoryId })
       .from(triggers)
-      .where(and(eq(triggers.integrationId, sql.placeholder('integrationId')), eq(triggers.enabled, true)))
+      .where(matching(triggers, { integrationId: sql.placeholder('integrationId'), enabled: true }))
       .orderBy(asc(id))
       .prepare(),
     record: tx
@@ -306,18 +318,6 @@ const statements = prepared((tx) => {
           publish: requested(triggerEvents.publish, sql`excluded.publish`),
         },
       })
-      .prepare(),
-    match: tx
-      .update(triggerEvents)
-      .set({ isMatch: true })
-      .where(
-        and(
-          eq(triggerId, given.triggerId),
-          eq(repositoryId, given.repositoryId),
-          eq(type, given.type),
-          eq(key, given.key),
-        ),
-      )
       .prepare(),
     queue: tx
       .insert(triggerRuns)
@@ -336,18 +336,6 @@ const statements = prepared((tx) => {
         },
       })
       .prepare(),
-    failed: tx
-      .select({ runs: count() })
-      .from(triggerRuns)
-      .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
-      .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
-      .where(
-        and(
-          eq(triggerRuns.status, 'failed'),
-          eq(integrations.organizationId, sql.placeholder('organizationId')),
-        ),
-      )
-      .prepare(),
     due: listDue(isDue)
       .orderBy(
         asc(triggerRuns.attempts),
@@ -361,20 +349,7 @@ const statements = prepared((tx) => {
       .orderBy(desc(triggerRuns.dueAt), asc(triggerRuns.triggerId), asc(triggerRuns.scope))
       .limit(sql.placeholder('limit'))
       .prepare(),
-    dueRun: listDue(
-      and(isDue, eq(triggerRuns.triggerId, given.triggerId), eq(triggerRuns.scope, sql.placeholder('scope'))),
-    ).prepare(),
-    // The runs of a disabled trigger wait for a person, which is no delay.
-    measure: tx
-      .select({
-        status: triggerRuns.status,
-        runs: count(),
-        oldest: sql<string | null>`min(case when ${triggers.enabled} = 1 then ${triggerRuns.queuedAt} end)`,
-      })
-      .from(triggerRuns)
-      .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
-      .groupBy(triggerRuns.status)
-      .prepare(),
+    dueRun: listDue(and(isDue, matching(triggerRuns, isRun))).prepare(),
   };
 });
 

@@ -1,5 +1,5 @@
 import { and, asc, eq, getTableColumns, gt, inArray, isNull, lt, lte, notExists, or, sql } from 'drizzle-orm';
-import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { dialectOf, matching, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { integrations, releaseRanges, repositories } from '../../../db/schema/integrations.ts';
 import { providerNames } from '../../integrations/words.ts';
 import { count } from '../../lib/text.ts';
@@ -46,7 +46,7 @@ const isRead = sql<boolean>`${releaseRanges.commits} is not null`.mapWith(Boolea
 const head = { tag, previousTag, status, dueAt, attempts, problem, createdAt, isRead };
 
 const isOf = ({ integrationId, repositoryId }: RangeSource) =>
-  and(eq(releaseRanges.integrationId, integrationId), eq(releaseRanges.repositoryId, repositoryId));
+  matching(releaseRanges, { integrationId, repositoryId });
 const isRange = (key: RangeKey) => and(isOf(key), eq(releaseRanges.tag, key.tag));
 
 /** The condition of the partial index, exactly: both engines use it only for a query that repeats it. */
@@ -108,13 +108,12 @@ export async function listDueRanges(
     lte(releaseRanges.dueAt, now.getTime()),
     gt(releaseRanges.dueAt, now.getTime() + maxWaitMs),
   );
-  const isWanted = repositoryId === undefined ? undefined : eq(releaseRanges.repositoryId, repositoryId);
   const turn = sql`row_number() over (partition by ${integrations.organizationId} order by ${dueAt}, ${tag})`;
   return tx
     .select(getTableColumns(releaseRanges))
     .from(releaseRanges)
     .leftJoin(integrations, eq(integrations.id, releaseRanges.integrationId))
-    .where(and(isQueued, isDue, isWanted))
+    .where(and(isQueued, isDue, matching(releaseRanges, { repositoryId })))
     .orderBy(turn, asc(dueAt), asc(tag))
     .limit(limit)
     .all();
@@ -238,11 +237,10 @@ export async function isRangeNew(
 }
 
 const statements = prepared((tx) => {
-  const { integrationId, repositoryId } = releaseRanges;
-  const isOfPlace = and(
-    eq(integrationId, sql.placeholder('integrationId')),
-    eq(repositoryId, sql.placeholder('repositoryId')),
-  );
+  const isOfPlace = matching(releaseRanges, {
+    integrationId: sql.placeholder('integrationId'),
+    repositoryId: sql.placeholder('repositoryId'),
+  });
   const isOneOf = inArray(tag, dialectOf(tx).listed(sql.placeholder('tags')));
   const isFresh = and(
     isNull(problem),

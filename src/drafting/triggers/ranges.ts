@@ -7,7 +7,7 @@ import type { Deps } from '../../people/deps.ts';
 import { ProviderProblem } from '../../providers/api.ts';
 import type { Commit, Event } from '../../providers/events.ts';
 import { providerOf } from '../../providers/index.ts';
-import { eventOf, MalformedPayload, parseEvent } from '../../providers/provider.ts';
+import { eventIn, MalformedPayload } from '../../providers/provider.ts';
 import type {
   CommitRange,
   ReadDelivery,
@@ -181,26 +181,18 @@ async function openPlace(
   };
 }
 
-function eventIn(integration: Integration, remote: RemoteRepository, delivery: ReadDelivery): Event | null {
-  const provider = providerOf(integration.type);
-  const { event, payload } = delivery;
-  const result = parseEvent(provider, event, payload);
-  if (result.outcome !== 'processed') return null;
-  const { action, data } = result.processed;
-  const source = { repository: remote.fullName, deliveryId: '', receivedAt: '' };
-  return eventOf(provider, { ...source, event, action, data });
-}
+const eventAt = ({ type }: Integration, { fullName }: RemoteRepository, delivery: ReadDelivery) =>
+  eventIn(providerOf(type), delivery, { repository: fullName, deliveryId: '', receivedAt: '' });
 
 /** Null also for one that cannot be read: it must not keep the others from being compared. */
-function releaseIn(...delivery: Parameters<typeof eventIn>): Event | null {
+function releaseIn(...delivery: Parameters<typeof eventAt>): Event | null {
   try {
-    const event = eventIn(...delivery);
+    const event = eventAt(...delivery);
     // A release without a time cannot be told to be earlier.
     return event?.type === 'release' && event.occurredAt !== '' ? event : null;
   } catch (error) {
-    if (!(error instanceof MalformedPayload)) throw error;
-    // One release that cannot be read must not keep the others from being read.
-    return null;
+    if (error instanceof MalformedPayload) return null;
+    throw error;
   }
 }
 
@@ -320,7 +312,7 @@ async function readPush(
 /** Read as a push is, so that they are the same as in a delivery. */
 function commitsOf({ integration, reader, remote }: Place, graph: CommitRange['commits']): Commit[] {
   if (graph.length === 0) return [];
-  const event = eventIn(integration, remote, reader.pushOf(remote, '0'.repeat(40), graph));
+  const event = eventAt(integration, remote, reader.pushOf(remote, '0'.repeat(40), graph));
   return event?.type === 'push' ? event.data.commits : [];
 }
 

@@ -1,5 +1,12 @@
 import { and, eq, getTableColumns, gt, inArray, lte, ne, notInArray, sql } from 'drizzle-orm';
-import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import {
+  dialectOf,
+  matching,
+  placeholdersFor,
+  prepared,
+  type ReadTx,
+  type WriteTx,
+} from '../../../db/engine.ts';
 import { deliveries, events } from '../../../db/schema/integrations.ts';
 import { posts } from '../../../db/schema/posts.ts';
 import { deliveryResults, triggerRuns, triggers } from '../../../db/schema/triggers.ts';
@@ -46,13 +53,7 @@ export async function queuePastResult(
   const entry = await tx
     .select({ id: deliveries.id, expiresAt: deliveries.expiresAt })
     .from(deliveries)
-    .where(
-      and(
-        eq(deliveries.referenceId, referenceId),
-        eq(deliveries.integrationId, integrationId),
-        eq(deliveries.status, 'processed'),
-      ),
-    )
+    .where(matching(deliveries, { referenceId, integrationId, status: 'processed' }))
     .limit(1)
     .get();
   if (entry === undefined) return;
@@ -65,11 +66,8 @@ type Scope = Pick<DueRun, 'triggerId' | 'scope'>;
 /** The condition of the partial index, exactly: both engines use it only for a query that repeats it. */
 const isOpen = sql`${deliveryResults.outcome} in ('queued', 'failed', 'waiting')`;
 
-const isOfScope = and(
-  eq(deliveryResults.triggerId, sql.placeholder('triggerId')),
-  eq(deliveryResults.scope, sql.placeholder('scope')),
-  isOpen,
-);
+const ofScope = { triggerId: sql.placeholder('triggerId'), scope: sql.placeholder('scope') };
+const isOfScope = and(matching(deliveryResults, ofScope), isOpen);
 /** The rows that a run of the scope settles. */
 const isUnsettled = and(isOfScope, ne(deliveryResults.outcome, 'waiting'));
 const isWaiting = and(isOfScope, eq(deliveryResults.outcome, 'waiting'));
@@ -136,7 +134,7 @@ export async function endWaiting(tx: WriteTx, triggerId: string, now: Date): Pro
   await tx
     .update(deliveryResults)
     .set({ outcome: 'unchanged', updatedAt: now.toISOString() })
-    .where(and(eq(deliveryResults.triggerId, triggerId), isOpen, eq(deliveryResults.outcome, 'waiting')))
+    .where(and(matching(deliveryResults, { triggerId, outcome: 'waiting' }), isOpen))
     .run();
 }
 
@@ -197,9 +195,11 @@ const statements = prepared((db) => {
     .from(events)
     .where(
       and(
-        eq(events.integrationId, sql.placeholder('integrationId')),
-        eq(events.repositoryId, sql.placeholder('repositoryId')),
-        eq(events.branch, sql.placeholder('branch')),
+        matching(events, {
+          integrationId: sql.placeholder('integrationId'),
+          repositoryId: sql.placeholder('repositoryId'),
+          branch: sql.placeholder('branch'),
+        }),
         gt(events.occurredAt, sql.placeholder('after')),
         lte(events.occurredAt, sql.placeholder('until')),
       ),

@@ -10,7 +10,7 @@ import type { Deps } from '../../people/deps.ts';
 import { ProviderProblem } from '../../providers/api.ts';
 import type { Event } from '../../providers/events.ts';
 import { providerOf } from '../../providers/index.ts';
-import { eventOf, MalformedPayload, type Payload, parseEvent } from '../../providers/provider.ts';
+import { eventIn, MalformedPayload } from '../../providers/provider.ts';
 import type { PageOf, ReadDelivery, RepositoryReader, RequestBudget } from '../../providers/reader.ts';
 import {
   type Cursor,
@@ -176,23 +176,17 @@ function eventsOf(
   deliveries: readonly ReadDelivery[],
 ): Event[] {
   const provider = providerOf(integration.type);
-  const source = { repository: remote.fullName, deliveryId: history.id };
   const receivedAt = deps.clock.now().toISOString();
-  const parse = (name: string, payload: Payload) => {
+  return deliveries.flatMap((delivery) => {
     try {
-      return parseEvent(provider, name, payload);
+      const source = { repository: remote.fullName, deliveryId: history.id, receivedAt };
+      return eventIn(provider, delivery, source) ?? [];
     } catch (error) {
       if (!(error instanceof MalformedPayload)) throw error;
       // One release that cannot be read must not keep the others from being read.
       deps.log.warn({ historyId: history.id, err: error }, 'skipped a part of a history');
-      return null;
+      return [];
     }
-  };
-  return deliveries.flatMap(({ event: name, payload }) => {
-    const result = parse(name, payload);
-    if (result?.outcome !== 'processed') return [];
-    const { action, data } = result.processed;
-    return eventOf(provider, { ...source, event: name, action, data, receivedAt }) ?? [];
   });
 }
 

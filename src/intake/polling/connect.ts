@@ -1,4 +1,4 @@
-import { changing, integration as integrationKey, organization } from '../../../db/engine.ts';
+import { changing, integration as integrationKey, organization, type WriteTx } from '../../../db/engine.ts';
 import {
   findHistoryOnly,
   MAX_AT_ONCE,
@@ -62,7 +62,7 @@ export async function connectPolled(
   deps: Deps,
   { type, organizationId, repositories: given, ...request }: PollRequest,
 ): Promise<{ integrationId: string; repositoryId: string; places: PolledPlace[] }> {
-  const { db, clock, ids, openReader } = deps;
+  const { db, ids, openReader } = deps;
   const token = request.token === undefined ? null : requireToken(request.token);
   await db.read((tx) => getOrganization(tx, organizationId));
   const reader = await openReader(type, token);
@@ -104,10 +104,7 @@ export async function connectPolled(
       );
       const repositories = all.map(({ repository }) => repository);
       await insertIntegration(tx, row, repositories);
-      for (const { poll } of all) await insertPoll(tx, poll);
-      const sharing = await listSharing(tx, { id: integrationId, type, hasToken: token !== null });
-      const dueAt = clock.now().getTime() + pollEveryMs({ type, hasToken: token !== null }, sharing.length);
-      for (const { poll } of all) await updatePoll(tx, poll.repositoryId, { dueAt });
+      await insertPolls(tx, deps, { id: integrationId, type, hasToken: token !== null }, all);
       const target = { ...row, repositories };
       await recordChange(tx, deps, target, 'integration.connected', 'connected');
     },
@@ -142,15 +139,25 @@ async function pollImported(deps: Deps, integration: Integration, token: string 
       }
       const sealed = token === null ? {} : { token: sealToken(deps, integrationId, token) };
       await updateIntegration(tx, integrationId, { isPolled: true, ...sealed });
-      for (const { poll } of started) await insertPoll(tx, poll);
-      const sharing = await listSharing(tx, { id: integrationId, type, hasToken });
-      const dueAt = clock.now().getTime() + pollEveryMs({ type, hasToken }, sharing.length);
-      for (const { poll } of started) await updatePoll(tx, poll.repositoryId, { dueAt });
+      await insertPolls(tx, deps, { id: integrationId, type, hasToken }, started);
       await recordChange(tx, deps, present, 'integration.connected', 'connected');
     },
     changing(integrationKey(integrationId)),
   );
   return { integrationId, repositoryId: first.repositoryId, places };
+}
+
+/** They wait for their turn among all that share the limit of requests. */
+async function insertPolls(
+  tx: WriteTx,
+  { clock }: Deps,
+  integration: Pick<Integration, 'id' | 'type' | 'hasToken'>,
+  started: readonly { poll: Poll }[],
+): Promise<void> {
+  for (const { poll } of started) await insertPoll(tx, poll);
+  const sharing = await listSharing(tx, integration);
+  const dueAt = clock.now().getTime() + pollEveryMs(integration, sharing.length);
+  for (const { poll } of started) await updatePoll(tx, poll.repositoryId, { dueAt });
 }
 
 /** The first round. */

@@ -1,11 +1,11 @@
-import { and, count, desc, eq, gte, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gte, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
-import { prepared, type ReadTx } from '../../../db/engine.ts';
+import { dialectOf, matching, type ReadTx } from '../../../db/engine.ts';
 import { deliveries, integrations } from '../../../db/schema/integrations.ts';
 import { deliveryResults } from '../../../db/schema/triggers.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { IntegrationType } from '../../providers/index.ts';
-import { type Delivery, type DeliveryStatus, isTaken } from './store.ts';
+import type { Delivery, DeliveryStatus } from './store.ts';
 
 // Reading the log.
 
@@ -191,11 +191,13 @@ export async function findPing(
   since: Date,
 ): Promise<LogPosition | null> {
   const isPing = and(
-    eq(deliveries.integrationId, integrationId),
+    matching(deliveries, {
+      integrationId,
+      repositoryId: repositoryId ?? undefined,
+      event: 'ping',
+      statusCode: 200,
+    }),
     gte(deliveries.createdAt, since.toISOString()),
-    eq(deliveries.event, 'ping'),
-    eq(deliveries.statusCode, 200),
-    repositoryId === null ? undefined : eq(deliveries.repositoryId, repositoryId),
   );
   const [ping] = await listEntries(tx, isPing, 1);
   return ping ?? null;
@@ -209,11 +211,8 @@ export async function findWebhookDelivery(
   since: string,
 ): Promise<LogPosition | null> {
   const isTakenSince = and(
-    eq(deliveries.integrationId, integrationId),
+    matching(deliveries, { integrationId, repositoryId, statusCode: 200, isPolled: false }),
     gte(deliveries.createdAt, since),
-    eq(deliveries.repositoryId, repositoryId),
-    eq(deliveries.statusCode, 200),
-    eq(deliveries.isPolled, false),
     isNull(deliveries.replayOf),
   );
   const entries = await listEntries(tx, isTakenSince, MAX_TESTS);
@@ -261,12 +260,19 @@ export async function listLogged(
   integrationId: string,
   deliveryIds: readonly string[],
 ): Promise<Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>> {
-  const { logged } = statements(tx);
+  const { id, status, reason, referenceId, createdAt } = deliveries;
+  const isOne = inArray(referenceId, dialectOf(tx).listed(deliveryIds));
+  const entries = await tx
+    .select({ id, status, reason, referenceId })
+    .from(deliveries)
+    .where(and(isOne, isToo(deliveries.integrationId, integrationId)))
+    // Anybody can send a rejected delivery under any id, often.
+    .orderBy(desc(sql`${status} in ('processed', 'ignored', 'duplicate')`), desc(createdAt))
+    .limit(deliveryIds.length * 20)
+    .all();
   const best = new Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>();
-  for (const deliveryId of deliveryIds) {
-    const entries = await logged.all({ integrationId, deliveryId });
-    const entry = entries.find(({ status }) => isTaken(status)) ?? entries[0];
-    if (entry !== undefined) best.set(deliveryId, entry);
+  for (const { referenceId: deliveryId, ...entry } of entries) {
+    if (deliveryId !== null && !best.has(deliveryId)) best.set(deliveryId, entry);
   }
   return best;
 }
@@ -275,18 +281,3 @@ function fromRow(row: typeof deliveries.$inferSelect): Delivery {
   const { event, action, data, bodyHash: _, expiresAt: __, ...entry } = row;
   return { ...entry, payload: { event, action, data } };
 }
-
-const statements = prepared((db) => ({
-  logged: db
-    .select({ id: deliveries.id, status: deliveries.status, reason: deliveries.reason })
-    .from(deliveries)
-    .where(
-      and(
-        eq(deliveries.referenceId, sql.placeholder('deliveryId')),
-        eq(deliveries.integrationId, sql.placeholder('integrationId')),
-      ),
-    )
-    .orderBy(desc(deliveries.createdAt))
-    .limit(20)
-    .prepare(),
-}));

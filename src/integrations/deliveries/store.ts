@@ -1,6 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { and, eq, getTableColumns, inArray, isNotNull, lte, ne, or, sql } from 'drizzle-orm';
-import { dialectOf, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import {
+  dialectOf,
+  matching,
+  placeholdersFor,
+  prepared,
+  type ReadTx,
+  type WriteTx,
+} from '../../../db/engine.ts';
 import {
   apps,
   deliveries,
@@ -249,8 +256,7 @@ const statements = prepared((db) => {
     .from(deliveries)
     .where(
       and(
-        eq(deliveries.integrationId, values.integrationId),
-        eq(deliveries.bodyHash, values.bodyHash),
+        matching(deliveries, { integrationId: values.integrationId, bodyHash: values.bodyHash }),
         isNotNull(deliveries.bodyHash),
         ne(deliveries.referenceId, values.referenceId),
       ),
@@ -307,8 +313,7 @@ const statements = prepared((db) => {
       .from(deliveries)
       .where(
         and(
-          eq(deliveries.referenceId, referenceId),
-          eq(deliveries.integrationId, integrationId),
+          matching(deliveries, { referenceId, integrationId }),
           or(eq(deliveries.status, 'processed'), eq(deliveries.status, 'ignored')),
         ),
       )
