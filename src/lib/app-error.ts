@@ -56,7 +56,6 @@ export function invalidField(field: string, message: string): AppError {
   return new AppError(400, `${field} ${message}`, { code: 'invalid_field', fields: { [field]: message } });
 }
 
-/** The message of anything that was thrown. */
 export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** The code of an error of the system or the database, such as `ENOSPC`; empty without one. */

@@ -3,7 +3,6 @@ import manifest from '../../package.json' with { type: 'json' };
 /** `build.ts` replaces it when it compiles the binary. */
 declare const BUILD_COMMIT: string | undefined;
 
-/** The version of `package.json`, such as `0.1.0`. */
 export const version: string = manifest.version;
 
 /** True in the compiled binary, which runs without Bun and a checkout. */
@@ -37,7 +36,6 @@ const OPTIONS = {
   BUN_CONFIG_MAX_HTTP_REQUESTS: '1024',
 };
 
-/** How many requests to other servers Bun allows in this process. */
 export const maxRequests = Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || 256;
 
 /**

@@ -29,7 +29,6 @@ export function freeBytes(folder: string): number | null {
   }
 }
 
-/** `12 MB`, `1.5 GB`. */
 export function megabytes(bytes: number): string {
   return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.ceil(bytes / 1e6)} MB`;
 }

@@ -162,7 +162,6 @@ function readName(text: string, begin: number): { name: string; value: number } 
   return { name, value: skipSpace(text, colon + 1) };
 }
 
-/** Returns how many were added. */
 function addAll(whole: Whole, part: Whole): number {
   if (Array.isArray(whole) && Array.isArray(part)) {
     for (const value of part) whole.push(value);

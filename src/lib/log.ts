@@ -15,7 +15,6 @@ interface Say {
   (fields: object, message: string): void;
 }
 
-/** Writes lines of a level and above. */
 export interface Logger extends Readonly<Record<Level, Say>> {
   isLevelEnabled(level: Level): boolean;
 }
@@ -186,7 +185,6 @@ function clean(text: string): string {
   return withoutSecrets(withoutControls(short));
 }
 
-/** Replaces keys, tokens and signatures. */
 export function withoutSecrets(text: string): string {
   return SECRETS.reduce((clean, [pattern, replacement]) => clean.replaceAll(pattern, replacement), text);
 }

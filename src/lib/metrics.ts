@@ -10,7 +10,6 @@ export interface Sample {
 /** A counter for one set of labels. The hottest paths keep it, so that labels are looked up once. */
 export type Count = Pick<ReturnType<typeof createCount>, 'value'>;
 
-/** A histogram for one set of labels. */
 export type Durations = Pick<ReturnType<typeof createHistogram>, 'observe'>;
 
 type Reading = number | readonly Sample[] | null;

@@ -11,7 +11,6 @@ export class RefusedDownload extends Error {
   override readonly name = 'RefusedDownload';
 }
 
-/** How to connect. */
 export interface PublicConnectOptions {
   /** For everything together. */
   timeoutMs: number;
@@ -32,7 +31,6 @@ export interface PublicFetchOptions extends PublicConnectOptions {
   headersFor?: (url: URL) => Record<string, string>;
 }
 
-/** A request with a body. */
 export interface PublicPost {
   body: string;
   headers: Readonly<Record<string, string>>;

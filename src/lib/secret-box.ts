@@ -7,10 +7,8 @@ const VERSION = 1;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The length of the key, in bytes. */
 export const SECRET_KEY_BYTES = 32;
 
-/** Encrypts secrets for the database. */
 export interface SecretBox {
   /** Binds the value to `context`, which `open` needs too, so that a value cannot be moved to another row. */
   seal(text: string, context: string): Buffer;
@@ -34,7 +32,6 @@ export function keyFingerprint(key: Uint8Array): number {
   return new Bun.CryptoHasher('sha256', key).update('tidings key fingerprint').digest().readInt32BE(0) || 1;
 }
 
-/** `key`: 32 bytes. */
 export function secretBox(key: Uint8Array): SecretBox {
   return {
     seal(text, context) {

@@ -39,7 +39,6 @@ export function derivedUrn(...ids: string[]): string {
   return `urn:uuid:${Bun.randomUUIDv5(ids.join('/'), URN_NAMESPACE)}`;
 }
 
-/** Random bytes in base58. */
 export function randomToken(bytes: number): string {
   return base58.encode(crypto.getRandomValues(new Uint8Array(bytes)));
 }

@@ -35,7 +35,6 @@ export function turns(): () => Promise<void> {
   };
 }
 
-/** A day of 24 hours, in milliseconds. */
 export const DAY_MS = 86_400_000;
 
 /** A duration in words: minutes, hours, or days. */
@@ -61,7 +60,6 @@ export function parseTime(text: string): Date | null {
   return Number(day) <= 28 || isOfMonth(matched.slice(0, 10), Number(month)) ? time : null;
 }
 
-/** `date`: its year, month and day. */
 function isOfMonth(date: string, month: number): boolean {
   return new Date(`${date}T00:00:00Z`).getUTCMonth() + 1 === month;
 }

@@ -8,7 +8,6 @@ export interface Problem {
   message: string;
 }
 
-/** An object that is neither an array nor null. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -108,7 +108,6 @@ export function quote(text: string): string {
 /** `actor` acts in this request, command or job. */
 export type AuditContext = { readonly clock: Clock; readonly log: Logger; readonly actor: Actor };
 
-/** For services that record their changes. */
 export type AuditDeps = AuditContext & { readonly db: Storage };
 
 /** An event to record; its actor and time follow from the context. */
@@ -123,7 +122,6 @@ export interface NewAuditEvent {
   count?: number;
 }
 
-/** A recorded event, without its expiry. */
 export type AuditEvent = ReturnType<typeof toEvent>;
 
 const MAX_SUMMARY_LENGTH = 400;
@@ -306,7 +304,6 @@ function toEvent(row: typeof auditEvents.$inferSelect) {
   };
 }
 
-/** Deletes at most `limit` expired events. Returns their number. */
 export async function deleteExpiredAudit(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
   const expired = tx
     .select({ id: auditEvents.id })

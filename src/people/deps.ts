@@ -10,7 +10,6 @@ import type { OpenReader } from '../providers/reader.ts';
 import type { Actor } from './audit.ts';
 import type { KeyService } from './keys/store.ts';
 
-/** The images of posts. */
 export interface MediaPlace {
   /** Null: there is no place for them. */
   readonly files: FileStore | null;
@@ -35,7 +34,6 @@ export interface Deps {
   /** The author of changes, for the audit log. The dashboard replaces it for each request. */
   readonly actor: Actor;
   readonly keys: KeyService;
-  /** Encrypts secrets for the database. */
   readonly secrets: SecretBox;
   /** Sends a request to another server. Follows no redirects, so the response may have a 3xx status. */
   readonly fetch: (request: Request) => Response | Promise<Response>;

@@ -39,7 +39,6 @@ export async function createOwnOrganization(
   );
 }
 
-/** The people of an organization, and the number of invitations that still work. */
 export function readMembers(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   organizationId: string,

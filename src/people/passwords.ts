@@ -11,7 +11,6 @@ import { failure, Password } from './permission.ts';
 export const NOBODYS_HASH =
   '$argon2id$v=19$m=65536,t=2,p=1$JELyUmvc6GvpgDNfPJGIGqIi6az2YyOS3cSLcUcK5wY$IiK26i6xfwRZj9DCBHX6h5ZSJ5o/tDPpkSyK8Mdp+Zs';
 
-/** Requests that wait in each lane. */
 const MAX_WAITING = 8;
 
 /** Requests of one source that wait or run, so that one client can't fill the queue. */

@@ -13,7 +13,6 @@ import * as store from './store.ts';
 /** `SIGNED_OUT` is for the dashboard, which answers a form without a session in its own way. */
 export const SIGNED_OUT = 'signed_out';
 
-/** A session, and the role that its person needs in an organization. */
 export interface Permission {
   sessionHash: string;
   /** Null: signing in is enough. */
@@ -113,7 +112,6 @@ export interface Membership {
 
 type Details = Readonly<Record<string, unknown>>;
 
-/** The status and the sentence of each failure of accounts, links, sessions and members. */
 const failures = {
   bad_link: [404, 'This link does not work. It was used, has expired, or is incomplete.'],
   wrong_credentials: [401, 'The email address or the password is wrong.'],

@@ -60,7 +60,6 @@ export async function signIn(
   );
 }
 
-/** Stores a session, and records that the user signed in. Returns the token. */
 export async function beginSession(
   tx: WriteTx,
   deps: AuditDeps,

@@ -58,7 +58,6 @@ export async function updateUser(tx: WriteTx, userId: string, changes: Partial<C
   await tx.update(users).set(changes).where(eq(users.id, userId)).run();
 }
 
-/** Everybody with an account, or the people of an organization, by email address. */
 export async function listUsers(tx: ReadTx, organizationId?: string): Promise<Credentials[]> {
   const ofOrganization = eq(memberships.organizationId, organizationId ?? '');
   const members = tx.select({ id: memberships.userId }).from(memberships).where(ofOrganization);
@@ -83,7 +82,6 @@ export async function insertMembership(tx: WriteTx, membership: NewMembership): 
   await tx.insert(memberships).values(membership).onConflictDoUpdate(promotion).run();
 }
 
-/** The organizations of a person, by name. */
 export async function listMemberships(tx: ReadTx, userId: string): Promise<Membership[]> {
   return await statements(tx).memberships.all({ userId });
 }
@@ -98,7 +96,6 @@ export async function listRoles(tx: WriteTx, userId: string): Promise<Pick<Membe
   return rows.map(([role]) => ({ role }));
 }
 
-/** The people of an organization, oldest membership first. */
 export async function listMembers(tx: ReadTx, organizationId: string): Promise<Member[]> {
   return selectMembers(tx, eq(memberships.organizationId, organizationId));
 }
@@ -181,7 +178,6 @@ export async function deleteLinksOfOwners(tx: WriteTx, organizationId: string): 
   await tx.delete(oneTimeLinks).where(eq(oneTimeLinks.organizationId, organizationId)).run();
 }
 
-/** Returns how many there were. */
 export async function deleteInvitations(tx: WriteTx, organizationId: string): Promise<number> {
   const deleted = tx.delete(oneTimeLinks).where(isInvitationTo(organizationId));
   return (await deleted.returning({ hash: oneTimeLinks.hash }).all()).length;
@@ -264,7 +260,6 @@ export async function deleteSession(tx: WriteTx, userId: string, hash: string): 
   return (await tx.delete(sessions).where(isSession).returning({ hash: sessions.hash }).all()).length > 0;
 }
 
-/** Ends the person's sessions, except the one with `exceptHash`. */
 export async function deleteSessionsOf(tx: WriteTx, userId: string, exceptHash = ''): Promise<void> {
   const isEnded = and(eq(sessions.userId, userId), ne(sessions.hash, exceptHash));
   await tx.delete(sessions).where(isEnded).run();

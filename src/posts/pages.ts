@@ -8,7 +8,6 @@ import { findPost, listPostPage } from './store.ts';
 
 // The bodies of the content API, and responses that are given again.
 
-/** The body of a list response. */
 export async function renderPage(
   db: Pick<Storage, 'read'>,
   organizationId: string,
@@ -45,13 +44,11 @@ function paginate(totalItems: number, { limit, page }: PageSelection): Paginatio
 const encoder = new TextEncoder();
 const toJson = (body: object): Uint8Array<ArrayBuffer> => encoder.encode(JSON.stringify(body));
 
-/** For all kept responses and their requests together. */
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 
 /** The rough cost of a response beside its body and its request. */
 const OVERHEAD_BYTES = 2048;
 
-/** A response that may be given again. */
 export interface Answer {
   /** The version of the database, from before anything was read for the response. */
   version: number;

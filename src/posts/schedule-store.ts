@@ -4,7 +4,6 @@ import { postSchedules, posts } from '../../db/schema/posts.ts';
 
 export type Schedule = typeof postSchedules.$inferSelect;
 
-/** Inserts the schedule of a post, or replaces it. */
 export async function saveSchedule(tx: WriteTx, schedule: Schedule): Promise<void> {
   const { postId: _, ...state } = schedule;
   await tx
@@ -28,7 +27,6 @@ export async function findSchedule(tx: ReadTx, postId: string): Promise<Schedule
   return (await tx.select().from(postSchedules).where(eq(postSchedules.postId, postId)).get()) ?? null;
 }
 
-/** The schedules of these posts, by post. */
 export async function listSchedules(tx: ReadTx, postIds: readonly string[]): Promise<Map<string, Schedule>> {
   if (postIds.length === 0) return new Map();
   const isListed = inArray(postSchedules.postId, dialectOf(tx).listed(postIds));
@@ -36,7 +34,6 @@ export async function listSchedules(tx: ReadTx, postIds: readonly string[]): Pro
   return new Map(rows.map((row) => [row.postId, row]));
 }
 
-/** The posts that are due, the earliest first. */
 export async function listDuePosts(
   tx: ReadTx,
   now: Date,

@@ -144,7 +144,6 @@ export async function createPost(
   }, changingPosts(organizationId));
 }
 
-/** A draft with the text of another post. Throws `AppError` 404. */
 export function duplicatePost(deps: WritingDeps, postId: string): Promise<Post> {
   return writeAbout(deps.db, { postId }, async (tx) => {
     const original = await readPost(tx, postId);
@@ -176,7 +175,6 @@ function newDraft({ clock }: Pick<WritingDeps, 'clock'>, id: string, text: Text)
   };
 }
 
-/** Posts of other years are refused. */
 const FIRST_DATE = new Date('1970-01-01T00:00:00.000Z');
 export const END_OF_DATES = new Date('2100-01-01T00:00:00.000Z');
 

@@ -17,7 +17,6 @@ export const MAX_VERSION_BYTES = 8 * 1024 * 1024;
 const SHARED_MS = 10 * 60_000;
 
 export type PostVersion = typeof postVersions.$inferSelect;
-/** A version without its text. */
 export type VersionHead = Omit<PostVersion, 'title' | 'markdown'>;
 type PostText = Pick<Post, 'title' | 'markdown' | 'contentType'>;
 
@@ -44,7 +43,6 @@ export interface PostChange {
 const isOf = (postId: string) => eq(postVersions.postId, postId);
 const newestFirst = [desc(postVersions.createdAt), desc(postVersions.id)];
 
-/** The newest version of a post. */
 export async function latestVersion(tx: ReadTx, postId: string): Promise<PostVersion | null> {
   const newest = tx
     .select()
@@ -162,7 +160,6 @@ async function dropOldest(tx: WriteTx, postId: string): Promise<void> {
   await tx.delete(postVersions).where(inArray(id, oldest)).run();
 }
 
-/** All versions of a post, newest first. */
 export async function listVersions(tx: ReadTx, postId: string): Promise<VersionHead[]> {
   const { title: _title, markdown: _markdown, ...head } = getTableColumns(postVersions);
   const newest = tx

@@ -136,8 +136,7 @@ const definitions: MarkdownConfig = {
         let lines = 1;
         return (
           reading && {
-            nextLine: (cx, line, leaf) =>
-              lines++ < MAX_DEFINITION_LINES && reading.nextLine(cx, line, leaf),
+            nextLine: (cx, line, leaf) => lines++ < MAX_DEFINITION_LINES && reading.nextLine(cx, line, leaf),
             finish: (cx, leaf) => lines <= MAX_DEFINITION_LINES && reading.finish(cx, leaf),
           }
         );
@@ -232,7 +231,6 @@ export const parseActive = (markdown: string) => parseWith(reader, markdown);
 export const parseFootnotes = (markdown: string) => parseWith(footnoteReader, markdown);
 /** The same in a block of HTML, which becomes Markdown when its tags go. Its text is part of one that is bounded. */
 export const parseInHtml = (html: string): Tree => inlineReader.parse(html);
-/** Blocks alone. */
 export const parseBlocks = (markdown: string) => parseWith(blockReader, markdown);
 
 export function* childrenOf({ topNode }: Tree): Generator<SyntaxNode> {

@@ -221,7 +221,6 @@ function fitElement(element: HTMLRewriterTypes.Element): void {
   }
 }
 
-/** An image of our own. */
 function keepImage(element: HTMLRewriterTypes.Element, { mediaBase = '', article }: HtmlOptions): void {
   for (const [name = ''] of [...element.attributes]) {
     if (name !== 'src' && name !== 'alt' && name !== 'title') element.removeAttribute(name);

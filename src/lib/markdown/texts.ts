@@ -15,7 +15,6 @@ const IDLE_MS = 30_000;
 
 export type Bullet = '-' | '•';
 export type TextRequest = { html: string; options: HtmlOptions } | { plain: string; bullet: Bullet };
-/** The text that was asked for, or why there is none. */
 export type TextAnswer = { text: string } | { problem: string };
 
 const failures = {

@@ -47,13 +47,11 @@ async function getKey(tx: ReadTx, id: string): Promise<KeyRow> {
   return key;
 }
 
-/** Counts all keys, and those that are revoked or, at `now`, expired. */
 export async function countKeys(tx: ReadTx, now: Date): Promise<{ all: number; ended: number }> {
   const isEnded = or(isNotNull(apiKeys.revokedAt), lte(apiKeys.expiresAt, now.toISOString()));
   return { all: await tx.$count(apiKeys), ended: await tx.$count(apiKeys, isEnded) };
 }
 
-/** Records a use, unless another process has recorded a later one. */
 async function recordKeyUse(tx: WriteTx, id: string, at: Date): Promise<void> {
   const lastUsedAt = at.toISOString();
   const isLatest = or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, lastUsedAt));
@@ -101,7 +99,6 @@ export interface UnkeyConfig {
   timeoutMs: number;
 }
 
-/** The key of a request. */
 export interface KeyHolder {
   keyId: string;
   name: string;
@@ -242,7 +239,6 @@ export type KeyChange = [
   key: Pick<ApiKey, 'id' | 'organizationId' | 'name'>,
 ];
 
-/** In the transaction of the change. */
 export async function recordKey(
   tx: WriteTx,
   deps: AuditContext,
@@ -366,7 +362,6 @@ export function describeKeyWarning(warning: KeyWarning): string {
   return `Unkey answers ${code} for the new key, so the API refuses it${grant}. Then check it: ${check}`;
 }
 
-/** How soon a revoked or deleted key stops working. */
 export function describeRevocation({ revocationDelayS }: Pick<KeyService, 'revocationDelayS'>): string {
   return revocationDelayS === 0
     ? 'A revoked or deleted key stops working at once.'

@@ -38,7 +38,6 @@ export const MAX_OF_KIND = Math.ceil((MAX_CALLS * 3) / 4);
 /** Calls of each kind that wait for their turn. */
 export const MAX_WAITING = 10 * MAX_CALLS;
 
-/** Keys that are remembered as valid. */
 const MAX_KNOWN = 10_000;
 
 type Verify = (key: string, permission: string) => Promise<Verdict>;
@@ -101,7 +100,6 @@ export function shareVerifications(verify: Verify): Verify {
   };
 }
 
-/** For management calls, which a person waits for. */
 const MANAGEMENT_TIMEOUT_MS = 2_000;
 
 /** A use this soon after the creation is the check of the new key, which Unkey records as its first use. */

@@ -120,7 +120,6 @@ async function makeCopy(
 
 const keyOf = ({ integrationId }: Copy) => ({ key: `copies ${integrationId}` });
 
-/** The last part of the path. */
 function nameOf(url: string): string {
   const last = new URL(url).pathname.split('/').findLast(Boolean) ?? '';
   try {

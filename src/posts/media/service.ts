@@ -134,7 +134,6 @@ function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
 
 type Needs = AuditDeps & Pick<Deps, 'ids' | 'media'>;
 
-/** An image as somebody sends it. */
 export interface NewImage {
   organizationId: string;
   bytes: Uint8Array;
@@ -282,7 +281,6 @@ export async function removeImage(deps: Needs, organizationId: string, mediaId: 
   return image;
 }
 
-/** Ids that one query looks up. */
 const BATCH = 500;
 
 /**

@@ -41,7 +41,6 @@ export async function listMedia(
     .all();
 }
 
-/** How many images an organization has, and their size. */
 export async function measureMedia(tx: ReadTx, owner: string): Promise<{ images: number; bytes: number }> {
   const measured = await tx
     .select({
@@ -62,7 +61,6 @@ export async function deleteMedia(tx: WriteTx, mediaId: string): Promise<void> {
   await tx.delete(media).where(eq(id, mediaId)).run();
 }
 
-/** Which of these ids exist. */
 export async function existingMedia(tx: ReadTx, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await tx
     .select({ id })
@@ -72,14 +70,12 @@ export async function existingMedia(tx: ReadTx, ids: readonly string[]): Promise
   return new Set(rows.map((row) => row.id));
 }
 
-/** Width and height of each of these images, in pixels. */
 export async function listMediaSizes(tx: ReadTx, ids: readonly string[]) {
   const isListed = inArray(id, dialectOf(tx).listed(ids));
   const rows = await tx.select({ id, width, height }).from(media).where(isListed).all();
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The files of all images, for checks and copies. */
 export async function listMediaFiles(tx: ReadTx): Promise<Pick<Media, 'id' | 'type' | 'bytes'>[]> {
   return tx.select({ id, type, bytes }).from(media).orderBy(id).all();
 }
@@ -108,7 +104,6 @@ const places: readonly { table: SQLiteTable; key: SQLiteColumn; texts: Record<st
   { table: drafts, key: drafts.postId, texts: { suggestion: drafts.suggestion } },
 ];
 
-/** A position in the walk through all texts. */
 export interface AddressPosition {
   place: number;
   /** The last key that was looked at. */
@@ -238,7 +233,6 @@ export async function findCopies(tx: ReadTx, integrationId: string, urls: readon
     .all();
 }
 
-/** Why images of a text could not be copied. */
 export async function listFailedCopies(
   tx: ReadTx,
   organizationId: string,
@@ -258,7 +252,6 @@ export async function listFailedCopies(
     .all();
 }
 
-/** The types of images, and the endings of their files. */
 const extensions = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
@@ -289,7 +282,6 @@ export function fileNameOf({ id, type }: { id: string; type: ImageType }): strin
 /** With the prefix: a bucket may hold other images, which are not ours to serve or to remove. */
 const FILE_NAME = /^(img_[A-Za-z0-9_-]{1,60})\.(png|jpg|gif|webp|avif)$/;
 
-/** The id and type of a file name; null for any other name. */
 export function parseFileName(name: string): { id: string; type: ImageType } | null {
   const [, id = '', extension] = FILE_NAME.exec(name) ?? [];
   const type = imageTypes.find((each) => extensions[each] === extension);

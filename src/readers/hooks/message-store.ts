@@ -117,7 +117,6 @@ export async function countQueued(tx: ReadTx, hookId: string): Promise<number> {
 
 const isDue = (now: number) => and(isQueued, isAccepted, lte(hookMessages.dueAt, now));
 
-/** Enabled hooks with a message that is due. */
 export async function listDueHooks(tx: ReadTx, now: number) {
   const due = tx
     .select({ id: hookMessages.id })
@@ -169,7 +168,6 @@ export async function getMessage(tx: ReadTx, hookId: string, id: string): Promis
   return message;
 }
 
-/** Changes a message that is still queued. */
 export async function updateQueued(
   tx: WriteTx,
   id: string,
@@ -346,7 +344,6 @@ export async function measureOutbox(tx: ReadTx): Promise<{ queued: number; dueSi
   return { queued: row?.queued ?? 0, dueSince: row?.dueSince ?? null };
 }
 
-/** Deletes expired messages with their attempts. Returns the number deleted. */
 export async function deleteExpiredMessages(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
   const { id, expiresAt } = hookMessages;
   const expired = tx.select({ id }).from(hookMessages).where(lte(expiresAt, asOf.getTime())).limit(limit);

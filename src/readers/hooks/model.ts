@@ -15,7 +15,6 @@ const chatKinds: readonly HookKind[] = ['slack', 'discord'];
 export const isDeploy = (kind: HookKind): boolean => deployKinds.includes(kind);
 export const isChat = (kind: HookKind): boolean => chatKinds.includes(kind);
 
-/** For each organization. */
 export const MAX_HOOKS = 20;
 
 export const NewHook = Type.Object({
@@ -57,7 +56,6 @@ export function nextAttemptAt(
 
 type Row = typeof rebuildHooks.$inferSelect;
 
-/** A hook without its URL and its secret. */
 export type Hook = Omit<Row, 'url' | 'secret'>;
 export type SealedHook = Row;
 export type HookMessage = typeof hookMessages.$inferSelect;
@@ -165,7 +163,6 @@ export const typeWords: Readonly<Record<HookMessage['type'], string>> = {
   'post.deleted': 'Deleted',
 };
 
-/** The state of a message as a status word. */
 export function messageStatus({ state, attempts }: Pick<HookMessage, 'state' | 'attempts'>): string {
   return state === 'queued' && attempts > 0 ? 'retrying' : state;
 }

@@ -10,7 +10,6 @@ import type { HookKind, HookMessage, SealedHook } from './model.ts';
 
 // The request of each kind of hook. Bodies depend on the message alone, so that all attempts send the same bytes.
 
-/** What a request tells about. */
 export interface Announcement
   extends Pick<HookMessage, 'id' | 'organizationId' | 'title' | 'postCreatedAt' | 'url' | 'createdAt'> {
   type: HookMessage['type'] | 'hook.test';
@@ -22,7 +21,6 @@ const MAX_CHAT_TITLE = 300;
 
 const json = { 'content-type': 'application/json' };
 
-/** Body and headers, without the signature. */
 function requestOf(
   kind: HookKind,
   announcement: Announcement,
@@ -146,7 +144,6 @@ export type HookConnect = Pick<PublicConnectOptions, 'resolve' | 'isAllowed'> & 
 
 export type AttemptDeps = Pick<Deps, 'secrets' | 'clock' | 'hookPrivateHosts'>;
 
-/** The result of one request. */
 export interface Outcome {
   startedAt: string;
   durationMs: number;

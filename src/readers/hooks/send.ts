@@ -120,7 +120,6 @@ export function createHookSender(deps: Needs, connect: HookConnect = {}) {
   };
 }
 
-/** Stores the outcome of a request. */
 async function settle(
   deps: Needs,
   { id: hookId, organizationId }: SealedHook,

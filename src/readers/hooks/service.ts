@@ -52,7 +52,6 @@ import { attempt, type HookConnect, newSigningSecret, type Outcome, urlContextOf
 
 type HookDeps = AuditDeps & Pick<Deps, 'ids' | 'secrets' | 'hookPrivateHosts'>;
 
-/** How many failed messages are queued again at a time. */
 const MAX_RESENT = 1000;
 
 /** A new hook. `secret`: the signing secret, which nothing shows again; null for kinds without one. */
@@ -193,7 +192,6 @@ export async function sendTest(
   );
 }
 
-/** Sends a message again. Throws `AppError` 404, and 409 `hook_disabled`. */
 export function resendMessage(
   deps: Pick<Deps, 'db' | 'clock'>,
   hookId: string,

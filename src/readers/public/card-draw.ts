@@ -36,7 +36,6 @@ function openRenderer(): Renderer {
 
 let renderer: Renderer | undefined;
 
-/** The image as PNG. */
 export async function drawCard(card: Card): Promise<Uint8Array<ArrayBuffer>> {
   renderer ??= openRenderer();
   return renderer.render(layOut(card), { width: WIDTH, height: HEIGHT, format: 'png' });

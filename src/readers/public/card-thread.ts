@@ -4,7 +4,6 @@ import type { Card } from './cards.ts';
 
 // The thread that `card-queue.ts` starts.
 
-/** The bytes of the image, or why there is none. */
 export type CardAnswer = { png: Uint8Array<ArrayBuffer> } | { problem: string };
 
 answerRequests<Card, CardAnswer>(async () => {

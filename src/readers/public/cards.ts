@@ -12,7 +12,6 @@ import type { CardAnswer } from './card-thread.ts';
 import { type Publication, pageAddress } from './model.ts';
 import { getPublic } from './service.ts';
 
-/** The texts of a social image. */
 export interface Card {
   /** Above the title; empty for none. */
   heading: string;
@@ -71,7 +70,6 @@ const DESIGN = '1';
 /** About 200 images. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
-/** Images that are drawn or wait. */
 const MAX_WAITING = 8;
 
 /** Images that may be drawn. Kept ones do not count. */

@@ -1,6 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
 
-/** Links at the foot of the page. */
 export const MAX_LINKS = 8;
 
 const WEB_ADDRESS = '^https?://[^\\s/?#@]+(?:[/?#]\\S*)?$';
@@ -66,7 +65,6 @@ export function pageAddress(
   return address ?? `${publicUrl}/changelog/${slug}`;
 }
 
-/** The absolute address of a post on the page. */
 export function postAddress(
   publication: Pick<Publication, 'slug' | 'address'>,
   publicUrl: string,

@@ -88,7 +88,6 @@ function Neighbors({
 
 // Links between the pages of a list, and to the months of the archive.
 
-/** Months in the archive. */
 export const MAX_MONTHS = 120;
 
 const monthName = new Intl.DateTimeFormat('en', { month: 'long', timeZone: 'UTC' });
@@ -141,7 +140,6 @@ export function Pager({
   );
 }
 
-/** Links to the months that have posts, by year. */
 export function MonthIndex({
   base,
   months,

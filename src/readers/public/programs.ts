@@ -16,7 +16,6 @@ import { listLines } from './store.ts';
 /** The rest of a longer post is left out of a list in Markdown, in characters. */
 const MAX_TEXT = 10_000;
 
-/** Posts in `llms.txt`. */
 const MAX_NEWEST = 100;
 
 /** Posts in a file of the sitemap. The format allows 50,000. */
@@ -145,7 +144,6 @@ export function icon({ publication: { title, accentColor } }: PublicView): strin
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="${fill}"/><text x="16" y="22" text-anchor="middle" font-family="system-ui,sans-serif" font-weight="600" font-size="18" fill="#fff">${escapeHtml(letter.toUpperCase())}</text></svg>`;
 }
 
-/** Pages that may wait. */
 const MAX_WAITING = 20;
 
 /**

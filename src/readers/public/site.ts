@@ -25,7 +25,6 @@ import {
 } from './programs.ts';
 import { createSearchLimit, followSlug, getPublic } from './service.ts';
 
-/** For all kept bodies together. */
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 
 /** What a public body is made from, all of one snapshot. */
@@ -107,7 +106,6 @@ interface Content {
 const HTML = 'text/html; charset=utf-8';
 const MARKDOWN = 'text/markdown; charset=utf-8';
 
-/** The highest number of a page. */
 const MAX_PAGE = 1_000_000;
 
 /** Responds to requests for an organization's public page and everything below it. */

@@ -54,7 +54,6 @@ export async function deleteFormerSlug(tx: WriteTx, slug: string): Promise<void>
   await tx.delete(formerSlugs).where(eq(formerSlugs.slug, slug)).run();
 }
 
-/** Deletes at most `limit` slugs that no longer redirect. Returns their number. */
 export const deleteExpiredSlugs = (tx: WriteTx, asOf: Date, limit: number) =>
   deleteExpired(
     tx,
@@ -65,7 +64,6 @@ export const deleteExpiredSlugs = (tx: WriteTx, asOf: Date, limit: number) =>
 
 // Walks along `posts_by_status_and_type` for the page.
 
-/** A post as a line of a list. */
 export type PostLine = Pick<Post, 'id' | 'title' | 'createdAt'>;
 
 const line = { id: posts.id, title: posts.title, createdAt: posts.createdAt };
@@ -77,7 +75,6 @@ const isPublicOf = (organizationId: string) =>
     inArray(posts.contentType, PUBLIC_POSTS.contentTypes),
   );
 
-/** The posts before and after one in list order. */
 export async function findNeighbors(
   tx: ReadTx,
   organizationId: string,

@@ -52,7 +52,6 @@ function kindOf(token: string, next: string): string {
   return token.startsWith('"') ? 'string' : 'literal';
 }
 
-/** The displayed part of a JSON Schema. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -192,7 +191,6 @@ export function Endpoint({
   );
 }
 
-/** The body of a success, with the example of its schema. */
 function Success({
   id,
   response,

@@ -11,7 +11,6 @@ import { listPostPage } from '../../../posts/store.ts';
 import { type Publication, pageAddress, postAddress } from '../model.ts';
 import { summaryOf } from '../page.tsx';
 
-/** The newest posts that a feed holds. */
 export const MAX_ENTRIES = 30;
 
 /** Markdown of all entries together, in characters. Older posts that exceed it are left out. */

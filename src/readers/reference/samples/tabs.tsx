@@ -84,13 +84,11 @@ function deliverByJavascript({ url, headers, body, signatureHeader, signaturePre
   );
 }
 
-/** String literals of the languages. */
 const literal = {
   shell: (text: string) => `'${text.replaceAll("'", `'\\''`)}'`,
   javascript: (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`,
 };
 
-/** Code in lines. */
 const code = (...lines: (string | readonly string[])[]): string => lines.flat().join('\n');
 
 /** An expression for a text in which each `NOW` becomes `now`. */
