@@ -122,11 +122,6 @@ function isWellFormed(html: string, countsWords: boolean): boolean {
   return open.length === 0 && (!countsWords || words.values().every((count) => count === 0));
 }
 
-/** Elements of text. None of them runs, loads or asks for something. */
-const ELEMENTS = names(
-  'h1 h2 h3 h4 h5 h6 p br hr ul ol li dl dt dd blockquote pre code kbd samp var sub sup b i em strong del ins s u ' +
-    'small mark q table caption thead tbody tfoot tr th td details summary a input',
-);
 const SWALLOWED = names(
   'script style template noscript iframe object embed svg math title textarea select xmp plaintext head',
 );
@@ -167,7 +162,7 @@ export function renderMarkdown(markdown: string, options: HtmlOptions = {}): str
   return options.article === undefined ? html : fitHeadings(html, options.article);
 }
 
-/** Drops everything that is not listed above. Other sites' images become links: a page requests nothing of others. */
+/** Drops everything that is not allowed above. Other sites' images become links: a page requests nothing of others. */
 export function allowOnly(html: string, options: HtmlOptions = {}): string {
   let openLinks = 0;
   return new HTMLRewriter()
@@ -180,8 +175,8 @@ export function allowOnly(html: string, options: HtmlOptions = {}): string {
         } else if (SWALLOWED.has(tagName)) {
           element.remove();
         } else if (
-          !ELEMENTS.has(tagName) ||
-          (tagName === 'input' && element.getAttribute('type') !== 'checkbox')
+          !(isKept(tagName) || tagName === 'a') &&
+          !(tagName === 'input' && element.getAttribute('type') === 'checkbox')
         ) {
           element.removeAndKeepContent();
         } else {

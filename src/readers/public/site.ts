@@ -100,13 +100,53 @@ export interface SiteDeps extends Pick<Deps, 'db' | 'clock' | 'log' | 'media' | 
 interface Content {
   key: string;
   type: string;
-  make: (view: PublicView) => PublicText | Promise<PublicText>;
+  make: (view: PublicView, publicUrl: string) => PublicText | Promise<PublicText>;
 }
 
 const HTML = 'text/html; charset=utf-8';
 const MARKDOWN = 'text/markdown; charset=utf-8';
 
 const MAX_PAGE = 1_000_000;
+
+const listAt = (page: number): Content => ({
+  key: `list ${page}`,
+  type: HTML,
+  make: (view, publicUrl) => renderList(view, publicUrl, page),
+});
+
+const markdownAt = (page: number): Content => ({
+  key: `list.md ${page}`,
+  type: MARKDOWN,
+  make: (view, publicUrl) => listMarkdown(view, publicUrl, page),
+});
+
+function sitemapAt(page: number): Content {
+  const type = 'application/xml; charset=utf-8';
+  return { key: `sitemap ${page}`, type, make: (view, publicUrl) => sitemap(view, publicUrl, page) };
+}
+
+function monthAt(name: string, page: number): Content {
+  const key = `month ${name} ${page}`;
+  const month = name.replace(/\.md$/, '');
+  return month === name
+    ? { key, type: HTML, make: (view, publicUrl) => renderMonth(view, publicUrl, month, page) }
+    : { key, type: MARKDOWN, make: (view, publicUrl) => monthMarkdown(view, publicUrl, month, page) };
+}
+
+/** A file or a post. */
+function contentOf(name: string, query: URLSearchParams): Content {
+  const text = { key: name, type: 'text/plain; charset=utf-8' };
+  if (name === 'index.md') return markdownAt(pageOf(query));
+  if (name === 'llms.txt') return { ...text, make: llmsText };
+  if (name === 'robots.txt') return { ...text, make: robots };
+  if (name === 'icon.svg') return { key: name, type: 'image/svg+xml', make: icon };
+  if (name === 'sitemap.xml') return sitemapAt(query.has('page') ? pageOf(query) : 0);
+  const key = `post ${name}`;
+  const id = name.replace(/\.md$/, '');
+  return id === name
+    ? { key, type: HTML, make: (view, publicUrl) => renderPost(view, publicUrl, id) }
+    : { key, type: MARKDOWN, make: (view, publicUrl) => postMarkdown(view, publicUrl, id) };
+}
 
 /** Responds to requests for an organization's public page and everything below it. */
 export function createPublicSite(deps: SiteDeps) {
@@ -117,64 +157,9 @@ export function createPublicSite(deps: SiteDeps) {
   const serveImage = imageServer(deps.media.files);
   const sendCard = createCards(deps);
 
-  const list = (page: number): Content => ({
-    key: `list ${page}`,
-    type: HTML,
-    make: (view) => renderList(view, publicUrl(), page),
-  });
-  const asMarkdown = (page: number): Content => ({
-    key: `list.md ${page}`,
-    type: MARKDOWN,
-    make: (view) => listMarkdown(view, publicUrl(), page),
-  });
-
-  const files: Record<string, (query: URLSearchParams) => Content> = {
-    'index.md': (query) => asMarkdown(pageOf(query)),
-    'llms.txt': () => ({
-      key: 'llms.txt',
-      type: 'text/plain; charset=utf-8',
-      make: (view) => llmsText(view, publicUrl()),
-    }),
-    'robots.txt': () => ({
-      key: 'robots.txt',
-      type: 'text/plain; charset=utf-8',
-      make: (view) => robots(view, publicUrl()),
-    }),
-    'icon.svg': () => ({ key: 'icon.svg', type: 'image/svg+xml', make: icon }),
-    'sitemap.xml': (query) => {
-      const page = query.has('page') ? pageOf(query) : 0;
-      return {
-        key: `sitemap.xml ${page}`,
-        type: 'application/xml; charset=utf-8',
-        make: (view) => sitemap(view, publicUrl(), page),
-      };
-    },
-  };
-
-  function named(name: string, query: URLSearchParams): Content {
-    const file = Object.hasOwn(files, name) ? files[name] : undefined;
-    if (file !== undefined) return file(query);
-    if (!name.endsWith('.md')) {
-      const make = (view: PublicView) => renderPost(view, publicUrl(), name);
-      return { key: `post ${name}`, type: HTML, make };
-    }
-    const id = name.slice(0, -3);
-    return { key: `post.md ${id}`, type: MARKDOWN, make: (view) => postMarkdown(view, publicUrl(), id) };
-  }
-
-  function month(name: string, query: URLSearchParams): Content {
-    const page = pageOf(query);
-    if (name.endsWith('.md')) {
-      const make = (view: PublicView) => monthMarkdown(view, publicUrl(), name.slice(0, -3), page);
-      return { key: `month.md ${name} ${page}`, type: MARKDOWN, make };
-    }
-    const make = (view: PublicView) => renderMonth(view, publicUrl(), name, page);
-    return { key: `month ${name} ${page}`, type: HTML, make };
-  }
-
   async function send(request: Request, slug: string, { key, type, make }: Content): Promise<Response> {
     const body = await renderPublic(slug, 'isPageOn', key, async (view) => {
-      const text = await make(view);
+      const text = await make(view, publicUrl());
       return typeof text === 'string' ? text : () => inTurn(text);
     });
     const headers = { 'content-type': type };
@@ -257,9 +242,9 @@ export function createPublicSite(deps: SiteDeps) {
       const slug = name.replace(/\.md$/, '');
       return respond(slug, request, async () => {
         const query = queryOf(request);
-        if (slug !== name) return send(request, slug, asMarkdown(pageOf(query)));
+        if (slug !== name) return send(request, slug, markdownAt(pageOf(query)));
         if (query.get('q')?.trim()) return search(request, slug, query, client);
-        return send(request, slug, list(pageOf(query)));
+        return send(request, slug, listAt(pageOf(query)));
       });
     },
     /** A post, a file by its name, or a social image. */
@@ -268,10 +253,10 @@ export function createPublicSite(deps: SiteDeps) {
         slug,
         request,
         async () =>
-          (await sendCard(request, slug, name)) ?? send(request, slug, named(name, queryOf(request))),
+          (await sendCard(request, slug, name)) ?? send(request, slug, contentOf(name, queryOf(request))),
       ),
     month: (request: Request, slug: string, name: string) =>
-      respond(slug, request, async () => send(request, slug, month(name, queryOf(request)))),
+      respond(slug, request, async () => send(request, slug, monthAt(name, pageOf(queryOf(request))))),
     /** The page's images, so that a proxy needs one rule. The address of an image is a secret of its own. */
     image: (request: Request, slug: string, file: string) =>
       respond(slug, request, async () => {
