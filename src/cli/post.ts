@@ -162,6 +162,9 @@ const IMPORT_HELP = `A record needs a title and a text: markdown, or content for
 
 A record without an id gets one from the organization, the source and its title or version. Importing the same file again updates its posts. If an id is not available, Tidings derives a new one from it, the same at each import, and prints both.`;
 
+/** Of a file, or of a folder: with the paths below it that were not read. */
+type FolderResult = ImportResult & { unread?: string[] };
+
 /** Imports each file that can be read as a whole. */
 async function importFiles(
   services: Services,
@@ -169,7 +172,7 @@ async function importFiles(
   files: readonly string[],
   { organization: organizationId, schedule, ...flags }: ImportFlags,
 ) {
-  const done: ImportResult[] = [];
+  const done: FolderResult[] = [];
   const failures: AppError[] = [];
   for (const path of files) {
     const bar = progressBar(terminal, path);
@@ -182,17 +185,18 @@ async function importFiles(
         continue;
       }
       const counts = { created: 0, updated: 0, unchanged: 0, reassignedIds: 0 };
-      const total: ImportResult = { file: path, ...counts, newIds: {}, headings: null, skipped: [] };
+      const total: FolderResult = { file: path, ...counts, newIds: {}, headings: null, skipped: [] };
+      if (inside.unread.length > 0) total.unread = inside.unread;
       // Files of one name in different folders are different posts.
       const root = options.source ?? basename(resolve(path));
-      for (const [index, file] of inside.entries()) {
+      for (const [index, file] of inside.files.entries()) {
         try {
           const source = `${root}/${relative(path, file).replaceAll(sep, '/')}`;
           addResult(total, await importFile(services, await readSource(file), { ...options, source }));
         } catch (error) {
           failures.push(requireAppError(error));
         }
-        bar.show(index + 1, inside.length);
+        bar.show(index + 1, inside.files.length);
       }
       if (total.created + total.updated + total.unchanged > 0) done.push(total);
     } catch (error) {
@@ -223,14 +227,31 @@ function addResult(total: ImportResult, one: ImportResult): void {
   total.skipped.push(...one.skipped.map((part) => `${one.file}: ${part}`));
 }
 
-/** The files in a folder and those below it that an import reads, by name; null for a file. Throws `AppError` 400. */
-function listFolder(path: string): string[] | null {
+/** Names of what programs keep in a folder: packages, repositories, settings. */
+const isHidden = (name: string) => name.startsWith('.') || name === 'node_modules';
+
+/**
+ * The files in a folder and those below it that an import reads, by name; null for a file. `unread`: paths below it that
+ * are hidden, or links to folders. Throws `AppError` 400.
+ */
+function listFolder(path: string): { files: string[]; unread: string[] } | null {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return null;
-  const files = readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && isImportable(entry.name))
-    .map(({ parentPath, name }) => join(parentPath, name));
+  const files: string[] = [];
+  const unread: string[] = [];
+  const folders = [path];
+  for (const folder of folders) {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const inside = join(folder, entry.name);
+      const found = statSync(inside, { throwIfNoEntry: false });
+      const isFolder = found?.isDirectory() === true;
+      const isPosts = found?.isFile() === true && isImportable(entry.name);
+      if (!isFolder && !isPosts) continue;
+      if (isHidden(entry.name) || (isFolder && entry.isSymbolicLink())) unread.push(relative(path, inside));
+      else (isFolder ? folders : files).push(inside);
+    }
+  }
   if (files.length === 0) throw new AppError(400, `${path}: has no JSON, JSON Lines or Markdown files`);
-  return files.sort();
+  return { files: files.sort(), unread: unread.sort() };
 }
 
 function selectionOf({ status, contentType, ...rest }: ListOptions): PageSelection {
@@ -258,7 +279,7 @@ const SHOWN_IDS = 10;
 /** The reason stands at the end, behind the path and the heading. */
 const SKIPPED_WIDTH = 400;
 
-function describeImport(result: ImportResult): string {
+function describeImport(result: FolderResult): string {
   const {
     file,
     created,
@@ -267,16 +288,18 @@ function describeImport(result: ImportResult): string {
     newIds,
     headings,
     skipped,
+    unread = [],
     unknownFields = [],
     future = 0,
     scheduled = 0,
   } = result;
   const replaced = Object.entries(newIds);
-  const posts = created + updated + unchanged;
   return [
     `${file}: ${created} created, ${updated} updated, ${unchanged} unchanged`,
-    headings !== null && `  headings: ${headings}, of which ${posts} are posts and ${skipped.length} skipped`,
+    headings !== null &&
+      `  headings: ${headings}, of which ${headings - skipped.length} are posts and ${skipped.length} skipped`,
     ...skipped.map((part) => `  skipped: ${oneLine(part, SKIPPED_WIDTH)}`),
+    unread.length > 0 && `  not read, because hidden or links: ${listNames(unread)}`,
     unknownFields.length > 0 && `  other fields, kept in sourceMetadata: ${listNames(unknownFields)}`,
     scheduled > 0 && `  scheduled for their date: ${scheduled}`,
     future > 0 &&

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 
@@ -94,6 +94,27 @@ describe('post import of a folder', () => {
       stdout: `${at('mixed')}: 1 created, 0 updated, 0 unchanged\n`,
     });
     expect(stderr).toContain(`${at('mixed/bad.json')}:1: is not valid JSON`);
+  });
+
+  test('names what it does not read: hidden files, packages, and links to folders', async () => {
+    const files = [
+      ...['one.md', 'deep/two.md', '.three.md', '.obsidian/four.md', 'deep/.git/five.md', '.gitignore'],
+      ...['node_modules/pack/README.md', 'node_modules/pack/package.json'],
+    ];
+    for (const file of files) await Bun.write(at(`site/${file}`), `---\ntitle: ${file}\n---\nText`);
+    await Bun.write(at('site/deep/CHANGELOG.md'), '# Log\n\n## 1.0.0 - 2026-01-01\n\n- y\n');
+    await Bun.write(at('elsewhere.md'), '---\ntitle: Linked\n---\nText');
+    symlinkSync(at('elsewhere.md'), at('site/linked.md'));
+    symlinkSync(at('site'), at('site/deep/round'));
+    const { exitCode, stdout } = await run('import', at('site'));
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: `${at('site')}: 4 created, 0 updated, 0 unchanged
+  headings: 2, of which 1 are posts and 1 skipped
+  skipped: ${at('site/deep/CHANGELOG.md')}: "Log" (line 1: above the first version)
+  not read, because hidden or links: .obsidian, .three.md, deep/.git, deep/round, node_modules
+`,
+    });
   });
 
   test('without files that hold posts is refused', async () => {

@@ -434,6 +434,11 @@ tags: [a, b]
     expect(await stored()).toMatchObject([{ status, createdAt: `${day}T00:00:00.000Z` }]);
   });
 
+  test('a file named by an id that begins with an underscore has the status of its own', async () => {
+    await importText('blog/_hello.md', '---\nid: _hello\ntitle: Hello\nstatus: published\n---\n\nText');
+    expect(await stored()).toMatchObject([{ id: '_hello', status: 'published' }]);
+  });
+
   test('names of fields have any case', async () => {
     await importText('hello.md', '---\nTitle: Hello\nContent-Type: linkedin_post\n---\n\nText');
     expect(await stored()).toMatchObject([

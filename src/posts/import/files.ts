@@ -274,7 +274,7 @@ export function parseMarkdown(file: SourceFile): ParsedFile {
     else fields[field] ??= isDate && typeof value === 'string' ? isoOf(value) : value;
   }
   const path = readPath(file.name);
-  if (path.isDraft) marks.add('draft');
+  if (path.isDraft || (path.isSkipped && marks.size === 0)) marks.add('draft');
   if (path.date !== undefined) fields.createdAt ??= path.date;
   const isScheduled = marks.has('scheduled') && !marks.has('draft');
   const status = statusOf(marks);
@@ -332,13 +332,17 @@ function lineFinder(matter: string): (field: string) => number {
     }) + 1 || 1;
 }
 
-/** Jekyll has drafts in a folder, and dates in names; Astro and Jekyll skip names that begin with an underscore. */
+/**
+ * Jekyll has drafts in a folder, and dates in names. Astro and Jekyll skip names that begin with an underscore, which ids
+ * of posts may do: `isSkipped` holds where no mark says otherwise.
+ */
 function readPath(path: string) {
   const folders = path.split(/[/\\]/);
   const name = folders.pop() ?? '';
   const [, day = ''] = /^(\d{4}-\d\d-\d\d)-[^.]/.exec(name) ?? [];
   return {
-    isDraft: folders.includes('_drafts') || name.startsWith('_'),
+    isDraft: folders.includes('_drafts'),
+    isSkipped: name.startsWith('_'),
     date: parseTime(day)?.toISOString(),
   };
 }
