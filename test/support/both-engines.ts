@@ -32,15 +32,18 @@ const NEUTRAL = [
 
 /** Of these, what no engine can change: pages, parsers, payloads, and other files that reach storage in ways tested elsewhere. */
 const SAME_EVERYWHERE = [
-  'audit/actions',
+  'audit/{actions,provider}',
   'history/{projects,read}',
-  'integrations/{doctor,forgejo,killed,words}',
-  'polling/mix.property',
-  'posts/{import,import-*,import-lines.property}',
+  'integrations/{connect,doctor,forgejo,killed,linear,secrets,words}',
+  'keys/unkey*',
+  'media/image',
+  'polling/{files,gitlab,mix.property,parts}',
+  'posts/{eden,import,import-*,import-lines.property}',
   'public/{cards,feeds,look,page,programs,proxy,render-queue}',
   'rebuild/dashboard',
-  'receiver/{body-variants,full-disk,signature-*}',
-  'triggers/{failing,hostile,images,linked-issues,match,month.property,octokit,paths,unchanged.property}',
+  'receiver/{body-variants,clock,full-disk,gitlab,signature-*}',
+  'triggers/{failing,hostile,images,linear,linked-issues,match,month,month.property,octokit,paths,unchanged.property}',
+  'users/password-*',
 ];
 
 interface Outcome {
