@@ -17,7 +17,6 @@ import { routes as integrationsMissed } from './pages/integrations/missed.tsx';
 import { routes as integrationsOne } from './pages/integrations/one.tsx';
 import { routes as integrationsPlaces } from './pages/integrations/places.tsx';
 import { routes as integrationsPolling } from './pages/integrations/polling.tsx';
-import { routes as integrationsToken } from './pages/integrations/token.tsx';
 import { routes as jump } from './pages/jump.tsx';
 import { routes as mediaList } from './pages/media/list.tsx';
 import { routes as postsAutosave } from './pages/posts/autosave.tsx';
@@ -61,7 +60,6 @@ export const pages: readonly Page[] = [
   ...integrationsConnect,
   ...integrationsOne,
   ...integrationsChanges,
-  ...integrationsToken,
   ...integrationsApp,
   ...integrationsPolling,
   ...integrationsPlaces,

@@ -104,8 +104,8 @@ export function FormOf<Schema extends TObject>({
   autoFocus?: boolean;
 }) {
   const visit = useVisit();
-  const stored = edits && error == null ? textsIn(edits.stored) : visit.form;
-  const { values = stored, ...form } = more;
+  const shown = edits ? textsIn(edits.stored, error == null ? null : visit.form) : visit.form;
+  const { values = shown, ...form } = more;
   const { fields, problem } = formState(schema, values, error, ids);
   const edit = edits && { ...editState(visit, edits.stored, error), labels: labelsOf(schema), ...edits };
   const labeled = Object.values<FieldState>(fields).filter(({ label }) => label !== '');
@@ -124,9 +124,11 @@ export function FormOf<Schema extends TObject>({
   );
 }
 
-function textsIn(stored: Fields): Record<string, string> {
-  const entries = Object.entries(stored).map(([name, value]) => [name, value === true ? 'on' : value]);
-  return Object.fromEntries(entries.filter(([, value]) => typeof value === 'string'));
+/** What is stored, in the fields of a form; with what was sent. */
+function textsIn(stored: Fields, sent: URLSearchParams | null): Record<string, string> {
+  const isOn = (value: unknown) => value === true && sent === null;
+  const entries = Object.entries(stored).map(([name, value]) => [name, isOn(value) ? 'on' : value]);
+  return Object.fromEntries([...entries.filter(([, value]) => typeof value === 'string'), ...(sent ?? [])]);
 }
 
 /** A field of a schema that is on or off. */

@@ -18,8 +18,8 @@ import { type Answer, get, type MemberVisit, type Page, redirect, type View, vie
 import { once } from '../../submission.ts';
 import { counted, More } from '../../view/elements.tsx';
 import { Field, Form, FormError, fieldProblem, Hidden, TextArea } from '../../view/form.tsx';
-import { LocalAddressNote } from './local-address.tsx';
 import { External, showIntegration } from './one.tsx';
+import { LocalAddressNote } from './overview.tsx';
 import {
   formPages,
   type IntegrationVisit,

@@ -8,10 +8,9 @@ import { once, submit } from '../../submission.ts';
 import { Link, LinkButton, ToCopy } from '../../view/elements.tsx';
 import { Choice, Field, Form } from '../../view/form.tsx';
 import { showIntegrations } from './list.tsx';
-import { LocalAddressNote } from './local-address.tsx';
-import { findConnected, Places, RepositoryForm } from './places.tsx';
+import { LocalAddressNote } from './overview.tsx';
+import { findConnected, Phrases, Places, RepositoryForm } from './places.tsx';
 import { describeConnected, problemOf, seal, TOKEN_FIELD, unseal } from './subpage.tsx';
-import { Phrases } from './token.tsx';
 
 const PATH = '/dashboard/:organizationId/integrations';
 

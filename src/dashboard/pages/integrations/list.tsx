@@ -1,19 +1,17 @@
+import { isPolledByTheMinute } from '../../../integrations/poll-store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { integrationName, providerNames } from '../../../integrations/words.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { isLocal } from '../../../lib/public-fetch.ts';
 import { letOthersIn } from '../../../lib/time.ts';
 import { type IntegrationType, listProviders, providers } from '../../../providers/index.ts';
-import { formState } from '../../fields.ts';
-import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import { Link, LinkButton, More, Status, useVisit } from '../../view/elements.tsx';
-import { Field, Form } from '../../view/form.tsx';
-import { LocalAddressNote } from './local-address.tsx';
-import { findPauses, PauseNote } from './missed.tsx';
-import { type ConnectProps, Overview, PollPart, readOverview } from './overview.tsx';
-import { RepositoryForm } from './places.tsx';
-import { problemOf } from './subpage.tsx';
-import { tokenField, tokenProblem } from './token.tsx';
+import type { Provider } from '../../../providers/provider.ts';
+import { get, type MemberVisit, type Page, view } from '../../page.ts';
+import { capitalized, Link, LinkButton, More, Status, useVisit } from '../../view/elements.tsx';
+import { Field, Form, FormOf, fieldProblem } from '../../view/form.tsx';
+import { findPauses, LocalAddressNote, Overview, PauseNote, readOverview } from './overview.tsx';
+import { RepositoryForm, tokenField, tokenProblem } from './places.tsx';
+import { problemOf, TOKEN_FIELD } from './subpage.tsx';
 
 export const routes: readonly Page[] = [
   get('/dashboard/:organizationId/integrations', 'member', (visit) => showIntegrations(visit)),
@@ -22,16 +20,17 @@ export const routes: readonly Page[] = [
 /** Further integrations are links: each card takes milliseconds. */
 const MAX_CARDS = 50;
 
+export const POLLED_FIELD = 'polled';
+
 /** The failure of a form that connects a provider. */
-export type ConnectFailure = { type: IntegrationType } & (
+type ConnectFailure = { type: IntegrationType } & (
   | { field: 'repository'; error: AppError }
   | { field: 'token' | 'poll'; error: unknown }
 );
 
 /** The integrations, and forms to connect more. */
-export async function showIntegrations(visit: MemberVisit, failure?: ConnectFailure): Promise<View> {
-  const { deps, organization, base } = visit;
-  const isOwner = visit.role === 'owner';
+export async function showIntegrations(visit: MemberVisit, failure?: ConnectFailure) {
+  const { deps, organization, isOwner } = visit;
   const all = await deps.db.read((tx) => listIntegrations(tx, organization.id));
   const pauses = await findPauses(deps, all.slice(0, MAX_CARDS));
   const cards = [];
@@ -48,18 +47,18 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
         all.length === 0
           ? `Connect ${listProviders('or')}, and Tidings drafts posts about what your team ships.`
           : 'Each integration has its own webhook URL and secret.',
-      ...(failure !== undefined && { status: 400 }),
+      ...(failure && { status: 400 }),
     },
     <LocalAddressNote url={deps.publicUrl()} />,
     cards.map(({ pause, ...overview }) => {
       const { id, type, enabled, repositories } = overview.integration;
-      const path = `${base}/integrations/${id}`;
+      const path = `integrations/${id}`;
       return (
         <article class="card pad">
           {pause && <PauseNote pause={pause} to={`${path}/missed`} />}
           <div class="bar">
             <h2 class="flat">
-              <a href={path}>{integrationName(overview.integration)}</a>
+              <Link to={path}>{integrationName(overview.integration)}</Link>
             </h2>
             {/* Without repositories, the name is the provider's. */}
             {repositories.length > 0 && <span class="dim">{providerNames[type]}</span>}
@@ -97,35 +96,48 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
   );
 }
 
+interface ConnectProps {
+  provider: Provider<IntegrationType>;
+  isMain: boolean;
+  /** Shows the suggested form. Elsewhere it is folded, so that the page is short. */
+  isOpen: boolean;
+}
+
 /** The ways to connect a provider: with a token, or by hand. */
 function ConnectCard({ failure, ...props }: ConnectProps & { failure: ConnectFailure | undefined }) {
   const { provider, isMain, isOpen } = props;
   const visit = useVisit();
-  const { id: type, name, api, app, hasRepositories, words } = provider;
-  const path = `${visit.base}/integrations/${type}`;
+  const { id: type, name, api, app, reader, hasRepositories, words } = provider;
+  const path = `integrations/${type}`;
   const error = failure?.field === 'repository' ? failure.error : null;
-  const { fields, problem } = formState(RepositoryForm, error === null ? {} : visit.form, error, {
-    repository: `field-repository-${type}`,
-  });
-  const tokenError = failure?.field === 'token' ? problemOf(failure.error, type) : null;
-  const pollError = failure?.field === 'poll' ? problemOf(failure.error, type) : null;
-  const isSuggested = provider.reader !== null && isLocal(visit.deps.publicUrl());
+  const problemAt = (field: 'token' | 'poll') =>
+    failure?.field === field ? problemOf(failure.error, type) : null;
+  const tokenError = problemAt('token');
+  const isSuggested = reader !== null && isLocal(visit.deps.publicUrl());
   const polling = (
     <PollPart
       provider={provider}
-      error={pollError}
+      error={problemAt('poll')}
       isMain={isMain && isSuggested}
       isOpen={isOpen && isSuggested}
     />
   );
   const byHand = (
-    <Form to={path} problem={problem} button={`Connect ${name}`} kind="" isOnce>
-      {hasRepositories ? (
-        <Field {...fields.repository} />
-      ) : (
-        <p class="hint">One integration covers a whole workspace. Triggers choose its {words.place.many}.</p>
-      )}
-    </Form>
+    <FormOf
+      schema={RepositoryForm}
+      values={error === null ? {} : visit.form}
+      ids={{ repository: `field-repository-${type}` }}
+      {...{ error, to: path, button: `Connect ${name}`, kind: '', isOnce: true }}
+      arrange={({ repository }) =>
+        hasRepositories ? (
+          <Field {...repository} />
+        ) : (
+          <p class="hint">
+            One integration covers a whole workspace. Triggers choose its {words.place.many}.
+          </p>
+        )
+      }
+    />
   );
   const webhook =
     api === null ? (
@@ -142,7 +154,7 @@ function ConnectCard({ failure, ...props }: ConnectProps & { failure: ConnectFai
         >
           {tokenField(visit, type, tokenError)}
         </Form>
-        {app !== undefined && (
+        {app && (
           <div class="more stack">
             <p class="hint">
               For a team: a {app.name} needs no person's token, and you choose its repositories at {name}.
@@ -177,5 +189,52 @@ function ConnectCard({ failure, ...props }: ConnectProps & { failure: ConnectFai
         </>
       )}
     </section>
+  );
+}
+
+/** The part of a provider's card that connects by polling. `error`: null unless this form failed. */
+function PollPart({ provider, error, isMain, isOpen }: ConnectProps & { error: string | null }) {
+  const { deps, form } = useVisit();
+  const { id: type, name, reader, words } = provider;
+  if (reader === null) return null;
+  const { one, many, pattern } = words.place;
+  const { access, anonymousPerHour } = reader;
+  const id = `field-poll-${type}`;
+  return (
+    <More label="Polling (no public URL needed)" isOpen={isOpen || error !== null}>
+      <p class="hint">
+        Tidings asks {name} for what is new.
+        {isLocal(deps.publicUrl()) ? ` Suggested here, because ${name} can't reach this server.` : ''}
+      </p>
+      <Form
+        to={`integrations/${type}/poll`}
+        problem={fieldProblem(id, error)}
+        button={`Poll ${many}`}
+        kind={isMain ? 'go' : ''}
+        busy={`Reading ${many}…`}
+        isOnce
+      >
+        <Field
+          label={capitalized(many)}
+          name={POLLED_FIELD}
+          id={id}
+          value={error === null ? '' : (form.get(POLLED_FIELD) ?? '')}
+          hint={`Each as ${pattern} or URL, separated by spaces.`}
+          error={error}
+        />
+        <Field
+          label="Token (optional)"
+          name={TOKEN_FIELD}
+          id={`field-poll-token-${type}`}
+          type="password"
+          required={false}
+          hint={
+            isPolledByTheMinute(type)
+              ? `Needed only for a private ${one}${access === undefined ? '' : `, with ${access}`}. It is kept encrypted.`
+              : `Without one, ${name} answers ${anonymousPerHour?.toLocaleString('en')} requests an hour, and only about public ${many}. ${access === undefined ? '' : `A token needs ${access}. `}It is kept encrypted.`
+          }
+        />
+      </Form>
+    </More>
   );
 }

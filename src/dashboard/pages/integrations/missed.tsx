@@ -1,18 +1,14 @@
 import {
-  COMPARED_MS,
   type ComparedDelivery,
   findMissed,
   MAX_REDELIVERED,
   redeliverMissed,
 } from '../../../integrations/missed.ts';
-import { findMissedCheckedAt, type Integration } from '../../../integrations/store.ts';
-import { findPause, type Pause } from '../../../integrations/uptime.ts';
 import { describeMissed } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import type { Deps } from '../../../people/deps.ts';
 import { providerOf } from '../../../providers/index.ts';
 import type { Page } from '../../page.ts';
-import { counted, LinkButton, useVisit, When } from '../../view/elements.tsx';
+import { counted, LinkButton, When } from '../../view/elements.tsx';
 import { FormError, Mark } from '../../view/form.tsx';
 import { Table } from '../../view/list.tsx';
 import { exactTime, formPages, type IntegrationVisit, problemOf, subpage } from './subpage.tsx';
@@ -195,46 +191,4 @@ function wantedOf(form: URLSearchParams): string[] | 'all' {
   const chosen = form.getAll('delivery');
   if (chosen.length > 0) return chosen;
   throw new AppError(400, 'Select at least one delivery. Nothing was requested.');
-}
-
-/** The newest pause of the server, for each integration that was not checked for missed deliveries since. */
-export async function findPauses(
-  deps: Pick<Deps, 'db' | 'clock'>,
-  integrations: readonly Integration[],
-): Promise<Map<string, Pause>> {
-  const pauses = new Map<string, Pause>();
-  const compared = integrations.filter(
-    ({ type, isManaged, isPolled }) => isManaged && !isPolled && providerOf(type).api?.listsDeliveries,
-  );
-  if (compared.length === 0) return pauses;
-  // Providers list no older deliveries.
-  const since = new Date(deps.clock.now().getTime() - COMPARED_MS).toISOString();
-  const newest = await findPause(deps, since);
-  if (newest === null) return pauses;
-  await deps.db.read(async (tx) => {
-    for (const { id, createdAt } of compared) {
-      if (newest.to > ((await findMissedCheckedAt(tx, id)) ?? createdAt)) pauses.set(id, newest);
-    }
-  });
-  return pauses;
-}
-
-/** Warns that deliveries may be missing. */
-export function PauseNote({ pause, to }: { pause: Pause; to: string }) {
-  const { isOwner } = useVisit();
-  return (
-    <div class="note">
-      <p>
-        Tidings was not running from {exactTime(pause.from)} to {exactTime(pause.to)}. Deliveries from that
-        time may be missing.
-      </p>
-      <p>
-        {isOwner ? (
-          <LinkButton to={to} label="Check for missed deliveries" />
-        ) : (
-          <span class="dim">Owners can check for missed deliveries.</span>
-        )}
-      </p>
-    </div>
-  );
 }

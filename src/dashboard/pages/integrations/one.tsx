@@ -2,212 +2,26 @@ import { kindsFor } from '../../../drafting/triggers/kinds/index.ts';
 import { listTriggers } from '../../../drafting/triggers/model.ts';
 import { listRuns } from '../../../drafting/triggers/queue-store.ts';
 import { listHistories } from '../../../intake/history/store.ts';
-import { type Hook, listHooks } from '../../../integrations/hook-store.ts';
-import type { Integration } from '../../../integrations/store.ts';
+import { listHooks } from '../../../integrations/hook-store.ts';
 import { ChangeFailed, integrationName } from '../../../integrations/words.ts';
-import type { AppPages } from '../../../providers/app.ts';
 import { providerOf, sampleEvents } from '../../../providers/index.ts';
-import { get, type MemberVisit, type Page, type View, view } from '../../page.ts';
-import {
-  Columns,
-  counted,
-  Exactly,
-  Facts,
-  Id,
-  LinkButton,
-  Section,
-  Status,
-  useVisit,
-  When,
-} from '../../view/elements.tsx';
+import { get, type MemberVisit, type Page, view } from '../../page.ts';
+import { Columns, Exactly, Facts, Id, More, Section, Status, When } from '../../view/elements.tsx';
 import { Action, Form, FormError, Select } from '../../view/form.tsx';
-import { Table } from '../../view/list.tsx';
 import { Imports } from '../history.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
-import { LocalAddressNote } from './local-address.tsx';
-import { findPauses, PauseNote } from './missed.tsx';
-import { Overview, PollingSection, readOverview, readPolling } from './overview.tsx';
-import { exactTime, getIntegration, PATH, problemOf } from './subpage.tsx';
-import { HookState, Hooks, type PageProps, placeName, placesOf } from './webhooks.tsx';
-
-export function External({ to, children }: { to: string; children: string }) {
-  return (
-    <a href={to} target="_blank" rel="noopener noreferrer">
-      {children}
-    </a>
-  );
-}
-
-/** The pages of an integration's App; null for an integration without one. */
-function appPagesOf({ deps }: MemberVisit, { type, app }: Integration): AppPages | null {
-  const support = providerOf(type).app;
-  return app === null || support === undefined ? null : support.pages(deps.providerUrls?.[type], app);
-}
-
-/** Says what keeps the App from sending events, and what to do. */
-function AppNote({ integration: { type, app }, pages }: { integration: Integration; pages: AppPages }) {
-  const { name } = providerOf(type);
-  const { isOwner } = useVisit();
-  if (app === null) return null;
-  if (app.suspendedAt !== null) {
-    return (
-      <div class="note">
-        <p>
-          Somebody suspended the App at {name} on {exactTime(app.suspendedAt)}, so it sends no events.
-          Unsuspend it in the settings of the account.
-        </p>
-      </div>
-    );
-  }
-  if (app.installationId !== null) return null;
-  return (
-    <div class="note">
-      <p>The App is not installed, so it sends no events. Install it to choose its repositories.</p>
-      {isOwner ? <LinkButton to={pages.install} label="Install App" kind="go" /> : null}
-    </div>
-  );
-}
-
-/** A long list is cut: the provider has all. */
-const MAX_LISTED = 100;
-
-/** The repositories of the installation, and the App's webhook. */
-function AppSection({ integration, pages, hook, path }: PageProps & { pages: AppPages; hook: Hook | null }) {
-  const { type, app, repositories, isPolled } = integration;
-  const { name } = providerOf(type);
-  const { isOwner } = useVisit();
-  const listed = repositories.slice(0, MAX_LISTED);
-  return (
-    <>
-      <p class="hint">
-        One webhook serves all repositories of the installation. Tidings signs in with tokens that expire
-        after an hour.
-      </p>
-      <p>
-        Webhook: <HookState hook={hook} />
-      </p>
-      {listed.length === 0 ? (
-        <p class="dim">
-          {app?.installationId === null ? 'No repositories yet.' : 'The installation has no repositories.'}
-        </p>
-      ) : (
-        <Table
-          caption="Repositories of the installation"
-          rows={listed}
-          columns={[{ title: 'Repository', cell: ({ fullName }) => fullName }]}
-        />
-      )}
-      {repositories.length > listed.length && (
-        <p class="dim">
-          And {counted(repositories.length - listed.length, 'more repository', 'more repositories')}.
-        </p>
-      )}
-      {isOwner ? (
-        <div class="bar">
-          <LinkButton to={pages.install} label={`Choose repositories at ${name}`} />
-          <Action to={`${path}/refresh`} label="Refresh repositories" busy="Refreshing…" isOnce />
-          <LinkButton to={`${path}/check`} label="Check integration" />
-          <LinkButton to={`${path}/missed`} label="Missed deliveries" />
-          <LinkButton to={`${path}/key`} label="Replace key" />
-          {!isPolled && repositories.length > 0 && <LinkButton to={`${path}/polling`} label="Use polling" />}
-          <Action to={`${path}/repair`} label="Repair webhook" busy="Repairing…" isOnce />
-        </div>
-      ) : null}
-    </>
-  );
-}
-
-// What an owner can do with an integration as a whole. `changes.tsx` does it.
-
-function TestEvent({ integration: { type, enabled }, path }: PageProps) {
-  const events = sampleEvents(type);
-  return (
-    <Section id="test" title="Test event">
-      <p class="hint">
-        {enabled
-          ? 'Tidings signs it and processes it like a real delivery: triggers create drafts, or publish if they are set to.'
-          : 'The integration is disabled: the log will show the test event as rejected.'}
-      </p>
-      <Form to={`${path}/test`} button="Send test event" kind="" layout="bar ends">
-        <Select
-          label="Event"
-          name="event"
-          id="field-test-event"
-          options={events.map((each) => ({ value: each, label: each }))}
-          // One that can become a draft.
-          value={kindsFor(type).find(({ event }) => events.includes(event))?.event}
-        />
-      </Form>
-    </Section>
-  );
-}
-
-type DangerProps = PageProps & { error: string | undefined };
-
-function RotateSecret({ integration: { type, isManaged }, path, error }: DangerProps) {
-  const provider = providerOf(type).name;
-  return (
-    <details class="danger" open={error !== undefined}>
-      <summary>Rotate secret</summary>
-      <FormError error={error} />
-      <p>
-        {isManaged ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old
-        secret works for another 24 hours{isManaged ? '' : `: set the new one at ${provider} before then`}.
-      </p>
-      <Action to={`${path}/secret`} label="Create new secret" kind="bad" busy="Creating secret…" isOnce />
-      <p>
-        If the secret leaked, replace it at once.{' '}
-        {isManaged
-          ? 'Tidings then rejects deliveries that were signed with the old one.'
-          : `Tidings then rejects deliveries until you set the new one at ${provider}.`}
-      </p>
-      <Action
-        to={`${path}/secret`}
-        label="Replace secret now"
-        kind="bad"
-        busy="Replacing secret…"
-        fields={{ now: 'yes' }}
-        isOnce
-      />
-    </details>
-  );
-}
-
-function Disconnect({ integration, path, error, deleteAt }: DangerProps & { deleteAt: string | undefined }) {
-  const provider = providerOf(integration.type).name;
-  const name = integrationName(integration);
-  const to = `${path}/disconnect`;
-  return (
-    <details class="danger" open={error !== undefined}>
-      <summary>Disconnect</summary>
-      <FormError error={error} />
-      <p>
-        Removes {name} for good, with its triggers and their queued runs.{' '}
-        {deleteAt !== undefined
-          ? `Tidings uninstalls the App at ${provider}.`
-          : integration.isManaged
-            ? `Tidings deletes its webhooks at ${provider}.`
-            : `Tidings then rejects deliveries from ${provider}.`}{' '}
-        Posts and the log stay.
-      </p>
-      {deleteAt !== undefined && (
-        <p>
-          Then delete the App itself in <External to={deleteAt}>its advanced settings</External>.
-        </p>
-      )}
-      <Action to={to} label={`Disconnect ${name}`} kind="bad" busy="Disconnecting…" />
-      {error !== undefined && (
-        <>
-          <p>
-            You can disconnect it anyway. The webhook then stays at {provider} until you delete it there, and
-            Tidings rejects its deliveries.
-          </p>
-          <Action to={to} label="Disconnect anyway" kind="bad" fields={{ force: 'yes' }} />
-        </>
-      )}
-    </details>
-  );
-}
+import { findPauses, LocalAddressNote, Overview, PauseNote, readOverview } from './overview.tsx';
+import { getIntegration, PATH, problemOf } from './subpage.tsx';
+import {
+  AppNote,
+  AppSection,
+  Hooks,
+  type PageProps,
+  PollingSection,
+  placeName,
+  placesOf,
+  readPolling,
+} from './webhooks.tsx';
 
 export const routes: readonly Page[] = [get(PATH, 'member', (visit) => showIntegration(visit))];
 
@@ -217,9 +31,17 @@ export interface Failure {
   error: unknown;
 }
 
+export function External({ to, children }: { to: string; children: string }) {
+  return (
+    <a href={to} target="_blank" rel="noopener noreferrer">
+      {children}
+    </a>
+  );
+}
+
 /** The page of an integration. Throws the failure's error again if it is a failure of the server. */
-export async function showIntegration(visit: MemberVisit, failure?: Failure): Promise<View> {
-  const { deps, base, form, role } = visit;
+export async function showIntegration(visit: MemberVisit, failure?: Failure) {
+  const { deps, base, form, isOwner } = visit;
   const now = deps.clock.now();
   const { integration, hooks, triggers, runs, histories, overview } = await deps.db.read(async (tx) => {
     const integration = await getIntegration(tx, visit);
@@ -234,26 +56,25 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
       overview: await readOverview(tx, integration, now),
     };
   });
-  const { id, type, enabled, hasToken, isManaged, isPolled } = integration;
+  const { id, type, app, enabled, hasToken, isManaged, isPolled, createdAt } = integration;
   const { isHistoryOnly } = overview;
   const provider = providerOf(type);
   const polling = isPolled ? await readPolling(deps, integration) : null;
   const pause = isManaged && !isPolled ? (await findPauses(deps, [integration])).get(id) : undefined;
-  const isOwner = role === 'owner';
   const path = `${base}/integrations/${id}`;
   const message = failure && problemOf(failure.error, type);
   const errorOf = (about: Failure['about']) => (failure?.about === about ? message : undefined);
-  const name = integrationName(integration);
-  const pages = appPagesOf(visit, integration);
+  const pages = app === null ? null : (provider.app?.pages(deps.providerUrls?.[type], app) ?? null);
   const props: PageProps = { integration, places: placesOf(integration, hooks), path, isHistoryOnly };
+  const place = form.get('place') ?? '';
   return view(
     {
-      title: name,
+      title: integrationName(integration),
       crumbs: [{ to: 'integrations', label: 'Integrations' }],
       tag: <Status status={enabled ? 'active' : 'disabled'} />,
       facts: (
         <>
-          {provider.name}, {isHistoryOnly ? 'imported' : 'connected'} <When at={integration.createdAt} />
+          {provider.name}, {isHistoryOnly ? 'imported' : 'connected'} <When at={createdAt} />
         </>
       ),
       ...(failure && { status: 400 }),
@@ -270,7 +91,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
           <Facts
             facts={[
               ['Provider', provider.name],
-              ['Connected', <Exactly at={integration.createdAt} />],
+              ['Connected', <Exactly at={createdAt} />],
               ['Events', isPolled ? 'Polled' : isHistoryOnly ? 'Not connected' : 'Delivered by webhooks'],
               pages !== null
                 ? [provider.app?.name ?? '', <External to={pages.settings}>Open settings</External>]
@@ -311,16 +132,16 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
     >
       <Runs runs={runs} triggers={triggers} path={path} />
       {polling && <PollingSection {...props} {...polling} error={errorOf('hooks')} />}
-      {!(isPolled && hooks.length === 0) && (
+      {(!isPolled || hooks.length > 0) && (
         <Section id="hooks" title={pages === null ? 'Webhooks' : 'Repositories'}>
           <FormError error={polling ? undefined : errorOf('hooks')} />
           {failure?.error instanceof ChangeFailed && failure.error.outcome.code === 'not_removed' && (
             <div class="bar">
               <Action
                 to={`${path}/remove`}
-                label={`Remove ${placeName(integration, hooks, form.get('place'))} anyway`}
+                label={`Remove ${placeName(integration, hooks, place)} anyway`}
                 kind="bad"
-                fields={{ place: form.get('place') ?? '', force: 'yes' }}
+                fields={{ place, force: 'yes' }}
               />
               <span class="dim">Its webhook stays at {provider.name} until you delete it there.</span>
             </div>
@@ -335,5 +156,89 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure): Pr
       <TriggerList integration={integration} triggers={triggers} />
       {provider.reader && <Imports integration={integration} histories={histories} />}
     </Columns>,
+  );
+}
+
+// What an owner can do with an integration as a whole. `check.tsx` does it.
+
+function TestEvent({ integration: { type, enabled }, path }: PageProps) {
+  const events = sampleEvents(type);
+  return (
+    <Section id="test" title="Test event">
+      <p class="hint">
+        {enabled
+          ? 'Tidings signs it and processes it like a real delivery: triggers create drafts, or publish if they are set to.'
+          : 'The integration is disabled: the log will show the test event as rejected.'}
+      </p>
+      <Form to={`${path}/test`} button="Send test event" kind="" layout="bar ends">
+        <Select
+          label="Event"
+          name="event"
+          id="field-test-event"
+          options={events.map((each) => ({ value: each, label: each }))}
+          // One that can become a draft.
+          value={kindsFor(type).find(({ event }) => events.includes(event))?.event}
+        />
+      </Form>
+    </Section>
+  );
+}
+
+type DangerProps = PageProps & { error: string | undefined };
+
+function RotateSecret({ integration: { type, isManaged }, path, error }: DangerProps) {
+  const provider = providerOf(type).name;
+  const action = { to: `${path}/secret`, kind: 'bad', isOnce: true } as const;
+  return (
+    <More label="Rotate secret" kind="danger" isOpen={error !== undefined}>
+      <FormError error={error} />
+      <p>
+        {isManaged ? `Creates a new secret and sets it at ${provider}.` : 'Creates a new secret.'} The old
+        secret works for another 24 hours{isManaged ? '' : `: set the new one at ${provider} before then`}.
+      </p>
+      <Action {...action} label="Create new secret" busy="Creating secret…" />
+      <p>
+        If the secret leaked, replace it at once.{' '}
+        {isManaged
+          ? 'Tidings then rejects deliveries that were signed with the old one.'
+          : `Tidings then rejects deliveries until you set the new one at ${provider}.`}
+      </p>
+      <Action {...action} label="Replace secret now" busy="Replacing secret…" fields={{ now: 'yes' }} />
+    </More>
+  );
+}
+
+function Disconnect({ integration, path, error, deleteAt }: DangerProps & { deleteAt: string | undefined }) {
+  const provider = providerOf(integration.type).name;
+  const name = integrationName(integration);
+  const to = `${path}/disconnect`;
+  return (
+    <More label="Disconnect" kind="danger" isOpen={error !== undefined}>
+      <FormError error={error} />
+      <p>
+        Removes {name} for good, with its triggers and their queued runs.{' '}
+        {deleteAt !== undefined
+          ? `Tidings uninstalls the App at ${provider}.`
+          : integration.isManaged
+            ? `Tidings deletes its webhooks at ${provider}.`
+            : `Tidings then rejects deliveries from ${provider}.`}{' '}
+        Posts and the log stay.
+      </p>
+      {deleteAt !== undefined && (
+        <p>
+          Then delete the App itself in <External to={deleteAt}>its advanced settings</External>.
+        </p>
+      )}
+      <Action to={to} label={`Disconnect ${name}`} kind="bad" busy="Disconnecting…" />
+      {error !== undefined && (
+        <>
+          <p>
+            You can disconnect it anyway. The webhook then stays at {provider} until you delete it there, and
+            Tidings rejects its deliveries.
+          </p>
+          <Action to={to} label="Disconnect anyway" kind="bad" fields={{ force: 'yes' }} />
+        </>
+      )}
+    </More>
   );
 }

@@ -5,37 +5,18 @@ import {
   findLastDeliveryTime,
 } from '../../../integrations/deliveries/count-store.ts';
 import { deliveryStatuses } from '../../../integrations/deliveries/store.ts';
-import {
-  describePollInterval,
-  isPolledByTheMinute,
-  listPolls,
-  listSharing,
-} from '../../../integrations/poll-store.ts';
-import { type Integration, listHistoryOnly } from '../../../integrations/store.ts';
-import { webhookUrl } from '../../../integrations/words.ts';
-import { isLocal } from '../../../lib/public-fetch.ts';
+import { COMPARED_MS } from '../../../integrations/missed.ts';
+import { findMissedCheckedAt, type Integration, listHistoryOnly } from '../../../integrations/store.ts';
+import { findPause, type Pause } from '../../../integrations/uptime.ts';
+import { describeLocalAddress, webhookUrl } from '../../../integrations/words.ts';
+import { tidings } from '../../../lib/build.ts';
+import type { Deps } from '../../../people/deps.ts';
 import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf } from '../../../providers/index.ts';
-import type { Provider } from '../../../providers/provider.ts';
-import type { MemberVisit } from '../../page.ts';
-import { Bars } from '../../view/chart.tsx';
-import {
-  capitalized,
-  counted,
-  Link,
-  LinkButton,
-  More,
-  Section,
-  ToCopy,
-  useVisit,
-  When,
-} from '../../view/elements.tsx';
-import { Action, Field, Form, FormError, fieldProblem } from '../../view/form.tsx';
-import { Table } from '../../view/list.tsx';
-import { TOKEN_FIELD } from './subpage.tsx';
-import { type PageProps, tokenLabel } from './webhooks.tsx';
+import { counted, Link, LinkButton, More, ToCopy, useVisit, When } from '../../view/elements.tsx';
+import { exactTime } from './subpage.tsx';
 
-// What an integration delivered lately, and where to.
+// What an integration delivered lately, where to, and what may be wrong with that.
 
 export async function readOverview(tx: ReadTx, integration: Integration, now: Date) {
   const last = await findLastDeliveryTime(tx, integration.id);
@@ -47,57 +28,44 @@ export async function readOverview(tx: ReadTx, integration: Integration, now: Da
   };
 }
 
+type OverviewProps = Awaited<ReturnType<typeof readOverview>>;
+
 /** The picture of recent deliveries, and the webhook URLs. */
-export function Overview({
-  integration,
-  days,
-  last,
-  isHistoryOnly,
-}: Awaited<ReturnType<typeof readOverview>>) {
+export function Overview({ integration, days, last, isHistoryOnly }: OverviewProps) {
   const { deps } = useVisit();
   const { id, repositories, isManaged, isPolled, app } = integration;
   const words = describeDays(days);
-  const columns = days.map((each) => ({
-    name: dayName.format(new Date(each.day)),
-    parts: countByStatus([each]),
-  }));
   // With a token, nobody needs to paste them. A long list is folded too.
   const isOpen = !isManaged && !isPolled && !isHistoryOnly && repositories.length <= 3;
   const own = repositories.length === 0 || app !== null ? [undefined] : repositories;
-  const urls = own.map((repository) => (
-    <>
-      {own.length > 1 && <p class="label">Webhook URL of {repository?.fullName}</p>}
-      <ToCopy text={webhookUrl(deps.publicUrl(), integration, repository?.id)} />
-    </>
-  ));
   return (
     <>
-      <Bars columns={columns} label={words} />
+      <Chart days={days} label={words} />
       <p class="hint">
         {words}.{' '}
-        {last === null ? (
-          isHistoryOnly ? (
-            'Not connected: only past releases were imported.'
-          ) : isPolled ? (
-            'Waiting for the first event.'
-          ) : (
-            'Waiting for the first delivery.'
-          )
-        ) : (
+        {last !== null ? (
           <>
             Last delivery <When at={last} />. <Link to={`deliveries?integration=${id}`}>View all</Link>
           </>
+        ) : isHistoryOnly ? (
+          'Not connected: only past releases were imported.'
+        ) : isPolled ? (
+          'Waiting for the first event.'
+        ) : (
+          'Waiting for the first delivery.'
         )}
       </p>
-      <More label={urls.length === 1 ? 'Webhook URL' : counted(urls.length, 'webhook URL')} isOpen={isOpen}>
-        {urls}
+      <More label={own.length === 1 ? 'Webhook URL' : counted(own.length, 'webhook URL')} isOpen={isOpen}>
+        {own.map((repository) => (
+          <>
+            {own.length > 1 && <p class="label">Webhook URL of {repository?.fullName}</p>}
+            <ToCopy text={webhookUrl(deps.publicUrl(), integration, repository?.id)} />
+          </>
+        ))}
       </More>
     </>
   );
 }
-
-/** Days are counted in UTC. */
-const dayName = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
 
@@ -108,158 +76,142 @@ function countByStatus(days: readonly DayCounts[]): [status: string, entries: nu
     .filter(([, entries]) => entries > 0);
 }
 
+const describeCounts = (counts: [status: string, entries: number][]) =>
+  counts.map(([status, entries]) => `${entries.toLocaleString('en')} ${status}`).join(', ');
+
 /** Such as "412 deliveries in 30 days: 400 processed, 12 ignored". */
 function describeDays(days: readonly DayCounts[]): string {
   const counts = countByStatus(days);
   if (counts.length === 0) return `No deliveries in ${days.length} days`;
   const total = counted(sum(counts.map(([, entries]) => entries)), 'delivery', 'deliveries');
-  const parts = counts.map(([status, entries]) => `${entries.toLocaleString('en')} ${status}`);
-  return `${total} in ${days.length} days: ${parts.join(', ')}`;
+  return `${total} in ${days.length} days: ${describeCounts(counts)}`;
 }
 
-// The parts of other pages that show polling.
+/** Days are counted in UTC. */
+const dayName = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-export const POLLED_FIELD = 'polled';
+const BAR = 10;
+const GAP = 4;
+const HEIGHT = 72;
 
-/** Of a part of a provider's card. */
-export interface ConnectProps {
-  provider: Provider<IntegrationType>;
-  isMain: boolean;
-  /** Shows the suggested form. Elsewhere it is folded, so that the page is short. */
-  isOpen: boolean;
-}
-
-/** The part of a provider's card that connects by polling. `error`: null unless this form failed. */
-export function PollPart({ provider, error, isMain, isOpen }: ConnectProps & { error: string | null }) {
-  const { deps, form } = useVisit();
-  const { id: type, name, reader, words } = provider;
-  if (reader === null) return null;
-  const isSuggested = isLocal(deps.publicUrl());
-  const { one, many, pattern } = words.place;
-  const isFast = isPolledByTheMinute(type);
-  const id = `field-poll-${type}`;
+/** A bar for each day. `label` describes the picture. The script shows a day's value; screen readers get a table. */
+function Chart({ days, label }: { days: readonly DayCounts[]; label: string }) {
+  const columns = days.map((each) => ({
+    name: dayName.format(new Date(each.day)),
+    parts: countByStatus([each]),
+  }));
+  const heights = columns.map(({ parts }) => sum(parts.map(([, amount]) => amount)));
+  const scale = (HEIGHT - 4) / Math.max(...heights, 1);
+  const width = columns.length * (BAR + GAP) - GAP;
   return (
-    <More label="Polling (no public URL needed)" isOpen={isOpen || error !== null}>
-      <p class="hint">
-        Tidings asks {name} for what is new.
-        {isSuggested ? ` Suggested here, because ${name} can't reach this server.` : ''}
-      </p>
-      <Form
-        to={`integrations/${type}/poll`}
-        problem={fieldProblem(id, error)}
-        button={`Poll ${many}`}
-        kind={isMain ? 'go' : ''}
-        busy={`Reading ${many}…`}
-        isOnce
-      >
-        <Field
-          label={capitalized(many)}
-          name={POLLED_FIELD}
-          id={id}
-          value={error === null ? '' : (form.get(POLLED_FIELD) ?? '')}
-          hint={`Each as ${pattern} or URL, separated by spaces.`}
-          error={error}
-        />
-        <Field
-          label="Token (optional)"
-          name={TOKEN_FIELD}
-          id={`field-poll-token-${type}`}
-          type="password"
-          required={false}
-          hint={
-            isFast
-              ? `Needed only for a private ${one}${reader.access === undefined ? '' : `, with ${reader.access}`}. It is kept encrypted.`
-              : `Without one, ${name} answers ${reader.anonymousPerHour?.toLocaleString('en')} requests an hour, and only about public ${words.place.many}. ${reader.access === undefined ? '' : `A token needs ${reader.access}. `}It is kept encrypted.`
-          }
-        />
-      </Form>
-    </More>
+    <figure class={heights.some(Boolean) ? 'chart' : 'chart none'} data-chart aria-label={label}>
+      <svg viewBox={`0 0 ${width} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        {columns.map(({ name, parts }, index) => {
+          const value = `${name}: ${describeCounts(parts) || 'none'}`;
+          const x = index * (BAR + GAP);
+          let top = HEIGHT;
+          return (
+            <g data-value={value}>
+              <title>{value}</title>
+              <rect class="slot" x={x - GAP / 2} y={0} width={BAR + GAP} height={HEIGHT} />
+              {parts.map(([kind, amount]) => {
+                // Keep one part among hundreds visible.
+                const height = Math.max(amount * scale, 2);
+                top -= height;
+                const y = Math.max(top, 0).toFixed(1);
+                return <rect class={kind} x={x} y={y} width={BAR} height={height.toFixed(1)} />;
+              })}
+            </g>
+          );
+        })}
+        <line class="base" x1={0} x2={width} y1={HEIGHT} y2={HEIGHT} />
+      </svg>
+      <figcaption>
+        <span>{columns[0]?.name}</span>
+        <output data-chart-value />
+        <span>{columns.at(-1)?.name}</span>
+      </figcaption>
+      <div class="hidden">
+        <table>
+          <caption>{label}</caption>
+          <tbody>
+            {columns.map(
+              ({ name, parts }) =>
+                parts.length > 0 && (
+                  <tr>
+                    <th scope="row">{name}</th>
+                    <td>{describeCounts(parts)}</td>
+                  </tr>
+                ),
+            )}
+          </tbody>
+        </table>
+      </div>
+    </figure>
   );
 }
 
-export async function readPolling(deps: MemberVisit['deps'], integration: Integration) {
-  return deps.db.read(async (tx) => ({
-    polls: await listPolls(tx, integration.id),
-    sharing: (await listSharing(tx, integration)).length,
-  }));
+/**
+ * Warns of webhook URLs that a provider cannot reach. Without a `type`, it names all providers. `pollFor`: the
+ * organization for which to offer polling instead.
+ */
+export function LocalAddressNote(props: { url: string; type?: IntegrationType; pollFor?: string }) {
+  const { url, type, pollFor } = props;
+  const text = describeLocalAddress(type ?? null, url);
+  return text === null ? null : (
+    <div class="note">
+      <p>{text}</p>
+      {type !== undefined && pollFor !== undefined && (
+        <>
+          <p>Without one, Tidings can ask {providerOf(type).name} for new events instead:</p>
+          <ToCopy
+            text={`${tidings} integration connect ${type} --organization ${pollFor} --repository OWNER/NAME --poll`}
+            label="Copy command"
+          />
+        </>
+      )}
+    </div>
+  );
 }
 
-type PolledProps = PageProps & Awaited<ReturnType<typeof readPolling>> & { error: string | undefined };
+/** The newest pause of the server, for each integration that was not checked for missed deliveries since. */
+export async function findPauses(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  integrations: readonly Integration[],
+): Promise<Map<string, Pause>> {
+  const pauses = new Map<string, Pause>();
+  const compared = integrations.filter(
+    ({ type, isManaged, isPolled }) => isManaged && !isPolled && providerOf(type).api?.listsDeliveries,
+  );
+  if (compared.length === 0) return pauses;
+  // Providers list no older deliveries.
+  const since = new Date(deps.clock.now().getTime() - COMPARED_MS).toISOString();
+  const newest = await findPause(deps, since);
+  if (newest === null) return pauses;
+  await deps.db.read(async (tx) => {
+    for (const { id, createdAt } of compared) {
+      if (newest.to > ((await findMissedCheckedAt(tx, id)) ?? createdAt)) pauses.set(id, newest);
+    }
+  });
+  return pauses;
+}
 
-/** The state of polling, on the page of an integration. */
-export function PollingSection(props: PolledProps) {
-  const { integration, polls, sharing, path, error } = props;
-  const { type, enabled, hasToken } = integration;
-  const { now, isOwner } = useVisit();
-  const { name, words } = providerOf(type);
-  const { one } = words.place;
-  const isSwitching = polls.some(({ cursor }) => cursor?.webhookSince);
-  const budget = polls.map(({ cursor }) => cursor?.budget).find((each) => each != null);
+/** Warns that deliveries may be missing. */
+export function PauseNote({ pause, to }: { pause: Pause; to: string }) {
+  const { isOwner } = useVisit();
   return (
-    <Section id="polling" title="Polling">
-      <FormError error={error} />
-      <p class="hint">{describePollInterval(integration, sharing)}</p>
-      {isSwitching && (
-        <p class="note">
-          A webhook takes over. Tidings polls until its first delivery has arrived, and once more.
-        </p>
-      )}
-      <Table
-        caption={`Polling, by ${one}`}
-        rows={polls}
-        columns={[
-          { title: 'Where', cell: ({ fullName }) => fullName },
-          {
-            title: 'State',
-            cell: ({ problem, attempts }) =>
-              problem === null ? (
-                <span class="tag active">OK</span>
-              ) : (
-                <>
-                  <span class={`tag ${attempts > 0 ? 'failed' : 'soon'}`}>
-                    {attempts > 0 ? 'Problem' : 'Paused'}
-                  </span>
-                  <div class="reason">{problem}</div>
-                </>
-              ),
-          },
-          {
-            title: 'Last poll',
-            isLabeled: true,
-            class: 'dim',
-            cell: ({ polledAt }) => (polledAt === null ? 'None yet' : <When at={polledAt} />),
-          },
-          {
-            title: 'Next poll',
-            isLabeled: true,
-            class: 'dim',
-            cell: ({ dueAt }) =>
-              !enabled ? (
-                'Disabled'
-              ) : dueAt <= now.getTime() ? (
-                'In a moment'
-              ) : (
-                <When at={new Date(dueAt).toISOString()} />
-              ),
-          },
-        ]}
-      />
-      {budget !== undefined && (
-        <p class="hint">
-          {budget.remaining.toLocaleString('en')} of {counted(budget.limit, 'request')} left at {name}
-          {budget.resetAt === null ? '.' : <>; the limit resets {<When at={budget.resetAt} />}.</>}
-        </p>
-      )}
-      {isOwner ? (
-        <div class="bar">
-          <Action to={`${path}/poll`} label="Poll now" busy="Polling…" isOnce />
-          <LinkButton to={`${path}/webhook`} label="Use a webhook" />
-          {isSwitching && <LinkButton to={`${path}/polling`} label="Keep polling" />}
-          <LinkButton to={`${path}/check`} label="Check integration" />
-          <LinkButton to={`${path}/add`} label={`Add ${one}`} />
-          <LinkButton to={`${path}/token`} label={tokenLabel(hasToken)} />
-        </div>
-      ) : null}
-    </Section>
+    <div class="note">
+      <p>
+        Tidings was not running from {exactTime(pause.from)} to {exactTime(pause.to)}. Deliveries from that
+        time may be missing.
+      </p>
+      <p>
+        {isOwner ? (
+          <LinkButton to={to} label="Check for missed deliveries" />
+        ) : (
+          <span class="dim">Owners can check for missed deliveries.</span>
+        )}
+      </p>
+    </div>
   );
 }

@@ -9,10 +9,9 @@ import { type Answer, type MemberVisit, type Page, post, redirect } from '../../
 import { once } from '../../submission.ts';
 import { counted, LinkButton, ValuesToCopy } from '../../view/elements.tsx';
 import { Action, Field, Form, FormError, fieldProblem } from '../../view/form.tsx';
-import { showIntegrations } from './list.tsx';
-import { LocalAddressNote } from './local-address.tsx';
+import { POLLED_FIELD, showIntegrations } from './list.tsx';
 import { showIntegration } from './one.tsx';
-import { POLLED_FIELD } from './overview.tsx';
+import { LocalAddressNote } from './overview.tsx';
 import {
   describeConnected,
   describeNames,
