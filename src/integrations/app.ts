@@ -1,5 +1,5 @@
 import { requireStillAllowed } from '../../db/checked.ts';
-import { changing, integration as integrationKey, organization, type WriteTx } from '../../db/engine.ts';
+import { changing, organization, type WriteTx } from '../../db/engine.ts';
 import { type AuditContext, SERVER } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { getOrganization } from '../people/organization-store.ts';
@@ -7,7 +7,13 @@ import { APP_HOOK, type InstallationChange, type InstalledRepository, isAppApi }
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { addInstalled, findSealedApp, insertApp, removeInstalled, updateApp } from './app-store.ts';
 import { insertHooks, updateHook } from './hook-store.ts';
-import { getIntegration, type Integration, insertIntegration, sealSecret } from './store.ts';
+import {
+  changeIntegration,
+  getIntegration,
+  type Integration,
+  insertIntegration,
+  sealSecret,
+} from './store.ts';
 import { requireApi, sealAppKey } from './token.ts';
 import { IntegrationProblem, recordChange } from './words.ts';
 
@@ -96,10 +102,7 @@ export async function syncInstallation(deps: Deps, id: string, { ofOwner = false
   const found = await api.findInstallation({ ofOwner });
   const { id: installationId = null, suspendedAt = null } = found ?? {};
   if (found !== null || !ofOwner)
-    await deps.db.write(
-      (tx) => updateApp(tx, id, { installationId, suspendedAt }),
-      changing(integrationKey(id)),
-    );
+    await changeIntegration(deps.db, id, (tx) => updateApp(tx, id, { installationId, suspendedAt }));
   const none = {
     isInstalled: found !== null,
     isSuspended: suspendedAt !== null,
@@ -113,7 +116,9 @@ export async function syncInstallation(deps: Deps, id: string, { ofOwner = false
   const installed = places.flatMap(({ providerId, name }) =>
     providerId === undefined ? [] : [{ providerId, fullName: name }],
   );
-  const changed = await deps.db.write(
+  const changed = await changeIntegration(
+    deps.db,
+    id,
     async (tx) => {
       // An installation has at least one repository: don't delete all triggers because of an empty list.
       const isDoubtful = isCut || installed.length === 0;
@@ -132,7 +137,7 @@ export async function syncInstallation(deps: Deps, id: string, { ofOwner = false
       await recordRepositories(tx, deps, integration, added, removed);
       return { added, removed, skipped };
     },
-    changing(integrationKey(id), organization(integration.organizationId)),
+    organization(integration.organizationId),
   );
   return { ...none, ...changed };
 }
@@ -226,11 +231,8 @@ export async function replaceAppKey(deps: Deps, id: string, pem: string): Promis
   if (known === null) throw new IntegrationProblem({ code: 'no_apps', type: integration.type });
   const api = await deps.openProviderApi(integration.type, { ...known, privateKey });
   await api.findHook(APP_HOOK, APP_HOOK);
-  await db.write(
-    async (tx) => {
-      await updateApp(tx, id, { privateKey: sealAppKey(deps, id, privateKey) });
-      await recordChange(tx, deps, integration, 'token.set', 'replaced the App key of');
-    },
-    changing(integrationKey(id)),
-  );
+  await changeIntegration(db, id, async (tx) => {
+    await updateApp(tx, id, { privateKey: sealAppKey(deps, id, privateKey) });
+    await recordChange(tx, deps, integration, 'token.set', 'replaced the App key of');
+  });
 }

@@ -13,6 +13,7 @@ import { insertHooks } from './hook-store.ts';
 import { getAdministrable, makeOrUndo, newHook, urlOf } from './hooks.ts';
 import { listPolls, restartPoll } from './poll-store.ts';
 import {
+  changeIntegration,
   deleteIntegration,
   getIntegration,
   type Integration,
@@ -292,18 +293,15 @@ export async function setEnabled(
   enabled: boolean,
 ): Promise<Integration> {
   const verb = enabled ? 'enabled' : 'disabled';
-  return deps.db.write(
-    async (tx) => {
-      const before = await getIntegration(tx, id);
-      if (before.enabled === enabled) return before;
-      await updateIntegration(tx, id, { enabled });
-      // Events of that time are not drafted. The first round takes the present as the start, so it is due
-      // at once: each moment before it would be lost.
-      const polls = enabled ? await listPolls(tx, id) : [];
-      for (const poll of polls) await restartPoll(tx, poll, deps.clock.now().getTime());
-      await recordChange(tx, deps, before, `integration.${verb}`, verb);
-      return { ...before, enabled };
-    },
-    changing(integrationKey(id)),
-  );
+  return changeIntegration(deps.db, id, async (tx) => {
+    const before = await getIntegration(tx, id);
+    if (before.enabled === enabled) return before;
+    await updateIntegration(tx, id, { enabled });
+    // Events of that time are not drafted. The first round takes the present as the start, so it is due
+    // at once: each moment before it would be lost.
+    const polls = enabled ? await listPolls(tx, id) : [];
+    for (const poll of polls) await restartPoll(tx, poll, deps.clock.now().getTime());
+    await recordChange(tx, deps, before, `integration.${verb}`, verb);
+    return { ...before, enabled };
+  });
 }

@@ -14,7 +14,7 @@ import {
   restoreHook,
   updateHook,
 } from './hook-store.ts';
-import { getSealedIntegration, type Integration, openSecret } from './store.ts';
+import { changeIntegration, getSealedIntegration, type Integration, openSecret } from './store.ts';
 import {
   type ConnectedPlace,
   changeFailed,
@@ -270,13 +270,10 @@ export async function undoHooks(
     if (!isNew || !mayExist) continue;
     await unmakeHook(work, hook).catch((failure) => left.push(leftAt(work, hook, failure)));
   }
-  await db.write(
-    async (tx) => {
-      await change.undo(tx);
-      await withdrawAudit(tx, work, change.auditId);
-    },
-    changing(integrationKey(integration.id)),
-  );
+  await changeIntegration(db, integration.id, async (tx) => {
+    await change.undo(tx);
+    await withdrawAudit(tx, work, change.auditId);
+  });
   return left;
 }
 

@@ -1,4 +1,4 @@
-import { changing, integration as integrationKey, organization, type WriteTx } from '../../db/engine.ts';
+import { organization, type WriteTx } from '../../db/engine.ts';
 import type { Deps } from '../people/deps.ts';
 import type { Place } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
@@ -7,6 +7,7 @@ import { deleteHooks, getWithHooks, type Hook, insertHooks } from './hook-store.
 import { deleteWithHooks, getAdministrable, makeOrUndo, urlOf } from './hooks.ts';
 import { listPolls } from './poll-store.ts';
 import {
+  changeIntegration,
   deleteIntegration,
   deleteRepository,
   insertRepository,
@@ -46,7 +47,9 @@ export async function addPlace(deps: Deps, integrationId: string, text: string):
 
   const startedAt = clock.now();
   const { repository, hook } = newPlace(deps, integration, place, startedAt);
-  const auditId = await db.write(
+  const auditId = await changeIntegration(
+    db,
+    integrationId,
     async (tx) => {
       await requireUnconnected(tx, integration, [place]);
       if (repository !== null) await insertRepository(tx, repository);
@@ -54,7 +57,7 @@ export async function addPlace(deps: Deps, integrationId: string, text: string):
       if (!isNew) throw addedBefore(integration, place.name);
       return recordChange(tx, deps, integration, 'integration.place_added', `added ${place.name} to`);
     },
-    changing(integrationKey(integrationId), organization(integration.organizationId)),
+    organization(integration.organizationId),
   );
   const undo = async (tx: WriteTx) => {
     await deleteHooks(tx, integrationId, place.id);
@@ -75,12 +78,14 @@ async function addByHand(deps: Deps, integration: Integration, name: string): Pr
   requireRepositoryName(type, name);
   requireAddable(integration, repositories.length, { id: name });
   const repository = newRepository(deps, integration.id, { id: name });
-  await deps.db.write(
+  await changeIntegration(
+    deps.db,
+    integration.id,
     async (tx) => {
       await insertRepository(tx, repository);
       await recordChange(tx, deps, integration, 'integration.place_added', `added ${name} to`);
     },
-    changing(integrationKey(integration.id), organization(integration.organizationId)),
+    organization(integration.organizationId),
   );
   const repositoryId = repository.id;
   return { place: name, repositoryId, webhookUrl: urlOf(deps, integration, { repositoryId }) };

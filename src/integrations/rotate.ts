@@ -1,5 +1,5 @@
 import { toSettle } from '../../db/checked.ts';
-import { changing, integration as integrationKey, NONE } from '../../db/engine.ts';
+import { NONE } from '../../db/engine.ts';
 import { AccessEnded, messageOf } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { withdrawAudit } from '../people/audit.ts';
@@ -18,7 +18,13 @@ import {
   updateHook,
 } from './hook-store.ts';
 import { eventsFor, HANDS_OFF_MS, makeAndPing, makeHook } from './hooks.ts';
-import { getIntegration, getSealedIntegration, newSecret, updateIntegration } from './store.ts';
+import {
+  changeIntegration,
+  getIntegration,
+  getSealedIntegration,
+  newSecret,
+  updateIntegration,
+} from './store.ts';
 import { findApi, requireApi } from './token.ts';
 import { type ConnectedPlace, changeFailed, IntegrationProblem, isProblem, recordChange } from './words.ts';
 
@@ -39,26 +45,23 @@ export async function rotateSecret(
   const { secret, sealed } = newSecret(deps, id);
   const now = clock.now();
   const until = new Date(now.getTime() + DAY_MS).toISOString();
-  const { before, hooks, auditId } = await db.write(
-    async (tx) => {
-      // Otherwise the secret that the provider still has would be the one before the previous, and refused.
-      if (api !== null && (await isBeingRotated(tx, id, now))) {
-        throw new IntegrationProblem({ code: 'rotation_in_progress', integrationId: id });
-      }
-      const { hooks } = await getWithHooks(tx, id);
-      const { secret, previousSecret, previousSecretUntil } = await getSealedIntegration(tx, id);
-      await markSecretChanged(tx, id, now.getTime() + (api === null ? 0 : HANDS_OFF_MS));
-      await updateIntegration(tx, id, {
-        secret: sealed,
-        previousSecret: secret,
-        previousSecretUntil: api === null && endsNow ? now.toISOString() : until,
-      });
-      const did = 'rotated the webhook secret of';
-      const auditId = await recordChange(tx, deps, integration, 'secret.rotated', did);
-      return { before: { secret, previousSecret, previousSecretUntil }, hooks, auditId };
-    },
-    changing(integrationKey(id)),
-  );
+  const { before, hooks, auditId } = await changeIntegration(db, id, async (tx) => {
+    // Otherwise the secret that the provider still has would be the one before the previous, and refused.
+    if (api !== null && (await isBeingRotated(tx, id, now))) {
+      throw new IntegrationProblem({ code: 'rotation_in_progress', integrationId: id });
+    }
+    const { hooks } = await getWithHooks(tx, id);
+    const { secret, previousSecret, previousSecretUntil } = await getSealedIntegration(tx, id);
+    await markSecretChanged(tx, id, now.getTime() + (api === null ? 0 : HANDS_OFF_MS));
+    await updateIntegration(tx, id, {
+      secret: sealed,
+      previousSecret: secret,
+      previousSecretUntil: api === null && endsNow ? now.toISOString() : until,
+    });
+    const did = 'rotated the webhook secret of';
+    const auditId = await recordChange(tx, deps, integration, 'secret.rotated', did);
+    return { before: { secret, previousSecret, previousSecretUntil }, hooks, auditId };
+  });
   if (api === null) return { secret, isSetAtProvider: false };
 
   const work = { ...deps, api, integration };
@@ -70,20 +73,17 @@ export async function rotateSecret(
     // Without a clear response the hook may have the new secret nevertheless, so the receiver must accept it.
     const isRefused = isProblem(error) && error.kind !== 'provider-failed';
     const isUnused = changed.length === 0 && isRefused;
-    await settling.db.write(
-      async (tx) => {
-        // The hooks that were changed do not have the current secret, even if this process ends here.
-        await markSecretChanged(tx, id, clock.now().getTime() + HANDS_OFF_MS);
-        for (const [index, hook] of hooks.slice(changed.length).entries()) {
-          const hasPresentSecret = hook.hasPresentSecret && (index > 0 || isRefused);
-          await restoreHook(tx, { ...hook, hasPresentSecret });
-        }
-        const previous = { previousSecret: sealed, previousSecretUntil: until };
-        await updateIntegration(tx, id, isUnused ? before : { ...before, ...previous });
-        await withdrawAudit(tx, deps, auditId);
-      },
-      changing(integrationKey(id)),
-    );
+    await changeIntegration(settling.db, id, async (tx) => {
+      // The hooks that were changed do not have the current secret, even if this process ends here.
+      await markSecretChanged(tx, id, clock.now().getTime() + HANDS_OFF_MS);
+      for (const [index, hook] of hooks.slice(changed.length).entries()) {
+        const hasPresentSecret = hook.hasPresentSecret && (index > 0 || isRefused);
+        await restoreHook(tx, { ...hook, hasPresentSecret });
+      }
+      const previous = { previousSecret: sealed, previousSecretUntil: until };
+      await updateIntegration(tx, id, isUnused ? before : { ...before, ...previous });
+      await withdrawAudit(tx, deps, auditId);
+    });
     // Without the right to go on, it has the new secret, and was not recorded.
     if (error instanceof AccessEnded) changed.push(...hooks.slice(changed.length, changed.length + 1));
     for (const hook of changed) {
@@ -98,9 +98,8 @@ export async function rotateSecret(
   if (endsNow) {
     const previousSecretUntil = clock.now().toISOString();
     // The provider has the new secret already.
-    await toSettle(deps).db.write(
-      (tx) => updateIntegration(tx, id, { previousSecretUntil }, sealed),
-      changing(integrationKey(id)),
+    await changeIntegration(toSettle(deps).db, id, (tx) =>
+      updateIntegration(tx, id, { previousSecretUntil }, sealed),
     );
   }
   return { secret, isSetAtProvider: hooks.length > 0 };

@@ -13,7 +13,15 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import {
+  changing,
+  dialectOf,
+  integration as integrationKey,
+  prepared,
+  type ReadTx,
+  type Storage,
+  type WriteTx,
+} from '../../db/engine.ts';
 import {
   apps,
   deliveries,
@@ -54,6 +62,16 @@ export type ReceivingIntegration = NonNullable<Awaited<ReturnType<typeof findAdd
 
 /** The secrets that a delivery may be signed with, encrypted. */
 type SealedSecrets = Pick<ReceivingIntegration, 'id' | 'secret' | 'previousSecret' | 'previousSecretUntil'>;
+
+/** Writes about an integration, in turn with all other changes of it. `more`: further locks to hold. */
+export function changeIntegration<Result>(
+  db: Storage,
+  id: string,
+  work: (tx: WriteTx) => Promise<Result>,
+  ...more: string[]
+): Promise<Result> {
+  return db.write(work, changing(integrationKey(id), ...more));
+}
 
 export async function insertIntegration(
   tx: WriteTx,

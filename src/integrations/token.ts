@@ -1,4 +1,4 @@
-import { changing, integration as integrationKey, type WriteTx } from '../../db/engine.ts';
+import type { WriteTx } from '../../db/engine.ts';
 import { AccessEnded } from '../lib/app-error.ts';
 import type { Deps } from '../people/deps.ts';
 import {
@@ -15,6 +15,7 @@ import { findSealedApp } from './app-store.ts';
 import { deleteHooks, getWithHooks, type Hook, insertHooks, listHooks, updateHook } from './hook-store.ts';
 import { getAdministrable, type HookWork, makeAndPing, newHook, undoHooks, urlOf } from './hooks.ts';
 import {
+  changeIntegration,
   findSealedIntegration,
   getIntegration,
   getSealedIntegration,
@@ -169,20 +170,17 @@ export async function setToken(deps: Deps, id: string, text: string): Promise<Co
       : targets.map(({ place, repositoryId }) => newHook(id, place, repositoryId, startedAt));
   const sealed = sealToken(deps, id, token);
   const verb = integration.isManaged ? 'replaced the provider token of' : 'set a provider token for';
-  const { hooks, before, auditId } = await db.write(
-    async (tx) => {
-      const { token: before } = await getSealedIntegration(tx, id);
-      await updateIntegration(tx, id, { token: sealed });
-      await insertHooks(tx, added, startedAt.toISOString());
-      for (const { place, repositoryId } of targets) {
-        if (repositoryId === null || place.providerId === undefined) continue;
-        await learnRepository(tx, repositoryId, { providerId: place.providerId, fullName: place.name });
-      }
-      const auditId = await recordChange(tx, deps, integration, 'token.set', verb);
-      return { hooks: await listHooks(tx, id), before, auditId };
-    },
-    changing(integrationKey(id)),
-  );
+  const { hooks, before, auditId } = await changeIntegration(db, id, async (tx) => {
+    const { token: before } = await getSealedIntegration(tx, id);
+    await updateIntegration(tx, id, { token: sealed });
+    await insertHooks(tx, added, startedAt.toISOString());
+    for (const { place, repositoryId } of targets) {
+      if (repositoryId === null || place.providerId === undefined) continue;
+      await learnRepository(tx, repositoryId, { providerId: place.providerId, fullName: place.name });
+    }
+    const auditId = await recordChange(tx, deps, integration, 'token.set', verb);
+    return { hooks: await listHooks(tx, id), before, auditId };
+  });
   const work = { ...deps, api, integration };
   try {
     return await makeAndPing(work, hooks, startedAt);
@@ -197,12 +195,9 @@ export async function setToken(deps: Deps, id: string, text: string): Promise<Co
       await undoHooks(work, added, error, { auditId, undo });
       throw error;
     }
-    await db.write(
-      async (tx) => {
-        for (const hook of added) await updateHook(tx, hook, { retryAt: null });
-      },
-      changing(integrationKey(id)),
-    );
+    await changeIntegration(db, id, async (tx) => {
+      for (const hook of added) await updateHook(tx, hook, { retryAt: null });
+    });
     throw changeFailed(error, { code: 'token_stored' });
   }
 }

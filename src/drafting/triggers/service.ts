@@ -1,5 +1,5 @@
 import { changing, integration as integrationKey, type WriteTx } from '../../../db/engine.ts';
-import { getIntegration } from '../../integrations/store.ts';
+import { changeIntegration, getIntegration } from '../../integrations/store.ts';
 import { type Integration, placeName, providerNames } from '../../integrations/words.ts';
 import { AppError, type ChangeOf, changeFor, invalidField, notFound } from '../../lib/app-error.ts';
 import { requireValid } from '../../lib/validation.ts';
@@ -61,19 +61,16 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
   });
   requireLast(kind, last);
   const rule = ruleOf(trigger);
-  return db.write(
-    async (tx) => {
-      if (!(await store.insertTrigger(tx, trigger, rule))) {
-        throw refusal(409, 'trigger_exists', { id: (await store.findTriggerIdByRule(tx, rule)) ?? '' });
-      }
-      if (last > 0) await requestReleases(tx, integration, trigger, last, now);
-      await askForPaths(tx, integration, trigger, now);
-      const created = await store.getTrigger(tx, trigger.id);
-      await record(tx, deps, 'trigger.created', created);
-      return created;
-    },
-    changing(integrationKey(trigger.integrationId)),
-  );
+  return changeIntegration(db, trigger.integrationId, async (tx) => {
+    if (!(await store.insertTrigger(tx, trigger, rule))) {
+      throw refusal(409, 'trigger_exists', { id: (await store.findTriggerIdByRule(tx, rule)) ?? '' });
+    }
+    if (last > 0) await requestReleases(tx, integration, trigger, last, now);
+    await askForPaths(tx, integration, trigger, now);
+    const created = await store.getTrigger(tx, trigger.id);
+    await record(tx, deps, 'trigger.created', created);
+    return created;
+  });
 }
 
 async function requestReleases(

@@ -1,10 +1,15 @@
-import { changing, integration as integrationKey, NONE, type WriteTx } from '../../../db/engine.ts';
+import { NONE, type WriteTx } from '../../../db/engine.ts';
 import { kinds } from '../../drafting/triggers/kinds/index.ts';
 import { imageOwner, queueImages } from '../../drafting/triggers/material.ts';
 import { findTrigger } from '../../drafting/triggers/model.ts';
 import { listArrivals, recordArrival, recordMatch } from '../../drafting/triggers/queue-store.ts';
 import { queueRange } from '../../drafting/triggers/range-store.ts';
-import { getIntegration, type Integration, learnRepository } from '../../integrations/store.ts';
+import {
+  changeIntegration,
+  getIntegration,
+  type Integration,
+  learnRepository,
+} from '../../integrations/store.ts';
 import { openReaderOf } from '../../integrations/token.ts';
 import type { Deps } from '../../people/deps.ts';
 import { ProviderProblem } from '../../providers/api.ts';
@@ -149,16 +154,13 @@ async function writePage(
   { id, integrationId, cursor }: History,
   work: (tx: WriteTx) => Promise<Parameters<typeof updateHistory>[2]>,
 ): Promise<void> {
-  await db.write(
-    async (tx) => {
-      const current = await findHistory(tx, id);
-      if (current?.status !== 'queued' || !Bun.deepEquals(current.cursor, cursor)) return;
-      const changes = await work(tx);
-      // Due at once: the next claim is this process's own, unless another one is quicker.
-      await updateHistory(tx, id, { problem: null, attempts: 0, dueAt: 0, ...changes });
-    },
-    changing(integrationKey(integrationId)),
-  );
+  await changeIntegration(db, integrationId, async (tx) => {
+    const current = await findHistory(tx, id);
+    if (current?.status !== 'queued' || !Bun.deepEquals(current.cursor, cursor)) return;
+    const changes = await work(tx);
+    // Due at once: the next claim is this process's own, unless another one is quicker.
+    await updateHistory(tx, id, { problem: null, attempts: 0, dueAt: 0, ...changes });
+  });
 }
 
 /** Nothing is asked with an entity tag, so there is always a page. */
@@ -306,29 +308,23 @@ async function pause(
   if (isOver) return end(deps, history, message);
   const waitMs = BACK_OFF_MS[Math.min(attempts, BACK_OFF_MS.length) - 1] ?? CLAIM_MS;
   const dueAt = Math.max(retryAt?.getTime() ?? now + waitMs, now + 1_000);
-  await deps.db.write(
-    async (tx) => {
-      const integration = await getIntegration(tx, history.integrationId);
-      const sentence = describePause(problem, integration, reader?.budget ?? null);
-      if (await updateHistory(tx, history.id, { problem: sentence, dueAt, attempts })) {
-        await settle(tx, deps, integration, history);
-      }
-    },
-    changing(integrationKey(history.integrationId)),
-  );
+  await changeIntegration(deps.db, history.integrationId, async (tx) => {
+    const integration = await getIntegration(tx, history.integrationId);
+    const sentence = describePause(problem, integration, reader?.budget ?? null);
+    if (await updateHistory(tx, history.id, { problem: sentence, dueAt, attempts })) {
+      await settle(tx, deps, integration, history);
+    }
+  });
 }
 
 /** Ends a history that failed. */
 async function end(deps: Deps, history: History, problem: string): Promise<void> {
-  await deps.db.write(
-    async (tx) => {
-      const endedAt = deps.clock.now().toISOString();
-      if (await updateHistory(tx, history.id, { status: 'failed', problem, endedAt })) {
-        await settle(tx, deps, await getIntegration(tx, history.integrationId), history, { isOver: true });
-      }
-    },
-    changing(integrationKey(history.integrationId)),
-  );
+  await changeIntegration(deps.db, history.integrationId, async (tx) => {
+    const endedAt = deps.clock.now().toISOString();
+    if (await updateHistory(tx, history.id, { status: 'failed', problem, endedAt })) {
+      await settle(tx, deps, await getIntegration(tx, history.integrationId), history, { isOver: true });
+    }
+  });
 }
 
 /** Why reading waits. Whoever shows it adds until when. */

@@ -1,9 +1,9 @@
-import { changing, integration as integrationKey } from '../../../db/engine.ts';
 import { listTriggers } from '../../drafting/triggers/model.ts';
 import { createTrigger } from '../../drafting/triggers/service.ts';
 import { connectIntegration } from '../../integrations/connect.ts';
 import { getWithHooks } from '../../integrations/hook-store.ts';
 import {
+  changeIntegration,
   getIntegration,
   type Integration,
   listIntegrations,
@@ -100,24 +100,21 @@ export async function startHistory(deps: Deps, request: HistoryRequest): Promise
     createdAt: now.toISOString(),
     endedAt: null,
   };
-  return db.write(
-    async (tx) => {
-      const integration = await getIntegration(tx, place.integrationId);
-      for (const open of await listOpenHistories(tx, place.repositoryId, trigger.id)) {
-        if (isSameRequest(open, history)) {
-          // A person wants it now. Two processes that read one page write it once.
-          const dueAt = now.getTime();
-          await updateHistory(tx, open.id, { dueAt });
-          return { ...open, dueAt };
-        }
-        await updateHistory(tx, open.id, { status: 'stopped', endedAt: now.toISOString() });
-        await settle(tx, deps, integration, open, { isOver: true });
+  return changeIntegration(db, place.integrationId, async (tx) => {
+    const integration = await getIntegration(tx, place.integrationId);
+    for (const open of await listOpenHistories(tx, place.repositoryId, trigger.id)) {
+      if (isSameRequest(open, history)) {
+        // A person wants it now. Two processes that read one page write it once.
+        const dueAt = now.getTime();
+        await updateHistory(tx, open.id, { dueAt });
+        return { ...open, dueAt };
       }
-      await insertHistory(tx, history);
-      return history;
-    },
-    changing(integrationKey(place.integrationId)),
-  );
+      await updateHistory(tx, open.id, { status: 'stopped', endedAt: now.toISOString() });
+      await settle(tx, deps, integration, open, { isOver: true });
+    }
+    await insertHistory(tx, history);
+    return history;
+  });
 }
 
 /** A span such as a year back names a later time when the same command runs again. */
@@ -212,15 +209,12 @@ async function requireNoHooks({ db }: Deps, integrationId: string, repository: s
 
 function storeToken(deps: Deps, integrationId: string, token: string): Promise<void> {
   const sealed = sealToken(deps, integrationId, token);
-  return deps.db.write(
-    async (tx) => {
-      const integration = await getIntegration(tx, integrationId);
-      await updateIntegration(tx, integrationId, { token: sealed });
-      const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
-      await recordChange(tx, deps, integration, 'token.set', verb);
-    },
-    changing(integrationKey(integrationId)),
-  );
+  return changeIntegration(deps.db, integrationId, async (tx) => {
+    const integration = await getIntegration(tx, integrationId);
+    await updateIntegration(tx, integrationId, { token: sealed });
+    const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
+    await recordChange(tx, deps, integration, 'token.set', verb);
+  });
 }
 
 /** Ends a history; the posts of what was read stay. Throws `AppError` 404. */
@@ -231,14 +225,11 @@ export async function stopHistory(
 ): Promise<History> {
   const endedAt = deps.clock.now().toISOString();
   const { integrationId } = await deps.db.read((tx) => getHistory(tx, organizationId, id), { single: true });
-  return deps.db.write(
-    async (tx) => {
-      const history = await getHistory(tx, organizationId, id);
-      if (!(await updateHistory(tx, id, { status: 'stopped', problem: null, endedAt }))) return history;
-      const integration = await getIntegration(tx, history.integrationId);
-      await settle(tx, deps, integration, history, { isOver: true });
-      return { ...history, status: 'stopped', problem: null, endedAt };
-    },
-    changing(integrationKey(integrationId)),
-  );
+  return changeIntegration(deps.db, integrationId, async (tx) => {
+    const history = await getHistory(tx, organizationId, id);
+    if (!(await updateHistory(tx, id, { status: 'stopped', problem: null, endedAt }))) return history;
+    const integration = await getIntegration(tx, history.integrationId);
+    await settle(tx, deps, integration, history, { isOver: true });
+    return { ...history, status: 'stopped', problem: null, endedAt };
+  });
 }

@@ -1,4 +1,4 @@
-import { changing, integration as integrationKey, organization, type WriteTx } from '../../../db/engine.ts';
+import { changing, organization, type WriteTx } from '../../../db/engine.ts';
 import {
   findHistoryOnly,
   MAX_AT_ONCE,
@@ -15,6 +15,7 @@ import {
   updatePoll,
 } from '../../integrations/poll-store.ts';
 import {
+  changeIntegration,
   getIntegration,
   type Integration,
   insertIntegration,
@@ -130,20 +131,17 @@ async function pollImported(deps: Deps, integration: Integration, token: string 
   }));
   const [first] = places;
   if (first === undefined) throw new Error('an imported integration has a repository');
-  await db.write(
-    async (tx) => {
-      const present = await getIntegration(tx, integrationId);
-      // Another request may have connected it since.
-      if ((await listHistoryOnly(tx, [present])).size === 0) {
-        throw new IntegrationProblem({ code: 'place_connected', integrationId, place: first.place });
-      }
-      const sealed = token === null ? {} : { token: sealToken(deps, integrationId, token) };
-      await updateIntegration(tx, integrationId, { isPolled: true, ...sealed });
-      await insertPolls(tx, deps, { id: integrationId, type, hasToken }, started);
-      await recordChange(tx, deps, present, 'integration.connected', 'connected');
-    },
-    changing(integrationKey(integrationId)),
-  );
+  await changeIntegration(db, integrationId, async (tx) => {
+    const present = await getIntegration(tx, integrationId);
+    // Another request may have connected it since.
+    if ((await listHistoryOnly(tx, [present])).size === 0) {
+      throw new IntegrationProblem({ code: 'place_connected', integrationId, place: first.place });
+    }
+    const sealed = token === null ? {} : { token: sealToken(deps, integrationId, token) };
+    await updateIntegration(tx, integrationId, { isPolled: true, ...sealed });
+    await insertPolls(tx, deps, { id: integrationId, type, hasToken }, started);
+    await recordChange(tx, deps, present, 'integration.connected', 'connected');
+  });
   return { integrationId, repositoryId: first.repositoryId, places };
 }
 
@@ -193,14 +191,16 @@ export async function addPolledPlace(deps: Deps, integrationId: string, text: st
   requireAddable(integration, integration.repositories.length, { id: fullName, providerId });
   const repository = newRepository(deps, integrationId, { id: fullName, providerId });
   const { poll } = await start(deps, reader, repository);
-  await db.write(
+  await changeIntegration(
+    db,
+    integrationId,
     async (tx) => {
       await requireUnconnected(tx, integration, [{ id: fullName }]);
       await insertRepository(tx, repository);
       await insertPoll(tx, poll);
       await recordChange(tx, deps, integration, 'integration.place_added', `added ${fullName} to`);
     },
-    changing(integrationKey(integrationId), organization(integration.organizationId)),
+    organization(integration.organizationId),
   );
   return { place: fullName, repositoryId: repository.id };
 }

@@ -1,5 +1,4 @@
 import { toSettle } from '../../../db/checked.ts';
-import { changing, integration as integrationKey } from '../../../db/engine.ts';
 import { findWebhookDelivery } from '../../integrations/deliveries/log-store.ts';
 import { listHooks } from '../../integrations/hook-store.ts';
 import { urlOf } from '../../integrations/hooks.ts';
@@ -12,7 +11,12 @@ import {
   updatePoll,
 } from '../../integrations/poll-store.ts';
 import { rotateSecret } from '../../integrations/rotate.ts';
-import { getIntegration, type Integration, updateIntegration } from '../../integrations/store.ts';
+import {
+  changeIntegration,
+  getIntegration,
+  type Integration,
+  updateIntegration,
+} from '../../integrations/store.ts';
 import { findToken, openReaderOf, requireToken, sealToken, setToken } from '../../integrations/token.ts';
 import {
   ChangeFailed,
@@ -103,30 +107,24 @@ function mayBeInUse({ db }: Deps, { id, repositories }: Integration): Promise<bo
 /** From now on, the first delivery of a webhook ends polling, after one more round. Returns the rows before. */
 function mark({ db, clock }: Deps, id: string): Promise<Poll[]> {
   const webhookSince = clock.now().toISOString();
-  return db.write(
-    async (tx) => {
-      const polls = await listPolls(tx, id);
-      for (const { repositoryId, cursor } of polls) {
-        await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince, hasOldHook: false } });
-      }
-      return polls;
-    },
-    changing(integrationKey(id)),
-  );
+  return changeIntegration(db, id, async (tx) => {
+    const polls = await listPolls(tx, id);
+    for (const { repositoryId, cursor } of polls) {
+      await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince, hasOldHook: false } });
+    }
+    return polls;
+  });
 }
 
 /** Leaves alone what was polled meanwhile, but for the mark. */
 function unmark({ db }: Deps, id: string, before: readonly Poll[]): Promise<void> {
-  return db.write(
-    async (tx) => {
-      for (const { repositoryId, cursor } of before) {
-        const now = (await listPolls(tx, id)).find((each) => each.repositoryId === repositoryId);
-        const { webhookSince = null, hasOldHook = false } = cursor ?? {};
-        await updatePoll(tx, repositoryId, { cursor: { ...now?.cursor, webhookSince, hasOldHook } });
-      }
-    },
-    changing(integrationKey(id)),
-  );
+  return changeIntegration(db, id, async (tx) => {
+    for (const { repositoryId, cursor } of before) {
+      const now = (await listPolls(tx, id)).find((each) => each.repositoryId === repositoryId);
+      const { webhookSince = null, hasOldHook = false } = cursor ?? {};
+      await updatePoll(tx, repositoryId, { cursor: { ...now?.cursor, webhookSince, hasOldHook } });
+    }
+  });
 }
 
 /**
@@ -149,33 +147,27 @@ export async function usePolling(deps: Deps, id: string): Promise<{ places: stri
     started.push(await start(deps, reader, row, hasOldHook));
   }
   const everyMs = pollEveryMs(integration, integration.repositories.length);
-  await db.write(
-    async (tx) => {
-      await updateIntegration(tx, id, { isPolled: true });
-      for (const { poll } of started) {
-        await deletePoll(tx, poll.repositoryId);
-        await insertPoll(tx, { ...poll, dueAt: clock.now().getTime() + everyMs });
-      }
-      await recordSwitch(tx, deps, integration, 'polling');
-    },
-    changing(integrationKey(id)),
-  );
+  await changeIntegration(db, id, async (tx) => {
+    await updateIntegration(tx, id, { isPolled: true });
+    for (const { poll } of started) {
+      await deletePoll(tx, poll.repositoryId);
+      await insertPoll(tx, { ...poll, dueAt: clock.now().getTime() + everyMs });
+    }
+    await recordSwitch(tx, deps, integration, 'polling');
+  });
   const places = started.map(({ remote }) => remote.fullName);
   return { places, byHand: hooks.length > 0 ? [] : places };
 }
 
 /** Ends a change to webhooks that is under way: polling goes on where it is. */
 async function stay({ db }: Deps, { id, repositories, hasToken }: Integration) {
-  await db.write(
-    async (tx) => {
-      const hooks = await listHooks(tx, id);
-      for (const { repositoryId, cursor } of await listPolls(tx, id)) {
-        const hasOldHook = hooks.some((hook) => hook.repositoryId === repositoryId);
-        await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince: null, hasOldHook } });
-      }
-    },
-    changing(integrationKey(id)),
-  );
+  await changeIntegration(db, id, async (tx) => {
+    const hooks = await listHooks(tx, id);
+    for (const { repositoryId, cursor } of await listPolls(tx, id)) {
+      const hasOldHook = hooks.some((hook) => hook.repositoryId === repositoryId);
+      await updatePoll(tx, repositoryId, { cursor: { ...cursor, webhookSince: null, hasOldHook } });
+    }
+  });
   const places = repositories.map(({ fullName }) => fullName);
   return { places, byHand: hasToken ? [] : places };
 }
@@ -187,17 +179,14 @@ export async function setPollToken(deps: Deps, id: string, text: string): Promis
   if (integration.app !== null) throw new IntegrationProblem({ code: 'app_without_token' });
   const token = requireToken(text);
   await requireReadable(await deps.openReader(integration.type, token), integration);
-  await db.write(
-    async (tx) => {
-      await updateIntegration(tx, id, { token: sealToken(deps, id, token) });
-      for (const { repositoryId } of await listPolls(tx, id)) {
-        await updatePoll(tx, repositoryId, { dueAt: clock.now().getTime(), problem: null, attempts: 0 });
-      }
-      const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
-      await recordChange(tx, deps, integration, 'token.set', verb);
-    },
-    changing(integrationKey(id)),
-  );
+  await changeIntegration(db, id, async (tx) => {
+    await updateIntegration(tx, id, { token: sealToken(deps, id, token) });
+    for (const { repositoryId } of await listPolls(tx, id)) {
+      await updatePoll(tx, repositoryId, { dueAt: clock.now().getTime(), problem: null, attempts: 0 });
+    }
+    const verb = integration.hasToken ? 'replaced the provider token of' : 'set a provider token for';
+    await recordChange(tx, deps, integration, 'token.set', verb);
+  });
 }
 
 /** A token for webhooks alone cannot read the code of a private repository. */

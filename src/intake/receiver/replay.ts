@@ -1,8 +1,7 @@
-import { changing, integration as integrationKey } from '../../../db/engine.ts';
 import { handOver, readHandOver } from '../../drafting/triggers/hand-over.ts';
 import { imageOwner } from '../../drafting/triggers/material.ts';
 import { type Delivery, insertDelivery, toProcessed } from '../../integrations/deliveries/store.ts';
-import { getIntegration } from '../../integrations/store.ts';
+import { changeIntegration, getIntegration } from '../../integrations/store.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { Deps } from '../../people/deps.ts';
 import { toEvent } from '../../providers/index.ts';
@@ -25,25 +24,22 @@ export async function replayDelivery(
     durationMs: 0,
     createdAt: now.toISOString(),
   };
-  await deps.db.write(
-    async (tx) => {
-      const { repositories } = await getIntegration(tx, delivery.integrationId);
-      const processed = toProcessed(delivery, repositories);
-      if (processed === null) {
-        throw new AppError(
-          409,
-          `Delivery ${delivery.id} (${delivery.status}) cannot be replayed: it has no processed event.`,
-          { code: 'delivery_not_replayable' },
-        );
-      }
-      const event = toEvent(processed);
-      if (event !== null) {
-        const known = await readHandOver(tx, processed, event);
-        await handOver(tx, { ...processed, images: imageOwner(deps, delivery) }, entry, event, known, now);
-      }
-      await insertDelivery(tx, { ...entry, bodyHash: null }, now);
-    },
-    changing(integrationKey(delivery.integrationId)),
-  );
+  await changeIntegration(deps.db, delivery.integrationId, async (tx) => {
+    const { repositories } = await getIntegration(tx, delivery.integrationId);
+    const processed = toProcessed(delivery, repositories);
+    if (processed === null) {
+      throw new AppError(
+        409,
+        `Delivery ${delivery.id} (${delivery.status}) cannot be replayed: it has no processed event.`,
+        { code: 'delivery_not_replayable' },
+      );
+    }
+    const event = toEvent(processed);
+    if (event !== null) {
+      const known = await readHandOver(tx, processed, event);
+      await handOver(tx, { ...processed, images: imageOwner(deps, delivery) }, entry, event, known, now);
+    }
+    await insertDelivery(tx, { ...entry, bodyHash: null }, now);
+  });
   return entry;
 }
