@@ -101,7 +101,10 @@ export async function findSignedIn(
 ): Promise<{ user: User; memberships: Membership[]; extendedMs: number | null } | null> {
   const hash = hashOf(token);
   const now = clock.now();
-  const found = await db.read((tx) => store.findSessionOfMember(tx, hash, now), { single: true });
+  const found = await db.read(async (tx) => {
+    const session = await store.findSession(tx, hash, now);
+    return session && { ...session, memberships: await store.listMemberships(tx, session.user.id) };
+  });
   if (found === null) return null;
   const { user, memberships } = found;
   const lastUsedAt = now.getTime();

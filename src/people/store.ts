@@ -12,7 +12,7 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { memberships, oneTimeLinks, organizations, sessions, users } from '../../db/schema/organizations.ts';
 import type { Member, Membership, Role, User } from './permission.ts';
 
@@ -83,7 +83,13 @@ export async function insertMembership(tx: WriteTx, membership: NewMembership): 
 }
 
 export async function listMemberships(tx: ReadTx, userId: string): Promise<Membership[]> {
-  return await statements(tx).memberships.all({ userId });
+  return tx
+    .select({ organization: getTableColumns(organizations), role: memberships.role })
+    .from(memberships)
+    .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
+    .where(eq(memberships.userId, userId))
+    .orderBy(asc(sql`lower(${organizations.name})`), asc(organizations.id))
+    .all();
 }
 
 /** The roles of a person in all organizations; they stay so until the commit. */
@@ -197,21 +203,18 @@ export async function insertSession(tx: WriteTx, session: typeof sessions.$infer
   await tx.insert(sessions).values(session).run();
 }
 
+const isOpen = (hash: string, now: Date) =>
+  and(eq(sessions.hash, hash), gt(sessions.expiresAt, now.getTime()), isNull(users.disabledAt));
+
 /** A session of an active account that has not expired. */
 export async function findSession(tx: ReadTx, hash: string, now: Date) {
-  return (await statements(tx).session.get({ hash, now: now.getTime() })) ?? null;
-}
-
-/** As `findSession`, with the memberships of the person, by name: one statement. */
-export async function findSessionOfMember(tx: ReadTx, hash: string, now: Date) {
-  const rows = await statements(tx).sessionOfMember.all({ hash, now: now.getTime() });
-  const [first] = rows;
-  if (first === undefined) return null;
-  const { user, createdAt, lastUsedAt } = first;
-  const memberships: Membership[] = rows.flatMap(({ organization, role }) =>
-    organization === null || role === null ? [] : { organization, role },
-  );
-  return { user, createdAt, lastUsedAt, memberships };
+  const { createdAt, lastUsedAt } = sessions;
+  const found = tx
+    .select({ user: userColumns, createdAt, lastUsedAt })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(isOpen(hash, now));
+  return (await found.get()) ?? null;
 }
 
 /**
@@ -224,9 +227,18 @@ export async function findStanding(
   now: Date,
   isKept: boolean,
 ): Promise<Role | null | undefined> {
-  const { standing, keptStanding } = statements(tx);
-  const found = { hash: sessionHash, organizationId, now: now.getTime() };
-  return (await (isKept ? keptStanding : standing).get(found))?.role;
+  // At the end of both queries, the inner of which may find nothing.
+  const end = isKept ? dialectOf(tx).keepRows : sql``;
+  const { role, userId, organizationId: id } = memberships;
+  const found = tx
+    .select({
+      role: sql<Role | null>`(select ${role} from ${memberships}
+        where ${userId} = ${users.id} and ${id} = ${organizationId} ${end})`,
+    })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .where(sql`${isOpen(sessionHash, now)} ${end}`);
+  return (await found.get())?.role;
 }
 
 /** The sessions of a person that have not expired: the current one, then the one used last. */
@@ -275,54 +287,3 @@ export async function deleteExpiredSessions(tx: WriteTx, asOf: Date): Promise<nu
   const deleted = tx.delete(sessions).where(lte(sessions.expiresAt, asOf.getTime()));
   return (await deleted.returning({ hash: sessions.hash }).all()).length;
 }
-
-const byName = [asc(sql`lower(${organizations.name})`), asc(organizations.id)];
-
-const statements = prepared((tx) => {
-  const { hash, createdAt, lastUsedAt, expiresAt, userId } = sessions;
-  const isOpen = and(eq(hash, sql.placeholder('hash')), gt(expiresAt, sql.placeholder('now')));
-  // The end of both queries, the inner of which may find nothing.
-  const standing = (end: SQL) =>
-    tx
-      .select({
-        role: sql<Role | null>`(select ${memberships.role} from ${memberships}
-          where ${memberships.userId} = ${users.id}
-          and ${memberships.organizationId} = ${sql.placeholder('organizationId')} ${end})`,
-      })
-      .from(sessions)
-      .innerJoin(users, eq(users.id, userId))
-      .where(sql`${isOpen} and ${users.disabledAt} is null ${end}`)
-      .prepare();
-  return {
-    standing: standing(sql``),
-    keptStanding: standing(dialectOf(tx).keepRows),
-    memberships: tx
-      .select({ organization: getTableColumns(organizations), role: memberships.role })
-      .from(memberships)
-      .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
-      .where(eq(memberships.userId, sql.placeholder('userId')))
-      .orderBy(...byName)
-      .prepare(),
-    session: tx
-      .select({ user: userColumns, createdAt, lastUsedAt })
-      .from(sessions)
-      .innerJoin(users, eq(users.id, userId))
-      .where(and(isOpen, isNull(users.disabledAt)))
-      .prepare(),
-    sessionOfMember: tx
-      .select({
-        user: userColumns,
-        createdAt,
-        lastUsedAt,
-        organization: getTableColumns(organizations),
-        role: memberships.role,
-      })
-      .from(sessions)
-      .innerJoin(users, eq(users.id, userId))
-      .leftJoin(memberships, eq(memberships.userId, users.id))
-      .leftJoin(organizations, eq(organizations.id, memberships.organizationId))
-      .where(and(isOpen, isNull(users.disabledAt)))
-      .orderBy(...byName)
-      .prepare(),
-  };
-});
