@@ -101,12 +101,11 @@ export async function findSignedIn(
 ): Promise<{ user: User; memberships: Membership[]; extendedMs: number | null } | null> {
   const hash = hashOf(token);
   const now = clock.now();
-  const found = await db.read(async (tx) => {
-    const session = await store.findSession(tx, hash, now);
-    return session && { ...session, memberships: await store.listMemberships(tx, session.user.id) };
-  });
+  const [found, memberships] = await db.read((tx) =>
+    Promise.all([store.findSession(tx, hash, now), store.listMemberships(tx, { sessionHash: hash })]),
+  );
   if (found === null) return null;
-  const { user, memberships } = found;
+  const { user } = found;
   const lastUsedAt = now.getTime();
   const remainingMs = Date.parse(found.createdAt) + MAX_SESSION_MS - lastUsedAt;
   if (remainingMs <= 0) return null;

@@ -82,12 +82,19 @@ export async function insertMembership(tx: WriteTx, membership: NewMembership): 
   await tx.insert(memberships).values(membership).onConflictDoUpdate(promotion).run();
 }
 
-export async function listMemberships(tx: ReadTx, userId: string): Promise<Membership[]> {
+export async function listMemberships(
+  tx: ReadTx,
+  person: string | { sessionHash: string },
+): Promise<Membership[]> {
+  const userId =
+    typeof person === 'string'
+      ? person
+      : tx.select({ id: sessions.userId }).from(sessions).where(eq(sessions.hash, person.sessionHash));
   return tx
     .select({ organization: getTableColumns(organizations), role: memberships.role })
     .from(memberships)
     .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
-    .where(eq(memberships.userId, userId))
+    .where(typeof userId === 'string' ? eq(memberships.userId, userId) : inArray(memberships.userId, userId))
     .orderBy(asc(sql`lower(${organizations.name})`), asc(organizations.id))
     .all();
 }

@@ -13,7 +13,8 @@ export async function renderPage(
   organizationId: string,
   selection: PageSelection,
 ): Promise<Rendered> {
-  const { posts, totalItems } = await db.read((tx) => listPostPage(tx, organizationId, selection));
+  const name = `page ${organizationId} ${JSON.stringify(selection)}`;
+  const { posts, totalItems } = await db.read((tx) => listPostPage(tx, organizationId, selection), { name });
   return rendered(toJson({ posts, pagination: paginate(totalItems, selection) }));
 }
 

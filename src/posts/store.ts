@@ -88,31 +88,41 @@ export async function countDrafts(tx: ReadTx, organizationId: string): Promise<n
   return (await tallyPosts(tx, organizationId, drafts)).totalItems;
 }
 
+/** Posts that may be skipped before the number of all posts is known. */
+const MAX_SKIPPED = 1_000;
+
 /** One page in list order, with the tally of the same snapshot. A page past the end is empty. */
 export async function listPostPage(
   tx: ReadTx,
   organizationId: string,
   selection: PageSelection,
 ): Promise<Tally & { posts: Post[] }> {
-  const tally = await tallyPosts(tx, organizationId, selection);
+  const { limit, page } = selection;
+  const counting = tallyPosts(tx, organizationId, selection);
+  // Sent together.
+  if ((page - 1) * limit <= MAX_SKIPPED) {
+    const [tally, posts] = await Promise.all([counting, readWindow(tx, organizationId, selection, null)]);
+    return { ...tally, posts };
+  }
+  const tally = await counting;
   return { ...tally, posts: await readWindow(tx, organizationId, selection, tally.totalItems) };
 }
 
 /** By filter and direction. */
 const pageStatements = prepared(() => new Map<string, ReturnType<typeof buildPageStatement>>());
 
-/** A page in the second half is read from the end backwards, so that the last page costs as much as the first. */
+/** Of a known number of posts, the second half is read from the end backwards: the last page costs as much as the first. */
 async function readWindow(
   tx: ReadTx,
   organizationId: string,
   selection: PageSelection,
-  totalItems: number,
+  totalItems: number | null,
 ): Promise<Post[]> {
   const { statuses, contentTypes: types, limit, page, sort } = selection;
   const before = (page - 1) * limit;
-  const take = Math.max(0, Math.min(limit, totalItems - before));
-  if (take === 0) return [];
-  const after = Math.max(0, totalItems - before - take);
+  const left = totalItems === null ? Number.POSITIVE_INFINITY : Math.max(0, totalItems - before);
+  const take = Math.min(limit, left);
+  const after = left - take;
   const fromEnd = after < before;
   const ascending = (sort === 'asc') !== fromEnd;
   const pages = pageStatements(tx);

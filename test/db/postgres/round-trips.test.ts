@@ -168,23 +168,14 @@ describe('a reader', () => {
     async () =>
       world.app.request(path, { headers: { ...bearer(world.key).headers, ...headers } });
 
-  test('gets a list in one while its version is kept', async () => {
-    expect(await count(get('/v1/org_a/posts'))).toEqual({ status: 200, trips: 1 });
-  });
-
-  test('gets a list in two when it is read again', async () => {
-    let page = 0;
-    const next = () => get(`/v1/org_a/posts?limit=1&page=${++page}`)();
-    expect(await count(next)).toEqual({ status: 200, trips: 2 });
-  });
-
-  test('gets 304 in one', async () => {
+  test('gets a list in two, a 304 too: its key, and the page', async () => {
     const etag = (await get('/v1/org_a/posts')()).headers.get('etag');
-    expect(await count(get('/v1/org_a/posts', { 'if-none-match': etag }))).toEqual({ status: 304, trips: 1 });
+    expect(await count(get('/v1/org_a/posts'))).toEqual({ status: 200, trips: 2 });
+    expect(await count(get('/v1/org_a/posts', { 'if-none-match': etag }))).toEqual({ status: 304, trips: 2 });
   });
 
-  test('gets a post in one', async () => {
-    expect(await count(get('/v1/org_a/posts/post_1'))).toEqual({ status: 200, trips: 1 });
+  test('gets a post in two', async () => {
+    expect(await count(get('/v1/org_a/posts/post_1'))).toEqual({ status: 200, trips: 2 });
   });
 
   test('is refused in one', async () => {
