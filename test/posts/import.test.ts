@@ -427,6 +427,9 @@ tags: [a, b]
   test.each([
     ['_posts/2024-01-05-hello.md', 'published', '2024-01-05'],
     ['_posts/2099-01-05-hello.md', 'draft', '2099-01-05'],
+    ['news/2024-01-05.md', 'published', '2024-01-05'],
+    ['news/2024-01-05-hello/index.mdx', 'published', '2024-01-05'],
+    ['news/2024-01-051.md', 'published', '2026-02-03'],
     ['site/_drafts/hello.md', 'draft', '2026-02-03'],
     ['blog/_hello.md', 'draft', '2026-02-03'],
   ])('%s is %s, dated %s', async (name, status, day) => {
@@ -437,6 +440,21 @@ tags: [a, b]
   test('a file named by an id that begins with an underscore has the status of its own', async () => {
     await importText('blog/_hello.md', '---\nid: _hello\ntitle: Hello\nstatus: published\n---\n\nText');
     expect(await stored()).toMatchObject([{ id: '_hello', status: 'published' }]);
+  });
+
+  test.each([
+    ['# v1.2.0 (2024-01-05)', 'v1.2.0', '2024-01-05'],
+    ['# Rocket 1.2.0 - January 5th, 2024', 'Rocket 1.2.0', '2024-01-05'],
+    ['# 1.2.0 (03/04/2024)', '1.2.0 (03/04/2024)', '2026-02-03'],
+    ['# Plans for January 2099', 'Plans for January 2099', '2026-02-03'],
+  ])('a file about one version has the day of its heading: %s', async (heading, title, day) => {
+    await importText('releases/1.2.0.md', `${heading}\n\nText`, { date: '2026-02-03' });
+    expect(await stored()).toMatchObject([{ title, createdAt: `${day}T00:00:00.000Z`, markdown: 'Text' }]);
+  });
+
+  test('a title of another case leaves the heading in the text', async () => {
+    await importText('hello.md', '---\nTitle: Hello\n---\n\n# Heading\n\nText');
+    expect(await stored()).toMatchObject([{ title: 'Hello', markdown: '# Heading\n\nText' }]);
   });
 
   test('names of fields have any case', async () => {

@@ -4,7 +4,7 @@ import { cutLine, withoutControls } from '../../lib/text.ts';
 import { parseTime } from '../../lib/time.ts';
 import { isRecord } from '../../lib/validation.ts';
 import { Post } from '../model.ts';
-import { findDate, wordsOf } from './version-heading.ts';
+import { findDate, MAX_HEADING, readHeading, wordsOf } from './version-heading.ts';
 
 // Marks in front matter that say whether a post is public, as people write them for Jekyll, Hugo, Astro, and others. A mark
 // that can't be read never publishes.
@@ -247,7 +247,8 @@ export function parseMarkdown(file: SourceFile): ParsedFile {
   const rest = file.text.slice(matter.length);
   const isVerbatim = verbatim === true;
   const body = isVerbatim ? rest.replace(/^\n/, '').replace(/\n$/, '') : rest.trim();
-  const [heading = ''] = 'title' in given ? [] : (/^#[ \t][^\n]*/.exec(body) ?? []);
+  const hasTitle = Object.keys(given).some((name) => fieldOf(name) === 'title');
+  const [heading = ''] = hasTitle ? [] : (/^#[ \t][^\n]*/.exec(body) ?? []);
   // Match only from the start of a run: many of them inside a long line would take quadratic time.
   const title =
     heading
@@ -275,6 +276,8 @@ export function parseMarkdown(file: SourceFile): ParsedFile {
   }
   const path = readPath(file.name);
   if (path.isDraft || (path.isSkipped && marks.size === 0)) marks.add('draft');
+  const release = readRelease(title);
+  if (release !== null && fields.createdAt === undefined) Object.assign(fields, release);
   if (path.date !== undefined) fields.createdAt ??= path.date;
   const isScheduled = marks.has('scheduled') && !marks.has('draft');
   const status = statusOf(marks);
@@ -339,12 +342,21 @@ function lineFinder(matter: string): (field: string) => number {
 function readPath(path: string) {
   const folders = path.split(/[/\\]/);
   const name = folders.pop() ?? '';
-  const [, day = ''] = /^(\d{4}-\d\d-\d\d)-[^.]/.exec(name) ?? [];
+  const dated = /^index\./.test(name) ? (folders.at(-1) ?? '') : name;
+  const [, day = ''] = /^(\d{4}-\d\d-\d\d)(?!\d)/.exec(dated) ?? [];
   return {
     isDraft: folders.includes('_drafts'),
     isSkipped: name.startsWith('_'),
     date: parseTime(day)?.toISOString(),
   };
+}
+
+/** The title and the day of a file about one version, by its heading, such as `# v1.2.0 (2024-01-05)`. */
+function readRelease(heading = ''): { title: string; createdAt: string } | null {
+  const version = heading.length > MAX_HEADING ? null : readHeading(heading);
+  const [day, other] = version?.date?.days ?? [];
+  const isClear = version?.kind === 'version' && day !== undefined && other === undefined;
+  return isClear ? { title: version.title, createdAt: day.toISOString() } : null;
 }
 
 function readFrontMatter(
