@@ -19,10 +19,6 @@ export type SuggestedChange = typeof postSuggestions.$inferSelect;
 /** Without the text. The title is the post's own where the change keeps it. */
 export type SuggestedHead = Omit<SuggestedChange, 'title' | 'markdown'> & { title: string };
 
-async function insertSuggestedChange(tx: WriteTx, row: SuggestedChange): Promise<void> {
-  await tx.insert(postSuggestions).values(row).run();
-}
-
 export async function findSuggestedChange(tx: ReadTx, id: string): Promise<SuggestedChange | null> {
   return (await tx.select().from(postSuggestions).where(eq(postSuggestions.id, id)).get()) ?? null;
 }
@@ -82,18 +78,6 @@ export async function countOpenChanges(tx: ReadTx, organizationId: string): Prom
     .where(eq(postSuggestions.organizationId, organizationId))
     .get();
   return counted?.number ?? 0;
-}
-
-/** How many rows a post and its organization have, with those of posts in the trash. */
-async function countStoredChanges(
-  tx: ReadTx,
-  { postId, organizationId }: Pick<SuggestedChange, 'postId' | 'organizationId'>,
-): Promise<{ ofPost: number; ofOrganization: number }> {
-  const [ofPost, ofOrganization] = await Promise.all([
-    tx.$count(postSuggestions, eq(postSuggestions.postId, postId)),
-    tx.$count(postSuggestions, eq(postSuggestions.organizationId, organizationId)),
-  ]);
-  return { ofPost, ofOrganization };
 }
 
 async function deleteSuggestedChange(tx: WriteTx, id: string): Promise<void> {
@@ -165,16 +149,16 @@ export async function suggestChange(
     if (title === null && markdown === null) return { outcome: 'unchanged', post };
     const suggested = { postId: post.id, organizationId, keyId, title, markdown };
     if (await hasSuggestedChange(tx, suggested)) return { outcome: 'repeated', post };
-    const { ofPost, ofOrganization } = await countStoredChanges(tx, suggested);
+    // Those of posts in the trash count too.
+    const ofPost = await tx.$count(postSuggestions, eq(postSuggestions.postId, post.id));
     if (ofPost >= MAX_SUGGESTIONS_OF_POST) throw tooMany('post', MAX_SUGGESTIONS_OF_POST);
-    if (ofOrganization >= MAX_SUGGESTIONS) throw tooMany('organization', MAX_SUGGESTIONS);
-    await insertSuggestedChange(tx, {
-      id: deps.ids.newId('sug'),
-      ...suggested,
-      keyName: cutLine(name, MAX_KEY_NAME),
-      note,
-      createdAt: deps.clock.now().toISOString(),
-    });
+    const all = await tx.$count(postSuggestions, eq(postSuggestions.organizationId, organizationId));
+    if (all >= MAX_SUGGESTIONS) throw tooMany('organization', MAX_SUGGESTIONS);
+    const about = { keyName: cutLine(name, MAX_KEY_NAME), note, createdAt: deps.clock.now().toISOString() };
+    await tx
+      .insert(postSuggestions)
+      .values({ id: deps.ids.newId('sug'), ...suggested, ...about })
+      .run();
     return { outcome: 'received', post };
   }, changingPosts(organizationId));
 }

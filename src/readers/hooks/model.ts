@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { and, asc, eq } from 'drizzle-orm';
+import { asc, eq } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../../db/engine.ts';
 import { type hookMessages, rebuildHooks } from '../../../db/schema/public.ts';
 import { notFound } from '../../lib/app-error.ts';
@@ -8,12 +8,9 @@ export const hookKinds = ['signed', 'netlify', 'vercel', 'cloudflare', 'slack', 
 export type HookKind = (typeof hookKinds)[number];
 
 /** A build reads all posts, so one request stands for many changes. */
-const deployKinds: readonly HookKind[] = ['netlify', 'vercel', 'cloudflare'];
+export const isDeploy = (kind: HookKind): boolean => ['netlify', 'vercel', 'cloudflare'].includes(kind);
 /** People read these, so they get new posts alone. */
-const chatKinds: readonly HookKind[] = ['slack', 'discord'];
-
-export const isDeploy = (kind: HookKind): boolean => deployKinds.includes(kind);
-export const isChat = (kind: HookKind): boolean => chatKinds.includes(kind);
+export const isChat = (kind: HookKind): boolean => ['slack', 'discord'].includes(kind);
 
 export const MAX_HOOKS = 20;
 
@@ -63,18 +60,10 @@ export type HookMessage = typeof hookMessages.$inferSelect;
 const { id, organizationId, name, kind, host, isEnabled, createdAt } = rebuildHooks;
 const open = { id, organizationId, name, kind, host, isEnabled, createdAt };
 
-export async function insertHook(tx: WriteTx, hook: SealedHook): Promise<void> {
-  await tx.insert(rebuildHooks).values(hook).run();
-}
-
 /** Oldest first; of one organization, or of all. */
 export async function listHooks(tx: ReadTx, ofOrganization?: string): Promise<Hook[]> {
   const isWanted = ofOrganization === undefined ? undefined : eq(organizationId, ofOrganization);
   return tx.select(open).from(rebuildHooks).where(isWanted).orderBy(asc(createdAt), asc(id)).all();
-}
-
-export async function countHooks(tx: ReadTx, ofOrganization: string): Promise<number> {
-  return tx.$count(rebuildHooks, eq(organizationId, ofOrganization));
 }
 
 /** Throws `AppError` 404 `hook_not_found`, also for another organization's. */
@@ -89,13 +78,9 @@ export async function getSealedHook(
   hookId: string,
   ofOrganization?: string,
 ): Promise<SealedHook> {
-  const isOwn = ofOrganization === undefined ? undefined : eq(organizationId, ofOrganization);
-  const hook = await tx
-    .select()
-    .from(rebuildHooks)
-    .where(and(eq(id, hookId), isOwn))
-    .get();
-  if (hook === undefined) throw notFound('hook', hookId);
+  const hook = await findSealedHook(tx, hookId);
+  const isOwn = ofOrganization === undefined || hook?.organizationId === ofOrganization;
+  if (hook === null || !isOwn) throw notFound('hook', hookId);
   return hook;
 }
 
@@ -109,11 +94,6 @@ export async function updateHook(
   changes: Partial<Pick<Row, 'isEnabled' | 'secret'>>,
 ): Promise<void> {
   await tx.update(rebuildHooks).set(changes).where(eq(id, hookId)).run();
-}
-
-/** Deletes its messages too. */
-export async function deleteHookRow(tx: WriteTx, hookId: string): Promise<void> {
-  await tx.delete(rebuildHooks).where(eq(id, hookId)).run();
 }
 
 // What people read about hooks, in the dashboard and on the command line.

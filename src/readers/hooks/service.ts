@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { eq } from 'drizzle-orm';
 import { readIfAllowed } from '../../../db/checked.ts';
 import {
   changing,
@@ -8,6 +9,7 @@ import {
   type Storage,
   type WriteTx,
 } from '../../../db/engine.ts';
+import { rebuildHooks } from '../../../db/schema/public.ts';
 import { AppError, invalidField } from '../../lib/app-error.ts';
 import { isPublicAddress } from '../../lib/public-fetch.ts';
 import { DAY_MS } from '../../lib/time.ts';
@@ -34,12 +36,9 @@ import {
   requeueMessages,
 } from './message-store.ts';
 import {
-  countHooks,
-  deleteHookRow,
   getHook,
   getSealedHook,
   type Hook,
-  insertHook,
   isChat,
   isDeploy,
   MAX_HOOKS,
@@ -79,12 +78,14 @@ export async function createHook(deps: HookDeps, input: NewHook): Promise<Create
   await deps.db.write(
     async (tx) => {
       await getOrganization(tx, organizationId);
-      if ((await countHooks(tx, organizationId)) >= MAX_HOOKS) {
+      const others = await tx.$count(rebuildHooks, eq(rebuildHooks.organizationId, organizationId));
+      if (others >= MAX_HOOKS) {
         throw new AppError(409, `An organization can have ${MAX_HOOKS} hooks. Delete one first`, {
           code: 'too_many_hooks',
         });
       }
-      await insertHook(tx, { ...hook, url: sealedUrl, secret: signing?.sealed ?? null });
+      const sealed = { ...hook, url: sealedUrl, secret: signing?.sealed ?? null };
+      await tx.insert(rebuildHooks).values(sealed).run();
       await record(tx, deps, hook, 'hook.created', `added the hook ${quote(name)} to ${url.host}`);
     },
     changing(organization(organizationId)),
@@ -147,7 +148,7 @@ export async function switchHookIn(
 export async function deleteHook(deps: AuditDeps, hookId: string): Promise<void> {
   await writeAbout(deps.db, hookId, async (tx) => {
     const hook = await getHook(tx, hookId);
-    await deleteHookRow(tx, hookId);
+    await tx.delete(rebuildHooks).where(eq(rebuildHooks.id, hookId)).run();
     await record(tx, deps, hook, 'hook.deleted', `deleted the hook ${quote(hook.name)} to ${hook.host}`);
   });
 }
