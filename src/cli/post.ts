@@ -9,7 +9,7 @@ import { listNames, MAX_PROBLEMS, type SourceFile } from '../posts/import/files.
 import { importFormats, isImportable } from '../posts/import/records.ts';
 import { ImportCutOff, type ImportResult, importFile, MAX_FILE_BYTES } from '../posts/import/service.ts';
 import { contentTypes, DEFAULT_CONTENT_TYPE, type PageSelection, postStatuses } from '../posts/model.ts';
-import { findSchedule } from '../posts/schedule-store.ts';
+import { findSchedule } from '../posts/schedule.ts';
 import { editPost } from '../posts/service.ts';
 import { getPost, listPostPage } from '../posts/store.ts';
 import { listOpenChanges } from '../posts/suggestions.ts';

@@ -3,8 +3,8 @@ import { withoutMediaOrigin } from '../lib/markdown/media.ts';
 import type { AuditContext } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import type { ContentType, OwnedPost, Post } from '../posts/model.ts';
-import { recordPost, removePost } from '../posts/service.ts';
-import { readPost, writePost } from '../posts/store.ts';
+import { removePost } from '../posts/service.ts';
+import { readPost, recordPost, writePost } from '../posts/store.ts';
 import { recordVersion } from '../posts/versions.ts';
 import {
   closedSubject,

@@ -22,7 +22,7 @@ import {
   type PostStatus,
   postStatuses,
 } from './model.ts';
-import { countScheduled, listSchedules, type Schedule } from './schedule-store.ts';
+import { countScheduled, listSchedules, type Schedule } from './schedule.ts';
 import {
   asSearched,
   countDrafts,
@@ -32,7 +32,7 @@ import {
   readPosts,
   tallyPosts,
 } from './store.ts';
-import { countDeletedPosts } from './trash-store.ts';
+import { countDeletedPosts } from './trash.ts';
 
 /** The rest of a longer query is ignored. */
 const MAX_QUERY_LENGTH = 200;

@@ -1,5 +1,6 @@
 import { type Static, type TLiteral, Type } from '@sinclair/typebox';
 import type { CONTENT_TYPES } from '../../db/schema/posts.ts';
+import { AppError } from '../lib/app-error.ts';
 import { ID_PATTERN, ID_RULE } from '../lib/text.ts';
 import { parseTime } from '../lib/time.ts';
 import { findProblem, type Problem } from '../lib/validation.ts';
@@ -90,6 +91,18 @@ export type Post = Static<typeof Post>;
  * publication.
  */
 export type OwnedPost = Post & { organizationId: string; isDateSet: boolean };
+
+/** The post with this status. A first publication sets its date, unless somebody did. */
+export function withStatus(post: OwnedPost, status: PostStatus, publishedAt: string): OwnedPost {
+  const isFirstPublication = status === 'published' && !post.isDateSet;
+  return { ...post, status, ...(isFirstPublication && { createdAt: publishedAt, isDateSet: true }) };
+}
+
+export function isPublished(): AppError {
+  return new AppError(409, 'The post is published. Unpublish it first', { code: 'post_is_published' });
+}
+
+export const END_OF_DATES = new Date('2100-01-01T00:00:00.000Z');
 
 const count = (minimum: number, description: string) => Type.Integer({ minimum, description });
 const neighbor = (description: string) =>

@@ -3,27 +3,23 @@ import { AppError, invalidField, notFound } from '../lib/app-error.ts';
 import { withAbsoluteMedia } from '../lib/markdown/media.ts';
 import { cutLine, derivedId } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
-import {
-  type AuditAction,
-  type AuditContext,
-  type AuditDeps,
-  describeActor,
-  quote,
-  recordAudit,
-} from '../people/audit.ts';
+import { type AuditContext, type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { contentFor, isWithoutText, withContent } from './content.ts';
 import {
   type ContentType,
   checkRecord,
+  END_OF_DATES,
+  isPublished,
   MAX_TITLE,
   type OwnedPost,
   type Post,
   type PostStatus,
+  withStatus,
 } from './model.ts';
-import { takeSchedule } from './schedule-store.ts';
-import { deletePostRow, getPost, readPost, rewritePost, writeAbout, writePost } from './store.ts';
-import { deleteOrphans, insertDeletedPost } from './trash-store.ts';
+import { takeSchedule } from './schedule.ts';
+import { deletePostRow, getPost, readPost, recordPost, rewritePost, writeAbout, writePost } from './store.ts';
+import { deleteOrphans, insertDeletedPost } from './trash.ts';
 import { keepVersion, latestVersion, recordVersion } from './versions.ts';
 
 type PostText = Partial<Pick<Post, 'title' | 'markdown' | 'contentType'>>;
@@ -113,12 +109,6 @@ export async function setStatus(
   return true;
 }
 
-/** The post with this status. A first publication sets its date, unless somebody did. */
-export function withStatus(post: OwnedPost, status: PostStatus, publishedAt: string): OwnedPost {
-  const isFirstPublication = status === 'published' && !post.isDateSet;
-  return { ...post, status, ...(isFirstPublication && { createdAt: publishedAt, isDateSet: true }) };
-}
-
 /**
  * A draft by a person. An autosave has a `mark`, which the form makes, so that the draft is created once: the same mark
  * of the same person returns the draft that it made before, unchanged. Throws `AppError` 400 with the invalid field.
@@ -176,7 +166,6 @@ function newDraft({ clock }: Pick<WritingDeps, 'clock'>, id: string, text: Text)
 }
 
 const FIRST_DATE = new Date('1970-01-01T00:00:00.000Z');
-export const END_OF_DATES = new Date('2100-01-01T00:00:00.000Z');
 
 /**
  * Sets the date of a post, which is its place in the list. Null: its first publication will set it; the post must be a
@@ -219,10 +208,6 @@ function changePost(
   });
 }
 
-export function isPublished(): AppError {
-  return new AppError(409, 'The post is published. Unpublish it first', { code: 'post_is_published' });
-}
-
 /** How long a deleted post can be restored. */
 export const TRASH_DAYS = 30;
 
@@ -259,29 +244,6 @@ export async function removePost(tx: WriteTx, deps: AuditContext, postId: string
   await deleteOrphans(tx, [postId]);
   if (removed !== null) await recordPost(tx, deps, 'post.deleted', removed);
   return removed !== null;
-}
-
-const verbs = {
-  'post.published': 'published',
-  'post.unpublished': 'unpublished',
-  'post.scheduled': 'scheduled',
-  'post.unscheduled': 'canceled the schedule of',
-  'post.changed': 'changed',
-  'post.deleted': 'deleted',
-  'post.restored': 'restored',
-  'post.erased': 'deleted for good',
-} as const satisfies Partial<Record<AuditAction, string>>;
-
-/** In the transaction of the change. `more` follows the title. */
-export async function recordPost(
-  tx: WriteTx,
-  deps: AuditContext,
-  action: keyof typeof verbs,
-  { id, organizationId, title }: Pick<OwnedPost, 'id' | 'organizationId' | 'title'>,
-  { verb = verbs[action], more = '' }: { verb?: string; more?: string } = {},
-): Promise<void> {
-  const summary = `${verb} the post ${quote(title)}${more}`;
-  await recordAudit(tx, deps, { organizationId, action, target: { type: 'post', id }, summary });
 }
 
 /** Writes posts with their dates, without a record, all or none. Throws for an id of another organization. */

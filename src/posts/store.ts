@@ -11,6 +11,7 @@ import {
 } from '../../db/engine.ts';
 import { deletedPosts, postCounts, postSchedules, posts } from '../../db/schema/posts.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
+import { type AuditAction, type AuditContext, quote, recordAudit } from '../people/audit.ts';
 import {
   type ContentType,
   contentTypes,
@@ -224,6 +225,29 @@ export async function writeAbout<Result>(
   const owner = organizationId ?? (await db.read((tx) => findOwner(tx, postId), { single: true }));
   // Without an owner there is no such post, unless it is created in the meantime: then the work runs alone.
   return db.write(work, owner === null ? {} : changingPosts(owner));
+}
+
+const verbs = {
+  'post.published': 'published',
+  'post.unpublished': 'unpublished',
+  'post.scheduled': 'scheduled',
+  'post.unscheduled': 'canceled the schedule of',
+  'post.changed': 'changed',
+  'post.deleted': 'deleted',
+  'post.restored': 'restored',
+  'post.erased': 'deleted for good',
+} as const satisfies Partial<Record<AuditAction, string>>;
+
+/** In the transaction of the change. `more` follows the title. */
+export async function recordPost(
+  tx: WriteTx,
+  deps: AuditContext,
+  action: keyof typeof verbs,
+  { id, organizationId, title }: Pick<OwnedPost, 'id' | 'organizationId' | 'title'>,
+  { verb = verbs[action], more = '' }: { verb?: string; more?: string } = {},
+): Promise<void> {
+  const summary = `${verb} the post ${quote(title)}${more}`;
+  await recordAudit(tx, deps, { organizationId, action, target: { type: 'post', id }, summary });
 }
 
 /** The posts that match, newest first. Of more than `limit`, those that were added last. */

@@ -10,8 +10,8 @@ import type { Deps } from '../people/deps.ts';
 import type { KeyHolder } from '../people/keys/store.ts';
 import { withContent } from './content.ts';
 import { MAX_TEXT, MAX_TITLE, type OwnedPost, type Post } from './model.ts';
-import { checkText, recordPost } from './service.ts';
-import { getPost, readPost, writePost } from './store.ts';
+import { checkText } from './service.ts';
+import { getPost, readPost, recordPost, writePost } from './store.ts';
 import { recordVersion } from './versions.ts';
 
 /** A change that the holder of an API key proposes. It never changes. */

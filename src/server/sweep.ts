@@ -20,7 +20,7 @@ import { countExpiredSessions, deleteExpiredSessions } from '../people/store.ts'
 import { deleteExpiredThrottles } from '../people/throttles.ts';
 import { type CopyOptions, copyImages } from '../posts/media/copies.ts';
 import { type AddressPosition, FIRST_POSITION, replaceAddresses } from '../posts/media/store.ts';
-import { deleteExpiredTrash } from '../posts/trash-store.ts';
+import { deleteExpiredTrash } from '../posts/trash.ts';
 import { deleteExpiredMessages } from '../readers/hooks/message-store.ts';
 import { deleteExpiredSlugs } from '../readers/public/store.ts';
 import type { Elapsed } from './elapsed.ts';

@@ -6,8 +6,14 @@ import { countPosts, countSuggestions, type ListFilter, listPosts } from '../../
 import { schedulePost } from '../../src/posts/schedule.ts';
 import { changePosts, deletePost, duplicatePost, editPost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
-import { emptyTrash, eraseDeletedPost, erasePost, restorePost, restorePosts } from '../../src/posts/trash.ts';
-import { findDeletedPost } from '../../src/posts/trash-store.ts';
+import {
+  emptyTrash,
+  eraseDeletedPost,
+  erasePost,
+  findDeletedPost,
+  restorePost,
+  restorePosts,
+} from '../../src/posts/trash.ts';
 import { sweep } from '../../src/server/sweep.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, bearer, type TestApp } from '../support/test-app.ts';

@@ -5,7 +5,7 @@ import { AppError, type ChangeOf, changeFor, invalidField, notFound } from '../.
 import { requireValid } from '../../lib/validation.ts';
 import { type AuditAction, type AuditDeps, recordAudit } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
-import { deleteOrphans } from '../../posts/trash-store.ts';
+import { deleteOrphans } from '../../posts/trash.ts';
 import { findVersion, recordVersion } from '../../posts/versions.ts';
 import { type CheckTemplates, checkTemplates } from '../check.ts';
 import { findEvent, listReleases } from '../events.ts';

@@ -6,9 +6,9 @@ import { derivedId, type Ids } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
 import { type AuditDeps, describeActor, quote, recordAudit } from '../../people/audit.ts';
 import { getOrganization } from '../../people/organization-store.ts';
-import type { ContentType, OwnedPost, PostStatus } from '../model.ts';
-import { listSchedules, type Schedule, saveSchedule } from '../schedule-store.ts';
-import { END_OF_DATES } from '../service.ts';
+import { type ContentType, END_OF_DATES, type OwnedPost, type PostStatus } from '../model.ts';
+import { listSchedules, type Schedule, saveSchedule } from '../schedule.ts';
+
 import { findOwners, readPosts, writePost } from '../store.ts';
 import { recordVersion } from '../versions.ts';
 import { importError, type SourceFile } from './files.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { countScheduled } from '../../../src/posts/schedule-store.ts';
+import { countScheduled } from '../../../src/posts/schedule.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, type Visit } from '../../support/dashboard.ts';
 import { postsOf } from '../../support/drafts.ts';
 import { allRows } from '../../support/rows.ts';

@@ -6,8 +6,7 @@ import { DAY_MS, formatInZone, isTimeZone, localTime, parseInZone } from '../../
 import { describeActor, listAuditEvents } from '../../../people/audit.ts';
 import { contentFor, isWithoutText } from '../../../posts/content.ts';
 import { contentTypeRules, contentTypes, MAX_TEXT, type OwnedPost, type Post } from '../../../posts/model.ts';
-import { cancelSchedule, schedulePost } from '../../../posts/schedule.ts';
-import { findSchedule, type Schedule } from '../../../posts/schedule-store.ts';
+import { cancelSchedule, findSchedule, type Schedule, schedulePost } from '../../../posts/schedule.ts';
 import { datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
 import script from '../../client/publish.client.js' with { type: 'text' };
 import { type EditState, editState, seenOf } from '../../edit.ts';

@@ -5,8 +5,13 @@ import { countPosts } from '../../../posts/list-store.ts';
 import { contentTypeRules } from '../../../posts/model.ts';
 import { TRASH_DAYS } from '../../../posts/service.ts';
 import { readPost } from '../../../posts/store.ts';
-import { emptyTrash, eraseDeletedPost, type Restored, restorePosts } from '../../../posts/trash.ts';
-import { listDeletedPosts } from '../../../posts/trash-store.ts';
+import {
+  emptyTrash,
+  eraseDeletedPost,
+  listDeletedPosts,
+  type Restored,
+  restorePosts,
+} from '../../../posts/trash.ts';
 import { readFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { counted, When } from '../../view/elements.tsx';
