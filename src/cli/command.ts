@@ -112,7 +112,6 @@ export class TidingsCommand extends Command {
     return this.addHelpText('after', `\n${bold('Examples:')}\n${text}`);
   }
 
-  /** Adds a command to the group. */
   sub(name: string, description: string): TidingsCommand {
     return this.command(name).description(description);
   }

@@ -98,7 +98,6 @@ export function add(program: TidingsCommand): void {
     .examples('delivery replay dlv_…', 'delivery replay --organization acme --event release --since 7d');
 }
 
-/** Deliveries that one command replays: the newest that match. */
 const MAX_REPLAYED = 1_000;
 
 /** Replays the named deliveries, or those that match the filters, oldest first. */

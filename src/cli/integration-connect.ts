@@ -245,7 +245,6 @@ export function describePlaces({ places }: { places: readonly Partial<ConnectedP
   return lines.join('\n');
 }
 
-/** Polling an integration now, and the change from polling to a webhook and back. */
 export function addPollingCommands(group: TidingsCommand): void {
   const command = group.about('integration');
 

@@ -191,7 +191,6 @@ function records(headings: readonly string[], rows: readonly (readonly Cell[])[]
   return entries.map((entry) => labeled(entry, look)).join('\n\n');
 }
 
-/** Labels and values. */
 export function fields(values: Readonly<Record<string, Cell | null>>): Block {
   return (look) => labeled(Object.entries(values), look);
 }
@@ -237,7 +236,6 @@ export function lines(blocks: readonly Block[]): Block {
     blocks.map((block) => (typeof block === 'string' ? withoutControls(block) : block(look))).join('\n');
 }
 
-/** A line in color. */
 export const painted =
   (text: string, style: Style | null): Block =>
   (look) =>

@@ -313,7 +313,6 @@ function describeImport(result: FolderResult): string {
     .join('\n');
 }
 
-/** Each problem of a file in a line. */
 function describeFailure(error: AppError): string {
   const {
     problems = [error],

@@ -12,7 +12,6 @@ import { clockTime, ofOrganization, sinceWhen, type TidingsCommand, timeOrSpan }
 import { repositoryNames } from './integration.ts';
 import { type Cell, oneLine, status, table } from './output.ts';
 
-/** Commands about the runs of triggers, real ones and rehearsed ones. */
 export function addRunCommands(group: TidingsCommand): void {
   const command = group.about('trigger');
 

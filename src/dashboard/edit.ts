@@ -5,10 +5,8 @@ import type { Visit } from './page.ts';
 // Forms that edit what is stored. Each carries the version that it was opened with: a fingerprint of every field. Only
 // fields that the person changed are written, and nothing that somebody else changed meanwhile is overwritten unseen.
 
-/** What a form edits, by field. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A field that two people changed. */
 export interface FieldConflict {
   field: string;
   stored: unknown;

@@ -42,7 +42,6 @@ export const newPasswordField = (label: string) =>
     hint: 'At least 10 characters. A few unrelated words work well.',
   } satisfies FieldOptions);
 
-/** One of these values. */
 export const choiceOf = <const Value extends string>(
   values: readonly Value[],
   options: FieldOptions & { default?: NoInfer<Value> | undefined },

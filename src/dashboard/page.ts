@@ -66,14 +66,12 @@ export interface MemberVisit extends UserVisit {
   base: string;
 }
 
-/** JSON for a script. */
 export interface Data {
   kind: 'data';
   value: unknown;
   status: number;
 }
 
-/** A file to save. */
 export interface Download {
   kind: 'download';
   name: string;

@@ -21,7 +21,6 @@ const operations = {
   getPost: { name: 'Get one post', parameters: ['status', 'contentType'] },
 } as const;
 
-/** The request that the address describes. */
 interface Choices {
   operation: keyof typeof operations;
   postId: string;
@@ -113,7 +112,6 @@ function readChoices(given: URLSearchParams): Choices {
   };
 }
 
-/** The address of the explorer with these choices. */
 function addressOf({ operation, postId, query, etag, isSent }: Choices): string {
   const fields = new URLSearchParams([['operation', operation], ...query]);
   if (postId !== '') fields.set('postId', postId);

@@ -6,7 +6,6 @@ import { fragment, get, type MemberVisit, type Page, view } from '../page.ts';
 import { Icon, type IconName } from '../view/elements.tsx';
 import { Empty, SearchField } from '../view/list.tsx';
 
-/** Search over pages, actions, integrations and posts: a page, and for the script's palette its list alone. */
 export const routes: readonly Page[] = [
   get('/dashboard/:organizationId/jump', 'member', async (visit) => {
     const query = visit.url.searchParams.get('q')?.trim().slice(0, MAX_QUERY_LENGTH) ?? '';

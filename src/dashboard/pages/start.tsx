@@ -11,7 +11,6 @@ import { get, type MemberVisit, type Page, view } from '../page.ts';
 import { Icon, Link, LinkButton, ToCopy, useVisit } from '../view/elements.tsx';
 import { ImportReleases } from './history.tsx';
 
-/** A step that is done is one line. */
 function StepItem({ step, number, isNext }: { step: Step; number: number; isNext: boolean }) {
   const { title, isDone, todo, command, form, button, isForMembers, done } = step;
   const { isOwner, organization } = useVisit();
@@ -180,7 +179,6 @@ async function readSteps(visit: MemberVisit): Promise<Step[]> {
   ];
 }
 
-/** The way from a new account to a published post and a first API call. */
 export const routes: readonly Page[] = [
   get('/dashboard/:organizationId/start', 'member', async (visit) => {
     const steps = await readSteps(visit);

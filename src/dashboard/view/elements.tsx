@@ -17,7 +17,6 @@ export interface PageContext extends MemberVisit {
 
 const VisitContext = createContext<Visit | null>(null);
 
-/** Renders a page for its visit. */
 export function ForVisit({ visit, children }: { visit: Visit; children: ComponentChildren }) {
   const context = { ...visit, now: visit.deps.clock.now() };
   return <VisitContext.Provider value={context}>{children}</VisitContext.Provider>;
@@ -47,7 +46,6 @@ export function Link(props: { to: string; class?: string; title?: string; childr
   );
 }
 
-/** A link that looks like a button. */
 export function LinkButton({ to, label, kind }: { to: string; label: string; kind?: 'go' | undefined }) {
   return (
     <Link class={kind === undefined ? 'button' : `button ${kind}`} to={to}>
@@ -56,7 +54,6 @@ export function LinkButton({ to, label, kind }: { to: string; label: string; kin
   );
 }
 
-/** A part of a page with its heading. */
 export function Section({
   id,
   title,
@@ -103,14 +100,14 @@ export function Columns({ children, details }: { children: ComponentChildren; de
 
 export type Fact = readonly [name: string, value: ComponentChildren];
 
-/** Names and values; a null value is left out. `row`: beside each other, above what they are about. */
+/** Names and values; without a value, a name is left out. `row`: beside each other, above what they are about. */
 export function Facts({ facts, kind }: { facts: readonly Fact[]; kind?: 'row' | 'mono' }) {
   return (
     <dl class={kind === undefined ? 'facts card' : `facts card ${kind}`}>
       {facts.map(
         ([name, value]) =>
-          value !== null &&
-          value !== undefined && (
+          value !== false &&
+          value != null && (
             <>
               <dt>{name}</dt>
               <dd>{value}</dd>
@@ -233,8 +230,6 @@ export function Icon({ name }: { name: IconName }) {
     />
   );
 }
-
-// Times.
 
 /** Units of times within a day, each up to the next. */
 const units: readonly [name: string, ms: number, belowMs: number][] = [

@@ -37,7 +37,6 @@ interface FormProps {
   children?: ComponentChildren;
 }
 
-/** A form with its button. */
 export function Form({
   to,
   problem = null,
@@ -212,7 +211,6 @@ interface Labels {
   name: string;
   hint?: ComponentChildren;
   error?: string | null | undefined;
-  /** Below the error. */
   detail?: ComponentChildren;
   id?: string | undefined;
   kind?: string | undefined;

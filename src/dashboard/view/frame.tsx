@@ -161,7 +161,6 @@ const tabs = {
 
 export type Tab = keyof typeof tabs;
 
-/** The pages beside this one. */
 export function Tabs({ current }: { current: string }) {
   const { base, isOwner } = useVisit();
   const [section = ''] = current.split('/');
@@ -187,11 +186,8 @@ interface Crumb {
 
 export interface Head {
   title: string;
-  /** The pages above it. */
   crumbs?: readonly Crumb[] | undefined;
-  /** Beside the title. */
   tag?: ComponentChildren;
-  /** One line below it. */
   facts?: ComponentChildren;
   /** At most one primary button. */
   actions?: ComponentChildren;
@@ -199,7 +195,6 @@ export interface Head {
   more?: ComponentChildren;
 }
 
-/** The top of a page. */
 export function PageHead({ title, crumbs = [], tag, facts, actions, more }: Head) {
   return (
     <header class="page-head">

@@ -33,7 +33,6 @@ import { ResultSection, readResult } from './result.tsx';
 
 const PATH = '/dashboard/:organizationId/deliveries/:deliveryId';
 
-/** One entry of the log: its result, its payload and its replay. */
 export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showDelivery(visit)),
   get(`${PATH}/result`, 'member', async (visit) => fragment((await readPage(visit)).section ?? [])),
@@ -194,7 +193,6 @@ function Headers({ headers }: { headers: NonNullable<Delivery['headers']> }) {
   );
 }
 
-/** Explains a replay, or why it is impossible. */
 function Replay({ entry, integration }: Entry) {
   const { isOwner } = useVisit();
   const { payload, integrationId, integrationType: type } = entry;
@@ -236,7 +234,6 @@ function whyNotReplayable({ status, payload }: Delivery, integration: Integratio
   return payload.data === null ? 'It cannot be replayed: its event creates no drafts.' : null;
 }
 
-/** The fields of an entry beside its payload. */
 function EntryFacts({ entry, integration }: Entry) {
   const { payload, createdAt, retentionDays, sameBodyAs, replayOf, integrationId, referenceId } = entry;
   const keptUntil = new Date(Date.parse(createdAt) + retentionDays * DAY_MS).toISOString();

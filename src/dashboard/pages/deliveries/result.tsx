@@ -22,7 +22,6 @@ import { eventWords } from '../triggers/list.tsx';
 
 // What became of a delivery: a row for each trigger that received it, or the reason why none did.
 
-/** What the section shows, as it is now. */
 export async function readResult(
   { deps, organization }: Pick<MemberVisit, 'deps' | 'organization'>,
   entry: Delivery,

@@ -222,7 +222,6 @@ const STATE_MS = 3_600_000;
 const contextOf = ({ organization, sessionHash }: MemberVisit, { path }: AppSupport) =>
   `${path} state of the session ${sessionHash} for ${organization.id}`;
 
-/** Installing an App, refreshing its repositories, and replacing its key. */
 export const routes: readonly Page[] = [
   // The provider sends the browser here after each change of the installation.
   integrationPage('installed', refresh, failed),

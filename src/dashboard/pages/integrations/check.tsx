@@ -144,7 +144,6 @@ async function rotate(visit: IntegrationVisit) {
   );
 }
 
-/** The results of the integration doctor, with a button or link for each fix. */
 export const routes: readonly Page[] = [
   integrationPage('check', async (visit) => {
     const { deps, integration, path } = visit;

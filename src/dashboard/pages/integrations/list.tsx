@@ -28,7 +28,6 @@ type ConnectFailure = { type: IntegrationType } & (
   | { field: 'token' | 'poll'; error: unknown }
 );
 
-/** The integrations, and forms to connect more. */
 export async function showIntegrations(visit: MemberVisit, failure?: ConnectFailure) {
   const { deps, organization, isOwner } = visit;
   const all = await deps.db.read((tx) => listIntegrations(tx, organization.id));

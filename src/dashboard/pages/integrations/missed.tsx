@@ -13,10 +13,8 @@ import { FormError, Mark } from '../../view/form.tsx';
 import { Table } from '../../view/list.tsx';
 import { exactTime, formPages, type IntegrationVisit, problemOf, subpage } from './subpage.tsx';
 
-/** Limits the table of missed deliveries. */
 const MAX_ROWS = 200;
 
-/** Missed deliveries, and requests to send them again. */
 export const routes: readonly Page[] = [...formPages('missed', showMissed, redeliver)];
 
 async function showMissed(visit: IntegrationVisit, error?: string) {
@@ -73,7 +71,6 @@ async function renderMissed(visit: IntegrationVisit, error: string | undefined) 
   );
 }
 
-/** Sends the chosen or all of the missed deliveries again. */
 function missedForm({ path, form }: IntegrationVisit, missed: readonly ComparedDelivery[]) {
   const chosen = form.getAll('delivery');
   return (

@@ -30,7 +30,6 @@ export async function readOverview(tx: ReadTx, integration: Integration, now: Da
 
 type OverviewProps = Awaited<ReturnType<typeof readOverview>>;
 
-/** The picture of recent deliveries, and the webhook URLs. */
 export function Overview({ integration, days, last, isHistoryOnly }: OverviewProps) {
   const { deps } = useVisit();
   const { id, repositories, isManaged, isPolled, app } = integration;

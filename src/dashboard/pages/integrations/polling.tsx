@@ -22,7 +22,6 @@ import {
   TOKEN_FIELD,
 } from './subpage.tsx';
 
-/** Connecting by polling, polling now, and the change to a webhook and back. */
 export const routes: readonly Page[] = [
   ...providers
     .filter(({ reader }) => reader !== null)

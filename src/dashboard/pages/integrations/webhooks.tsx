@@ -62,7 +62,6 @@ function HookState({ hook }: { hook: Hook | null }) {
   );
 }
 
-/** The webhooks at the provider, and what an owner can do about them. */
 export function Hooks({ integration, places, path, isHistoryOnly }: PageProps) {
   const { isOwner } = useVisit();
   const { type, isManaged, isPolled } = integration;
@@ -225,7 +224,6 @@ export async function readPolling({ db }: MemberVisit['deps'], integration: Inte
 
 type Polled = Awaited<ReturnType<typeof readPolling>>;
 
-/** The state of polling. */
 export function PollingSection(props: PageProps & Polled & { error: string | undefined }) {
   const { integration, polls, sharing, path, error } = props;
   const { type, enabled, hasToken } = integration;

@@ -21,12 +21,11 @@ import {
   measureMedia,
 } from '../../../posts/media/store.ts';
 import imagesScript from '../../client/images.client.js' with { type: 'text' };
-import { editState } from '../../edit.ts';
-import { formState, labelsOf, withPeriod } from '../../fields.ts';
+import { withPeriod } from '../../fields.ts';
 import { data, get, type MemberVisit, type Page, post, redirect, upload, view } from '../../page.ts';
 import { editForm, readImageForm } from '../../submission.ts';
 import { Columns, counted, Facts, Link, ToCopy, useVisit, When } from '../../view/elements.tsx';
-import { Danger, Field, Form } from '../../view/form.tsx';
+import { Danger, FormOf } from '../../view/form.tsx';
 import { Empty, NumberedPager, pageIn } from '../../view/list.tsx';
 
 const PATH = '/dashboard/:organizationId/media';
@@ -53,6 +52,20 @@ export function sentenceOf({ code = '', message }: AppError): string {
   return sentences[code] ?? withPeriod(message);
 }
 
+const UploadForm = Type.Object({
+  file: Type.String({
+    label: 'Image',
+    inputType: 'file',
+    accept: imageTypes.join(','),
+    hint: 'PNG, JPEG, GIF, WebP or AVIF, at most 10 MB. Tidings removes the place, the camera and other metadata.',
+  }),
+  alt: Type.String({
+    label: 'Description',
+    isOptional: true,
+    hint: "For people who can't see the image. If empty, Tidings uses the file name.",
+  }),
+});
+
 async function showImages(visit: MemberVisit, error?: AppError) {
   const { deps, organization, url } = visit;
   const page = pageIn(url.searchParams);
@@ -74,7 +87,12 @@ async function showImages(visit: MemberVisit, error?: AppError) {
     deps.media.files === null ? (
       <p class="note">{deps.media.whyOff}.</p>
     ) : (
-      <UploadForm to="media" problem={error === undefined ? null : sentenceOf(error)} />
+      <FormOf
+        schema={UploadForm}
+        error={null}
+        problem={error && sentenceOf(error)}
+        {...{ to: 'media', button: 'Upload image', layout: 'card pad stack upload', isUpload: true }}
+      />
     ),
     total.images === 0 ? (
       <Empty drawing="images">
@@ -90,26 +108,6 @@ async function showImages(visit: MemberVisit, error?: AppError) {
     <NumberedPager page={Math.min(page, pages + 1)} hasMore={page < pages} path="media">
       {`Page ${page} of ${pages}`}
     </NumberedPager>,
-  );
-}
-
-function UploadForm({ to, problem }: { to: string; problem: string | null }) {
-  return (
-    <Form to={to} problem={problem} button="Upload image" layout="card pad stack upload" isUpload>
-      <Field
-        label="Image"
-        name="file"
-        type="file"
-        accept={imageTypes.join(',')}
-        hint="PNG, JPEG, GIF, WebP or AVIF, at most 10 MB. Tidings removes the place, the camera and other metadata."
-      />
-      <Field
-        label="Description"
-        name="alt"
-        required={false}
-        hint="For people who can't see the image. If empty, Tidings uses the file name."
-      />
-    </Form>
   );
 }
 
@@ -240,6 +238,7 @@ const MAX_POSTS = 20;
 const AltForm = Type.Object({
   alt: Type.String({
     label: 'Description',
+    isOptional: true,
     hint: "For people who can't see the image. Existing posts keep their description.",
   }),
 });
@@ -254,22 +253,16 @@ async function requireImage({ deps, organization, params }: MemberVisit) {
 }
 
 async function showImage(visit: MemberVisit, error?: AppError) {
-  const { deps, organization, base, form } = visit;
+  const { deps, organization } = visit;
   const image = await requireImage(visit);
+  const { id, name, alt, width, height, createdAt, actorName } = image;
   const posts = await deps.db.read((tx) =>
     listPostsWith(tx, organization.id, fileNameOf(image), MAX_POSTS + 1),
   );
   const { path, markdown } = usesOf(visit, image);
-  const { fields, problem } = formState(AltForm, { alt: form.get('alt') ?? image.alt }, error);
-  const to = `${base}/media/${image.id}`;
-  const edit = {
-    ...editState(visit, { alt: image.alt }, error),
-    noun: 'image',
-    labels: labelsOf(AltForm),
-  };
   return view(
     {
-      title: image.name,
+      title: name,
       crumbs: [
         { to: 'posts', label: 'Posts' },
         { to: 'media', label: 'Images' },
@@ -281,22 +274,24 @@ async function showImage(visit: MemberVisit, error?: AppError) {
         <Facts
           facts={[
             ['Size', describeImage(image)],
-            ['Uploaded', <When at={image.createdAt} />],
-            ['By', image.actorName],
+            ['Uploaded', <When at={createdAt} />],
+            ['By', actorName],
             ['Used in', <UsedIn posts={posts} />],
           ]}
         />
       }
     >
       <p class="card image-large">
-        <img src={path} alt={image.alt} width={image.width} height={image.height} />
+        <img src={path} alt={alt} width={width} height={height} />
       </p>
       <h2 class="label">Markdown</h2>
       <ToCopy text={markdown} label="Copy Markdown" />
-      <Form to={to} problem={problem} button="Save description" edit={edit}>
-        <Field {...fields.alt} required={false} />
-      </Form>
-      <Danger to={`${to}/delete`} label="Delete image" button="Delete image">
+      <FormOf
+        schema={AltForm}
+        edits={{ noun: 'image', stored: { alt } }}
+        {...{ error, to: `media/${id}`, button: 'Save description' }}
+      />
+      <Danger to={`media/${id}/delete`} label="Delete image" button="Delete image">
         {posts.length === 0
           ? 'No post uses it. Other pages that show it will have a gap.'
           : `${many(posts.length)} will show a gap in its place. You can't undo this.`}

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { ComponentChildren, VNode } from 'preact';
+import type { VNode } from 'preact';
 import { findRangeProblem } from '../../../drafting/triggers/range-store.ts';
 import { listDeliveries } from '../../../integrations/deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
@@ -16,11 +16,11 @@ import { createPost, editPost } from '../../../posts/service.ts';
 import { postAddress } from '../../../readers/public/model.ts';
 import { findPublication } from '../../../readers/public/store.ts';
 import { type EditState, editState, openedWith } from '../../edit.ts';
-import { EDIT_CONFLICT, type FieldState, formState, readFields } from '../../fields.ts';
+import { EDIT_CONFLICT, type FieldState, formState, type Problem, readFields } from '../../fields.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { editForm, submit } from '../../submission.ts';
+import { editForm, postForm } from '../../submission.ts';
 import { EditConflict } from '../../view/difference.tsx';
-import { Columns, Facts, proseOf, When } from '../../view/elements.tsx';
+import { Columns, type Fact, Facts, proseOf, When } from '../../view/elements.tsx';
 import { Field, FormError, Select, TextArea } from '../../view/form.tsx';
 import { copyProblems, InsertImage, imageScript } from '../media/list.tsx';
 import {
@@ -73,17 +73,10 @@ const EditForm = Type.Object({
 export const routes: readonly Page[] = [
   get(NEW, 'member', (visit) => showNew(visit)),
 
-  post(NEW, 'member', (visit) =>
-    submit(
-      visit,
-      NewPostForm,
-      async (values) => {
-        const { id } = await createPost(visit.deps, visit.organization.id, values);
-        return redirect(`posts/${id}`, 'Saved as a draft. It is not public until you publish it.');
-      },
-      (error) => showNew(visit, error),
-    ),
-  ),
+  postForm(NEW, 'member', NewPostForm, showNew, async ({ deps, organization }, values) => {
+    const { id } = await createPost(deps, organization.id, values);
+    return redirect(`posts/${id}`, 'Saved as a draft. It is not public until you publish it.');
+  }),
 
   post('/dashboard/:organizationId/posts/~/preview', 'member', async ({ deps, form }) => {
     const values = readFields(PreviewForm, form);
@@ -131,37 +124,18 @@ function resultOf(before: PostStatus, after: PostStatus, type: ContentType): str
 }
 
 async function showNew(visit: MemberVisit, error?: AppError) {
-  const { base, form, deps } = visit;
-  const values = readFields(NewPostForm, form);
-  const { fields, problem } = formState(NewPostForm, values, error);
-  const path = `${base}/posts/~/new`;
-  return view(
-    {
-      title: 'New post',
-      error,
-      scripts: [...editorScripts, publishScript, imageScript],
-      class: 'post-page',
-      crumbs: [{ to: 'posts', label: 'Posts' }],
-      actions: <EditorBar label="Save draft" kind="go" />,
-    },
-    <Columns
-      details={
-        <TypeOfPost field={fields.contentType}>
-          <p class="hint">The post is a draft until you publish it.</p>
-        </TypeOfPost>
-      }
-    >
-      <EditorForm
-        action={path}
-        autosave={`${base}/posts/~/autosave`}
-        status="new"
-        isUnsaved={error !== undefined}
-        problem={problem}
-      >
-        <TextFields visit={visit} fields={fields} preview={await previewOf(deps, values)} autoFocus />
-      </EditorForm>
-    </Columns>,
-  );
+  const values = readFields(NewPostForm, visit.form);
+  return editorPage(visit, {
+    about: { title: 'New post', error },
+    button: { label: 'Save draft', kind: 'go' },
+    to: `${visit.base}/posts/~/new`,
+    autosave: `${visit.base}/posts/~/autosave`,
+    status: 'new',
+    state: formState(NewPostForm, values, error),
+    isUnsaved: error !== undefined,
+    preview: await previewOf(visit.deps, values),
+    type: <p class="hint">The post is a draft until you publish it.</p>,
+  });
 }
 
 /** Shows the post or, with an error, the posted text. */
@@ -173,95 +147,99 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const text = { title, markdown, contentType };
   const isPanel = isOfPanel(visit);
   const ofText = isPanel ? undefined : error;
-  const { fields, problem } = formState(EditForm, text, ofText);
   const isConflict = error?.code === EDIT_CONFLICT && !isPanel;
   const stored = shown(post);
-  const edit = isPanel ? openedWith(stored) : editState(visit, stored, ofText);
   const suggestion = isConflict ? null : await findSuggestion(deps, post);
   const changes = isConflict ? [] : await findSuggestions(deps, post);
   const isStored = markdown === post.markdown && contentType === post.contentType;
-  const preview = await previewOf(deps, isStored ? post : text);
-  const source = await findSource(visit, post);
-  const { rangeProblem, publicly } = await deps.db.read(async (tx) => ({
-    rangeProblem: await findRangeProblem(tx, post.id),
-    publicly: isPublic(post) ? await findPublication(tx, post.organizationId) : null,
-  }));
-  const publicLink = publicly?.isPageOn ? postAddress(publicly, deps.publicUrl(), post.id) : null;
+  return editorPage(visit, {
+    about: { title: post.title, heading: 'Edit post', error },
+    button: { label: 'Save', kind: post.status === 'draft' ? '' : 'go' },
+    to: path,
+    autosave: `${path}/autosave`,
+    status: post.status,
+    state: formState(EditForm, text, ofText),
+    edit: isPanel ? openedWith(stored) : editState(visit, stored, ofText),
+    changed: error && isOfButton(error) ? await changedSince(visit, post.id, error) : null,
+    isUnsaved: error !== undefined && !isPanel,
+    preview: await previewOf(deps, isStored ? post : text),
+    above: (
+      <>
+        {await copyProblems(deps, post)}
+        {suggestion && <SuggestionNote {...{ post, path, suggestion }} />}
+        <SuggestedChanges {...{ post, path, changes }} />
+      </>
+    ),
+    beside: (
+      <>
+        {await publishPanel(visit, { post, path }, error)}
+        <Facts facts={await readFacts(visit, { post, path })} />
+      </>
+    ),
+  });
+}
+
+interface EditorProps {
+  about: Parameters<typeof view>[0];
+  button: { label: string; kind: '' | 'go' };
+  to: string;
+  autosave: string;
+  status: PostStatus | 'new';
+  state: {
+    fields: Record<'title' | 'markdown' | 'contentType', FieldState>;
+    problem: Problem | null;
+  };
+  edit?: EditState;
+  /** What somebody else changed, where not the text is in conflict. */
+  changed?: VNode | null;
+  /** The fields hold a text that was refused. */
+  isUnsaved: boolean;
+  preview: VNode;
+  above?: VNode;
+  /** Below the type of the post. */
+  type?: VNode;
+  beside?: VNode;
+}
+
+/** The page with the form of a post. The attributes of the form are for the script that saves while a person types. */
+function editorPage(visit: MemberVisit, given: EditorProps) {
+  const { about, button, to, autosave, status, state, isUnsaved, preview, above, type, beside } = given;
+  const { edit = { seen: '', base: '', conflicts: [] }, changed = null } = given;
+  const { fields, problem } = state;
   return view(
     {
-      title: post.title,
-      error,
-      scripts: [...editorScripts, publishScript, imageScript],
-      class: 'post-page',
-      heading: 'Edit post',
+      ...about,
       crumbs: [{ to: 'posts', label: 'Posts' }],
-      actions: <EditorBar label="Save" kind={post.status === 'draft' ? '' : 'go'} />,
+      actions: (
+        // The button belongs to the form below. Enter presses it, because it comes before those of the panel.
+        <button type="submit" form="post" class={`button ${button.kind}`.trim()}>
+          {button.label}
+        </button>
+      ),
+      class: 'post-page',
+      scripts: [...editorScripts, publishScript, imageScript],
     },
     <Columns
       details={
         <>
-          <TypeOfPost field={fields.contentType} />
-          {await publishPanel(visit, { post, path }, error)}
-          <Details
-            post={post}
-            path={path}
-            source={source}
-            publicLink={publicLink}
-            rangeProblem={rangeProblem}
-          />
+          {/* Part of the form `post`. `data-stays`: a new post that becomes a draft keeps it in its place. */}
+          <div class="card pad type-of-post" data-stays>
+            <Select {...fields.contentType} options={typeOptions} form="post" />
+            {type}
+          </div>
+          {beside}
         </>
       }
     >
-      {await copyProblems(deps, post)}
-      {suggestion && <SuggestionNote post={post} path={path} suggestion={suggestion} />}
-      <SuggestedChanges post={post} path={path} changes={changes} />
-      <EditorForm
-        action={path}
-        autosave={`${path}/autosave`}
-        status={post.status}
-        isUnsaved={error !== undefined && !isPanel}
-        problem={problem}
-        edit={edit}
-        changed={error && isOfButton(error) ? await changedSince(visit, post.id, error) : null}
-      >
-        <TextFields visit={visit} fields={fields} preview={preview} />
-      </EditorForm>
-    </Columns>,
-  );
-}
-
-/** The form of a post. The attributes are for the script that saves while a person types. */
-function EditorForm({
-  action,
-  autosave,
-  status,
-  isUnsaved,
-  problem,
-  edit = { seen: '', base: '', conflicts: [] },
-  changed = null,
-  children,
-}: {
-  action: string;
-  autosave: string;
-  status: PostStatus | 'new';
-  /** The fields hold a text that was refused. */
-  isUnsaved: boolean;
-  problem: ReturnType<typeof formState>['problem'];
-  edit?: EditState;
-  /** What somebody else changed, where not the text is in conflict. */
-  changed?: VNode | null;
-  children: ComponentChildren;
-}) {
-  return (
-    <>
+      {above}
       {edit.conflicts.length === 0 && changed}
       <div id="conflict">
         {edit.conflicts.length > 0 &&
-          (changed ?? <EditConflict conflicts={edit.conflicts} to={action} words={editWords} />)}
+          (changed ?? <EditConflict conflicts={edit.conflicts} to={to} words={editWords} />)}
       </div>
       <form
         method="post"
-        action={action}
+        action={to}
         id="post"
         class="post"
         data-autosave={autosave}
@@ -271,43 +249,24 @@ function EditorForm({
         <FormError error={problem} />
         <input type="hidden" name="seen" value={edit.seen} data-base={edit.base} autoComplete="off" />
         <input type="hidden" name="mark" value="" autoComplete="off" />
-        {children}
+        <Field {...fields.title} kind="title-field" placeholder="Title" autoFocus={status === 'new'} />
+        <Toolbar textArea="field-markdown" />
+        <div class="editor">
+          <TextArea {...fields.markdown} more={{ 'data-preview': `${visit.base}/posts/~/preview` }} />
+          <section aria-labelledby="preview-label" class="preview-pane">
+            <h2 class="label" id="preview-label">
+              Preview
+            </h2>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
+            <div class="card preview" id="preview" dir="auto" tabIndex={0}>
+              {preview}
+            </div>
+          </section>
+        </div>
+        <p class="hint" id="text-count" data-script hidden />
+        <InsertImage visit={visit} />
       </form>
-    </>
-  );
-}
-
-/** The title, and the Markdown beside the preview, which the script keeps up to date. */
-function TextFields({
-  visit,
-  fields,
-  preview,
-  autoFocus = false,
-}: {
-  visit: MemberVisit;
-  fields: Record<'title' | 'markdown', FieldState>;
-  preview: VNode;
-  autoFocus?: boolean;
-}) {
-  return (
-    <>
-      <Field {...fields.title} kind="title-field" placeholder="Title" autoFocus={autoFocus} />
-      <Toolbar textArea="field-markdown" />
-      <div class="editor">
-        <TextArea {...fields.markdown} more={{ 'data-preview': `${visit.base}/posts/~/preview` }} />
-        <section aria-labelledby="preview-label" class="preview-pane">
-          <h2 class="label" id="preview-label">
-            Preview
-          </h2>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
-          <div class="card preview" id="preview" dir="auto" tabIndex={0}>
-            {preview}
-          </div>
-        </section>
-      </div>
-      <p class="hint" id="text-count" data-script hidden />
-      <InsertImage visit={visit} />
-    </>
+    </Columns>,
   );
 }
 
@@ -336,25 +295,6 @@ async function previewOf(
   );
 }
 
-/** Part of the form `post`, and saved with the text. `data-stays`: a new post that becomes a draft keeps it in its place. */
-function TypeOfPost({ field, children }: { field: FieldState; children?: ComponentChildren }) {
-  return (
-    <div class="card pad type-of-post" data-stays>
-      <Select {...field} options={typeOptions} form="post" />
-      {children}
-    </div>
-  );
-}
-
-/** The button belongs to the form below. Enter presses it, because it comes before those of the panel. */
-function EditorBar({ label, kind }: { label: string; kind: '' | 'go' }) {
-  return (
-    <button type="submit" form="post" class={`button ${kind}`.trim()}>
-      {label}
-    </button>
-  );
-}
-
 /** The path of the newest arrival of a post's delivery, while the log has it. */
 async function findSource({ deps, organization, base }: MemberVisit, post: Post) {
   const { deliveryId: referenceId } = originOf(post);
@@ -364,17 +304,13 @@ async function findSource({ deps, organization, base }: MemberVisit, post: Post)
   return source && `${base}/deliveries/${source.id}`;
 }
 
-function Details({
-  post,
-  path,
-  source,
-  publicLink,
-  rangeProblem,
-}: Shown & {
-  source: string | undefined;
-  publicLink: string | null;
-  rangeProblem: string | null;
-}) {
+async function readFacts(visit: MemberVisit, { post, path }: Shown): Promise<Fact[]> {
+  const { db, publicUrl } = visit.deps;
+  const source = await findSource(visit, post);
+  const { rangeProblem, publicly } = await db.read(async (tx) => ({
+    rangeProblem: await findRangeProblem(tx, post.id),
+    publicly: isPublic(post) ? await findPublication(tx, post.organizationId) : null,
+  }));
   const { url, author } = originOf(post);
   const words = describeOrigin(post);
   const link = url && (
@@ -382,17 +318,16 @@ function Details({
       {words ?? 'Open source'}
     </a>
   );
-  return (
-    <Facts
-      facts={[
-        ['Readers', publicLink && <a href={publicLink}>View on the public page</a>],
-        ['Source', link ?? words ?? 'Written or imported by hand'],
-        ['Author', author],
-        ['Changes', rangeProblem],
-        ['Delivery', source && <a href={source}>Open delivery</a>],
-        ['Changed', post.updatedAt === post.createdAt ? null : <When at={post.updatedAt} />],
-        ['Versions', <a href={`${path}/versions`}>Version history</a>],
-      ]}
-    />
-  );
+  return [
+    [
+      'Readers',
+      publicly?.isPageOn && <a href={postAddress(publicly, publicUrl(), post.id)}>View on the public page</a>,
+    ],
+    ['Source', link ?? words ?? 'Written or imported by hand'],
+    ['Author', author],
+    ['Changes', rangeProblem],
+    ['Delivery', source && <a href={source}>Open delivery</a>],
+    ['Changed', post.updatedAt === post.createdAt ? null : <When at={post.updatedAt} />],
+    ['Versions', <a href={`${path}/versions`}>Version history</a>],
+  ];
 }

@@ -22,7 +22,6 @@ import { describeOrigin, PostSegments, typeOptions } from './words.tsx';
 
 // The filter of the list in its address.
 
-/** The query of the address. Unknown values filter nothing. */
 function readFilter({ searchParams }: Pick<URL, 'searchParams'>): ListFilter {
   const page = searchParams.get('page') ?? '';
   return {
@@ -34,7 +33,6 @@ function readFilter({ searchParams }: Pick<URL, 'searchParams'>): ListFilter {
   };
 }
 
-/** The inverse. */
 function queryOf({ status, contentType, hasSuggestion, q, page }: Partial<ListFilter>): string {
   const query = new URLSearchParams();
   const suggestion = hasSuggestion ? '1' : '';

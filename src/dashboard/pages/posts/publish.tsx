@@ -15,7 +15,7 @@ import { type Answer, type MemberVisit, type Page, post, redirect } from '../../
 import { editForm } from '../../submission.ts';
 import { Copy, exactly, More, Status } from '../../view/elements.tsx';
 import { Action, EditVersion, Field, FormError } from '../../view/form.tsx';
-import { requirePost } from './suggestion.tsx';
+import { requirePost, type Shown } from './suggestion.tsx';
 import { restorePath } from './trash.tsx';
 import { undoPath } from './versions.tsx';
 import { shown } from './words.tsx';
@@ -130,7 +130,6 @@ export function askingPath(path: string, time?: Static<typeof ScheduleForm>): st
   return `${path}?${new URLSearchParams({ 'without-text': time ? 'schedule' : 'publish', ...time })}`;
 }
 
-/** Whether the page asks before the post is published, or scheduled. */
 function isAsking(
   { url }: MemberVisit,
   { status, ...post }: OwnedPost,
@@ -154,7 +153,7 @@ export function isOfPanel({ request, url, base }: MemberVisit): boolean {
 /** The panel beside the text of a post. Its first buttons send the form `post`, with the text. */
 export async function publishPanel(
   visit: MemberVisit,
-  { post, path }: { post: OwnedPost; path: string },
+  { post, path }: Shown,
   error?: AppError,
 ): Promise<VNode> {
   const { deps, form } = visit;
@@ -164,8 +163,8 @@ export async function publishPanel(
   ]);
   const isConflict = error?.code === EDIT_CONFLICT;
   const isField = error?.status === 400 || isConflict;
-  const ofSchedule = isField && form.has('publishAt') ? error : undefined;
-  const ofDate = isField && form.has('createdAt') ? error : undefined;
+  const errorOf = (field: string) => (isField && form.has(field) ? error : undefined);
+  const isAsked = isAsking(visit, post, 'publish');
   return (
     <section class="card pad publish" aria-labelledby="publish">
       <div class="head">
@@ -184,41 +183,43 @@ export async function publishPanel(
       {post.status === 'published' ? (
         <>
           {publication !== null && <p class="hint">{publication}.</p>}
-          <StatusButton status="draft" label="Unpublish" />
+          <StatusButton status="draft">Unpublish</StatusButton>
         </>
       ) : (
         <>
-          {schedule !== null && <ScheduleFacts schedule={schedule} path={path} />}
-          {isAsking(visit, post, 'publish') && (
-            <FormError error="This post has no text. Publish it anyway?" />
+          {schedule && (
+            <div class="scheduled-for">
+              <p>
+                Scheduled for <ZonedTime schedule={schedule} />
+                {schedule.actorName !== null && <span class="dim"> by {schedule.actorName}</span>}
+              </p>
+              <Action
+                to={`${path}/schedule/cancel`}
+                label="Cancel schedule"
+                seen={seenOf(scheduleIn(schedule))}
+              />
+            </div>
           )}
+          {isAsked && <FormError error="This post has no text. Publish it anyway?" />}
           <div class="bar">
-            {isAsking(visit, post, 'publish') ? (
-              <StatusButton status="published" label="Publish without text" kind="bad" to={path + ANYWAY} />
+            {isAsked ? (
+              <StatusButton status="published" kind="bad" to={path + ANYWAY}>
+                Publish without text
+              </StatusButton>
             ) : (
-              <StatusButton
-                status="published"
-                label={contentTypes.map((type) => (
+              <StatusButton status="published" kind="go">
+                {contentTypes.map((type) => (
                   <span class={`for-${type}`} key={type}>
                     {contentTypeRules[type].pastedInto === null ? 'Publish now' : 'Publish to the API'}
                   </span>
                 ))}
-                kind="go"
-              />
+              </StatusButton>
             )}
           </div>
-          <SchedulePost
-            post={post}
-            path={path}
-            schedule={schedule}
-            now={deps.clock.now()}
-            defaultZone={visit.look.zone}
-            visit={visit}
-            error={ofSchedule}
-          />
+          {schedulePart(visit, { post, path }, schedule, errorOf('publishAt'))}
         </>
       )}
-      <DatePost post={post} path={path} visit={visit} error={ofDate} />
+      {datePart(visit, { post, path }, errorOf('createdAt'))}
       <div class="bar">
         <Action to={`${path}/duplicate`} label="Duplicate post" />
         <Action to={`${path}/delete`} label="Delete post" kind="bad" seen={seenOf(shown(post))} />
@@ -227,18 +228,9 @@ export async function publishPanel(
   );
 }
 
-function StatusButton({
-  status,
-  label,
-  kind = '',
-  to,
-}: {
-  status: string;
-  label: ComponentChildren;
-  kind?: string;
-  /** Default: where the form goes. */
-  to?: string;
-}) {
+/** `to`: default, where the form goes. */
+function StatusButton(props: { status: string; kind?: string; to?: string; children: ComponentChildren }) {
+  const { status, kind = '', to, children } = props;
   return (
     <button
       type="submit"
@@ -248,32 +240,17 @@ function StatusButton({
       value={status}
       class={`button ${kind}`.trim()}
     >
-      {label}
+      {children}
     </button>
   );
 }
 
 /** Of a schedule, for a few days: who chose the time, and whether the post was late. */
-async function findPublication(
-  { deps, organization }: MemberVisit,
-  { id }: OwnedPost,
-): Promise<string | null> {
+async function findPublication({ deps, organization }: MemberVisit, { id }: OwnedPost) {
   const since = new Date(deps.clock.now().getTime() - 7 * DAY_MS);
   const filter = { actions: ['post.published'], target: id, since } as const;
   const [event] = await deps.db.read((tx) => listAuditEvents(tx, organization.id, filter, 1));
   return event?.actor.type === 'server' ? `${describeActor(event.actor)} ${event.summary}` : null;
-}
-
-function ScheduleFacts({ schedule, path }: { schedule: Schedule; path: string }) {
-  return (
-    <div class="scheduled-for">
-      <p>
-        Scheduled for <ZonedTime schedule={schedule} />
-        {schedule.actorName !== null && <span class="dim"> by {schedule.actorName}</span>}
-      </p>
-      <Action to={`${path}/schedule/cancel`} label="Cancel schedule" seen={seenOf(scheduleIn(schedule))} />
-    </div>
-  );
 }
 
 /** A time on the clock of the person who chose it; in UTC as its title. `isShort`: without the zone. */
@@ -287,26 +264,25 @@ export function ZonedTime({ schedule, isShort = false }: { schedule: Schedule; i
   );
 }
 
-interface FormOf {
-  post: OwnedPost;
-  path: string;
-  visit: MemberVisit;
-  error: AppError | undefined;
-}
+/** The conflict of a form about its own fields. */
+const ownConflict = (error: AppError | undefined) => (isOfButton(error) ? undefined : error);
+
+/** A button acted on something that the page did not show as it is. */
+export const isOfButton = (error: AppError | undefined): boolean =>
+  error?.code === EDIT_CONFLICT &&
+  (error.details as unknown as EditState).conflicts.some(({ typed }) => typed === undefined);
 
 /** Offers tomorrow at nine for a post without a schedule. */
-function SchedulePost({
-  post,
-  path,
-  schedule,
-  now,
-  defaultZone,
-  visit,
-  error,
-}: FormOf & { schedule: Schedule | null; now: Date; defaultZone: string }) {
-  const zone = schedule?.timeZone ?? defaultZone;
+function schedulePart(
+  visit: MemberVisit,
+  { post, path }: Shown,
+  schedule: Schedule | null,
+  error: AppError | undefined,
+) {
+  const zone = schedule?.timeZone ?? visit.look.zone;
   const time = schedule && new Date(schedule.publishAt);
-  const tomorrow = localTime(new Date(now.getTime() + DAY_MS), zone).slice(0, 'YYYY-MM-DD'.length);
+  const now = visit.deps.clock.now().getTime();
+  const tomorrow = localTime(new Date(now + DAY_MS), zone).slice(0, 'YYYY-MM-DD'.length);
   const stored = { publishAt: time ? localTime(time, zone) : `${tomorrow}T09:00`, timeZone: zone };
   const isAsked = isAsking(visit, post, 'schedule');
   const asked = { ...stored, ...Object.fromEntries(isAsked ? visit.url.searchParams : []) };
@@ -315,19 +291,19 @@ function SchedulePost({
   // Whoever schedules a post has read it.
   const edit = { ...own, seen: `${own.seen} ${seenOf(shown(post))}` };
   return (
-    <Folded
+    <More
       label={schedule === null ? 'Schedule…' : 'Change schedule…'}
+      kind="folded"
       isOpen={isAsked || error !== undefined}
     >
       <form method="post" action={`${path}/schedule`} class="stack" data-zoned>
         <EditVersion edit={{ ...edit, noun: 'schedule', labels: { publishAt: 'Publish at' } }} to={path} />
         <FormError error={problem ?? (isAsked ? 'This post has no text. Schedule it anyway?' : null)} />
-        <ZonedFields
-          id="schedule"
-          time={fields.publishAt}
-          zone={fields.timeZone}
-          at={isAsked ? (parseInZone(asked.publishAt, asked.timeZone)?.time ?? null) : time}
-        />
+        {zonedFields(
+          'schedule',
+          [fields.publishAt, fields.timeZone],
+          isAsked ? (parseInZone(asked.publishAt, asked.timeZone)?.time ?? null) : time,
+        )}
         {isAsked ? (
           <button type="submit" class="button bad" formAction={`${path}/schedule${ANYWAY}`}>
             Schedule without text
@@ -338,19 +314,11 @@ function SchedulePost({
           </button>
         )}
       </form>
-    </Folded>
+    </More>
   );
 }
 
-/** The conflict of a form about its own fields. */
-const ownConflict = (error: AppError | undefined) => (isOfButton(error) ? undefined : error);
-
-/** A button acted on something that the page did not show as it is. */
-export const isOfButton = (error: AppError | undefined): boolean =>
-  error?.code === EDIT_CONFLICT &&
-  (error.details as unknown as EditState).conflicts.some(({ typed }) => typed === undefined);
-
-function DatePost({ post, path, visit, error }: FormOf) {
+function datePart(visit: MemberVisit, { post, path }: Shown, error: AppError | undefined) {
   const { status, isDateSet } = post;
   const time = new Date(post.createdAt);
   const stored = { createdAt: localTime(time, 'UTC'), timeZone: 'UTC' };
@@ -358,12 +326,12 @@ function DatePost({ post, path, visit, error }: FormOf) {
   const edit = editState(visit, dateIn(post), ownConflict(error));
   const date = isDateSet ? formatInZone(time, 'UTC') : 'when published';
   return (
-    <Folded label={`Date: ${date}`} isOpen={error !== undefined}>
+    <More label={`Date: ${date}`} kind="folded" isOpen={error !== undefined}>
       <p class="hint">The API returns it as createdAt and sorts posts by it.</p>
       <form method="post" action={`${path}/date`} class="stack" data-zoned>
         <EditVersion edit={{ ...edit, noun: 'date', labels: { createdAt: 'Date' } }} to={path} />
         <FormError error={problem} />
-        <ZonedFields id="date" time={fields.createdAt} zone={fields.timeZone} at={time} />
+        {zonedFields('date', [fields.createdAt, fields.timeZone], time)}
         <button type="submit" class="button">
           Set date
         </button>
@@ -371,43 +339,12 @@ function DatePost({ post, path, visit, error }: FormOf) {
       {status === 'draft' && isDateSet && (
         <Action to={`${path}/date/reset`} label="Use publication date" seen={seenOf(dateIn(post))} />
       )}
-    </Folded>
-  );
-}
-
-function Folded({
-  label,
-  isOpen = false,
-  children,
-}: {
-  label: string;
-  isOpen?: boolean;
-  children: ComponentChildren;
-}) {
-  return (
-    <More label={label} kind="folded" isOpen={isOpen}>
-      {children}
     </More>
   );
 }
 
 /** A time and its zone. The script fills in the browser's zone and hides that field. `id`: begins those of the fields. */
-function ZonedFields({
-  id,
-  time,
-  zone,
-  at,
-}: {
-  id: string;
-  time: FieldState;
-  zone: FieldState;
-  at: Date | null;
-}) {
-  const data = at === null ? {} : { 'data-at': at.toISOString() };
-  return (
-    <>
-      <Field {...time} {...data} id={`${id}-time`} type="datetime-local" />
-      <Field {...zone} id={`${id}-zone`} />
-    </>
-  );
-}
+const zonedFields = (id: string, [time, zone]: [FieldState, FieldState], at: Date | null) => [
+  <Field {...time} {...(at && { 'data-at': at.toISOString() })} id={`${id}-time`} type="datetime-local" />,
+  <Field {...zone} id={`${id}-zone`} />,
+];

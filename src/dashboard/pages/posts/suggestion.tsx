@@ -75,7 +75,6 @@ export async function findSuggestion(deps: Pick<Deps, 'db'>, { id }: Post): Prom
   return (await hasSuggestionFor(deps, id)) ? getSuggestion(deps, id) : null;
 }
 
-/** Offers the newer version of a post that a person has edited or published. */
 export function SuggestionNote({ post, path, ...more }: Shown & { suggestion: Suggestion }) {
   const { suggestedAt, changes } = more.suggestion;
   const to = `${path}/suggestion`;

@@ -97,7 +97,6 @@ async function showVersions(visit: MemberVisit, error?: AppError) {
   });
 }
 
-/** What has versions: a post, or a trigger with its templates. */
 interface Subject {
   id: string;
   path: string;

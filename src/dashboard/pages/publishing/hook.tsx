@@ -267,7 +267,6 @@ async function showMessage(visit: MemberVisit) {
   );
 }
 
-/** The state of a message as a sentence. */
 function describeState({ state, attempts }: HookMessage, { kind, isEnabled }: Hook): string {
   switch (state) {
     case 'sent':

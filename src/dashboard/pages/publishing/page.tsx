@@ -24,7 +24,6 @@ import { sentenceOf } from '../media/list.tsx';
 
 const PATH = '/dashboard/:organizationId/publishing';
 
-/** The newest images, to choose a logo from. */
 const MAX_LOGOS = 50;
 
 /** Empty rows for more links, below those that there are. */
@@ -91,7 +90,6 @@ export const routes: readonly Page[] = [
   }),
 ];
 
-/** What the form edits. */
 const editable = ({ organizationId: _, isMcpOn, version, updatedAt, ...rest }: Publication) => rest;
 
 /** The rows of links that a person filled in, at least in part. */
@@ -153,7 +151,6 @@ async function showPublicPage(visit: MemberVisit, error?: AppError, uploadError?
   );
 }
 
-/** What is public now, or would be. */
 function ledeOf({ isPageOn, isFeedOn }: Publication, count: number): string {
   const posts = counted(count, 'published changelog post');
   const isPrivate = 'Drafts, scheduled posts, and posts of other types stay private.';
@@ -278,7 +275,6 @@ function LogoUpload({ error }: { error: AppError | undefined }) {
   );
 }
 
-/** The settings for members, who can't change them. */
 function Summary({ publication, images }: { publication: Publication; images: readonly Media[] }) {
   const { title, description, accentColor, logoId, links, address, slug } = publication;
   const logo = images.find(({ id }) => id === logoId);
@@ -298,7 +294,6 @@ function Summary({ publication, images }: { publication: Publication; images: re
   );
 }
 
-/** What is on, and where readers find it. */
 function Addresses({ publication }: { publication: Publication }) {
   const { page, feeds, widget } = publicAddresses(publication, useVisit().deps.publicUrl());
   const address = (label: string, text: string) => (

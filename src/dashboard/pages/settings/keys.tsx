@@ -310,7 +310,6 @@ function Keys({ keys }: { keys: readonly ApiKey[] }) {
   );
 }
 
-/** Suggests to revoke a key that is not used. */
 function Advice({ apiKey }: { apiKey: ApiKey }) {
   const days = quietDays(apiKey, useVisit().now);
   if (days === null) return null;

@@ -30,7 +30,6 @@ export const routes: readonly Page[] = [
   }),
 ];
 
-/** What the form edits. */
 const editable = ({ name, plan }: Pick<Organization, 'name' | 'plan'>) => ({ name, plan });
 
 async function showSettings({ deps, organization, isOwner }: MemberVisit, error?: AppError) {

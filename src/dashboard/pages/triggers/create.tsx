@@ -21,7 +21,6 @@ import { previewFragment } from './preview.tsx';
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers';
 
-/** The triggers of an integration. */
 export const routes: readonly Page[] = [
   get(`${PATH}/new`, 'owner', (visit) => showForm(visit, visit.url.searchParams)),
 

@@ -11,7 +11,6 @@ import { typeOptions } from '../posts/words.tsx';
 
 // The triggers of an integration on its page, and their failed runs.
 
-/** The events that a trigger acts on. */
 export const eventWords: Readonly<Record<EventType, string>> = {
   release: 'Published releases',
   push: 'Pushes to a branch',
@@ -30,7 +29,6 @@ function eventsOf(type: IntegrationType): EventType[] {
   return Object.keys(providerOf(type).triggerEvents) as EventType[];
 }
 
-/** The triggers of an integration, and the start of a new one. */
 export function TriggerList(props: { integration: Integration; triggers: readonly Trigger[] }) {
   const { triggers } = props;
   const { id, type } = props.integration;
@@ -80,7 +78,6 @@ export function TriggerList(props: { integration: Integration; triggers: readonl
   );
 }
 
-/** Limits the list. */
 const MAX_SHOWN = 20;
 
 /** The failing runs of triggers, each with a retry button. `path` is the integration's page. */

@@ -79,7 +79,6 @@ async function* rehearse({ deps, request }: MemberVisit, { id }: Trigger): Async
 
 const PATH = '/dashboard/:organizationId/integrations/:integrationId/triggers/:triggerId';
 
-/** The page of one trigger, and its changes. */
 export const onePages: readonly Page[] = [
   get(PATH, 'member', (visit) => showTrigger(visit)),
 

@@ -253,7 +253,6 @@ export async function trialPost(
   );
 }
 
-/** In characters. */
 const MAX_SHOWN_LENGTH = 10_000;
 
 /** Shows the beginning of a post, cut at the end of a line, so that no link or fence is cut in two. */
