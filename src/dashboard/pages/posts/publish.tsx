@@ -173,7 +173,7 @@ export async function publishPanel(
       </div>
       {isOfPanel(visit) && error?.status === 409 && !isConflict && <FormError error={`${error.message}.`} />}
       {PASTED.map(({ type, name }) => (
-        <div class={`stack for-${type}`} key={type}>
+        <div class={`pasted for-${type}`} key={type}>
           <p class="hint flat">
             Tidings doesn't post to {name}. “Publish to the API” lets your site read the post.
           </p>
