@@ -1,4 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { organizations } from './organizations.ts';
 
 // Tables that the processes on one database share. Times are milliseconds since 1970.
 
@@ -58,4 +59,29 @@ export const elapsedTime = sqliteTable('elapsed_time', {
   newOffsetMs: integer('new_offset_ms'),
   newSinceMs: integer('new_since_ms'),
   sweptToMs: integer('swept_to_ms').notNull(),
+});
+
+/** What needs a person, as the leader saw it last: a row from the beginning of each cause to its end. */
+export const attention = sqliteTable('attention', {
+  /** The kind and the subject. */
+  id: text().primaryKey(),
+  /** Null: the server itself. */
+  organizationId: text('organization_id').references(() => organizations.id, { onDelete: 'cascade' }),
+  kind: text().notNull(),
+  /** The id of what it is about. */
+  subject: text().notNull(),
+  /** ISO 8601. */
+  since: text().notNull(),
+  /** How often it happened since then. */
+  count: integer().notNull(),
+  /** What is wrong, as a sentence. */
+  message: text().notNull(),
+  /** What it means for readers, as a sentence. */
+  effect: text().notNull(),
+  /** A command that shows more, or corrects it. */
+  action: text().notNull(),
+  /** The page about it, below the organization's; null for the server. */
+  path: text(),
+  /** ISO 8601. */
+  mutedUntil: text('muted_until'),
 });

@@ -28,6 +28,7 @@ const groups: readonly (readonly [
 ])[] = [
   [SERVER, ['serve'], () => import('./serve.ts')],
   [SERVER, ['doctor', 'healthcheck', 'sweep'], () => import('./operate.ts')],
+  [SERVER, ['attention'], () => import('./attention.ts')],
   [SERVER, ['backup', 'restore'], () => import('./backup.ts')],
   [SERVER, ['move'], () => import('./move.ts')],
   [PEOPLE, ['organization'], () => import('./organization.ts')],

@@ -1,7 +1,6 @@
 import { readIfAllowed, requireStillAllowed } from '../../db/checked.ts';
 import { knownFailure } from '../../db/failures.ts';
 import { findProgress } from '../drafting/triggers/progress-store.ts';
-import { countFailedRuns } from '../drafting/triggers/queue-store.ts';
 import { clientAddress as addressOf } from '../http/client-address.ts';
 import { requestIdOf } from '../http/request.ts';
 import {
@@ -13,6 +12,7 @@ import {
 } from '../http/respond.ts';
 import { type AccessEnded, AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
+import { countAttention, shownTo } from '../people/attention.ts';
 import type { Actor } from '../people/audit.ts';
 import type { Guard } from '../people/guard.ts';
 import { hashOf } from '../people/passwords.ts';
@@ -226,11 +226,11 @@ function askToSignIn(page: Page, { url }: Visit, form: URLSearchParams | null): 
 async function frameOf(visit: Visit): Promise<Frame | null> {
   if (!('organization' in visit)) return null;
   const { deps, organization, memberships } = visit as MemberVisit;
-  const [drafts, suggestions, failedRuns, progress] = await readIfAllowed(deps.db, (tx) =>
+  const [drafts, suggestions, attention, progress] = await readIfAllowed(deps.db, (tx) =>
     Promise.all([
       countDraftsToReview(tx, organization.id),
       countSuggestions(tx, organization.id),
-      countFailedRuns(tx, organization.id),
+      countAttention(tx, shownTo(visit as MemberVisit), deps.clock.now()),
       findProgress(tx, organization.id),
     ]),
   );
@@ -238,7 +238,7 @@ async function frameOf(visit: Visit): Promise<Frame | null> {
     mayCreateOrganization: mayCreateOrganization(deps.organizationCreation, memberships),
     drafts,
     suggestions,
-    failedRuns,
+    attention,
     // Keys do not count: Unkey may have them, and every page would have to ask it.
     hasUnfinishedSteps: Object.values(progress).includes(false),
   };

@@ -5,6 +5,7 @@ import { createGuard } from '../people/guard.ts';
 import { createHandler } from './handle.ts';
 import type { DashboardDeps, Page } from './page.ts';
 import { routes as account } from './pages/account.tsx';
+import { routes as attention } from './pages/attention.tsx';
 import { routes as deliveriesList } from './pages/deliveries/list.tsx';
 import { routes as deliveriesOne } from './pages/deliveries/one.tsx';
 import { routes as explorer } from './pages/explorer.tsx';
@@ -44,6 +45,7 @@ export const pages: readonly Page[] = [
   ...start,
   ...account,
   ...jump,
+  ...attention,
   ...postsList,
   ...postsImport,
   ...postsExport,

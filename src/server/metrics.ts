@@ -5,6 +5,7 @@ import { countProblems } from '../integrations/hook-store.ts';
 import { countPolls } from '../integrations/poll-store.ts';
 import { version } from '../lib/build.ts';
 import { OF_DATABASE, samplesBy } from '../lib/metrics.ts';
+import { attentionKinds, listAttention } from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
 import { measureOutbox } from '../readers/hooks/message-store.ts';
 
@@ -54,6 +55,19 @@ export function addDatabaseGauges({
     'tidings_webhooks_out_of_line',
     `Webhooks that differ from their desired state because the provider refused a request. ${OF_DATABASE}`,
     () => db.read(countProblems),
+  );
+  registry.gauge(
+    'tidings_attention_items',
+    `What needs a person, muted items too, as \`tidings attention\` lists it. ${OF_DATABASE}`,
+    async () => {
+      const items = await db.read((tx) => listAttention(tx));
+      return samplesBy(
+        'kind',
+        Object.fromEntries(
+          attentionKinds.map((kind) => [kind, items.filter((item) => item.kind === kind).length]),
+        ),
+      );
+    },
   );
   registry.gauge(
     'tidings_polled_repositories',

@@ -11,6 +11,7 @@ import { freeBytes } from '../lib/disk.ts';
 import { providerOf } from '../providers/index.ts';
 import { threadedPainter } from '../readers/public/cards.ts';
 import { createApp } from './app.ts';
+import { attentionJob } from './attention.ts';
 import type { Config } from './config.ts';
 import { guardDescriptors } from './descriptors.ts';
 import { describeJump, LOOK_MS } from './elapsed.ts';
@@ -130,6 +131,7 @@ export async function startServer(services: Services, config: Config) {
     leadership = startLeader(services, (db) => [
       ...leaderJobs({ ...services, publicUrl, db }),
       ...(backups ?? []),
+      attentionJob({ ...services, db, checkpointFailures: services.db.checkpointFailures }, config),
     ]);
     if (services.isSuspect)
       integrity = (await import('./readiness.ts')).checkIntegrity(services, config.dataDir);

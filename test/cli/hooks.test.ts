@@ -78,7 +78,7 @@ test('a hook is created, tested, listed, sent again, disabled and deleted', asyn
   expect(doctor.checks).toContainEqual({
     name: 'hooks',
     status: 'ok',
-    message: 'No hook has failed for a day (1 hook)',
+    message: 'No hook fails (1 hook)',
   });
   expect(await json('hook', 'delete', hook.id)).toEqual({ id: hook.id, deleted: true });
   expect((await run('hook', 'messages', hook.id)).stderr).toContain('"hook list" lists those that exist.');

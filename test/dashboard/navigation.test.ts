@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
 import { saveDraft } from '../../src/drafting/store.ts';
-import { giveUpRun, listDueRuns, queueRun, retryRuns } from '../../src/drafting/triggers/queue-store.ts';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { countSuggestions } from '../../src/posts/list-store.ts';
 import { signedIn } from '../support/dashboard.ts';
@@ -64,28 +63,4 @@ test('the navigation counts new versions that wait, of this organization alone',
   await newVersion('org_a');
   expect(await navigation()).toContain('1 new');
   expect(await app.db.read((tx) => countSuggestions(tx, 'org_a'))).toBe(1);
-});
-
-test('the navigation counts runs that were given up, of this organization alone, until they are retried', async () => {
-  const { app, navigation } = await setUp();
-  const now = app.deps.clock.now();
-  const giveUp = async (organizationId: string) => {
-    const { integrationId } = await connectGithub(app, organizationId);
-    const { id } = await createTrigger(app.deps, {
-      integrationId,
-      event: 'release',
-      contentType: 'changelog',
-    });
-    await app.db.write(async (tx) => {
-      await queueRun(tx, { triggerId: id, scope: 'x', since: now.toISOString(), deliveryId: 'd' }, now);
-      const [run] = await listDueRuns(tx, now, [], 1);
-      if (run !== undefined) await giveUpRun(tx, run, 'The template failed.');
-    });
-  };
-  await giveUp('org_b');
-  expect(await navigation()).not.toContain('failed');
-  await giveUp('org_a');
-  expect(await navigation()).toContain('1 failed');
-  await app.db.write((tx) => retryRuns(tx, undefined, now));
-  expect(await navigation()).not.toContain('failed');
 });

@@ -46,6 +46,7 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     .values();
   expect(tables.flat()).toEqual([
     'api_keys',
+    'attention',
     'audit_events',
     'deleted_posts',
     'deliveries',

@@ -1,11 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { deletePost, editPost } from '../../src/posts/service.ts';
-import {
-  listAttempts,
-  listFailingHooks,
-  listMessages,
-  measureOutbox,
-} from '../../src/readers/hooks/message-store.ts';
+import { listAttempts, listMessages, measureOutbox } from '../../src/readers/hooks/message-store.ts';
 import { getHook, type HookKind } from '../../src/readers/hooks/model.ts';
 import { createHookSender } from '../../src/readers/hooks/send.ts';
 import {
@@ -18,6 +13,7 @@ import {
   switchHook,
 } from '../../src/readers/hooks/service.ts';
 import { changePublication } from '../../src/readers/public/service.ts';
+import { findInDatabase } from '../../src/server/attention.ts';
 import { fixedClock } from '../support/clock.ts';
 import { contentOf, execute, testSqlite, valuesOf } from '../support/database.ts';
 import { LOCAL_HOSTS, startHookReceiver, verified } from '../support/hook-receiver.ts';
@@ -507,8 +503,10 @@ test('the sweeper deletes messages after the retention of the plan', async () =>
 
 test('a hook counts as failing when its messages have failed for a day, until one is sent', async () => {
   const { app, deps, hook, clock, send, publish } = await world();
-  const failing = () =>
-    app.db.read((tx) => listFailingHooks(tx, new Date(clock.now().getTime() - 24 * HOUR)));
+  const failing = async () =>
+    (await app.db.read((tx) => findInDatabase(tx, clock.now())))
+      .filter(({ kind }) => kind === 'hook_failed')
+      .map(({ subject, message }) => ({ subject, message }));
   receiver.responses.set('/hook', [() => new Response(null, { status: 500 })]);
   await publish('p1');
   expect(await app.db.read(measureOutbox)).toEqual({ queued: 1, dueSince: null });
@@ -518,7 +516,9 @@ test('a hook counts as failing when its messages have failed for a day, until on
   const { dueSince } = await app.db.read(measureOutbox);
   expect(clock.now().getTime() - (dueSince ?? 0)).toBeWithin(23 * HOUR, 24 * HOUR);
   clock.advance(1);
-  expect(await failing()).toEqual([{ id: hook.id, name: 'Site', organizationId: 'org_a' }]);
+  expect(await failing()).toEqual([
+    { subject: hook.id, message: 'The hook “Site” fails: 1 message could not be sent' },
+  ]);
   receiver.responses.clear();
   await publish('p2');
   await send();

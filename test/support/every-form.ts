@@ -57,6 +57,7 @@ const EDITED = { title: 'Edited', markdown: 'Edited *text*', contentType: 'chang
 const forms: Readonly<Record<string, (has: Record<string, string>) => Filled>> = {
   '/dashboard/~/organizations': () => ({ fields: { name: 'Another' } }),
   '/dashboard/~/account/appearance': () => ({ fields: { theme: 'dark', density: 'dense' }, does: 'reads' }),
+  '/attention/mute': () => ({ fields: { id: 'deliveries_rejected:any', days: '1' } }),
   '/posts/~/selected': ({ selectedId = '' }) => ({ fields: { selected: selectedId, action: 'publish' } }),
   '/posts/~/import': () => ({
     fields: {
@@ -343,6 +344,11 @@ export async function createEveryForm() {
   await schedulePost(app.deps, 'selected', { publishAt: '2030-01-01T09:00', timeZone: 'UTC' });
   for (const id of ['deleted', 'erased', 'emptied']) await deletePost(app.deps, id);
   await execute(app.db, "update hook_messages set state = 'failed'");
+  await execute(
+    app.db,
+    `insert into attention (id, organization_id, kind, subject, since, count, message, effect, action)
+     values ('deliveries_rejected:any', 'org_a', 'deliveries_rejected', 'any', '', 1, '', '', '')`,
+  );
   const { id: keyId } = await app.addKey('org_a');
   await suggestChange(app.deps, 'org_a', { keyId, name: 'Agent' }, { id: 'edited', title: 'Suggested' });
   const image = await addImage(app.deps, {

@@ -122,6 +122,20 @@ CREATE INDEX posts_by_status ON posts (organization_id, status, created_at, id);
 CREATE INDEX posts_by_type ON posts (organization_id, content_type, created_at, id);
 CREATE INDEX posts_by_status_and_type ON posts (organization_id, status, content_type, created_at, id);
 
+CREATE TABLE attention (
+  id text COLLATE "C" PRIMARY KEY,
+  organization_id text COLLATE "C" REFERENCES organizations ON DELETE CASCADE,
+  kind text COLLATE "C" NOT NULL,
+  subject text COLLATE "C" NOT NULL,
+  since text COLLATE "C" NOT NULL,
+  count bigint NOT NULL,
+  message text COLLATE "C" NOT NULL,
+  effect text COLLATE "C" NOT NULL,
+  action text COLLATE "C" NOT NULL,
+  path text COLLATE "C",
+  muted_until text COLLATE "C"
+);
+
 CREATE TABLE server_runs (
   id text COLLATE "C" PRIMARY KEY,
   public_url text COLLATE "C" NOT NULL,

@@ -592,6 +592,21 @@ CREATE INDEX `posts_by_status` ON `posts` (`organization_id`,`status`,`created_a
 CREATE INDEX `posts_by_type` ON `posts` (`organization_id`,`content_type`,`created_at`,`id`);--> statement-breakpoint
 CREATE INDEX `posts_by_status_and_type` ON `posts` (`organization_id`,`status`,`content_type`,`created_at`,`id`);
 --> statement-breakpoint
+CREATE TABLE `attention` (
+	`id` text PRIMARY KEY NOT NULL,
+	`organization_id` text,
+	`kind` text NOT NULL,
+	`subject` text NOT NULL,
+	`since` text NOT NULL,
+	`count` integer NOT NULL,
+	`message` text NOT NULL,
+	`effect` text NOT NULL,
+	`action` text NOT NULL,
+	`path` text,
+	`muted_until` text,
+	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
 -- Numbers that the search index keeps; the rowid of a post may change.
 CREATE TABLE `post_numbers` (
 	`number` integer PRIMARY KEY NOT NULL,

@@ -9,8 +9,8 @@ export interface Frame {
   drafts: number;
   /** Posts with a new version or a suggestion that waits for a decision. */
   suggestions: number;
-  /** Runs of triggers that were given up. */
-  failedRuns: number;
+  /** Items that need a person and are not muted. */
+  attention: number;
   hasUnfinishedSteps: boolean;
 }
 
@@ -20,7 +20,7 @@ const ACCOUNT = '/dashboard/~/account';
 const sections: Readonly<Record<string, string>> = { media: 'posts', import: 'integrations' };
 
 export function Side({ frame }: { frame: Frame }) {
-  const { drafts, suggestions, failedRuns, hasUnfinishedSteps } = frame;
+  const { drafts, suggestions, attention, hasUnfinishedSteps } = frame;
   const { user, base } = useVisit();
   const firstSteps = <Entry icon="list-checks" label="First steps" to="start" />;
   return (
@@ -56,15 +56,19 @@ export function Side({ frame }: { frame: Frame }) {
               {drafts > 0 && <small>{counted(drafts, 'draft')}</small>}
             </Entry>
             <Entry icon="inbox" label="Deliveries" to="deliveries" />
-            <Entry icon="plug" label="Integrations" to="integrations">
-              {failedRuns > 0 && (
-                <small class="badge failed" title={`${counted(failedRuns, 'run')} of triggers failed`}>
-                  {failedRuns} failed
+            <Entry icon="plug" label="Integrations" to="integrations" />
+            <Entry icon="globe" label="Publishing" to="publishing" />
+            <Entry icon="settings" label="Settings" to="settings" />
+            <Entry icon="triangle-alert" label="Attention" to="attention">
+              {attention > 0 && (
+                <small
+                  class="badge failed"
+                  title={`${counted(attention, 'thing needs', 'things need')} a person`}
+                >
+                  {attention}
                 </small>
               )}
             </Entry>
-            <Entry icon="globe" label="Publishing" to="publishing" />
-            <Entry icon="settings" label="Settings" to="settings" />
           </nav>
           <nav aria-label="Help">
             {!hasUnfinishedSteps && firstSteps}

@@ -242,18 +242,6 @@ export async function measureQueue(tx: ReadTx) {
   return { queued: queued?.runs ?? 0, failed: failed?.runs ?? 0, oldest: queued?.oldest ?? null };
 }
 
-/** How many runs of an organization were given up. For every page. */
-export async function countFailedRuns(tx: ReadTx, organizationId: string): Promise<number> {
-  const failed = await tx
-    .select({ runs: count() })
-    .from(triggerRuns)
-    .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
-    .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
-    .where(and(eq(triggerRuns.status, 'failed'), eq(integrations.organizationId, organizationId)))
-    .get();
-  return failed?.runs ?? 0;
-}
-
 /** Makes the failed and delayed runs of one trigger, or of all, due now. Returns how many there were. */
 export async function retryRuns(tx: WriteTx, triggerId: string | undefined, now: Date): Promise<number> {
   const dueAt = now.getTime();

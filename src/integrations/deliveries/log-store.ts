@@ -1,7 +1,7 @@
-import { and, count, desc, eq, gte, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { dialectOf, matching, type ReadTx } from '../../../db/engine.ts';
-import { deliveries, integrations } from '../../../db/schema/integrations.ts';
+import { deliveries } from '../../../db/schema/integrations.ts';
 import { deliveryResults } from '../../../db/schema/triggers.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { IntegrationType } from '../../providers/index.ts';
@@ -224,35 +224,6 @@ const MAX_TESTS = 50;
 
 /** The sender that Tidings names itself. */
 const isOwnTest = (headers: Record<string, string>) => headers['user-agent']?.endsWith('/tidings') === true;
-
-/**
- * The enabled integrations, and those with webhooks of which the last `inARow` deliveries were all refused, or none came
- * although they stand since before `quietSince`: how many, and the oldest `limit`.
- */
-export async function findTroubled(
-  tx: ReadTx,
-  { inARow, quietSince, limit }: { inARow: number; quietSince: Date; limit: number },
-) {
-  const { id, type, organizationId, createdAt, enabled, isPolled } = integrations;
-  // Counted in one statement, from an index: an installation may have tens of thousands.
-  const last = sql`(select ${deliveries.status} from ${deliveries} where ${deliveries.integrationId} = ${id}
-    order by ${deliveries.createdAt} desc, ${deliveries.id} desc limit ${inARow}) as last`;
-  const isTaken = sql`last.status not in ('failed', 'rejected')`;
-  const isTroubled = sql`case (select count(*) from ${last}) when 0 then ${createdAt} <= ${quietSince.toISOString()}
-    when ${inARow} then not exists (select 1 from ${last} where ${isTaken}) else false end`;
-  const troubled = await tx
-    .select({ id, type, organizationId, all: sql`count(*) over ()`.mapWith(Number) })
-    .from(integrations)
-    .where(and(eq(enabled, true), eq(isPolled, false), isTroubled))
-    .orderBy(createdAt, id)
-    .limit(limit)
-    .all();
-  return {
-    enabled: (await tx.select({ all: count() }).from(integrations).where(eq(enabled, true)).get())?.all ?? 0,
-    all: troubled[0]?.all ?? 0,
-    named: troubled,
-  };
-}
 
 /** By the provider's delivery id: the newest entry of a delivery that was taken, else the newest. */
 export async function listLogged(

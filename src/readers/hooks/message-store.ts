@@ -304,33 +304,6 @@ export async function findLastAttempt(tx: ReadTx, hookId: string): Promise<HookA
   return row ?? null;
 }
 
-/** Enabled hooks whose messages have failed since before `since`, none of them sent later. */
-export async function listFailingHooks(tx: ReadTx, since: Date) {
-  const own = eq(hookMessages.hookId, rebuildHooks.id);
-  const { createdAt, state, attempts } = hookMessages;
-  const lastSent = tx
-    .select({ at: sql<string>`coalesce(max(${createdAt}), '')` })
-    .from(hookMessages)
-    .where(and(own, eq(state, 'sent')));
-  const failing = tx
-    .select({ id: hookMessages.id })
-    .from(hookMessages)
-    .where(
-      and(
-        own,
-        lte(createdAt, since.toISOString()),
-        sql`${createdAt} > (${lastSent})`,
-        sql`(${state} = 'failed' or ${state} = 'queued' and ${attempts} > 0)`,
-      ),
-    );
-  const { id, name, organizationId } = rebuildHooks;
-  return tx
-    .select({ id, name, organizationId })
-    .from(rebuildHooks)
-    .where(and(eq(rebuildHooks.isEnabled, true), exists(failing)))
-    .all();
-}
-
 /** For metrics: queued messages, and the time since when the first of them is due. */
 export async function measureOutbox(tx: ReadTx): Promise<{ queued: number; dueSince: number | null }> {
   const row = await tx

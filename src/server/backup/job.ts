@@ -14,9 +14,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isServerRunning, takeLock } from '../../../db/sqlite/lock.ts';
 import { bringLogToDisk } from '../../../db/sqlite/snapshot.ts';
 import { codeOf, messageOf } from '../../lib/app-error.ts';
+import { tidings } from '../../lib/build.ts';
 import { bringToDisk } from '../../lib/disk.ts';
 import type { S3Access } from '../../lib/file-store.ts';
 import { randomToken } from '../../lib/text.ts';
+import { DAY_MS } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
 import type { Config } from '../config.ts';
 import { databaseFile, lockFile, readSecretKey } from '../data-folder.ts';
@@ -151,6 +153,42 @@ export async function lastBackup(dataDir: string): Promise<LastBackup> {
     .json()
     .catch(() => none)) as Partial<LastBackup>;
   return { ...none, ...read };
+}
+
+/** A backup by hand is worth a reminder after so long. */
+const OLD_MS = 30 * DAY_MS;
+
+/**
+ * Why there is no good backup of lately, and what to do; null when there is one. Without a schedule, one that a person made
+ * counts for a month. `isFailed`: it was tried in vain, or is gone. `isReminder`: nobody has thought of backups yet.
+ */
+export async function describeBackupTrouble(
+  { dataDir, backups }: Pick<Config, 'dataDir' | 'backups'>,
+  now: Date,
+): Promise<{ message: string; advice: string; isFailed?: true; isReminder?: true } | null> {
+  const { success, failure } = await lastBackup(dataDir);
+  const made = success === null ? 'There is no backup yet' : `The last good backup is from ${success.at}`;
+  if (failure !== null) {
+    const message = `The backup of ${failure.at} failed: ${failure.error}. ${made}`;
+    return { message, advice: `Fix the cause, then run: ${tidings} backup FILE`, isFailed: true };
+  }
+  if (success !== null && !isStore(success.file) && !existsSync(success.file)) {
+    const message = `The last good backup, ${success.file}, is gone`;
+    return { message, advice: `Make another backup: ${tidings} backup FILE`, isFailed: true };
+  }
+  if (backups !== undefined) {
+    const due = success && Bun.cron.parse(backups.schedule, new Date(success.at));
+    if (due === null || now.getTime() - due.getTime() <= DAY_MS) return null;
+    const message = `${made}; one was due at ${due.toISOString()}`;
+    return { message, advice: 'Check whether the server was running then' };
+  }
+  if (success !== null && now.getTime() - Date.parse(success.at) <= OLD_MS) return null;
+  const advice = `Set BACKUP_DIR, or run "${tidings} backup FILE" regularly`;
+  return {
+    message: `${made}, and no schedule is set`,
+    advice,
+    ...(success === null && { isReminder: true }),
+  };
 }
 
 /** Remembers a backup that was made. */

@@ -1,24 +1,21 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ReadTx } from '../../../db/engine.ts';
+import type { Database } from '../../../db/engine.ts';
 import { measureQueue } from '../../drafting/triggers/queue-store.ts';
-import { findTroubled, listDeliveries } from '../../integrations/deliveries/log-store.ts';
 import { diagnose } from '../../integrations/doctor.ts';
 import { countPolls } from '../../integrations/poll-store.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import { findPublicUrl } from '../../integrations/uptime.ts';
-import { describeFinding, type Integration } from '../../integrations/words.ts';
+import { describeFinding } from '../../integrations/words.ts';
 import { tidings } from '../../lib/build.ts';
 import { openFileStore } from '../../lib/file-store.ts';
 import { count } from '../../lib/text.ts';
-import { DAY_MS } from '../../lib/time.ts';
+import type { AttentionKind } from '../../people/attention.ts';
 import { countKeys } from '../../people/keys/store.ts';
 import { fileNameOf, listMediaFiles } from '../../posts/media/store.ts';
 import { providerApis } from '../../providers/index.ts';
-import { listFailingHooks } from '../../readers/hooks/message-store.ts';
 import { listHooks } from '../../readers/hooks/model.ts';
-import { lastBackup } from '../backup/job.ts';
-import { isStore } from '../backup/places.ts';
+import { findInDatabase } from '../attention.ts';
+import { describeBackupTrouble, lastBackup } from '../backup/job.ts';
 import { createElapsed, describeJump } from '../elapsed.ts';
 import { planSweep } from '../sweep.ts';
 import {
@@ -27,6 +24,7 @@ import {
   inDatabase,
   inDatabaseFile,
   ok,
+  type Patient,
   PROVIDER_SETTINGS,
   UNKEY_SETTINGS,
   unchecked,
@@ -41,19 +39,11 @@ const UNSWEPT_MS = 3_600_000;
 /** Work is done within seconds; a failure is tried again after ten minutes at the latest. */
 const LATE_MS = 900_000;
 
-/** Deliveries that failed in a row before it is no accident. */
-const IN_A_ROW = 3;
-
-/** How many integrations are named in a message. */
+/** How many items are named in a message. */
 const MAX_NAMED = 5;
 
 /** How many integrations are asked about at their providers; each takes some requests. */
 const MAX_ASKED = 20;
-
-/** A backup by hand is worth a reminder after so long. */
-const OLD_MS = 30 * DAY_MS;
-
-const BACKUP_ADVICE = `Fix the cause, then run: ${tidings} backup FILE`;
 
 /** Checks of the work that the database records, and of the other services. */
 export const contentChecks = {
@@ -85,13 +75,9 @@ export const contentChecks = {
   }),
 
   triggers: inDatabase(async ({ db, clock }) => {
-    const { queued, failed, oldest } = await db.read(measureQueue);
-    if (failed > 0) {
-      return warning(
-        `${count(failed, 'draft was', 'drafts were')} failed for good after several attempts`,
-        `Run "${tidings} trigger runs" for the reasons, and "${tidings} trigger retry" to try again`,
-      );
-    }
+    const found = await troubleIn({ db, clock }, ['trigger_failed']);
+    if (found !== null) return found;
+    const { queued, oldest } = await db.read(measureQueue);
     const waitedMs = oldest === null ? 0 : clock.now().getTime() - Date.parse(oldest);
     return waitedMs > LATE_MS
       ? warning(
@@ -102,49 +88,30 @@ export const contentChecks = {
   }),
 
   deliveries: inDatabase(async ({ db, clock }) => {
-    const quietSince = new Date(clock.now().getTime() - DAY_MS);
-    const { enabled, all, named } = await db.read(async (tx) => {
-      const troubled = await findTroubled(tx, { inARow: IN_A_ROW, quietSince, limit: MAX_NAMED });
-      return {
-        ...troubled,
-        named: await Array.fromAsync(troubled.named, (each) => describeTrouble(tx, each)),
-      };
-    });
-    if (all === 0)
-      return ok(`No integration has problems with deliveries (${count(enabled, 'integration')})`);
-    const more = all > MAX_NAMED ? `; and ${all - MAX_NAMED} more` : '';
-    return warning(
-      named.join('; ') + more,
-      `Run "${tidings} delivery list", and check the webhook's URL and secret at the provider`,
+    const all = await db.read((tx) => listIntegrations(tx));
+    const enabled = count(all.filter((each) => each.enabled).length, 'integration');
+    return (
+      (await troubleIn({ db, clock }, ['deliveries_rejected', 'no_deliveries'])) ??
+      ok(`No integration has problems with deliveries (${enabled})`)
     );
   }),
 
   hooks: inDatabase(async ({ db, clock }) => {
-    const dayAgo = new Date(clock.now().getTime() - DAY_MS);
-    const { all, failing } = await db.read(async (tx) => ({
-      all: (await listHooks(tx)).length,
-      failing: await listFailingHooks(tx, dayAgo),
-    }));
+    const all = (await db.read((tx) => listHooks(tx))).length;
     if (all === 0) return null;
-    if (failing.length === 0) return ok(`No hook has failed for a day (${count(all, 'hook')})`);
-    const more = failing.length > MAX_NAMED ? ` and ${failing.length - MAX_NAMED} more` : '';
-    const named = failing.slice(0, MAX_NAMED).map(({ id }) => id);
-    return warning(
-      `${count(failing.length, 'hook has', 'hooks have')} failed for a day or longer: ${named.join(', ')}${more}`,
-      `Run "${tidings} hook messages ID" for the responses. After a fix, run "${tidings} hook resend ID"`,
-    );
+    return (await troubleIn({ db, clock }, ['hook_failed'])) ?? ok(`No hook fails (${count(all, 'hook')})`);
   }),
 
-  polling: inDatabase(async ({ db }) => {
+  polling: inDatabase(async ({ db, clock }) => {
     const { ok: good, failing } = await db.read(countPolls);
     if (good + failing === 0) return null;
-    const polled = count(good + failing, 'repository is', 'repositories are');
-    return failing === 0
-      ? ok(`${polled} polled without problems`)
-      : warning(
-          `${polled} polled; the last round of ${failing} failed or pauses`,
-          `Run "${tidings} integration list" and "${tidings} integration doctor ID" for the reasons`,
-        );
+    const polled = `${count(good + failing, 'repository is', 'repositories are')} polled`;
+    const found = await troubleIn({ db, clock }, ['polling_failing', 'app_suspended']);
+    if (found !== null || failing === 0) return found ?? ok(`${polled} without problems`);
+    return warning(
+      `${polled}; the last round of ${failing} failed or pauses`,
+      `Run "${tidings} integration list" and "${tidings} integration doctor ID" for the reasons`,
+    );
   }),
 
   /** Runs `integration doctor` for integrations whose webhooks Tidings manages. */
@@ -179,32 +146,11 @@ export const contentChecks = {
 
   backups: inDatabaseFile(async ({ folder, config: { backups }, clock }) => {
     if (backups === null) return unchecked('a BACKUP_* setting');
-    const { success, failure } = await lastBackup(folder);
-    const made = success === null ? 'There is no backup yet' : `The last good backup is from ${success.at}`;
-    if (failure !== null) {
-      return failed(`The backup of ${failure.at} failed: ${failure.error}. ${made}`, BACKUP_ADVICE);
-    }
-    if (success !== null && !isStore(success.file) && !existsSync(success.file)) {
-      return failed(
-        `The last good backup, ${success.file}, is gone`,
-        `Make another backup: ${tidings} backup FILE`,
-      );
-    }
-    if (backups !== undefined) {
-      if (success === null) return ok(`${made}; the next follows the schedule ${backups.schedule} (UTC)`);
-      const due = Bun.cron.parse(backups.schedule, new Date(success.at));
-      const isLate = due !== null && clock.now().getTime() - due.getTime() > DAY_MS;
-      return isLate
-        ? warning(`${made}; one was due at ${due.toISOString()}`, 'Check whether the server was running then')
-        : ok(made);
-    }
-    const isOld = success === null || clock.now().getTime() - Date.parse(success.at) > OLD_MS;
-    return isOld
-      ? warning(
-          `${made}, and no schedule is set`,
-          `Set BACKUP_DIR, or run "${tidings} backup FILE" regularly`,
-        )
-      : ok(made);
+    const trouble = await describeBackupTrouble({ dataDir: folder, backups }, clock.now());
+    if (trouble !== null) return (trouble.isFailed ? failed : warning)(trouble.message, trouble.advice);
+    const { success } = await lastBackup(folder);
+    if (success !== null) return ok(`The last good backup is from ${success.at}`);
+    return ok(`There is no backup yet; the next follows the schedule ${backups?.schedule} (UTC)`);
   }),
 
   images: inDatabase(async ({ db, folder, config: { media, database } }) => {
@@ -232,13 +178,16 @@ export const contentChecks = {
   litestream: examineLitestream,
 } satisfies Record<string, Check>;
 
-/** The problem with the latest deliveries of an integration that has one. */
-async function describeTrouble(
-  tx: ReadTx,
-  { id, type, organizationId }: Pick<Integration, 'id' | 'type' | 'organizationId'>,
-): Promise<string> {
-  const [newest] = await listDeliveries(tx, organizationId, { integrationId: id }, { limit: 1 });
-  return newest === undefined
-    ? `${id} (${type}): no deliveries yet`
-    : `${id} (${type}): the last ${IN_A_ROW} were not accepted (${newest.reason ?? newest.status})`;
+/** What needs a person, of these kinds, as `attention` lists it; null for nothing. */
+async function troubleIn(
+  { db, clock }: Pick<Patient, 'clock'> & { db: Pick<Database, 'read'> },
+  kinds: readonly AttentionKind[],
+) {
+  const items = (await db.read((tx) => findInDatabase(tx, clock.now()))).filter(({ kind }) =>
+    kinds.some((each) => each === kind),
+  );
+  if (items.length === 0) return null;
+  const more = items.length > MAX_NAMED ? `; and ${items.length - MAX_NAMED} more` : '';
+  const named = items.slice(0, MAX_NAMED).map(({ message }) => message);
+  return warning(named.join('; ') + more, `Run: ${items[0]?.action}`);
 }

@@ -234,7 +234,16 @@ const selection = {
 type Beside = Awaited<ReturnType<typeof readBeside>>;
 
 const columns = ({ integrations, results }: Beside, _base: string): Column<Delivery>[] => [
-  { title: 'Status', cell: ({ status }) => <Status status={status} /> },
+  {
+    title: 'Status',
+    // A delivery was taken, but nobody gets its draft.
+    cell: ({ id, status }) =>
+      results.get(id)?.some(({ outcome }) => outcome === 'failed') ? (
+        <span class="tag failed">Draft failed</span>
+      ) : (
+        <Status status={status} />
+      ),
+  },
   {
     title: 'Event',
     fullText: ({ title }) => title,

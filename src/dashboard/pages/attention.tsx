@@ -1,0 +1,91 @@
+import { Type } from '@sinclair/typebox';
+import type { AppError } from '../../lib/app-error.ts';
+import { DAY_MS } from '../../lib/time.ts';
+import { type AttentionItem, listAttention, muteAttention, shownTo } from '../../people/attention.ts';
+import { get, type MemberVisit, type Page, redirect, type View, view } from '../page.ts';
+import { postForm } from '../submission.ts';
+import { LinkButton, When } from '../view/elements.tsx';
+import { Action, FormError } from '../view/form.tsx';
+import { Empty } from '../view/list.tsx';
+
+// What needs a person, and how to mute an item for a while.
+
+const PATH = '/dashboard/:organizationId/attention';
+
+const MuteForm = Type.Object({
+  id: Type.String(),
+  days: Type.Union(['0', '1', '7'].map((days) => Type.Literal(days))),
+});
+
+export const routes: readonly Page[] = [
+  get(PATH, 'member', (visit) => showAttention(visit)),
+
+  // No days: no longer.
+  postForm(`${PATH}/mute`, 'member', MuteForm, showAttention, async (visit, { id, days: chosen }) => {
+    const { deps } = visit;
+    const days = Number(chosen);
+    const until = days === 0 ? null : new Date(deps.clock.now().getTime() + days * DAY_MS).toISOString();
+    await deps.db.write((tx) => muteAttention(tx, shownTo(visit), id, until));
+    return redirect('attention', days === 0 ? 'No longer muted.' : 'Muted.');
+  }),
+];
+
+async function showAttention(visit: MemberVisit, error?: AppError): Promise<View> {
+  const items = await visit.deps.db.read((tx) => listAttention(tx, shownTo(visit)));
+  const now = visit.deps.clock.now().toISOString();
+  const isMuted = ({ mutedUntil }: AttentionItem) => mutedUntil !== null && mutedUntil > now;
+  const muted = items.filter(isMuted);
+  const heard = items.filter((item) => !isMuted(item));
+  return view(
+    {
+      title: 'Attention',
+      facts:
+        'What needs a person. Tidings looks every five seconds, and an item ends by itself with its cause.',
+      error,
+    },
+    error && <FormError error={`${error.message}.`} />,
+    heard.length === 0 && (
+      <Empty drawing="deliveries">
+        <p>Nothing needs you. Integrations, triggers, hooks, schedules and backups work.</p>
+      </Empty>
+    ),
+    heard.map((item) => <Item item={item} />),
+    muted.length > 0 && (
+      <details class="more">
+        <summary>Muted ({muted.length})</summary>
+        {muted.map((item) => (
+          <Item item={item} isMuted />
+        ))}
+      </details>
+    ),
+  );
+}
+
+function Item({ item, isMuted = false }: { item: AttentionItem; isMuted?: boolean }) {
+  const { id, message, since, count, effect, action, path, mutedUntil } = item;
+  const mute = (days: number, label: string) => (
+    <Action to="attention/mute" label={label} fields={{ id, days: `${days}` }} />
+  );
+  return (
+    <article class="card pad">
+      <h2 class="flat">{message}</h2>
+      <p class="dim">
+        Since <When at={since} />
+        {count > 1 && `, ${count.toLocaleString('en')} times`}. {effect}
+        {isMuted && mutedUntil !== null && (
+          <>
+            {' '}
+            Muted until <When at={mutedUntil} />.
+          </>
+        )}
+      </p>
+      {path === null && <p>{action}</p>}
+      <div class="bar">
+        {path !== null && <LinkButton to={path} label="Open" kind={isMuted ? undefined : 'go'} />}
+        {isMuted && mute(0, 'Unmute')}
+        {!isMuted && mute(1, 'Mute for a day')}
+        {!isMuted && mute(7, 'Mute for a week')}
+      </div>
+    </article>
+  );
+}

@@ -1,0 +1,135 @@
+import { and, asc, count, eq, getTableColumns, inArray, isNull, lte, or } from 'drizzle-orm';
+import { excluded, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { attention } from '../../db/schema/processes.ts';
+import { notFound } from '../lib/app-error.ts';
+import type { Role } from './permission.ts';
+
+// The list of what needs a person. `server/attention.ts` finds the items, and the leader keeps them here: each from the
+// beginning of its cause to the end.
+
+export const attentionKinds = [
+  'deliveries_rejected',
+  'no_deliveries',
+  'webhook_failing',
+  'polling_failing',
+  'app_suspended',
+  'trigger_failed',
+  'hook_failed',
+  'schedule_late',
+  'backup_failed',
+  'disk_full',
+  'clock_jumped',
+  'checkpoint_failing',
+] as const;
+export type AttentionKind = (typeof attentionKinds)[number];
+
+export type AttentionItem = typeof attention.$inferSelect;
+
+/** An item as it is found. `since`: null where only the first look can tell. */
+export type FoundItem = Omit<AttentionItem, 'id' | 'since' | 'mutedUntil'> & { since: string | null };
+
+const idOf = ({ kind, subject }: Pick<AttentionItem, 'kind' | 'subject'>) => `${kind}:${subject}`;
+
+/** Members see the items of their organization; owners those of the server too. */
+export const shownTo = ({ organization, role }: { organization: { id: string }; role: Role }) => ({
+  organizationId: organization.id,
+  withServer: role === 'owner',
+});
+
+/** The items of an organization, those of the server too if `withServer`; or all. Those that began first come first. */
+export async function listAttention(
+  tx: ReadTx,
+  of?: { organizationId: string; withServer: boolean },
+): Promise<AttentionItem[]> {
+  return tx
+    .select()
+    .from(attention)
+    .where(of && isShownTo(of))
+    .orderBy(asc(attention.since), asc(attention.id))
+    .all();
+}
+
+function isShownTo({ organizationId, withServer }: { organizationId: string; withServer: boolean }) {
+  const isOwn = eq(attention.organizationId, organizationId);
+  return withServer ? or(isOwn, isNull(attention.organizationId)) : isOwn;
+}
+
+/** How many items are not muted. */
+export async function countAttention(
+  tx: ReadTx,
+  of: { organizationId: string; withServer: boolean },
+  now: Date,
+): Promise<number> {
+  const isHeard = or(isNull(attention.mutedUntil), lte(attention.mutedUntil, now.toISOString()));
+  const row = await tx
+    .select({ items: count() })
+    .from(attention)
+    .where(and(isShownTo(of), isHeard))
+    .get();
+  return row?.items ?? 0;
+}
+
+/** The items as they stand now: what was known before keeps its beginning and its mute. */
+export function asItems(
+  found: readonly FoundItem[],
+  known: readonly AttentionItem[],
+  now: Date,
+): AttentionItem[] {
+  const before = new Map(known.map((item) => [item.id, item]));
+  const items = found.map((item) => {
+    const id = idOf(item);
+    const old = before.get(id);
+    const since = [item.since, old?.since].filter((each) => each != null).sort()[0] ?? now.toISOString();
+    return { id, ...item, since, mutedUntil: old?.mutedUntil ?? null };
+  });
+  const place = ({ since, id }: AttentionItem) => `${since} ${id}`;
+  return items.sort((one, other) => (place(one) < place(other) ? -1 : 1));
+}
+
+/** Brings the list up to date. Returns the items that began and those that ended. */
+export async function keepAttention(
+  tx: WriteTx,
+  found: readonly FoundItem[],
+  now: Date,
+): Promise<{ begun: AttentionItem[]; ended: AttentionItem[] }> {
+  const known = await listAttention(tx);
+  const items = asItems(found, known, now);
+  const ids = new Set(items.map(({ id }) => id));
+  const ended = known.filter(({ id }) => !ids.has(id));
+  const before = new Map(known.map((item) => [item.id, item]));
+  if (ended.length > 0) {
+    const gone = ended.map(({ id }) => id);
+    await tx.delete(attention).where(inArray(attention.id, gone)).run();
+  }
+  for (const item of items) {
+    if (!Bun.deepEquals(item, before.get(item.id))) await statements(tx).save.run(item);
+  }
+  return { begun: items.filter(({ id }) => !before.has(id)), ended };
+}
+
+/**
+ * Mutes an item until then; null: no longer. The item ends with its cause all the same. Throws `AppError` 404
+ * `item_not_found`, also for another organization's.
+ */
+export async function muteAttention(
+  tx: WriteTx,
+  of: { organizationId: string; withServer: boolean },
+  id: string,
+  mutedUntil: string | null,
+): Promise<AttentionItem> {
+  const isIt = and(eq(attention.id, id), isShownTo(of));
+  const [item] = await tx.update(attention).set({ mutedUntil }).where(isIt).returning().all();
+  if (item === undefined) throw notFound('item', id);
+  return item;
+}
+
+const columns = getTableColumns(attention);
+const { id: _, ...changeable } = columns;
+
+const statements = prepared((tx) => ({
+  save: tx
+    .insert(attention)
+    .values(placeholdersFor(columns))
+    .onConflictDoUpdate({ target: attention.id, set: excluded(changeable) })
+    .prepare(),
+}));

@@ -1,0 +1,389 @@
+import { and, asc, count, desc, eq, gt, isNotNull, lte, max, min, sql } from 'drizzle-orm';
+import type { Database, ReadTx } from '../../db/engine.ts';
+import { apps, deliveries, hooks, integrations, polls, repositories } from '../../db/schema/integrations.ts';
+import { postSchedules, posts } from '../../db/schema/posts.ts';
+import { hookMessages, rebuildHooks } from '../../db/schema/public.ts';
+import { triggerRuns, triggers } from '../../db/schema/triggers.ts';
+import { getIntegration } from '../integrations/store.ts';
+import { integrationName } from '../integrations/words.ts';
+import { tidings } from '../lib/build.ts';
+import { freeBytes, megabytes } from '../lib/disk.ts';
+import { count as counted } from '../lib/text.ts';
+import { DAY_MS } from '../lib/time.ts';
+import { asItems, type FoundItem, keepAttention, listAttention } from '../people/attention.ts';
+import type { Deps } from '../people/deps.ts';
+import { describeBackupTrouble } from './backup/job.ts';
+import type { Config } from './config.ts';
+import { describeJump, type Elapsed } from './elapsed.ts';
+import type { Job } from './jobs.ts';
+import { MIN_FREE_BYTES } from './readiness.ts';
+
+// Finds what needs a person: the one source of the dashboard's list, `tidings attention`, `doctor`, and the metrics. Each cause
+// is an item as long as it lasts, read from what it left in the database.
+
+/** Items of one kind. Beyond that, a person has enough to do. */
+const MAX_ITEMS = 100;
+
+/** Entries of the log that are counted for an integration. */
+const MAX_COUNTED = 200;
+
+/** Rounds of polling that fail in a row before it is no accident. */
+const MAX_FAILED_ROUNDS = 3;
+
+/** A webhook should have delivered something a day after it was made, in milliseconds; the log forgets within a week. */
+const QUIET_MS = DAY_MS;
+const FORGOTTEN_MS = 7 * DAY_MS;
+
+/** A draft is published within seconds of its time, in milliseconds. */
+const LATE_MS = 120_000;
+
+/** The signature doctor explains at length. */
+const firstSentence = (text: string) => text.replace(/\. .*$/s, '').replace(/\.$/, '');
+
+type Find = (tx: ReadTx, now: Date) => Promise<FoundItem[]>;
+
+const NO_DRAFTS = 'Changes there make no drafts.';
+
+const ofIntegration = (organizationId: string, subject: string) => ({
+  organizationId,
+  subject,
+  action: `${tidings} integration doctor ${subject}`,
+  path: `integrations/${subject}`,
+});
+
+/** Of an integration: the status of its newest delivery that a webhook brought. */
+const newestStatus = sql`(select ${deliveries.status} from ${deliveries} where ${deliveries.integrationId} = ${integrations.id}
+  and ${deliveries.isPolled} = 0 order by ${deliveries.createdAt} desc, ${deliveries.id} desc limit 1)`;
+
+const { id, organizationId, enabled, isPolled, createdAt } = integrations;
+
+async function findRejected(tx: ReadTx): Promise<FoundItem[]> {
+  const troubled = await tx
+    .select({ id, organizationId })
+    .from(integrations)
+    .where(and(eq(enabled, true), sql`${newestStatus} in ('rejected', 'failed')`))
+    .limit(MAX_ITEMS)
+    .all();
+  return Array.fromAsync(troubled, async (integration) => {
+    const name = integrationName(await getIntegration(tx, integration.id));
+    const newest = await tx
+      .select({
+        status: deliveries.status,
+        times: deliveries.count,
+        at: deliveries.createdAt,
+        reason: deliveries.reason,
+      })
+      .from(deliveries)
+      .where(and(eq(deliveries.integrationId, integration.id), eq(deliveries.isPolled, false)))
+      .orderBy(desc(deliveries.createdAt), desc(deliveries.id))
+      .limit(MAX_COUNTED)
+      .all();
+    const taken = newest.findIndex(({ status }) => status !== 'rejected' && status !== 'failed');
+    const refused = taken === -1 ? newest : newest.slice(0, taken);
+    const times = refused.reduce((sum, each) => sum + each.times, 0);
+    return {
+      ...ofIntegration(integration.organizationId, integration.id),
+      kind: 'deliveries_rejected',
+      since: refused.at(-1)?.at ?? null,
+      count: times,
+      message: `${name}: ${times === 1 ? 'the last delivery was' : `the last ${times} deliveries were`} not accepted (${firstSentence(refused[0]?.reason ?? 'rejected')})`,
+      effect: NO_DRAFTS,
+    };
+  });
+}
+
+async function findNoDeliveries(tx: ReadTx, now: Date): Promise<FoundItem[]> {
+  const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
+  const quiet = await tx
+    .select({ id, organizationId, createdAt })
+    .from(integrations)
+    .where(
+      and(
+        eq(enabled, true),
+        eq(isPolled, false),
+        lte(createdAt, before(QUIET_MS)),
+        gt(createdAt, before(FORGOTTEN_MS)),
+        sql`${newestStatus} is null`,
+      ),
+    )
+    .limit(MAX_ITEMS)
+    .all();
+  return Array.fromAsync(quiet, async (integration) => ({
+    ...ofIntegration(integration.organizationId, integration.id),
+    kind: 'no_deliveries',
+    since: integration.createdAt,
+    count: 1,
+    message: `${integrationName(await getIntegration(tx, integration.id))}: no delivery has arrived yet`,
+    effect: NO_DRAFTS,
+  }));
+}
+
+const findFailingWebhooks: Find = async (tx) => {
+  const { problem, placeName } = hooks;
+  const rows = await tx
+    .select({ id, organizationId, places: count(), place: min(placeName), problem: max(problem) })
+    .from(hooks)
+    .innerJoin(integrations, eq(id, hooks.integrationId))
+    .where(and(isNotNull(problem), eq(enabled, true)))
+    .groupBy(id, organizationId)
+    .limit(MAX_ITEMS)
+    .all();
+  return rows.map((row) => ({
+    ...ofIntegration(row.organizationId, row.id),
+    kind: 'webhook_failing',
+    since: null,
+    count: row.places,
+    message: `${row.place}${row.places > 1 ? ` and ${row.places - 1} more` : ''}: the webhook is not as it should be (${row.problem})`,
+    effect: 'Some changes may make no drafts.',
+  }));
+};
+
+const findFailingPolls: Find = async (tx) => {
+  const { problem, attempts, polledAt } = polls;
+  const rows = await tx
+    .select({
+      id,
+      organizationId,
+      places: count(),
+      place: min(repositories.fullName),
+      problem: max(problem),
+      polledAt: min(polledAt),
+      rounds: max(attempts),
+    })
+    .from(polls)
+    .innerJoin(integrations, eq(id, polls.integrationId))
+    .innerJoin(repositories, eq(repositories.id, polls.repositoryId))
+    .where(and(isNotNull(problem), sql`${attempts} >= ${MAX_FAILED_ROUNDS}`, eq(enabled, true)))
+    .groupBy(id, organizationId)
+    .limit(MAX_ITEMS)
+    .all();
+  return rows.map((row) => ({
+    ...ofIntegration(row.organizationId, row.id),
+    kind: 'polling_failing',
+    since: row.polledAt,
+    count: row.rounds ?? 1,
+    message: `${row.place}${row.places > 1 ? ` and ${row.places - 1} more` : ''}: polling fails (${row.problem})`,
+    effect: `${NO_DRAFTS} Tidings reads them when polling works again.`,
+  }));
+};
+
+const findSuspendedApps: Find = async (tx) => {
+  const rows = await tx
+    .select({ id, organizationId, slug: apps.slug, since: apps.suspendedAt })
+    .from(apps)
+    .innerJoin(integrations, eq(id, apps.integrationId))
+    .where(and(isNotNull(apps.suspendedAt), eq(enabled, true)))
+    .limit(MAX_ITEMS)
+    .all();
+  return rows.map((row) => ({
+    ...ofIntegration(row.organizationId, row.id),
+    kind: 'app_suspended',
+    since: row.since,
+    count: 1,
+    message: `The installation of the App ${row.slug} is suspended`,
+    effect: NO_DRAFTS,
+  }));
+};
+
+const findFailedTriggers: Find = async (tx) => {
+  const rows = await tx
+    .select({
+      triggerId: triggers.id,
+      id,
+      organizationId,
+      runs: count(),
+      since: min(triggerRuns.queuedAt),
+      error: max(triggerRuns.error),
+    })
+    .from(triggerRuns)
+    .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
+    .innerJoin(integrations, eq(id, triggers.integrationId))
+    .where(eq(triggerRuns.status, 'failed'))
+    .groupBy(triggers.id, id, organizationId)
+    .limit(MAX_ITEMS)
+    .all();
+  return rows.map((row) => ({
+    organizationId: row.organizationId,
+    kind: 'trigger_failed',
+    subject: row.triggerId,
+    since: row.since,
+    count: row.runs,
+    message: `${counted(row.runs, 'draft was', 'drafts were')} given up after several attempts (${row.error})`,
+    effect: 'These drafts are missing until a person tries again.',
+    action: `${tidings} trigger retry ${row.triggerId}`,
+    path: `integrations/${row.id}#failing`,
+  }));
+};
+
+/** Hooks with a message since the last success that was given up, or that has failed for a day. */
+const findFailedHooks: Find = async (tx, now) => {
+  const { createdAt: at, state, attempts, hookId } = hookMessages;
+  const dayAgo = new Date(now.getTime() - DAY_MS).toISOString();
+  const isFailing = sql`(${state} = 'failed' or ${state} = 'queued' and ${attempts} > 0 and ${at} <= ${dayAgo})`;
+  const { id: hook, organizationId: owner, name } = rebuildHooks;
+  const rows = await tx
+    .select({
+      ...{ id: hook, organizationId: owner, name },
+      lastSent: sql<string>`coalesce(max(case when ${state} = 'sent' then ${at} end), '')`,
+    })
+    .from(hookMessages)
+    .innerJoin(rebuildHooks, eq(hook, hookId))
+    .where(eq(rebuildHooks.isEnabled, true))
+    .groupBy(hook, owner, name)
+    .having(
+      sql`max(case when ${isFailing} then ${at} end) > coalesce(max(case when ${state} = 'sent' then ${at} end), '')`,
+    )
+    .limit(MAX_ITEMS)
+    .all();
+  return Array.fromAsync(rows, async (row) => {
+    const failing = await tx
+      .select({ messages: count(), since: min(at) })
+      .from(hookMessages)
+      .where(and(eq(hookId, row.id), gt(at, row.lastSent), isFailing))
+      .get();
+    const messages = failing?.messages ?? 1;
+    return {
+      organizationId: row.organizationId,
+      kind: 'hook_failed',
+      subject: row.id,
+      since: failing?.since ?? null,
+      count: messages,
+      message: `The hook “${row.name}” fails: ${counted(messages, 'message')} could not be sent`,
+      effect: 'Your site or channel does not know about these changes.',
+      action: `${tidings} hook messages ${row.id}`,
+      path: `publishing/hooks/${row.id}`,
+    };
+  });
+};
+
+const findLateSchedules: Find = async (tx, now) => {
+  const rows = await tx
+    .select({
+      id: posts.id,
+      organizationId: posts.organizationId,
+      title: posts.title,
+      at: postSchedules.publishAt,
+    })
+    .from(postSchedules)
+    .innerJoin(posts, eq(posts.id, postSchedules.postId))
+    .where(and(eq(posts.status, 'draft'), lte(postSchedules.publishAt, now.getTime() - LATE_MS)))
+    .orderBy(asc(postSchedules.publishAt))
+    .limit(MAX_ITEMS)
+    .all();
+  return rows.map((row) => ({
+    organizationId: row.organizationId,
+    kind: 'schedule_late',
+    subject: row.id,
+    since: new Date(row.at).toISOString(),
+    count: 1,
+    message: `“${row.title}” was not published at its time`,
+    effect: 'Readers do not see the post.',
+    action: `${tidings} post publish ${row.id}`,
+    path: `posts/${row.id}`,
+  }));
+};
+
+const finders: readonly Find[] = [
+  findRejected,
+  findNoDeliveries,
+  findFailingWebhooks,
+  findFailingPolls,
+  findSuspendedApps,
+  findFailedTriggers,
+  findFailedHooks,
+  findLateSchedules,
+];
+
+/** What the database tells, in one snapshot. */
+export async function findInDatabase(tx: ReadTx, now: Date): Promise<FoundItem[]> {
+  return (await Array.fromAsync(finders, (find) => find(tx, now))).flat();
+}
+
+type Needs = Pick<Deps, 'db' | 'clock'> & {
+  elapsed: Pick<Elapsed, 'jumpMs'>;
+  checkpointFailures?: Database['checkpointFailures'] | undefined;
+};
+type Settings = Pick<Config, 'dataDir' | 'backups' | 'database'>;
+
+/** What this machine tells. */
+async function findOnMachine(
+  { clock, elapsed, checkpointFailures }: Needs,
+  config: Settings,
+): Promise<FoundItem[]> {
+  const ofServer = (item: Pick<FoundItem, 'kind' | 'message' | 'effect' | 'action'>): FoundItem => ({
+    ...{ organizationId: null, subject: 'server', since: null, count: 1, path: null },
+    ...item,
+  });
+  const isSqlite = config.database === undefined;
+  const backup = isSqlite ? await describeBackupTrouble(config, clock.now()) : null;
+  const free = isSqlite ? freeBytes(config.dataDir) : null;
+  const jump = describeJump(elapsed.jumpMs());
+  const { inARow = 0, cause = null } = checkpointFailures?.() ?? {};
+  const items = [
+    backup !== null &&
+      !backup.isReminder &&
+      ofServer({
+        kind: 'backup_failed',
+        message: backup.message,
+        effect: 'After a loss of this disk, newer posts and deliveries would be gone.',
+        action: backup.advice,
+      }),
+    free !== null &&
+      free < MIN_FREE_BYTES &&
+      ofServer({
+        kind: 'disk_full',
+        message: `Only ${megabytes(free)} are free on the disk of ${config.dataDir}`,
+        effect: 'Deliveries are refused until there is room.',
+        action: 'Free up disk space',
+      }),
+    jump !== null &&
+      ofServer({
+        kind: 'clock_jumped',
+        message: jump.problem,
+        effect: 'Old log entries stay longer. Deliveries and posts are not affected.',
+        action: jump.advice,
+      }),
+    inARow > 0 &&
+      ofServer({
+        kind: 'checkpoint_failing',
+        message: `The write-ahead log cannot be copied into the database (${cause})`,
+        effect: 'The log grows until the disk is full.',
+        action: 'Check the disk',
+      }),
+  ];
+  return items.filter((item) => item !== false);
+}
+
+/** Everything that needs a person now. */
+async function findAttention(deps: Needs, config: Settings): Promise<FoundItem[]> {
+  const inDatabase = await deps.db.read((tx) => findInDatabase(tx, deps.clock.now()));
+  return [...(await findOnMachine(deps, config)), ...inDatabase];
+}
+
+/** The items with their beginnings, whether a server runs or not. */
+export async function listNow(deps: Needs, config: Settings) {
+  const found = await findAttention(deps, config);
+  const known = await deps.db.read((tx) => listAttention(tx));
+  return asItems(found, known, deps.clock.now());
+}
+
+/** How often the leader looks, in milliseconds. */
+const EVERY_MS = 5_000;
+
+/** Keeps the list up to date. */
+export function attentionJob(deps: Needs & Pick<Deps, 'log'>, config: Settings): Job {
+  return {
+    name: 'attention',
+    every: EVERY_MS,
+    async run() {
+      const found = await findAttention(deps, config);
+      const known = await deps.db.read((tx) => listAttention(tx));
+      const now = deps.clock.now();
+      if (Bun.deepEquals(asItems(found, known, now), known)) return;
+      const { begun, ended } = await deps.db.write((tx) => keepAttention(tx, found, now));
+      for (const { id: item, message } of begun) deps.log.warn({ item }, `needs attention: ${message}`);
+      for (const { id: item, message } of ended)
+        deps.log.info({ item }, `no longer needs attention: ${message}`);
+    },
+  };
+}

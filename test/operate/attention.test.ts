@@ -1,0 +1,193 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { diagnose } from '../../src/integrations/doctor.ts';
+import type { Connected } from '../../src/integrations/words.ts';
+import { listAttention } from '../../src/people/attention.ts';
+import { samplePayload } from '../../src/providers/index.ts';
+import { attentionJob } from '../../src/server/attention.ts';
+import { temporaryFolder } from '../support/cli.ts';
+import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
+import { execute } from '../support/database.ts';
+import { appWithGithub, githubRequest } from '../support/deliveries.ts';
+import { createTriggerFor } from '../support/drafts.ts';
+import type { TestApp } from '../support/test-app.ts';
+
+const DAY_MS = 86_400_000;
+
+let app: TestApp;
+let connected: Connected;
+let visit: VisitPage;
+/** One look of the leader. */
+let look: () => Promise<void>;
+
+beforeEach(async () => {
+  ({ app, connected } = await appWithGithub({ organizations: ['org_a', 'org_b'] }));
+  visit = await pageVisitor(app);
+  const { run } = attentionJob(
+    { ...app.deps, db: app.db },
+    { dataDir: temporaryFolder().path, backups: undefined, database: undefined },
+  );
+  look = async () => void (await run(new AbortController().signal));
+});
+
+const items = () => app.db.read((tx) => listAttention(tx));
+const kinds = async () => (await items()).map(({ kind }) => kind);
+
+const sample = () => samplePayload('github', 'release', { now: app.clock.now() });
+const deliver = (secret?: string) =>
+  app.request(
+    ...githubRequest(connected, sample(), {
+      event: 'release',
+      ...(secret !== undefined && { secret }),
+    }),
+  );
+
+const pageOf = async (path: string) => (await visit(path)).text();
+const badge = async () =>
+  /Attention<\/span><small[^>]*>(\d+)/.exec(await pageOf('/dashboard/org_a/posts'))?.[1];
+
+test('a new installation needs nobody', async () => {
+  await look();
+  expect(await items()).toEqual([]);
+  expect(await badge()).toBeUndefined();
+  expect(await pageOf('/dashboard/org_a/attention')).toContain('Nothing needs you.');
+});
+
+describe('deliveries that are rejected', () => {
+  test('are one item with all of them, from the first to the next good one', async () => {
+    for (let number = 0; number < 6; number++) {
+      await deliver('wrong');
+      app.clock.advance(61_000 * (number % 2));
+    }
+    await look();
+    const [item, ...others] = await items();
+    expect(others).toEqual([]);
+    expect(item).toMatchObject({
+      id: `deliveries_rejected:${connected.integrationId}`,
+      organizationId: 'org_a',
+      since: '2026-11-20T12:00:00.000Z',
+      count: 6,
+      mutedUntil: null,
+    });
+    expect(item?.message).toStartWith('acme/rocket: the last 6 deliveries were not accepted (');
+    expect(await badge()).toBe('1');
+
+    const diagnosis = await diagnose(app.deps, connected.integrationId);
+    expect(diagnosis.findings.map(({ code }) => code)).toContain('secret_refused');
+
+    app.clock.advance(1_000);
+    await deliver();
+    await look();
+    expect(await items()).toEqual([]);
+    expect(await badge()).toBeUndefined();
+    const logged = app.logged.map(({ msg }) => String(msg)).filter((msg) => msg.includes('attention'));
+    expect(logged).toEqual([
+      `needs attention: ${item?.message}`,
+      `no longer needs attention: ${item?.message}`,
+    ]);
+  });
+
+  test('of a disabled integration need nobody', async () => {
+    await deliver('wrong');
+    await execute(app.db, 'UPDATE integrations SET enabled = 0');
+    await look();
+    expect(await items()).toEqual([]);
+  });
+});
+
+test('a webhook that never delivered is an item after a day, and for a week', async () => {
+  app.clock.advance(DAY_MS - 1);
+  await look();
+  expect(await kinds()).toEqual([]);
+  app.clock.advance(1);
+  await look();
+  expect(await kinds()).toEqual(['no_deliveries']);
+  app.clock.advance(6 * DAY_MS);
+  await look();
+  expect(await kinds()).toEqual([]);
+});
+
+test('what others left in the database is found, and ends with it', async () => {
+  const trigger = await createTriggerFor(app, connected, 'release');
+  await app.addPosts('org_a', { id: 'late', title: 'Late', status: 'draft' });
+  const at = app.clock.now();
+  const ago = (ms: number) => at.getTime() - ms;
+  const states = {
+    trigger_failed: `INSERT INTO trigger_runs (trigger_id, scope, since, revision, status, attempts, due_at, delivery_id, error, queued_at)
+      VALUES ('${trigger.id}', 's', '', 1, 'failed', 8, 0, 'd', 'No text', '${at.toISOString()}')`,
+    schedule_late: `INSERT INTO post_schedules (post_id, organization_id, publish_at, time_zone, created_at)
+      VALUES ('late', 'org_a', ${ago(120_000)}, 'UTC', '${at.toISOString()}')`,
+    webhook_failing: `INSERT INTO hooks (integration_id, place_id, place_name, events, has_present_secret, problem, attempts, created_at)
+      VALUES ('${connected.integrationId}', 'acme/rocket', 'acme/rocket', '[]', 1, 'Not found', 1, '${at.toISOString()}')`,
+    polling_failing: `INSERT INTO polls (repository_id, integration_id, due_at, problem, attempts)
+      VALUES ('${connected.repositoryId}', '${connected.integrationId}', 0, 'Bad token', 3)`,
+    app_suspended: `INSERT INTO github_apps (integration_id, app_id, slug, url, private_key, suspended_at, created_at)
+      VALUES ('${connected.integrationId}', 1, 'tidings', '', '', '${at.toISOString()}', '${at.toISOString()}')`,
+    hook_failed: `INSERT INTO rebuild_hooks (id, organization_id, name, kind, url, host, is_enabled, created_at)
+      VALUES ('hook', 'org_a', 'Site', 'netlify', '', 'example.com', 1, '${at.toISOString()}')`,
+  };
+  for (const statement of Object.values(states)) await execute(app.db, statement);
+  await execute(
+    app.db,
+    `INSERT INTO hook_messages (id, hook_id, organization_id, post_id, number, type, title, post_created_at, state, attempts, due_at, created_at)
+     VALUES ('m', 'hook', 'org_a', 'late', 1, 'post.published', '', '', 'failed', 8, 1, '${at.toISOString()}')`,
+  );
+  await look();
+  expect((await kinds()).sort()).toEqual(Object.keys(states).sort());
+  for (const { effect, action, path } of await items()) {
+    expect(effect).toEndWith('.');
+    expect(action).toContain('tidings ');
+    expect((await visit(`/dashboard/org_a/${path?.replace(/#.*/, '')}`)).status).toBe(200);
+  }
+  const stranger = await pageVisitor(app, { organizationId: 'org_b' });
+  expect(await (await stranger('/dashboard/org_b/attention')).text()).toContain('Nothing needs you.');
+  for (const table of ['trigger_runs', 'post_schedules', 'hooks', 'polls', 'github_apps', 'hook_messages'])
+    await execute(app.db, `DELETE FROM ${table}`);
+  await look();
+  expect(await items()).toEqual([]);
+});
+
+describe('an item', () => {
+  const id = () => `deliveries_rejected:${connected.integrationId}`;
+  const mute = (time: string, item = id(), organization = 'org_a') =>
+    visit(`/dashboard/${organization}/attention/mute`, { id: item, days: time });
+
+  beforeEach(async () => {
+    await deliver('wrong');
+    await look();
+  });
+
+  test('is muted for a day, and comes back', async () => {
+    expect((await mute('1')).status).toBe(303);
+    expect(await badge()).toBeUndefined();
+    expect(await pageOf('/dashboard/org_a/attention')).toContain('Muted (1)');
+    app.clock.advance(DAY_MS - 1);
+    await look();
+    expect(await badge()).toBeUndefined();
+    app.clock.advance(1);
+    expect(await badge()).toBe('1');
+  });
+
+  test('is heard again when a person says so', async () => {
+    await mute('7');
+    await mute('0');
+    expect(await badge()).toBe('1');
+  });
+
+  test('of another organization cannot be muted, and an unknown time mutes nothing', async () => {
+    expect((await mute('1', 'deliveries_rejected:other')).status).toBe(404);
+    expect((await mute('366')).status).toBe(400);
+    expect(await badge()).toBe('1');
+  });
+});
+
+test('a delivery whose draft failed is not green', async () => {
+  const trigger = await createTriggerFor(app, connected, 'release');
+  await deliver();
+  await execute(
+    app.db,
+    `UPDATE delivery_results SET outcome = 'failed', error = 'No text' WHERE trigger_id = '${trigger.id}'`,
+  );
+  const html = await pageOf('/dashboard/org_a/deliveries');
+  expect(html).toContain('<span class="tag failed">Draft failed</span>');
+  expect(html).not.toContain('class="tag processed"');
+});
