@@ -239,6 +239,10 @@ test('formatted text that is pasted becomes Markdown', async () => {
       ]),
       'Before\n\n- First\n  - Deep **bold**\n- Second\n\n3. Three\n4. Four\n\n- b) Letter\n\nAfter',
     ],
+    [
+      '<p><b>Done</b> <img alt="🎉" src="https://a.test/1f389.png"> <img alt=":shipit:" src="https://a.test/s.png"> <img src="data:image/png;base64,AA" alt="A diagram"></p>',
+      '**Done** 🎉 :shipit: A diagram',
+    ],
     ['<p>a <a href="javascript:alert(1)">b</a> <img src="file:///c:/x.png"><i>c</i></p>', 'a b *c*'],
   ];
   const got: string[] = [];

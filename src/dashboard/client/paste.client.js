@@ -46,6 +46,10 @@ turndown.addRule('tags', {
     content.trim() === '' ? content : `<${localName}>${content}</${localName}>`,
 });
 
+/** Chats and GitHub paste their emoji as images. */
+const EMOJI =
+  /^(?::[\w+-]+:|(?:\p{Extended_Pictographic}|\p{Regional_Indicator}|\p{Emoji_Modifier}|\u200d|\ufe0f)+)$/u;
+
 export function toMarkdown(html) {
   const { body } = new DOMParser().parseFromString(html, 'text/html');
   for (const link of body.querySelectorAll('a')) {
@@ -53,7 +57,8 @@ export function toMarkdown(html) {
     if (!isUseful && link.querySelector('img') === null) link.replaceWith(...link.childNodes);
   }
   for (const image of body.querySelectorAll('img'))
-    if (!/^https?:/i.test(image.getAttribute('src') ?? '')) image.remove();
+    if (!/^https?:/i.test(image.getAttribute('src') ?? '') || EMOJI.test(image.alt))
+      image.replaceWith(image.alt);
   for (const each of body.querySelectorAll('svg')) each.remove();
   wordLists(body);
   styledText(body);
