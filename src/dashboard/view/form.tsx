@@ -1,5 +1,5 @@
 import type { TObject } from '@sinclair/typebox';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { AppError } from '../../lib/app-error.ts';
 import { type EditState, editState, type Fields } from '../edit.ts';
 import { type FieldState, type FieldStates, formState, labelsOf, type Problem } from '../fields.ts';
@@ -240,28 +240,11 @@ function Labeled(props: Labels & { children: (attributes: object) => ComponentCh
   );
 }
 
-export function Field({
-  label,
-  name,
-  hint,
-  error,
-  id,
-  kind,
-  ...input
-}: Labels & {
-  type?: 'text' | 'email' | 'password' | 'date' | 'datetime-local' | 'search' | 'number' | 'file';
-  /** The types of a file, as MIME types or endings of names. */
-  accept?: string;
-  value?: string;
-  /** For the script: the time that the field shows. */
-  'data-at'?: string;
-  min?: number;
-  max?: number;
-  placeholder?: string;
-  autoComplete?: string;
-  required?: boolean;
-  autoFocus?: boolean;
-}) {
+/** Attributes of an element, with those for the script. */
+type More<Element extends 'input' | 'textarea'> = Omit<JSX.IntrinsicElements[Element], keyof Labels> &
+  Readonly<Record<`data-${string}`, string | number | undefined>>;
+
+export function Field({ label, name, hint, error, id, kind, ...input }: Labels & More<'input'>) {
   const attributes = { type: 'text', required: true, autoComplete: 'off', ...input };
   return (
     <Labeled label={label} name={name} hint={hint} error={error} id={id} kind={kind}>
@@ -270,24 +253,9 @@ export function Field({
   );
 }
 
-/** A field of several lines. `more`: attributes of the element. */
-export function TextArea({
-  value = '',
-  more = {},
-  ...labels
-}: Labels & {
-  value?: string;
-  more?: {
-    class?: string;
-    rows?: number;
-    placeholder?: string;
-    spellcheck?: boolean;
-    'data-preview'?: string;
-    /** Where its error is, for the script to put the caret there. */
-    'data-line'?: number;
-    'data-column'?: number;
-  };
-}) {
+/** A field of several lines. */
+export function TextArea(props: Labels & { value?: string; more?: More<'textarea'> }) {
+  const { value = '', more = {}, ...labels } = props;
   return (
     <Labeled {...labels}>
       {(described) => (

@@ -117,9 +117,7 @@ async function showNews(visit: MemberVisit, after: number | null) {
     const entries = [...news, ...(await findEntries(tx, organization.id, left))];
     return { entries, ...(await readBeside(tx, organization.id, entries)) };
   });
-  return fragment(
-    <Rows rows={entries} columns={columns(rest, visit.base)} selection={selection} marksOf={marksOf} />,
-  );
+  return fragment(<Rows rows={entries} columns={columns(rest)} selection={selection} marksOf={marksOf} />);
 }
 
 /** What the rows show beside their entries. */
@@ -174,7 +172,7 @@ async function showLog(visit: MemberVisit) {
         caption="Deliveries, newest first"
         kind="log"
         rows={entries}
-        columns={columns(rest, base)}
+        columns={columns(rest)}
         selection={selection}
         marksOf={marksOf}
       />
@@ -233,7 +231,7 @@ const selection = {
 
 type Beside = Awaited<ReturnType<typeof readBeside>>;
 
-const columns = ({ integrations, results }: Beside, _base: string): Column<Delivery>[] => [
+const columns = ({ integrations, results }: Beside): Column<Delivery>[] => [
   {
     title: 'Status',
     // A delivery was taken, but nobody gets its draft.

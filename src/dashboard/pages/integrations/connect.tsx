@@ -1,10 +1,9 @@
 import { connectIntegration, connectWithToken, listPlaces } from '../../../integrations/connect.ts';
-import type { Connected } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { ALL_PUBLIC_TEAMS, type Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../../../providers/index.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
-import { once, submit } from '../../submission.ts';
+import { once, postForm } from '../../submission.ts';
 import { Link, LinkButton, ToCopy } from '../../view/elements.tsx';
 import { Choice, Field, Form } from '../../view/form.tsx';
 import { showIntegrations } from './list.tsx';
@@ -18,38 +17,32 @@ const PATH = '/dashboard/:organizationId/integrations';
  * Connecting by hand takes one form, connecting with a token two: the first has the token, the second the places to
  * connect with it.
  */
-export const routes: readonly Page[] = providers.flatMap(({ id: type }) => [
-  post(`${PATH}/${type}`, 'owner', (visit) => connectByHand(visit, type)),
+export const routes: readonly Page[] = providers.flatMap(({ id: type, hasRepositories }) => [
+  postForm(
+    `${PATH}/${type}`,
+    'owner',
+    RepositoryForm,
+    (visit, error) => showIntegrations(visit, { type, field: 'repository', error }),
+    async ({ deps, organization }, { repository }) => {
+      const given = hasRepositories ? repository : undefined;
+      return showConnected(type, await connectIntegration(deps, type, organization.id, given));
+    },
+    () =>
+      redirect(
+        'integrations',
+        'This form was already submitted, so Tidings created no other integration. If you did not copy the secret, open the integration and rotate it.',
+      ),
+  ),
   post(`${PATH}/${type}/choose`, 'owner', (visit) => readToken(visit, type)),
   post(`${PATH}/${type}/connect`, 'owner', (visit) => connectChosen(visit, type)),
 ]);
 
-async function connectByHand(visit: MemberVisit, type: IntegrationType): Promise<Answer> {
-  const { deps, organization, base, form } = visit;
-  return submit(
-    visit,
-    RepositoryForm,
-    async (fields) => {
-      const given = providerOf(type).hasRepositories ? fields.repository : undefined;
-      const shown = await once(deps, form.get('mark'), async () => {
-        const connected = await connectIntegration(deps, type, organization.id, given);
-        return showConnected(base, type, connected, connected.repositories[0]?.repository);
-      });
-      const notice =
-        'This form was already submitted, so Tidings created no other integration. If you did not copy the secret, open the integration and rotate it.';
-      return shown ?? redirect('integrations', notice);
-    },
-    (error) => showIntegrations(visit, { type, field: 'repository', error }),
-  );
-}
-
 /** Shows the secret once: no URL leads back to this page. */
 function showConnected(
-  _base: string,
   type: IntegrationType,
-  { integrationId, webhookUrl, secret }: Connected,
-  repository?: string,
-): View {
+  { integrationId, webhookUrl, secret, repositories }: Awaited<ReturnType<typeof connectIntegration>>,
+) {
+  const repository = repositories[0]?.repository;
   const { name, words } = providerOf(type);
   return view(
     {
@@ -79,7 +72,7 @@ function showConnected(
   );
 }
 
-async function readToken(visit: MemberVisit, type: IntegrationType): Promise<View> {
+async function readToken(visit: MemberVisit, type: IntegrationType): Promise<Answer> {
   const token = visit.form.get(TOKEN_FIELD)?.trim() ?? '';
   try {
     const seen = await listPlaces(visit.deps, type, token);
@@ -97,7 +90,7 @@ async function readToken(visit: MemberVisit, type: IntegrationType): Promise<Vie
 }
 
 async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise<Answer> {
-  const { deps, form, base, organization } = visit;
+  const { deps, form, organization } = visit;
   const sealed = form.get('offer') ?? '';
   const offer = unseal<Offer>(deps, contextOf(visit, type), sealed);
   if (offer === null) {
@@ -110,8 +103,7 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise
     const request = { type, organizationId: organization.id, token: offer.token, places };
     const answer = await once(deps, form.get('mark'), async () => {
       const connected = await connectWithToken(deps, request);
-      const path = `${base}/integrations/${connected.integrationId}`;
-      return redirect(path, describeConnected(type, connected.places));
+      return redirect(`integrations/${connected.integrationId}`, describeConnected(type, connected.places));
     });
     return answer ?? redirect('integrations', 'This form was already submitted. Nothing else was connected.');
   } catch (error) {

@@ -11,25 +11,26 @@ import {
 } from '../../../posts/list-store.ts';
 import { contentTypeRules, contentTypes } from '../../../posts/model.ts';
 import { type BulkAction, type BulkResult, bulkActions, changePosts } from '../../../posts/service.ts';
-import { readFields } from '../../fields.ts';
-import { get, type Page, post, redirect, view } from '../../page.ts';
+import { choiceOf, readFields } from '../../fields.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { counted, Link, LinkButton, Status, When } from '../../view/elements.tsx';
 import { Select } from '../../view/form.tsx';
-import { Empty, FilterBar, Pager, SearchField, SelectionBar, Table } from '../../view/list.tsx';
+import { Empty, FilterBar, Pager, pageIn, SearchField, SelectionBar, Table } from '../../view/list.tsx';
 import { ZonedTime } from './publish.tsx';
 import { restorePath } from './trash.tsx';
 import { describeOrigin, PostSegments, typeOptions } from './words.tsx';
 
-// The filter of the list in its address.
+const LIST = '/dashboard/:organizationId/posts';
+const PER_PAGE = 25;
 
-function readFilter({ searchParams }: Pick<URL, 'searchParams'>): ListFilter {
-  const page = searchParams.get('page') ?? '';
+/** The filter of the list in its address. Unknown values filter nothing. */
+function readFilter(query: URLSearchParams): ListFilter {
   return {
-    status: listedStatuses.find((each) => each === searchParams.get('status')),
-    contentType: contentTypes.find((each) => each === searchParams.get('contentType')),
-    hasSuggestion: searchParams.get('suggestion') === '1',
-    q: searchParams.get('q')?.trim() ?? '',
-    page: /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1,
+    status: listedStatuses.find((each) => each === query.get('status')),
+    contentType: contentTypes.find((each) => each === query.get('contentType')),
+    hasSuggestion: query.get('suggestion') === '1',
+    q: query.get('q')?.trim() ?? '',
+    page: pageIn(query),
   };
 }
 
@@ -41,18 +42,35 @@ function queryOf({ status, contentType, hasSuggestion, q, page }: Partial<ListFi
   return query.size === 0 ? '' : `?${query}`;
 }
 
-const addressOf = (base: string, filter: Partial<ListFilter>) => `${base}/posts${queryOf(filter)}`;
+const addressOf = (filter: Partial<ListFilter>) => `posts${queryOf(filter)}`;
 
 const currentOf = ({ status, hasSuggestion }: ListFilter) =>
   hasSuggestion ? 'suggestion' : (status ?? 'all');
 
-/** What stays of a filter in another list. */
-const moreOf = ({ contentType, q }: ListFilter) => queryOf({ contentType, q }).slice(1);
+export const routes: readonly Page[] = [
+  get(LIST, 'member', showPosts),
+
+  // The buttons that act on the selected posts of the list.
+  post(`${LIST}/~/selected`, 'member', async (visit) => {
+    const { deps, organization, form } = visit;
+    const { selected, action, back } = readFields(SelectionForm, form);
+    if (action === undefined) throw new AppError(400, 'Choose what to do with the selected posts.');
+    const to = addressOf(readFilter(new URLSearchParams(back.slice(0, 1_000))));
+    if (selected.length === 0) return redirect(to, 'Select posts first.');
+    const versions = new Map(selected.map(readSelected));
+    const result = await changePosts(deps, organization.id, [...versions.keys()], action, {
+      needsText: true,
+      isSeen: (post) => [undefined, versionOf(post)].includes(versions.get(post.id)),
+    });
+    const undo = action === 'delete' ? restorePath(visit, result.changed) : undefined;
+    return redirect(to, describeBulk(action, result), undo);
+  }),
+];
 
 /** `back`: the query of the list. */
 const SelectionForm = Type.Object({
   selected: Type.Array(Type.String()),
-  action: Type.Optional(Type.Union(bulkActions.map((each) => Type.Literal(each)))),
+  action: Type.Optional(choiceOf(bulkActions, {})),
   back: Type.String(),
 });
 
@@ -96,49 +114,67 @@ const selectionLabels: Readonly<Record<BulkAction, string>> = {
   delete: 'Delete posts',
 };
 
-function PostSelection({ filter }: { base: string; filter: ListFilter }) {
-  return (
-    <SelectionBar id="selection" to="posts/~/selected">
-      <input type="hidden" name="back" value={queryOf(filter)} />
-      {bulkActions.map((action) => (
-        <button
-          type="submit"
-          name="action"
-          value={action}
-          class={action === 'delete' ? 'button bad' : 'button'}
-        >
-          {selectionLabels[action]}
-        </button>
-      ))}
-    </SelectionBar>
-  );
-}
-
-const PER_PAGE = 25;
-
-const LIST = '/dashboard/:organizationId/posts';
-
-function Filters({ base, filter }: { base: string; filter: ListFilter }) {
+async function showPosts({ deps, organization, url }: MemberVisit) {
+  const filter = readFilter(url.searchParams);
   const { q, status, contentType, hasSuggestion } = filter;
-  return (
-    <FilterBar path={addressOf(base, { status, hasSuggestion })} isFiltered={contentType !== undefined}>
-      {status !== undefined && <input type="hidden" name="status" value={status} />}
-      {hasSuggestion && <input type="hidden" name="suggestion" value="1" />}
-      <SearchField
-        label="Search titles and text"
-        name="q"
-        value={q}
-        clearTo={addressOf(base, { status, contentType, hasSuggestion })}
+  const { numbers, found } = await deps.db.read(
+    async (tx) => ({
+      numbers: await countPosts(tx, organization.id),
+      found: await listPosts(tx, organization.id, filter, PER_PAGE),
+    }),
+    { isLong: q !== '' },
+  );
+  const { all, draft, published, trash } = numbers;
+  const facts = `${draft === 0 ? 'No drafts to review' : `${counted(draft, 'draft')} to review`}; ${
+    published === 0 ? 'nothing is published yet.' : `${counted(published, 'post')} published.`
+  }`;
+  return view(
+    {
+      title: 'Posts',
+      facts: all === 0 ? undefined : facts,
+      actions: <LinkButton to="posts/~/new" label="New post" kind={all === 0 ? undefined : 'go'} />,
+      more: (
+        <>
+          <Link to="posts/~/import">Import posts</Link>
+          <Link to="posts/~/export">Export posts</Link>
+          <Link to="media">Images</Link>
+          <Link to="posts/~/trash">Trash</Link>
+        </>
+      ),
+    },
+    all + trash > 0 && (
+      <PostSegments
+        numbers={numbers}
+        current={currentOf(filter)}
+        // What stays of the filter in another list.
+        more={queryOf({ contentType, q }).slice(1)}
       />
-      <Select
-        label="Type"
-        name="contentType"
-        isLabelHidden
-        all="All types"
-        value={contentType}
-        options={typeOptions}
-      />
-    </FilterBar>
+    ),
+    all === 0 ? (
+      <NoPosts />
+    ) : (
+      <>
+        <FilterBar path={addressOf({ status, hasSuggestion })} isFiltered={contentType !== undefined}>
+          {status !== undefined && <input type="hidden" name="status" value={status} />}
+          {hasSuggestion && <input type="hidden" name="suggestion" value="1" />}
+          <SearchField
+            label="Search titles and text"
+            name="q"
+            value={q}
+            clearTo={addressOf({ status, contentType, hasSuggestion })}
+          />
+          <Select
+            label="Type"
+            name="contentType"
+            isLabelHidden
+            all="All types"
+            value={contentType}
+            options={typeOptions}
+          />
+        </FilterBar>
+        <Posts filter={filter} found={found} />
+      </>
+    ),
   );
 }
 
@@ -150,10 +186,9 @@ const emptyTexts: Readonly<Record<ReturnType<typeof currentOf>, string>> = {
   suggestion: 'No post has a new version or a suggestion.',
 };
 
-type ListedPage = Awaited<ReturnType<typeof listPosts>>;
-
-function Posts({ base, filter, found }: { base: string; filter: ListFilter; found: ListedPage }) {
-  const { posts, totalItems, isCut } = found;
+function Posts(props: { filter: ListFilter; found: Awaited<ReturnType<typeof listPosts>> }) {
+  const { filter } = props;
+  const { posts, totalItems, isCut } = props.found;
   const { page, q, contentType } = filter;
   if (totalItems === 0) {
     return (
@@ -164,12 +199,24 @@ function Posts({ base, filter, found }: { base: string; filter: ListFilter; foun
     );
   }
   const pages = Math.max(1, Math.ceil(totalItems / PER_PAGE));
-  const to = (target: number) => addressOf(base, { ...filter, page: target });
+  const to = (target: number) => addressOf({ ...filter, page: target });
   const position = `, page ${page.toLocaleString('en')} of ${pages.toLocaleString('en')}`;
   const isByTime = filter.status === 'scheduled' && q === '';
   return (
     <>
-      <PostSelection base={base} filter={filter} />
+      <SelectionBar id="selection" to="posts/~/selected">
+        <input type="hidden" name="back" value={queryOf(filter)} />
+        {bulkActions.map((action) => (
+          <button
+            type="submit"
+            name="action"
+            value={action}
+            class={action === 'delete' ? 'button bad' : 'button'}
+          >
+            {selectionLabels[action]}
+          </button>
+        ))}
+      </SelectionBar>
       <Table
         caption={isByTime ? 'Posts, the next one first' : 'Posts, newest first'}
         kind="posts"
@@ -181,7 +228,7 @@ function Posts({ base, filter, found }: { base: string; filter: ListFilter; foun
             class: 'short',
             cell: ({ status, schedule }) => <Status status={schedule === null ? status : 'scheduled'} />,
           },
-          { title: 'Title', class: 'title', cell: (post) => <Title post={post} base={base} /> },
+          { title: 'Title', class: 'title', cell: (post) => <Title post={post} /> },
           {
             title: 'Type',
             class: 'short dim',
@@ -209,8 +256,8 @@ function Posts({ base, filter, found }: { base: string; filter: ListFilter; foun
         ]}
       />
       <Pager
-        back={page > 1 ? { to: to(Math.min(page - 1, pages)), label: isByTime ? 'Earlier' : 'Newer' } : null}
-        next={page < pages ? { to: to(page + 1), label: isByTime ? 'Later' : 'Older' } : null}
+        back={page > 1 && { to: to(Math.min(page - 1, pages)), label: isByTime ? 'Earlier' : 'Newer' }}
+        next={page < pages && { to: to(page + 1), label: isByTime ? 'Later' : 'Older' }}
       >
         {isCut
           ? `More than ${counted(totalItems, 'post')} match. These are the newest.`
@@ -220,8 +267,7 @@ function Posts({ base, filter, found }: { base: string; filter: ListFilter; foun
   );
 }
 
-function Title({ post }: { post: ListedPost; base: string }) {
-  const { id, title, hasNewVersion, suggestedChanges } = post;
+function Title({ post: { id, title, hasNewVersion, suggestedChanges } }: { post: ListedPost }) {
   return (
     <>
       <Link class="ellipsis" to={`posts/${id}`} title={title}>
@@ -278,65 +324,3 @@ export async function unpack(packed: string, maxBytes: number): Promise<string> 
     throw new AppError(400, 'The text of the preview is incomplete. Choose the file again.', { cause });
   }
 }
-
-// The buttons that act on the selected posts of the list.
-export const routes: readonly Page[] = [
-  post('/dashboard/:organizationId/posts/~/selected', 'member', async (visit) => {
-    const { deps, organization, base, form } = visit;
-    const { selected, action, back } = readFields(SelectionForm, form);
-    if (action === undefined) throw new AppError(400, 'Choose what to do with the selected posts.');
-    const to = addressOf(base, readFilter({ searchParams: new URLSearchParams(back.slice(0, 1_000)) }));
-    if (selected.length === 0) return redirect(to, 'Select posts first.');
-    const versions = new Map(selected.map(readSelected));
-    const result = await changePosts(deps, organization.id, [...versions.keys()], action, {
-      needsText: true,
-      isSeen: (post) => [undefined, versionOf(post)].includes(versions.get(post.id)),
-    });
-    const undo = action === 'delete' ? restorePath(visit, result.changed) : undefined;
-    return redirect(to, describeBulk(action, result), undo);
-  }),
-  get(LIST, 'member', async ({ deps, organization, url, base }) => {
-    const filter = readFilter(url);
-    const { numbers, found } = await deps.db.read(
-      async (tx) => ({
-        numbers: await countPosts(tx, organization.id),
-        found: await listPosts(tx, organization.id, filter, PER_PAGE),
-      }),
-      { isLong: filter.q !== '' },
-    );
-    const { all, draft, published, trash } = numbers;
-    const facts = `${draft === 0 ? 'No drafts to review' : `${counted(draft, 'draft')} to review`}; ${
-      published === 0 ? 'nothing is published yet.' : `${counted(published, 'post')} published.`
-    }`;
-    return view(
-      {
-        title: 'Posts',
-        facts: all === 0 ? undefined : facts,
-        actions: (
-          <a class={all === 0 ? 'button' : 'button go'} href={`${base}/posts/~/new`}>
-            New post
-          </a>
-        ),
-        more: (
-          <>
-            <Link to="posts/~/import">Import posts</Link>
-            <Link to="posts/~/export">Export posts</Link>
-            <Link to="media">Images</Link>
-            <Link to="posts/~/trash">Trash</Link>
-          </>
-        ),
-      },
-      all + trash !== 0 && (
-        <PostSegments numbers={numbers} current={currentOf(filter)} more={moreOf(filter)} />
-      ),
-      all === 0 ? (
-        <NoPosts />
-      ) : (
-        <>
-          <Filters base={base} filter={filter} />
-          <Posts base={base} filter={filter} found={found} />
-        </>
-      ),
-    );
-  }),
-];

@@ -14,9 +14,9 @@ import {
 } from '../../../posts/trash.ts';
 import { readFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { counted, When } from '../../view/elements.tsx';
+import { counted, LinkButton, When } from '../../view/elements.tsx';
 import { Action, Danger, Seen } from '../../view/form.tsx';
-import { Empty, Pager, SelectionBar, statusColumn, Table } from '../../view/list.tsx';
+import { actionsColumn, Empty, Pager, pageIn, SelectionBar, statusColumn, Table } from '../../view/list.tsx';
 import { PostSegments } from './words.tsx';
 
 const TRASH = '/dashboard/:organizationId/posts/~/trash';
@@ -80,15 +80,14 @@ function describe({ restored, taken, missing }: Restored): string {
   return parts.filter(Boolean).join(' ');
 }
 
-async function showTrash({ deps, organization, base, url }: MemberVisit) {
-  const given = url.searchParams.get('page') ?? '';
-  const page = /^[1-9]\d{0,5}$/.test(given) ? Number(given) : 1;
+async function showTrash({ deps, organization, url }: MemberVisit) {
+  const page = pageIn(url.searchParams);
   const now = deps.clock.now();
   const { numbers, rows } = await deps.db.read(async (tx) => ({
     numbers: await countPosts(tx, organization.id),
     rows: await listDeletedPosts(tx, organization.id, { limit: PER_PAGE, page }),
   }));
-  const path = `${base}/posts/~/trash`;
+  const path = 'posts/~/trash';
   // The clock of another process may be ahead.
   const seen = [now.toISOString(), ...rows.map(({ deletedAt }) => deletedAt)].toSorted().at(-1);
   const pages = Math.max(1, Math.ceil(numbers.trash / PER_PAGE));
@@ -102,9 +101,10 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
     rows.length === 0 ? (
       <Empty>
         <p>{numbers.trash === 0 ? 'The trash is empty.' : 'This page is empty.'}</p>
-        <a class="button" href={numbers.trash === 0 ? `${base}/posts` : path}>
-          {numbers.trash === 0 ? 'Show all posts' : 'Show the newest'}
-        </a>
+        <LinkButton
+          to={numbers.trash === 0 ? 'posts' : path}
+          label={numbers.trash === 0 ? 'Show all posts' : 'Show the newest'}
+        />
       </Empty>
     ) : (
       <>
@@ -148,12 +148,10 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
               title: 'Removed',
               isLabeled: true,
               class: 'dim',
-              cell: ({ expiresAt }) => <When at={new Date(expiresAt).toISOString()} />,
+              cell: ({ expiresAt }) => <When at={expiresAt} />,
             },
             {
-              title: 'Actions',
-              isTitleHidden: true,
-              class: 'end',
+              ...actionsColumn,
               cell: ({ id, title }) => (
                 <div class="row-actions">
                   <Action to={`${path}/restore?ids=${id}`} label="Restore" seen={seen} />
@@ -173,8 +171,8 @@ async function showTrash({ deps, organization, base, url }: MemberVisit) {
           ]}
         />
         <Pager
-          back={page > 1 ? { to: `${path}?page=${Math.min(page - 1, pages)}`, label: 'Newer' } : null}
-          next={page < pages ? { to: `${path}?page=${page + 1}`, label: 'Older' } : null}
+          back={page > 1 && { to: `${path}?page=${Math.min(page - 1, pages)}`, label: 'Newer' }}
+          next={page < pages && { to: `${path}?page=${page + 1}`, label: 'Older' }}
         >
           {counted(numbers.trash, 'post')}
         </Pager>
