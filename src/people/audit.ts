@@ -2,6 +2,7 @@ import { and, desc, eq, getTableColumns, gte, inArray, isNotNull, isNull, lt, lt
 import { afterCommit, type ReadTx, type Storage, type WriteTx } from '../../db/engine.ts';
 import { auditEvents, memberships, organizations } from '../../db/schema/organizations.ts';
 import type { Logger } from '../lib/log.ts';
+import { cutLine } from '../lib/text.ts';
 import { type Clock, DAY_MS } from '../lib/time.ts';
 
 /** All recorded actions, by the groups that people filter by. */
@@ -100,9 +101,7 @@ const MAX_QUOTED_LENGTH = 100;
 
 /** A name or title in quotes, on one line and cut. */
 export function quote(text: string): string {
-  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
-  const cut = line.length > MAX_QUOTED_LENGTH ? `${line.slice(0, MAX_QUOTED_LENGTH).toWellFormed()}…` : line;
-  return `“${cut}”`;
+  return `“${cutLine(text.toWellFormed(), MAX_QUOTED_LENGTH)}”`;
 }
 
 /** `actor` acts in this request, command or job. */

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { eq } from 'drizzle-orm';
 import { readIfAllowed } from '../../../db/checked.ts';
 import {
@@ -11,7 +10,7 @@ import {
 } from '../../../db/engine.ts';
 import { rebuildHooks } from '../../../db/schema/public.ts';
 import { AppError, invalidField } from '../../lib/app-error.ts';
-import { isPublicAddress } from '../../lib/public-fetch.ts';
+import { isLocal } from '../../lib/public-fetch.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import { requireValid } from '../../lib/validation.ts';
 import {
@@ -103,9 +102,8 @@ function requireHookUrl(text: string, privateHosts: ReadonlySet<string> = new Se
   const mayBePrivate = privateHosts.has(url.hostname);
   const allow = `To allow this host, set HOOK_PRIVATE_HOSTS=${url.hostname}`;
   if (url.protocol !== 'https:' && !mayBePrivate) throw invalidField('url', `must be an https URL. ${allow}`);
-  const address = url.hostname.replace(/^\[|\]$/g, '');
-  const isLocal = address === 'localhost' || (isIP(address) !== 0 && !isPublicAddress(address));
-  if (isLocal && !mayBePrivate) throw invalidField('url', `must be on the public internet. ${allow}`);
+  if (isLocal(url.href) && !mayBePrivate)
+    throw invalidField('url', `must be on the public internet. ${allow}`);
   url.hash = '';
   return url;
 }

@@ -14,35 +14,23 @@ const PAGE_POLICY = `default-src 'none'; style-src '${styleHash}'; script-src 's
 
 /** `GET /openapi.json`, and `GET /docs` for people. Both are built at the first request and kept. */
 export function docs({ publicUrl }: Pick<Deps, 'publicUrl'>, routes: AnyElysia['routes']) {
-  const document = once(() => buildOpenApi(routes, models, publicUrl()));
-  const json = once(() => rendered(Buffer.from(JSON.stringify(document(), null, 2))));
-  const page = lazily(async () => {
-    const described = document();
-    // Each takes 30 ms at first, for which other requests wait.
-    await new Promise(setImmediate);
-    return rendered(Buffer.from(renderReference(described, providers)));
+  const load = lazily(async () => {
+    const document = buildOpenApi(routes, models, publicUrl());
+    const json = rendered(Buffer.from(JSON.stringify(document, null, 2)));
+    return { json, page: rendered(Buffer.from(renderReference(document, providers))) };
   });
-
   const scriptFile = rendered(Buffer.from(script), undefined, 9);
 
   return new Elysia({ name: 'docs' })
     .get('/', () => redirect('/dashboard'))
-    .get('/openapi.json', ({ request }) =>
-      publicContent(request, json(), { 'content-type': 'application/json' }),
+    .get('/openapi.json', async ({ request }) =>
+      publicContent(request, (await load()).json, { 'content-type': 'application/json' }),
     )
     .get('/docs', async ({ request }) =>
-      publicContent(request, await page(), {
+      publicContent(request, (await load()).page, {
         'content-type': 'text/html; charset=utf-8',
         'content-security-policy': PAGE_POLICY,
       }),
     )
     .get(scriptPath, ({ request }) => asset(request, scriptFile, 'text/javascript; charset=utf-8'));
-}
-
-function once<Value extends object>(make: () => Value): () => Value {
-  let made: Value | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
 }
