@@ -55,6 +55,17 @@ All notable changes.
   ]);
 });
 
+test.each([
+  ['**1.1.0** (2026-02-03)', 'Unreleased', '**1.0.0** (2026-01-02)'],
+  ['1.1.0 (2026-02-03)', '**Unreleased**', '1.0.0 (2026-01-02)'],
+])('unreleased changes below %s stay out, in bold or not', async (first, mark, second) => {
+  const { records, skipped } = await parse(
+    `# Log\n\n${first}\n\n- a\n\n${mark}\n\n- secret\n\n${second}\n\n- b\n`,
+  );
+  expect(records.map(({ fields }) => fields.markdown)).toEqual(['- a', '- b']);
+  expect(skipped).toContain('"Unreleased" (line 7: not released)');
+});
+
 test('packages below a version, without dates of their own, are parts of it', async () => {
   const part = (version: string) =>
     ['core', 'cli', 'icons'].map((name) => `### \`@acme/${name}@${version}\`\n\n- ${name}`).join('\n\n');

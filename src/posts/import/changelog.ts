@@ -320,11 +320,12 @@ function* hiddenVersions(file: SourceFile, blocks: readonly SyntaxNode[], form: 
  * form or level.
  */
 function cutsOf(headings: readonly Heading[], form: Form): boolean[] {
+  const isLine = ({ form }: Pick<Heading, 'form'>) => form === 'line' || form === 'bold';
   const isCut = (heading: Heading, by: Form) =>
     isVersion(heading, by) ||
     (heading.isUnreleased &&
       heading.version === null &&
-      heading.form === by.form &&
+      (heading.form === by.form || (isLine(heading) && isLine(by) && /unreleased/i.test(heading.markdown))) &&
       heading.level <= by.level);
   const isUnreadable = (heading: Heading) =>
     heading.level === form.level && heading.version === null && beginsAsVersion(heading);
