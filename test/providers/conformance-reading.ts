@@ -98,6 +98,7 @@ export function readingTests(subject: Subject): void {
       const found = await find();
       expect(found).toMatchObject({ fullName: beside.world.place, defaultBranch: 'main', isPrivate: true });
       expect(found.providerId).toBeGreaterThan(0);
+      expect(await reader.getRepository(` ${beside.world.place} `)).toEqual(found);
       code.rename(`${beside.world.place}-2`);
       expect(await find()).toEqual({ ...found, fullName: `${beside.world.place}-2` });
     });
@@ -128,6 +129,10 @@ export function readingTests(subject: Subject): void {
         'release v1.1.0',
       ]);
       for (const [key, event] of read) expect(event).toEqual(delivered.get(key) as Event);
+      // The newest first: a round reads on until it has passed the time up to which it knows the list.
+      const merged = await reader.listMerged(repository);
+      expect([...eventsIn(merged?.items ?? []).keys()]).toEqual(['pull_request 13', 'pull_request 12']);
+      expect(merged?.oldest).toBe(delivered.get('pull_request 12')?.occurredAt ?? '');
     });
 
     test('gives the pushes of the default branch, as webhooks deliver them', async () => {
@@ -170,6 +175,12 @@ export function readingTests(subject: Subject): void {
       const { commits } = await reader.listCommits(repository, 'v1.0.0', 'v1.1.0');
       expect(commits.at(-1)?.message.trim()).toBe('docs: say more');
       expect(commits).toHaveLength(2);
+      for (const { sha, author, url, committedAt } of commits) {
+        expect({ author, url }).toEqual({ author: expect.any(String), url: expect.stringContaining(sha) });
+        expect(Date.parse(committedAt ?? '')).toBeGreaterThan(0);
+      }
+      const back = await reader.listCommits(repository, 'v1.1.0', 'v1.0.0');
+      expect(back).toMatchObject({ commits: [], isAncestor: false });
       const whole = await reader.listCommits(repository, null, 'v1.1.0');
       expect(whole.commits.map(({ message }) => message.split('\n')[0]).slice(0, 3)).toEqual([
         'chore: start',
@@ -179,6 +190,20 @@ export function readingTests(subject: Subject): void {
       // Also by their ids, as a push names them.
       const [before, after] = [whole.commits.at(-3)?.sha ?? '', whole.commits.at(-1)?.sha ?? ''];
       expect((await reader.listCommits(repository, before, after)).commits).toEqual(whole.commits.slice(-2));
+    });
+
+    test('refuses what the repository does not have, by its name', async () => {
+      const repository = await find();
+      for (const reading of [
+        () => reader.listCommits(repository, 'gone', 'main'),
+        () => reader.listCommits(repository, null, 'gone'),
+        () => reader.getHead(repository, 'gone'),
+      ]) {
+        const problem = await problemOf(reading(), [beside.world.token]);
+        expect(problem).toMatchObject({ kind: 'refused', message: expect.stringContaining('gone') });
+      }
+      const nowhere = await problemOf(reader.getRepository('../../version'), [beside.world.token]);
+      expect(nowhere.kind).toBe('place-not-found');
     });
 
     test('reads every page once, newest first', async () => {
@@ -204,6 +229,7 @@ export function readingTests(subject: Subject): void {
       const again = () => Promise.all(lists.map((list, at) => list({ etag: etags[at] ?? null })));
       if (code.hasEtags) expect(await again()).toEqual([null, null]);
       const head = await reader.getHead(repository, 'main');
+      expect(head?.etag !== null).toBe(code.hasEtags);
       if (head?.etag != null) expect(await reader.getHead(repository, 'main', head.etag)).toBeNull();
       await live([{ merge: 14, title: 'fix: more' }, { release: 'v1.2.0' }]);
       expect((await again()).map((page) => page !== null)).toEqual([true, true]);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { forgejo as provider } from '../../../src/providers/forgejo/provider.ts';
 import { eventOf, type Payload, parseEvent } from '../../../src/providers/provider.ts';
-import type { PageOf, ReadDelivery } from '../../../src/providers/reader.ts';
 import {
   commitOf,
   PLACE,
@@ -31,44 +30,31 @@ const withoutFiles = (event: ReturnType<typeof read>) =>
       }
     : null;
 
-const tagsOf = (page: PageOf<ReadDelivery> | null) =>
-  page?.items.map(({ payload }) => (payload.release as { tag_name: string }).tag_name);
-
-test('a repository is read by its name, also by a former one, and without a token when it is public', async () => {
+test('a private repository needs a token, and so does a server that wants sign-in', async () => {
   using world = startRocket();
-  const { repository, reader, anonymous, forgejo } = world;
-  const known = { providerId: repository.id, fullName: PLACE, defaultBranch: 'main', isPrivate: true };
-  expect(await reader.getRepository(` ${PLACE} `)).toEqual(known);
-  repository.formerPaths.push('acme/old');
-  expect(await reader.getRepository('acme/old')).toEqual(known);
+  const { repository, anonymous, forgejo } = world;
   expect(await problemOf(anonymous.getRepository(PLACE))).toMatchObject({
     kind: 'place-not-found',
     message: `The server at ${forgejo.url} has no public repository acme/rocket. Check the name and FORGEJO_API_URL; a private repository needs a token.`,
   });
   repository.isPrivate = false;
-  expect(await anonymous.getRepository(PLACE)).toEqual({ ...known, isPrivate: false });
+  await anonymous.getRepository(PLACE);
   expect(forgejo.requests.at(-1)?.authorization).toBeNull();
   forgejo.world.requiresSignIn = true;
   expect(await problemOf(anonymous.getRepository(PLACE))).toMatchObject({
     kind: 'bad-token',
     message: `The server at ${forgejo.url} answers no requests without a token. Use a token.`,
   });
-  expect(await problemOf(reader.getRepository('../../version'))).toMatchObject({ kind: 'place-not-found' });
 });
 
-test('releases come newest first, page by page, without drafts', async () => {
+test('releases come without drafts, and no text but a number names a page', async () => {
   using world = startRocket();
-  const { repository, reader } = world;
-  const releases = Array.from({ length: 59 }, (_, index) => releaseOf(index + 1));
-  repository.releases = [...releases, releaseOf(60, { isDraft: true })];
+  const { repository, reader, forgejo } = world;
+  repository.releases = [releaseOf(1), releaseOf(2, { isDraft: true })];
   const known = await reader.getRepository(PLACE);
-  const first = await reader.listReleases(known);
-  expect(first).toMatchObject({ next: '2', oldest: '2026-11-20T12:10:07.000Z', etag: null });
-  expect(tagsOf(first)?.slice(0, 2)).toEqual(['v1.59.0', 'v1.58.0']);
-  const second = await reader.listReleases(known, { cursor: first?.next ?? null });
-  expect(second).toMatchObject({ next: null, oldest: '2026-11-20T12:01:07.000Z' });
-  expect([...(tagsOf(first) ?? []), ...(tagsOf(second) ?? [])]).toHaveLength(59);
-  expect(reader.listReleases(known, { cursor: '../1' })).rejects.toThrow('is not the number of a page');
+  expect((await reader.listReleases(known))?.items).toHaveLength(1);
+  expect(forgejo.requests.at(-1)?.query).toMatchObject({ draft: 'false' });
+  await expect(reader.listReleases(known, { cursor: '../1' })).rejects.toThrow('is not the number of a page');
 });
 
 test('a repository whose owner disabled releases has none, and one that is gone is a problem', async () => {
@@ -181,30 +167,14 @@ test('where a proxy adds ETags, an unchanged page is told by them', async () => 
 });
 
 describe('commits', () => {
-  test('between two tags come oldest first, without what Forgejo would compute for each', async () => {
+  test('come without what Forgejo would compute for each', async () => {
     using world = startRocket();
-    const { repository, reader, forgejo } = world;
-    Object.assign(repository.tags, { 'v1.2': shaOf(2), '@acme/rocket@1.4': shaOf(4) });
-    const known = await reader.getRepository(PLACE);
-    const { commits, isCut, isAncestor } = await reader.listCommits(known, 'v1.2', '@acme/rocket@1.4');
-    expect(isAncestor).toBe(true);
-    expect(commits.map(({ sha }) => sha)).toEqual([shaOf(3), shaOf(4)]);
-    expect(commits).toMatchObject([
-      { message: commitOf(3).message, author: 'Ben', committedAt: '2026-11-20T12:03:07.000Z' },
-      { author: 'ann', url: expect.stringContaining(`/acme/rocket/commit/${shaOf(4)}`) },
-    ]);
-    expect(isCut).toBe(false);
-    expect(forgejo.requests.at(-1)?.query).toMatchObject({
+    const known = await world.reader.getRepository(PLACE);
+    await world.reader.listCommits(known, null, 'main');
+    expect(world.forgejo.requests.at(-1)?.query).toMatchObject({
       stat: 'false',
       files: 'false',
       verification: 'false',
-    });
-    expect((await reader.listCommits(known, null, 'v1.2')).commits).toHaveLength(2);
-    // The other way round.
-    expect(await reader.listCommits(known, '@acme/rocket@1.4', 'v1.2')).toEqual({
-      commits: [],
-      isCut: false,
-      isAncestor: false,
     });
   });
 

@@ -68,7 +68,8 @@ export const kit: ProviderKit = {
       const at = now();
       const id = project.releases.length + 1;
       const stored: StoredRelease = {
-        ...{ id, tag, name, description: notes, createdAt: at, releasedAt: at, isUpcoming: false },
+        ...{ id, tag, name, description: notes, createdAt: '2026-01-01T00:00:00.000Z', releasedAt: at },
+        isUpcoming: false,
       };
       project.releases.push(stored);
       project.tags[tag] = project.commits[0]?.id ?? '';

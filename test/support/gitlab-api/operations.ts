@@ -178,14 +178,16 @@ function setHook(world: World, hook: StoredHook, body: Record<string, unknown>):
 
 /** The part of GitLab's API that reads what a project shipped. */
 function readProject({ world, query }: Context, project: StoredProject, below: string): Answer {
+  /** GitLab sorts by what is asked for, the newest first unless told otherwise. */
+  const sorted = <Item>(newest: Item[]) => (query.get('sort') === 'asc' ? newest.toReversed() : newest);
   if (below === '/releases') {
     const newest = project.releases.toSorted((a, b) => (a.releasedAt < b.releasedAt ? 1 : -1));
-    return { status: 200, list: newest.map((each) => releaseView(world, project, each)) };
+    return { status: 200, list: sorted(newest).map((each) => releaseView(world, project, each)) };
   }
   if (below === '/merge_requests') {
     if (query.get('state') !== 'merged') return refuse(400, 'the stand-in lists merged ones only');
     const newest = project.mergeRequests.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
-    return { status: 200, list: newest.map((each) => mergeRequestView(world, project, each)) };
+    return { status: 200, list: sorted(newest).map((each) => mergeRequestView(world, project, each)) };
   }
   const [head] = project.commits;
   const branch = /^\/repository\/branches\/([^/]+)$/.exec(below)?.[1];

@@ -64,7 +64,7 @@ export const releaseOf = (number: number, about: Partial<StoredRelease> = {}): S
   tag: `v1.${number}.0`,
   name: `Rocket 1.${number}`,
   description: `- Change ${number} ![shot](/uploads/0123456789abcdef0123456789abcdef/shot.png)`,
-  createdAt: at(number),
+  createdAt: at(0),
   releasedAt: at(number),
   isUpcoming: false,
   ...about,
