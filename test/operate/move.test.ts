@@ -1,5 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SQL } from 'bun';
@@ -55,72 +55,66 @@ async function query(url: string, statement: string): Promise<Record<string, unk
   return await sql.unsafe(statement);
 }
 
-test('all rows arrive on PostgreSQL and back, and the source stays as it was', async () => {
-  const { dataDir, key, url } = await setUp({ posts: 1_300 });
-  const file = join(dataDir, 'tidings.db');
-  const before = readFileSync(file);
-  const expected = await movedRows(file);
+describe('a move to PostgreSQL and back', () => {
+  const back = newFolder();
+  let source: Awaited<ReturnType<typeof setUp>>;
+  let expected: Awaited<ReturnType<typeof movedRows>>;
 
-  const moved = await move({ dataDir, to: url });
-  expect(moved).toEqual({
-    from: file,
-    to: expect.stringMatching(/^postgres:\/\/127\.0\.0\.1:\d+\/test_/),
-    tables: Object.fromEntries(Object.entries(expected).map(([name, rows]) => [name, rows.length])),
-    rows: Object.values(expected).reduce((total, rows) => total + rows.length, 0),
-    seconds: expect.any(Number),
-    images: { copied: 0, left: 0, place: join(dataDir, 'media') },
+  beforeAll(async () => {
+    source = await setUp({ posts: 1_300 });
+    expected = await movedRows(join(source.dataDir, 'tidings.db'));
   });
-  expect(readFileSync(file).equals(before)).toBe(true);
 
-  const back = newFolder();
-  const returned = await move({ databaseUrl: url, secretKey: key, to: back });
-  expect(returned).toEqual({
-    ...moved,
-    from: moved.to,
-    to: join(back, 'tidings.db'),
-    seconds: expect.any(Number),
-    images: { copied: 0, left: 0, place: expect.any(String) },
+  test('takes all rows, and leaves the source as it was', async () => {
+    const { dataDir, key, url } = source;
+    const file = join(dataDir, 'tidings.db');
+    const before = readFileSync(file);
+    const moved = await move({ dataDir, to: url });
+    expect(moved).toEqual({
+      from: file,
+      to: expect.stringMatching(/^postgres:\/\/127\.0\.0\.1:\d+\/test_/),
+      tables: Object.fromEntries(Object.entries(expected).map(([name, rows]) => [name, rows.length])),
+      rows: Object.values(expected).reduce((total, rows) => total + rows.length, 0),
+      seconds: expect.any(Number),
+      images: { copied: 0, left: 0, place: join(dataDir, 'media') },
+    });
+    expect(readFileSync(file).equals(before)).toBe(true);
+
+    const returned = await move({ databaseUrl: url, secretKey: key, to: back });
+    expect(returned).toEqual({
+      ...moved,
+      from: moved.to,
+      to: join(back, 'tidings.db'),
+      seconds: expect.any(Number),
+      images: { copied: 0, left: 0, place: expect.any(String) },
+    });
+    expect(await movedRows(join(back, 'tidings.db'))).toEqual(expected);
+    expect(readFileSync(join(back, 'secret.key'), 'utf8').trim()).toBe(key);
+    for (const name of ['secret.key', 'tidings.db'])
+      expect(statSync(join(back, name)).mode & 0o777).toBe(0o600);
   });
-  expect(await movedRows(join(back, 'tidings.db'))).toEqual(expected);
-  expect(readFileSync(join(back, 'secret.key'), 'utf8').trim()).toBe(key);
-  for (const name of ['secret.key', 'tidings.db'])
-    expect(statSync(join(back, name)).mode & 0o777).toBe(0o600);
-});
 
-test('posts are counted alike on both sides', async () => {
-  const { dataDir, url } = await setUp({ posts: 40 });
-  await move({ dataDir, to: url });
-  using sqlite = new Sqlite(join(dataDir, 'tidings.db'), { readonly: true });
-  const counts = 'SELECT organization_id, status, content_type, count FROM post_counts ORDER BY 1, 2, 3';
-  const counted = await query(url, counts);
-  expect(counted.map((row) => Object.values(row).map(String))).toEqual(
-    sqlite
-      .query(counts)
-      .values()
-      .map((row) => row.map(String)),
-  );
-});
+  test('counts posts alike on both sides', async () => {
+    using sqlite = new Sqlite(join(source.dataDir, 'tidings.db'), { readonly: true });
+    const counts = 'SELECT organization_id, status, content_type, count FROM post_counts ORDER BY 1, 2, 3';
+    const textOf = (rows: unknown[][]) => rows.map((row) => row.map(String));
+    const counted = (await query(source.url, counts)).map((row) => Object.values(row));
+    expect(textOf(counted)).toEqual(textOf(sqlite.query(counts).values()));
+  });
 
-test('ids of audit events that were deleted are not used again on either side', async () => {
-  const { dataDir, key, url } = await setUp();
-  await move({ dataDir, to: url });
-  const insert = `INSERT INTO audit_events (action, actor_type, summary, count, created_at, expires_at)
-    VALUES ('a', 'server', '', 1, '', 0) RETURNING id`;
-  expect(Number((await query(url, insert))[0]?.id)).toBe(901);
-  const back = newFolder();
-  await move({ databaseUrl: url, secretKey: key, to: back });
-  using sqlite = new Sqlite(join(back, 'tidings.db'));
-  expect(sqlite.query(insert).get()).toEqual({ id: 902 });
-});
+  test('gives the same key to services, which refuse another one', async () => {
+    openDataFolder(back).close();
+    const another = Buffer.alloc(32, 1).toString('base64');
+    expect(() => openDataFolder(back, { secretKey: another })).toThrow('is not the key');
+  });
 
-test('services open the target with the same key, and refuse another one', async () => {
-  const { dataDir, key, url } = await setUp();
-  await move({ dataDir, to: url });
-  const back = newFolder();
-  await move({ databaseUrl: url, secretKey: key, to: back });
-  openDataFolder(back).close();
-  const another = Buffer.alloc(32, 1).toString('base64');
-  expect(() => openDataFolder(back, { secretKey: another })).toThrow('is not the key');
+  test('uses no id of a deleted audit event again, on either side', async () => {
+    const insert = `INSERT INTO audit_events (action, actor_type, summary, count, created_at, expires_at)
+      VALUES ('a', 'server', '', 1, '', 0) RETURNING id`;
+    expect(Number((await query(source.url, insert))[0]?.id)).toBe(901);
+    using sqlite = new Sqlite(join(back, 'tidings.db'));
+    expect(sqlite.query(insert).get()).toEqual({ id: 901 });
+  });
 });
 
 test('a move that stopped anywhere continues, in both directions', async () => {
