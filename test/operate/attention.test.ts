@@ -71,6 +71,10 @@ describe('deliveries that are rejected', () => {
     expect(item?.message).toStartWith('acme/rocket: the last 6 deliveries were not accepted (');
     expect(await badge()).toBe('1');
 
+    const card = await pageOf('/dashboard/org_a/integrations');
+    expect(card).toContain('<span class="tag failed">Needs attention</span>');
+    expect(card).toContain(item?.message ?? 'no item');
+
     const diagnosis = await diagnose(app.deps, connected.integrationId);
     expect(diagnosis.findings.map(({ code }) => code)).toContain('secret_refused');
 

@@ -43,6 +43,7 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'settings/keys' },
   { path: 'settings/members' },
   { path: 'settings/audit' },
+  { path: 'attention' },
 ];
 
 /** The public page: list, search, nothing found, and an address of no post. */

@@ -4,6 +4,7 @@ import { integrationName, providerNames } from '../../../integrations/words.ts';
 import type { AppError } from '../../../lib/app-error.ts';
 import { isLocal } from '../../../lib/public-fetch.ts';
 import { letOthersIn } from '../../../lib/time.ts';
+import { listAttention, shownTo } from '../../../people/attention.ts';
 import { type IntegrationType, listProviders, providers } from '../../../providers/index.ts';
 import type { Provider } from '../../../providers/provider.ts';
 import { get, type MemberVisit, type Page, view } from '../../page.ts';
@@ -30,7 +31,10 @@ type ConnectFailure = { type: IntegrationType } & (
 
 export async function showIntegrations(visit: MemberVisit, failure?: ConnectFailure) {
   const { deps, organization, isOwner } = visit;
-  const all = await deps.db.read((tx) => listIntegrations(tx, organization.id));
+  const { all, attention } = await deps.db.read(async (tx) => ({
+    all: await listIntegrations(tx, organization.id),
+    attention: await listAttention(tx, shownTo(visit)),
+  }));
   const pauses = await findPauses(deps, all.slice(0, MAX_CARDS));
   const cards = [];
   for (const each of all.slice(0, MAX_CARDS)) {
@@ -52,6 +56,7 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
     cards.map(({ pause, ...overview }) => {
       const { id, type, enabled, repositories } = overview.integration;
       const path = `integrations/${id}`;
+      const troubles = attention.filter((item) => item.path?.replace(/#.*/, '') === path);
       return (
         <article class="card pad">
           {pause && <PauseNote pause={pause} to={`${path}/missed`} />}
@@ -61,8 +66,15 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
             </h2>
             {/* Without repositories, the name is the provider's. */}
             {repositories.length > 0 && <span class="dim">{providerNames[type]}</span>}
-            <Status status={enabled ? 'active' : 'disabled'} />
+            {troubles.length > 0 ? (
+              <span class="tag failed">Needs attention</span>
+            ) : (
+              <Status status={enabled ? 'active' : 'disabled'} />
+            )}
           </div>
+          {troubles.map(({ message }) => (
+            <p class="error">{message}.</p>
+          ))}
           <Overview {...overview} />
         </article>
       );
