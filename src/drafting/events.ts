@@ -63,8 +63,8 @@ export async function hasRelease(tx: ReadTx, source: EventSource, tag: string): 
 /** Stores the release under another tag. What was stored under that one is of a release that has lost it. */
 async function renameEvent(tx: WriteTx, source: EventSource, key: string, newKey: string): Promise<void> {
   const isRelease = (tag: string) => matching(events, { ...idsOf(source), type: 'release', key: tag });
-  await tx.delete(events).where(isRelease(newKey)).run();
-  await tx.update(events).set({ key: newKey }).where(isRelease(key)).run();
+  await tx.delete(events).where(isRelease(newKey));
+  await tx.update(events).set({ key: newKey }).where(isRelease(key));
 }
 
 /** Stores the event, unless `previous`, from `findSame`, is newer. Returns the newest version. */
@@ -143,8 +143,7 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
         .from(events)
         .where(and(...filters))
         .orderBy(desc(events.occurredAt), desc(events.key))
-        .limit(MAX_EVENTS)
-        .all();
+        .limit(MAX_EVENTS);
       return rows.map(toEvent).reverse();
     },
 
@@ -185,8 +184,7 @@ export async function listReleases(tx: ReadTx, integrationId: string, repository
     .where(
       and(matching(events, { integrationId, type: 'release' }), inArray(repositoryId, [...repositoryIds])),
     )
-    .orderBy(desc(occurredAt), desc(key))
-    .all();
+    .orderBy(desc(occurredAt), desc(key));
   return rows.map((row) => ({ ...row, branch: row.branch ?? '', isPrerelease: row.isPrerelease === true }));
 }
 
@@ -247,8 +245,7 @@ function listNewest(tx: ReadTx, organizationId: string, isWanted: SQL | undefine
     .innerJoin(integrations, eq(integrations.id, integrationId))
     .where(and(eq(integrations.organizationId, organizationId), eq(events.type, 'issue'), isWanted))
     .orderBy(desc(occurredAt), desc(key))
-    .limit(MAX_ISSUES)
-    .all();
+    .limit(MAX_ISSUES);
 }
 
 function idsOf({ integrationId, repositoryId }: EventSource) {

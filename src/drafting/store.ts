@@ -74,8 +74,7 @@ export async function listPostsOfTrigger(
     .innerJoin(posts, isOfDraft)
     .where(isWanted)
     .orderBy(desc(createdAt), desc(id))
-    .limit(limit)
-    .all();
+    .limit(limit);
   const counted = await tx
     .select({ totalItems: count() })
     .from(drafts)
@@ -108,11 +107,11 @@ export async function renameDraft(
   name: DraftName,
   changes: Partial<Pick<DraftName, 'scope' | 'subject'>>,
 ): Promise<void> {
-  await tx.update(drafts).set(changes).where(isNamed(name)).run();
+  await tx.update(drafts).set(changes).where(isNamed(name));
 }
 
 export async function deleteDraft(tx: WriteTx, name: DraftName): Promise<void> {
-  await tx.delete(drafts).where(isNamed(name)).run();
+  await tx.delete(drafts).where(isNamed(name));
 }
 
 function isNamed({ triggerId, scope, subject }: DraftName) {
@@ -147,8 +146,7 @@ export async function listPostsOfDelivery(
       ),
     )
     .orderBy(desc(updatedAt), desc(id))
-    .limit(50)
-    .all();
+    .limit(50);
 }
 
 /** Limits the drafts that are searched for names: the newest. */
@@ -179,8 +177,7 @@ export async function listDraftsNaming(
     .select({ triggerId: newest.triggerId, scope: newest.scope, until: newest.until })
     .from(newest)
     .where(or(...named))
-    .orderBy(newest.triggerId, newest.scope)
-    .all();
+    .orderBy(newest.triggerId, newest.scope);
 }
 
 /** The subject that a rolling draft takes when a person publishes or deletes it. */
@@ -232,8 +229,7 @@ export async function readScope(
       : await tx
           .select({ eventKeys: drafts.eventKeys })
           .from(drafts)
-          .where(and(isClosed, gte(drafts.until, since)))
-          .all();
+          .where(and(isClosed, gte(drafts.until, since)));
   return {
     closedKeys: new Set(recent.flatMap(({ eventKeys }) => eventKeys)),
     since,
@@ -242,8 +238,7 @@ export async function readScope(
       const rows = await tx
         .select({ eventKeys: drafts.eventKeys, suggestion: drafts.suggestion })
         .from(drafts)
-        .where(and(isOfScope, isOneOf))
-        .all();
+        .where(and(isOfScope, isOneOf));
       const keys = rows.flatMap((row) => [...row.eventKeys, ...(row.suggestion?.eventKeys ?? [])]);
       const place = { integrationId: source.integrationId, repositoryId: source.repositoryId ?? '' };
       // Drafts also name commits and identifiers.

@@ -10,7 +10,7 @@ import { MAX_APP_REPOSITORIES } from './words.ts';
 type App = typeof apps.$inferSelect;
 
 export async function insertApp(tx: WriteTx, app: App): Promise<void> {
-  await tx.insert(apps).values(app).run();
+  await tx.insert(apps).values(app);
 }
 
 /** With its encrypted key; null for an integration without an App. */
@@ -24,7 +24,7 @@ export async function updateApp(
   integrationId: string,
   changes: Partial<Omit<App, 'integrationId' | 'createdAt'>>,
 ): Promise<void> {
-  await tx.update(apps).set(changes).where(eq(apps.integrationId, integrationId)).run();
+  await tx.update(apps).set(changes).where(eq(apps.integrationId, integrationId));
 }
 
 /** The id of the repository that the provider knows by this id. */
@@ -62,8 +62,7 @@ export async function addInstalled(
   const known = await tx
     .select({ providerId: repositories.providerId, fullName: repositories.fullName })
     .from(repositories)
-    .where(eq(repositories.integrationId, id))
-    .all();
+    .where(eq(repositories.integrationId, id));
   const taken = await takenNames(tx, { id, organizationId, type });
   const names = new Map(known.map(({ providerId, fullName }) => [providerId, fullName]));
   const skipped = installed.filter(({ fullName }) => taken.has(fullName.toLowerCase()));
@@ -80,15 +79,14 @@ export async function addInstalled(
       .insert(repositories)
       .values(rows)
       .onConflictDoNothing()
-      .returning({ id: repositories.id })
-      .all();
+      .returning({ id: repositories.id });
     if (isPolled) for (const row of inserted) await insertPoll(tx, newPoll(row.id, id, now));
   }
   for (const { providerId, fullName } of installed) {
     const name = names.get(providerId);
     if (name === undefined || name === fullName) continue;
     const isSame = and(eq(repositories.integrationId, id), eq(repositories.providerId, providerId));
-    await tx.update(repositories).set({ fullName }).where(isSame).run();
+    await tx.update(repositories).set({ fullName }).where(isSame);
   }
   return { added: added.map(nameOf), skipped: skipped.map(nameOf) };
 }
@@ -123,8 +121,7 @@ async function takenNames(
         eq(integrations.type, type),
         ne(integrations.id, id),
       ),
-    )
-    .all();
+    );
   return new Set(rows.map(({ name }) => name));
 }
 
@@ -140,7 +137,6 @@ export async function removeInstalled(
   const deleted = await tx
     .delete(repositories)
     .where(and(eq(repositories.integrationId, integrationId), isChosen))
-    .returning({ fullName: repositories.fullName })
-    .all();
+    .returning({ fullName: repositories.fullName });
   return deleted.map(nameOf);
 }

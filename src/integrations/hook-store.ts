@@ -23,7 +23,7 @@ export async function insertHooks(tx: WriteTx, rows: readonly Hook[], createdAt:
       .insert(hooks)
       .values({ ...row, createdAt })
       .onConflictDoNothing();
-    inserted += (await added.returning({ placeId: hooks.placeId }).all()).length;
+    inserted += (await added.returning({ placeId: hooks.placeId })).length;
   }
   return inserted === rows.length;
 }
@@ -34,8 +34,7 @@ export async function listHooks(tx: ReadTx, integrationId: string): Promise<Hook
     .select(columns)
     .from(hooks)
     .where(eq(hooks.integrationId, integrationId))
-    .orderBy(asc(hooks.placeName), asc(hooks.placeId))
-    .all();
+    .orderBy(asc(hooks.placeName), asc(hooks.placeId));
 }
 
 /** Throws `IntegrationProblem` `integration_not_found`. */
@@ -56,8 +55,7 @@ export async function listDueHooks(tx: ReadTx, now: Date, key?: HookKey) {
     .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
     .leftJoin(apps, eq(apps.integrationId, hooks.integrationId))
     .where(and(or(isNotNull(integrations.token), isNotNull(apps.integrationId)), isDue, key && isHook(key)))
-    .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId))
-    .all();
+    .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId));
 }
 
 /** Of one integration, or of all. `repositoryId` null: it listens to every repository. */
@@ -66,13 +64,12 @@ export async function listEnabledTriggers(tx: ReadTx, id?: string) {
   return await tx
     .select({ integrationId, repositoryId, event })
     .from(triggers)
-    .where(and(eq(enabled, true), id === undefined ? undefined : eq(integrationId, id)))
-    .all();
+    .where(and(eq(enabled, true), id === undefined ? undefined : eq(integrationId, id)));
 }
 
 /** Does nothing if the hook is gone. */
 export async function updateHook(tx: WriteTx, key: HookKey, changes: Partial<Hook>): Promise<void> {
-  await tx.update(hooks).set(changes).where(isHook(key)).run();
+  await tx.update(hooks).set(changes).where(isHook(key));
 }
 
 /** Restores `hasPresentSecret` and the time of the next attempt. */
@@ -86,8 +83,7 @@ export async function markSecretChanged(tx: WriteTx, integrationId: string, retr
   await tx
     .update(hooks)
     .set({ hasPresentSecret: false, retryAt, attempts: 0 })
-    .where(eq(hooks.integrationId, integrationId))
-    .run();
+    .where(eq(hooks.integrationId, integrationId));
 }
 
 /**
@@ -105,8 +101,7 @@ export async function recordMade(
     .set({ remoteId, events: [...events], hasPresentSecret, problem: null, retryAt: null, attempts: 0 })
     // The place may have been removed and added again, which gives it another URL.
     .where(and(isHook(hook), sql`${hooks.repositoryId} IS NOT DISTINCT FROM ${hook.repositoryId}`))
-    .returning(columns)
-    .all();
+    .returning(columns);
   return row ?? null;
 }
 
@@ -131,8 +126,7 @@ export async function deleteHooks(tx: WriteTx, integrationId: string, placeId?: 
   return await tx
     .delete(hooks)
     .where(and(eq(hooks.integrationId, integrationId), isAtPlace))
-    .returning(columns)
-    .all();
+    .returning(columns);
 }
 
 /** Hooks that differ from the desired state because the provider refused or failed. */

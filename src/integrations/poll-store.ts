@@ -14,7 +14,7 @@ export type PollCursor = NonNullable<Poll['cursor']>;
 export type PollChanges = Partial<Omit<Poll, 'repositoryId' | 'integrationId'>>;
 
 export async function insertPoll(tx: WriteTx, poll: Poll): Promise<void> {
-  await tx.insert(polls).values(poll).run();
+  await tx.insert(polls).values(poll);
 }
 
 /** Of one integration, by the names of their repositories. */
@@ -24,8 +24,7 @@ export async function listPolls(tx: ReadTx, integrationId: string): Promise<(Pol
     .from(polls)
     .innerJoin(repositories, eq(repositories.id, polls.repositoryId))
     .where(eq(polls.integrationId, integrationId))
-    .orderBy(asc(repositories.fullName))
-    .all();
+    .orderBy(asc(repositories.fullName));
   return rows.map(({ poll, fullName }) => ({ ...poll, fullName }));
 }
 
@@ -36,8 +35,7 @@ export async function listDuePolls(tx: ReadTx, now: Date, limit: number): Promis
     .from(polls)
     .where(lte(polls.dueAt, now.getTime()))
     .orderBy(asc(polls.dueAt), asc(polls.repositoryId))
-    .limit(limit)
-    .all();
+    .limit(limit);
 }
 
 /** Null when the repository is not polled. */
@@ -47,7 +45,7 @@ export async function findPoll(tx: ReadTx, repositoryId: string): Promise<Poll |
 
 /** Does nothing when the repository is no longer polled. */
 export async function updatePoll(tx: WriteTx, repositoryId: string, changes: PollChanges): Promise<void> {
-  await tx.update(polls).set(changes).where(eq(polls.repositoryId, repositoryId)).run();
+  await tx.update(polls).set(changes).where(eq(polls.repositoryId, repositoryId));
 }
 
 /** The next round takes the present as the start. A change to a webhook or back goes on. */
@@ -62,7 +60,7 @@ export async function restartPoll(
 }
 
 export async function deletePoll(tx: WriteTx, repositoryId: string): Promise<void> {
-  await tx.delete(polls).where(eq(polls.repositoryId, repositoryId)).run();
+  await tx.delete(polls).where(eq(polls.repositoryId, repositoryId));
 }
 
 /**
@@ -86,8 +84,7 @@ export async function listSharing(
     .from(polls)
     .innerJoin(integrations, eq(integrations.id, polls.integrationId))
     .leftJoin(apps, eq(apps.integrationId, integrations.id))
-    .where(isSharing)
-    .all();
+    .where(isSharing);
   return rows.map((row) => row.id);
 }
 
@@ -98,7 +95,7 @@ export async function postponePolls(
   { dueAt, problem }: { dueAt: number; problem: string },
 ): Promise<void> {
   const isEarlier = and(inArray(polls.repositoryId, [...repositoryIds]), lt(polls.dueAt, dueAt));
-  await tx.update(polls).set({ dueAt, problem }).where(isEarlier).run();
+  await tx.update(polls).set({ dueAt, problem }).where(isEarlier);
 }
 
 /** The repositories that are polled, and those of them whose last poll failed. */

@@ -78,17 +78,17 @@ export async function insertIntegration(
   integration: NewIntegration,
   newRepositories: readonly NewRepository[],
 ): Promise<void> {
-  await tx.insert(integrations).values(integration).run();
+  await tx.insert(integrations).values(integration);
   for (const repository of newRepositories) await insertRepository(tx, repository);
 }
 
 export async function insertRepository(tx: WriteTx, repository: NewRepository): Promise<void> {
-  await tx.insert(repositories).values(repository).run();
+  await tx.insert(repositories).values(repository);
 }
 
 /** Deletes its triggers too. Its deliveries stay in the log. */
 export async function deleteRepository(tx: WriteTx, id: string): Promise<void> {
-  await tx.delete(repositories).where(eq(repositories.id, id)).run();
+  await tx.delete(repositories).where(eq(repositories.id, id));
 }
 
 /** Of one organization, or of all; oldest first. */
@@ -188,8 +188,7 @@ export async function listHistoryOnly(
         not(hasEntries),
         not(hasReceived),
       ),
-    )
-    .all();
+    );
   return new Set(rows.map((row) => row.id));
 }
 
@@ -197,7 +196,7 @@ export async function listHistoryOnly(
 export async function listSealedSecrets(tx: ReadTx): Promise<SealedSecrets[]> {
   const { id, secret, previousSecret, previousSecretUntil, createdAt } = integrations;
   const sealed = tx.select({ id, secret, previousSecret, previousSecretUntil }).from(integrations);
-  return sealed.orderBy(asc(createdAt), asc(id)).all();
+  return sealed.orderBy(asc(createdAt), asc(id));
 }
 
 /** With its encrypted secrets and token. */
@@ -224,8 +223,7 @@ export async function learnRepository(
   await tx
     .update(repositories)
     .set({ providerId, fullName })
-    .where(and(eq(repositories.id, id), isSame, sql`not exists (${other})`))
-    .run();
+    .where(and(eq(repositories.id, id), isSame, sql`not exists (${other})`));
 }
 
 /**
@@ -268,8 +266,7 @@ export async function updateIntegration(
   await tx
     .update(integrations)
     .set(changes)
-    .where(and(eq(integrations.id, id), isCurrent))
-    .run();
+    .where(and(eq(integrations.id, id), isCurrent));
 }
 
 /** The last check for missed deliveries, as ISO 8601; null for never. */
@@ -284,9 +281,9 @@ export async function findMissedCheckedAt(tx: ReadTx, id: string): Promise<strin
 export async function deleteIntegration(tx: WriteTx, id: string): Promise<void> {
   // No foreign key deletes them: they can be versions of posts too.
   const itsTriggers = tx.select({ id: triggers.id }).from(triggers).where(eq(triggers.integrationId, id));
-  await tx.delete(postVersions).where(inArray(postVersions.postId, itsTriggers)).run();
+  await tx.delete(postVersions).where(inArray(postVersions.postId, itsTriggers));
   const deleted = tx.delete(integrations).where(eq(integrations.id, id));
-  if ((await deleted.returning({ id: integrations.id }).all()).length === 0) notFound(id);
+  if ((await deleted.returning({ id: integrations.id })).length === 0) notFound(id);
 }
 
 function notFound(integrationId: string): never {

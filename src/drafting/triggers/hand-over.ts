@@ -51,28 +51,24 @@ async function renameRelease(
       inArray(triggerEvents.triggerId, ofIntegration),
       matching(triggerEvents, { repositoryId, type: 'release', key }),
     );
-  await tx.delete(triggerEvents).where(isArrival(newTag)).run();
-  await tx.update(triggerEvents).set({ key: newTag }).where(isArrival(tag)).run();
+  await tx.delete(triggerEvents).where(isArrival(newTag));
+  await tx.update(triggerEvents).set({ key: newTag }).where(isArrival(tag));
 
   const ofRepository = matching(releaseRanges, { integrationId, repositoryId });
-  await tx
-    .delete(releaseRanges)
-    .where(and(ofRepository, inArray(releaseRanges.tag, [tag, newTag])))
-    .run();
+  await tx.delete(releaseRanges).where(and(ofRepository, inArray(releaseRanges.tag, [tag, newTag])));
   await tx
     .update(releaseRanges)
     .set({ previousTag: newTag })
-    .where(and(ofRepository, eq(releaseRanges.previousTag, tag)))
-    .run();
+    .where(and(ofRepository, eq(releaseRanges.previousTag, tag)));
 
   const [subject, newSubject] = [`release ${tag}`, `release ${newTag}`];
   const ofScopes = (column: typeof drafts.scope | typeof deliveryResults.scope) =>
     and(gte(column, `${repositoryId} `), lt(column, `${repositoryId}!`));
   const isDraft = (name: string) =>
     and(inArray(drafts.triggerId, ofIntegration), eq(drafts.subject, name), ofScopes(drafts.scope));
-  await tx.delete(drafts).where(isDraft(newSubject)).run();
+  await tx.delete(drafts).where(isDraft(newSubject));
   const renamed = (keys: readonly string[]) => keys.map((key) => (key === subject ? newSubject : key));
-  for (const row of await tx.select().from(drafts).where(isDraft(subject)).all()) {
+  for (const row of await tx.select().from(drafts).where(isDraft(subject))) {
     const suggestion = row.suggestion && {
       ...row.suggestion,
       eventKeys: renamed(row.suggestion.eventKeys),
@@ -80,8 +76,7 @@ async function renameRelease(
     await tx
       .update(drafts)
       .set({ subject: newSubject, eventKeys: renamed(row.eventKeys), suggestion })
-      .where(matching(drafts, { triggerId: row.triggerId, scope: row.scope, subject }))
-      .run();
+      .where(matching(drafts, { triggerId: row.triggerId, scope: row.scope, subject }));
   }
   await tx
     .update(deliveryResults)
@@ -93,8 +88,7 @@ async function renameRelease(
         eq(deliveryResults.eventKey, subject),
         inArray(deliveryResults.outcome, ['queued', 'failed', 'waiting']),
       ),
-    )
-    .run();
+    );
 }
 
 /** The rows that `handOver` needs, in one round trip. */

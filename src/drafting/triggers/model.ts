@@ -189,16 +189,16 @@ export type StoredTrigger = Omit<Trigger, 'organizationId' | 'integrationType' |
 export async function insertTrigger(tx: WriteTx, trigger: StoredTrigger, rule: string): Promise<boolean> {
   const row = { ...trigger, rule };
   const inserted = tx.insert(triggers).values(row).onConflictDoNothing();
-  return (await inserted.returning({ id: triggers.id }).all()).length > 0;
+  return (await inserted.returning({ id: triggers.id })).length > 0;
 }
 
 export async function updateTrigger(tx: WriteTx, id: string, changes: Partial<typeof triggers.$inferInsert>) {
-  await tx.update(triggers).set(changes).where(eq(triggers.id, id)).run();
+  await tx.update(triggers).set(changes).where(eq(triggers.id, id));
 }
 
 /** With its runs; its posts stay. */
 export async function removeTrigger(tx: WriteTx, id: string): Promise<void> {
-  await tx.delete(triggers).where(eq(triggers.id, id)).run();
+  await tx.delete(triggers).where(eq(triggers.id, id));
 }
 
 /** The id of the trigger that has this rule, `exceptId` aside. */
@@ -209,7 +209,7 @@ export async function findTriggerIdByRule(tx: ReadTx, rule: string, exceptId = '
 
 /** Oldest first. */
 export async function listTriggers(tx: ReadTx, owner: TriggerOwner): Promise<Trigger[]> {
-  const rows = await select(tx, isOwnedBy(owner)).all();
+  const rows = await select(tx, isOwnedBy(owner));
   return rows.map(toTrigger);
 }
 

@@ -39,13 +39,13 @@ export async function recordMatch(
   { repositoryId, triggerId, type, key }: ArrivalKey,
 ): Promise<void> {
   const isArrival = matching(triggerEvents, { triggerId, type, key, repositoryId: repositoryId ?? '' });
-  await tx.update(triggerEvents).set({ isMatch: true }).where(isArrival).run();
+  await tx.update(triggerEvents).set({ isMatch: true }).where(isArrival);
 }
 
 /** All arrivals of a place by event, as `type key`. */
 export async function listArrivals(tx: ReadTx, triggerId: string, repositoryId: string | null) {
   const isOfPlace = matching(triggerEvents, { triggerId, repositoryId: repositoryId ?? '' });
-  const rows = await tx.select().from(triggerEvents).where(isOfPlace).all();
+  const rows = await tx.select().from(triggerEvents).where(isOfPlace);
   return new Map(rows.map((row) => [`${row.type} ${row.key}`, row]));
 }
 
@@ -65,7 +65,7 @@ export async function forgetUnmatched(tx: WriteTx, triggerId: string): Promise<v
     draftOnly: false,
     publish: false,
   });
-  await tx.delete(triggerEvents).where(isUnmatched).run();
+  await tx.delete(triggerEvents).where(isUnmatched);
 }
 
 /** Forgets one event, as if it had never arrived. */
@@ -74,7 +74,7 @@ export async function forgetArrival(
   { repositoryId, triggerId, type, key }: ArrivalKey,
 ): Promise<void> {
   const isArrival = matching(triggerEvents, { triggerId, type, key, repositoryId: repositoryId ?? '' });
-  await tx.delete(triggerEvents).where(isArrival).run();
+  await tx.delete(triggerEvents).where(isArrival);
 }
 
 /** Queues a run. A run that is queued already looks once more. */
@@ -100,8 +100,7 @@ export async function repeatRuns(tx: WriteTx, integrationId: string): Promise<vo
   await tx
     .update(triggerRuns)
     .set({ revision: sql`${triggerRuns.revision} + 1` })
-    .where(and(eq(triggerRuns.status, 'queued'), inArray(triggerRuns.triggerId, ofOrganization)))
-    .run();
+    .where(and(eq(triggerRuns.status, 'queued'), inArray(triggerRuns.triggerId, ofOrganization)));
 }
 
 /** A run as the worker takes it, with the event, the integration and the organization of its trigger. */
@@ -180,7 +179,7 @@ export async function waitWithRun(tx: WriteTx, run: DueRun, until: Date, now: Da
 /** Counts a failed attempt, and retries the run at `dueAt`. */
 export async function postponeRun(tx: WriteTx, run: DueRun, error: string, dueAt: Date): Promise<void> {
   const changes = { error, attempts: run.attempts + 1, dueAt: dueAt.getTime() };
-  await tx.update(triggerRuns).set(changes).where(isRun(run)).run();
+  await tx.update(triggerRuns).set(changes).where(isRun(run));
 }
 
 /** Ends the attempts. A run that an event queued again since is retried at once instead. */
@@ -188,17 +187,17 @@ export async function giveUpRun(tx: WriteTx, run: DueRun, error: string): Promis
   const isCurrent = eq(triggerRuns.revision, run.revision);
   const status = sql`case when ${isCurrent} then 'failed' else 'queued' end`;
   const attempts = sql`case when ${isCurrent} then ${run.attempts + 1} else 0 end`;
-  await tx.update(triggerRuns).set({ error, status, attempts }).where(isRun(run)).run();
+  await tx.update(triggerRuns).set({ error, status, attempts }).where(isRun(run));
 }
 
 /** Delays a run that is not ready. */
 export async function holdRun(tx: WriteTx, run: DueRun, dueAt: Date): Promise<void> {
-  await tx.update(triggerRuns).set({ dueAt: dueAt.getTime() }).where(isRun(run)).run();
+  await tx.update(triggerRuns).set({ dueAt: dueAt.getTime() }).where(isRun(run));
 }
 
 /** Delays the run after a failure of the system, which does not count as an attempt. */
 export async function delayRun(tx: WriteTx, run: DueRun, error: string, dueAt: Date): Promise<void> {
-  await tx.update(triggerRuns).set({ error, dueAt: dueAt.getTime() }).where(isRun(run)).run();
+  await tx.update(triggerRuns).set({ error, dueAt: dueAt.getTime() }).where(isRun(run));
 }
 
 const MAX_RUNS = 1_000;
@@ -218,8 +217,7 @@ export async function listRuns(
     .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
     .where(and(isOwnedBy(owner), matching(triggerRuns, { status })))
     .orderBy(asc(triggerRuns.queuedAt), asc(triggerRuns.triggerId), asc(triggerRuns.scope))
-    .limit(MAX_RUNS)
-    .all();
+    .limit(MAX_RUNS);
   return rows.map(({ run: { since: _, revision: __, dueAt, ...run }, organizationId }) => ({
     ...run,
     organizationId,
@@ -235,8 +233,7 @@ export async function measureQueue(tx: ReadTx) {
     .select({ status: triggerRuns.status, runs: count(), oldest })
     .from(triggerRuns)
     .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
-    .groupBy(triggerRuns.status)
-    .all();
+    .groupBy(triggerRuns.status);
   const queued = rows.find(({ status }) => status === 'queued');
   const failed = rows.find(({ status }) => status === 'failed');
   return { queued: queued?.runs ?? 0, failed: failed?.runs ?? 0, oldest: queued?.oldest ?? null };
@@ -254,7 +251,7 @@ export async function retryRuns(tx: WriteTx, triggerId: string | undefined, now:
     .update(triggerRuns)
     .set({ status: 'queued', attempts: 0, dueAt, revision })
     .where(and(isWaiting, isOfTrigger));
-  return (await retried.returning({ scope: triggerRuns.scope }).all()).length;
+  return (await retried.returning({ scope: triggerRuns.scope })).length;
 }
 
 function isRun({ triggerId, scope }: Pick<DueRun, 'triggerId' | 'scope'>) {

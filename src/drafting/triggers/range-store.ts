@@ -68,8 +68,7 @@ export async function queueRange(tx: WriteTx, key: RangeKey, now: Date): Promise
       target: [releaseRanges.integrationId, releaseRanges.repositoryId, releaseRanges.tag],
       set: fresh,
       setWhere: eq(releaseRanges.status, 'unknown'),
-    })
-    .run();
+    });
 }
 
 /** Asks again for the newest ranges of some repositories, because a filter needs more of them. */
@@ -90,8 +89,7 @@ export async function requeueRanges(
     await tx
       .update(releaseRanges)
       .set({ ...fresh, createdAt: now.toISOString() })
-      .where(and(isOf(source), inArray(releaseRanges.tag, dialectOf(tx).listed(newest))))
-      .run();
+      .where(and(isOf(source), inArray(releaseRanges.tag, dialectOf(tx).listed(newest))));
   }
 }
 
@@ -115,8 +113,7 @@ export async function listDueRanges(
     .leftJoin(integrations, eq(integrations.id, releaseRanges.integrationId))
     .where(and(isQueued, isDue, matching(releaseRanges, { repositoryId })))
     .orderBy(turn, asc(dueAt), asc(tag))
-    .limit(limit)
-    .all();
+    .limit(limit);
 }
 
 /** False when it is no longer queued. */
@@ -139,8 +136,7 @@ export async function postponeRanges(
   await tx
     .update(releaseRanges)
     .set({ dueAt, problem })
-    .where(and(isOf(source), isQueued))
-    .run();
+    .where(and(isOf(source), isQueued));
 }
 
 async function findRange(tx: ReadTx, key: RangeKey): Promise<RangeHead | null> {
@@ -149,7 +145,7 @@ async function findRange(tx: ReadTx, key: RangeKey): Promise<RangeHead | null> {
 
 /** All of a repository, those that were queued last at the end. */
 export async function listRanges(tx: ReadTx, source: RangeSource): Promise<RangeHead[]> {
-  return tx.select(head).from(releaseRanges).where(isOf(source)).orderBy(asc(createdAt), asc(tag)).all();
+  return tx.select(head).from(releaseRanges).where(isOf(source)).orderBy(asc(createdAt), asc(tag));
 }
 
 /** How many ranges of a repository the provider has still to be asked for. */
@@ -178,13 +174,12 @@ async function readCommits(
   const rows = await tx
     .select({ tag, commits })
     .from(releaseRanges)
-    .where(and(isOf(source), inArray(tag, dialectOf(tx).listed(tags))))
-    .all();
+    .where(and(isOf(source), inArray(tag, dialectOf(tx).listed(tags))));
   return new Map(rows.flatMap((row) => (row.commits === null ? [] : [[row.tag, row.commits] as const])));
 }
 
 export async function deleteRanges(tx: WriteTx, keys: readonly RangeKey[]): Promise<void> {
-  for (const key of keys) await tx.delete(releaseRanges).where(isRange(key)).run();
+  for (const key of keys) await tx.delete(releaseRanges).where(isRange(key));
 }
 
 /** Deletes ranges of repositories that are gone. */
@@ -195,8 +190,7 @@ export async function deleteOrphanedRanges(tx: WriteTx, _asOf: Date, limit: numb
     .select({ integrationId, repositoryId, tag })
     .from(releaseRanges)
     .where(notExists(tx.select({ id: repositories.id }).from(repositories).where(isOwner)))
-    .limit(limit)
-    .all();
+    .limit(limit);
   await deleteRanges(tx, orphans);
   return orphans.length;
 }

@@ -134,8 +134,7 @@ export async function endWaiting(tx: WriteTx, triggerId: string, now: Date): Pro
   await tx
     .update(deliveryResults)
     .set({ outcome: 'unchanged', updatedAt: now.toISOString() })
-    .where(and(matching(deliveryResults, { triggerId, outcome: 'waiting' }), isOpen))
-    .run();
+    .where(and(matching(deliveryResults, { triggerId, outcome: 'waiting' }), isOpen));
 }
 
 /** Records the error of a run. Its next attempt settles these results again. */
@@ -176,8 +175,7 @@ export async function listResults(tx: ReadTx, organizationId: string, deliveryId
     .leftJoin(triggerRuns, and(eq(triggerRuns.triggerId, triggerId), eq(triggerRuns.scope, scope)))
     .where(inArray(deliveryId, dialectOf(tx).listed(deliveryIds)))
     .orderBy(deliveryId, triggerId)
-    .limit(deliveryIds.length * MAX_RESULTS)
-    .all();
+    .limit(deliveryIds.length * MAX_RESULTS);
 }
 
 const statements = prepared((db) => {

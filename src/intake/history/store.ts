@@ -32,13 +32,13 @@ export type HistoryChanges = Partial<
 >;
 
 export async function insertHistory(tx: WriteTx, history: History): Promise<void> {
-  await tx.insert(histories).values(history).run();
+  await tx.insert(histories).values(history);
 }
 
 /** Changes a history that has not ended. False when it has, or was deleted. */
 export async function updateHistory(tx: WriteTx, id: string, changes: HistoryChanges): Promise<boolean> {
   const isOpen = and(eq(histories.id, id), isQueued);
-  const changed = await tx.update(histories).set(changes).where(isOpen).returning({ id: histories.id }).all();
+  const changed = await tx.update(histories).set(changes).where(isOpen).returning({ id: histories.id });
   return changed.length > 0;
 }
 
@@ -50,7 +50,7 @@ export async function claimHistory(
   dueAt: number,
 ): Promise<History | null> {
   const isFree = and(eq(histories.id, id), isQueued, isDue(now));
-  const [claimed] = await tx.update(histories).set({ dueAt }).where(isFree).returning().all();
+  const [claimed] = await tx.update(histories).set({ dueAt }).where(isFree).returning();
   return claimed ?? null;
 }
 
@@ -77,8 +77,7 @@ export async function listHistories(
       ),
     )
     .orderBy(desc(histories.createdAt), desc(histories.id))
-    .limit(limit)
-    .all();
+    .limit(limit);
   return rows.map(({ history }) => history);
 }
 
@@ -110,8 +109,7 @@ export async function listDueHistories(tx: ReadTx, now: Date, limit: number): Pr
     .innerJoin(integrations, eq(integrations.id, histories.integrationId))
     .where(isOpen)
     .orderBy(turn, asc(histories.dueAt), asc(histories.createdAt))
-    .limit(limit)
-    .all();
+    .limit(limit);
 }
 
 /** The unfinished histories of a repository for a trigger. */
@@ -121,7 +119,7 @@ export async function listOpenHistories(
   triggerId: string,
 ): Promise<History[]> {
   const isOpen = and(eq(histories.repositoryId, repositoryId), eq(histories.triggerId, triggerId), isQueued);
-  return tx.select().from(histories).where(isOpen).orderBy(asc(histories.createdAt)).all();
+  return tx.select().from(histories).where(isOpen).orderBy(asc(histories.createdAt));
 }
 
 // The parts of a transaction that records a page of a history, or its end.

@@ -74,8 +74,7 @@ export async function foldPastCounts(
   const shards = await tx
     .delete(deliveryCounts)
     .where(and(isPast, ne(shard, 0)))
-    .returning()
-    .all();
+    .returning();
   const sums = Map.groupBy(shards, (row) =>
     JSON.stringify([row.organizationId, row.integrationId, row.day, row.status]),
   );

@@ -51,7 +51,7 @@ async function listEntries(
     .from(deliveries)
     .where(where)
     .orderBy(...newestFirst);
-  return (await rows.limit(limit).offset(offset).all()).map(fromRow);
+  return (await rows.limit(limit).offset(offset)).map(fromRow);
 }
 
 export interface LogPage {
@@ -239,8 +239,7 @@ export async function listLogged(
     .where(and(isOne, isToo(deliveries.integrationId, integrationId)))
     // Anybody can send a rejected delivery under any id, often.
     .orderBy(desc(sql`${status} in ('processed', 'ignored', 'duplicate')`), desc(createdAt))
-    .limit(deliveryIds.length * 20)
-    .all();
+    .limit(deliveryIds.length * 20);
   const best = new Map<string, Pick<Delivery, 'id' | 'status' | 'reason'>>();
   for (const { referenceId: deliveryId, ...entry } of entries) {
     if (deliveryId !== null && !best.has(deliveryId)) best.set(deliveryId, entry);
