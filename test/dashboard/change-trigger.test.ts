@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { readValues, writeValues } from '../../src/dashboard/pages/triggers/form.tsx';
-import { kinds } from '../../src/drafting/triggers/kinds/index.ts';
-import { getTrigger, type TriggerFilters } from '../../src/drafting/triggers/model.ts';
+import { getTrigger, kinds, type TriggerFilters } from '../../src/drafting/triggers/model.ts';
 import { createTrigger, type NewTrigger } from '../../src/drafting/triggers/service.ts';
 import { contentTypes } from '../../src/posts/model.ts';
 import { providerOf } from '../../src/providers/index.ts';

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { WriteTx } from '../../db/engine.ts';
-import { kinds } from '../../src/drafting/triggers/kinds/index.ts';
-import { listTriggers } from '../../src/drafting/triggers/model.ts';
+import { kinds, listTriggers } from '../../src/drafting/triggers/model.ts';
 import {
   type DueRun,
   delayRun,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { kindsFor } from '../../src/drafting/triggers/kinds/index.ts';
+import { kindsFor } from '../../src/drafting/triggers/model.ts';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { replayDelivery } from '../../src/intake/receiver/replay.ts';
 import { sendDelivery } from '../../src/intake/receiver/send.ts';

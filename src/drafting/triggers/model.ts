@@ -6,8 +6,10 @@ import { triggers } from '../../../db/schema/triggers.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { ContentType } from '../../posts/model.ts';
 import type { Event, EventType } from '../../providers/events.ts';
-import type { IntegrationType } from '../../providers/ids.ts';
-import { kinds } from './kinds/index.ts';
+import { type IntegrationType, providerOf } from '../../providers/index.ts';
+import { pullRequest, push, release } from './kinds/branch.ts';
+import type { TriggerKind } from './kinds/kind.ts';
+import { issue, project, projectUpdate } from './kinds/tracker.ts';
 import type { Outcome } from './results-store.ts';
 
 const MAX_VALUES = 20;
@@ -62,6 +64,22 @@ export interface Trigger {
   enabled: boolean;
   createdAt: string;
   updatedAt: string;
+}
+
+/** The kind of trigger for each type of event. */
+export const kinds: Readonly<Record<EventType, TriggerKind>> = {
+  release,
+  push,
+  pull_request: pullRequest,
+  issue,
+  project,
+  project_update: projectUpdate,
+};
+
+/** The kinds that work with an integration of this type. */
+export function kindsFor(type: IntegrationType): TriggerKind[] {
+  const { triggerEvents } = providerOf(type);
+  return Object.values(kinds).filter(({ event }) => Object.hasOwn(triggerEvents, event));
 }
 
 /** Limits a list to one organization, or to one integration. */

@@ -16,8 +16,8 @@ import type {
 } from '../../providers/reader.ts';
 import { findEvent, listReleases, recordEvent } from '../events.ts';
 import { branchScope, isDivider } from './kinds/branch.ts';
-import { kinds } from './kinds/index.ts';
 import { fitsOne, prefixesOf } from './kinds/kind.ts';
+import { kinds } from './model.ts';
 import { listEnabledTriggers, queueRun, recordMatch } from './queue-store.ts';
 import { alongMainLine, basesOf, compareVersions, type ReleasePoint } from './range-graph.ts';
 import {

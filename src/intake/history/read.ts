@@ -1,7 +1,6 @@
 import { NONE, type WriteTx } from '../../../db/engine.ts';
-import { kinds } from '../../drafting/triggers/kinds/index.ts';
 import { imageOwner, queueImages } from '../../drafting/triggers/material.ts';
-import { findTrigger } from '../../drafting/triggers/model.ts';
+import { findTrigger, kinds } from '../../drafting/triggers/model.ts';
 import { listArrivals, recordArrival, recordMatch } from '../../drafting/triggers/queue-store.ts';
 import { queueRange } from '../../drafting/triggers/range-store.ts';
 import {

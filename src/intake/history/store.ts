@@ -4,9 +4,8 @@ import { histories, integrations } from '../../../db/schema/integrations.ts';
 import { findEvent, findSame, listReleases } from '../../drafting/events.ts';
 import { recordNewest } from '../../drafting/triggers/hand-over.ts';
 import { branchScope, matchesRelease } from '../../drafting/triggers/kinds/branch.ts';
-import { kinds } from '../../drafting/triggers/kinds/index.ts';
 import { fitsOne } from '../../drafting/triggers/kinds/kind.ts';
-import { listTriggers, type Trigger } from '../../drafting/triggers/model.ts';
+import { kinds, listTriggers, type Trigger } from '../../drafting/triggers/model.ts';
 import {
   forgetArrival,
   listArrivals,

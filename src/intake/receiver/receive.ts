@@ -5,6 +5,7 @@ import { handOver, readHandOver } from '../../drafting/triggers/hand-over.ts';
 import { imageOwner } from '../../drafting/triggers/material.ts';
 import { UploadError } from '../../http/request.ts';
 import { applyChange } from '../../integrations/app.ts';
+import { findRepositoryId, findRepositoryIdByName } from '../../integrations/app-store.ts';
 import {
   claimDelivery,
   DUPLICATE_REASON,
@@ -23,17 +24,20 @@ import { BoundedMap } from '../../lib/bounded-map.ts';
 import { cutLine, isId } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
+import type { InstallationChange } from '../../providers/app.ts';
 import type { Event } from '../../providers/events.ts';
 import {
   type DeliveryHeaders,
   type EventResult,
   eventOf,
+  ignored,
   MalformedPayload,
+  type Payload,
   type Provider,
+  parseEvent,
   requireFresh,
   SAMPLE_REPOSITORY_ID,
 } from '../../providers/provider.ts';
-import { type ReadEvent, readEvent } from './read-event.ts';
 import { type OpenEntry, Refusal, recordFailure, refusals } from './refusals.ts';
 import { createSignatureDoctor } from './signature-doctor.ts';
 
@@ -142,45 +146,30 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
     const payload = await provider.readPayload(body, arrival.headers.get('content-type'), clock.now());
     const named = provider.repositoryOf(payload);
     const read = await readEvent(deps, address, headers.event, payload);
-    const { result, change } = read;
-    const { repository } = read.address;
     entry.repositoryId = read.address.repositoryId;
-    const learned = requireSameRepository(provider, repository, named);
+    const learned = requireSameRepository(provider, read.address.repository, named);
 
     const now = performance.now();
     entry.durationMs = Math.round(now - startedAt);
     const giveUpMs = Math.max((upload.endedAt ?? now) + DELIVERY_WAIT_MS - now, 0);
-    const { outcome, reason } = await record(
-      read.address,
-      entry,
-      headers,
-      { result, change, learned },
-      giveUpMs,
-    );
-    if (learned === null && change === null) keep(address);
+    const { outcome, reason } = await record(read, entry, headers, learned, giveUpMs);
+    if (learned === null && read.change === null) kept.set(address.key, { ...address, isKept: true });
     else kept.delete(address.key);
     metrics.deliveries(provider.id, outcome).value++;
     metrics.failedDeliveries.inARow = 0;
     if (outcome === 'duplicate') return { received: true, message: `Duplicate delivery: ${reason}` };
-    return responseTo(result, { event: headers.event, delivery: headers.deliveryId }, named);
-  }
-
-  function keep(address: Address): void {
-    kept.set(address.key, address.isKept ? address : { ...address, isKept: true });
+    return responseTo(read.result, { event: headers.event, delivery: headers.deliveryId }, named);
   }
 
   /** Claims the delivery, logs it and hands its event to the triggers, in one transaction. */
   async function record(
-    { provider, row, repository, named: repositoryNamed }: Address,
+    { address, result, change }: ReadEvent,
     entry: OpenEntry,
     { event: name, deliveryId }: DeliveryHeaders,
-    {
-      result,
-      change,
-      learned,
-    }: Pick<ReadEvent, 'result' | 'change'> & { learned: RepositoryIdentity | null },
+    learned: RepositoryIdentity | null,
     giveUpMs: number,
   ) {
+    const { provider, row, repository, named: repositoryNamed } = address;
     const now = clock.now();
     const { integrationId, repositoryId } = entry;
     const images = imageOwner(deps, entry);
@@ -247,27 +236,20 @@ function statusOf(result: EventResult, event: Event | null, previous: Event | nu
     : ({ status: 'processed', reason: null } as const);
 }
 
-/** The body of a delivery, read at the first call. */
+/** The body of a delivery, read at the first call. `endedAt`: by `performance.now()`; absent before. */
 interface Upload {
   read(): Promise<Uint8Array>;
-  /** By `performance.now()`; absent before. */
   endedAt?: number;
 }
 
 function readOnce({ readBody }: Arrival): Upload {
   let reading: Promise<Uint8Array> | undefined;
-  const upload: Upload = {
-    read() {
-      reading ??= readBody().finally(() => {
-        upload.endedAt = performance.now();
-      });
-      return reading;
-    },
-  };
+  const upload: Upload = { read: () => (reading ??= readBody().finally(end)) };
+  const end = () => Object.assign(upload, { endedAt: performance.now() });
   return upload;
 }
 
-export type Address = Awaited<ReturnType<typeof findPresentAddress>>;
+type Address = Awaited<ReturnType<typeof findPresentAddress>>;
 
 /** Finds the integration, and with it a log to write to. */
 async function findPresentAddress(
@@ -304,6 +286,54 @@ async function findPresentAddress(
   const { repository } = row;
   return { key, row, isKept: false, isApp, provider, named, repository, repositoryId };
 }
+
+/** The event of a payload, and the address with the repository that it is about. */
+interface ReadEvent {
+  address: Address;
+  result: EventResult;
+  /** Its change of the installation of an App. */
+  change: InstallationChange | null;
+}
+
+/** Throws `MalformedPayload`. An event about a repository that is not connected is ignored. */
+async function readEvent(
+  deps: Pick<Deps, 'db'>,
+  address: Address,
+  event: string,
+  payload: Payload,
+): Promise<ReadEvent> {
+  const { provider, isApp, row } = address;
+  const changed = isApp ? provider.app?.readChange(event, payload) : null;
+  if (changed) return { address, ...changed };
+  const result = parseEvent(provider, event, payload);
+  if (!isApp) return { address, result, change: null };
+  const named = provider.repositoryOf(payload);
+  if (named === null) {
+    if (result.outcome !== 'processed') return { address, result, change: null };
+    throw new MalformedPayload('repository is missing');
+  }
+  const { id } = row.integration;
+  const found = await deps.db.read(async (tx) => {
+    const repositoryId =
+      named.id === SAMPLE_REPOSITORY_ID
+        ? await findRepositoryIdByName(tx, id, named.fullName)
+        : await findRepositoryId(tx, id, named.id);
+    return repositoryId === null ? null : await findAddress(tx, id, repositoryId);
+  });
+  const { repository = null } = found ?? {};
+  if (found === null || repository === null) {
+    return { address, result: ignored(result.title, notConnected(named.fullName)), change: null };
+  }
+  const { id: repositoryId } = repository;
+  return {
+    address: { ...address, row: found, named: repositoryId, repository, repositoryId },
+    result,
+    change: null,
+  };
+}
+
+const notConnected = (fullName: string) =>
+  `The App's installation does not have ${cutLine(fullName, 200)} here, or another integration has it`;
 
 /** 404 for a repository that is not connected, 403 for one of another integration. */
 function requireRepository({ row: { integration }, repositoryId, repository }: Address): void {
@@ -359,15 +389,9 @@ function responseTo(
   data: { event: string; delivery: string },
   repository: ReturnType<Provider['repositoryOf']>,
 ): Received {
-  switch (result.outcome) {
-    case 'ping':
-      return { received: true, message: 'Webhook configured successfully', data };
-    case 'ignored':
-      return { received: true, message: `Ignored: ${result.reason}` };
-    case 'processed': {
-      const { processed } = result;
-      const message = `Processed ${processed.type}: ${processed.action}`;
-      return { received: true, message, data: { ...data, processed, ...(repository && { repository }) } };
-    }
-  }
+  if (result.outcome === 'ping') return { received: true, message: 'Webhook configured successfully', data };
+  if (result.outcome === 'ignored') return { received: true, message: `Ignored: ${result.reason}` };
+  const { processed } = result;
+  const message = `Processed ${processed.type}: ${processed.action}`;
+  return { received: true, message, data: { ...data, processed, ...(repository && { repository }) } };
 }

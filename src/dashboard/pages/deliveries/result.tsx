@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { listCaused, shippedBy } from '../../../drafting/triggers/hand-over.ts';
-import { kindsFor } from '../../../drafting/triggers/kinds/index.ts';
 import {
   describeFilters,
   type Exclusion,
   explainNoTrigger,
   findExclusion,
   isPending,
+  kindsFor,
   listTriggers,
   type Trigger,
 } from '../../../drafting/triggers/model.ts';

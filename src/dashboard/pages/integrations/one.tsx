@@ -1,5 +1,4 @@
-import { kindsFor } from '../../../drafting/triggers/kinds/index.ts';
-import { listTriggers } from '../../../drafting/triggers/model.ts';
+import { kindsFor, listTriggers } from '../../../drafting/triggers/model.ts';
 import { listRuns } from '../../../drafting/triggers/queue-store.ts';
 import { listHistories } from '../../../intake/history/store.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';

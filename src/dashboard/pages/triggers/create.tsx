@@ -1,7 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { listReleases } from '../../../drafting/events.ts';
-import { kindsFor } from '../../../drafting/triggers/kinds/index.ts';
-import { MAX_LAST, type Trigger } from '../../../drafting/triggers/model.ts';
+import { kindsFor, MAX_LAST, type Trigger } from '../../../drafting/triggers/model.ts';
 import { countRequests } from '../../../drafting/triggers/queue-store.ts';
 import { createTrigger } from '../../../drafting/triggers/service.ts';
 import { AppError } from '../../../lib/app-error.ts';

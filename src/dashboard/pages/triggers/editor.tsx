@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { startersOf } from '../../../drafting/starters.ts';
-import { kinds } from '../../../drafting/triggers/kinds/index.ts';
-import type { Trigger } from '../../../drafting/triggers/model.ts';
+import { kinds, type Trigger } from '../../../drafting/triggers/model.ts';
 import { listVariables } from '../../../drafting/variable-list.ts';
 import { scriptAsset } from '../../../http/look/assets.ts';
 import type { AppError } from '../../../lib/app-error.ts';

@@ -1,8 +1,7 @@
 import type { VNode } from 'preact';
 import { changing, integration as integrationKey } from '../../../../db/engine.ts';
 import { builtInTemplates } from '../../../drafting/starters.ts';
-import { kinds } from '../../../drafting/triggers/kinds/index.ts';
-import { describeFilters, findTrigger, type Trigger } from '../../../drafting/triggers/model.ts';
+import { describeFilters, findTrigger, kinds, type Trigger } from '../../../drafting/triggers/model.ts';
 import { listRuns, retryRuns } from '../../../drafting/triggers/queue-store.ts';
 import { MAX_STREAMED_DELIVERIES, streamRehearsal } from '../../../drafting/triggers/rehearse.ts';
 import {

@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
 import type { Compose } from '../../../drafting/store.ts';
-import { kinds } from '../../../drafting/triggers/kinds/index.ts';
-import { describeNoPost, isRefusal, type Trigger } from '../../../drafting/triggers/model.ts';
+import { describeNoPost, isRefusal, kinds, type Trigger } from '../../../drafting/triggers/model.ts';
 import {
   previewFirst,
   previewRule,
