@@ -16,7 +16,7 @@ import type { Integration, Repository } from '../../../integrations/store.ts';
 import { contentTypeRules } from '../../../posts/model.ts';
 import type { Event } from '../../../providers/events.ts';
 import type { MemberVisit } from '../../page.ts';
-import { counted, Link, LinkButton, type PageContext, Status, useVisit, When } from '../../view/elements.tsx';
+import { counted, Link, LinkButton, Status, useVisit, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { eventWords } from '../triggers/list.tsx';
 
@@ -96,10 +96,9 @@ function isUnmet({ results, others, shipped, triggers }: Known): boolean {
 }
 
 function ResultRow({ result, ...props }: Props & { result: Result }) {
-  const { triggers, entry } = props;
-  const visit = useVisit();
-  const trigger = triggers.find(({ id }) => id === result.triggerId);
-  const [kind, word, text, button] = describe(result, trigger, props, visit);
+  const { now } = useVisit();
+  const trigger = props.triggers.find(({ id }) => id === result.triggerId);
+  const [kind, word, text, button] = describe(result, trigger, props, now);
   return (
     <li>
       <span class={`tag ${kind}`}>{word}</span>
@@ -111,7 +110,7 @@ function ResultRow({ result, ...props }: Props & { result: Result }) {
           ) : (
             <>
               Trigger:{' '}
-              <Link to={`integrations/${entry.integrationId}/triggers/${trigger.id}`}>
+              <Link to={pathOf(trigger)}>
                 {eventWords[trigger.event]}, {describeTrigger(trigger)}
               </Link>
             </>
@@ -122,6 +121,8 @@ function ResultRow({ result, ...props }: Props & { result: Result }) {
     </li>
   );
 }
+
+const pathOf = ({ integrationId, id }: Trigger) => `integrations/${integrationId}/triggers/${id}`;
 
 /** Tells it from others of the same event. */
 function describeTrigger({ contentType, filters }: Trigger): string {
@@ -136,15 +137,14 @@ function describe(
   { outcome, post, error, run }: Result,
   trigger: Trigger | undefined,
   { results, shipped }: Props,
-  { base, now }: Pick<PageContext, 'base' | 'now'>,
+  now: Date,
 ): Description {
   // Among several next steps, none is the primary one.
   const kind = results.length === 1 ? 'go' : undefined;
-  const path = post && `${base}/posts/${post.id}`;
-  const link = post && path !== null && <a href={path}>{post.title}</a>;
-  const open = path && post && (
-    <LinkButton to={path} label={post.status === 'published' ? 'Open post' : 'Open draft'} kind={kind} />
-  );
+  const to = post && `posts/${post.id}`;
+  const link = to && <Link to={to}>{post?.title}</Link>;
+  const isPublished = post?.status === 'published';
+  const open = to && <LinkButton to={to} label={isPublished ? 'Open post' : 'Open draft'} kind={kind} />;
   switch (outcome) {
     case 'queued':
       return describeQueued(trigger, shipped?.event.occurredAt, now);
@@ -153,7 +153,7 @@ function describe(
       if (link === null) return ['ignored', 'Deleted', 'Somebody deleted the draft.'];
       if (outcome === 'updated')
         return [post?.status ?? 'draft', 'Updated', <>Draft updated: {link}</>, open];
-      return post?.status === 'published'
+      return isPublished
         ? ['published', 'Published', link, open]
         : ['draft', 'Draft', <>Draft ready: {link}</>, open];
     case 'unchanged':
@@ -165,7 +165,7 @@ function describe(
         'soon',
         'Suggestion',
         <>You edited {link ?? 'the post'}, so Tidings kept your text. The new version is a suggestion.</>,
-        path && <LinkButton to={path} label="Review suggestion" kind={kind} />,
+        to && <LinkButton to={to} label="Review suggestion" kind={kind} />,
       ];
     case 'kept':
       return link === null
@@ -191,14 +191,13 @@ function describe(
         ) : (
           'Fix the trigger, then retry.'
         );
-      const to = trigger && `${base}/integrations/${trigger.integrationId}/triggers/${trigger.id}/retry`;
       return [
         'failed',
         'Failed',
         <>
           The draft failed: {error ?? 'no reason was recorded'}. {next}
         </>,
-        to && <Action to={to} label="Retry run" />,
+        trigger && <Action to={`${pathOf(trigger)}/retry`} label="Retry run" />,
       ];
     }
   }
@@ -257,13 +256,13 @@ function describeExclusion(trigger: Trigger, event: Event) {
 
 /** No trigger received the event: the reason, and the button that changes that. */
 function NoResult({ shipped, triggers, entry, integration }: Props) {
-  const { base, isOwner } = useVisit();
+  const { isOwner } = useVisit();
   const found = explainNoTrigger(shipped, triggers);
   if (found.reason === 'no_event' || shipped === null) {
     return <p class="card empty">This event creates no drafts.</p>;
   }
   const words = eventWords[shipped.event.type];
-  const path = `${base}/integrations/${entry.integrationId}`;
+  const path = `integrations/${entry.integrationId}/triggers/new?event=${shipped.event.type}`;
   if (found.reason === 'none') {
     const canCreate =
       integration !== null &&
@@ -279,7 +278,7 @@ function NoResult({ shipped, triggers, entry, integration }: Props) {
             <Action to={`deliveries/${entry.id}/trigger`} label="Create trigger" kind="go" />
             <p class="hint">
               {words} then become changelog drafts. Tidings replays this delivery, so its draft follows at
-              once. <a href={`${path}/triggers/new?event=${shipped.event.type}`}>Choose filters first</a>
+              once. <Link to={path}>Choose filters first</Link>
             </p>
           </>
         ) : (
@@ -295,7 +294,7 @@ function NoResult({ shipped, triggers, entry, integration }: Props) {
           ? 'No draft: the trigger is disabled.'
           : 'No draft: the trigger was not enabled when this delivery arrived. Replay the delivery to write one.'}
       </p>
-      <LinkButton to={`${path}/triggers/${found.trigger.id}`} label="Open trigger" />
+      <LinkButton to={pathOf(found.trigger)} label="Open trigger" />
     </div>
   );
 }
@@ -320,7 +319,6 @@ export function OutcomeCell(props: {
 }) {
   const { entry, results, repositories } = props;
   const { id } = entry;
-  const { base } = useVisit();
   if (results.length === 0) {
     // An event of a disconnected integration cannot be replayed either way.
     const isEvent = shippedBy(entry, repositories) !== null;
@@ -345,7 +343,7 @@ export function OutcomeCell(props: {
     const ready = counted(written.length, isPublished ? 'post' : 'draft');
     const text = failed === 0 ? ready : `${ready}, ${failed} failed`;
     const isOne = failed === 0 && written.length === 1 && first.post !== null;
-    return <a href={isOne ? `${base}/posts/${first.post?.id}` : `${base}/deliveries/${id}`}>{text}</a>;
+    return <Link to={isOne ? `posts/${first.post?.id}` : `deliveries/${id}`}>{text}</Link>;
   }
   const updated = results.find(({ outcome, post }) => outcome === 'updated' && post !== null);
   if (updated !== undefined && failed === 0) {

@@ -67,7 +67,7 @@ function showKeyForm(visit: IntegrationVisit, error?: string) {
   const { fields } = formState(KeyForm, {});
   return subpage(
     visit,
-    { title: 'Replace key', isRefused: error !== undefined },
+    { title: 'Replace key' },
     <p class="lede">
       Create a private key in <External to={pages.settings}>the App's settings</External>. Tidings checks the
       new key first; if {name} does not accept it, the current key stays.

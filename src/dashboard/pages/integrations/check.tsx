@@ -49,13 +49,7 @@ const marks = {
   failed: { tag: 'failed', word: 'Problem' },
 } as const;
 
-function FindingRow({
-  finding,
-  visit: { integration, path },
-}: {
-  finding: Finding;
-  visit: IntegrationVisit;
-}) {
+function findingRow({ integration, path }: IntegrationVisit, finding: Finding) {
   const { name, status, place, fix } = finding;
   const { tag, word } = marks[status];
   const credential = integration.app === null ? 'replace_token' : 'replace_key';
@@ -161,9 +155,7 @@ export const routes: readonly Page[] = [
         nothing.
       </p>,
       <ul class="card rows checks">
-        {[...failed, ...warning, ...ok].map((finding) => (
-          <FindingRow finding={finding} visit={visit} />
-        ))}
+        {[...failed, ...warning, ...ok].map((finding) => findingRow(visit, finding))}
       </ul>,
       <p class="bar">
         <LinkButton to={`${path}/check`} label="Check again" />

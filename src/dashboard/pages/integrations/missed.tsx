@@ -18,8 +18,7 @@ const MAX_ROWS = 200;
 export const routes: readonly Page[] = [...formPages('missed', showMissed, redeliver)];
 
 async function showMissed(visit: IntegrationVisit, error?: string) {
-  const head = { title: 'Missed deliveries', isRefused: error !== undefined };
-  return subpage(visit, head, await renderMissed(visit, error));
+  return subpage(visit, { title: 'Missed deliveries' }, await renderMissed(visit, error));
 }
 
 async function renderMissed(visit: IntegrationVisit, error: string | undefined) {
@@ -151,8 +150,8 @@ async function redeliver(visit: IntegrationVisit) {
         ? `${name} refused to redeliver`
         : 'No deliveries are missing';
   return subpage(
-    visit,
-    { title, isRefused: refused.length > 0 },
+    { ...visit, isRefused: refused.length > 0 },
+    { title },
     <p class="lede">
       {accepted === 0 ? 'Nothing was requested.' : 'They appear in the log as they arrive.'}
       {results.length === MAX_REDELIVERED

@@ -77,7 +77,7 @@ async function showForm(visit: IntegrationVisit, refused?: string, error?: unkno
   const { repository } = fields;
   return subpage(
     visit,
-    { title: `Add ${words.place.one}`, isRefused: refused !== undefined },
+    { title: `Add ${words.place.one}` },
     <p class="lede">
       {isPolled
         ? 'Tidings polls it from now on.'
@@ -198,7 +198,7 @@ function showTokenForm(visit: IntegrationVisit, error?: string, cause?: unknown)
   const title = tokenLabel(hasOwn);
   return subpage(
     visit,
-    { title, isRefused: error !== undefined },
+    { title },
     <p class="lede">
       {hasOwn
         ? 'Tidings checks the permissions of the new token first. If one is missing, the current token stays.'

@@ -96,7 +96,7 @@ function showWebhookForm(visit: IntegrationVisit, error?: string) {
   const id = 'field-webhook-token';
   return subpage(
     visit,
-    { title: 'Use a webhook', isRefused: error !== undefined },
+    { title: 'Use a webhook' },
     <p class="lede">
       {name} then delivers each event at once. Tidings goes on polling until the first delivery has arrived,
       and once more, so no event is lost or drafted twice.
@@ -158,7 +158,7 @@ function showPollingForm(visit: IntegrationVisit, error?: string) {
   if (reader === null) throw new AppError(404, `Tidings cannot poll ${name}.`);
   return subpage(
     visit,
-    { title: 'Use polling', isRefused: error !== undefined },
+    { title: 'Use polling' },
     <p class="lede">
       Tidings then asks {name} for what is new, and needs no public URL. The webhook stays for one more round,
       so no event is lost or drafted twice.

@@ -44,6 +44,8 @@ export interface IntegrationVisit extends MemberVisit {
   integration: Integration;
   /** Of the integration's page. */
   path: string;
+  /** The page shows why its form failed. */
+  isRefused?: boolean;
 }
 
 type Answering = (visit: IntegrationVisit) => Answer | Promise<Answer>;
@@ -82,7 +84,7 @@ export function formPages(
   return [
     integrationPage(name, (visit) => show(visit)),
     integrationForm(name, work, (visit, error) =>
-      show(visit, problemOf(error, visit.integration.type), error),
+      show({ ...visit, isRefused: true }, problemOf(error, visit.integration.type), error),
     ),
   ];
 }
@@ -112,10 +114,9 @@ export const crumbsOf = (integration: Integration) => [
   { to: `integrations/${integration.id}`, label: integrationName(integration) },
 ];
 
-/** `isRefused`: it shows why its form failed. */
 export function subpage(
-  { integration }: IntegrationVisit,
-  { isRefused = false, ...head }: { title: string; heading?: string; isRefused?: boolean },
+  { integration, isRefused = false }: IntegrationVisit,
+  head: { title: string; heading?: string },
   ...content: ComponentChildren[]
 ) {
   const status = isRefused ? 400 : undefined;

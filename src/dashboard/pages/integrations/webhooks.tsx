@@ -140,13 +140,8 @@ export function Hooks({ integration, places, path, isHistoryOnly }: PageProps) {
 }
 
 /** Says what keeps the App from sending events, and what to do. */
-export function AppNote({
-  integration: { type, app },
-  pages,
-}: {
-  integration: Integration;
-  pages: AppPages;
-}) {
+export function AppNote({ integration, pages }: { integration: Integration; pages: AppPages }) {
+  const { type, app } = integration;
   const { isOwner } = useVisit();
   if (app === null || (app.suspendedAt === null && app.installationId !== null)) return null;
   return (

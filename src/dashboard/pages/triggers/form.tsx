@@ -197,9 +197,9 @@ export function writeValues(values: readonly string[]): string {
 
 export type TriggerFields = ReturnType<typeof formState<typeof TriggerForm>>['fields'];
 
-/** The filters, templates and publishing of a trigger. `error`: why it was refused. */
 const isSet = ({ value }: FieldState) => value !== undefined;
 
+/** The filters, templates and publishing of a trigger. `error`: why it was refused. */
 export function RuleFields(props: {
   kind: TriggerKind;
   type: ContentType;
