@@ -18,7 +18,7 @@ import {
   type PostSelection,
   postStatuses,
 } from './model.ts';
-import { listPostIds, readPosts } from './store.ts';
+import { listPostIds, readPosts, toPost } from './store.ts';
 
 // All posts of an organization as text, a few posts at a time, so that it takes the same memory for any number of them.
 
@@ -92,7 +92,7 @@ export async function* exportText(
 const writers = {
   json: {
     head: '[',
-    post: ({ organizationId: _, isDateSet: __, ...post }: OwnedPost) => escapeControls(JSON.stringify(post)),
+    post: (post: OwnedPost) => escapeControls(JSON.stringify(toPost(post))),
     separator: ',\n',
     tail: ']\n',
   },

@@ -18,7 +18,16 @@ import {
   withStatus,
 } from './model.ts';
 import { takeSchedule } from './schedule.ts';
-import { deletePostRow, getPost, readPost, recordPost, rewritePost, writeAbout, writePost } from './store.ts';
+import {
+  deletePostRow,
+  getPost,
+  readPost,
+  recordPost,
+  rewritePost,
+  toPost,
+  writeAbout,
+  writePost,
+} from './store.ts';
 import { deleteOrphans, insertDeletedPost } from './trash.ts';
 import { keepVersion, latestVersion, recordVersion } from './versions.ts';
 
@@ -80,9 +89,9 @@ export function editPost(
       if (!isEdited) return getPost(tx, postId);
       await recordVersion(tx, deps, { before: post, after: edited, origin: 'edit', isAutosave, latest });
       if (isWritten) return getPost(tx, postId);
-      const { organizationId: _, isDateSet: __, ...saved } = { ...edited, updatedAt: nowOf(deps) };
-      await rewritePost(tx, { ...post, ...saved });
-      return saved;
+      const saved = { ...edited, updatedAt: nowOf(deps) };
+      await rewritePost(tx, saved);
+      return toPost(saved);
     }),
   );
 }

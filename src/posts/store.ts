@@ -170,25 +170,25 @@ export async function findPost(
   postId: string,
   { statuses, contentTypes: types }: PostSelection,
 ): Promise<Post | null> {
-  const row = await statements(tx).byId.get({ postId });
-  if (row === undefined) return null;
-  const { owner, ...found } = row;
-  const { status, contentType } = found;
-  return owner === organizationId && statuses.includes(status) && types.includes(contentType) ? found : null;
+  const found = await readPost(tx, postId);
+  if (found?.organizationId !== organizationId) return null;
+  return statuses.includes(found.status) && types.includes(found.contentType) ? toPost(found) : null;
 }
 
 /** A post of any organization. */
 export async function readPost(tx: ReadTx, postId: string): Promise<OwnedPost | null> {
-  return (await statements(tx).ownedById.get({ postId })) ?? null;
+  return (await statements(tx).byId.get({ postId })) ?? null;
 }
 
 /** A post of any organization. Throws `AppError` 404. */
 export async function getPost(tx: ReadTx, postId: string): Promise<Post> {
-  const row = await statements(tx).byId.get({ postId });
-  if (row === undefined) throw notFound('post', postId);
-  const { owner: _, ...found } = row;
-  return found;
+  const found = await readPost(tx, postId);
+  if (found === null) throw notFound('post', postId);
+  return toPost(found);
 }
+
+/** A post as the API sends it. */
+export const toPost = ({ organizationId: _, isDateSet: __, ...post }: OwnedPost): Post => post;
 
 /** The existing posts with these ids, of any organization, by id. */
 export async function readPosts(tx: ReadTx, ids: readonly string[]): Promise<Map<string, OwnedPost>> {
@@ -199,21 +199,20 @@ export async function readPosts(tx: ReadTx, ids: readonly string[]): Promise<Map
 
 /** The organization of each of these post ids that is in use, also in the trash. */
 export async function findOwners(tx: ReadTx, ids: readonly string[]): Promise<Map<string, string>> {
-  const owners = new Map<string, string>();
-  for (const table of [deletedPosts, posts]) {
-    const rows = await tx
-      .select({ id: table.id, organizationId: table.organizationId })
-      .from(table)
-      .where(inArray(table.id, dialectOf(tx).listed(ids)))
-      .all();
-    for (const { id, organizationId } of rows) owners.set(id, organizationId);
-  }
-  return owners;
-}
-
-/** The organization of a post, also of one in the trash. */
-async function findOwner(tx: ReadTx, postId: string): Promise<string | null> {
-  return (await statements(tx).owner.get({ postId }))?.organizationId ?? null;
+  const isListed = (table: typeof posts | typeof deletedPosts) =>
+    inArray(table.id, dialectOf(tx).listed(ids));
+  const rows = await tx
+    .select({ id: posts.id, owner: posts.organizationId })
+    .from(posts)
+    .where(isListed(posts))
+    .unionAll(
+      tx
+        .select({ id: deletedPosts.id, owner: deletedPosts.organizationId })
+        .from(deletedPosts)
+        .where(isListed(deletedPosts)),
+    )
+    .all();
+  return new Map(rows.map(({ id, owner }) => [id, owner]));
 }
 
 /** Runs work about one post in its turn with other work about the organization's posts. */
@@ -222,9 +221,10 @@ export async function writeAbout<Result>(
   { postId, organizationId }: { postId: string; organizationId?: string | undefined },
   work: (tx: WriteTx) => Promise<Result>,
 ): Promise<Result> {
-  const owner = organizationId ?? (await db.read((tx) => findOwner(tx, postId), { single: true }));
+  const findOwner = async (tx: ReadTx) => (await findOwners(tx, [postId])).get(postId);
+  const owner = organizationId ?? (await db.read(findOwner, { single: true }));
   // Without an owner there is no such post, unless it is created in the meantime: then the work runs alone.
-  return db.write(work, owner === null ? {} : changingPosts(owner));
+  return db.write(work, owner === undefined ? {} : changingPosts(owner));
 }
 
 const verbs = {
@@ -324,23 +324,7 @@ const statements = prepared((tx) => {
       .from(postCounts)
       .where(eq(postCounts.organizationId, sql.placeholder('organizationId')))
       .prepare(),
-    owner: tx
-      .select({ organizationId: posts.organizationId })
-      .from(posts)
-      .where(isIt(posts))
-      .unionAll(
-        tx
-          .select({ organizationId: deletedPosts.organizationId })
-          .from(deletedPosts)
-          .where(isIt(deletedPosts)),
-      )
-      .prepare(),
     byId: tx
-      .select({ ...post, owner: posts.organizationId })
-      .from(posts)
-      .where(isIt(posts))
-      .prepare(),
-    ownedById: tx
       .select({ ...post, organizationId: posts.organizationId, isDateSet: posts.isDateSet })
       .from(posts)
       .where(isIt(posts))
