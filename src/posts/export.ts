@@ -22,7 +22,7 @@ import { listPostIds, readPosts, toPost } from './store.ts';
 
 // All posts of an organization as text, a few posts at a time, so that it takes the same memory for any number of them.
 
-/** The name of each format's file; Markdown has a file for each post (`export-files.ts`). */
+/** The name of each format's file; Markdown has a file for each post. */
 export const exportNames = {
   json: 'posts.json',
   jsonl: 'posts.jsonl',

@@ -2,7 +2,7 @@ import { messageOf } from '../../lib/app-error.ts';
 import { answerRequests } from '../../lib/thread-main.ts';
 import type { Card } from './cards.ts';
 
-// The thread that `card-queue.ts` starts.
+// The thread that `cards.ts` starts.
 
 export type CardAnswer = { png: Uint8Array<ArrayBuffer> } | { problem: string };
 

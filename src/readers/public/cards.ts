@@ -159,8 +159,6 @@ const TIME_LIMIT_MS = 5_000;
 /** How long the thread is kept without work, in milliseconds: it weighs some 50 MB. */
 const IDLE_MS = 30_000;
 
-const MAIN = new URL('./card-thread.ts', import.meta.url);
-
 export interface CardPainter {
   /** A PNG. Rejects with `AppError` 503. */
   draw(card: Card): Promise<Uint8Array<ArrayBuffer>>;
@@ -174,16 +172,13 @@ const failures = {
 };
 
 /** Draws social images in a thread, one at a time. The thread starts with the first one. */
-export function threadedPainter({
-  main = MAIN,
-  idleMs = IDLE_MS,
-  after,
-}: {
-  main?: URL;
-  idleMs?: number;
-  after?: After;
-} = {}): CardPainter {
-  const queue = threadQueue<Card, CardAnswer>({ main, limitMs: TIME_LIMIT_MS, idleMs, after });
+export function threadedPainter({ after }: { after?: After } = {}): CardPainter {
+  const queue = threadQueue<Card, CardAnswer>({
+    main: new URL('./card-thread.ts', import.meta.url),
+    limitMs: TIME_LIMIT_MS,
+    idleMs: IDLE_MS,
+    after,
+  });
   return {
     async draw(card) {
       const answer = await queue.ask(card, failures);

@@ -46,9 +46,9 @@ export type PublicText = string | (() => string | Promise<string>);
  * the organization. Requests for the same content at the same time share one rendering. Throws `AppError` 404 when the
  * surface is off.
  */
-export function createPublicPages(db: Pick<Storage, 'read'>, maxKeptBytes = MAX_KEPT_BYTES) {
+export function createPublicPages(db: Pick<Storage, 'read'>) {
   // Compressed once and sent to many: level 9 saves a third of a page.
-  const kept = keptBodies(maxKeptBytes, 9);
+  const kept = keptBodies(MAX_KEPT_BYTES, 9);
   const pending = new Map<string, Promise<PublicBody>>();
 
   async function examine(tx: ReadTx, slug: string, surface: Surface) {
