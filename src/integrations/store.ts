@@ -101,6 +101,10 @@ export async function hasIntegrations(tx: ReadTx): Promise<boolean> {
   return (await tx.select({ id: integrations.id }).from(integrations).limit(1).get()) !== undefined;
 }
 
+export async function countEnabled(tx: ReadTx): Promise<number> {
+  return tx.$count(integrations, eq(integrations.enabled, true));
+}
+
 /** Throws `IntegrationProblem` `integration_not_found`. */
 export async function getIntegration(tx: ReadTx, id: string): Promise<Integration> {
   const [integration] = fromRows(await statements(tx).one.all({ id }));

@@ -10,7 +10,13 @@ import { tidings } from '../lib/build.ts';
 import { freeBytes, megabytes } from '../lib/disk.ts';
 import { count as counted } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
-import { asItems, type FoundItem, keepAttention, listAttention } from '../people/attention.ts';
+import {
+  type AttentionKind,
+  asItems,
+  type FoundItem,
+  keepAttention,
+  listAttention,
+} from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
 import { describeBackupTrouble } from './backup/job.ts';
 import type { Config } from './config.ts';
@@ -283,20 +289,25 @@ const findLateSchedules: Find = async (tx, now) => {
   }));
 };
 
-const finders: readonly Find[] = [
-  findRejected,
-  findNoDeliveries,
-  findFailingWebhooks,
-  findFailingPolls,
-  findSuspendedApps,
-  findFailedTriggers,
-  findFailedHooks,
-  findLateSchedules,
-];
+const finders = {
+  deliveries_rejected: findRejected,
+  no_deliveries: findNoDeliveries,
+  webhook_failing: findFailingWebhooks,
+  polling_failing: findFailingPolls,
+  app_suspended: findSuspendedApps,
+  trigger_failed: findFailedTriggers,
+  hook_failed: findFailedHooks,
+  schedule_late: findLateSchedules,
+} satisfies Partial<Record<AttentionKind, Find>>;
+type KindInDatabase = keyof typeof finders;
 
 /** What the database tells, in one snapshot. */
-export async function findInDatabase(tx: ReadTx, now: Date): Promise<FoundItem[]> {
-  return (await Array.fromAsync(finders, (find) => find(tx, now))).flat();
+export async function findInDatabase(
+  tx: ReadTx,
+  now: Date,
+  kinds = Object.keys(finders) as KindInDatabase[],
+): Promise<FoundItem[]> {
+  return (await Array.fromAsync(kinds, (kind) => finders[kind](tx, now))).flat();
 }
 
 type Needs = Pick<Deps, 'db' | 'clock'> & {

@@ -3,13 +3,12 @@ import type { Database } from '../../../db/engine.ts';
 import { measureQueue } from '../../drafting/triggers/queue-store.ts';
 import { diagnose } from '../../integrations/doctor.ts';
 import { countPolls } from '../../integrations/poll-store.ts';
-import { listIntegrations } from '../../integrations/store.ts';
+import { countEnabled, listIntegrations } from '../../integrations/store.ts';
 import { findPublicUrl } from '../../integrations/uptime.ts';
 import { describeFinding } from '../../integrations/words.ts';
 import { tidings } from '../../lib/build.ts';
 import { openFileStore } from '../../lib/file-store.ts';
 import { count } from '../../lib/text.ts';
-import type { AttentionKind } from '../../people/attention.ts';
 import { countKeys } from '../../people/keys/store.ts';
 import { fileNameOf, listMediaFiles } from '../../posts/media/store.ts';
 import { providerApis } from '../../providers/index.ts';
@@ -88,8 +87,7 @@ export const contentChecks = {
   }),
 
   deliveries: inDatabase(async ({ db, clock }) => {
-    const all = await db.read((tx) => listIntegrations(tx));
-    const enabled = count(all.filter((each) => each.enabled).length, 'integration');
+    const enabled = count(await db.read(countEnabled), 'integration');
     return (
       (await troubleIn({ db, clock }, ['deliveries_rejected', 'no_deliveries'])) ??
       ok(`No integration has problems with deliveries (${enabled})`)
@@ -181,11 +179,9 @@ export const contentChecks = {
 /** What needs a person, of these kinds, as `attention` lists it; null for nothing. */
 async function troubleIn(
   { db, clock }: Pick<Patient, 'clock'> & { db: Pick<Database, 'read'> },
-  kinds: readonly AttentionKind[],
+  kinds: Parameters<typeof findInDatabase>[2],
 ) {
-  const items = (await db.read((tx) => findInDatabase(tx, clock.now()))).filter(({ kind }) =>
-    kinds.some((each) => each === kind),
-  );
+  const items = await db.read((tx) => findInDatabase(tx, clock.now(), kinds));
   if (items.length === 0) return null;
   const more = items.length > MAX_NAMED ? `; and ${items.length - MAX_NAMED} more` : '';
   const named = items.slice(0, MAX_NAMED).map(({ message }) => message);
