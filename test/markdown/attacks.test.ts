@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { safeMarkdown } from '../../src/lib/markdown/render.ts';
 import { findActive } from '../support/active-html.ts';
 import { attacks } from '../support/attacks.ts';
+import { rounds } from '../support/rounds.ts';
 
 /** Things that could run in the page, however a site renders the text. */
 function activeIn(markdown: string): string[] {
@@ -64,7 +65,7 @@ test('nothing active is left of any mix of such pieces, and cleaning twice chang
       expect(activeIn(safe)).toEqual([]);
       expect(safeMarkdown(safe)).toBe(safe);
     }),
-    { numRuns: 3000 },
+    { numRuns: rounds(600, 30_000) },
   );
 });
 
@@ -94,6 +95,6 @@ test('no word is lost', () => {
       const safe = safeMarkdown(markdown);
       expect(safe.match(/word/g)?.length).toBe(markdown.match(/word/g)?.length);
     }),
-    { numRuns: 500 },
+    { numRuns: rounds(150, 5_000) },
   );
 });

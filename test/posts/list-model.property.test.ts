@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ContentType, PostStatus } from '../../src/posts/model.ts';
+import { rounds } from '../support/rounds.ts';
 import { appWithOrganization, bearer } from '../support/test-app.ts';
 
 interface ModelPost {
@@ -94,6 +95,6 @@ test('the list agrees with a plain model, for any posts, filters, sorts and page
         await app.db.close();
       },
     ),
-    { numRuns: 60 },
+    { numRuns: rounds(30, 1_000) },
   );
 });

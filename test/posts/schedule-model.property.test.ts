@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { publishDuePosts, schedulePost } from '../../src/posts/schedule.ts';
 import { createPost, deletePost, editPost } from '../../src/posts/service.ts';
 import { emptyTrash, restorePost } from '../../src/posts/trash.ts';
+import { rounds } from '../support/rounds.ts';
 import { appWithOrganization, bearer } from '../support/test-app.ts';
 
 // In spite of all that people do, the API returns no post before its time, and none that is in the trash.
@@ -88,6 +89,6 @@ test('scheduled and deleted posts against a model', async () => {
       }
       await app.db.close();
     }),
-    { numRuns: 20 },
+    { numRuns: rounds(10, 400) },
   );
 }, 300_000);

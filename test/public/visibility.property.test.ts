@@ -305,7 +305,7 @@ test(
           }
         },
       ),
-      { numRuns: rounds(25, 500) },
+      { numRuns: rounds(12, 500) },
     );
   },
   { timeout: 3_600_000 },

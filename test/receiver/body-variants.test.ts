@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bodyVariants, compact, depthOf } from '../../src/intake/receiver/signature-doctor.ts';
+import { rounds } from '../support/rounds.ts';
 
 const variantsOf = (text: string) => [...bodyVariants(Buffer.from(text))].map(([, variant]) => variant);
 
@@ -18,6 +19,7 @@ test('any JSON is compacted and indented as JSON.stringify does it', () => {
         expect(text === indented || variantsOf(text).includes(indented)).toBe(true);
       },
     ),
+    { numRuns: rounds(30, 1_000) },
   );
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { rounds } from '../../support/rounds.ts';
 import { openTwins } from '../../support/twin-databases.ts';
 
 const AT = '2026-11-22T12:00:00.000Z';
@@ -48,6 +49,6 @@ test('a post has the same texts on both engines', async () => {
       expect(postgres).toEqual(sqlite);
       expect(sqlite).toHaveLength(posts.length);
     }),
-    { numRuns: 75 },
+    { numRuns: rounds(30, 1_000) },
   );
 }, 300_000);

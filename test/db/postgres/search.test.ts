@@ -8,6 +8,7 @@ import { searchPosts as inPostgres } from '../../../db/postgres/dialect.ts';
 import { migrate } from '../../../db/postgres/migrate.ts';
 import { createSearch } from '../../../db/sqlite/storage.ts';
 import { sharedPostgres } from '../../support/postgres-server.ts';
+import { rounds } from '../../support/rounds.ts';
 import { openTwins, type Twins } from '../../support/twin-databases.ts';
 
 // PostgreSQL finds the posts that SQLite's FTS5 finds.
@@ -249,7 +250,7 @@ test('any words find the same posts on both engines', async () => {
       .beforeEach(async () => {
         await twins.both('DELETE FROM posts');
       }),
-    { numRuns: 100 },
+    { numRuns: rounds(40, 1_000) },
   );
 }, 300_000);
 
