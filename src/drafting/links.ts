@@ -33,7 +33,7 @@ export function addressesIn(text: string): Addresses {
   return addresses;
 }
 
-/** What follows the repository in the addresses of its pages. GitLab puts `/-/` before all of them. */
+/** The part of an address after the repository. GitLab puts `/-/` before all of them. */
 const PAGE = String.raw`\/(?:-\/|releases\/tag\/|pulls?\/\d|compare\/|commit\/[0-9a-f]{7})`;
 
 /** The repository's page on its code host: the address of a page below it, up to its name. A server may be below a path. */
