@@ -61,7 +61,7 @@ export const elapsedTime = sqliteTable('elapsed_time', {
   sweptToMs: integer('swept_to_ms').notNull(),
 });
 
-/** What needs a person, as the leader saw it last: a row from the beginning of each cause to its end. */
+/** Causes that need a person, as the leader saw them last: a row from the beginning of each cause to its end. */
 export const attention = sqliteTable('attention', {
   /** The kind and the subject. */
   id: text().primaryKey(),
@@ -74,9 +74,9 @@ export const attention = sqliteTable('attention', {
   since: text().notNull(),
   /** How often it happened since then. */
   count: integer().notNull(),
-  /** What is wrong, as a sentence. */
+  /** The problem, as a sentence. */
   message: text().notNull(),
-  /** What it means for readers, as a sentence. */
+  /** The effect on readers, as a sentence. */
   effect: text().notNull(),
   /** A command that shows more, or corrects it. */
   action: text().notNull(),

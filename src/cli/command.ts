@@ -212,7 +212,7 @@ export const pageNumber = new Option('--page <number>', 'Page number')
   .argParser(whole(1, 1_000_000_000))
   .default(1);
 
-// What commands read beside the data folder.
+// Input of commands beside the data folder.
 
 /** Throws `AppError` 400. */
 export async function readText(path: string): Promise<string> {

@@ -271,7 +271,7 @@ function writeNotice({ done = '', undo }: Redirect): string {
 }
 
 /**
- * What "Undo" may do. Over plain http, others can set cookies, and it must not become the button of any other form; each
+ * Forms that "Undo" may send. Over plain http, others can set cookies, and it must not become the button of any other form; each
  * of these can be taken back.
  */
 const UNDO = [

@@ -12,7 +12,7 @@ export interface Preferences {
   hasShortcuts: boolean;
 }
 
-/** What a page needs of them. */
+/** The part that a page needs. */
 export interface Look extends Preferences {
   /** The time zone of times. */
   zone: string;

@@ -174,7 +174,7 @@ export interface UploadKind {
   maxBytes: number;
   /** Absent: `maxBytes`. */
   bodyBytes?: number;
-  /** What to do about a larger one. */
+  /** Advice about a larger one. */
   advice: string;
 }
 

@@ -40,7 +40,7 @@ export const maxRequests = Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || 2
 
 /**
  * Starts this program again in the same process with the options that the environment lacks, unless it has all of them.
- * What the environment says already stays.
+ * A value of the environment stays.
  */
 export function restartWithEngineOptions(): void {
   const { execve } = process;

@@ -28,7 +28,7 @@ interface ContentTypeRules {
   name: string;
   /** Published posts appear on the public page, in feeds, and to agents, and hooks tell of their changes. */
   isPublic: boolean;
-  /** Where people paste the plain text, and the longest text there, in characters. Null: sites render the Markdown. */
+  /** The place that people paste the plain text into, and its longest text, in characters. Null: sites render the Markdown. */
   pastedInto: { name: string; maxLength: number } | null;
 }
 
@@ -194,7 +194,7 @@ export interface PostSelection {
   contentTypes: ContentType[];
 }
 
-/** What everybody may read where an organization shows its posts. */
+/** The posts that everybody may read, if their organization shows them. */
 export const PUBLIC_POSTS: PostSelection = {
   statuses: ['published'],
   contentTypes: contentTypes.filter((type) => contentTypeRules[type].isPublic),

@@ -301,7 +301,7 @@ const finders = {
 } satisfies Partial<Record<AttentionKind, Find>>;
 type KindInDatabase = keyof typeof finders;
 
-/** What the database tells, in one snapshot. */
+/** The items that the database tells of, in one snapshot. */
 export async function findInDatabase(
   tx: ReadTx,
   now: Date,
@@ -316,7 +316,7 @@ type Needs = Pick<Deps, 'db' | 'clock'> & {
 };
 type Settings = Pick<Config, 'dataDir' | 'backups' | 'database'>;
 
-/** What this machine tells. */
+/** The items that this machine tells of. */
 async function findOnMachine(
   { clock, elapsed, checkpointFailures }: Needs,
   config: Settings,

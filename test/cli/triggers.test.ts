@@ -23,7 +23,7 @@ let folder: ReturnType<typeof temporaryFolder>;
 let github: Connected;
 let linear: Connected;
 
-/** What every test begins with. */
+/** The state at the beginning of every test. */
 const first = temporaryFolder();
 
 beforeAll(async () => {

@@ -265,7 +265,7 @@ export function readingTests(subject: Subject): void {
       const push = Array.from({ length: 30 }, (_, index) => `feat: part ${index}`);
       const [delivered] = await live([{ push }]);
       await world.settled();
-      // What the first pass queues, the second does.
+      // The second pass does the work that the first one queues.
       for (let pass = 0; pass < 2; pass++) {
         await runAll(app);
         app.clock.advance(MINUTE_MS);

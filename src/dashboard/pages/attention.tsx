@@ -8,7 +8,7 @@ import { LinkButton, When } from '../view/elements.tsx';
 import { Action, FormError } from '../view/form.tsx';
 import { Empty } from '../view/list.tsx';
 
-// What needs a person, and how to mute an item for a while.
+// The list of causes that need a person. An item can be muted for a while.
 
 const PATH = '/dashboard/:organizationId/attention';
 

@@ -277,7 +277,7 @@ async function readState({ deps, organization, params }: MemberVisit) {
   });
 }
 
-/** What changes while the import goes on. The script replaces it. */
+/** The part that changes while the import goes on. The script replaces it. */
 function ImportState(state: State) {
   const { history, isMoving, isReading, error, drafts, all, name } = state;
   const { base, now, isOwner } = useVisit();

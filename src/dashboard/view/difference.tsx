@@ -4,7 +4,7 @@ import { compareLines } from '../../drafting/suggestions.ts';
 import type { FieldConflict } from '../edit.ts';
 import { useHref } from './elements.tsx';
 
-/** What a form edits, in words. `labels`: of its fields. `show`: a value as text, where it is not what people see. */
+/** The subject of a form, in words. `labels`: of its fields. `show`: a value as text, where it is not what people see. */
 export interface EditWords {
   noun: string;
   labels?: Readonly<Record<string, string>>;

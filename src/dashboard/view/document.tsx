@@ -45,7 +45,7 @@ const styleSheet = styleAsset(
     samplesStyle,
     explorerStyle,
     startStyle,
-    // What a form has for a type of posts shows while that type is chosen.
+    // Parts of a form for a type of posts show while that type is chosen.
     ...contentTypes.map(
       (type) => `.post-page:not(:has(option[value="${type}"]:checked)) .for-${type}{display:none}`,
     ),
@@ -68,7 +68,7 @@ export interface View {
   headers?: Readonly<Record<string, string>> | undefined;
   /** Modules of this page, beside the script of all pages. */
   scripts?: readonly Asset[];
-  /** Where a browser without scripts goes by itself. */
+  /** The address that a browser without scripts goes to by itself. */
   refresh?: { seconds: number; to: string } | undefined;
   /** For a page outside an organization with more than one form. */
   isWide?: boolean;
@@ -155,7 +155,7 @@ export function fragment(body: ComponentChildren): Fragment {
   return { kind: 'fragment', body };
 }
 
-/** What the last form did. `undo`: a path of the dashboard to post to. */
+/** The result of the last form. `undo`: a path of the dashboard to post to. */
 export interface Notice {
   text: string;
   undo: string | null;

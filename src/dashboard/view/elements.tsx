@@ -9,7 +9,7 @@ import { iconShapes } from './icon-shapes.ts';
 
 export { count as counted } from '../../lib/text.ts';
 
-/** What every component of a page can ask for. */
+/** The context of every component of a page. */
 export interface PageContext extends MemberVisit {
   /** When the page was rendered. */
   now: Date;
@@ -72,7 +72,7 @@ export function Section({
   );
 }
 
-/** What a person opens to see. */
+/** Content that a person opens to see. */
 export function More(props: {
   label: ComponentChildren;
   isOpen?: boolean;

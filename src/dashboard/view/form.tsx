@@ -123,7 +123,7 @@ export function FormOf<Schema extends TObject>({
   );
 }
 
-/** What is stored, in the fields of a form; with what was sent. */
+/** The stored values in the fields of a form, and the sent ones. */
 function textsIn(stored: Fields, sent: URLSearchParams | null): Record<string, string> {
   const isOn = (value: unknown) => value === true && sent === null;
   const entries = Object.entries(stored).map(([name, value]) => [name, isOn(value) ? 'on' : value]);

@@ -3,7 +3,7 @@ import { counted, Icon, type IconName, Link, useHref, useVisit } from './element
 
 // The navigation beside every page of an organization.
 
-/** What the navigation shows beside the visit. */
+/** Data of the navigation beside the visit. */
 export interface Frame {
   mayCreateOrganization: boolean;
   drafts: number;

@@ -177,7 +177,7 @@ class Rewriter {
     this.htmlScope = null;
   }
 
-  /** Whether a line begins with a tag that somebody writes about. */
+  /** True for a line that begins with a tag that somebody writes about. */
   private isWord(tag: html.Tag | null, from: number, to: number): boolean {
     if (tag === null || tag.isEnd || html.needsParent(tag.name)) return false;
     return this.isAmongWords(tag, from, to, from) && this.findEnd(tag.name, from) === null;

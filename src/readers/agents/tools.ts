@@ -15,7 +15,7 @@ import { type Publication, postAddress } from '../public/model.ts';
 
 export type ToolDeps = Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl'>;
 
-/** Who calls: a key of the organization, whose endpoint is on. */
+/** The caller: a key of the organization, whose endpoint is on. */
 export interface Caller extends Pick<KeyHolder, 'keyId' | 'name'> {
   publication: Publication;
   maySuggest: boolean;

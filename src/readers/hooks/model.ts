@@ -96,7 +96,7 @@ export async function updateHook(
   await tx.update(rebuildHooks).set(changes).where(eq(id, hookId)).run();
 }
 
-// What people read about hooks, in the dashboard and on the command line.
+// The words about hooks, in the dashboard and on the command line.
 
 export const kindWords: Readonly<Record<HookKind, { name: string; does: string; urlHint: string }>> = {
   signed: {

@@ -44,7 +44,7 @@ export function cardOf(
     : { heading: pageTitle, title, footer, accentColor };
 }
 
-/** What a font draws in color, and joiners, selectors and directions, which show nothing by themselves. */
+/** Characters that a font draws in color, and joiners, selectors and directions, which show nothing by themselves. */
 const OPTIONAL = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\p{Cf}\p{M}]/u;
 
 /** The text without emoji; null when the typefaces lack one of its other characters, or nothing is left. */

@@ -16,7 +16,7 @@ const Link = Type.Object({
   }),
 });
 
-/** What an organization shows to everybody. */
+/** The public part of an organization. */
 export const Publication = Type.Object({
   organizationId: Type.String(),
   slug: Type.String({
@@ -110,7 +110,7 @@ export function readableOn(ground: string, color: string): string {
   return end === 0 ? '#000000' : '#ffffff';
 }
 
-/** Where readers find what an organization publishes. Null: switched off. */
+/** The address of an organization's posts for readers. Null: switched off. */
 export interface PublicAddresses {
   page: string | null;
   feeds: { atom: string; rss: string; json: string } | null;

@@ -27,7 +27,7 @@ import { createSearchLimit, followSlug, getPublic } from './service.ts';
 
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 
-/** What a public body is made from, all of one snapshot. */
+/** The source of a public body, all of one snapshot. */
 export interface PublicView {
   tx: ReadTx;
   publication: Publication;

@@ -176,7 +176,7 @@ export const contentChecks = {
   litestream: examineLitestream,
 } satisfies Record<string, Check>;
 
-/** What needs a person, of these kinds, as `attention` lists it; null for nothing. */
+/** The items of these kinds, as `attention` lists them; null for none. */
 async function troubleIn(
   { db, clock }: Pick<Patient, 'clock'> & { db: Pick<Database, 'read'> },
   kinds: Parameters<typeof findInDatabase>[2],

@@ -120,7 +120,7 @@ async function showNews(visit: MemberVisit, after: number | null) {
   return fragment(<Rows rows={entries} columns={columns(rest)} selection={selection} marksOf={marksOf} />);
 }
 
-/** What the rows show beside their entries. */
+/** Data of the rows beside their entries. */
 async function readBeside(tx: ReadTx, organizationId: string, entries: readonly Delivery[]) {
   const integrations = await listIntegrations(tx, organizationId);
   const ids = entries.map(({ id }) => id);

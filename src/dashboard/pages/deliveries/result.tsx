@@ -20,7 +20,7 @@ import { counted, Link, LinkButton, Status, useVisit, When } from '../../view/el
 import { Action } from '../../view/form.tsx';
 import { eventWords } from '../triggers/list.tsx';
 
-// What became of a delivery: a row for each trigger that received it, or the reason why none did.
+// The results of a delivery: a row for each trigger that received it, or the reason why none did.
 
 export async function readResult(
   { deps, organization }: Pick<MemberVisit, 'deps' | 'organization'>,
@@ -311,7 +311,7 @@ const words: readonly (readonly [outcome: Outcome, text: string])[] = [
   ['queued', 'Trigger is off'],
 ];
 
-/** What became of a processed entry, in a few words for its row of the log. */
+/** The result of a processed entry, in a few words for its row of the log. */
 export function OutcomeCell(props: {
   entry: Delivery;
   results: readonly Result[];

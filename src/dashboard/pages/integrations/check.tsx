@@ -71,7 +71,7 @@ function findingRow({ integration, path }: IntegrationVisit, finding: Finding) {
   );
 }
 
-/** What a fix leads to: a form with `busy`, which its button says while it waits, or another page. */
+/** The target of a fix: a form with `busy`, which its button says while it waits, or another page. */
 const buttons: Readonly<Record<string, { to: string; label: string; busy?: string }>> = {
   enable: { to: '/enable', label: 'Enable integration', busy: 'Enabling…' },
   repair: { to: '/repair', label: 'Repair webhooks', busy: 'Repairing…' },

@@ -158,7 +158,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure) {
   );
 }
 
-// What an owner can do with an integration as a whole. `check.tsx` does it.
+// Buttons of an owner for an integration as a whole. `check.tsx` does it.
 
 function TestEvent({ integration: { type, enabled }, path }: PageProps) {
   const events = sampleEvents(type);

@@ -16,7 +16,7 @@ import { providerOf } from '../../../providers/index.ts';
 import { counted, Link, LinkButton, More, ToCopy, useVisit, When } from '../../view/elements.tsx';
 import { exactTime } from './subpage.tsx';
 
-// What an integration delivered lately, where to, and what may be wrong with that.
+// The latest deliveries of an integration, their address, and what may be wrong with them.
 
 export async function readOverview(tx: ReadTx, integration: Integration, now: Date) {
   const last = await findLastDeliveryTime(tx, integration.id);

@@ -26,7 +26,7 @@ import {
 } from './subpage.tsx';
 import { tokenLabel } from './webhooks.tsx';
 
-// What an integration covers and works with: its repositories or teams, and its token.
+// The repositories or teams of an integration, and its token.
 
 /** Longer lists get a filter. */
 const MAX_UNFILTERED = 8;

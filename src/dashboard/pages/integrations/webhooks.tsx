@@ -13,7 +13,7 @@ import { exactTime } from './subpage.tsx';
 
 export const tokenLabel = (hasToken: boolean) => (hasToken ? 'Replace token' : 'Add token');
 
-/** What the parts of the page are about. `path`: of the page. */
+/** The subject of the parts of the page. `path`: of the page. */
 export interface PageProps {
   integration: Integration;
   places: ReturnType<typeof placesOf>;
@@ -36,7 +36,7 @@ export function placeName(integration: Integration, hooks: readonly Hook[], plac
   return placesOf(integration, hooks).find(({ id }) => id === place)?.name ?? 'It';
 }
 
-/** Whether the provider's webhook is as it should be. Null: a person set it up. */
+/** The state of the provider's webhook. Null: a person set it up. */
 function HookState({ hook }: { hook: Hook | null }) {
   const { now } = useVisit();
   if (hook === null) return <span class="dim">Set up by hand</span>;

@@ -190,7 +190,7 @@ interface EditorProps {
     problem: Problem | null;
   };
   edit?: EditState;
-  /** What somebody else changed, where not the text is in conflict. */
+  /** Changes of somebody else, if it is not the text that is in conflict. */
   changed?: VNode | null;
   /** The fields hold a text that was refused. */
   isUnsaved: boolean;

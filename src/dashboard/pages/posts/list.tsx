@@ -146,7 +146,7 @@ async function showPosts({ deps, organization, url }: MemberVisit) {
       <PostSegments
         numbers={numbers}
         current={currentOf(filter)}
-        // What stays of the filter in another list.
+        // The part of the filter that stays in another list.
         more={queryOf({ contentType, q }).slice(1)}
       />
     ),

@@ -101,7 +101,7 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
   }),
 ];
 
-/** What the forms edit, as the fields show it: to the minute. */
+/** The edited times, as the fields show them: to the minute. */
 const minutes = (time: Date | string | number) =>
   `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 const scheduleIn = (schedule: { publishAt?: Date | number | undefined } | null) => ({
@@ -288,7 +288,7 @@ function schedulePart(
   const asked = { ...stored, ...Object.fromEntries(isAsked ? visit.url.searchParams : []) };
   const { fields, problem } = formState(ScheduleForm, error ? visit.form : asked, error);
   const own = editState(visit, scheduleIn(schedule), ownConflict(error));
-  // Whoever schedules a post has read it.
+  // A person who schedules a post has read it.
   const edit = { ...own, seen: `${own.seen} ${seenOf(shown(post))}` };
   return (
     <More

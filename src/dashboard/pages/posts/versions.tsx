@@ -48,7 +48,7 @@ export const routes: readonly Page[] = [
 export const undoPath = (path: string, values: Fields) =>
   `${path}?seen=${encodeURIComponent(seenOf(values))}`;
 
-/** What changed since a page was opened, for a button of it that did nothing. `textOf`: what the page shows of a version. */
+/** The changes since a page was opened, for a button of it that did nothing. `textOf`: what the page shows of a version. */
 export async function changedSince(
   visit: MemberVisit,
   id: string,
@@ -106,7 +106,7 @@ interface Subject {
   mayRestore: boolean;
   /** The version of what a restored one replaces. */
   seen: string;
-  /** What a restored version does at once. */
+  /** The immediate effect of a restored version. */
   note: string | null;
   /** Why nothing was restored. */
   error?: AppError;

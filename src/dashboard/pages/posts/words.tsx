@@ -42,10 +42,10 @@ function webAddress(value: unknown): string | null {
 
 type Texts = Pick<Post, 'title' | 'markdown' | 'contentType'>;
 
-/** What the form of a post edits. */
+/** The edited values of a post's form. */
 export const editable = ({ title, markdown, contentType }: Texts) => ({ title, markdown, contentType });
 
-/** What the page of a post shows: the version that its buttons act on. */
+/** The values that the page of a post shows: the version that its buttons act on. */
 export const shown = (post: Texts & Pick<Post, 'status'>) => ({ ...editable(post), status: post.status });
 
 const statusNames: Readonly<Record<PostStatus, string>> = { draft: 'Draft', published: 'Published' };

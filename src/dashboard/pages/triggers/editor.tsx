@@ -49,7 +49,7 @@ export interface EditorProps {
   trigger: Trigger;
   values: URLSearchParams;
   error: AppError | undefined;
-  /** Where the form is sent. The preview is at `preview` below it. */
+  /** The path that the form is sent to. The preview is at `preview` below it. */
   to: string;
   button: string;
   edit?: EditState & EditWords;

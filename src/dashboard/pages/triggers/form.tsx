@@ -16,7 +16,7 @@ export interface Place {
   column: number;
 }
 
-/** Where a template of a refused rule fails; null where that is unknown. */
+/** The place at which a template of a refused rule fails; null if that is unknown. */
 export function placeOf(error: AppError | undefined, field: string): Place | null {
   const { places } = error?.details ?? {};
   const place: unknown = isRecord(places) ? places[field] : null;
@@ -136,7 +136,7 @@ export function valuesOf({ filters, titleTemplate, bodyTemplate, publish }: Trig
   };
 }
 
-/** What the form edits, by field. */
+/** The edited values, by field. */
 export function editable(rule: Pick<Trigger, keyof TriggerChanges>, kind: TriggerKind) {
   const { filters, contentType, titleTemplate, bodyTemplate, publish } = rule;
   return {

@@ -155,7 +155,7 @@ async function hasFailedRuns({ deps }: MemberVisit, { id, integrationId }: Trigg
   return runs.some(({ triggerId, error }) => triggerId === id && error !== null);
 }
 
-/** What a version holds. */
+/** The contents of a version. */
 const templatesOf = ({
   contentType,
   titleTemplate,

@@ -20,7 +20,7 @@ const MAX_SUMMARY = 280;
 
 export type FeedFile = 'feed.atom' | 'feed.rss' | 'feed.json';
 
-/** What all formats of a feed show. Every text can stand in XML. */
+/** The contents of all formats of a feed. Every text can stand in XML. */
 export interface Feed {
   /** The same for as long as the organization exists. */
   id: string;
