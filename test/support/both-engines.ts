@@ -106,8 +106,8 @@ async function runTests(
   return outcome;
 }
 
-/** Bytes: twice what the tests need at once. */
-const ENOUGH_MEMORY = 2 * 1024 ** 3;
+/** Bytes: more than twice what the tests need at once, most of it for databases. */
+const ENOUGH_MEMORY = 3 * 1024 ** 3;
 
 /** Makes a folder in memory, where no test waits for a disk, if that has room and lets programs run; else on the disk. */
 function makeWorkshop(): string {
