@@ -1,5 +1,5 @@
 import type { ReadTx } from '../../../../db/engine.ts';
-import { listResults, type Result } from '../../../drafting/triggers/results-store.ts';
+import { listResults } from '../../../drafting/triggers/results-store.ts';
 import { scriptAsset } from '../../../http/look/assets.ts';
 import { replayDelivery } from '../../../intake/receiver/replay.ts';
 import {
@@ -112,8 +112,7 @@ async function showNews(visit: MemberVisit, after: number | null) {
     const since = new Date(Math.max((after ?? 0) - OVERLAP_MS, filter.since?.getTime() ?? 0));
     const news =
       after === null ? [] : await listDeliveries(tx, organization.id, { ...filter, since }, { limit: PAGE });
-    const known = new Set(news.map(({ id }) => id));
-    const left = pending.filter((id) => !known.has(id));
+    const left = pending.filter((id) => news.every((entry) => entry.id !== id));
     const entries = [...news, ...(await findEntries(tx, organization.id, left))];
     return { entries, ...(await readBeside(tx, organization.id, entries)) };
   });
@@ -165,7 +164,6 @@ async function showLog(visit: MemberVisit) {
     entries.length === 0 && (
       <NoEntries isCut={isCut} first={rest.integrations[0]} isOlder={before !== null} />
     ),
-
     // Present even when empty: the script adds rows while "Live" is on.
     <div id="log" hidden={entries.length === 0} data-log={logPath(base, query)}>
       <Table
@@ -262,8 +260,7 @@ const columns = ({ integrations, results }: Beside): Column<Delivery>[] => [
     isLabeled: true,
     cell: (entry) => {
       const repositories = integrations.find(({ id }) => id === entry.integrationId)?.repositories ?? [];
-      const ofEntry: Result[] = results.get(entry.id) ?? [];
-      const cell = { entry, results: ofEntry, repositories };
+      const cell = { entry, results: results.get(entry.id) ?? [], repositories };
       return entry.status === 'processed' && entry.payload.data !== null ? <OutcomeCell {...cell} /> : null;
     },
   },
