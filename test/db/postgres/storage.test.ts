@@ -296,7 +296,7 @@ describe('keys', () => {
     expect(await notes()).toEqual(expected.sort());
   });
 
-  test('a deadlock is solved by running one of the two again', async () => {
+  test('a deadlock is solved by running one of the two again, until both are done', async () => {
     await Promise.all([insert('a'), insert('b')]);
     const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let runs = 0;
@@ -313,7 +313,8 @@ describe('keys', () => {
         { key: `deadlock ${own}` },
       );
     await Promise.all([change(0, ['a', 'b']), change(1, ['b', 'a'])]);
-    expect(runs).toBe(3);
+    // The one that runs again may take the row that the other one was about to get, and meets it once more.
+    expect(runs).toBeGreaterThanOrEqual(3);
   });
 });
 
