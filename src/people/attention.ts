@@ -1,4 +1,4 @@
-import { and, asc, count, eq, getTableColumns, inArray, isNull, lte, or } from 'drizzle-orm';
+import { and, asc, count, eq, getTableColumns, inArray, isNull, or, sql } from 'drizzle-orm';
 import { excluded, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { attention } from '../../db/schema/processes.ts';
 import { notFound } from '../lib/app-error.ts';
@@ -60,12 +60,8 @@ export async function countAttention(
   of: { organizationId: string; withServer: boolean },
   now: Date,
 ): Promise<number> {
-  const isHeard = or(isNull(attention.mutedUntil), lte(attention.mutedUntil, now.toISOString()));
-  const row = await tx
-    .select({ items: count() })
-    .from(attention)
-    .where(and(isShownTo(of), isHeard))
-    .get();
+  const withServer = of.withServer ? 1 : 0;
+  const row = await statements(tx).count.get({ ...of, withServer, now: now.toISOString() });
   return row?.items ?? 0;
 }
 
@@ -127,6 +123,17 @@ const columns = getTableColumns(attention);
 const { id: _, ...changeable } = columns;
 
 const statements = prepared((tx) => ({
+  count: tx
+    .select({ items: count() })
+    .from(attention)
+    .where(
+      and(
+        sql`(${attention.organizationId} = ${sql.placeholder('organizationId')}
+          or ${attention.organizationId} is null and ${sql.placeholder('withServer')} = 1)`,
+        sql`(${attention.mutedUntil} is null or ${attention.mutedUntil} <= ${sql.placeholder('now')})`,
+      ),
+    )
+    .prepare(),
   save: tx
     .insert(attention)
     .values(placeholdersFor(columns))

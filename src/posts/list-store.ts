@@ -11,7 +11,7 @@ import {
   or,
   sql,
 } from 'drizzle-orm';
-import { dialectOf, type ReadTx } from '../../db/engine.ts';
+import { dialectOf, prepared, type ReadTx } from '../../db/engine.ts';
 import { postSchedules, postSuggestions, posts } from '../../db/schema/posts.ts';
 import { drafts } from '../../db/schema/triggers.ts';
 import {
@@ -264,8 +264,9 @@ async function countProposed(tx: ReadTx, ids: readonly string[]): Promise<Map<st
   return new Map(rows.map((row) => [row.postId, row.number]));
 }
 
-/** The number of an organization's posts with a suggestion that waits, of a trigger or of an API key. */
-export async function countSuggestions(tx: ReadTx, organizationId: string): Promise<number> {
+// Every page of the dashboard counts.
+const suggestionCounts = prepared((tx) => {
+  const organizationId = sql.placeholder('organizationId');
   const hasNewer = isNotNull(drafts.suggestion);
   const newer = tx
     .select({ number: count() })
@@ -282,7 +283,13 @@ export async function countSuggestions(tx: ReadTx, organizationId: string): Prom
     .from(postSuggestions)
     .innerJoin(posts, eq(posts.id, postSuggestions.postId))
     .where(and(eq(postSuggestions.organizationId, organizationId), notExists(counted)));
-  const rows = await Promise.all([newer.get(), proposed.get()]);
+  return { newer: newer.prepare(), proposed: proposed.prepare() };
+});
+
+/** The number of an organization's posts with a suggestion that waits, of a trigger or of an API key. */
+export async function countSuggestions(tx: ReadTx, organizationId: string): Promise<number> {
+  const { newer, proposed } = suggestionCounts(tx);
+  const rows = await Promise.all([newer.get({ organizationId }), proposed.get({ organizationId })]);
   return rows.reduce((sum, row) => sum + (row?.number ?? 0), 0);
 }
 

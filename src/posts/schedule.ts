@@ -1,5 +1,5 @@
-import { and, asc, count, eq, inArray, lte } from 'drizzle-orm';
-import { changingPosts, dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { and, asc, count, eq, inArray, lte, sql } from 'drizzle-orm';
+import { changingPosts, dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { postSchedules, posts } from '../../db/schema/posts.ts';
 import { invalidField, notFound } from '../lib/app-error.ts';
 import { formatInZone, isTimeZone, parseInZone, span } from '../lib/time.ts';
@@ -200,12 +200,18 @@ export async function listDuePosts(
     .all();
 }
 
-/** The number of an organization's drafts that have a schedule. An import may have published the others. */
-export async function countScheduled(tx: ReadTx, organizationId: string): Promise<number> {
-  const counted = tx
+const scheduledCount = prepared((tx) =>
+  tx
     .select({ drafts: count() })
     .from(postSchedules)
     .innerJoin(posts, eq(posts.id, postSchedules.postId))
-    .where(and(eq(postSchedules.organizationId, organizationId), eq(posts.status, 'draft')));
-  return (await counted.get())?.drafts ?? 0;
+    .where(
+      and(eq(postSchedules.organizationId, sql.placeholder('organizationId')), eq(posts.status, 'draft')),
+    )
+    .prepare(),
+);
+
+/** The number of an organization's drafts that have a schedule. An import may have published the others. */
+export async function countScheduled(tx: ReadTx, organizationId: string): Promise<number> {
+  return (await scheduledCount(tx).get({ organizationId }))?.drafts ?? 0;
 }

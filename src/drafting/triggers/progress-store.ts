@@ -1,12 +1,13 @@
 import { and, eq, exists, gt, not, or, type SQLWrapper, sql } from 'drizzle-orm';
-import { matching, type ReadTx } from '../../../db/engine.ts';
+import { matching, prepared, type ReadTx } from '../../../db/engine.ts';
 import { deliveries, histories, hooks, integrations } from '../../../db/schema/integrations.ts';
 import { organizations } from '../../../db/schema/organizations.ts';
 import { postCounts } from '../../../db/schema/posts.ts';
 import { triggers } from '../../../db/schema/triggers.ts';
 
-/** The steps from a new organization to its first published post that are done. One statement, for every page. */
-export async function findProgress(tx: ReadTx, organizationId: string) {
+/** One statement, for every page. */
+const progress = prepared((tx) => {
+  const organizationId = sql.placeholder('organizationId');
   const one = { one: sql`1` };
   const isThere = (query: SQLWrapper) =>
     sql<boolean>`case when ${exists(query)} then 1 else 0 end`.mapWith(Boolean);
@@ -21,7 +22,7 @@ export async function findProgress(tx: ReadTx, organizationId: string) {
     hasOwn(deliveries),
   );
   const hasPosts = and(eq(postCounts.organizationId, organizationId), gt(postCounts.count, 0));
-  const row = await tx
+  return tx
     .select({
       isConnected: isThere(tx.select(one).from(integrations).where(and(isOwn, isConnected))),
       hasDelivery: isThere(tx.select(one).from(deliveries).where(matching(deliveries, { organizationId }))),
@@ -42,7 +43,12 @@ export async function findProgress(tx: ReadTx, organizationId: string) {
     })
     .from(organizations)
     .where(eq(organizations.id, organizationId))
-    .get();
+    .prepare();
+});
+
+/** The steps from a new organization to its first published post that are done. */
+export async function findProgress(tx: ReadTx, organizationId: string) {
+  const row = await progress(tx).get({ organizationId });
   return (
     row ?? { isConnected: false, hasDelivery: false, hasTrigger: false, hasPost: false, hasPublished: false }
   );
