@@ -12,7 +12,7 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
-import { dialectOf, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { memberships, oneTimeLinks, organizations, sessions, users } from '../../db/schema/organizations.ts';
 import type { Member, Membership, Role, User } from './permission.ts';
 
@@ -82,20 +82,19 @@ export async function insertMembership(tx: WriteTx, membership: NewMembership): 
   await tx.insert(memberships).values(membership).onConflictDoUpdate(promotion).run();
 }
 
+const byName = [asc(sql`lower(${organizations.name})`), asc(organizations.id)];
+
 export async function listMemberships(
   tx: ReadTx,
   person: string | { sessionHash: string },
 ): Promise<Membership[]> {
-  const userId =
-    typeof person === 'string'
-      ? person
-      : tx.select({ id: sessions.userId }).from(sessions).where(eq(sessions.hash, person.sessionHash));
+  if (typeof person !== 'string') return ofSession(tx).memberships.all({ hash: person.sessionHash });
   return tx
     .select({ organization: getTableColumns(organizations), role: memberships.role })
     .from(memberships)
     .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
-    .where(typeof userId === 'string' ? eq(memberships.userId, userId) : inArray(memberships.userId, userId))
-    .orderBy(asc(sql`lower(${organizations.name})`), asc(organizations.id))
+    .where(eq(memberships.userId, person))
+    .orderBy(...byName)
     .all();
 }
 
@@ -210,18 +209,9 @@ export async function insertSession(tx: WriteTx, session: typeof sessions.$infer
   await tx.insert(sessions).values(session).run();
 }
 
-const isOpen = (hash: string, now: Date) =>
-  and(eq(sessions.hash, hash), gt(sessions.expiresAt, now.getTime()), isNull(users.disabledAt));
-
 /** A session of an active account that has not expired. */
 export async function findSession(tx: ReadTx, hash: string, now: Date) {
-  const { createdAt, lastUsedAt } = sessions;
-  const found = tx
-    .select({ user: userColumns, createdAt, lastUsedAt })
-    .from(sessions)
-    .innerJoin(users, eq(users.id, sessions.userId))
-    .where(isOpen(hash, now));
-  return (await found.get()) ?? null;
+  return (await ofSession(tx).session.get({ hash, now: now.getTime() })) ?? null;
 }
 
 /**
@@ -234,19 +224,50 @@ export async function findStanding(
   now: Date,
   isKept: boolean,
 ): Promise<Role | null | undefined> {
-  // At the end of both queries, the inner of which may find nothing.
-  const end = isKept ? dialectOf(tx).keepRows : sql``;
-  const { role, userId, organizationId: id } = memberships;
-  const found = tx
-    .select({
-      role: sql<Role | null>`(select ${role} from ${memberships}
-        where ${userId} = ${users.id} and ${id} = ${organizationId} ${end})`,
-    })
-    .from(sessions)
-    .innerJoin(users, eq(users.id, sessions.userId))
-    .where(sql`${isOpen(sessionHash, now)} ${end}`);
-  return (await found.get())?.role;
+  const { standing, keptStanding } = ofSession(tx);
+  const given = { hash: sessionHash, organizationId, now: now.getTime() };
+  return (await (isKept ? keptStanding : standing).get(given))?.role;
 }
+
+// Every request of a person asks these.
+const ofSession = prepared((tx) => {
+  const { hash, createdAt, lastUsedAt, expiresAt, userId } = sessions;
+  const isOpen = and(
+    eq(hash, sql.placeholder('hash')),
+    gt(expiresAt, sql.placeholder('now')),
+    isNull(users.disabledAt),
+  );
+  // `end`: of both queries, the inner of which may find nothing.
+  const standing = (end: SQL) =>
+    tx
+      .select({
+        role: sql<Role | null>`(select ${memberships.role} from ${memberships}
+          where ${memberships.userId} = ${users.id}
+          and ${memberships.organizationId} = ${sql.placeholder('organizationId')} ${end})`,
+      })
+      .from(sessions)
+      .innerJoin(users, eq(users.id, userId))
+      .where(sql`${isOpen} ${end}`)
+      .prepare();
+  return {
+    standing: standing(sql``),
+    keptStanding: standing(dialectOf(tx).keepRows),
+    session: tx
+      .select({ user: userColumns, createdAt, lastUsedAt })
+      .from(sessions)
+      .innerJoin(users, eq(users.id, userId))
+      .where(isOpen)
+      .prepare(),
+    memberships: tx
+      .select({ organization: getTableColumns(organizations), role: memberships.role })
+      .from(memberships)
+      .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
+      .innerJoin(sessions, eq(userId, memberships.userId))
+      .where(eq(hash, sql.placeholder('hash')))
+      .orderBy(...byName)
+      .prepare(),
+  };
+});
 
 /** The sessions of a person that have not expired: the current one, then the one used last. */
 export async function listSessions(
