@@ -205,6 +205,8 @@ const known: Shape[] = [
   { start: '*a', piece: '</b>  \n<a href="https://x.test">', end: '' },
   { start: '', piece: '---\n</div>\n', end: '' },
   { start: '|<?-|\n', piece: '|-', end: '' },
+  { start: '', piece: '<li>', end: 'a' },
+  { start: 'aa\n<li>', piece: '```• <pre>', end: '[+ ' },
   ...['https://x.test/* ', 'www.x.test* ', 'a@b.cd_ '].map((piece) => ({ start: '*', piece, end: '' })),
   ...['- ', '*', '_ '].map((piece) => ({ start: '', piece, end: 'a' })),
 ];

@@ -183,8 +183,10 @@ class Rewriter {
     return this.isAmongWords(tag, from, to, from) && this.findEnd(tag.name, from) === null;
   }
 
-  private isAmongWords(tag: html.Tag, from: number, to: number, lineStart = this.lineStart(from)): boolean {
-    const before = this.text.slice(Math.max(lineStart, from - 100), from);
+  /** Looks at a hundred characters before and after: a line may have a hundred thousand tags. */
+  private isAmongWords(tag: html.Tag, from: number, to: number, lineStart = 0): boolean {
+    const near = this.text.slice(Math.max(lineStart, from - 100), from);
+    const before = near.slice(near.lastIndexOf('\n') + 1);
     return html.isAmongWords(tag, before, this.text.slice(to, to + 100));
   }
 
