@@ -292,6 +292,9 @@ export const ACCOUNTS = 'accounts';
 /** Messages that the sender of hooks has not seen. */
 export const OUTBOX = 'outbox';
 
+/** The list of what needs a person. */
+export const ATTENTION = 'attention';
+
 /** Work that each statement decides by itself, with a constraint or on one row. */
 export const NONE: WriteOptions = { key: [] };
 

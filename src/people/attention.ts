@@ -1,5 +1,13 @@
 import { and, asc, count, eq, getTableColumns, inArray, isNull, or, sql } from 'drizzle-orm';
-import { excluded, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import {
+  ATTENTION,
+  changing,
+  excluded,
+  placeholdersFor,
+  prepared,
+  type ReadTx,
+  type Storage,
+} from '../../db/engine.ts';
 import { attention } from '../../db/schema/processes.ts';
 import { notFound } from '../lib/app-error.ts';
 import type { Role } from './permission.ts';
@@ -84,23 +92,26 @@ export function asItems(
 
 /** Brings the list up to date. Returns the items that began and those that ended. */
 export async function keepAttention(
-  tx: WriteTx,
+  db: Storage,
   found: readonly FoundItem[],
   now: Date,
 ): Promise<{ begun: AttentionItem[]; ended: AttentionItem[] }> {
-  const known = await listAttention(tx);
-  const items = asItems(found, known, now);
-  const ids = new Set(items.map(({ id }) => id));
-  const ended = known.filter(({ id }) => !ids.has(id));
-  const before = new Map(known.map((item) => [item.id, item]));
-  if (ended.length > 0) {
+  const last = await db.read((tx) => listAttention(tx));
+  if (Bun.deepEquals(asItems(found, last, now), last)) return { begun: [], ended: [] };
+  // Somebody may have muted an item since.
+  return db.write(async (tx) => {
+    const known = await listAttention(tx);
+    const items = asItems(found, known, now);
+    const ids = new Set(items.map(({ id }) => id));
+    const ended = known.filter(({ id }) => !ids.has(id));
+    const before = new Map(known.map((item) => [item.id, item]));
     const gone = ended.map(({ id }) => id);
-    await tx.delete(attention).where(inArray(attention.id, gone)).run();
-  }
-  for (const item of items) {
-    if (!Bun.deepEquals(item, before.get(item.id))) await statements(tx).save.run(item);
-  }
-  return { begun: items.filter(({ id }) => !before.has(id)), ended };
+    if (gone.length > 0) await tx.delete(attention).where(inArray(attention.id, gone)).run();
+    for (const item of items) {
+      if (!Bun.deepEquals(item, before.get(item.id))) await statements(tx).save.run(item);
+    }
+    return { begun: items.filter(({ id }) => !before.has(id)), ended };
+  }, changing(ATTENTION));
 }
 
 /**
@@ -108,15 +119,17 @@ export async function keepAttention(
  * `item_not_found`, also for another organization's.
  */
 export async function muteAttention(
-  tx: WriteTx,
+  db: Pick<Storage, 'write'>,
   of: { organizationId: string; withServer: boolean },
   id: string,
   mutedUntil: string | null,
-): Promise<AttentionItem> {
+): Promise<void> {
   const isIt = and(eq(attention.id, id), isShownTo(of));
-  const [item] = await tx.update(attention).set({ mutedUntil }).where(isIt).returning().all();
-  if (item === undefined) throw notFound('item', id);
-  return item;
+  const muted = await db.write(
+    (tx) => tx.update(attention).set({ mutedUntil }).where(isIt).returning({ id: attention.id }).all(),
+    changing(ATTENTION),
+  );
+  if (muted.length === 0) throw notFound('item', id);
 }
 
 const columns = getTableColumns(attention);

@@ -124,6 +124,9 @@ async function findNoDeliveries(tx: ReadTx, now: Date): Promise<FoundItem[]> {
   }));
 }
 
+const placesOf = ({ place, places }: { place: string | null; places: number }) =>
+  places > 1 ? `${place} and ${places - 1} more` : place;
+
 const findFailingWebhooks: Find = async (tx) => {
   const { problem, placeName } = hooks;
   const rows = await tx
@@ -139,7 +142,7 @@ const findFailingWebhooks: Find = async (tx) => {
     kind: 'webhook_failing',
     since: null,
     count: row.places,
-    message: `${row.place}${row.places > 1 ? ` and ${row.places - 1} more` : ''}: the webhook is not as it should be (${row.problem})`,
+    message: `${placesOf(row)}: the webhook is not as it should be (${row.problem})`,
     effect: 'Some changes may make no drafts.',
   }));
 };
@@ -168,7 +171,7 @@ const findFailingPolls: Find = async (tx) => {
     kind: 'polling_failing',
     since: row.polledAt,
     count: row.rounds ?? 1,
-    message: `${row.place}${row.places > 1 ? ` and ${row.places - 1} more` : ''}: polling fails (${row.problem})`,
+    message: `${placesOf(row)}: polling fails (${row.problem})`,
     effect: `${NO_DRAFTS} Tidings reads them when polling works again.`,
   }));
 };
@@ -226,19 +229,15 @@ const findFailedHooks: Find = async (tx, now) => {
   const { createdAt: at, state, attempts, hookId } = hookMessages;
   const dayAgo = new Date(now.getTime() - DAY_MS).toISOString();
   const isFailing = sql`(${state} = 'failed' or ${state} = 'queued' and ${attempts} > 0 and ${at} <= ${dayAgo})`;
+  const lastSent = sql<string>`coalesce(max(case when ${state} = 'sent' then ${at} end), '')`;
   const { id: hook, organizationId: owner, name } = rebuildHooks;
   const rows = await tx
-    .select({
-      ...{ id: hook, organizationId: owner, name },
-      lastSent: sql<string>`coalesce(max(case when ${state} = 'sent' then ${at} end), '')`,
-    })
+    .select({ id: hook, organizationId: owner, name, lastSent })
     .from(hookMessages)
     .innerJoin(rebuildHooks, eq(hook, hookId))
     .where(eq(rebuildHooks.isEnabled, true))
     .groupBy(hook, owner, name)
-    .having(
-      sql`max(case when ${isFailing} then ${at} end) > coalesce(max(case when ${state} = 'sent' then ${at} end), '')`,
-    )
+    .having(sql`max(case when ${isFailing} then ${at} end) > ${lastSent}`)
     .limit(MAX_ITEMS)
     .all();
   return Array.fromAsync(rows, async (row) => {
@@ -388,10 +387,7 @@ export function attentionJob(deps: Needs & Pick<Deps, 'log'>, config: Settings):
     every: EVERY_MS,
     async run() {
       const found = await findAttention(deps, config);
-      const known = await deps.db.read((tx) => listAttention(tx));
-      const now = deps.clock.now();
-      if (Bun.deepEquals(asItems(found, known, now), known)) return;
-      const { begun, ended } = await deps.db.write((tx) => keepAttention(tx, found, now));
+      const { begun, ended } = await keepAttention(deps.db, found, deps.clock.now());
       for (const { id: item, message } of begun) deps.log.warn({ item }, `needs attention: ${message}`);
       for (const { id: item, message } of ended)
         deps.log.info({ item }, `no longer needs attention: ${message}`);

@@ -25,7 +25,7 @@ export const routes: readonly Page[] = [
     const { deps } = visit;
     const days = Number(chosen);
     const until = days === 0 ? null : new Date(deps.clock.now().getTime() + days * DAY_MS).toISOString();
-    await deps.db.write((tx) => muteAttention(tx, shownTo(visit), id, until));
+    await muteAttention(deps.db, shownTo(visit), id, until);
     return redirect('attention', days === 0 ? 'No longer muted.' : 'Muted.');
   }),
 ];
