@@ -66,6 +66,7 @@ export function disableAccount(deps: AuditDeps, email: string, options: Force = 
   });
 }
 
+/** Lets a disabled person sign in again. Throws `AppError` 404. */
 export function enableAccount(deps: AuditDeps, email: string): Promise<Account> {
   return changeAccount(deps, email, async (tx, { id, email: address, disabledAt }) => {
     if (disabledAt === null) return;

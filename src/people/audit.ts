@@ -303,6 +303,7 @@ function toEvent(row: typeof auditEvents.$inferSelect) {
   };
 }
 
+/** Deletes at most `limit` expired events. Returns their number. */
 export async function deleteExpiredAudit(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
   const expired = tx
     .select({ id: auditEvents.id })

@@ -192,5 +192,6 @@ export async function deleteFormMark(tx: WriteTx, mark: string): Promise<void> {
   await tx.delete(formMarks).where(eq(formMarks.mark, mark)).run();
 }
 
+/** Deletes at most `limit` expired marks. Returns their number. */
 export const deleteExpiredFormMarks = (tx: WriteTx, asOf: Date, limit: number) =>
   deleteExpired(tx, bounded, asOf, limit);

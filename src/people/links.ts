@@ -11,6 +11,7 @@ import { failure, type Role, type User } from './permission.ts';
 import { actingAs, beginSession, type Guarded, recordAccount } from './sessions.ts';
 import * as store from './store.ts';
 
+/** How long links work, in milliseconds. */
 const LINK_MS = { setup: DAY_MS, invitation: 7 * DAY_MS, password: DAY_MS } as const;
 
 /** A link to store, and its token. `link`: the fields that the purpose needs. */

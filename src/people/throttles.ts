@@ -30,6 +30,7 @@ export async function deleteSurplus(
   await tx.delete(table).where(inArray(key, surplus)).run();
 }
 
+/** Deletes at most `limit` expired rows. Returns their number. */
 export async function deleteExpired(
   tx: WriteTx,
   { table, key, expiresAt }: BoundedTable,
@@ -70,5 +71,6 @@ export async function deleteThrottle(tx: WriteTx, key: string): Promise<void> {
 /** Strangers cannot fill the disk: deletes rows beyond `MAX_THROTTLES`. */
 export const deleteSurplusThrottles = (tx: WriteTx) => deleteSurplus(tx, bounded, MAX_THROTTLES);
 
+/** Deletes at most `limit` keys whose attempts no longer count. Returns their number. */
 export const deleteExpiredThrottles = (tx: WriteTx, asOf: Date, limit: number) =>
   deleteExpired(tx, bounded, asOf, limit);

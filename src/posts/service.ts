@@ -143,6 +143,7 @@ export async function createPost(
   }, changingPosts(organizationId));
 }
 
+/** A draft with the text of another post. Throws `AppError` 404. */
 export function duplicatePost(deps: WritingDeps, postId: string): Promise<Post> {
   return writeAbout(deps.db, { postId }, async (tx) => {
     const original = await readPost(tx, postId);

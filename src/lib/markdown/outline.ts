@@ -6,6 +6,7 @@ export type OutlinePart =
   /** Text that serves as a heading has a level below all headings: 7 in bold, 8 with a colon. */
   { kind: 'heading'; level: number; text: string } | { kind: 'item'; text: string };
 
+/** The length at which an item is cut, in characters. */
 export const MAX_ITEM_LENGTH = 2000;
 
 const MAX_DEFINITION_LENGTH = 500;

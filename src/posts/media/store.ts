@@ -282,6 +282,7 @@ export function fileNameOf({ id, type }: { id: string; type: ImageType }): strin
 /** With the prefix: a bucket may hold other images, which are not ours to serve or to remove. */
 const FILE_NAME = /^(img_[A-Za-z0-9_-]{1,60})\.(png|jpg|gif|webp|avif)$/;
 
+/** The id and type of a file name; null for any other name. */
 export function parseFileName(name: string): { id: string; type: ImageType } | null {
   const [, id = '', extension] = FILE_NAME.exec(name) ?? [];
   const type = imageTypes.find((each) => extensions[each] === extension);

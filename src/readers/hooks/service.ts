@@ -191,6 +191,7 @@ export async function sendTest(
   );
 }
 
+/** Sends a message again. Throws `AppError` 404, and 409 `hook_disabled`. */
 export function resendMessage(
   deps: Pick<Deps, 'db' | 'clock'>,
   hookId: string,

@@ -4,6 +4,7 @@ import type { Card } from './cards.ts';
 
 // The thread that `cards.ts` starts.
 
+/** The bytes of the image, or why there is none. */
 export type CardAnswer = { png: Uint8Array<ArrayBuffer> } | { problem: string };
 
 answerRequests<Card, CardAnswer>(async () => {

@@ -20,6 +20,7 @@ import {
   savePublication,
 } from './store.ts';
 
+/** How long a former slug redirects, in milliseconds. */
 const REDIRECT_MS = 365 * DAY_MS;
 
 /** The organization has changed its slug, and the surface is on. */

@@ -54,6 +54,7 @@ export async function deleteFormerSlug(tx: WriteTx, slug: string): Promise<void>
   await tx.delete(formerSlugs).where(eq(formerSlugs.slug, slug)).run();
 }
 
+/** Deletes at most `limit` slugs that no longer redirect. Returns their number. */
 export const deleteExpiredSlugs = (tx: WriteTx, asOf: Date, limit: number) =>
   deleteExpired(
     tx,
