@@ -84,15 +84,19 @@ export async function insertMembership(tx: WriteTx, membership: NewMembership): 
 
 const byName = [asc(sql`lower(${organizations.name})`), asc(organizations.id)];
 
+const membershipsIn = (tx: ReadTx) =>
+  tx
+    .select({ organization: getTableColumns(organizations), role: memberships.role })
+    .from(memberships)
+    .innerJoin(organizations, eq(organizations.id, memberships.organizationId));
+
+/** The organizations of a person, or of the person of a session, by name. */
 export async function listMemberships(
   tx: ReadTx,
   person: string | { sessionHash: string },
 ): Promise<Membership[]> {
   if (typeof person !== 'string') return ofSession(tx).memberships.all({ hash: person.sessionHash });
-  return tx
-    .select({ organization: getTableColumns(organizations), role: memberships.role })
-    .from(memberships)
-    .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
+  return membershipsIn(tx)
     .where(eq(memberships.userId, person))
     .orderBy(...byName)
     .all();
@@ -258,10 +262,7 @@ const ofSession = prepared((tx) => {
       .innerJoin(users, eq(users.id, userId))
       .where(isOpen)
       .prepare(),
-    memberships: tx
-      .select({ organization: getTableColumns(organizations), role: memberships.role })
-      .from(memberships)
-      .innerJoin(organizations, eq(organizations.id, memberships.organizationId))
+    memberships: membershipsIn(tx)
       .innerJoin(sessions, eq(userId, memberships.userId))
       .where(eq(hash, sql.placeholder('hash')))
       .orderBy(...byName)

@@ -191,6 +191,7 @@ async function deleteFromTrash(
   return deleteRows(tx, and(isOfOne, lte(deletedPosts.deletedAt, seenAt)), limit);
 }
 
+/** Deletes at most `limit` posts whose time in the trash is over. Returns their number. */
 export async function deleteExpiredTrash(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
   return deleteRows(tx, lte(deletedPosts.expiresAt, asOf.getTime()), limit);
 }
