@@ -1,8 +1,7 @@
 import { readIfAllowed, requireStillAllowed } from '../../db/checked.ts';
 import { knownFailure } from '../../db/failures.ts';
 import { findProgress } from '../drafting/triggers/progress-store.ts';
-import { clientAddress as addressOf } from '../http/client-address.ts';
-import { requestIdOf } from '../http/request.ts';
+import { clientAddress as addressOf, requestIdOf } from '../http/request.ts';
 import {
   download as downloadResponse,
   pageData,

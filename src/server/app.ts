@@ -11,8 +11,7 @@ import {
 } from '../http/request.ts';
 import { webhooks } from '../intake/receiver/routes.ts';
 import { media } from '../posts/media/routes.ts';
-import { createRepeats } from '../posts/pages.ts';
-import { posts } from '../posts/routes.ts';
+import { createRepeats, posts } from '../posts/routes.ts';
 import { providers } from '../providers/index.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { CardPainter } from '../readers/public/cards.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { clientAddress } from '../../src/http/client-address.ts';
+import { clientAddress } from '../../src/http/request.ts';
 import { addressGroup } from '../../src/lib/network.ts';
 
 const HEADER = 'X-Forwarded-For';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { allowReading } from '../../src/posts/admission.ts';
+import { allowReading } from '../../src/people/keys/check.ts';
 import { appWithOrganization, bearer } from '../support/test-app.ts';
 
 async function begin() {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { createRepeats } from '../../src/posts/pages.ts';
+import { createRepeats } from '../../src/posts/routes.ts';
 import { savePosts } from '../../src/posts/service.ts';
 import { createSharedDatabase, testSqlite } from '../support/database.ts';
 import { rounds } from '../support/rounds.ts';

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { scriptAsset } from '../../http/look/assets.ts';
 import { AppError } from '../../lib/app-error.ts';
-import { allowReading } from '../../posts/admission.ts';
+import { allowReading } from '../../people/keys/check.ts';
 import { contentTypes, postStatuses } from '../../posts/model.ts';
 import { listPostPage } from '../../posts/store.ts';
 import { Json } from '../../readers/reference/endpoint.tsx';

@@ -1,7 +1,6 @@
 import type { ReadTx, Storage } from '../../../db/engine.ts';
 import { knownFailure } from '../../../db/failures.ts';
-import { clientAddress } from '../../http/client-address.ts';
-import { requestIdOf } from '../../http/request.ts';
+import { clientAddress, requestIdOf } from '../../http/request.ts';
 import { keptBodies, publicContent, type Rendered, rendered } from '../../http/respond.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { Deps } from '../../people/deps.ts';
