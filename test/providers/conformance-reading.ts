@@ -7,7 +7,7 @@ import { findHistory } from '../../src/intake/history/store.ts';
 import { withFiles } from '../../src/intake/polling/cursor.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import type { Event } from '../../src/providers/events.ts';
-import { eventOf, parseEvent } from '../../src/providers/provider.ts';
+import { eventOf, type Payload, parseEvent } from '../../src/providers/provider.ts';
 import type { PageOf, PageRequest, ReadDelivery, RepositoryReader } from '../../src/providers/reader.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { problemOf } from '../support/problem-of.ts';
@@ -143,7 +143,10 @@ export function readingTests(subject: Subject): void {
       const { commits, isCut } = await reader.listCommits(repository, before?.sha ?? '', after?.sha ?? '');
       expect(isCut).toBe(false);
       expect(commits.map(({ message }) => message.split('\n')[0])).toEqual(['feat: one', 'fix: two']);
-      const [read] = eventsIn([reader.pushOf(repository, before?.sha ?? '', commits)]).values();
+      const push = reader.pushOf(repository, before?.sha ?? '', commits);
+      const shasIn = ({ commits }: Payload) => (commits as Payload[]).map(({ id }) => id);
+      expect(shasIn(push.payload)).toEqual(shasIn(delivered?.payload ?? {}));
+      const [read] = eventsIn([push]).values();
       const [sent] = eventsIn(delivered === undefined ? [] : [delivered]).values();
       expect(read).toMatchObject({ type: 'push', key: sent?.key ?? '', branch: 'main' });
       const commitsOf = (event: Event | undefined) =>

@@ -69,8 +69,8 @@ test('a duplicate is logged under the title of the first, without its data', asy
 });
 
 test.each([
-  ['23:59:59 later', 86_399_000, 'duplicate'],
-  ['24:00:01 later', 86_401_000, 'processed'],
+  ['a millisecond before 24 hours', 86_399_999, 'duplicate'],
+  ['after 24 hours', 86_400_000, 'processed'],
 ])('the same id %s is %s', async (_, ms, status) => {
   await deliver();
   app.clock.advance(ms);
@@ -82,6 +82,20 @@ test.each([
   app.clock.advance(86_399_000);
   await deliver();
   expect((await logOf(app))[0]?.status).toBe('duplicate');
+});
+
+test('a duplicate of an ignored delivery has its title', async () => {
+  const request = githubRequest(connected, payload, { event: 'gollum', delivery: DELIVERY });
+  for (let times = 0; times < 2; times++) await app.request(...request);
+  const titles = (await logOf(app)).map(({ status, title }) => `${status}: ${title}`);
+  expect(titles.sort()).toEqual(['duplicate: GitHub event: gollum', 'ignored: GitHub event: gollum']);
+});
+
+test('the same body of another integration is no repetition', async () => {
+  const other = await connectGithub(app, 'org_a', 'acme/pad');
+  await deliver(connected, 'first');
+  await deliver(other, 'second');
+  expect((await logOf(app)).map(({ sameBodyAs }) => sameBodyAs)).toEqual([null, null]);
 });
 
 test('the same id on two integrations is processed on both', async () => {

@@ -140,8 +140,8 @@ test('the head of a branch, and a branch that does not exist', async () => {
     kind: 'refused',
     message: 'acme/rocket has no branch gone',
   });
-  repository.defaultBranch = 'release/1.x';
-  expect((await reader.getHead(known, 'release/1.x'))?.sha).toBe(shaOf(4));
+  repository.defaultBranch = 'release/1.x#2';
+  expect((await reader.getHead(known, 'release/1.x#2'))?.sha).toBe(shaOf(4));
 });
 
 test('where a proxy adds ETags, an unchanged page is told by them', async () => {

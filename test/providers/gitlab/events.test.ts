@@ -62,6 +62,7 @@ describe('a release', () => {
     ]) {
       expect(eventOf('release', { released_at: released })).toEqual(known);
     }
+    expect(eventOf('release', { created_at: '2026-01-01T00:00:00Z' })).toEqual(known);
     const unnamed = eventOf('release', { name: null });
     expect(eventOf('release', { name: 'v2.4.0' })).toEqual(unnamed);
     expect(unnamed).toMatchObject({ data: { name: null } });

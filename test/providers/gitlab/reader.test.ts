@@ -80,6 +80,27 @@ test('history and webhooks give the same events of merge requests', async () => 
   }
 });
 
+test('a merge request that changed since is dated by its merge', async () => {
+  using world = startRocket();
+  world.project.mergeRequests.push(mergeOf(1, { updatedAt: mergeOf(9).updatedAt }));
+  const page = await world.reader.listMerged(await world.reader.getRepository('acme/tools/rocket'));
+  expect(read('merge_request', page?.items[0]?.payload ?? {})?.occurredAt).toBe('2026-11-20T12:01:07.000Z');
+});
+
+test('a release whose tag the token may not see is left out', async () => {
+  using world = startRocket();
+  const repository = await world.reader.getRepository('acme/tools/rocket');
+  world.gitlab.failNext(() => Response.json([{ name: 'Hidden' }, { tag_name: 'v1' }]));
+  expect(tagsOf(await world.reader.listReleases(repository))).toEqual(['v1']);
+});
+
+test('the head of a branch with any name that Git allows', async () => {
+  using world = startRocket();
+  const repository = await world.reader.getRepository('acme/tools/rocket');
+  world.project.defaultBranch = 'release/1.x#2';
+  expect((await world.reader.getHead(repository, 'release/1.x#2'))?.sha).toBe(shaOf(4));
+});
+
 test('an unknown tag is refused with both names', async () => {
   using world = startRocket();
   const repository = await world.reader.getRepository('acme/tools/rocket');

@@ -31,7 +31,7 @@ export function readRepository(
     return { status: 200, list: shown.map((each) => pullView(world, repository, each)) };
   }
   if (below.startsWith('/branches/')) {
-    const isKnown = below === `/branches/${defaultBranch}` && head !== undefined;
+    const isKnown = decodeURIComponent(below) === `/branches/${defaultBranch}` && head !== undefined;
     return isKnown
       ? { status: 200, body: branchView(world, repository, head) }
       : refuse(404, "The target couldn't be found.");
