@@ -49,8 +49,9 @@ describe('the session cookie', () => {
     const { response, cookie } = await signIn(app);
     const [header = ''] = cookiesIn(response);
     expect(header).toStartWith('__Host-tidings_session=');
-    expect(header).toContain('; Secure');
-    expect(header).toContain('; Path=/;');
+    for (const attribute of ['HttpOnly', 'SameSite=Lax', 'Secure', 'Path=/', 'Max-Age=2592000']) {
+      expect(header).toContain(`; ${attribute}`);
+    }
     expect(header).not.toContain('Domain');
     // A subdomain could set a cookie of another name.
     expect(await isIn(visitor(app, cookie.replace('__Host-', '')))).toBe(false);
@@ -63,6 +64,8 @@ describe('the session cookie', () => {
     const response = await plain.fetch(new Request('http://localhost/dashboard/~/sign-in', init));
     const cookie = cookieOf(response) ?? '';
     expect(cookie).toStartWith('tidings_session=');
+    expect(cookiesIn(response)[0]).toContain('; HttpOnly');
+    expect(cookiesIn(response)[0]).not.toContain('Secure');
     const request = new Request(`http://localhost${ACCOUNT}`, { headers: { cookie } });
     expect((await plain.fetch(request)).status).toBe(200);
   });

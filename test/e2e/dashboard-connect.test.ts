@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { type OpenDashboard, openDashboard, signIn, watch } from '../support/dashboard-browser.ts';
-import { openProviderPages, startProviders } from '../support/provider-pages.ts';
+import { type OpenDashboard, openDashboard, watch } from '../support/dashboard-browser.ts';
+import { startProviders } from '../support/provider-pages.ts';
 
-// Connecting GitHub with a token, and looking after its webhooks: without scripts, and what scripts add.
+// What scripts add to connecting GitHub with a token.
 
 const provider = startProviders();
 let dashboard: OpenDashboard;
@@ -48,21 +48,4 @@ test('a long list is filtered, and a button that waits for GitHub says so', asyn
   await page.getByText('Connected: acme/ground-station. GitHub can reach Tidings.').waitFor();
   expect(trouble).toEqual([]);
   await page.close();
-}, 300_000);
-
-test('all of it works without scripts', async () => {
-  const { base, dataDir, browser, origin } = dashboard;
-  const context = await browser.newContext({ javaScriptEnabled: false });
-  context.setDefaultTimeout(120_000);
-  const trouble = watch(context, origin);
-  const page = await context.newPage();
-  await page.goto(`${origin}/dashboard`);
-  await signIn(page);
-  await page.getByRole('heading', { name: 'Posts', level: 1 }).waitFor();
-  const seen: string[] = [];
-  for await (const name of openProviderPages(page, { base, dataDir }, provider)) seen.push(name);
-  expect(seen).toContain('connected');
-  expect(seen).toContain('missed-asked');
-  expect(trouble).toEqual([]);
-  await context.close();
 }, 300_000);

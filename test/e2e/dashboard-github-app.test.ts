@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { type OpenDashboard, openDashboard, signIn, watch } from '../support/dashboard-browser.ts';
+import { type OpenDashboard, openDashboard, watch } from '../support/dashboard-browser.ts';
 import { openAppPages } from '../support/github-app-pages.ts';
 import { wrongWith } from '../support/page-check.ts';
 import { startProviders } from '../support/provider-pages.ts';
@@ -36,19 +36,4 @@ test('an App is created, installed and disconnected; each page is accessible', a
   const elsewhere = trouble.filter((each) => !each.startsWith(`${provider.github.url}/`));
   expect(elsewhere).toEqual([]);
   await page.close();
-}, 600_000);
-
-test('all of it works without scripts', async () => {
-  const { base, browser, origin } = dashboard;
-  const context = await browser.newContext({ javaScriptEnabled: false });
-  context.setDefaultTimeout(120_000);
-  const page = await context.newPage();
-  await page.goto(`${origin}/dashboard`);
-  await signIn(page);
-  await page.getByRole('heading', { name: 'Posts', level: 1 }).waitFor();
-  const seen: string[] = [];
-  const app = { base, name: 'Tidings for Acme again' };
-  for await (const name of openAppPages(page, app, provider.github)) seen.push(name);
-  expect(seen).toContain('disconnected');
-  await context.close();
 }, 600_000);

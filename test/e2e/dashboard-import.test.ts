@@ -37,15 +37,3 @@ test('a file is corrected, previewed and imported; every page is accessible', as
   await page.close();
   expect(trouble).toEqual([]);
 }, 300_000);
-
-test('a browser without scripts imports too', async () => {
-  const storageState = await dashboard.person.storageState();
-  const plain = await dashboard.browser.newContext({ javaScriptEnabled: false, storageState });
-  const page = await plain.newPage();
-  await page.goto(`${dashboard.base}/posts/~/import`);
-  await page.getByLabel('File').setInputFiles(changelog('2.0.0'));
-  await page.getByRole('button', { name: 'Preview import' }).click();
-  await page.getByRole('button', { name: 'Import 1 post' }).click();
-  await page.getByText('Imported 1 post: 1 new, 0 updated.').waitFor();
-  await plain.close();
-}, 300_000);

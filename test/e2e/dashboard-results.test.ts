@@ -4,7 +4,7 @@ import { cliJson } from '../support/cli.ts';
 import { type OpenDashboard, openDashboard, watch } from '../support/dashboard-browser.ts';
 import { until } from '../support/until.ts';
 
-// From a delivery to its draft, in a real browser, with scripts and without.
+// From a delivery to its draft, in a real browser.
 
 const TITLE = 'Rocket 2.4.0: quieter engines';
 
@@ -51,40 +51,6 @@ test('the first test event of a new team ends in its draft', async () => {
   await page.waitForURL(/\/posts\/post_/);
   expect(await page.content()).toContain(TITLE);
   expect(trouble).toEqual([]);
-}, 300_000);
-
-test('without scripts the page of a delivery reloads itself once, and the log works', async () => {
-  const plain = await dashboard.browser.newContext({
-    javaScriptEnabled: false,
-    storageState: await dashboard.person.storageState(),
-  });
-  plain.setDefaultTimeout(120_000);
-  try {
-    const here = await plain.newPage();
-    await sendTest(here);
-    const result = resultOf(here);
-    // The run may have ended before the page was shown.
-    if ((await result.getByText('Writing the draft').count()) > 0) await here.waitForURL(/\?again=1$/);
-    await until(
-      () => here.reload().then(() => result.getByText('Draft updated').count()),
-      (count) => count > 0,
-    );
-    await here.getByRole('link', { name: 'JSON' }).click();
-    await here.getByText('"tagName": "v2.4.0"').waitFor();
-    await here
-      .getByRole('navigation', { name: 'Dashboard' })
-      .getByRole('link', { name: 'Deliveries' })
-      .click();
-    await here.getByLabel('Result').selectOption('none');
-    await here.getByRole('button', { name: 'Filter' }).click();
-    await here.waitForURL(/result=none/);
-    expect(await here.getByRole('row').count()).toBe(2);
-    await here.getByRole('checkbox').check();
-    await here.getByRole('button', { name: 'Replay deliveries' }).click();
-    await here.getByText('1 delivery replayed.').waitFor();
-  } finally {
-    await plain.close();
-  }
 }, 300_000);
 
 test('the payload is searched, folded and copied', async () => {

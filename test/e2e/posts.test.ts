@@ -57,44 +57,6 @@ async function saveDraft(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Publish (now|to the API)$/ }).waitFor();
 }
 
-test('writing with the preview beside it, publishing, and finding it again', async () => {
-  const { page, trouble } = await open(person, `${posts}/~/new`);
-  // The first autosave puts other controls in the place of this one.
-  await page.getByLabel('Type').selectOption('linkedin_post');
-  await page.getByLabel('Title').fill('Quieter engines');
-  await page.getByLabel('Text, in Markdown').fill('- *softer*');
-  await page.locator('#text-count', { hasText: '8 of 3,000 characters' }).waitFor();
-  await saveDraft(page);
-  expect(await page.getByRole('button', { name: 'Copy for LinkedIn' }).isVisible()).toBe(true);
-  await page.getByRole('button', { name: 'Publish to the API' }).click();
-  await page.getByText('Published to the API. To post it on LinkedIn').waitFor();
-  await page.goto(`${posts}?q=quiet`);
-  expect(await page.getByRole('link', { name: 'Quieter engines' }).count()).toBe(1);
-  expect(trouble).toEqual([]);
-}, 300_000);
-
-test('without scripts it is the same, but for the preview, which waits to be saved', async () => {
-  const context = await browser.newContext({
-    javaScriptEnabled: false,
-    storageState: await person.storageState(),
-  });
-  const { page } = await open(context, `${posts}/~/new`);
-  await page.getByLabel('Title').fill('By hand');
-  await page.getByLabel('Text, in Markdown').fill('\n\n**loud**');
-  await page.getByRole('button', { name: 'Save draft' }).click();
-  expect(await page.locator('#preview strong').textContent()).toBe('loud');
-  expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('\n\n**loud**');
-  await page.getByRole('button', { name: 'Delete post' }).click();
-  expect(await page.getByText('Deleted “By hand”.').count()).toBe(1);
-  await page.getByRole('button', { name: 'Undo' }).click();
-  await page.getByText('Restored the post. It is a draft.').waitFor();
-  await page.getByText('Schedule…').click();
-  await page.getByLabel('Publish at').fill('2099-03-29T09:00');
-  await page.getByLabel('Time zone').first().fill('Asia/Tokyo');
-  await page.getByRole('button', { name: 'Schedule post' }).click();
-  await page.getByText('Scheduled for 29 Mar 2099, 09:00 (Asia/Tokyo).').waitFor();
-}, 300_000);
-
 test('a time is on the clock of the browser; selected posts are deleted, and come back', async () => {
   const context = await browser.newContext({
     timezoneId: 'America/New_York',

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/lib/time.ts';
@@ -175,35 +174,6 @@ test('with UNKEY_ROOT_KEY set, Unkey keeps and verifies the keys', async () => {
   expect(unkey.requests).toEqual(['keys.createKey', 'keys.verifyKey', 'keys.verifyKey']);
   unkey.fault = 'answers 500';
   expect((await get()).status).toBe(503);
-});
-
-test('a port that is taken is one clear line, and exit 1', async () => {
-  const first = await start(dataDir());
-  const port = new URL(first.url).port;
-  const second = await startTidings(join(folder.path, 'other'), ['--port', port]).catch(
-    (error: Error) => error,
-  );
-  expect((second as Error).message).toMatch(/^ended with 1: error: .*port/i);
-});
-
-test('a wrong setting is refused before anything is made', async () => {
-  const result = await startTidings(dataDir(), [], { environment: { PORT: 'http' } }).catch(
-    (error: Error) => error,
-  );
-  expect((result as Error).message).toBe(
-    'ended with 2: error: PORT must be a port number from 0 to 65535 (0 picks a free one), not "http"\n',
-  );
-  expect(() => readFileSync(join(dataDir(), 'tidings.db'))).toThrow('ENOENT');
-});
-
-test('an oversized body is refused in JSON over the wire too', async () => {
-  const server = await start(dataDir());
-  const response = await fetch(`${server.url}/ping`, {
-    method: 'POST',
-    body: new Uint8Array(26 * 1024 * 1024),
-  });
-  expect(response.status).toBe(413);
-  expect(await response.json()).toEqual({ error: 'Payload too large' });
 });
 
 test('a command speaks of the address that the server was started with', async () => {
