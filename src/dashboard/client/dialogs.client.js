@@ -92,12 +92,14 @@ for (const chart of document.querySelectorAll('[data-chart]')) {
   chart.tabIndex = 0;
   const show = (column) => {
     for (const each of columns) each.classList.toggle('on', each === column);
-    if (value !== null) value.textContent = column?.dataset.value ?? '';
+    if (value !== null) value.textContent = column?.querySelector('title').textContent ?? '';
   };
   chart.addEventListener('pointerover', (event) => show(event.target.closest('g')));
   chart.addEventListener('pointerleave', () => show(null));
   chart.addEventListener('blur', () => show(null));
   chart.addEventListener('keydown', (event) => {
+    const link = event.key === 'Enter' && columns[at]?.closest('a');
+    if (link) location.assign(link.href.baseVal);
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step === undefined) return;
     event.preventDefault();

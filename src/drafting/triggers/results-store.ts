@@ -1,4 +1,16 @@
-import { and, eq, getTableColumns, gt, inArray, lte, ne, notInArray, sql } from 'drizzle-orm';
+import {
+  and,
+  countDistinct,
+  eq,
+  getTableColumns,
+  gt,
+  gte,
+  inArray,
+  lte,
+  ne,
+  notInArray,
+  sql,
+} from 'drizzle-orm';
 import {
   dialectOf,
   matching,
@@ -7,7 +19,7 @@ import {
   type ReadTx,
   type WriteTx,
 } from '../../../db/engine.ts';
-import { deliveries, events } from '../../../db/schema/integrations.ts';
+import { deliveries, events, integrations } from '../../../db/schema/integrations.ts';
 import { posts } from '../../../db/schema/posts.ts';
 import { deliveryResults, triggerRuns, triggers } from '../../../db/schema/triggers.ts';
 import type { Delivery } from '../../integrations/deliveries/store.ts';
@@ -176,6 +188,40 @@ export async function listResults(tx: ReadTx, organizationId: string, deliveryId
     .where(inArray(deliveryId, dialectOf(tx).listed(deliveryIds)))
     .orderBy(deliveryId, triggerId)
     .limit(deliveryIds.length * MAX_RESULTS);
+}
+
+/** The open results that a picture looks at. */
+const MAX_OPEN = 20_000;
+
+/** The deliveries of each day since `day` whose draft failed, of one integration or all. A run tries each one again. */
+export async function countFailedDrafts(
+  tx: ReadTx,
+  { id, organizationId }: { id?: string | undefined; organizationId: string },
+  day: string,
+): Promise<Map<string, number>> {
+  const { deliveryId, triggerId, scope, outcome } = deliveryResults;
+  // Runs are few, and the index leads from each to its open results.
+  const open = tx
+    .select({ deliveryId, outcome })
+    .from(triggerRuns)
+    .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
+    .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
+    .innerJoin(
+      deliveryResults,
+      and(eq(triggerId, triggerRuns.triggerId), eq(scope, triggerRuns.scope), isOpen),
+    )
+    .where(matching(integrations, { organizationId, id }))
+    .limit(MAX_OPEN)
+    .as('open');
+  const onDay = sql<string>`substr(${deliveries.createdAt}, 1, 10)`;
+  const rows = await tx
+    .select({ day: onDay, failed: countDistinct(deliveries.id) })
+    .from(open)
+    .innerJoin(deliveries, eq(deliveries.id, open.deliveryId))
+    .where(and(eq(open.outcome, 'failed'), gte(deliveries.createdAt, day)))
+    .groupBy(onDay)
+    .all();
+  return new Map(rows.map(({ day: each, failed }) => [each, failed]));
 }
 
 const statements = prepared((db) => {

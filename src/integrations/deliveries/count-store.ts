@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, gte, lt, lte, max, ne, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, asc, count, eq, gt, gte, lt, lte, max, ne, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { deliveries, deliveryClaims, deliveryCounts } from '../../../db/schema/integrations.ts';
 import { organizations } from '../../../db/schema/organizations.ts';
@@ -11,19 +11,28 @@ export interface DayCounts {
   /** In UTC, such as `2026-11-20`. */
   day: string;
   counts: Partial<Record<DeliveryStatus, number>>;
+  /** Processed deliveries whose draft failed. Absent where nobody counted them. */
+  failedDrafts?: number;
 }
 
 const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
-/** The deliveries by status of an integration's last days in UTC, oldest first; `now` is in the last one. */
+/**
+ * The deliveries by status of the last days in UTC, oldest first; `now` is in the last one. Without an `id`: those of all
+ * integrations.
+ */
 export async function countDays(
   tx: ReadTx,
-  { id: integrationId, organizationId }: { id: string; organizationId: string },
+  { id: integrationId, organizationId }: { id?: string | undefined; organizationId: string },
   now: Date,
   days: number,
 ): Promise<DayCounts[]> {
   const all = Array.from({ length: days }, (_, at) => dayOf(now.getTime() - (days - 1 - at) * DAY_MS));
-  const rows = await statements(tx).days.all({ organizationId, integrationId, from: all[0], to: all.at(-1) });
+  const span = { organizationId, from: all[0], to: all.at(-1) };
+  const rows =
+    integrationId === undefined
+      ? await statements(tx).allDays.all(span)
+      : await statements(tx).days.all({ ...span, integrationId });
   const byDay = Map.groupBy(rows, ({ day }) => day);
   return all.map((day) => ({
     day,
@@ -175,20 +184,16 @@ const statements = prepared((db) => {
   const sum = (what: SQLWrapper) => sql<number>`coalesce(sum(${what}), 0)`.mapWith(Number);
   const isOrganization = eq(organizationId, sql.placeholder('organizationId'));
   const [from, to] = [sql.placeholder('from'), sql.placeholder('to')];
-  return {
-    days: db
+  const byDay = (isIntegration?: SQL) =>
+    db
       .select({ day, status, entries: sum(entries) })
       .from(deliveryCounts)
-      .where(
-        and(
-          isOrganization,
-          eq(integrationId, sql.placeholder('integrationId')),
-          gte(day, from),
-          lte(day, to),
-        ),
-      )
+      .where(and(isOrganization, isIntegration, gte(day, from), lte(day, to)))
       .groupBy(day, status)
-      .prepare(),
+      .prepare();
+  return {
+    days: byDay(eq(integrationId, sql.placeholder('integrationId'))),
+    allDays: byDay(),
     size: db
       .select({
         entries: sum(entries),

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, inArray, isNull, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { dialectOf, matching, type ReadTx } from '../../../db/engine.ts';
 import { deliveries } from '../../../db/schema/integrations.ts';
@@ -20,6 +20,7 @@ export interface LogFilter {
   /** The entry's id, or the provider's delivery id. */
   anyId?: string | undefined;
   since?: Date | undefined;
+  until?: Date | undefined;
   result?: ResultFilter | undefined;
   /** True: what polling read; false: what webhooks delivered. */
   isPolled?: boolean | undefined;
@@ -36,8 +37,8 @@ export async function listDeliveries(
   filter: LogFilter,
   { limit, page = 1 }: { limit: number; page?: number },
 ): Promise<Delivery[]> {
-  const { within, since, beside } = logFilters(organizationId, filter);
-  return listEntries(tx, and(within, since, beside), limit, (page - 1) * limit);
+  const { within, since, until, beside } = logFilters(organizationId, filter);
+  return listEntries(tx, and(within, since, until, beside), limit, (page - 1) * limit);
 }
 
 async function listEntries(
@@ -72,8 +73,9 @@ export async function listLogPage(
   filter: LogFilter,
   { limit, before }: { limit: number; before?: LogPosition | null },
 ): Promise<LogPage> {
-  const { within, since, beside } = logFilters(organizationId, filter);
-  const from = before ? sql`${position} < (${before.createdAt}, ${before.id})` : undefined;
+  const { within, since, until, beside } = logFilters(organizationId, filter);
+  // A position within the filter is the nearer bound.
+  const from = before ? sql`${position} < (${before.createdAt}, ${before.id})` : until;
   const end =
     beside === undefined
       ? undefined
@@ -86,8 +88,8 @@ export async function listLogPage(
           .offset(MAX_SCANNED - 1)
           .get();
   // Pass the nearer lower bound alone: given both, SQLite walks the index to the further one.
-  const until = end === undefined ? since : sql`${position} >= (${end.createdAt}, ${end.id})`;
-  const found = await listEntries(tx, and(within, from, until, beside), limit + 1);
+  const down = end === undefined ? since : sql`${position} >= (${end.createdAt}, ${end.id})`;
+  const found = await listEntries(tx, and(within, from, down, beside), limit + 1);
   const entries = found.slice(0, limit);
   const isFull = found.length > limit;
   return { entries, next: (isFull ? entries.at(-1) : end) ?? null, isCut: !isFull && end !== undefined };
@@ -118,10 +120,11 @@ const is = (column: SQLiteColumn, value: string | undefined) =>
 const isToo = (column: SQLiteColumn, value: string | undefined) =>
   value === undefined ? undefined : sql`cast(${column} as text) = ${value}`;
 
-/** Splits the filter: `within` and `since` follow one index in log order, `beside` checks each entry. */
+/** Splits the filter: `within`, `since` and `until` follow one index in log order, `beside` checks each entry. */
 function logFilters(organization: string, { integrationId: integration, anyId, status, ...rest }: LogFilter) {
   const { organizationId, integrationId, integrationType } = deliveries;
   const since = rest.since && gte(deliveries.createdAt, rest.since.toISOString());
+  const until = rest.until && lt(deliveries.createdAt, rest.until.toISOString());
   const others = and(
     is(integrationType, rest.integrationType),
     is(deliveries.event, rest.event),
@@ -131,18 +134,23 @@ function logFilters(organization: string, { integrationId: integration, anyId, s
   if (anyId !== undefined) {
     const within = or(eq(deliveries.id, anyId), eq(deliveries.referenceId, anyId));
     const owners = and(isToo(organizationId, organization), isToo(integrationId, integration));
-    return { within, since, beside: and(owners, is(deliveries.status, status), others) };
+    return { within, since, until, beside: and(owners, is(deliveries.status, status), others) };
   }
   if (status !== undefined && status !== 'processed') {
     // Repeat the condition of the partial index exactly.
     const isProblem = sql`${deliveries.status} <> 'processed'`;
     const within = and(eq(organizationId, organization), eq(deliveries.status, status), isProblem);
-    return { within, since, beside: and(isToo(integrationId, integration), others) };
+    return { within, since, until, beside: and(isToo(integrationId, integration), others) };
   }
   const beside = and(isToo(deliveries.status, status), others);
-  if (integration === undefined) return { within: eq(organizationId, organization), since, beside };
+  if (integration === undefined) return { within: eq(organizationId, organization), since, until, beside };
   const isOwn = isToo(organizationId, organization);
-  return { within: eq(integrationId, integration), since, beside: beside ? inOrder(beside, isOwn) : isOwn };
+  return {
+    within: eq(integrationId, integration),
+    since,
+    until,
+    beside: beside ? inOrder(beside, isOwn) : isOwn,
+  };
 }
 
 /** Both, the first one first: it reads an index, and the second one each entry that it lets through. */

@@ -2,37 +2,21 @@ import type { ReadTx } from '../../../../db/engine.ts';
 import { listResults } from '../../../drafting/triggers/results-store.ts';
 import { scriptAsset } from '../../../http/look/assets.ts';
 import { replayDelivery } from '../../../intake/receiver/replay.ts';
-import {
-  findDelivery,
-  type LogFilter,
-  type LogPosition,
-  listDeliveries,
-  listLogPage,
-  type ResultFilter,
-  resultFilters,
-} from '../../../integrations/deliveries/log-store.ts';
-import { type Delivery, deliveryStatuses, isReplayable } from '../../../integrations/deliveries/store.ts';
+import { findDelivery, listDeliveries, listLogPage } from '../../../integrations/deliveries/log-store.ts';
+import { type Delivery, isReplayable } from '../../../integrations/deliveries/store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { type Integration, integrationName, providerNames } from '../../../integrations/words.ts';
 import { isId } from '../../../lib/text.ts';
-import { DAY_MS } from '../../../lib/time.ts';
 import { retentionDaysOf } from '../../../people/audit.ts';
-import { listProviders, providerOf, providers } from '../../../providers/index.ts';
+import { listProviders } from '../../../providers/index.ts';
 import script from '../../client/deliveries.client.js' with { type: 'text' };
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { capitalized, counted, Link, LinkButton, More, Status, useVisit } from '../../view/elements.tsx';
-import { Action, Hidden, type Option, Select } from '../../view/form.tsx';
-import {
-  type Column,
-  dateColumn,
-  Empty,
-  FilterBar,
-  Pager,
-  Rows,
-  SearchField,
-  SelectionBar,
-  Table,
-} from '../../view/list.tsx';
+import { Chart, describeDays, Legend } from '../../view/chart.tsx';
+import { counted, Link, LinkButton, More, Status, useVisit } from '../../view/elements.tsx';
+import { Action, Hidden } from '../../view/form.tsx';
+import { type Column, dateColumn, Empty, Pager, Rows, SelectionBar, Table } from '../../view/list.tsx';
+import { readDays } from './days.ts';
+import { dayPath, Filters, filtersIn, logPath, readFilter, readPosition, writePosition } from './filters.tsx';
 import { OutcomeCell } from './result.tsx';
 
 const PATH = '/dashboard/:organizationId/deliveries';
@@ -132,16 +116,20 @@ async function showLog(visit: MemberVisit) {
   const query = url.searchParams;
   const now = deps.clock.now();
   const before = readPosition(query.get('before'));
-  const { entries, next, isCut, ...rest } = await deps.db.read(async (tx) => {
-    const page = await listLogPage(tx, organization.id, readFilter(query, now), { limit: PAGE, before });
-    return { ...page, ...(await readBeside(tx, organization.id, page.entries)) };
+  const filter = readFilter(query, now);
+  const kept = retentionDaysOf[organization.plan];
+  const { entries, next, isCut, days, ...rest } = await deps.db.read(async (tx) => {
+    const page = await listLogPage(tx, organization.id, filter, { limit: PAGE, before });
+    const of = { id: filter.integrationId, organizationId: organization.id };
+    const days = before === null ? await readDays(tx, of, now, kept) : [];
+    return { ...page, days, ...(await readBeside(tx, organization.id, page.entries)) };
   });
   const older = next && logPath(base, query, { before: writePosition(next) });
   const filters = Object.entries(filtersIn(query));
   return view(
     {
       title: 'Deliveries',
-      facts: `Every webhook delivery and its result. Entries are kept for ${retentionDaysOf[organization.plan]} days.`,
+      facts: `Every webhook delivery and its result. Entries are kept for ${kept} days.`,
       actions:
         // The script shows it, and adds new rows while it is pressed. An older page has none.
         before === null ? (
@@ -159,6 +147,12 @@ async function showLog(visit: MemberVisit) {
         ) : null,
       scripts: [deliveriesScript],
     },
+    days.some(({ counts }) => Object.keys(counts).length > 0) && (
+      <>
+        <Chart days={days} label={describeDays(days)} hrefOf={(day) => dayPath(base, query, day)} />
+        <Legend days={days} />
+      </>
+    ),
     <Filters integrations={rest.integrations} />,
     <p role="status" class="hint" id="live-news" />,
     entries.length === 0 && (
@@ -277,123 +271,4 @@ export function sourceOf(
   if (integration === undefined) return `${providerNames[integrationType]}, disconnected`;
   const repository = integration.repositories.find(({ id }) => id === repositoryId);
   return repository?.fullName ?? integrationName(integration);
-}
-
-// The filters of the log in its address.
-
-const spans = [
-  { value: '1h', label: 'Last hour', ms: 3_600_000 },
-  { value: '24h', label: 'Last 24 hours', ms: DAY_MS },
-  { value: '7d', label: 'Last 7 days', ms: 7 * DAY_MS },
-  { value: '30d', label: 'Last 30 days', ms: 30 * DAY_MS },
-];
-
-/** How entries reach the log. */
-const ways = [
-  { value: 'webhook', label: 'Webhook', isPolled: false },
-  { value: 'polling', label: 'Polled', isPolled: true },
-];
-
-function readFilter(query: URLSearchParams, now: Date): LogFilter {
-  const text = (name: string) => query.get(name)?.trim() || undefined;
-  const integrationId = query.get('integration');
-  const span = spans.find(({ value }) => value === query.get('since'));
-  return {
-    integrationId: isId(integrationId) ? integrationId : undefined,
-    integrationType: providers.find(({ id }) => id === query.get('provider'))?.id,
-    status: deliveryStatuses.find((each) => each === query.get('status')),
-    event: text('event'),
-    result: resultFilters.find((each) => each === query.get('result')),
-    anyId: text('delivery'),
-    isPolled: ways.find(({ value }) => value === query.get('via'))?.isPolled,
-    since: span && new Date(now.getTime() - span.ms),
-  };
-}
-
-const names = ['integration', 'provider', 'status', 'result', 'event', 'via', 'since', 'delivery'];
-
-const resultNames: Readonly<Record<ResultFilter, string>> = {
-  draft: 'Draft',
-  suggested: 'Suggestion',
-  waiting: 'Waits for a release',
-  filtered: 'Filtered out',
-  failed: 'Draft failed',
-  none: 'No trigger',
-};
-
-const asOption = (value: string, label = value): Option => ({ value, label });
-
-/** The events of the connected providers, and the chosen one. */
-function eventOptions(integrations: readonly Integration[], chosen: string | null) {
-  const types = new Set(integrations.map(({ type }) => type));
-  const known = providers.filter(({ id }) => types.size === 0 || types.has(id));
-  const events = new Set(known.flatMap(({ id }) => Object.keys(providerOf(id).events)));
-  if (chosen) events.add(chosen);
-  return [...events].sort().map((event) => asOption(event));
-}
-
-function filtersIn(query: URLSearchParams): Record<string, string> {
-  return Object.fromEntries([...query].filter(([name, value]) => names.includes(name) && value !== ''));
-}
-
-/** The path of the log with the filters of `query`, and with `more` parameters. */
-function logPath(base: string, query: URLSearchParams, more: Record<string, string> = {}): string {
-  const kept = new URLSearchParams({ ...more, ...filtersIn(query) });
-  return kept.size === 0 ? `${base}/deliveries` : `${base}/deliveries?${kept}`;
-}
-
-const POSITION = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([A-Za-z0-9_-]{1,64})$/;
-
-/** Null for anything but a position. */
-function readPosition(text: string | null): LogPosition | null {
-  const [, createdAt, id] = POSITION.exec(text ?? '') ?? [];
-  return createdAt === undefined || id === undefined ? null : { createdAt, id };
-}
-
-function writePosition({ createdAt, id }: LogPosition): string {
-  return `${createdAt}_${id}`;
-}
-
-function Filters({ integrations }: { integrations: Integration[] }) {
-  const { base, url } = useVisit();
-  const query = url.searchParams;
-  const chosen = query.get('integration');
-  const known = integrations.map((each) => asOption(each.id, integrationName(each)));
-  // The log outlives a disconnected integration.
-  if (isId(chosen) && integrations.every(({ id }) => id !== chosen)) {
-    known.push(asOption(chosen, `Disconnected: ${chosen}`));
-  }
-  // One provider needs no choice.
-  const hasProviders = new Set(integrations.map(({ type }) => type)).size > 1 || query.has('provider');
-  const { delivery, ...folded } = filtersIn(query);
-  const selects: [name: string, label: string, all: string, options: readonly Option[]][] = [
-    ['integration', 'Integration', 'All integrations', known],
-    ['provider', 'Provider', 'All providers', providers.map(({ id, name }) => asOption(id, name))],
-    ['status', 'Status', 'All statuses', deliveryStatuses.map((each) => asOption(each, capitalized(each)))],
-    ['event', 'Event', 'All events', eventOptions(integrations, query.get('event'))],
-    ['result', 'Result', 'All results', resultFilters.map((each) => asOption(each, resultNames[each]))],
-    ['via', 'Arrival', 'All arrivals', ways],
-    ['since', 'Since', 'Any time', spans],
-  ];
-  return (
-    <FilterBar
-      path="deliveries"
-      isFiltered={Object.keys(filtersIn(query)).length > 0}
-      folded={Object.keys(folded).length}
-      search={
-        <SearchField
-          label="Delivery ID"
-          name="delivery"
-          value={delivery ?? ''}
-          clearTo={logPath(base, new URLSearchParams(folded))}
-        />
-      }
-    >
-      {selects.map(([name, label, all, options]) =>
-        name === 'provider' && !hasProviders ? null : (
-          <Select {...{ name, label, all, options }} isLabelHidden value={query.get(name) ?? ''} />
-        ),
-      )}
-    </FilterBar>
-  );
 }

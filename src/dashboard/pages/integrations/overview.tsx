@@ -1,10 +1,5 @@
 import type { ReadTx } from '../../../../db/engine.ts';
-import {
-  countDays,
-  type DayCounts,
-  findLastDeliveryTime,
-} from '../../../integrations/deliveries/count-store.ts';
-import { deliveryStatuses } from '../../../integrations/deliveries/store.ts';
+import { findLastDeliveryTime } from '../../../integrations/deliveries/count-store.ts';
 import { COMPARED_MS } from '../../../integrations/missed.ts';
 import { findMissedCheckedAt, type Integration, listHistoryOnly } from '../../../integrations/store.ts';
 import { findPause, type Pause } from '../../../integrations/uptime.ts';
@@ -13,16 +8,21 @@ import { tidings } from '../../../lib/build.ts';
 import type { Deps } from '../../../people/deps.ts';
 import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf } from '../../../providers/index.ts';
+import { Chart, describeDays } from '../../view/chart.tsx';
 import { counted, Link, LinkButton, More, ToCopy, useVisit, When } from '../../view/elements.tsx';
+import { readDays } from '../deliveries/days.ts';
 import { exactTime } from './subpage.tsx';
 
 // The latest deliveries of an integration, their address, and what may be wrong with them.
+
+/** Days of the picture. */
+const DAYS = 30;
 
 export async function readOverview(tx: ReadTx, integration: Integration, now: Date) {
   const last = await findLastDeliveryTime(tx, integration.id);
   return {
     integration,
-    days: await countDays(tx, integration, now, 30),
+    days: await readDays(tx, integration, now, DAYS),
     last,
     isHistoryOnly: last === null && (await listHistoryOnly(tx, [integration])).has(integration.id),
   };
@@ -63,90 +63,6 @@ export function Overview({ integration, days, last, isHistoryOnly }: OverviewPro
         ))}
       </More>
     </>
-  );
-}
-
-const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
-
-/** The statuses that occur, each with its number of deliveries. */
-function countByStatus(days: readonly DayCounts[]): [status: string, entries: number][] {
-  return deliveryStatuses
-    .map((status): [string, number] => [status, sum(days.map(({ counts }) => counts[status] ?? 0))])
-    .filter(([, entries]) => entries > 0);
-}
-
-const describeCounts = (counts: [status: string, entries: number][]) =>
-  counts.map(([status, entries]) => `${entries.toLocaleString('en')} ${status}`).join(', ');
-
-/** Such as "412 deliveries in 30 days: 400 processed, 12 ignored". */
-function describeDays(days: readonly DayCounts[]): string {
-  const counts = countByStatus(days);
-  if (counts.length === 0) return `No deliveries in ${days.length} days`;
-  const total = counted(sum(counts.map(([, entries]) => entries)), 'delivery', 'deliveries');
-  return `${total} in ${days.length} days: ${describeCounts(counts)}`;
-}
-
-/** Days are counted in UTC. */
-const dayName = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-
-const BAR = 10;
-const GAP = 4;
-const HEIGHT = 72;
-
-/** A bar for each day. `label` describes the picture. The script shows a day's value; screen readers get a table. */
-function Chart({ days, label }: { days: readonly DayCounts[]; label: string }) {
-  const columns = days.map((each) => ({
-    name: dayName.format(new Date(each.day)),
-    parts: countByStatus([each]),
-  }));
-  const heights = columns.map(({ parts }) => sum(parts.map(([, amount]) => amount)));
-  const scale = (HEIGHT - 4) / Math.max(...heights, 1);
-  const width = columns.length * (BAR + GAP) - GAP;
-  return (
-    <figure class={heights.some(Boolean) ? 'chart' : 'chart none'} data-chart aria-label={label}>
-      <svg viewBox={`0 0 ${width} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-        {columns.map(({ name, parts }, index) => {
-          const value = `${name}: ${describeCounts(parts) || 'none'}`;
-          const x = index * (BAR + GAP);
-          let top = HEIGHT;
-          return (
-            <g data-value={value}>
-              <title>{value}</title>
-              <rect class="slot" x={x - GAP / 2} y={0} width={BAR + GAP} height={HEIGHT} />
-              {parts.map(([kind, amount]) => {
-                // Keep one part among hundreds visible.
-                const height = Math.max(amount * scale, 2);
-                top -= height;
-                const y = Math.max(top, 0).toFixed(1);
-                return <rect class={kind} x={x} y={y} width={BAR} height={height.toFixed(1)} />;
-              })}
-            </g>
-          );
-        })}
-        <line class="base" x1={0} x2={width} y1={HEIGHT} y2={HEIGHT} />
-      </svg>
-      <figcaption>
-        <span>{columns[0]?.name}</span>
-        <output data-chart-value />
-        <span>{columns.at(-1)?.name}</span>
-      </figcaption>
-      <div class="hidden">
-        <table>
-          <caption>{label}</caption>
-          <tbody>
-            {columns.map(
-              ({ name, parts }) =>
-                parts.length > 0 && (
-                  <tr>
-                    <th scope="row">{name}</th>
-                    <td>{describeCounts(parts)}</td>
-                  </tr>
-                ),
-            )}
-          </tbody>
-        </table>
-      </div>
-    </figure>
   );
 }
 

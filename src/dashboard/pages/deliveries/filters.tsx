@@ -1,0 +1,153 @@
+import type { LogFilter, LogPosition, ResultFilter } from '../../../integrations/deliveries/log-store.ts';
+import { resultFilters } from '../../../integrations/deliveries/log-store.ts';
+import { deliveryStatuses } from '../../../integrations/deliveries/store.ts';
+import { type Integration, integrationName } from '../../../integrations/words.ts';
+import { isId } from '../../../lib/text.ts';
+import { DAY_MS } from '../../../lib/time.ts';
+import { providerOf, providers } from '../../../providers/index.ts';
+import { dayName } from '../../view/chart.tsx';
+import { capitalized, useVisit } from '../../view/elements.tsx';
+import { type Option, Select } from '../../view/form.tsx';
+import { FilterBar, SearchField } from '../../view/list.tsx';
+
+// The filters of the log in its address.
+
+const spans = [
+  { value: '1h', label: 'Last hour', ms: 3_600_000 },
+  { value: '24h', label: 'Last 24 hours', ms: DAY_MS },
+  { value: '7d', label: 'Last 7 days', ms: 7 * DAY_MS },
+  { value: '30d', label: 'Last 30 days', ms: 30 * DAY_MS },
+];
+
+/** How entries reach the log. */
+const ways = [
+  { value: 'webhook', label: 'Webhook', isPolled: false },
+  { value: 'polling', label: 'Polled', isPolled: true },
+];
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+/** A day in UTC; null for anything else. */
+function dayIn(query: URLSearchParams): Date | null {
+  const text = query.get('since') ?? '';
+  const day = DAY.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(day) ? null : new Date(day);
+}
+
+export function readFilter(query: URLSearchParams, now: Date): LogFilter {
+  const text = (name: string) => query.get(name)?.trim() || undefined;
+  const integrationId = query.get('integration');
+  const span = spans.find(({ value }) => value === query.get('since'));
+  const day = dayIn(query);
+  return {
+    integrationId: isId(integrationId) ? integrationId : undefined,
+    integrationType: providers.find(({ id }) => id === query.get('provider'))?.id,
+    status: deliveryStatuses.find((each) => each === query.get('status')),
+    event: text('event'),
+    result: resultFilters.find((each) => each === query.get('result')),
+    anyId: text('delivery'),
+    isPolled: ways.find(({ value }) => value === query.get('via'))?.isPolled,
+    since: day ?? (span && new Date(now.getTime() - span.ms)),
+    until: day === null ? undefined : new Date(day.getTime() + DAY_MS),
+  };
+}
+
+const names = ['integration', 'provider', 'status', 'result', 'event', 'via', 'since', 'delivery'];
+
+const resultNames: Readonly<Record<ResultFilter, string>> = {
+  draft: 'Draft',
+  suggested: 'Suggestion',
+  waiting: 'Waits for a release',
+  filtered: 'Filtered out',
+  failed: 'Draft failed',
+  none: 'No trigger',
+};
+
+const asOption = (value: string, label = value): Option => ({ value, label });
+
+/** The events of the connected providers, and the chosen one. */
+function eventOptions(integrations: readonly Integration[], chosen: string | null) {
+  const types = new Set(integrations.map(({ type }) => type));
+  const known = providers.filter(({ id }) => types.size === 0 || types.has(id));
+  const events = new Set(known.flatMap(({ id }) => Object.keys(providerOf(id).events)));
+  if (chosen) events.add(chosen);
+  return [...events].sort().map((event) => asOption(event));
+}
+
+export function filtersIn(query: URLSearchParams): Record<string, string> {
+  return Object.fromEntries([...query].filter(([name, value]) => names.includes(name) && value !== ''));
+}
+
+/** The path of the log with the filters of `query`, and with `more` parameters. */
+export function logPath(base: string, query: URLSearchParams, more: Record<string, string> = {}): string {
+  const kept = new URLSearchParams({ ...more, ...filtersIn(query) });
+  return kept.size === 0 ? `${base}/deliveries` : `${base}/deliveries?${kept}`;
+}
+
+/** The path of the log of a day, of the integration in `query` if it names one. */
+export function dayPath(base: string, query: URLSearchParams, day: string): string {
+  const integration = query.get('integration');
+  return logPath(base, new URLSearchParams({ ...(integration && { integration }), since: day }));
+}
+
+const POSITION = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([A-Za-z0-9_-]{1,64})$/;
+
+/** Null for anything but a position. */
+export function readPosition(text: string | null): LogPosition | null {
+  const [, createdAt, id] = POSITION.exec(text ?? '') ?? [];
+  return createdAt === undefined || id === undefined ? null : { createdAt, id };
+}
+
+export function writePosition({ createdAt, id }: LogPosition): string {
+  return `${createdAt}_${id}`;
+}
+
+export function Filters({ integrations }: { integrations: Integration[] }) {
+  const { base, url } = useVisit();
+  const query = url.searchParams;
+  const chosen = query.get('integration');
+  const day = dayIn(query);
+  const known = integrations.map((each) => asOption(each.id, integrationName(each)));
+  // The log outlives a disconnected integration.
+  if (isId(chosen) && integrations.every(({ id }) => id !== chosen)) {
+    known.push(asOption(chosen, `Disconnected: ${chosen}`));
+  }
+  // One provider needs no choice.
+  const hasProviders = new Set(integrations.map(({ type }) => type)).size > 1 || query.has('provider');
+  const { delivery, ...folded } = filtersIn(query);
+  const selects: [name: string, label: string, all: string, options: readonly Option[]][] = [
+    ['integration', 'Integration', 'All integrations', known],
+    ['provider', 'Provider', 'All providers', providers.map(({ id, name }) => asOption(id, name))],
+    ['status', 'Status', 'All statuses', deliveryStatuses.map((each) => asOption(each, capitalized(each)))],
+    ['event', 'Event', 'All events', eventOptions(integrations, query.get('event'))],
+    ['result', 'Result', 'All results', resultFilters.map((each) => asOption(each, resultNames[each]))],
+    ['via', 'Arrival', 'All arrivals', ways],
+    [
+      'since',
+      'Time',
+      'Any time',
+      day === null ? spans : [...spans, asOption(query.get('since') ?? '', dayName(day))],
+    ],
+  ];
+  return (
+    <FilterBar
+      path="deliveries"
+      isFiltered={Object.keys(filtersIn(query)).length > 0}
+      folded={Object.keys(folded).length}
+      search={
+        <SearchField
+          label="Delivery ID"
+          name="delivery"
+          value={delivery ?? ''}
+          clearTo={logPath(base, new URLSearchParams(folded))}
+        />
+      }
+    >
+      {selects.map(([name, label, all, options]) =>
+        name === 'provider' && !hasProviders ? null : (
+          <Select {...{ name, label, all, options }} isLabelHidden value={query.get(name) ?? ''} />
+        ),
+      )}
+    </FilterBar>
+  );
+}

@@ -1,0 +1,127 @@
+import type { DayCounts } from '../../integrations/deliveries/count-store.ts';
+import { deliveryStatuses } from '../../integrations/deliveries/store.ts';
+import { counted } from './elements.tsx';
+
+// A picture of the deliveries of each day.
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
+
+type Part = readonly [kind: string, words: string, amount: number];
+
+/** The results that occur, each with its number of deliveries. */
+function partsOf(days: readonly DayCounts[]): Part[] {
+  const failedDrafts = sum(days.map((day) => day.failedDrafts ?? 0));
+  const byStatus = deliveryStatuses.map((status): Part => {
+    const amount = sum(days.map(({ counts }) => counts[status] ?? 0));
+    return [status, status, status === 'processed' ? Math.max(amount - failedDrafts, 0) : amount];
+  });
+  const parts = [...byStatus, ['failed', 'with a failed draft', failedDrafts] as const];
+  return parts.filter(([, , amount]) => amount > 0);
+}
+
+const describeParts = (parts: readonly Part[]) =>
+  parts.map(([, words, amount]) => `${amount.toLocaleString('en')} ${words}`).join(', ');
+
+const totalOf = (parts: readonly Part[]) => sum(parts.map(([, , amount]) => amount));
+
+/** Such as "412 deliveries in 30 days: 400 processed, 12 ignored". */
+export function describeDays(days: readonly DayCounts[]): string {
+  const parts = partsOf(days);
+  if (parts.length === 0) return `No deliveries in ${days.length} days`;
+  const total = counted(totalOf(parts), 'delivery', 'deliveries');
+  return `${total} in ${days.length} days: ${describeParts(parts)}`;
+}
+
+const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+
+/** Such as "20 Nov". Days are counted in UTC. */
+export const dayName = (day: string | Date): string => dayFormat.format(new Date(day));
+
+const WIDTH = 420;
+const HEIGHT = 72;
+const GAP = 4;
+const MAX_BAR = 24;
+
+/**
+ * A bar for each day. `label` describes the picture. The script shows a day's value; screen readers get a table.
+ * `hrefOf`: the page about a day.
+ */
+export function Chart(props: {
+  days: readonly DayCounts[];
+  label: string;
+  hrefOf?: (day: string) => string;
+}) {
+  const { days, label, hrefOf } = props;
+  const columns = days.map((each) => ({ day: each.day, name: dayName(each.day), parts: partsOf([each]) }));
+  const heights = columns.map(({ parts }) => totalOf(parts));
+  const scale = (HEIGHT - 4) / Math.max(...heights, 1);
+  const pitch = WIDTH / columns.length;
+  const bar = Math.min(pitch - GAP, MAX_BAR);
+  return (
+    <figure class={heights.some(Boolean) ? 'chart' : 'chart none'} data-chart aria-label={label}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        {columns.map(({ day, name, parts }, index) => {
+          const x = (index * pitch).toFixed(1);
+          const left = ((index + 0.5) * pitch - bar / 2).toFixed(1);
+          let top = HEIGHT;
+          const column = (
+            <g>
+              <title>{`${name}: ${describeParts(parts) || 'none'}`}</title>
+              <rect class="slot" x={x} y={0} width={pitch.toFixed(1)} height={HEIGHT} />
+              {parts.map(([kind, , amount]) => {
+                // Keep one part among hundreds visible.
+                const height = Math.max(amount * scale, 2);
+                top -= height;
+                const y = Math.max(top, 0).toFixed(1);
+                return <rect class={kind} x={left} y={y} width={bar.toFixed(1)} height={height.toFixed(1)} />;
+              })}
+            </g>
+          );
+          return hrefOf === undefined || parts.length === 0 ? (
+            column
+          ) : (
+            // The keyboard moves from day to day in the script.
+            <a href={hrefOf(day)} tabindex={-1}>
+              {column}
+            </a>
+          );
+        })}
+        <line class="base" x1={0} x2={WIDTH} y1={HEIGHT} y2={HEIGHT} />
+      </svg>
+      <figcaption>
+        <span>{columns[0]?.name}</span>
+        <output data-chart-value />
+        <span>{columns.at(-1)?.name}</span>
+      </figcaption>
+      <div class="hidden">
+        <table>
+          <caption>{label}</caption>
+          <tbody>
+            {columns.map(
+              ({ name, parts }) =>
+                parts.length > 0 && (
+                  <tr>
+                    <th scope="row">{name}</th>
+                    <td>{describeParts(parts)}</td>
+                  </tr>
+                ),
+            )}
+          </tbody>
+        </table>
+      </div>
+    </figure>
+  );
+}
+
+/** The colors of a chart, with the number of deliveries of each. */
+export function Legend({ days }: { days: readonly DayCounts[] }) {
+  return (
+    <p class="hint legend">
+      {partsOf(days).map(([kind, words, amount]) => (
+        <span class={kind}>
+          {amount.toLocaleString('en')} {words}
+        </span>
+      ))}
+    </p>
+  );
+}
