@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { closeDatabase, openDatabase } from '../../db/sqlite/client.ts';
 import { migrations } from '../../db/sqlite/migrate.ts';
 import { cli, temporaryFolder } from '../support/cli.ts';
-import { fixtures } from '../support/schema-fixtures.ts';
+import { fixtureOf, olderSchemas } from '../support/schema-fixtures.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 
@@ -45,25 +45,21 @@ const rowsOf = (sqlite: Sqlite): Rows => {
 const schemaOf = (sqlite: Sqlite) =>
   sqlite.query('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name').all();
 
-async function loadFixture(schema: number): Promise<void> {
+function loadFixture(schema: number): void {
   const sqlite = new Sqlite(file(), { create: true });
   sqlite.run('PRAGMA foreign_keys = ON');
-  sqlite.run(await Bun.file(join(fixtures, `${schema}.sql`)).text());
+  sqlite.run(fixtureOf(schema));
   sqlite.close();
 }
 
-const schemas = readdirSync(fixtures)
-  .map((name) => Number(name.replace('.sql', '')))
-  .sort((a, b) => a - b);
-
-test('every schema but the newest has a fixture, and the newest once it is released', () => {
-  const older = Array.from(migrations.keys()).slice(1);
-  expect(schemas.slice(0, older.length)).toEqual(older);
+test('no migration that came before another one was changed since', () => {
+  const hashes = migrations.slice(0, -1).map((migration) => Bun.SHA256.hash(migration, 'hex').slice(0, 16));
+  expect(hashes).toEqual(['c26119b05d88f29a']);
 });
 
 describe('every schema that there was', () => {
-  test.each(schemas)('schema %i is brought up to date, and nothing is lost', async (schema) => {
-    await loadFixture(schema);
+  test.each(olderSchemas)('schema %i is brought up to date, and nothing is lost', async (schema) => {
+    loadFixture(schema);
     const before = read(file(), rowsOf);
     expect(Object.values(before).every((rows) => rows.length === 2)).toBe(true);
     expect(Object.keys(before).length).toBeGreaterThan(2);
@@ -92,7 +88,7 @@ describe('every schema that there was', () => {
 
 describe('an upgrade', () => {
   test('keeps the database from before it, and only the newest such', async () => {
-    await loadFixture(1);
+    loadFixture(1);
     writeFileSync(`${file()}.before-upgrade-0`, 'older');
     const before = read(file(), (sqlite) => [schemaOf(sqlite), rowsOf(sqlite)]);
     closeDatabase(openDatabase(file()));
@@ -108,7 +104,7 @@ describe('an upgrade', () => {
   });
 
   test('that fails on the copy leaves the database alone, in one line that says what to do', async () => {
-    await loadFixture(1);
+    loadFixture(1);
     const broken = new Sqlite(file());
     broken.run('CREATE TABLE former_slugs (in_the, way)');
     const before = [schemaOf(broken), rowsOf(broken)];
@@ -125,7 +121,7 @@ describe('an upgrade', () => {
   });
 
   test('a row that refers to nothing is found on the copy', async () => {
-    await loadFixture(1);
+    loadFixture(1);
     const broken = new Sqlite(file());
     broken.run('DELETE FROM users');
     broken.close();
@@ -134,7 +130,7 @@ describe('an upgrade', () => {
   });
 
   test('does not begin when it is not allowed to', async () => {
-    await loadFixture(1);
+    loadFixture(1);
     const refuse = () => {
       throw new Error('not now');
     };

@@ -22,7 +22,7 @@ import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { githubRequest } from '../support/deliveries.ts';
 import { compose } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
-import { fixtures } from '../support/schema-fixtures.ts';
+import { fixtureOf } from '../support/schema-fixtures.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { fillUp, insideOf, mayMount, startOnMount } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
@@ -204,7 +204,7 @@ describe.skipIf(!mayMount)('on a disk of its own (needs the right to mount)', ()
     mkdirSync(seed);
     mkdirSync(mount);
     const sqlite = new Sqlite(join(seed, 'tidings.db'), { create: true });
-    sqlite.run(await Bun.file(join(fixtures, '1.sql')).text());
+    sqlite.run(fixtureOf(1));
     sqlite.close();
     expect(await refusalOf(startOnMount(mount, seed))).toMatch(
       /^The data folder \S+ cannot be used: the upgrade of the database from schema 1 to \d+ needs \d+ MB of free disk space, but only [1-4] MB are free\. Free up/,

@@ -21,7 +21,7 @@ import { lastBackup } from '../../src/server/backup/job.ts';
 import { fillFolder, rowsIn, withoutIndex } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { rounds } from '../support/rounds.ts';
-import { fixtures } from '../support/schema-fixtures.ts';
+import { fixtureOf, olderSchemas } from '../support/schema-fixtures.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let connected: Awaited<ReturnType<typeof fillFolder>>;
@@ -307,11 +307,11 @@ describe('a restore', () => {
     },
   );
 
-  test.each(schemasWithFixture())('of schema %i is upgraded at the next start', async (schema) => {
+  test.each(olderSchemas)('of schema %i is upgraded at the next start', async (schema) => {
     const old = join(folder.path, 'old');
     await Bun.write(join(old, 'note'), '');
     const sqlite = new Sqlite(join(old, 'tidings.db'), { create: true });
-    sqlite.run(await Bun.file(join(fixtures, `${schema}.sql`)).text());
+    sqlite.run(fixtureOf(schema));
     sqlite.close();
     expect(await cliJson(old, ['backup', file()])).toMatchObject({ schema });
     expect(await cliJson(other(), ['restore', file(), '--unverified'])).toMatchObject({
@@ -487,9 +487,3 @@ describe('the key', () => {
     expect(keyFingerprint(a)).not.toBe(keyFingerprint(b));
   });
 });
-
-function schemasWithFixture(): number[] {
-  return readdirSync(fixtures)
-    .map((name) => Number(name.replace('.sql', '')))
-    .sort((a, b) => a - b);
-}

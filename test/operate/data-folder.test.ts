@@ -23,7 +23,7 @@ import {
   warnOfModes,
 } from '../../src/server/data-folder.ts';
 import { temporaryFolder } from '../support/cli.ts';
-import { fixtures } from '../support/schema-fixtures.ts';
+import { fixtureOf } from '../support/schema-fixtures.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 
@@ -130,7 +130,7 @@ describe('locks on the folder', () => {
 
   test("a command does not upgrade the database of a server that runs; a server's start does", async () => {
     const sqlite = new Sqlite(databaseFile(folder.path), { create: true });
-    sqlite.run(await Bun.file(join(fixtures, '1.sql')).text());
+    sqlite.run(fixtureOf(1));
     sqlite.run('PRAGMA journal_mode = WAL');
     sqlite.query('SELECT * FROM sqlite_schema').values();
     const release = takeLock(folderLock(), 'server');

@@ -1,13 +1,8 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { migrations } from '../../db/sqlite/migrate.ts';
 
-// Writes test/fixtures/schemas/<schema>.sql for each schema before the current one that has none yet: its tables, with
-// rows in all of them. Run it after adding a migration: bun test/support/schema-fixtures.ts. A fixture that exists is
-// never written again.
-
-export const fixtures = join(import.meta.dir, '../fixtures/schemas');
+/** The schemas before the current one, each the number of its migrations. */
+export const olderSchemas = Array.from(migrations.keys()).slice(1);
 
 /** SQL triggers write these, when posts and log entries are written. */
 const MADE_BY_TRIGGERS = /^(delivery_counts|post_counts|post_numbers|post_search.*)$/;
@@ -87,11 +82,4 @@ function valueFor(table: string, { name, type, notnull, pk }: Column, sql: strin
   if (name === 'source_metadata' || name === 'headers') return `'{"a":"b"}'`;
   if (pk > 0) return `'${keyOf(table, row)}'`;
   return `'It''s the ${name} of ${table}, Ümläut 🚀 ${row}'`;
-}
-
-if (import.meta.main) {
-  for (let schema = 1; schema < migrations.length; schema++) {
-    const file = join(fixtures, `${schema}.sql`);
-    if (!existsSync(file)) await Bun.write(file, fixtureOf(schema));
-  }
 }
