@@ -37,8 +37,6 @@ export const integrations = sqliteTable(
     previousSecretUntil: text('previous_secret_until'),
     /** For the provider's API. Null: the webhook is set up by hand. */
     token: blob({ mode: 'buffer' }),
-    /** Time of the last check for missed deliveries. */
-    missedCheckedAt: text('missed_checked_at'),
     /** Events are read from the provider's API; no webhook exists. */
     isPolled: integer('is_polled', { mode: 'boolean' }).notNull().default(false),
     createdAt: text('created_at').notNull(),
@@ -61,6 +59,27 @@ export const repositories = sqliteTable(
   (table) => [uniqueIndex('repositories_by_provider_id').on(table.integrationId, table.providerId)],
 );
 
+/** How far the comparison of a webhook's deliveries with the log came. Absent values and null mean the same. */
+interface Recovery {
+  /** The last comparison that succeeded. ISO 8601. */
+  comparedAt?: string | null;
+  /** Once all that was requested again has arrived, no delivery before this time is missing. ISO 8601. */
+  until?: string;
+  /** Of the provider's list of deliveries, when nothing on it was missing. */
+  etag?: string | null;
+  /** To request again, oldest first. */
+  queue?: { attemptId: string; deliveryId: string }[];
+  /** The ids of deliveries that were requested again. */
+  asked?: string[];
+  /** Deliveries that the provider does not send again, or that are refused each time. */
+  lost?: { deliveryId: string; deliveredAt: string; reason: string }[];
+  /** Comparisons that found something missing, newest first. */
+  rounds?: { at: string; compared: number; missed: number; arrived: number }[];
+  /** Why the last attempt failed, and how many failed in a row. */
+  problem?: string | null;
+  attempts?: number;
+}
+
 /** The webhooks that Tidings keeps at providers: one for each place of an integration that has a token. */
 export const hooks = sqliteTable(
   'hooks',
@@ -80,6 +99,11 @@ export const hooks = sqliteTable(
     /** Time of the next attempt, in milliseconds since 1970. */
     retryAt: integer('retry_at'),
     attempts: integer().notNull(),
+    /** No delivery before this time is missing any more. ISO 8601; null: since `createdAt`. */
+    knownUntil: text('known_until'),
+    /** Time of the next comparison with the provider's deliveries, in milliseconds since 1970; null: now. */
+    recoverAt: integer('recover_at'),
+    recovery: text({ mode: 'json' }).$type<Recovery>(),
     createdAt: text('created_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.integrationId, table.placeId] })],

@@ -24,7 +24,7 @@ export function addDoctorCommands(group: TidingsCommand): void {
     )
     .examples('integration doctor int_…');
 
-  command('missed', "Compare the provider's deliveries of the last three days with the log")
+  command('missed', 'Compare the deliveries that the provider keeps with the log')
     .option('--redeliver [delivery-id...]', 'Ask the provider to redeliver these, or all that are missing')
     .answers(
       async (services, id: string, { redeliver }: { redeliver?: true | string[] }) => {

@@ -12,6 +12,7 @@ import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { insertHooks } from './hook-store.ts';
 import { getAdministrable, makeOrUndo, newHook, urlOf } from './hooks.ts';
 import { listPolls, restartPoll } from './poll-store.ts';
+import { restartRecoveries } from './recovery-store.ts';
 import {
   changeIntegration,
   deleteIntegration,
@@ -301,6 +302,7 @@ export async function setEnabled(
     // at once: each moment before it would be lost.
     const polls = enabled ? await listPolls(tx, id) : [];
     for (const poll of polls) await restartPoll(tx, poll, deps.clock.now().getTime());
+    if (enabled) await restartRecoveries(tx, id, deps.clock.now());
     await recordChange(tx, deps, before, `integration.${verb}`, verb);
     return { ...before, enabled };
   });

@@ -7,7 +7,7 @@ import { findPing, listLogPage } from './deliveries/log-store.ts';
 import { type Delivery, isTaken } from './deliveries/store.ts';
 import { getWithHooks, type Hook, listEnabledTriggers } from './hook-store.ts';
 import { eventsFor, urlOf } from './hooks.ts';
-import { type ComparedDelivery, compareDeliveries } from './missed.ts';
+import { type ComparedDelivery, findMissed } from './missed.ts';
 import { describePollInterval, listPolls, listSharing } from './poll-store.ts';
 import { type Integration, listHistoryOnly } from './store.ts';
 import { findApi } from './token.ts';
@@ -285,7 +285,7 @@ function checkRepository(entries: readonly Delivery[]): Finding[] {
 async function checkMissed(deps: Needs, api: ProviderApi | null, { id, type }: Integration) {
   if (api?.listAttempts === undefined) return [];
   try {
-    const { counts, missed, since, unknown } = await compareDeliveries(deps, id);
+    const { counts, missed, since, unknown } = await findMissed(deps, id);
     const { arrived, failed, 'never-arrived': neverArrived } = counts;
     const compared = { arrived, failed, neverArrived, since };
     if (missed.length > 0) return [found({ code: 'deliveries_missed', ...compared, missed })];

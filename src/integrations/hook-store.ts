@@ -5,10 +5,13 @@ import { triggers } from '../../db/schema/triggers.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { getIntegration } from './store.ts';
 
-const { createdAt: _, ...columns } = getTableColumns(hooks);
+const { createdAt: _, knownUntil: __, recoverAt: ___, recovery: ____, ...columns } = getTableColumns(hooks);
 
 /** A webhook that Tidings manages at a provider, as stored. */
-export type Hook = Omit<typeof hooks.$inferSelect, 'createdAt'>;
+export type Hook = Omit<typeof hooks.$inferSelect, 'createdAt' | 'knownUntil' | 'recoverAt' | 'recovery'>;
+
+/** A hook that exists at the provider. */
+export type MadeHook = Hook & { remoteId: string };
 
 type HookKey = Pick<Hook, 'integrationId' | 'placeId'>;
 

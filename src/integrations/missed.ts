@@ -1,16 +1,14 @@
-import { NONE } from '../../db/engine.ts';
-import { DAY_MS, letOthersIn } from '../lib/time.ts';
+import { letOthersIn } from '../lib/time.ts';
 import type { Deps } from '../people/deps.ts';
-import type { ProviderProblem, RemoteAttempt } from '../providers/api.ts';
+import type { ProviderApi, ProviderProblem, RemoteAttempt } from '../providers/api.ts';
+import { isNeeded, providerOf } from '../providers/index.ts';
 import { listLogged } from './deliveries/log-store.ts';
 import { type Delivery, isTaken } from './deliveries/store.ts';
-import { getWithHooks } from './hook-store.ts';
-import { updateIntegration } from './store.ts';
+import { getWithHooks, type Hook, type MadeHook } from './hook-store.ts';
 import { requireApi } from './token.ts';
-import { IntegrationProblem, isProblem, type MissedCause } from './words.ts';
+import { IntegrationProblem, type IntegrationType, isProblem, type MissedCause } from './words.ts';
 
-/** Providers keep their list of deliveries that long, in milliseconds. */
-export const COMPARED_MS = 3 * DAY_MS;
+// What the provider delivered, beside the log. The job `recovery` uses it every few minutes, and people whenever they like.
 
 /** The maximum number of redeliveries in one request. */
 export const MAX_REDELIVERED = 500;
@@ -29,32 +27,30 @@ export interface ComparedDelivery {
   cause: MissedCause | null;
 }
 
-type Needs = Pick<Deps, 'db' | 'clock' | 'secrets' | 'openProviderApi'>;
-
-/**
- * Compares the provider's deliveries of the last three days, without pings, with the log, and records the check. Throws
- * `ProviderProblem`, and `IntegrationProblem` `integration_not_found`, `no_token` and `no_delivery_list`.
- */
-export async function findMissed(deps: Needs, integrationId: string): Promise<Comparison> {
-  const comparison = await compareDeliveries(deps, integrationId);
-  const missedCheckedAt = deps.clock.now().toISOString();
-  await deps.db.write((tx) => updateIntegration(tx, integrationId, { missedCheckedAt }), NONE);
-  return comparison;
+/** `attemptId`: the newest attempt, for a redelivery. */
+interface Compared {
+  delivery: ComparedDelivery;
+  attemptId: string;
 }
 
-/** `missed`: the log does not have them as taken; oldest first. `isCut`: the provider listed only the newest. */
-export type Comparison = Awaited<ReturnType<typeof compareDeliveries>>;
+type Needs = Pick<Deps, 'db' | 'clock' | 'secrets' | 'openProviderApi'>;
 
-/** `findMissed` without recording the check. */
-export async function compareDeliveries(deps: Needs, integrationId: string) {
-  const { since, compared, isCut, unknown } = await compare(deps, integrationId);
+/** `missed`: the log does not have them as taken; oldest first. `isCut`: the provider listed only the newest. */
+export type Comparison = Awaited<ReturnType<typeof findMissed>>;
+
+/**
+ * Compares the deliveries that the provider keeps, and that drafts may be made of, with the log. Throws
+ * `ProviderProblem`, and `IntegrationProblem` `integration_not_found`, `no_token` and `no_delivery_list`.
+ */
+export async function findMissed(deps: Needs, integrationId: string) {
+  const { since, compared, isCut, unknown } = await compareAll(deps, integrationId);
   const counts = { arrived: 0, failed: 0, 'never-arrived': 0 };
   for (const { delivery } of compared) counts[delivery.fate]++;
   const missed = compared.filter(isMissed).map(({ delivery }) => delivery);
   return { integrationId, since: since.toISOString(), counts, missed, isCut, unknown };
 }
 
-const isMissed = ({ delivery }: { delivery: ComparedDelivery }) => delivery.fate !== 'arrived';
+export const isMissed = ({ delivery }: Compared) => delivery.fate !== 'arrived';
 
 /** `problem` null: the provider agreed to send it again. */
 export type Redelivered = { deliveryId: string; problem: ProviderProblem | null };
@@ -68,7 +64,7 @@ export async function redeliverMissed(
   integrationId: string,
   wanted: readonly string[] | 'all',
 ): Promise<Redelivered[]> {
-  const { compared } = await compare(deps, integrationId);
+  const { compared } = await compareAll(deps, integrationId);
   const missed = new Map(compared.filter(isMissed).map((each) => [each.delivery.deliveryId, each]));
   const chosen = new Set(wanted === 'all' ? missed.keys() : wanted);
   for (const deliveryId of chosen) {
@@ -91,43 +87,74 @@ export async function redeliverMissed(
   return results;
 }
 
+/** How the provider redelivers. Throws `IntegrationProblem` `no_delivery_list`. */
+function requireList(type: IntegrationType) {
+  const redelivery = providerOf(type).api?.redelivery ?? null;
+  if (redelivery === null) throw new IntegrationProblem({ code: 'no_delivery_list', type });
+  return redelivery;
+}
+
 /** Oldest first. A problem of one place does not affect the others. */
-async function compare(deps: Needs, integrationId: string) {
+async function compareAll(deps: Needs, integrationId: string) {
   const { integration, hooks } = await deps.db.read((tx) => getWithHooks(tx, integrationId));
   const api = await requireApi(deps, integration);
-  if (api.listAttempts === undefined) {
-    throw new IntegrationProblem({ code: 'no_delivery_list', type: integration.type });
-  }
+  const { keptMs } = requireList(integration.type);
   const now = deps.clock.now().getTime();
-  const since = new Date(Math.max(now - COMPARED_MS, Date.parse(integration.createdAt)));
-  const compared: { delivery: ComparedDelivery; redeliver: () => Promise<void> }[] = [];
+  const since = new Date(Math.max(now - keptMs, Date.parse(integration.createdAt)));
+  const compared: (Compared & { redeliver: () => Promise<void> })[] = [];
   const unknown: { place: string; problem: ProviderProblem }[] = [];
   let isCut = false;
-  for (const { placeId, placeName: place, remoteId } of hooks) {
-    if (remoteId === null) continue;
+  const made = hooks.filter(isMade);
+  for (const hook of made) {
     try {
-      const listed = await api.listAttempts(placeId, remoteId, since);
+      const listed = await compareHook(deps, api, hook, since);
       isCut ||= listed.isCut;
-      const byDelivery = Map.groupBy(listed.attempts, ({ deliveryId }) => deliveryId);
-      const logged = await readLog(deps, integrationId, [...byDelivery.keys()]);
-      for (const [deliveryId, attempts] of byDelivery) {
-        const [newest] = attempts;
-        if (newest === undefined || newest.event === 'ping') continue;
-        compared.push({
-          delivery: { place, ...compareOne(attempts, newest, logged.get(deliveryId)) },
-          redeliver: async () => api.redeliver?.(placeId, remoteId, newest.id),
-        });
+      for (const each of listed.compared) {
+        const redeliver = async () => api.redeliver?.(hook.placeId, hook.remoteId, each.attemptId);
+        compared.push({ ...each, redeliver });
       }
     } catch (error) {
       if (!isProblem(error, 'hook-not-found', 'place-not-found', 'missing-permission')) throw error;
-      unknown.push({ place, problem: error });
+      unknown.push({ place: hook.placeName, problem: error });
     }
   }
   const [first] = unknown;
-  const made = hooks.filter(({ remoteId }) => remoteId !== null);
   if (first !== undefined && unknown.length === made.length) throw first.problem;
-  compared.sort((one, other) => (one.delivery.deliveredAt < other.delivery.deliveredAt ? -1 : 1));
+  compared.sort(byTime);
   return { since, compared, isCut, unknown };
+}
+
+const byTime = ({ delivery: one }: Compared, { delivery: other }: Compared) =>
+  one.deliveredAt === other.deliveredAt ? 0 : one.deliveredAt < other.deliveredAt ? -1 : 1;
+
+const isMade = (hook: Hook): hook is MadeHook => hook.remoteId !== null;
+
+/**
+ * Compares the deliveries of one hook since then, oldest first. `etag`: of an earlier list, whose deliveries had all
+ * arrived. Throws `ProviderProblem`, and `IntegrationProblem` `no_delivery_list`.
+ */
+export async function compareHook(
+  deps: Needs,
+  api: ProviderApi,
+  { integrationId, placeId, placeName: place, remoteId }: MadeHook,
+  since: Date,
+  known: string | null = null,
+) {
+  requireList(api.type);
+  const listed = await api.listAttempts?.(placeId, remoteId, since, known);
+  const { attempts = [], ...list } = listed ?? { isCut: false, etag: null, isUnchanged: false };
+  const provider = providerOf(api.type);
+  const needed = attempts.filter(({ event, action }) => isNeeded(provider, event, action));
+  const byDelivery = Map.groupBy(needed, ({ deliveryId }) => deliveryId);
+  const logged = await readLog(deps, integrationId, [...byDelivery.keys()]);
+  const compared: Compared[] = [];
+  for (const [deliveryId, own] of byDelivery) {
+    const [newest] = own;
+    if (newest === undefined) continue;
+    const delivery = { place, ...compareOne(own, newest, logged.get(deliveryId)) };
+    compared.push({ delivery, attemptId: newest.id });
+  }
+  return { ...list, compared: compared.reverse().sort(byTime) };
 }
 
 /** Lookups in one turn of the event loop: about a millisecond. */
@@ -135,7 +162,7 @@ const LOOKUPS_PER_TURN = 200;
 
 type Logged = Pick<Delivery, 'status' | 'reason'>;
 
-async function readLog({ db }: Needs, integrationId: string, ids: readonly string[]) {
+export async function readLog({ db }: Pick<Deps, 'db'>, integrationId: string, ids: readonly string[]) {
   const logged = new Map<string, Logged>();
   for (let at = 0; at < ids.length; at += LOOKUPS_PER_TURN) {
     const some = ids.slice(at, at + LOOKUPS_PER_TURN);

@@ -273,11 +273,6 @@ export async function updateIntegration(
     .where(and(eq(integrations.id, id), isCurrent));
 }
 
-/** The last check for missed deliveries, as ISO 8601; null for never. */
-export async function findMissedCheckedAt(tx: ReadTx, id: string): Promise<string | null> {
-  return (await findSealedIntegration(tx, id))?.missedCheckedAt ?? null;
-}
-
 /**
  * Deletes its repositories and its triggers with the versions of their templates; its deliveries stay in the log. Throws `IntegrationProblem`
  * `integration_not_found`.

@@ -8,8 +8,14 @@ import type { Phrase } from './provider.ts';
 export interface ApiSupport {
   /** Loads the client on first use: it takes longer to load than all the rest. */
   open(baseUrl: string, token: string, options: { signal: AbortSignal | undefined }): Promise<ProviderApi>;
-  /** True when it lists past deliveries and sends them again on request. */
-  listsDeliveries: boolean;
+  /** How it lists past deliveries and sends them again on request; null: it does neither. */
+  redelivery: {
+    /** How long it keeps them, in milliseconds. */
+    keptMs: number;
+    /** It takes this many requests at once, and the next ones after `everyMs`, in milliseconds. */
+    burst: number;
+    everyMs: number;
+  } | null;
   /** The id of the place that stands for all places; null where a person names each. */
   allPlaces: string | null;
   /**
@@ -115,12 +121,16 @@ export interface ProviderApi {
   deleteHook(placeId: string, hookId: string): Promise<void>;
   /** Requests a ping. Absent where the provider has none. */
   pingHook?(placeId: string, hookId: string): Promise<void>;
-  /** Newest first; `isCut` when there are more. Absent where the provider does not list them. */
+  /**
+   * Newest first; `isCut` when there are more. `isUnchanged`, without attempts, when nothing has changed since the response
+   * with `etag`. Absent where the provider does not list them.
+   */
   listAttempts?(
     placeId: string,
     hookId: string,
     since: Date,
-  ): Promise<{ attempts: RemoteAttempt[]; isCut: boolean }>;
+    etag?: string | null,
+  ): Promise<{ attempts: RemoteAttempt[]; isCut: boolean; etag: string | null; isUnchanged: boolean }>;
   /** Requests a redelivery. */
   redeliver?(placeId: string, hookId: string, attemptId: string): Promise<void>;
 }

@@ -24,6 +24,8 @@ export interface AppSupport {
   openReader(baseUrl: string, app: AppCredential, options: AppOptions): Promise<RepositoryReader>;
   /** A token of the installation, which is valid for some minutes at least. Throws `ProviderProblem`. */
   token(baseUrl: string, app: AppCredential): Promise<string>;
+  /** The events that change the installation. */
+  readonly events: readonly string[];
   /** Reads the change of the installation that an event tells; null for any other event. Throws `MalformedPayload`. */
   readChange(
     event: string,

@@ -364,7 +364,11 @@ export function pullFacts({
   };
 }
 
-export const gitEvents = { push, release, pull_request: pullRequest };
+export const gitEvents = {
+  push,
+  release: { ...release, actions: ['published', 'edited', 'updated'] },
+  pull_request: { ...pullRequest, actions: ['closed'] },
+};
 
 /** The parts of a provider that code hosts share. */
 export const codeHost = {

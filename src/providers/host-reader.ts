@@ -11,12 +11,9 @@ import type {
   RepositoryReader,
   RequestBudget,
 } from './reader.ts';
-import { type ApiResponse, numberIn } from './rest.ts';
+import { type ApiResponse, etagOf, numberIn } from './rest.ts';
 
 // Reads the repositories of a code host. What it finds has the form of the host's webhooks.
-
-/** A longer tag is none of a host's. */
-const MAX_ETAG_LENGTH = 200;
 
 /** Git forbids all but these in the name of a branch or a tag; `..` would be another range, and `:` a fork. */
 const REF = /^(?!-)(?!.*\.\.)[^\s~^:?*[\\\p{Cc}]{1,255}$/u;
@@ -147,11 +144,6 @@ function pageNumber(cursor: string | null | undefined): number {
   if (cursor == null) return 1;
   if (!/^[1-9]\d{0,5}$/.test(cursor)) throw new Error(`${cursor.slice(0, 100)} is not the number of a page`);
   return Number(cursor);
-}
-
-function etagOf({ headers }: ApiResponse): string | null {
-  const etag = headers.get('etag');
-  return etag !== null && etag.length <= MAX_ETAG_LENGTH ? etag : null;
 }
 
 export const newBudget = (): RequestBudget => ({ limit: null, remaining: null, resetAt: null, pollMs: null });

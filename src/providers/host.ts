@@ -1,6 +1,13 @@
 import { type Clock, systemClock } from '../lib/time.ts';
-import { type Place, type ProblemKind, type ProviderApi, ProviderProblem, type RemoteHook } from './api.ts';
-import { type ApiResponse, type ApiService, apiFetch, isFine, notTheApi } from './rest.ts';
+import {
+  type Place,
+  type ProblemKind,
+  type ProviderApi,
+  ProviderProblem,
+  type RemoteAttempt,
+  type RemoteHook,
+} from './api.ts';
+import { type ApiResponse, type ApiService, apiFetch, etagOf, isFine, notTheApi } from './rest.ts';
 
 // The REST API of a code host: JSON in, JSON out, lists in pages, hooks below a repository. Each host adds its routes, its
 // shapes, and the meanings of its refusals.
@@ -128,7 +135,8 @@ export function hostClient<Repository>(
 
     /**
      * Reads pages until there is no next one, an entry `isEnd`, `maxPages` are read, or time is up; `isCut` when the host
-     * has more. Null: there is no such list. `itemsOf` gets the items of the pages before too.
+     * has more. Null: there is no such list. `itemsOf` gets the items of the pages before too. `known`: the ETag of an
+     * earlier first page.
      */
     async list<Item>(
       read: (path: string, call: Call) => Promise<ApiResponse | null>,
@@ -136,25 +144,35 @@ export function hostClient<Repository>(
       maxPages: number,
       itemsOf: (json: unknown, before: readonly Item[], response: ApiResponse) => readonly Item[],
       isEnd: (item: Item) => boolean = () => false,
-    ): Promise<{ items: Item[]; isCut: boolean } | null> {
+      known: string | null = null,
+    ): Promise<{ items: Item[]; isCut: boolean; etag: string | null; isUnchanged: boolean } | null> {
       const startedAt = performance.now();
       const items: Item[] = [];
       let page = first;
+      let etag: string | null = null;
       for (let pages = 1; ; pages++) {
-        const response = await read(page.path, { query: page.query });
+        const response = await read(page.path, { query: page.query, etag: pages === 1 ? known : null });
         if (response === null) return null;
+        if (response.status === 304) return { items, isCut: false, etag: known, isUnchanged: true };
+        if (pages === 1) etag = etagOf(response);
         const found = itemsOf(response.json, items, response);
         const kept = found.filter((item) => !isEnd(item));
         items.push(...kept);
         const isLast = kept.length < found.length;
         const next = isLast ? null : host.nextPage(response, page, found.length === 0 ? 0 : items.length);
-        if (next === null) return { items, isCut: false };
-        if (pages >= maxPages || performance.now() - startedAt > listingMs) return { items, isCut: true };
+        if (next === null) return { items, isCut: false, etag, isUnchanged: false };
+        if (pages >= maxPages || performance.now() - startedAt > listingMs)
+          return { items, isCut: true, etag, isUnchanged: false };
         page = next;
       }
     },
   };
 }
+
+export const attemptList = <Listed extends object>({
+  items: attempts,
+  ...listed
+}: Listed & { items: RemoteAttempt[] }) => ({ attempts, ...listed });
 
 type HostClient = ReturnType<typeof hostClient<unknown>>;
 

@@ -41,6 +41,14 @@ export function hookEventsFor(
   return [...new Set(needed.flatMap((names) => names ?? []))].sort();
 }
 
+/** True for a delivery that drafts may be made of, or that may change the installation of an App. */
+export function isNeeded(provider: Provider, event: string, action: string | null): boolean {
+  if (provider.app?.events.includes(event) === true) return true;
+  if (!hookEventsFor(provider, []).includes(event)) return false;
+  const { actions } = provider.events[event] ?? {};
+  return action === null || actions === undefined || actions.includes(action);
+}
+
 /** The event of an entry of the log; null for one that no drafts are made of. */
 export function toEvent(delivery: ProcessedDelivery): Event | null {
   return eventOf(providerOf(delivery.integrationType), delivery);

@@ -80,6 +80,8 @@ export type EventResult =
 
 /** One event of a provider. */
 export interface EventHandler {
+  /** The provider's actions that drafts are made of; absent: all. */
+  actions?: readonly string[];
   /** Throws `MalformedPayload` for a missing or wrong field. */
   read(payload: Payload): EventResult;
   /** Maps the data of the log to an event. Data of older versions lacks some fields. Absent: no drafts are made of it. */

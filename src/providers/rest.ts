@@ -134,6 +134,14 @@ export function numberIn(headers: Headers, name: string): number | null {
   return /^\d{1,12}$/.test(text) ? Number(text) : null;
 }
 
+/** A longer tag is none of a host's. */
+const MAX_ETAG_LENGTH = 200;
+
+export function etagOf({ headers }: ApiResponse): string | null {
+  const etag = headers.get('etag');
+  return etag !== null && etag.length <= MAX_ETAG_LENGTH ? etag : null;
+}
+
 /** Checks the parts of a response that Tidings reads. `otherShape`: the sentence about a response that lacks them. */
 export const responseCheck =
   (otherShape: (expected: string) => string) =>

@@ -168,18 +168,17 @@ export async function startServer(services: Services, config: Config) {
   };
 }
 
-/** Records the start. Warns when the server was away for so long that deliveries may have been missed. */
+/** Records the start. Warns of deliveries that nobody requests again when the server was away for long. */
 async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
   const pause = await uptime.begin();
   if (pause === null) return;
   const integrations = await db.read((tx) => listIntegrations(tx));
-  const asked = integrations.filter(
-    ({ type, isManaged, isPolled }) =>
-      isManaged && !isPolled && providerOf(type).api?.listsDeliveries === true,
+  const manual = integrations.filter(
+    ({ type, isManaged, isPolled }) => !isManaged && !isPolled && providerOf(type).api !== null,
   );
-  if (asked.length === 0) return;
+  if (manual.length === 0) return;
   log.warn(
-    { pause, integrations: asked.map(({ id }) => id) },
-    `deliveries may be missing from the time when the server was down. To list them, run: ${tidings} integration missed ID`,
+    { pause, integrations: manual.map(({ id }) => id) },
+    `deliveries may be missing from the time when the server was down. So that Tidings requests them again, run: ${tidings} integration set-token ID`,
   );
 }

@@ -83,6 +83,19 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
       run: async (signal) => (await import('../integrations/rotate.ts')).syncHooks(deps, signal),
     },
     {
+      name: 'recovery',
+      every: 10_000,
+      restMs: 60_000,
+      run: late(async () => {
+        const { recoverDue } = await import('../integrations/recovery.ts');
+        let isStart = true;
+        return async (signal) => {
+          await recoverDue(deps, { signal, isStart });
+          isStart = false;
+        };
+      }),
+    },
+    {
       name: 'poll',
       every: 1_000,
       restMs: LONG_REST_MS,

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { setEnabled } from '../../src/integrations/connect.ts';
 import { addPlace } from '../../src/integrations/places.ts';
 import { trackUptime } from '../../src/integrations/uptime.ts';
-import { form, pageVisitor, signedIn, type VisitPage } from '../support/dashboard.ts';
+import { pageVisitor, signedIn, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, logOf } from '../support/deliveries.ts';
+import { releaseOf } from '../support/hooks.ts';
 import {
   type addRocket,
   connectRocket,
@@ -30,8 +31,6 @@ beforeEach(async () => {
 afterEach(() => started[Symbol.asyncDispose]());
 
 const textOf = async (of = path) => (await visit(of)).text();
-const payload = () => ({ action: 'opened', repository: { id: rocket.id, full_name: 'acme/rocket' } });
-
 /** So many deliveries that are refused while the integration is disabled. Resolves to their ids. */
 async function miss(count: number): Promise<string[]> {
   const { app, github } = started;
@@ -39,7 +38,8 @@ async function miss(count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let number = 0; number < count; number++) {
     app.clock.advance(1000);
-    for (const { guid } of await github.emit(rocket, 'gollum', payload())) ids.push(guid);
+    for (const { guid } of await github.emit(rocket, 'release', releaseOf(rocket, `v1.${number}.0`)))
+      ids.push(guid);
   }
   await setEnabled(app.deps, id, true);
   expect(ids).toHaveLength(count);
@@ -55,11 +55,6 @@ const taken = async () => {
   );
 };
 
-/** The event has to be among those that the hook delivers. */
-beforeEach(() => {
-  for (const hook of rocket.hooks) hook.events.push('gollum');
-});
-
 describe('missed deliveries', () => {
   test('there are none', async () => {
     const html = await textOf();
@@ -71,7 +66,7 @@ describe('missed deliveries', () => {
     const missed = await miss(2);
     const html = await textOf();
     expect(html).toContain('0 arrived, 2 failed, 0 never arrived');
-    expect(html).toContain('gollum opened');
+    expect(html).toContain('release published');
     expect(html).toContain('value="chosen"');
     const rows = Array.from(html.matchAll(/name="delivery" value="([^"]+)"/g), ([, value]) => value);
     expect(rows).toEqual(missed);
@@ -91,7 +86,7 @@ describe('missed deliveries', () => {
     if (hook === undefined) return expect.unreachable();
     const { url } = hook.config;
     hook.config.url = 'http://127.0.0.1:1';
-    await started.github.emit(rocket, 'gollum', payload());
+    await started.github.emit(rocket, 'release', releaseOf(rocket, 'v1.0.0'));
     hook.config.url = url;
     const html = await textOf();
     expect(html).toContain('0 failed, 1 never arrived');
@@ -173,69 +168,49 @@ describe('after a pause of the server', () => {
     await trackUptime({ ...deps, process: 'test' }).begin();
   }
 
-  const pages = () => [LIST, `${LIST}/${id}`];
+  const byHand = async () =>
+    `${LIST}/${(await connectGithub(started.app, 'org_a', 'acme/by-hand')).integrationId}`;
 
-  test('shows a note until somebody checks', async () => {
-    for (const page of pages()) expect(await textOf(page)).not.toContain(NOTE);
+  test('an integration without a token says what would bring its deliveries back', async () => {
+    const page = await byHand();
+    expect(await textOf(page)).not.toContain(NOTE);
     await pause(HOUR_MS);
-    for (const page of pages()) {
-      const html = await textOf(page);
-      expect(html).toContain('20 Nov 2026, 12:00:00 UTC');
-      expect(html).toContain('20 Nov 2026, 13:00:00 UTC');
-      expect(html).toContain(`href="${path}">Check for missed deliveries`);
-    }
-    await textOf();
-    started.app.clock.advance(1000);
-    for (const page of pages()) expect(await textOf(page)).not.toContain(NOTE);
-  });
-
-  test('a failed check does not count', async () => {
-    await pause(HOUR_MS);
-    started.github.failNext('answers 500');
-    await textOf();
-    expect(await textOf(LIST)).toContain(NOTE);
-  });
-
-  test('members see the note, without the link', async () => {
-    await pause(HOUR_MS);
+    const html = await textOf(page);
+    expect(html).toContain('20 Nov 2026, 12:00:00 UTC');
+    expect(html).toContain('20 Nov 2026, 13:00:00 UTC');
+    expect(html).toContain('GitHub keeps deliveries for 3 days');
+    expect(html).toContain(`href="${page}/token">Add token`);
     const member = await pageVisitor(started.app, { role: 'member' });
-    for (const page of pages()) {
-      const html = await (await member(page)).text();
-      expect(html).toContain('Owners can check for missed deliveries.');
-      expect(html).not.toContain('/missed"');
-    }
+    const seen = await (await member(page)).text();
+    expect(seen).toContain('Owners can add a token.');
+    expect(seen).not.toContain('/token"');
+  });
+
+  test('Linear says how long it retries', async () => {
+    const { integrationId } = await connectLinear(started.app, 'org_a');
+    await pause(HOUR_MS);
+    expect(await textOf(`${LIST}/${integrationId}`)).toContain('It retries a failed one by itself');
+  });
+
+  test('with a token Tidings asks for them, so there is no note', async () => {
+    await pause(HOUR_MS);
+    expect(await textOf(`${LIST}/${id}`)).not.toContain(NOTE);
   });
 
   test.each([
     ['that was a restart', () => pause(60_000)],
     [
-      'that ended before GitHub tells of anything',
+      'that GitHub tells nothing of any more',
       async () => {
         await pause(HOUR_MS);
         started.app.clock.advance(72 * HOUR_MS);
       },
     ],
   ])('a pause %s shows no note', async (_, happen) => {
+    const page = await byHand();
     await happen();
     visit = await pageVisitor(started.app);
-    for (const page of pages()) expect(await textOf(page)).not.toContain(NOTE);
-  });
-
-  test('integrations without a list of deliveries show no note', async () => {
-    const other = await pageVisitor(started.app, { organizationId: 'org_b' });
-    await connectGithub(started.app, 'org_b');
-    await connectLinear(started.app, 'org_b');
-    await pause(HOUR_MS);
-    expect(await (await other('/dashboard/org_b/integrations')).text()).not.toContain(NOTE);
-  });
-
-  test('the missed deliveries of the pause are found', async () => {
-    await miss(1);
-    await pause(HOUR_MS);
-    const body = form({ which: 'all' });
-    const owner = await signedIn(started.app, { organizationId: 'org_a' });
-    expect(await (await owner(path, body)).text()).toContain('Requested 1 delivery from GitHub');
-    expect(await taken()).toHaveLength(1);
+    expect(await textOf(page)).not.toContain(NOTE);
   });
 });
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { connectIntegration, connectWithToken } from '../../src/integrations/connect.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
-import { compareDeliveries } from '../../src/integrations/missed.ts';
+import { findMissed } from '../../src/integrations/missed.ts';
 import { disconnectIntegration } from '../../src/integrations/places.ts';
 import { repairHooks, rotateSecret, syncHooks } from '../../src/integrations/rotate.ts';
 import { getIntegration, revealSecret } from '../../src/integrations/store.ts';
@@ -203,7 +203,7 @@ test('what a person changes at Forgejo is found, and repaired', async () => {
 
 test('missed deliveries are not listed, and the message says so', async () => {
   const { integrationId } = await connect();
-  const message = await compareDeliveries(app.deps, integrationId).catch((error: Error) => error.message);
+  const message = await findMissed(app.deps, integrationId).catch((error: Error) => error.message);
   expect(message).toBe('Forgejo does not list its deliveries.');
 });
 

@@ -8,7 +8,7 @@ import { connectIntegration } from '../../src/integrations/connect.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import type { OpenReader } from '../../src/providers/reader.ts';
 import { githubRequest } from '../support/deliveries.ts';
-import { postsOf, runAll } from '../support/drafts.ts';
+import { runAll, textsOf } from '../support/drafts.ts';
 import type { Delivery } from '../support/github-api/deliver.ts';
 import type { Happening } from '../support/github-api/project.ts';
 import { READER, startPolling } from '../support/polling.ts';
@@ -109,16 +109,6 @@ async function deliver(
 }
 
 const EVENTS = ['release', 'push', 'pull_request'] as const;
-
-/** Posts without ids and without the times at which they were written. */
-async function textsOf(app: TestApp) {
-  await runAll(app);
-  const posts = (await postsOf(app)).map(({ id: _, createdAt: __, updatedAt: ___, ...post }) => {
-    const { deliveryId: ____, ...sourceMetadata } = { ...post.sourceMetadata };
-    return { ...post, sourceMetadata };
-  });
-  return posts.map((post) => JSON.stringify(post)).sort();
-}
 
 async function postsByWebhooks(deliveries: readonly Delivery[], openReader: OpenReader) {
   const app = await appWithOrganization({ openReader });

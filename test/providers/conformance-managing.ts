@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { connectWithToken, listPlaces } from '../../src/integrations/connect.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
-import { compareDeliveries, redeliverMissed } from '../../src/integrations/missed.ts';
+import { findMissed, redeliverMissed } from '../../src/integrations/missed.ts';
 import { disconnectIntegration } from '../../src/integrations/places.ts';
 import { repairHooks, rotateSecret } from '../../src/integrations/rotate.ts';
 import { hookEventsFor } from '../../src/providers/index.ts';
@@ -132,25 +132,25 @@ export function managingTests(subject: Subject): void {
       expect(JSON.stringify([beside.app.logged, await logOf(beside.app)])).not.toContain(beside.world.token);
     });
 
-    test.skipIf(api?.listsDeliveries === false)('sends again what nobody answered, once', async () => {
+    test.skipIf(api?.redelivery === null)('sends again what nobody answered, once', async () => {
       const { app, deps, world } = beside;
       app.clock.advance(MINUTE_MS);
       beside.goAway();
       await world.ship(1);
       beside.comeBack();
-      const { missed } = await compareDeliveries(deps, integrationId);
+      const { missed } = await findMissed(deps, integrationId);
       expect(missed.length).toBeGreaterThan(0);
       expect(missed.every(({ fate }) => fate === 'never-arrived')).toBe(true);
       expect(await problemCodes()).toContain('deliveries_missed');
       const redelivered = await redeliverMissed(deps, integrationId, 'all');
       expect(redelivered.map(({ problem }) => problem)).toEqual(missed.map(() => null));
       await world.settled();
-      expect((await compareDeliveries(deps, integrationId)).missed).toEqual([]);
+      expect((await findMissed(deps, integrationId)).missed).toEqual([]);
       expect((await allRows(app.db)).events).toHaveLength(1);
     });
 
-    test.skipIf(api?.listsDeliveries !== false)('says that the provider lists no deliveries', async () => {
-      expect(await rejection(compareDeliveries(beside.deps, integrationId))).toMatchObject({
+    test.skipIf(api?.redelivery !== null)('says that the provider lists no deliveries', async () => {
+      expect(await rejection(findMissed(beside.deps, integrationId))).toMatchObject({
         problem: { code: 'no_delivery_list' },
       });
       expect(provider.words.redelivery).toBeString();

@@ -35,6 +35,16 @@ export async function postsOf(app: TestApp, organizationId = 'org_a'): Promise<P
   return posts;
 }
 
+/** Runs the triggers. Returns all posts without ids and without the times at which they were written. */
+export async function textsOf(app: TestApp): Promise<string[]> {
+  await runAll(app);
+  const posts = (await postsOf(app)).map(({ id: _, createdAt: __, updatedAt: ___, ...post }) => {
+    const { deliveryId: ____, ...sourceMetadata } = { ...post.sourceMetadata };
+    return { ...post, sourceMetadata };
+  });
+  return posts.map((post) => JSON.stringify(post)).sort();
+}
+
 /** The titles of all posts, each with the words of its list items. */
 export async function toldBy(app: TestApp): Promise<Record<string, string[]>> {
   return Object.fromEntries(

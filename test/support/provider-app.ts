@@ -1,4 +1,6 @@
 import { connectWithToken } from '../../src/integrations/connect.ts';
+import { githubApi } from '../../src/providers/github/api/index.ts';
+import { githubReader } from '../../src/providers/github/api/reader.ts';
 import { providerApis, repositoryReaders } from '../../src/providers/index.ts';
 import { type GithubApi, startGithubApi } from './github-api/server.ts';
 import { type LinearApi, startLinearApi } from './linear-api/server.ts';
@@ -22,8 +24,15 @@ export async function startProviderApp(
   const app = await appWithOrganization({
     ...options,
     organizations: ['org_a', 'org_b'],
-    openProviderApi: (type, token) => providerApis({ github: github.url, linear: linear.url })(type, token),
-    openReader: (type, token, signal) => repositoryReaders({ github: github.url })(type, token, signal),
+    // With the clock of the test, by which the stand-in limits requests.
+    openProviderApi: async (type, token, signal) =>
+      type === 'github' && typeof token === 'string'
+        ? githubApi(github.url, token, { clock: app.clock, signal })
+        : providerApis({ github: github.url, linear: linear.url })(type, token, signal),
+    openReader: async (type, token, signal) =>
+      type === 'github' && (token === null || typeof token === 'string')
+        ? githubReader(github.url, token, { clock: app.clock, signal })
+        : repositoryReaders({ github: github.url })(type, token, signal),
     publicUrl: () => started.publicUrl,
   });
   const github = startGithubApi({ clock: app.clock });

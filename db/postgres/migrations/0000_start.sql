@@ -177,7 +177,6 @@ CREATE TABLE integrations (
   previous_secret bytea,
   previous_secret_until text COLLATE "C",
   token bytea,
-  missed_checked_at text COLLATE "C",
   is_polled bigint NOT NULL DEFAULT 0,
   created_at text COLLATE "C" NOT NULL
 );
@@ -293,6 +292,9 @@ CREATE TABLE hooks (
   problem text COLLATE "C",
   retry_at bigint,
   attempts bigint NOT NULL,
+  known_until text COLLATE "C",
+  recover_at bigint,
+  recovery text COLLATE "C",
   created_at text COLLATE "C" NOT NULL,
   PRIMARY KEY (integration_id, place_id)
 );

@@ -203,6 +203,9 @@ CREATE TABLE `hooks` (
 	`problem` text,
 	`retry_at` integer,
 	`attempts` integer NOT NULL,
+	`known_until` text,
+	`recover_at` integer,
+	`recovery` text,
 	`created_at` text NOT NULL,
 	PRIMARY KEY(`integration_id`, `place_id`),
 	FOREIGN KEY (`integration_id`) REFERENCES `integrations`(`id`) ON UPDATE no action ON DELETE cascade,
@@ -218,7 +221,6 @@ CREATE TABLE `integrations` (
 	`previous_secret` blob,
 	`previous_secret_until` text,
 	`token` blob,
-	`missed_checked_at` text,
 	`is_polled` integer DEFAULT false NOT NULL,
 	`created_at` text NOT NULL,
 	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade

@@ -124,7 +124,7 @@ export const forgejo: Provider<'forgejo'> = {
   },
   api: {
     open: async (...given) => (await import('./api/index.ts')).forgejoApi(...given),
-    listsDeliveries: false,
+    redelivery: null,
     allPlaces: null,
     imagePlace,
     authorization,

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../lib/time.ts';
 import { ATTACHMENTS } from '../api.ts';
 import { codeHost } from '../git-events.ts';
 import { repositoryName } from '../paths.ts';
@@ -36,7 +37,8 @@ export const github: Provider<'github'> = {
   },
   api: {
     open: async (...given) => (await import('./api/index.ts')).githubApi(...given),
-    listsDeliveries: true,
+    // GitHub takes 80 requests a minute that cause something.
+    redelivery: { keptMs: 3 * DAY_MS, burst: 10, everyMs: 10_000 },
     allPlaces: null,
     imagePlace,
     authorization: (token) => `Bearer ${token}`,

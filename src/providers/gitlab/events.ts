@@ -270,6 +270,6 @@ const mergeRequest = defineEvent(
 export const events: Readonly<Record<string, EventHandler>> = {
   push,
   tag_push: tagPush,
-  release,
-  merge_request: mergeRequest,
+  release: { ...release, actions: ['create', 'update'] },
+  merge_request: { ...mergeRequest, actions: ['merge'] },
 };

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { DAY_MS } from '../../lib/time.ts';
 import { repositoryName } from '../paths.ts';
 import {
   type DeliveryHeaders,
@@ -166,7 +167,7 @@ export const gitlab: Provider<'gitlab'> = {
   },
   api: {
     open: async (...given) => (await import('./api/index.ts')).gitlabApi(...given),
-    listsDeliveries: true,
+    redelivery: { keptMs: 7 * DAY_MS, burst: 5, everyMs: 60_000 },
     allPlaces: null,
     // Uploads of a private project are on the website, which takes no token. Below the API, a token would open the
     // files of all its projects to whoever writes a link.

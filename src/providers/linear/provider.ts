@@ -15,7 +15,7 @@ export const linear: Provider<'linear'> = {
   reader: null,
   api: {
     open: async (...given) => (await import('./api/index.ts')).linearApi(...given),
-    listsDeliveries: false,
+    redelivery: null,
     allPlaces: ALL_PUBLIC_TEAMS,
     imagePlace: (url) => (url.origin === 'https://uploads.linear.app' ? ATTACHMENTS : null),
     authorization: (token) => token,

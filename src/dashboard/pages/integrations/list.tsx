@@ -10,7 +10,7 @@ import type { Provider } from '../../../providers/provider.ts';
 import { get, type MemberVisit, type Page, view } from '../../page.ts';
 import { capitalized, Link, LinkButton, More, Status, useVisit } from '../../view/elements.tsx';
 import { Field, Form, FormOf, fieldProblem } from '../../view/form.tsx';
-import { findPauses, LocalAddressNote, Overview, PauseNote, readOverview } from './overview.tsx';
+import { LocalAddressNote, Overview, readOverview } from './overview.tsx';
 import { RepositoryForm, tokenField, tokenProblem } from './places.tsx';
 import { problemOf, TOKEN_FIELD } from './subpage.tsx';
 
@@ -35,11 +35,9 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
     all: await listIntegrations(tx, organization.id),
     attention: await listAttention(tx, shownTo(visit)),
   }));
-  const pauses = await findPauses(deps, all.slice(0, MAX_CARDS));
   const cards = [];
   for (const each of all.slice(0, MAX_CARDS)) {
-    const overview = await deps.db.read((tx) => readOverview(tx, each, deps.clock.now()));
-    cards.push({ ...overview, pause: pauses.get(each.id) });
+    cards.push(await deps.db.read((tx) => readOverview(tx, each, deps.clock.now())));
     // Counting a busy integration's days takes milliseconds.
     await letOthersIn();
   }
@@ -53,13 +51,12 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
       ...(failure && { status: 400 }),
     },
     <LocalAddressNote url={deps.publicUrl()} />,
-    cards.map(({ pause, ...overview }) => {
+    cards.map((overview) => {
       const { id, type, enabled, repositories } = overview.integration;
       const path = `integrations/${id}`;
       const troubles = attention.filter((item) => item.path?.replace(/#.*/, '') === path);
       return (
         <article class="card pad">
-          {pause && <PauseNote pause={pause} to={`${path}/missed`} />}
           <div class="bar">
             <h2 class="flat">
               <Link to={path}>{integrationName(overview.integration)}</Link>

@@ -6,6 +6,7 @@ import {
 } from '../../../integrations/missed.ts';
 import { describeMissed } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { span } from '../../../lib/time.ts';
 import { providerOf } from '../../../providers/index.ts';
 import type { Page } from '../../page.ts';
 import { counted, LinkButton, When } from '../../view/elements.tsx';
@@ -25,13 +26,13 @@ async function renderMissed(visit: IntegrationVisit, error: string | undefined) 
   const { integration, path, deps } = visit;
   const { id, type, isManaged } = integration;
   const { name, api, words } = providerOf(type);
-  if (api?.listsDeliveries !== true) return <p class="lede">{words.redelivery}</p>;
+  if (api?.redelivery == null) return <p class="lede">{words.redelivery}</p>;
   if (!isManaged) {
     return (
       <>
         <p class="lede">
-          With a token, Tidings can compare the last three days of {name} deliveries with the log, and request
-          the missing ones again.
+          With a token, Tidings compares the deliveries of {name} with the log every 10 minutes, and requests
+          the missing ones again. {name} keeps them for {span(api.redelivery.keptMs)}.
         </p>
         <LinkButton to={`${path}/token`} label="Add token" kind="go" />
       </>

@@ -9,7 +9,7 @@ import { Columns, Exactly, Facts, Id, More, Section, Status, When } from '../../
 import { Action, Form, FormError, Select } from '../../view/form.tsx';
 import { Imports } from '../history.tsx';
 import { Runs, TriggerList } from '../triggers/list.tsx';
-import { findPauses, LocalAddressNote, Overview, PauseNote, readOverview } from './overview.tsx';
+import { findMissedPause, LocalAddressNote, Overview, PauseNote, readOverview } from './overview.tsx';
 import { getIntegration, PATH, problemOf } from './subpage.tsx';
 import {
   AppNote,
@@ -59,7 +59,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure) {
   const { isHistoryOnly } = overview;
   const provider = providerOf(type);
   const polling = isPolled ? await readPolling(deps, integration) : null;
-  const pause = isManaged && !isPolled ? (await findPauses(deps, [integration])).get(id) : undefined;
+  const pause = isHistoryOnly ? null : await findMissedPause(deps, integration);
   const path = `${base}/integrations/${id}`;
   const message = failure && problemOf(failure.error, type);
   const errorOf = (about: Failure['about']) => (failure?.about === about ? message : undefined);
@@ -78,7 +78,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure) {
       ),
       ...(failure && { status: 400 }),
     },
-    pause && <PauseNote pause={pause} to={`${path}/missed`} />,
+    pause && <PauseNote pause={pause} type={type} to={`${path}/token`} />,
     !isPolled && !isHistoryOnly && <LocalAddressNote url={deps.publicUrl()} type={type} />,
     pages && <AppNote integration={integration} pages={pages} />,
     <div class="card pad">

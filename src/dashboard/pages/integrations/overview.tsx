@@ -1,10 +1,10 @@
 import type { ReadTx } from '../../../../db/engine.ts';
 import { findLastDeliveryTime } from '../../../integrations/deliveries/count-store.ts';
-import { COMPARED_MS } from '../../../integrations/missed.ts';
-import { findMissedCheckedAt, type Integration, listHistoryOnly } from '../../../integrations/store.ts';
+import { type Integration, listHistoryOnly } from '../../../integrations/store.ts';
 import { findPause, type Pause } from '../../../integrations/uptime.ts';
 import { describeLocalAddress, webhookUrl } from '../../../integrations/words.ts';
 import { tidings } from '../../../lib/build.ts';
+import { DAY_MS, span } from '../../../lib/time.ts';
 import type { Deps } from '../../../people/deps.ts';
 import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf } from '../../../providers/index.ts';
@@ -89,42 +89,40 @@ export function LocalAddressNote(props: { url: string; type?: IntegrationType; p
   );
 }
 
-/** The newest pause of the server, for each integration that was not checked for missed deliveries since. */
-export async function findPauses(
+/** How long a pause matters where the provider does not say how long it keeps deliveries, in milliseconds. */
+const PAUSE_MS = 3 * DAY_MS;
+
+/** The newest pause of the server, for an integration without the token to request again what it missed. */
+export async function findMissedPause(
   deps: Pick<Deps, 'db' | 'clock'>,
-  integrations: readonly Integration[],
-): Promise<Map<string, Pause>> {
-  const pauses = new Map<string, Pause>();
-  const compared = integrations.filter(
-    ({ type, isManaged, isPolled }) => isManaged && !isPolled && providerOf(type).api?.listsDeliveries,
-  );
-  if (compared.length === 0) return pauses;
-  // Providers list no older deliveries.
-  const since = new Date(deps.clock.now().getTime() - COMPARED_MS).toISOString();
-  const newest = await findPause(deps, since);
-  if (newest === null) return pauses;
-  await deps.db.read(async (tx) => {
-    for (const { id, createdAt } of compared) {
-      if (newest.to > ((await findMissedCheckedAt(tx, id)) ?? createdAt)) pauses.set(id, newest);
-    }
-  });
-  return pauses;
+  { type, isManaged, isPolled, createdAt }: Integration,
+): Promise<Pause | null> {
+  const { api } = providerOf(type);
+  if (isManaged || isPolled || api === null) return null;
+  const oldest = new Date(deps.clock.now().getTime() - (api.redelivery?.keptMs ?? PAUSE_MS)).toISOString();
+  const pause = await findPause(deps, oldest);
+  return pause !== null && pause.to > createdAt ? pause : null;
 }
 
-/** Warns that deliveries may be missing. */
-export function PauseNote({ pause, to }: { pause: Pause; to: string }) {
+/** Warns that deliveries may be missing, and says what brings them back. */
+export function PauseNote({ pause, type, to }: { pause: Pause; type: IntegrationType; to: string }) {
   const { isOwner } = useVisit();
+  const { name, api, words } = providerOf(type);
+  const kept = api?.redelivery?.keptMs;
   return (
     <div class="note">
       <p>
         Tidings was not running from {exactTime(pause.from)} to {exactTime(pause.to)}. Deliveries from that
-        time may be missing.
+        time may be missing, and Tidings needs a token to bring them back.{' '}
+        {kept === undefined
+          ? words.redelivery
+          : `${name} keeps deliveries for ${span(kept)}: redeliver them in the settings of the webhook.`}
       </p>
       <p>
         {isOwner ? (
-          <LinkButton to={to} label="Check for missed deliveries" />
+          <LinkButton to={to} label="Add token" />
         ) : (
-          <span class="dim">Owners can check for missed deliveries.</span>
+          <span class="dim">Owners can add a token.</span>
         )}
       </p>
     </div>

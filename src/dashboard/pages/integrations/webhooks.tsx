@@ -69,7 +69,7 @@ export function Hooks({ integration, places, path, isHistoryOnly }: PageProps) {
   const links = [
     { page: 'check', label: 'Check integration', isShown: true },
     { page: 'add', label: `Add ${words.place.one}`, isShown: isManaged || hasRepositories },
-    { page: 'missed', label: 'Missed deliveries', isShown: isManaged && api?.listsDeliveries },
+    { page: 'missed', label: 'Missed deliveries', isShown: isManaged && api?.redelivery != null },
     { page: 'token', label: tokenLabel(isManaged), isShown: api !== null && !isHistoryOnly },
     { page: 'polling', label: 'Use polling', isShown: reader !== null && !isPolled },
   ];

@@ -1,5 +1,5 @@
 import type { HookSettings, ProviderApi } from '../../api.ts';
-import { type ClientOptions, hostHooks, sortPlaces } from '../../host.ts';
+import { attemptList, type ClientOptions, hostHooks, sortPlaces } from '../../host.ts';
 import { openClient } from './client.ts';
 import { attemptsOf, hookOf, hooksOf, type Repository, repositoriesOf, toPlace, words } from './responses.ts';
 
@@ -79,7 +79,7 @@ export function githubApi(
     },
 
     /** At most 2000. GitHub keeps attempts for some days only. */
-    async listAttempts(placeId, hookId, since) {
+    async listAttempts(placeId, hookId, since, etag) {
       const context = about(placeId);
       const listed = await listAttempts(
         client,
@@ -87,9 +87,10 @@ export function githubApi(
           path.startsWith('/') ? askHook(context, hookId, path, call) : askBelow(context, path, call),
         '/deliveries',
         since,
+        etag,
       );
       if (listed === null) throw noHook(context, hookId);
-      return listed;
+      return attemptList(listed);
     },
 
     /** GitHub sends it a moment later, as a new attempt of the same delivery. */
@@ -98,16 +99,17 @@ export function githubApi(
 }
 
 /** The attempts since then of a hook, or of an App. */
-export async function listAttempts(
+export function listAttempts(
   { list }: Pick<ReturnType<typeof openClient>, 'list'>,
   read: Parameters<typeof list>[0],
   path: string,
   since: Date,
+  etag: string | null = null,
 ) {
   const from = since.toISOString();
   const isOlder = ({ deliveredAt }: { deliveredAt: string }) => deliveredAt < from;
-  const listed = await list(read, { path, query: LARGEST_PAGE }, MAX_ATTEMPT_PAGES, attemptsOf, isOlder);
-  return listed && { attempts: listed.items, isCut: listed.isCut };
+  const first = { path, query: LARGEST_PAGE };
+  return list(read, first, MAX_ATTEMPT_PAGES, attemptsOf, isOlder, etag);
 }
 
 export const attemptsRoute = (attemptId: string) => `/deliveries/${encodeURIComponent(attemptId)}/attempts`;

@@ -3,7 +3,7 @@ import { BoundedMap } from '../../../lib/bounded-map.ts';
 import { type Clock, systemClock } from '../../../lib/time.ts';
 import { ProviderProblem, type RemoteHook } from '../../api.ts';
 import { APP_HOOK, type AppApi, type AppCredential, type Installation, type NewApp } from '../../app.ts';
-import { type Call, type ClientOptions, sortPlaces } from '../../host.ts';
+import { attemptList, type Call, type ClientOptions, sortPlaces } from '../../host.ts';
 import type { RepositoryReader } from '../../reader.ts';
 import type { ApiResponse } from '../../rest.ts';
 import { openClient } from '../api/client.ts';
@@ -244,9 +244,9 @@ export function githubAppApi(
       }
     },
 
-    async listAttempts(_placeId, _hookId, since) {
-      const listed = await listAttempts(client, need, '/app/hook/deliveries', since);
-      return listed ?? { attempts: [], isCut: false };
+    async listAttempts(_placeId, _hookId, since, etag) {
+      const listed = await listAttempts(client, need, '/app/hook/deliveries', since, etag);
+      return attemptList(listed ?? { items: [], isCut: false, etag: null, isUnchanged: false });
     },
 
     async redeliver(placeId, _hookId, attemptId) {

@@ -168,6 +168,7 @@ const load = () => import('./api.ts');
 export const githubApps: AppSupport = {
   name: 'GitHub App',
   path: 'github-app',
+  events: ['installation', 'installation_repositories'],
   registration,
   isPrivateKey: (text) => parsePrivateKey(text) !== null,
   pages,

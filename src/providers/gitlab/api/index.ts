@@ -6,7 +6,7 @@ import {
   ProviderProblem,
   type RemoteAttempt,
 } from '../../api.ts';
-import { type ClientOptions, type Context, hostHooks, sortPlaces } from '../../host.ts';
+import { attemptList, type ClientOptions, type Context, hostHooks, sortPlaces } from '../../host.ts';
 import { signingToken } from '../provider.ts';
 import { LARGEST_PAGE, openClient } from './client.ts';
 import {
@@ -148,7 +148,7 @@ export function gitlabApi(
     },
 
     /** At most 400. GitLab keeps attempts for some days only. */
-    async listAttempts(placeId, hookId, since) {
+    async listAttempts(placeId, hookId, since, etag) {
       const context = about(placeId);
       const from = since.toISOString();
       const listed = await list<RemoteAttempt>(
@@ -157,8 +157,9 @@ export function gitlabApi(
         MAX_ATTEMPT_PAGES,
         (json, before) => attemptsOf(json, before.at(-1)?.deliveredAt ?? clock.now().toISOString()),
         ({ deliveredAt }) => deliveredAt < from,
+        etag,
       );
-      if (listed !== null) return { attempts: listed.items, isCut: listed.isCut };
+      if (listed !== null) return attemptList(listed);
       await getHook(context, hookId);
       throw new ProviderProblem('missing-permission', words.noAttempts(placeId));
     },

@@ -1,0 +1,82 @@
+import { and, asc, eq, getTableColumns, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
+import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { apps, hooks, integrations } from '../../db/schema/integrations.ts';
+import { MAX_WAIT_MS, type MadeHook } from './hook-store.ts';
+
+type Row = typeof hooks.$inferSelect;
+
+export type Recovery = NonNullable<Row['recovery']>;
+
+/** A hook, and how far the comparison of its deliveries came. */
+export type RecoveringHook = MadeHook & Pick<Row, 'createdAt' | 'knownUntil' | 'recoverAt' | 'recovery'>;
+
+export type RecoveryChanges = Partial<Pick<Row, 'knownUntil' | 'recoverAt' | 'recovery'>>;
+
+type HookKey = Pick<Row, 'integrationId' | 'placeId'>;
+
+const isHook = ({ integrationId, placeId }: HookKey) =>
+  and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId));
+
+/** Hooks of enabled integrations with a token or an App that are due, the longest due first. `now` null: all, as at a start. */
+export async function listRecovering(tx: ReadTx, now: Date | null, key?: HookKey): Promise<RecoveringHook[]> {
+  const { recoverAt } = hooks;
+  const isDue =
+    now && or(isNull(recoverAt), lte(recoverAt, now.getTime()), gt(recoverAt, now.getTime() + MAX_WAIT_MS));
+  const { enabled, isPolled, token } = integrations;
+  const hasAccess = or(isNotNull(token), isNotNull(apps.integrationId));
+  const rows = await tx
+    .select(getTableColumns(hooks))
+    .from(hooks)
+    .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
+    .leftJoin(apps, eq(apps.integrationId, hooks.integrationId))
+    .where(
+      and(
+        isNotNull(hooks.remoteId),
+        eq(enabled, true),
+        eq(isPolled, false),
+        hasAccess,
+        isDue ?? undefined,
+        key && isHook(key),
+      ),
+    )
+    .orderBy(asc(recoverAt), asc(hooks.integrationId), asc(hooks.placeId));
+  return rows.flatMap((row) => (row.remoteId === null ? [] : { ...row, remoteId: row.remoteId }));
+}
+
+/** Of one integration, by the names of their places. */
+export async function listRecoveries(tx: ReadTx, integrationId: string) {
+  const { placeId, placeName, knownUntil, recoverAt, recovery } = hooks;
+  return tx
+    .select({ placeId, placeName, knownUntil, recoverAt, recovery })
+    .from(hooks)
+    .where(eq(hooks.integrationId, integrationId))
+    .orderBy(asc(placeName));
+}
+
+/** Does nothing when the hook is gone, or somebody else set where its comparison begins. */
+export async function updateRecovery(
+  tx: WriteTx,
+  hook: HookKey & Pick<Row, 'knownUntil'>,
+  changes: RecoveryChanges,
+): Promise<void> {
+  const isSame = sql`${hooks.knownUntil} IS NOT DISTINCT FROM ${hook.knownUntil}`;
+  await tx
+    .update(hooks)
+    .set(changes)
+    .where(and(isHook(hook), isSame));
+}
+
+/** Postpones all hooks of an integration, whose provider would refuse them too. */
+export async function postponeRecoveries(tx: WriteTx, integrationId: string, until: number): Promise<void> {
+  const isEarlier = or(isNull(hooks.recoverAt), sql`${hooks.recoverAt} < ${until}`);
+  await tx
+    .update(hooks)
+    .set({ recoverAt: until })
+    .where(and(eq(hooks.integrationId, integrationId), isEarlier));
+}
+
+/** What was delivered before now is not missing any more. */
+export async function restartRecoveries(tx: WriteTx, integrationId: string, now: Date): Promise<void> {
+  const fresh = { knownUntil: now.toISOString(), recovery: null, recoverAt: null };
+  await tx.update(hooks).set(fresh).where(eq(hooks.integrationId, integrationId));
+}

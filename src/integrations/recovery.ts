@@ -1,0 +1,204 @@
+import { NONE } from '../../db/engine.ts';
+import { messageOf } from '../lib/app-error.ts';
+import type { Deps } from '../people/deps.ts';
+import { type ProviderApi, ProviderProblem } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
+import { isTaken } from './deliveries/store.ts';
+import { MAX_WAIT_MS } from './hook-store.ts';
+import { type ComparedDelivery, compareHook, isMissed, readLog } from './missed.ts';
+import {
+  listRecovering,
+  postponeRecoveries,
+  type RecoveringHook,
+  type Recovery,
+  type RecoveryChanges,
+  updateRecovery,
+} from './recovery-store.ts';
+import { getIntegration } from './store.ts';
+import { requireApi } from './token.ts';
+import { describeMissed, isProblem } from './words.ts';
+
+// The leader compares the provider's deliveries with the log, and requests the missing ones again, each once.
+
+/** How often, in milliseconds. */
+const EVERY_MS = 600_000;
+
+/** A provider may list a delivery later, and its clock may differ, by this many milliseconds. */
+const LATE_MS = 300_000;
+
+/** Deliveries that one comparison requests again. */
+const MAX_QUEUED = 500;
+
+/** Attempts of a delivery that Tidings refused, and of one that did not reach it. */
+const MAX_REFUSED = 2;
+const MAX_ATTEMPTS = 6;
+
+/** How many lost deliveries and rounds are kept. */
+const MAX_LOST = 50;
+const MAX_ROUNDS = 20;
+
+/** How long a lost delivery is kept, in milliseconds. */
+const LOST_MS = 7 * 86_400_000;
+
+/** The wait after the first, second, … failure, in milliseconds; the last repeats. */
+const BACK_OFF_MS = [60_000, 300_000, 600_000, 3_600_000];
+
+/** Does what is due. `isStart`: compares all, because the server was away. `signal` ends it early. */
+export async function recoverDue(
+  given: Deps,
+  { signal, isStart = false }: { signal?: AbortSignal; isStart?: boolean } = {},
+): Promise<void> {
+  const { db, clock } = given;
+  const deps: Deps = {
+    ...given,
+    openProviderApi: (type, credential) => given.openProviderApi(type, credential, signal),
+  };
+  // A provider limits the requests of all hooks of a token together.
+  const visited = new Set<string>();
+  const due = await db.read((tx) => listRecovering(tx, isStart ? null : clock.now()));
+  for (const key of due) {
+    if (signal?.aborted) return;
+    // The list may be out of date after requests for other hooks.
+    const [hook] = await db.read((tx) => listRecovering(tx, isStart ? null : clock.now(), key));
+    if (hook === undefined) continue;
+    const isAsking = (hook.recovery?.queue?.length ?? 0) > 0;
+    if (isAsking && visited.has(hook.integrationId)) continue;
+    if (isAsking) visited.add(hook.integrationId);
+    try {
+      await recover(deps, hook);
+    } catch (error) {
+      if (signal?.aborted) return;
+      await recordFailure(deps, hook, error);
+    }
+  }
+}
+
+async function recover(deps: Deps, hook: RecoveringHook): Promise<void> {
+  const integration = await deps.db.read((tx) => getIntegration(tx, hook.integrationId));
+  if (providerOf(integration.type).api?.redelivery == null) return save(deps, hook, {});
+  const api = await requireApi(deps, integration);
+  const hasQueue = (hook.recovery?.queue?.length ?? 0) > 0;
+  await (hasQueue ? requestQueued(deps, api, hook) : compareNow(deps, api, hook));
+}
+
+/** Stores what a step of a hook led to. By default, the next one is a comparison. */
+function save(
+  { db, clock }: Deps,
+  hook: RecoveringHook,
+  { recovery, ...changes }: RecoveryChanges,
+): Promise<void> {
+  const recoverAt = clock.now().getTime() + EVERY_MS;
+  const state = { ...hook.recovery, problem: null, attempts: 0, ...recovery };
+  return db.write((tx) => updateRecovery(tx, hook, { recoverAt, ...changes, recovery: state }), NONE);
+}
+
+/** Compares what the provider delivered since the last time, and queues what is missing. */
+async function compareNow(deps: Deps, api: ProviderApi, hook: RecoveringHook): Promise<void> {
+  const { clock, log } = deps;
+  const { integrationId, placeId, recovery } = hook;
+  const now = clock.now();
+  const { asked = [], lost = [], rounds = [], until = null } = recovery ?? {};
+  const logged = await readLog(deps, integrationId, [...asked, ...lost.map(({ deliveryId }) => deliveryId)]);
+  const hasArrived = (id: string) => isTaken(logged.get(id)?.status ?? 'failed');
+  const isSettled = asked.every(hasArrived);
+  const [newest, ...older] = rounds;
+  const past =
+    newest === undefined || asked.length === 0
+      ? rounds
+      : [{ ...newest, arrived: asked.filter(hasArrived).length }, ...older];
+  const from = (isSettled ? until : null) ?? hook.knownUntil ?? hook.createdAt;
+  const keptMs = providerOf(api.type).api?.redelivery?.keptMs ?? 0;
+  const since = new Date(Math.max(Date.parse(from), now.getTime() - keptMs));
+  const known = isSettled ? (recovery?.etag ?? null) : null;
+  const { compared, etag } = await compareHook(deps, api, hook, since, known);
+  const stillLost = lost.filter(
+    ({ deliveryId, deliveredAt }) =>
+      !hasArrived(deliveryId) && now.getTime() - Date.parse(deliveredAt) < LOST_MS,
+  );
+  const lostIds = new Set(stillLost.map(({ deliveryId }) => deliveryId));
+  const missing = compared.filter((each) => isMissed(each) && !lostIds.has(each.delivery.deliveryId));
+  const wanted = missing.filter(({ delivery }) => !isExhausted(delivery));
+  const queued = wanted.slice(0, MAX_QUEUED);
+  const untilNow = new Date(now.getTime() - LATE_MS).toISOString();
+  const newlyLost = missing.filter(({ delivery }) => isExhausted(delivery)).map(toLost);
+  const round = {
+    at: now.toISOString(),
+    compared: compared.length,
+    missed: missing.length,
+    arrived: 0,
+  };
+  if (missing.length > 0) log.info({ integrationId, placeId, ...round }, 'deliveries are missing');
+  await save(deps, hook, {
+    knownUntil: queued[0]?.delivery.deliveredAt ?? untilNow,
+    ...(queued.length > 0 && { recoverAt: now.getTime() }),
+    recovery: {
+      comparedAt: now.toISOString(),
+      until: wanted[MAX_QUEUED]?.delivery.deliveredAt ?? untilNow,
+      etag: missing.length > 0 ? null : etag,
+      queue: queued.map(({ attemptId, delivery: { deliveryId } }) => ({ attemptId, deliveryId })),
+      asked: [],
+      lost: [...newlyLost, ...stillLost].slice(0, MAX_LOST),
+      rounds: (missing.length > 0 ? [round, ...past] : past).slice(0, MAX_ROUNDS),
+    },
+  });
+}
+
+/** True when another attempt would fail, too. */
+const isExhausted = ({ attempts, cause }: ComparedDelivery) =>
+  attempts >= (cause?.code === 'logged' ? MAX_REFUSED : MAX_ATTEMPTS);
+
+const toLost = ({ delivery }: { delivery: ComparedDelivery }) => ({
+  deliveryId: delivery.deliveryId,
+  deliveredAt: delivery.deliveredAt,
+  reason: delivery.cause === null ? '' : describeMissed(delivery.cause),
+});
+
+/** Requests the next deliveries of the queue, as many as the provider takes at once. */
+async function requestQueued(deps: Deps, api: ProviderApi, hook: RecoveringHook): Promise<void> {
+  const { placeId, remoteId, recovery } = hook;
+  const { queue = [], asked = [], lost = [], comparedAt } = recovery ?? {};
+  const { burst = 1, everyMs = EVERY_MS } = providerOf(api.type).api?.redelivery ?? {};
+  const now = deps.clock.now();
+  const done: Recovery = { asked: [...asked], lost: [...lost] };
+  let failure: unknown = null;
+  let count = 0;
+  for (const { attemptId, deliveryId } of queue.slice(0, burst)) {
+    try {
+      await api.redeliver?.(placeId, remoteId, attemptId);
+      done.asked?.push(deliveryId);
+    } catch (error) {
+      if (!isProblem(error, 'refused')) {
+        failure = error;
+        break;
+      }
+      done.lost?.unshift({ deliveryId, deliveredAt: now.toISOString(), reason: error.message });
+    }
+    count++;
+  }
+  done.queue = queue.slice(count);
+  const next = Date.parse(comparedAt ?? now.toISOString()) + EVERY_MS;
+  const soon = now.getTime() + everyMs;
+  await save(deps, hook, {
+    recoverAt: done.queue.length > 0 ? soon : Math.max(next, soon),
+    recovery: { ...done, lost: done.lost?.slice(0, MAX_LOST) ?? [] },
+  });
+  if (failure === null) return;
+  hook.recovery = { ...recovery, ...done };
+  throw failure;
+}
+
+async function recordFailure({ db, clock, log }: Deps, hook: RecoveringHook, error: unknown): Promise<void> {
+  const { integrationId, placeId, recovery } = hook;
+  const attempts = recovery?.attempts ?? 0;
+  const now = clock.now().getTime();
+  const retryAt = error instanceof ProviderProblem ? (error.retryAt?.getTime() ?? 0) : 0;
+  const backOff = BACK_OFF_MS[Math.min(attempts, BACK_OFF_MS.length - 1)] ?? 0;
+  const recoverAt = Math.min(Math.max(now + backOff, retryAt), now + MAX_WAIT_MS);
+  const state = { ...recovery, problem: messageOf(error), attempts: attempts + 1 };
+  await db.write(async (tx) => {
+    await updateRecovery(tx, hook, { recoverAt, recovery: state });
+    if (isProblem(error, 'bad-token', 'rate-limited', 'provider-failed'))
+      await postponeRecoveries(tx, integrationId, recoverAt);
+  }, NONE);
+  log.warn({ err: error, integrationId, placeId }, 'could not compare the deliveries of a webhook');
+}

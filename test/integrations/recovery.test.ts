@@ -1,0 +1,132 @@
+import { expect, test } from 'bun:test';
+import { setEnabled } from '../../src/integrations/connect.ts';
+import { logOf } from '../support/deliveries.ts';
+import { runAll, textsOf } from '../support/drafts.ts';
+import { HOUR_MS, MINUTE_MS, type RecoveryWorld, startRecovery } from '../support/recovery.ts';
+
+/** Two hours of 1,000 events, 270 of which drafts are made of. */
+async function busyHours(
+  world: RecoveryWorld,
+  onEach: (number: number) => Promise<unknown> = () => Promise.resolve(),
+) {
+  let sent = 0;
+  for (let number = 0; number < 850; number++) {
+    world.app.clock.advance((2 * HOUR_MS) / 850);
+    if (number % 25 === 0 && number < 750) {
+      sent += (await world.happen({ release: `v1.${number}.0`, notes: `- Notes of ${number}` })).length;
+    } else if (number % 5 === 1 && number < 450) {
+      sent += (await world.happen({ merge: number, title: `feat: request ${number}` })).length;
+    } else if (number % 5 === 2 && number < 300) {
+      sent += (await world.happen({ push: [`fix: change ${number}`, `feat: part of ${number}`] })).length;
+    } else {
+      sent += (await world.chat(number)).length;
+    }
+    await onEach(number);
+  }
+  return sent;
+}
+
+const relevant = async ({ app }: RecoveryWorld) =>
+  (await logOf(app)).filter(({ status, payload }) => status === 'processed' && payload.data !== null);
+
+test('two hours without the server: all that drafts are made of is back in 15 minutes, once', async () => {
+  await using undisturbed = await startRecovery();
+  const sent = await busyHours(undisturbed, async (number) => {
+    if (number % 50 === 0) await runAll(undisturbed.app);
+  });
+  const expected = await textsOf(undisturbed.app);
+  const count = (await relevant(undisturbed)).length;
+  expect([sent, count]).toEqual([1000, 270]);
+
+  await using world = await startRecovery();
+  await world.start();
+  world.goAway();
+  await busyHours(world);
+  world.comeBack();
+  const requestsBefore = world.github.requests.length;
+  await world.start();
+  await world.recover(14 * MINUTE_MS);
+  const requests = world.github.requests.slice(requestsBefore);
+  expect(requests.filter(({ status }) => status >= 400)).toEqual([]);
+  expect(requests.filter(({ method }) => method === 'POST')).toHaveLength(270);
+  expect(requests.length).toBeLessThan(270 + 20);
+  const log = await relevant(world);
+  expect(new Set(log.map(({ referenceId }) => referenceId)).size).toBe(270);
+  expect(log).toHaveLength(270);
+  expect(await textsOf(world.app)).toEqual(expected);
+  expect((await world.state()).rounds).toMatchObject([{ missed: 270, arrived: 270 }]);
+}, 120_000);
+
+test('nothing is asked twice, and a quiet webhook costs a request that does not count', async () => {
+  await using world = await startRecovery();
+  await world.start();
+  world.goAway();
+  await world.happen({ release: 'v1.0.0' });
+  world.comeBack();
+  await world.recover(HOUR_MS);
+  expect(await relevant(world)).toHaveLength(1);
+  const requests = world.github.requests.slice();
+  await world.recover(HOUR_MS);
+  const later = world.github.requests.slice(requests.length);
+  expect(later.map(({ method, status }) => [method, status])).toEqual(Array(6).fill(['GET', 304]));
+});
+
+test('a second outage in the middle of the recovery loses nothing', async () => {
+  await using world = await startRecovery();
+  await world.start();
+  world.goAway();
+  for (let number = 0; number < 25; number++) await world.happen({ release: `v1.${number}.0` });
+  world.comeBack();
+  await world.start();
+  await world.recover(10_000);
+  world.goAway();
+  await world.recover(10_000);
+  world.app.clock.advance(HOUR_MS);
+  world.comeBack();
+  await world.start();
+  await world.recover(15 * MINUTE_MS);
+  expect(await relevant(world)).toHaveLength(25);
+});
+
+test('a limit of the provider makes the recovery wait as long as it says', async () => {
+  await using world = await startRecovery();
+  await world.start();
+  world.goAway();
+  for (let number = 0; number < 3; number++) await world.happen({ release: `v1.${number}.0` });
+  world.comeBack();
+  world.github.failNext('answers 403 for its secondary rate limit', { after: 2 });
+  await world.recover(10 * MINUTE_MS + 10_000);
+  const before = world.github.requests.length;
+  await world.recover(50_000);
+  expect(world.github.requests).toHaveLength(before);
+  expect(await world.state()).toMatchObject({ attempts: 1 });
+  await world.recover(MINUTE_MS);
+  expect(await relevant(world)).toHaveLength(3);
+  expect(await world.state()).toMatchObject({ attempts: 0, problem: null });
+});
+
+test('a delivery that Tidings refuses again is lost, with the reason', async () => {
+  await using world = await startRecovery();
+  await world.start();
+  const { id, name } = world.repository;
+  const repository = { id, full_name: name, default_branch: 'main' };
+  await world.github.emit(world.repository, 'release', { action: 'published', release: {}, repository });
+  await world.recover(30 * MINUTE_MS);
+  const { lost } = await world.state();
+  expect(lost).toMatchObject([{ reason: expect.stringContaining('tag_name') }]);
+  const posts = world.github.requests.filter(
+    ({ method, path }) => method === 'POST' && path.includes('attempts'),
+  );
+  expect(posts).toHaveLength(1);
+});
+
+test('what arrived while the integration was disabled stays away', async () => {
+  await using world = await startRecovery();
+  await world.start();
+  await setEnabled(world.app.deps, world.integrationId, false);
+  await world.happen({ release: 'v1.0.0' });
+  world.app.clock.advance(1000);
+  await setEnabled(world.app.deps, world.integrationId, true);
+  await world.recover(30 * MINUTE_MS);
+  expect(await relevant(world)).toEqual([]);
+});
