@@ -1,4 +1,7 @@
 import { expect, test } from 'bun:test';
+import { savePosts } from '../../src/posts/service.ts';
+import { readPost } from '../../src/posts/store.ts';
+import { refusalOf } from '../support/refusal.ts';
 import { bearer, createTestApp } from '../support/test-app.ts';
 
 const subsets = <Value>(values: Value[]) => [[], ...values.map((value) => [value]), values];
@@ -54,4 +57,15 @@ test('no key reads another organization, and no draft leaves unasked, whatever t
     const found = await (await app.request(`/v1/${owner}/posts?status=draft&status=published`, auth)).text();
     expect(found.match(new RegExp(`"id":"${owner}`, 'g'))).toHaveLength(4);
   }
+});
+
+test('a write under the id of another organization changes nothing', async () => {
+  const app = createTestApp();
+  for (const organization of ['org_a', 'org_b']) await app.addOrganization(organization);
+  await app.addPosts('org_b', { id: 'theirs', title: 'Theirs' });
+  const post = await app.db.read((tx) => readPost(tx, 'theirs'));
+  if (post === null) throw new Error('no post');
+  const taken = { ...post, organizationId: 'org_a', title: 'Ours' };
+  expect((await refusalOf(savePosts(app.db, [taken]))).status).toBe(409);
+  expect(await app.db.read((tx) => readPost(tx, 'theirs'))).toEqual(post);
 });

@@ -4,6 +4,7 @@ import type { Storage } from '../../db/engine.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { listAuditEvents } from '../../src/people/audit.ts';
 import { importFile } from '../../src/posts/import/service.ts';
+import { listPosts } from '../../src/posts/list-store.ts';
 import { cancelSchedule, findSchedule, publishDuePosts, schedulePost } from '../../src/posts/schedule.ts';
 import { createPost, datePost, deletePost, editPost, removePost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
@@ -59,6 +60,16 @@ describe('a scheduled draft', () => {
     });
     expect(scheduled?.summary).toBe('scheduled the post “A draft” for 24 Nov 2026, 09:00 (Europe/Berlin)');
     expect(others.filter(({ action }) => action.startsWith('post.'))).toEqual([]);
+  });
+
+  test('leaves the list of drafts that nobody has scheduled, which has those of one organization', async () => {
+    const draft = { title: 'Another', markdown: 'Text', contentType: 'changelog' } as const;
+    const other = await createPost(app.deps, 'org_a', draft);
+    await createPost(app.deps, 'org_b', draft);
+    await schedule('2026-11-24T09:00');
+    const filter = { status: 'draft', contentType: undefined, hasSuggestion: false, q: '', page: 1 } as const;
+    const { posts, totalItems } = await app.db.read((tx) => listPosts(tx, 'org_a', filter, 10));
+    expect([posts.map((post) => post.id), totalItems]).toEqual([[other.id], 1]);
   });
 
   test('keeps a date that somebody set', async () => {

@@ -8,9 +8,11 @@ import {
   switchTrigger,
 } from '../../src/drafting/triggers/service.ts';
 import { replayDelivery } from '../../src/intake/receiver/replay.ts';
+import { addPlace } from '../../src/integrations/places.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import { editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
+import { valuesOf } from '../support/database.ts';
 import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { compose, postsOf, runAll, toldBy } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
@@ -35,14 +37,16 @@ function create(given: Partial<NewTrigger> = {}) {
 const at = (hour: number, minute = 0) =>
   `2026-11-20T${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}:00Z`;
 
-async function deliver(event: string, changes: Record<string, unknown>): Promise<void> {
-  const sample = samplePayload('github', event, { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
-  const request = githubRequest(connected, changed(sample, changes), { event });
+async function deliver(event: string, { to = connected, repository = 'acme/rocket', ...changes }: Changes) {
+  const sample = samplePayload('github', event, { repository, now: app.clock.now() }) ?? {};
+  const request = githubRequest(to, changed(sample, changes), { event });
   expect((await app.request(...request)).status).toBe(200);
 }
 
+type Changes = { to?: Connected; repository?: string } & Record<string, unknown>;
+
 /** A release of an hour; an edit changes it `minute` minutes later. */
-const release = (hour: number, fields: Record<string, unknown> = {}, action = 'published', minute = 0) =>
+const release = (hour: number, fields: Changes = {}, action = 'published', minute = 0) =>
   deliver('release', {
     action,
     'release.tag_name': `v${hour}`,
@@ -271,6 +275,20 @@ describe('a release whose tag is edited is the same release', () => {
     expect(text).toContain('/compare/v1.0.0...v3');
   });
 
+  test('and does so in its own repository alone', async () => {
+    const lander = await addPlace(app.deps, connected.integrationId, 'acme/lander');
+    const there = { to: { ...connected, webhookUrl: lander.webhookUrl }, repository: 'acme/lander' };
+    await create({ event: 'push' });
+    await release(1, { ...id, 'release.body': null });
+    await release(1, { ...there, 'release.body': null });
+    await edit(1, 30, { ...retagged('v1.0.0', 30), 'release.body': null });
+    const rows = await valuesOf(app.db, 'SELECT repository_id, tag FROM release_ranges ORDER BY tag');
+    expect(rows).toEqual([
+      [lander.repositoryId, 'v1'],
+      [connected.repositoryId, 'v1.0.0'],
+    ]);
+  });
+
   test('and leaves when its new tag does not match', async () => {
     await create({ filters: { tag: ['v*'] } });
     await release(1, id);
@@ -293,6 +311,42 @@ describe('a release whose tag is edited is the same release', () => {
     }
     expect(await textOf()).toEqual(['v1.0.0: Words of minute 30.']);
     expect(await tables()).toEqual(one);
+  });
+});
+
+test('a release that is dated after the next one leaves that its changes', async () => {
+  await create();
+  await push(1, 'feat: first');
+  await release(2, { 'release.body': null });
+  await push(3, 'feat: second');
+  await release(4, { 'release.body': null });
+  expect(await posts()).toEqual(['v2 draft', 'v4 draft']);
+  await edit(2, 30, { 'release.body': null, 'release.published_at': at(5) });
+  await runAll(app);
+  const text = (await postsOf(app)).find(({ title }) => title === 'v4')?.markdown;
+  expect(text).toMatch(/First[\s\S]*Second/);
+});
+
+describe('of two repositories', () => {
+  let there: Changes;
+
+  beforeEach(async () => {
+    const { webhookUrl } = await addPlace(app.deps, connected.integrationId, 'acme/lander');
+    there = { to: { ...connected, webhookUrl }, repository: 'acme/lander' };
+  });
+
+  test('a trigger of one takes nothing of the other', async () => {
+    await create({ repository: 'acme/rocket' });
+    await release(1, there);
+    await release(2);
+    expect(await posts()).toEqual(['v2 draft']);
+  });
+
+  test('each has a post of its release of a tag, whatever the branches', async () => {
+    await create();
+    await release(1);
+    await release(1, { ...there, 'release.target_commitish': 'next' });
+    expect(await posts()).toEqual(['v1 draft', 'v1 draft']);
   });
 });
 

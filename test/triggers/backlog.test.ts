@@ -114,16 +114,21 @@ test('of many releases of one date, a new one and the one after it are written, 
   expect(await postsOf(app)).toHaveLength(MANY + 1);
 });
 
+/** More than one plan takes. */
+const PIECES = 260;
+
 test('a trigger that publishes does so in the order of the releases', async () => {
   const { integrationId } = connected;
   const published = { event: 'release', contentType: 'linkedin_post', publish: true };
   await createTrigger(app.deps, { integrationId, ...published } as Parameters<typeof createTrigger>[1]);
-  await deliverAll(40);
+  await deliverAll(PIECES);
   await run();
   const order = "SELECT target_id FROM audit_events WHERE action = 'post.published' ORDER BY id";
   const ids = (await valuesOf<[string]>(app.db, order)).map(([id]) => id);
   const titles = new Map((await postsOf(app)).map(({ id, title }) => [id, title]));
-  expect(ids.map((id) => titles.get(id))).toEqual(Array.from({ length: 40 }, (_, index) => nameOf(index)));
+  expect(ids.map((id) => titles.get(id))).toEqual(
+    Array.from({ length: PIECES }, (_, index) => nameOf(index)),
+  );
 });
 
 test('a new release does not wait for a backlog that is under way', async () => {

@@ -9,6 +9,7 @@ import { editPost } from '../../src/posts/service.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { valuesOf } from '../support/database.ts';
 import { compose, postsOf, runAll } from '../support/drafts.ts';
+import { addCommit } from '../support/github-api/code.ts';
 import type { Delivery } from '../support/github-api/deliver.ts';
 import { type ProjectApp, startProject } from '../support/project-app.ts';
 
@@ -86,6 +87,46 @@ describe('a release without notes', () => {
     });
     const [, fixed] = (await postsOf(world.app)).map(({ markdown }) => markdown);
     expect(fixed).toContain('/compare/v1.9.4...v1.9.5)');
+  });
+
+  test('after a merge of a maintenance branch begins at the version before it', async () => {
+    await world.trigger({});
+    await world.happen(
+      { push: ['feat: begin'], at: at(0) },
+      { release: 'v1.9.4', at: at(1) },
+      { push: ['fix: old things'], branch: '1.x', at: at(2) },
+      { push: ['feat: new things', 'feat: more of them'], at: at(3) },
+      { release: 'v2.0.0', at: at(4) },
+    );
+    const { code } = world.project.repository;
+    const [main = '', old = ''] = ['main', '1.x'].map((name) => code.branches.get(name));
+    await world.happen({ release: 'v1.9.5', target: old, at: at(5) });
+    const author = { name: 'Ann', email: 'ann@acme.test', login: 'ann' };
+    const about = { message: "Merge branch '1.x'", author, committer: author, committedAt: at(6) };
+    code.branches.set('main', addCommit(code, { parents: [main, old], ...about }).sha);
+    await world.happen({ push: ['feat: newest'], at: at(7) }, { release: 'v2.1.0', at: at(8) });
+    await world.run();
+    expect(await world.changes()).toEqual({
+      'v1.9.4': ['Begin'],
+      'v2.0.0': ['New things', 'More of them'],
+      'v1.9.5': ['Old things'],
+      'v2.1.0': ['Newest'],
+    });
+    expect((await ranges()).find(([tag]) => tag === 'v2.1.0')?.[1]).toBe('v2.0.0');
+  });
+
+  test('of a past with many later ones begins at the release before it', async () => {
+    await world.trigger({});
+    world.project.happen({ push: ['feat: begin'], at: at(0) });
+    world.project.happen({ release: 'v0.1.0', notes: 'Begun.', at: at(1) });
+    world.project.happen({ push: ['feat: quiet mode'], at: at(2) });
+    const past = world.project.happen({ release: 'v0.2.0', at: at(3) });
+    for (let number = 0; number < 120; number++) {
+      world.project.happen({ release: `v1.${number}.0`, notes: 'More.', at: at(4 + number) });
+    }
+    await world.deliver(past);
+    await world.run();
+    expect(await world.changes()).toEqual({ 'v0.2.0': ['Quiet mode'] });
   });
 
   test('has a commit that was made before the release before it, and pushed after it', async () => {

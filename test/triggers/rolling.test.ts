@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { getSuggestion } from '../../src/drafting/suggestions.ts';
+import { getSuggestion, hasSuggestionFor } from '../../src/drafting/suggestions.ts';
 import { findRangeProblem } from '../../src/drafting/triggers/range-store.ts';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import type { Connected } from '../../src/integrations/words.ts';
-import { deletePost, editPost } from '../../src/posts/service.ts';
+import { datePost, deletePost, editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { appWithGithub, githubRequest, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll, toldBy } from '../support/drafts.ts';
@@ -165,6 +165,24 @@ describe('a person', () => {
     expect(await drafts()).toEqual({ [UNRELEASED]: ['One'], 'v1.0.0': ['Two'] });
   });
 
+  test('publishing it right before a release leaves the release nothing', async () => {
+    await push(1, 'feat: one');
+    const [open] = await postsOf(app);
+    await editPost(app.deps, open?.id ?? '', { status: 'published' });
+    await release(3, 'v1.0.0');
+    expect(await drafts()).toEqual({ [UNRELEASED]: ['One'] });
+    expect(await hasSuggestionFor(app.deps, open?.id ?? '')).toBe(false);
+  });
+
+  test('setting its date keeps it for later changes', async () => {
+    await push(1, 'feat: one');
+    const [open] = await postsOf(app);
+    await datePost(app.deps, open?.id ?? '', new Date('2020-01-31T00:00:00.000Z'));
+    await push(2, 'feat: two');
+    expect(await drafts()).toEqual({ [UNRELEASED]: ['One', 'Two'] });
+    expect((await postsOf(app))[0]?.createdAt).toBe('2020-01-31T00:00:00.000Z');
+  });
+
   test('deleting the draft closes it: later changes open a new one', async () => {
     await push(1, 'feat: one');
     const [open] = await postsOf(app);
@@ -182,6 +200,12 @@ test('a merged pull request appears once, whichever of its two events comes firs
   expect(await told()).toEqual(["**gauge:** Show today's value after midnight"]);
   await deliver('pull_request', sample('pull_request'));
   expect(await told()).toEqual(["Show today's value after midnight"]);
+});
+
+test('a pull request into a branch that may be the default one is of that', async () => {
+  const payload = changed(sample('pull_request'), { 'repository.default_branch': undefined });
+  await deliver('pull_request', payload);
+  expect(Object.keys(await drafts())).toEqual([UNRELEASED]);
 });
 
 test('a push with only a merge makes no draft', async () => {
