@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { deleteAccount, disableAccount } from '../../src/people/accounts.ts';
 import { insertMembership, listMembers } from '../../src/people/store.ts';
+import { sweep } from '../../src/server/sweep.ts';
 import { cookieOf, form, hostile, isHarmed, signedIn, visitor } from '../support/dashboard.ts';
 import { allRows } from '../support/rows.ts';
 import { appWithOrganization, PUBLIC_URL } from '../support/test-app.ts';
@@ -120,6 +121,8 @@ describe('an invitation', () => {
     expect(await (await visit(MEMBERS)).text()).not.toContain('not used yet');
     expect([(await visitor(app)(path)).status, (await join(token)).status]).toEqual([404, 404]);
     expect(await people()).toHaveLength(1);
+    await sweep(app.deps, { confirmed: app.clock.now() });
+    expect((await allRows(app.db)).one_time_links).toEqual([]);
   });
 
   test('can be withdrawn', async () => {

@@ -316,8 +316,10 @@ content: "Own words"
   test.each([
     ['unpublished', { status: 'draft' }],
     ['of another type', { contentType: 'linkedin_post' }],
-  ] as const)('leaves out a post that is %s by its turn', async (_, change) => {
+    ["another organization's", {}],
+  ] as const)('leaves out a post that is %s by its turn', async (what, change) => {
     const organizationId = await newOrganization();
+    const owner = what.startsWith('another') ? await newOrganization() : organizationId;
     const many = Array.from({ length: 60 }, (_, n) => ({
       id: `${organizationId}_${n}`,
       createdAt: `2026-01-01T00:00:00.0${n + 10}Z`,
@@ -329,7 +331,9 @@ content: "Own words"
       contentTypes: ['changelog'],
     };
     for await (const { id } of readExport(app.db, 'jsonl', { organizationId, ...filters })) {
-      if (ids.push(id) === 1) await store(organizationId, [{ ...many[0], ...change }]);
+      if (ids.push(id) > 1) continue;
+      await app.db.write((tx) => deletePostRow(tx, many[0]?.id ?? ''));
+      await store(owner, [{ ...many[0], ...change }]);
     }
     expect(ids).toEqual(
       many
@@ -342,7 +346,7 @@ content: "Own words"
   test('has the posts that the filters let through, in either order', async () => {
     const organizationId = await newOrganization();
     const kinds = [
-      { id: 'f1', status: 'draft', contentType: 'changelog' },
+      { id: 'f1', title: 'First', status: 'draft', contentType: 'changelog' },
       { id: 'f2', status: 'published', contentType: 'changelog' },
       { id: 'f3', status: 'published', contentType: 'linkedin_post' },
     ] as const;
@@ -355,8 +359,10 @@ content: "Own words"
     expect(await idsOf({ statuses: ['published'], contentTypes: ['linkedin_post'] })).toEqual(['f3']);
     const changelog = await textOf(app, organizationId, 'changelog');
     expect(changelog.match(/^## /gm)).toHaveLength(1);
-    const drafts = await textOf(app, organizationId, 'changelog', { statuses: ['draft', 'published'] });
+    const both: Partial<ExportOptions> = { statuses: ['draft', 'published'] };
+    const drafts = await textOf(app, organizationId, 'changelog', both);
     expect(drafts.match(/^## /gm)).toHaveLength(2);
+    expect(await textOf(app, organizationId, 'changelog', { ...both, sort: 'asc' })).toBe(drafts);
   });
 
   test('of nothing, and of an unknown organization', async () => {

@@ -63,6 +63,16 @@ describe('each feed', () => {
     }
   });
 
+  test('has no entry that was changed before it was published', async () => {
+    const { app, get } = await world();
+    const createdAt = '2099-01-01T00:00:00.000Z';
+    await app.addPosts('acme', { createdAt });
+    expect(await (await get('acme/feed.json')).json()).toMatchObject({
+      items: [{ date_published: createdAt, date_modified: createdAt }],
+    });
+    expect(await (await get('acme/feed.atom')).text()).toContain(`<updated>${createdAt}</updated>`);
+  });
+
   test('is valid without a post, a text, or a title', async () => {
     const { app, get } = await world();
     for (const name of names) expect(readers[name](await (await get(`acme/${name}`)).text())).toEqual([]);

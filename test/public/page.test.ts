@@ -161,6 +161,9 @@ describe('the list', () => {
     expect(attributesOf((await open('?page=2')).text, 'rel')).toEqual(
       expect.arrayContaining(['canonical', 'prev', 'next']),
     );
+    await app.addPosts('org_acme', { createdAt: '2025-01-01T00:00:00.000Z' });
+    const hasArchive = async (path: string) => headingsOf((await open(path)).text).includes('2 Archive');
+    expect([await hasArchive(''), await hasArchive('?page=2')]).toEqual([true, false]);
     expect((await open('?page=4')).status).toBe(404);
     for (const page of ['0', '-1', '1.5', 'x', '', '1e3', '99999999', '1&page=2']) {
       expect((await open(`?page=${page}`)).status, page).toBe(400);

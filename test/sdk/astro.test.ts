@@ -27,7 +27,11 @@ function createCollection() {
     renderMarkdown: async (markdown) => ({ html: markdown }),
     generateDigest: (data) => Bun.hash(data).toString(36),
   };
-  return { context, ids: () => context.store.keys().toSorted() };
+  return {
+    context,
+    ids: () => context.store.keys().toSorted(),
+    bodyOf: (id: string) => entries.get(id)?.body,
+  };
 }
 
 test('a loader with other options does not reuse the pages of the last build', async () => {
@@ -95,4 +99,32 @@ test('a post whose date moves it to a page that was already read is in the build
   await loader.load(context);
   expect(ids()).toHaveLength(150);
   expect(statuses).toEqual([0, 304, 304, 304, 304]);
+});
+
+test('a build that is cut off leaves no entry that later pages do not have', async () => {
+  const app = createTestApp();
+  await app.addOrganization('org_cut');
+  const { key } = await app.addKey('org_cut');
+  const postOf = (number: number, markdown: string) => ({
+    ...{ id: `c${number}`, title: 'Title', content: 'Text', markdown },
+    createdAt: new Date(Date.UTC(2026, 0, 1, number)).toISOString(),
+    updatedAt: '2026-11-20T12:00:00.000Z',
+  });
+  const posts = Array.from({ length: 101 }, (_, number) => postOf(number, 'First'));
+  await app.addPosts('org_cut', ...posts);
+  let failsAt = Number.POSITIVE_INFINITY;
+  let sent = 0;
+  const fetch = async (url: string, init: RequestInit) =>
+    ++sent === failsAt ? new Response('{}', { status: 400 }) : app.fetch(new Request(url, init));
+  const { context, bodyOf } = createCollection();
+  const loader = tidingsLoader({ baseUrl: 'http://localhost', organizationId: 'org_cut', key, fetch });
+  await loader.load(context);
+  await app.addPosts('org_cut', postOf(100, 'Second'));
+  failsAt = sent + 2;
+  await expect(loader.load(context)).rejects.toThrow('400');
+  expect(bodyOf('c100')).toBe('Second');
+  // As it was, so the list has the entity tag of the first build.
+  await app.addPosts('org_cut', postOf(100, 'First'));
+  await loader.load(context);
+  expect(bodyOf('c100')).toBe('First');
 });

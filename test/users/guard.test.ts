@@ -69,6 +69,16 @@ describe('two processes', () => {
     }
   });
 
+  test('a right password gives its address one attempt back, not those on other accounts', async () => {
+    const { one, other } = setUp();
+    const of = (name: string) => one.guard.signIn(`${name}@acme.example`, '192.0.2.1', false);
+    for (let attempt = 0; attempt < 29; attempt++) await of(`guessed${attempt}`).count();
+    await of('ann').count();
+    await other.db.write((tx) => of('ann').succeed(tx));
+    expect(await statusOf(of('ben').count())).toBe(200);
+    expect(await statusOf(of('cid').count())).toBe(429);
+  });
+
   test('whose clocks differ by a day lock nobody out', async () => {
     const { one, other } = setUp();
     other.clock.advance(DAY_MS);
