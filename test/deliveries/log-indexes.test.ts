@@ -49,6 +49,9 @@ testSqlite.each<[LogFilter, string]>([
   [{ status: 'failed', integrationId: 'int_x', integrationType: 'github' }, 'deliveries_by_problem'],
   [{ integrationId: 'int_x' }, 'deliveries_by_integration'],
   [{ integrationId: 'int_x', status: 'processed', event: 'push', since }, 'deliveries_by_integration'],
+  [{ text: 'x' }, 'deliveries_by_organization'],
+  [{ text: 'x', status: 'failed', since }, 'deliveries_by_problem'],
+  [{ text: 'x', integrationId: 'int_x' }, 'deliveries_by_integration'],
   [{ anyId: 'x' }, 'deliveries_by_reference'],
   [{ anyId: 'x', status: 'failed', integrationId: 'int_x', since }, 'deliveries_by_reference'],
 ])('a page of the log with %p is read along %s', async (filter, index) => {

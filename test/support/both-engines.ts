@@ -13,6 +13,7 @@ import { root } from './server.ts';
 /** Folders and files of `test/` whose tests run on every engine: those of stores, and of what decides in a transaction. */
 const NEUTRAL = [
   'audit',
+  'dashboard/log-search.test.ts',
   'dashboard/posts/search.test.ts',
   'deliveries',
   // The others of its folder open no database.

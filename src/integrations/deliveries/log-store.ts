@@ -5,6 +5,7 @@ import { deliveries } from '../../../db/schema/integrations.ts';
 import { deliveryResults } from '../../../db/schema/triggers.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { IntegrationType } from '../../providers/index.ts';
+import { hasText, mayHaveText } from './log-text.ts';
 import type { Delivery, DeliveryStatus } from './store.ts';
 
 // Reading the log.
@@ -19,6 +20,8 @@ export interface LogFilter {
   event?: string | undefined;
   /** The entry's id, or the provider's delivery id. */
   anyId?: string | undefined;
+  /** In the title, or in a value of the payload. */
+  text?: string | undefined;
   since?: Date | undefined;
   until?: Date | undefined;
   result?: ResultFilter | undefined;
@@ -37,8 +40,9 @@ export async function listDeliveries(
   filter: LogFilter,
   { limit, page = 1 }: { limit: number; page?: number },
 ): Promise<Delivery[]> {
-  const { within, since, until, beside } = logFilters(organizationId, filter);
-  return listEntries(tx, and(within, since, until, beside), limit, (page - 1) * limit);
+  const { within, since, until, beside } = logFilters(tx, organizationId, filter);
+  const found = await listEntries(tx, and(within, since, until, beside), limit, (page - 1) * limit);
+  return filter.text === undefined ? found : found.filter((entry) => hasText(entry, filter.text ?? ''));
 }
 
 async function listEntries(
@@ -66,6 +70,10 @@ export interface LogPage {
 /** Entries that one page scans at most, so that a rare filter is quick in any log. */
 export const MAX_SCANNED = 20_000;
 
+/** The entries whose titles and payloads one page reads at most for a text, and about how many bytes of payloads. */
+export const MAX_SEARCHED = 1_000;
+const MAX_SEARCHED_BYTES = 8_388_608;
+
 /** The matching entries, newest first, older than `before`. */
 export async function listLogPage(
   tx: ReadTx,
@@ -73,26 +81,50 @@ export async function listLogPage(
   filter: LogFilter,
   { limit, before }: { limit: number; before?: LogPosition | null },
 ): Promise<LogPage> {
-  const { within, since, until, beside } = logFilters(organizationId, filter);
+  const { text } = filter;
+  const { within, since, until, beside } = logFilters(tx, organizationId, filter);
   // A position within the filter is the nearer bound.
   const from = before ? sql`${position} < (${before.createdAt}, ${before.id})` : until;
-  const end =
-    beside === undefined
-      ? undefined
-      : await tx
-          .select({ createdAt: deliveries.createdAt, id: deliveries.id })
-          .from(deliveries)
-          .where(and(within, from, since))
-          .orderBy(...newestFirst)
-          .limit(1)
-          .offset(MAX_SCANNED - 1)
-          .get();
+  const findEnd = text === undefined ? findScanEnd : findSearchEnd;
+  const end = beside === undefined ? undefined : await findEnd(tx, and(within, from, since));
   // Pass the nearer lower bound alone: given both, SQLite walks the index to the further one.
   const down = end === undefined ? since : sql`${position} >= (${end.createdAt}, ${end.id})`;
-  const found = await listEntries(tx, and(within, from, down, beside), limit + 1);
+  const where = and(within, from, down, beside);
+  const found =
+    text === undefined
+      ? await listEntries(tx, where, limit + 1)
+      : (await listEntries(tx, where, MAX_SEARCHED)).filter((entry) => hasText(entry, text));
   const entries = found.slice(0, limit);
   const isFull = found.length > limit;
   return { entries, next: (isFull ? entries.at(-1) : end) ?? null, isCut: !isFull && end !== undefined };
+}
+
+async function findScanEnd(tx: ReadTx, where: SQL | undefined): Promise<LogPosition | undefined> {
+  return tx
+    .select({ createdAt: deliveries.createdAt, id: deliveries.id })
+    .from(deliveries)
+    .where(where)
+    .orderBy(...newestFirst)
+    .limit(1)
+    .offset(MAX_SCANNED - 1)
+    .get();
+}
+
+async function findSearchEnd(tx: ReadTx, where: SQL | undefined): Promise<LogPosition | undefined> {
+  const bytes = sql<number>`coalesce(octet_length(${deliveries.data}), 0)`.mapWith(Number);
+  const rows = await tx
+    .select({ createdAt: deliveries.createdAt, id: deliveries.id, bytes })
+    .from(deliveries)
+    .where(where)
+    .orderBy(...newestFirst)
+    .limit(MAX_SEARCHED)
+    .all();
+  let total = 0;
+  const last = rows.findIndex((row) => {
+    total += row.bytes;
+    return total >= MAX_SEARCHED_BYTES;
+  });
+  return rows[last === -1 ? MAX_SEARCHED - 1 : last];
 }
 
 /** The processed entries of an integration since then, newest first, older than `before`. */
@@ -121,7 +153,11 @@ const isToo = (column: SQLiteColumn, value: string | undefined) =>
   value === undefined ? undefined : sql`cast(${column} as text) = ${value}`;
 
 /** Splits the filter: `within`, `since` and `until` follow one index in log order, `beside` checks each entry. */
-function logFilters(organization: string, { integrationId: integration, anyId, status, ...rest }: LogFilter) {
+function logFilters(
+  tx: ReadTx,
+  organization: string,
+  { integrationId: integration, anyId, status, ...rest }: LogFilter,
+) {
   const { organizationId, integrationId, integrationType } = deliveries;
   const since = rest.since && gte(deliveries.createdAt, rest.since.toISOString());
   const until = rest.until && lt(deliveries.createdAt, rest.until.toISOString());
@@ -130,6 +166,7 @@ function logFilters(organization: string, { integrationId: integration, anyId, s
     is(deliveries.event, rest.event),
     rest.isPolled === undefined ? undefined : eq(deliveries.isPolled, rest.isPolled),
     rest.result && hasResult(rest.result),
+    rest.text === undefined ? undefined : mayHaveText(tx, rest.text),
   );
   if (anyId !== undefined) {
     const within = or(eq(deliveries.id, anyId), eq(deliveries.referenceId, anyId));

@@ -46,13 +46,17 @@ export function readFilter(query: URLSearchParams, now: Date): LogFilter {
     event: text('event'),
     result: resultFilters.find((each) => each === query.get('result')),
     anyId: text('delivery'),
+    text: text('q')?.slice(0, MAX_TEXT_LENGTH),
     isPolled: ways.find(({ value }) => value === query.get('via'))?.isPolled,
     since: day ?? (span && new Date(now.getTime() - span.ms)),
     until: day === null ? undefined : new Date(day.getTime() + DAY_MS),
   };
 }
 
-const names = ['integration', 'provider', 'status', 'result', 'event', 'via', 'since', 'delivery'];
+/** As long as the field. */
+const MAX_TEXT_LENGTH = 200;
+
+const names = ['q', 'integration', 'provider', 'status', 'result', 'event', 'via', 'since', 'delivery'];
 
 const resultNames: Readonly<Record<ResultFilter, string>> = {
   draft: 'Draft',
@@ -114,7 +118,7 @@ export function Filters({ integrations }: { integrations: Integration[] }) {
   }
   // One provider needs no choice.
   const hasProviders = new Set(integrations.map(({ type }) => type)).size > 1 || query.has('provider');
-  const { delivery, ...folded } = filtersIn(query);
+  const { delivery, q = delivery, ...folded } = filtersIn(query);
   const selects: [name: string, label: string, all: string, options: readonly Option[]][] = [
     ['integration', 'Integration', 'All integrations', known],
     ['provider', 'Provider', 'All providers', providers.map(({ id, name }) => asOption(id, name))],
@@ -136,9 +140,9 @@ export function Filters({ integrations }: { integrations: Integration[] }) {
       folded={Object.keys(folded).length}
       search={
         <SearchField
-          label="Delivery ID"
-          name="delivery"
-          value={delivery ?? ''}
+          label="Search titles, payloads and IDs"
+          name="q"
+          value={q ?? ''}
           clearTo={logPath(base, new URLSearchParams(folded))}
         />
       }

@@ -2,7 +2,14 @@ import type { ReadTx } from '../../../../db/engine.ts';
 import { listResults } from '../../../drafting/triggers/results-store.ts';
 import { scriptAsset } from '../../../http/look/assets.ts';
 import { replayDelivery } from '../../../intake/receiver/replay.ts';
-import { findDelivery, listDeliveries, listLogPage } from '../../../integrations/deliveries/log-store.ts';
+import { searchLog } from '../../../integrations/deliveries/log-search.ts';
+import {
+  findDelivery,
+  type LogFilter,
+  type LogPage,
+  listDeliveries,
+  listLogPage,
+} from '../../../integrations/deliveries/log-store.ts';
 import { type Delivery, isReplayable } from '../../../integrations/deliveries/store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { type Integration, integrationName, providerNames } from '../../../integrations/words.ts';
@@ -12,7 +19,7 @@ import { listProviders } from '../../../providers/index.ts';
 import script from '../../client/deliveries.client.js' with { type: 'text' };
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { Chart, describeDays, Legend } from '../../view/chart.tsx';
-import { counted, Link, LinkButton, More, Status, useVisit } from '../../view/elements.tsx';
+import { counted, Link, LinkButton, More, Status, useVisit, When } from '../../view/elements.tsx';
 import { Action, Hidden } from '../../view/form.tsx';
 import { type Column, dateColumn, Empty, Pager, Rows, SelectionBar, Table } from '../../view/list.tsx';
 import { readDays } from './days.ts';
@@ -67,15 +74,25 @@ export const routes: readonly Page[] = [
 ];
 
 /** The selected entries; without a selection, those that match the filters. */
-function readReplayed({ deps, organization: { id }, form }: MemberVisit) {
+async function readReplayed({ deps, organization: { id }, form }: MemberVisit) {
   const selected = form.getAll('selected').filter(isId).slice(0, MAX_REPLAYED);
   const filter = readFilter(form, deps.clock.now());
+  const matching = form.has('selection') ? null : await readPage(deps, id, filter, { limit: MAX_REPLAYED });
   return deps.db.read(async (tx) => ({
-    entries: form.has('selection')
-      ? newestFirst(await findEntries(tx, id, selected))
-      : (await listLogPage(tx, id, filter, { limit: MAX_REPLAYED })).entries,
+    entries: matching?.entries ?? newestFirst(await findEntries(tx, id, selected)),
     integrations: await listIntegrations(tx, id),
   }));
+}
+
+function readPage(
+  { db }: Pick<MemberVisit['deps'], 'db'>,
+  organizationId: string,
+  { text, ...filter }: LogFilter,
+  page: Parameters<typeof listLogPage>[3],
+): Promise<LogPage> {
+  return text === undefined
+    ? db.read((tx) => listLogPage(tx, organizationId, filter, page))
+    : searchLog(db, organizationId, { ...filter, text }, page);
 }
 
 async function findEntries(tx: ReadTx, organizationId: string, ids: readonly string[]): Promise<Delivery[]> {
@@ -118,11 +135,12 @@ async function showLog(visit: MemberVisit) {
   const before = readPosition(query.get('before'));
   const filter = readFilter(query, now);
   const kept = retentionDaysOf[organization.plan];
-  const { entries, next, isCut, days, ...rest } = await deps.db.read(async (tx) => {
-    const page = await listLogPage(tx, organization.id, filter, { limit: PAGE, before });
+  const page = await readPage(deps, organization.id, filter, { limit: PAGE, before });
+  const { entries, next, isCut } = page;
+  const { days, ...rest } = await deps.db.read(async (tx) => {
     const of = { id: filter.integrationId, organizationId: organization.id };
     const days = before === null ? await readDays(tx, of, now, kept) : [];
-    return { ...page, days, ...(await readBeside(tx, organization.id, page.entries)) };
+    return { days, ...(await readBeside(tx, organization.id, entries)) };
   });
   const older = next && logPath(base, query, { before: writePosition(next) });
   const filters = Object.entries(filtersIn(query));
@@ -155,6 +173,11 @@ async function showLog(visit: MemberVisit) {
     ),
     <Filters integrations={rest.integrations} />,
     <p role="status" class="hint" id="live-news" />,
+    filter.text !== undefined && isCut && next !== null && (
+      <p class="hint">
+        Searched the newest entries, back to <When at={next.createdAt} />.
+      </p>
+    ),
     entries.length === 0 && (
       <NoEntries isCut={isCut} first={rest.integrations[0]} isOlder={before !== null} />
     ),
