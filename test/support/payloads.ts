@@ -7,17 +7,6 @@ import {
 
 export type Payload = Record<string, unknown>;
 
-/** A type as the type of a JSON file has it: times are texts, and no value is a literal. */
-export type Json<Value> = Value extends string | Date
-  ? string
-  : Value extends number
-    ? number
-    : Value extends boolean
-      ? boolean
-      : Value extends object
-        ? { [Key in keyof Value]: Json<Value[Key]> }
-        : Value;
-
 /** A provider's result for an event's payload. */
 export function readEvent(provider: Provider, event: string, payload: Payload): EventResult {
   return parseEvent(provider, event, payload);

@@ -141,7 +141,9 @@ for (const nested of NESTED) delete repository[nested];
 
 const from = `@octokit/openapi ${version}, generated/api.github.com.json`;
 const path = resolve(import.meta.dir, '../../fixtures/github-api/openapi.json');
-await Bun.write(
-  path,
-  `${JSON.stringify({ from, enterprise, operations, schemas: used, repository }, null, 1)}\n`,
-);
+/** A line for each entry, so that a difference shows which route or schema it is about. */
+const lines = (entries: object) =>
+  Object.entries(entries).map(([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)}`);
+const parts = { enterprise, operations, schemas: used, repository };
+const body = Object.entries(parts).map(([key, value]) => ` "${key}": {\n${lines(value).join(',\n')}\n }`);
+await Bun.write(path, `{\n${[` "from": "${from}"`, ...body].join(',\n')}\n}\n`);
