@@ -41,7 +41,7 @@ export const formerSlugs = sqliteTable('former_slugs', {
   expiresAt: integer('expires_at').notNull(),
 });
 
-/** Addresses that are called when a public post changes. */
+/** Addresses that are called when a public post changes, or when something needs a person. */
 export const rebuildHooks = sqliteTable(
   'rebuild_hooks',
   {
@@ -49,6 +49,10 @@ export const rebuildHooks = sqliteTable(
     organizationId: partOf('organization_id', () => organizations.id),
     name: text().notNull(),
     kind: text({ enum: ['signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'] }).notNull(),
+    /** What it gets: changes of posts, or notices of what needs attention, those about the server too if it says so. */
+    about: text({ enum: ['posts', 'attention', 'attention-and-server'] })
+      .notNull()
+      .default('posts'),
     /** Encrypted, because whoever knows a deploy hook's URL can call it. */
     url: text().notNull(),
     /** The host of the URL, for people. */
@@ -57,13 +61,43 @@ export const rebuildHooks = sqliteTable(
     secret: text(),
     isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
     createdAt: text('created_at').notNull(),
+    /** Null without any. */
+    held: text({ mode: 'json' }).$type<HeldNotices>(),
   },
-  (table) => [oneOf(table.kind)],
+  (table) => [oneOf(table.kind), oneOf(table.about)],
 );
+
+/** How many notices of what needs attention were held back. */
+export interface HeldNotices {
+  began: number;
+  ended: number;
+  /** Milliseconds since 1970. */
+  since: number;
+}
+
+/** A notice of what needs attention. */
+export interface Notice {
+  /** `summary`: only of notices that were held back. */
+  state: 'began' | 'ended' | 'summary';
+  /** Null for an item of the server. */
+  organizationId: string | null;
+  itemId: string | null;
+  kind: string | null;
+  since: string;
+  count: number;
+  message: string;
+  effect: string;
+  action: string;
+  /** The page about it. */
+  link: string;
+  /** Notices that were held back since the one before. */
+  heldBack: { began: number; ended: number };
+}
 
 /**
  * The outbox. SQL triggers on `posts` insert a message for each enabled hook of the organization, in the transaction
- * that changes a published changelog post. A message holds only what was public.
+ * that changes a published changelog post. A message about a post holds only what was public. Notices of what needs
+ * attention are inserted in the transaction that keeps the list.
  */
 export const hookMessages = sqliteTable(
   'hook_messages',
@@ -72,15 +106,28 @@ export const hookMessages = sqliteTable(
     id: text().primaryKey(),
     hookId: partOf('hook_id', () => rebuildHooks.id),
     organizationId: text('organization_id').notNull(),
+    /** The post, or the item that needs attention. */
     postId: text('post_id').notNull(),
-    /** Order of the messages of one hook about one post. */
+    /** Order of the messages of one hook about one post or item. */
     number: integer().notNull(),
-    type: text({ enum: ['post.published', 'post.changed', 'post.unpublished', 'post.deleted'] }).notNull(),
-    /** Title and date of the post as readers last saw it. */
+    type: text({
+      enum: [
+        'post.published',
+        'post.changed',
+        'post.unpublished',
+        'post.deleted',
+        'attention.began',
+        'attention.ended',
+        'attention.summary',
+      ],
+    }).notNull(),
+    /** Title and date of the post as readers last saw it; message and beginning of an item. */
     title: text().notNull(),
     postCreatedAt: text('post_created_at').notNull(),
     /** The permalink when the sender first saw the message, so that all attempts send the same body. Null without a page. */
     url: text(),
+    /** What a notice says, as its payload has it. Null for a message about a post. */
+    notice: text({ mode: 'json' }).$type<Notice>(),
     /** `merged`: a later message of the hook covers it, or a channel need not hear of it any more. */
     state: text({ enum: ['queued', 'sent', 'failed', 'merged'] }).notNull(),
     attempts: integer().notNull(),

@@ -9,10 +9,13 @@ import {
   type Hook,
   type HookKind,
   type HookMessage,
+  type HookSubject,
   hookKinds,
+  hookSubjects,
   kindWords,
   listHooks,
   messageStatus,
+  subjectWords,
 } from '../readers/hooks/model.ts';
 import {
   createHook,
@@ -31,13 +34,14 @@ interface CreateFlags {
   organization: string;
   name: string;
   kind: HookKind;
+  about: HookSubject;
   url: string;
 }
 
 const COPY = 'Copy the secret now. Tidings shows it only once.';
 
 export function add(program: TidingsCommand): void {
-  const group = program.sub('hook', 'Tell other services when public posts change');
+  const group = program.sub('hook', 'Tell other services when public posts change, or what needs attention');
   const command = group.about('hook');
   group.examples(
     'hook create --organization acme --name Website --kind netlify --url -',
@@ -62,19 +66,25 @@ export function add(program: TidingsCommand): void {
 
   group
     .sub('create', 'Create a hook. For a signed one, show its secret once')
-    .requiredOption('--organization <id>', 'Organization whose posts it follows')
+    .requiredOption('--organization <id>', 'Organization that it follows')
     .requiredOption('--name <name>', 'Purpose of the hook, such as "Website"')
     .addOption(new Option('--kind <kind>', 'Receiver of the requests').choices(hookKinds).default('signed'))
+    .addOption(new Option('--about <what>', 'Subject of the messages').choices(hookSubjects).default('posts'))
     .requiredOption('--url <url>', 'URL to call; - reads it from standard input')
     .answers(
-      async (services, { organization: organizationId, name, kind, url }: CreateFlags) =>
-        createHook(services, { organizationId, name, kind, url: await readToken(url) }),
+      async (services, { organization: organizationId, name, kind, about, url }: CreateFlags) =>
+        createHook(services, { organizationId, name, kind, about, url: await readToken(url) }),
       ({ secret, ...hook }) => [describe(hook, secret), secret === null ? '' : COPY],
     )
     .note(`A signed hook gets JSON for each change. netlify, vercel and cloudflare start a build 30 seconds after the last change. slack and discord announce new posts.
 
+With --about attention, a signed, slack or discord hook tells when something begins to need a person, and when it ends: in its organization, or with attention-and-server also on the server.
+
 The URL may hold a secret. Tidings stores it encrypted and shows only its host.`)
-    .examples('hook create --organization acme --name Website --url https://example.com/hook');
+    .examples(
+      'hook create --organization acme --name Website --url https://example.com/hook',
+      'hook create --organization acme --name Alerts --kind slack --about attention --url -',
+    );
 
   const switches = { enable: 'Enable a hook', disable: 'Disable a hook. Its queued messages are not sent.' };
   group.addSwitch('hook', 'hook_…', switches, switchHook);
@@ -139,12 +149,13 @@ function row({ id, name, kind, host, isEnabled, organizationId }: Hook) {
   return [id, name, kind, host, status(isEnabled ? 'active' : 'disabled'), organizationId];
 }
 
-function describe({ id, name, kind, host, isEnabled, organizationId }: Hook, secret: string | null) {
+function describe({ id, name, kind, about, host, isEnabled, organizationId }: Hook, secret: string | null) {
   return fields({
     ...(secret !== null && { Secret: secret }),
     Hook: id,
     Name: name,
     Kind: kindWords[kind].name,
+    Sends: subjectWords[about].name,
     Host: host,
     Organization: organizationId,
     Status: status(isEnabled ? 'active' : 'disabled'),
@@ -153,9 +164,11 @@ function describe({ id, name, kind, host, isEnabled, organizationId }: Hook, sec
 
 /** A message as `--json` prints it. */
 function toEntry(message: HookMessage, attempts: Awaited<ReturnType<typeof listAttempts>>) {
-  const { id, hookId, organizationId, postId, type, title, url, state, createdAt, dueAt } = message;
+  const { id, hookId, organizationId, postId, type, title, url, notice, state, createdAt, dueAt } = message;
   return {
-    ...{ id, hookId, organizationId, postId, type, title, url, state, createdAt },
+    ...{ id, hookId, organizationId, type, title, url, state, createdAt },
+    postId: notice === null ? postId : null,
+    itemId: notice?.itemId ?? null,
     attempts: attempts.map(({ messageId: _, id: __, ...attempt }) => attempt),
     nextAttemptAt: state === 'queued' ? new Date(dueAt).toISOString() : null,
   };

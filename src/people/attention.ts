@@ -3,10 +3,12 @@ import {
   ATTENTION,
   changing,
   excluded,
+  OUTBOX,
   placeholdersFor,
   prepared,
   type ReadTx,
   type Storage,
+  type WriteTx,
 } from '../../db/engine.ts';
 import { attention } from '../../db/schema/processes.ts';
 import { notFound } from '../lib/app-error.ts';
@@ -90,46 +92,64 @@ export function asItems(
   return items.sort((one, other) => (place(one) < place(other) ? -1 : 1));
 }
 
-/** Brings the list up to date. Returns the items that began and those that ended. */
+export const isMuted = ({ mutedUntil }: AttentionItem, now: Date): boolean =>
+  mutedUntil !== null && mutedUntil > now.toISOString();
+
+export interface Changes {
+  begun: AttentionItem[];
+  ended: AttentionItem[];
+}
+
+/** Brings the list up to date. `tell` runs in the same transaction. Returns the items that began and those that ended. */
 export async function keepAttention(
   db: Storage,
   found: readonly FoundItem[],
   now: Date,
-): Promise<{ begun: AttentionItem[]; ended: AttentionItem[] }> {
+  tell: (tx: WriteTx, changes: Changes) => Promise<void>,
+): Promise<Changes> {
   const last = await db.read((tx) => listAttention(tx));
   if (Bun.deepEquals(asItems(found, last, now), last)) return { begun: [], ended: [] };
   // Somebody may have muted an item since.
-  return db.write(async (tx) => {
-    const known = await listAttention(tx);
-    const items = asItems(found, known, now);
-    const ids = new Set(items.map(({ id }) => id));
-    const ended = known.filter(({ id }) => !ids.has(id));
-    const before = new Map(known.map((item) => [item.id, item]));
-    const gone = ended.map(({ id }) => id);
-    if (gone.length > 0) await tx.delete(attention).where(inArray(attention.id, gone)).run();
-    for (const item of items) {
-      if (!Bun.deepEquals(item, before.get(item.id))) await statements(tx).save.run(item);
-    }
-    return { begun: items.filter(({ id }) => !before.has(id)), ended };
-  }, changing(ATTENTION));
+  return db.write(
+    async (tx) => {
+      const known = await listAttention(tx);
+      const items = asItems(found, known, now);
+      const ids = new Set(items.map(({ id }) => id));
+      const ended = known.filter(({ id }) => !ids.has(id));
+      const before = new Map(known.map((item) => [item.id, item]));
+      const gone = ended.map(({ id }) => id);
+      if (gone.length > 0) await tx.delete(attention).where(inArray(attention.id, gone)).run();
+      for (const item of items) {
+        if (!Bun.deepEquals(item, before.get(item.id))) await statements(tx).save.run(item);
+      }
+      const changes = { begun: items.filter(({ id }) => !before.has(id)), ended };
+      await tell(tx, changes);
+      return changes;
+    },
+    changing(ATTENTION, OUTBOX),
+  );
 }
 
 /**
- * Mutes an item until then; null: no longer. The item ends with its cause all the same. Throws `AppError` 404
- * `item_not_found`, also for another organization's.
+ * Mutes an item until then, and runs `quiet` in the same transaction; null: no longer. The item ends with its cause all
+ * the same. Throws `AppError` 404 `item_not_found`, also for another organization's.
  */
 export async function muteAttention(
   db: Pick<Storage, 'write'>,
   of: { organizationId: string; withServer: boolean },
   id: string,
   mutedUntil: string | null,
+  quiet: (tx: WriteTx, id: string) => Promise<void>,
 ): Promise<void> {
   const isIt = and(eq(attention.id, id), isShownTo(of));
-  const muted = await db.write(
-    (tx) => tx.update(attention).set({ mutedUntil }).where(isIt).returning({ id: attention.id }).all(),
-    changing(ATTENTION),
+  await db.write(
+    async (tx) => {
+      const muted = await tx.update(attention).set({ mutedUntil }).where(isIt).returning().all();
+      if (muted.length === 0) throw notFound('item', id);
+      if (mutedUntil !== null) await quiet(tx, id);
+    },
+    changing(ATTENTION, OUTBOX),
   );
-  if (muted.length === 0) throw notFound('item', id);
 }
 
 const columns = getTableColumns(attention);

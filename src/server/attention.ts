@@ -18,6 +18,7 @@ import {
   listAttention,
 } from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
+import { queueNotices, queueSummaries } from '../readers/hooks/notices.ts';
 import { describeBackupTrouble } from './backup/job.ts';
 import type { Config } from './config.ts';
 import { describeJump, type Elapsed } from './elapsed.ts';
@@ -39,6 +40,9 @@ const MAX_FAILED_ROUNDS = 3;
 /** A webhook should have delivered something a day after it was made, in milliseconds; the log forgets within a week. */
 const QUIET_MS = DAY_MS;
 const FORGOTTEN_MS = 7 * DAY_MS;
+
+/** Attempts of a hook that tells what needs attention before its failure is no accident: a minute. */
+const MESSENGER_ATTEMPTS = 3;
 
 /** A draft is published within seconds of its time, in milliseconds. */
 const LATE_MS = 120_000;
@@ -224,19 +228,23 @@ const findFailedTriggers: Find = async (tx) => {
   }));
 };
 
-/** Hooks with a message since the last success that was given up, or that has failed for a day. */
+/**
+ * Hooks with a message since the last success that was given up, or that has failed for a day: after a few attempts
+ * where it tells what needs attention.
+ */
 const findFailedHooks: Find = async (tx, now) => {
   const { createdAt: at, state, attempts, hookId } = hookMessages;
+  const { id: hook, organizationId: owner, name, about } = rebuildHooks;
   const dayAgo = new Date(now.getTime() - DAY_MS).toISOString();
-  const isFailing = sql`(${state} = 'failed' or ${state} = 'queued' and ${attempts} > 0 and ${at} <= ${dayAgo})`;
+  const isFailing = sql`(${state} = 'failed' or ${state} = 'queued' and (${attempts} > 0 and ${at} <= ${dayAgo}
+    or ${about} <> 'posts' and ${attempts} >= ${MESSENGER_ATTEMPTS}))`;
   const lastSent = sql<string>`coalesce(max(case when ${state} = 'sent' then ${at} end), '')`;
-  const { id: hook, organizationId: owner, name } = rebuildHooks;
   const rows = await tx
-    .select({ id: hook, organizationId: owner, name, lastSent })
+    .select({ id: hook, organizationId: owner, name, about, lastSent })
     .from(hookMessages)
     .innerJoin(rebuildHooks, eq(hook, hookId))
     .where(eq(rebuildHooks.isEnabled, true))
-    .groupBy(hook, owner, name)
+    .groupBy(hook, owner, name, about)
     .having(sql`max(case when ${isFailing} then ${at} end) > ${lastSent}`)
     .limit(MAX_ITEMS)
     .all();
@@ -244,6 +252,7 @@ const findFailedHooks: Find = async (tx, now) => {
     const failing = await tx
       .select({ messages: count(), since: min(at) })
       .from(hookMessages)
+      .innerJoin(rebuildHooks, eq(hook, hookId))
       .where(and(eq(hookId, row.id), gt(at, row.lastSent), isFailing))
       .get();
     const messages = failing?.messages ?? 1;
@@ -254,7 +263,10 @@ const findFailedHooks: Find = async (tx, now) => {
       since: failing?.since ?? null,
       count: messages,
       message: `The hook “${row.name}” fails: ${counted(messages, 'message')} could not be sent`,
-      effect: 'Your site or channel does not know about these changes.',
+      effect:
+        row.about === 'posts'
+          ? 'Your site or channel does not know about these changes.'
+          : 'Nobody is told what needs attention.',
       action: `${tidings} hook messages ${row.id}`,
       path: `publishing/hooks/${row.id}`,
     };
@@ -381,13 +393,16 @@ export async function listNow(deps: Needs, config: Settings) {
 const EVERY_MS = 5_000;
 
 /** Keeps the list up to date. */
-export function attentionJob(deps: Needs & Pick<Deps, 'log'>, config: Settings): Job {
+export function attentionJob(deps: Needs & Pick<Deps, 'log' | 'ids' | 'publicUrl'>, config: Settings): Job {
   return {
     name: 'attention',
     every: EVERY_MS,
     async run() {
       const found = await findAttention(deps, config);
-      const { begun, ended } = await keepAttention(deps.db, found, deps.clock.now());
+      const { begun, ended } = await keepAttention(deps.db, found, deps.clock.now(), (tx, changes) =>
+        queueNotices(tx, deps, changes),
+      );
+      await queueSummaries(deps.db, deps);
       for (const { id: item, message } of begun) deps.log.warn({ item }, `needs attention: ${message}`);
       for (const { id: item, message } of ended)
         deps.log.info({ item }, `no longer needs attention: ${message}`);

@@ -131,7 +131,10 @@ export async function startServer(services: Services, config: Config) {
     leadership = startLeader(services, (db) => [
       ...leaderJobs({ ...services, publicUrl, db }),
       ...(backups ?? []),
-      attentionJob({ ...services, db, checkpointFailures: services.db.checkpointFailures }, config),
+      attentionJob(
+        { ...services, publicUrl, db, checkpointFailures: services.db.checkpointFailures },
+        config,
+      ),
     ]);
     if (services.isSuspect)
       integrity = (await import('./readiness.ts')).checkIntegrity(services, config.dataDir);

@@ -32,6 +32,7 @@ test('a hook is created, tested, listed, sent again, disabled and deleted', asyn
     organizationId: 'acme',
     name: 'Site',
     kind: 'signed',
+    about: 'posts',
     host: new URL(receiver.at('/')).host,
     isEnabled: true,
     createdAt: expect.any(String),

@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { listMessages } from '../../src/readers/hooks/message-store.ts';
 import { listHooks } from '../../src/readers/hooks/model.ts';
+import { queueNotices } from '../../src/readers/hooks/notices.ts';
 import { createHookSender } from '../../src/readers/hooks/send.ts';
 import { createHook } from '../../src/readers/hooks/service.ts';
 import { cookieOf, hostile, isHarmed, pageVisitor } from '../support/dashboard.ts';
@@ -16,6 +17,20 @@ beforeEach(() => {
 
 const HOOKS = '/dashboard/org_a/publishing/hooks';
 const noticeOf = (response: Response) => decodeURIComponent(cookieOf(response, 'tidings_notice') ?? '');
+
+const item = {
+  id: 'trigger_failed:trigger_1',
+  organizationId: 'org_a',
+  kind: 'trigger_failed',
+  subject: 'trigger_1',
+  since: '2026-11-20T12:00:00.000Z',
+  count: 2,
+  message: '2 drafts were given up',
+  effect: 'These drafts are missing.',
+  action: 'tidings trigger retry trigger_1',
+  path: 'integrations/int_1#failing',
+  mutedUntil: null,
+};
 
 async function world() {
   const app = await appWithOrganization({
@@ -47,6 +62,31 @@ test('the form names the fields of each kind, and adding shows the secret once',
   }
   const redirected = await add('vercel');
   expect(redirected.headers.get('location')).toStartWith(`${HOOKS}/hook_`);
+});
+
+test('a hook can tell what needs attention, unless it starts builds', async () => {
+  const { app, add, hooks, text, send } = await world();
+  const form = await text(`${HOOKS}/~/new?kind=slack`);
+  for (const about of ['posts', 'attention', 'attention-and-server'])
+    expect(form).toContain(`value="${about}"`);
+  expect(await text(`${HOOKS}/~/new?kind=netlify`)).not.toContain('value="attention"');
+  const refused = await add('netlify', '/hook', { about: 'attention' });
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('must be posts')]);
+
+  await add('slack', '/hook', { about: 'attention' });
+  const [hook] = await hooks();
+  expect(hook).toMatchObject({ kind: 'slack', about: 'attention' });
+  expect(await text(HOOKS)).toContain('What needs attention');
+  const changes = { begun: [{ ...item, message: hostile }], ended: [] };
+  await app.db.write((tx) => queueNotices(tx, app.deps, changes));
+  await send();
+  expect(receiver.requests).toHaveLength(1);
+  const [message] = await app.db.read((tx) => listMessages(tx, hook?.id ?? '', { limit: 1 }));
+  for (const path of ['', `/messages/${message?.id}`]) {
+    const page = await text(`${HOOKS}/${hook?.id}${path}`);
+    expect(page).toContain('Began');
+    expect(isHarmed(page)).toBeFalse();
+  }
 });
 
 test.each([

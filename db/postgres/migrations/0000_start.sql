@@ -533,12 +533,15 @@ CREATE TABLE rebuild_hooks (
   organization_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
   name text COLLATE "C" NOT NULL,
   kind text COLLATE "C" NOT NULL,
+  about text COLLATE "C" NOT NULL DEFAULT 'posts',
   url text COLLATE "C" NOT NULL,
   host text COLLATE "C" NOT NULL,
   secret text COLLATE "C",
   is_enabled bigint NOT NULL,
   created_at text COLLATE "C" NOT NULL,
-  CONSTRAINT rebuild_hooks_kind CHECK (kind in ('signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'))
+  held text COLLATE "C",
+  CONSTRAINT rebuild_hooks_kind CHECK (kind in ('signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord')),
+  CONSTRAINT rebuild_hooks_about CHECK (about in ('posts', 'attention', 'attention-and-server'))
 );
 
 CREATE TABLE hook_messages (
@@ -551,13 +554,15 @@ CREATE TABLE hook_messages (
   title text COLLATE "C" NOT NULL,
   post_created_at text COLLATE "C" NOT NULL,
   url text COLLATE "C",
+  notice text COLLATE "C",
   state text COLLATE "C" NOT NULL,
   attempts bigint NOT NULL,
   due_at bigint NOT NULL,
   created_at text COLLATE "C",
   expires_at bigint,
   CONSTRAINT hook_messages_type
-    CHECK (type in ('post.published', 'post.changed', 'post.unpublished', 'post.deleted')),
+    CHECK (type in ('post.published', 'post.changed', 'post.unpublished', 'post.deleted',
+      'attention.began', 'attention.ended', 'attention.summary')),
   CONSTRAINT hook_messages_state CHECK (state in ('queued', 'sent', 'failed', 'merged'))
 );
 CREATE UNIQUE INDEX hook_messages_by_post ON hook_messages (hook_id, post_id, number);
@@ -671,7 +676,7 @@ BEGIN
       ELSE 'post.published'
     END,
     post.title, post.created_at, 'queued', 0, 0
-  FROM rebuild_hooks WHERE organization_id = post.organization_id AND is_enabled = 1;
+  FROM rebuild_hooks WHERE organization_id = post.organization_id AND is_enabled = 1 AND about = 'posts';
   RETURN NULL;
 END $$;
 CREATE TRIGGER posts_announced AFTER INSERT OR UPDATE OR DELETE ON posts

@@ -372,13 +372,14 @@ CREATE TABLE `hook_messages` (
 	`title` text NOT NULL,
 	`post_created_at` text NOT NULL,
 	`url` text,
+	`notice` text,
 	`state` text NOT NULL,
 	`attempts` integer NOT NULL,
 	`due_at` integer NOT NULL,
 	`created_at` text,
 	`expires_at` integer,
 	FOREIGN KEY (`hook_id`) REFERENCES `rebuild_hooks`(`id`) ON UPDATE no action ON DELETE cascade,
-	CONSTRAINT "hook_messages_type" CHECK("hook_messages"."type" in ('post.published', 'post.changed', 'post.unpublished', 'post.deleted')),
+	CONSTRAINT "hook_messages_type" CHECK("hook_messages"."type" in ('post.published', 'post.changed', 'post.unpublished', 'post.deleted', 'attention.began', 'attention.ended', 'attention.summary')),
 	CONSTRAINT "hook_messages_state" CHECK("hook_messages"."state" in ('queued', 'sent', 'failed', 'merged'))
 );
 --> statement-breakpoint
@@ -410,13 +411,16 @@ CREATE TABLE `rebuild_hooks` (
 	`organization_id` text NOT NULL,
 	`name` text NOT NULL,
 	`kind` text NOT NULL,
+	`about` text DEFAULT 'posts' NOT NULL,
 	`url` text NOT NULL,
 	`host` text NOT NULL,
 	`secret` text,
 	`is_enabled` integer NOT NULL,
 	`created_at` text NOT NULL,
+	`held` text,
 	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade,
-	CONSTRAINT "rebuild_hooks_kind" CHECK("rebuild_hooks"."kind" in ('signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'))
+	CONSTRAINT "rebuild_hooks_kind" CHECK("rebuild_hooks"."kind" in ('signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord')),
+	CONSTRAINT "rebuild_hooks_about" CHECK("rebuild_hooks"."about" in ('posts', 'attention', 'attention-and-server'))
 );
 --> statement-breakpoint
 CREATE TABLE `elapsed_time` (
@@ -640,7 +644,7 @@ CREATE TRIGGER `posts_inserted` AFTER INSERT ON `posts` BEGIN
 	SELECT 'msg_' || lower(hex(randomblob(16))), `rebuild_hooks`.`id`, new.`organization_id`, new.`id`,
 		(SELECT coalesce(max(`number`), 0) + 1 FROM `hook_messages` WHERE `hook_id` = `rebuild_hooks`.`id` AND `post_id` = new.`id`),
 		'post.published', new.`title`, new.`created_at`, 'queued', 0, 0
-	FROM `rebuild_hooks` WHERE new.`is_public` = 1 AND `organization_id` = new.`organization_id` AND `is_enabled` = 1;
+	FROM `rebuild_hooks` WHERE new.`is_public` = 1 AND `organization_id` = new.`organization_id` AND `is_enabled` = 1 AND `about` = 'posts';
 END;
 --> statement-breakpoint
 CREATE TRIGGER `posts_deleted` AFTER DELETE ON `posts` BEGIN
@@ -654,7 +658,7 @@ CREATE TRIGGER `posts_deleted` AFTER DELETE ON `posts` BEGIN
 	SELECT 'msg_' || lower(hex(randomblob(16))), `rebuild_hooks`.`id`, old.`organization_id`, old.`id`,
 		(SELECT coalesce(max(`number`), 0) + 1 FROM `hook_messages` WHERE `hook_id` = `rebuild_hooks`.`id` AND `post_id` = old.`id`),
 		'post.deleted', old.`title`, old.`created_at`, 'queued', 0, 0
-	FROM `rebuild_hooks` WHERE old.`is_public` = 1 AND `organization_id` = old.`organization_id` AND `is_enabled` = 1;
+	FROM `rebuild_hooks` WHERE old.`is_public` = 1 AND `organization_id` = old.`organization_id` AND `is_enabled` = 1 AND `about` = 'posts';
 END;
 --> statement-breakpoint
 CREATE TRIGGER `posts_updated` AFTER UPDATE ON `posts` BEGIN
@@ -673,7 +677,7 @@ CREATE TRIGGER `posts_updated` AFTER UPDATE ON `posts` BEGIN
 	FROM `rebuild_hooks` WHERE 1 IN (old.`is_public`, new.`is_public`)
 	AND (old.`is_public`, old.`content_type`, old.`title`, old.`markdown`, old.`content`, old.`created_at`, old.`source_metadata`)
 		IS NOT (new.`is_public`, new.`content_type`, new.`title`, new.`markdown`, new.`content`, new.`created_at`, new.`source_metadata`)
-	AND `organization_id` = new.`organization_id` AND `is_enabled` = 1;
+	AND `organization_id` = new.`organization_id` AND `is_enabled` = 1 AND `about` = 'posts';
 END;
 --> statement-breakpoint
 CREATE TRIGGER `posts_searchable` AFTER UPDATE ON `posts`

@@ -1,7 +1,14 @@
 import { Type } from '@sinclair/typebox';
 import type { AppError } from '../../lib/app-error.ts';
 import { DAY_MS } from '../../lib/time.ts';
-import { type AttentionItem, listAttention, muteAttention, shownTo } from '../../people/attention.ts';
+import {
+  type AttentionItem,
+  isMuted,
+  listAttention,
+  muteAttention,
+  shownTo,
+} from '../../people/attention.ts';
+import { endNotices } from '../../readers/hooks/notices.ts';
 import { get, type MemberVisit, type Page, redirect, type View, view } from '../page.ts';
 import { postForm } from '../submission.ts';
 import { LinkButton, When } from '../view/elements.tsx';
@@ -25,17 +32,16 @@ export const routes: readonly Page[] = [
     const { deps } = visit;
     const days = Number(chosen);
     const until = days === 0 ? null : new Date(deps.clock.now().getTime() + days * DAY_MS).toISOString();
-    await muteAttention(deps.db, shownTo(visit), id, until);
+    await muteAttention(deps.db, shownTo(visit), id, until, endNotices);
     return redirect('attention', days === 0 ? 'No longer muted.' : 'Muted.');
   }),
 ];
 
 async function showAttention(visit: MemberVisit, error?: AppError): Promise<View> {
   const items = await visit.deps.db.read((tx) => listAttention(tx, shownTo(visit)));
-  const now = visit.deps.clock.now().toISOString();
-  const isMuted = ({ mutedUntil }: AttentionItem) => mutedUntil !== null && mutedUntil > now;
-  const muted = items.filter(isMuted);
-  const heard = items.filter((item) => !isMuted(item));
+  const now = visit.deps.clock.now();
+  const muted = items.filter((item) => isMuted(item, now));
+  const heard = items.filter((item) => !isMuted(item, now));
   return view(
     {
       title: 'Attention',

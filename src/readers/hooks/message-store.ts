@@ -14,6 +14,7 @@ import {
   min,
   ne,
   notExists,
+  or,
   sql,
 } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
@@ -23,7 +24,7 @@ import { hookAttempts, hookMessages, rebuildHooks } from '../../../db/schema/pub
 import { notFound } from '../../lib/app-error.ts';
 import type { HookMessage } from './model.ts';
 
-// The outbox: SQL triggers insert its messages, and the sender accepts and sends them.
+// The outbox: SQL triggers insert messages about posts, and the sender accepts and sends them. Notices are accepted already.
 
 export type HookAttempt = typeof hookAttempts.$inferSelect;
 
@@ -166,6 +167,35 @@ export async function getMessage(tx: ReadTx, hookId: string, id: string): Promis
   const message = await findMessage(tx, id);
   if (message?.hookId !== hookId) throw notFound('message', id);
   return message;
+}
+
+/** The newest message of a hook about a post or an item. */
+export async function findNewestAbout(
+  tx: ReadTx,
+  hookId: string,
+  postId: string,
+): Promise<HookMessage | null> {
+  const newest = await tx
+    .select()
+    .from(hookMessages)
+    .where(and(ofHook(hookId), eq(hookMessages.postId, postId)))
+    .orderBy(desc(hookMessages.number))
+    .limit(1)
+    .get();
+  return newest ?? null;
+}
+
+/** How many messages of a hook are queued, or were sent since then. */
+export async function countRecentMessages(tx: ReadTx, hookId: string, since: Date): Promise<number> {
+  const attempts = tx
+    .select({ id: hookAttempts.id })
+    .from(hookAttempts)
+    .where(and(eq(hookAttempts.messageId, hookMessages.id), gt(hookAttempts.startedAt, since.toISOString())));
+  return tx.$count(hookMessages, and(ofHook(hookId), or(isQueued, exists(attempts))));
+}
+
+export async function insertMessage(tx: WriteTx, message: HookMessage): Promise<void> {
+  await tx.insert(hookMessages).values(message).run();
 }
 
 export async function updateQueued(

@@ -1,11 +1,17 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { asc, eq } from 'drizzle-orm';
+import { and, asc, eq, ne } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../../db/engine.ts';
+import { organizations } from '../../../db/schema/organizations.ts';
 import { type hookMessages, rebuildHooks } from '../../../db/schema/public.ts';
 import { notFound } from '../../lib/app-error.ts';
+import type { Ids } from '../../lib/text.ts';
 
 export const hookKinds = ['signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'] as const;
 export type HookKind = (typeof hookKinds)[number];
+
+/** What a hook gets: changes of posts, or what needs attention in its organization, or on the server too. */
+export const hookSubjects = ['posts', 'attention', 'attention-and-server'] as const;
+export type HookSubject = (typeof hookSubjects)[number];
 
 /** A build reads all posts, so one request stands for many changes. */
 export const isDeploy = (kind: HookKind): boolean => ['netlify', 'vercel', 'cloudflare'].includes(kind);
@@ -18,6 +24,7 @@ export const NewHook = Type.Object({
   organizationId: Type.String(),
   name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' }),
   kind: Type.Union(hookKinds.map((kind) => Type.Literal(kind))),
+  about: Type.Optional(Type.Union(hookSubjects.map((about) => Type.Literal(about)))),
   url: Type.String({ minLength: 1, maxLength: 2048 }),
 });
 export type NewHook = Static<typeof NewHook>;
@@ -53,12 +60,12 @@ export function nextAttemptAt(
 
 type Row = typeof rebuildHooks.$inferSelect;
 
-export type Hook = Omit<Row, 'url' | 'secret'>;
+export type Hook = Omit<Row, 'url' | 'secret' | 'held'>;
 export type SealedHook = Row;
 export type HookMessage = typeof hookMessages.$inferSelect;
 
-const { id, organizationId, name, kind, host, isEnabled, createdAt } = rebuildHooks;
-const open = { id, organizationId, name, kind, host, isEnabled, createdAt };
+const { id, organizationId, name, kind, about, host, isEnabled, createdAt, held } = rebuildHooks;
+const open = { id, organizationId, name, kind, about, host, isEnabled, createdAt };
 
 /** Oldest first; of one organization, or of all. */
 export async function listHooks(tx: ReadTx, ofOrganization?: string): Promise<Hook[]> {
@@ -68,7 +75,12 @@ export async function listHooks(tx: ReadTx, ofOrganization?: string): Promise<Ho
 
 /** Throws `AppError` 404 `hook_not_found`, also for another organization's. */
 export async function getHook(tx: ReadTx, hookId: string, ofOrganization?: string): Promise<Hook> {
-  const { url: _url, secret: _secret, ...hook } = await getSealedHook(tx, hookId, ofOrganization);
+  const {
+    url: _url,
+    secret: _secret,
+    held: _held,
+    ...hook
+  } = await getSealedHook(tx, hookId, ofOrganization);
   return hook;
 }
 
@@ -88,10 +100,24 @@ export async function findSealedHook(tx: ReadTx, hookId: string): Promise<Sealed
   return (await tx.select().from(rebuildHooks).where(eq(id, hookId)).get()) ?? null;
 }
 
+export type Listener = Awaited<ReturnType<typeof listListeners>>[number];
+
+/** The enabled hooks that get what needs attention. */
+export function listListeners(tx: ReadTx) {
+  return tx
+    .select({ id, organizationId, about, held, plan: organizations.plan })
+    .from(rebuildHooks)
+    .innerJoin(organizations, eq(organizations.id, organizationId))
+    .where(and(ne(about, 'posts'), eq(isEnabled, true)))
+    .all();
+}
+
+export const newMessageId = (ids: Ids) => `msg_${ids.newUuid().replaceAll('-', '')}`;
+
 export async function updateHook(
   tx: WriteTx,
   hookId: string,
-  changes: Partial<Pick<Row, 'isEnabled' | 'secret'>>,
+  changes: Partial<Pick<Row, 'isEnabled' | 'secret' | 'held'>>,
 ): Promise<void> {
   await tx.update(rebuildHooks).set(changes).where(eq(id, hookId)).run();
 }
@@ -136,11 +162,29 @@ export const kindWords: Readonly<Record<HookKind, { name: string; does: string; 
   },
 };
 
+export const subjectWords: Readonly<Record<HookSubject, { name: string; does: string }>> = {
+  posts: { name: 'Posts', does: 'Follows published changelog posts.' },
+  attention: {
+    name: 'What needs attention',
+    does: 'Sends one message when something in the organization needs a person, and one when it no longer does.',
+  },
+  'attention-and-server': {
+    name: 'What needs attention, and the server',
+    does: 'Sends one message when something in the organization or on the server needs a person, and one when it no longer does.',
+  },
+};
+
+export const describeHook = ({ kind, about }: Pick<Hook, 'kind' | 'about'>): string =>
+  about === 'posts' ? kindWords[kind].does : subjectWords[about].does;
+
 export const typeWords: Readonly<Record<HookMessage['type'], string>> = {
   'post.published': 'Published',
   'post.changed': 'Changed',
   'post.unpublished': 'Unpublished',
   'post.deleted': 'Deleted',
+  'attention.began': 'Began',
+  'attention.ended': 'Ended',
+  'attention.summary': 'Held back',
 };
 
 export function messageStatus({ state, attempts }: Pick<HookMessage, 'state' | 'attempts'>): string {

@@ -1,23 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
+import type { Notice } from '../../../db/schema/public.ts';
 import { messageOf } from '../../lib/app-error.ts';
 import { type PublicConnectOptions, postPublic, RefusedDownload } from '../../lib/public-fetch.ts';
 import { WrongSecretKey } from '../../lib/secret-box.ts';
 import { cutLine } from '../../lib/text.ts';
-import { DAY_MS } from '../../lib/time.ts';
+import { DAY_MS, span } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
 import type { HookKind, HookMessage, SealedHook } from './model.ts';
 
 // The request of each kind of hook. Bodies depend on the message alone, so that all attempts send the same bytes.
 
 export interface Announcement
-  extends Pick<HookMessage, 'id' | 'organizationId' | 'title' | 'postCreatedAt' | 'url' | 'createdAt'> {
+  extends Pick<
+    HookMessage,
+    'id' | 'organizationId' | 'title' | 'postCreatedAt' | 'url' | 'createdAt' | 'notice'
+  > {
   type: HookMessage['type'] | 'hook.test';
   /** Null for a test. */
   postId: string | null;
 }
 
 const MAX_CHAT_TITLE = 300;
+/** Discord takes 2,000 characters in all, and escapes double them at worst. */
+const MAX_CHAT_LINE = 200;
 
 const json = { 'content-type': 'application/json' };
 
@@ -43,26 +49,60 @@ function requestOf(
   }
 }
 
-function payloadOf({ type, createdAt, organizationId, postId, title, postCreatedAt, url }: Announcement) {
-  const data =
+function payloadOf(announcement: Announcement) {
+  const { type, createdAt, organizationId, postId, title, postCreatedAt, url, notice } = announcement;
+  const ofPost =
     type === 'hook.test'
       ? { organizationId, title }
       : { organizationId, postId, title, createdAt: postCreatedAt, url };
+  const data = notice ?? ofPost;
   return JSON.stringify({ type, timestamp: createdAt, data });
 }
 
 /** Slack reads `<!channel>`, `<@id>` and `<url|label>`; these three characters are all that it takes. */
-function slackText({ title, url }: Announcement): string {
+function slackText({ title, url, createdAt, notice }: Announcement): string {
   const escaped = (text: string) =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  const label = escaped(cutLine(title, MAX_CHAT_TITLE));
-  return url === null ? label : `<${escaped(url).replaceAll('|', '%7C')}|${label}>`;
+  const linked = (address: string | null, text: string) => {
+    const label = escaped(cutLine(text, MAX_CHAT_TITLE));
+    return address === null ? label : `<${escaped(address).replaceAll('|', '%7C')}|${label}>`;
+  };
+  if (notice === null) return linked(url, title);
+  const heading = `*${headings[notice.state]}:* ${linked(notice.link, notice.message)}`;
+  return [heading, ...linesOf(notice, createdAt).map(escaped)].join('\n');
 }
 
 /** `allowed_mentions` keeps every mention from notifying anybody; the escapes keep the title from becoming markup. */
-function discordText({ title, url }: Announcement): string {
-  const label = cutLine(title, MAX_CHAT_TITLE).replaceAll(/[\\*_~`|<>#[\]():@-]/g, '\\$&');
-  return url === null ? `**${label}**` : `**${label}**\n${url}`;
+function discordText({ title, url, createdAt, notice }: Announcement): string {
+  const escaped = (text: string) => text.replaceAll(/[\\*_~`|<>#[\]():@-]/g, '\\$&');
+  const label = escaped(cutLine(title, MAX_CHAT_TITLE));
+  if (notice === null) return url === null ? `**${label}**` : `**${label}**\n${url}`;
+  const heading = `**${headings[notice.state]}:** ${escaped(cutLine(notice.message, MAX_CHAT_TITLE))}`;
+  return [heading, ...linesOf(notice, createdAt).map(escaped), `<${notice.link}>`].join('\n');
+}
+
+const headings: Readonly<Record<Notice['state'], string>> = {
+  began: 'Needs attention',
+  ended: 'No longer needs attention',
+  summary: 'Messages held back',
+};
+
+/** What a channel reads about an item, below its message. */
+function linesOf(notice: Notice, createdAt: string | null): string[] {
+  const { state, since, count, effect, action, heldBack } = notice;
+  const from = `${since.slice(0, 16).replace('T', ' ')} UTC`;
+  const times = count > 1 ? `, ${count.toLocaleString('en')} times` : '';
+  const lines = {
+    began: [`${effect} Since ${from}${times}.`, `What to do: ${action}`],
+    ended: [`It lasted ${span(Date.parse(createdAt ?? since) - Date.parse(since))}, since ${from}.`],
+    summary: [`Since ${from}. ${effect}`],
+  };
+  const { began, ended } = heldBack;
+  const held =
+    state === 'summary' || began + ended === 0
+      ? []
+      : [`Held back since the message before: ${began} began and ${ended} ended.`];
+  return [...lines[state], ...held].map((line) => cutLine(line, MAX_CHAT_LINE));
 }
 
 // Signatures by https://www.standardwebhooks.com, and the secrets for them.

@@ -43,9 +43,11 @@ import {
   MAX_HOOKS,
   MAX_QUIET_MS,
   NewHook,
+  newMessageId,
   QUIET_MS,
   updateHook,
 } from './model.ts';
+import { testNotice } from './notices.ts';
 import { attempt, type HookConnect, newSigningSecret, type Outcome, urlContextOf } from './request.ts';
 
 type HookDeps = AuditDeps & Pick<Deps, 'ids' | 'secrets' | 'hookPrivateHosts'>;
@@ -59,7 +61,9 @@ export interface CreatedHook extends Hook {
 
 /** Throws `AppError` 400 with the invalid field, 404, and 409 `too_many_hooks`. */
 export async function createHook(deps: HookDeps, input: NewHook): Promise<CreatedHook> {
-  const { organizationId, kind, ...values } = requireValid(NewHook, input);
+  const { organizationId, kind, about = 'posts', ...values } = requireValid(NewHook, input);
+  if (about !== 'posts' && isDeploy(kind))
+    throw invalidField('about', 'must be posts, because this kind of hook starts builds');
   const name = values.name.trim();
   const url = requireHookUrl(values.url.trim(), deps.hookPrivateHosts);
   const id = deps.ids.newId('hook');
@@ -69,6 +73,7 @@ export async function createHook(deps: HookDeps, input: NewHook): Promise<Create
     organizationId,
     name,
     kind,
+    about,
     host: url.host,
     isEnabled: true,
     createdAt: deps.clock.now().toISOString(),
@@ -83,7 +88,7 @@ export async function createHook(deps: HookDeps, input: NewHook): Promise<Create
           code: 'too_many_hooks',
         });
       }
-      const sealed = { ...hook, url: sealedUrl, secret: signing?.sealed ?? null };
+      const sealed = { ...hook, url: sealedUrl, secret: signing?.sealed ?? null, held: null };
       await tx.insert(rebuildHooks).values(sealed).run();
       await record(tx, deps, hook, 'hook.created', `added the hook ${quote(name)} to ${url.host}`);
     },
@@ -136,7 +141,7 @@ export async function switchHookIn(
   isEnabled: boolean,
   why = '',
 ): Promise<void> {
-  await updateHook(tx, hook.id, { isEnabled });
+  await updateHook(tx, hook.id, { isEnabled, held: null });
   if (!isEnabled) await endQueued(tx, hook.id, 'failed');
   const verb = isEnabled ? 'enabled' : 'disabled';
   await record(tx, deps, hook, 'hook.changed', `${verb} the hook ${quote(hook.name)}${why}`);
@@ -154,7 +159,7 @@ export async function deleteHook(deps: AuditDeps, hookId: string): Promise<void>
 /** The previous secret signs too for 24 hours. Throws `AppError` 404, and 409 `hook_not_signed`. */
 export function rotateSecret(deps: HookDeps, hookId: string): Promise<{ hook: Hook; secret: string }> {
   return writeAbout(deps.db, hookId, async (tx) => {
-    const { url: _url, ...sealed } = await getSealedHook(tx, hookId);
+    const { url: _url, held: _held, ...sealed } = await getSealedHook(tx, hookId);
     const { secret: before, ...hook } = sealed;
     if (before === null) {
       throw new AppError(409, 'Only signed hooks have a secret', { code: 'hook_not_signed' });
@@ -168,24 +173,26 @@ export function rotateSecret(deps: HookDeps, hookId: string): Promise<{ hook: Ho
 
 /** Sends a test message now and returns its outcome, also for a disabled hook. Throws `AppError` 404. */
 export async function sendTest(
-  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'hookPrivateHosts'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'secrets' | 'hookPrivateHosts' | 'publicUrl'>,
   hookId: string,
   connect: HookConnect = {},
 ): Promise<Outcome> {
   const hook = await readIfAllowed(deps.db, (tx) => getSealedHook(tx, hookId));
   const now = deps.clock.now().toISOString();
+  const title = 'Test message from Tidings';
   return attempt(
     deps,
     hook,
     {
-      id: `msg_${deps.ids.newUuid().replaceAll('-', '')}`,
+      id: newMessageId(deps.ids),
       type: 'hook.test',
       organizationId: hook.organizationId,
       postId: null,
-      title: 'Test message from Tidings',
+      title,
       postCreatedAt: now,
       createdAt: now,
       url: null,
+      notice: hook.about === 'posts' ? null : testNotice(deps, hook, title),
     },
     connect,
   );

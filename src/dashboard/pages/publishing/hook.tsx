@@ -6,6 +6,7 @@ import {
   listMessages,
 } from '../../../readers/hooks/message-store.ts';
 import {
+  describeHook,
   describeOutcome,
   getHook,
   type Hook,
@@ -13,6 +14,7 @@ import {
   isDeploy,
   kindWords,
   messageStatus,
+  subjectWords,
   typeWords,
 } from '../../../readers/hooks/model.ts';
 import type { Outcome } from '../../../readers/hooks/request.ts';
@@ -94,7 +96,7 @@ const pathOf = ({ id }: Hook) => `publishing/hooks/${id}`;
 
 /** `test`: a test message failed. */
 async function showHook({ deps, url, isOwner }: MemberVisit, hook: Hook, test?: Outcome) {
-  const { id, name, kind, host, isEnabled, createdAt } = hook;
+  const { id, name, kind, about, host, isEnabled, createdAt } = hook;
   const page = Math.min(pageIn(url.searchParams), MAX_PAGE);
   const { messages, isFailing, last } = await deps.db.read(async (tx) => ({
     messages: await listMessages(tx, id, { limit: PAGE_SIZE + 1, offset: (page - 1) * PAGE_SIZE }),
@@ -107,7 +109,7 @@ async function showHook({ deps, url, isOwner }: MemberVisit, hook: Hook, test?: 
       title: name,
       crumbs,
       tag: <Status status={isEnabled ? 'active' : 'disabled'} />,
-      facts: kindWords[kind].does,
+      facts: describeHook(hook),
       actions: (
         <Action
           to={`${path}/test`}
@@ -132,6 +134,7 @@ async function showHook({ deps, url, isOwner }: MemberVisit, hook: Hook, test?: 
       kind="row"
       facts={[
         ['Kind', kindWords[kind].name],
+        ['Sends', subjectWords[about].name],
         ['Host', host],
         ['Created', <When at={createdAt} />],
         ['Hook ID', <code>{id}</code>],
@@ -139,7 +142,12 @@ async function showHook({ deps, url, isOwner }: MemberVisit, hook: Hook, test?: 
     />,
     <Section id="messages" title="Messages">
       {messages.length === 0 ? (
-        <p class="hint">No messages yet. Publish a changelog post to send the first one.</p>
+        <p class="hint">
+          No messages yet.{' '}
+          {about === 'posts'
+            ? 'Publish a changelog post to send the first one.'
+            : 'The next thing that needs attention sends the first one.'}
+        </p>
       ) : (
         <Table
           caption="Messages, newest first"
@@ -152,7 +160,7 @@ async function showHook({ deps, url, isOwner }: MemberVisit, hook: Hook, test?: 
               cell: (message) => <Status status={messageStatus(message)} />,
             },
             {
-              title: 'Post',
+              title: about === 'posts' ? 'Post' : 'Item',
               fullText: ({ title }) => title,
               cell: ({ id, type, title }) => (
                 <Link to={`${path}/messages/${id}`}>
@@ -207,7 +215,7 @@ async function showMessage(visit: MemberVisit) {
     const message = await getMessage(tx, hook.id, visit.params.messageId ?? '');
     return { message, attempts: await listAttempts(tx, message.id) };
   });
-  const { id, type, title, state, postId, createdAt, dueAt } = message;
+  const { id, type, title, state, postId, notice, createdAt, dueAt } = message;
   const path = pathOf(hook);
   return view(
     {
@@ -224,7 +232,9 @@ async function showMessage(visit: MemberVisit) {
       kind="row"
       facts={[
         ['Change', typeWords[type]],
-        ['Post', <Link to={`posts/${postId}`}>{postId}</Link>],
+        notice === null
+          ? ['Post', <Link to={`posts/${postId}`}>{postId}</Link>]
+          : ['Item', <a href={notice.link}>{notice.itemId ?? 'All'}</a>],
         ['Date', createdAt && <When at={createdAt} />],
         ['Next attempt', state === 'queued' && dueAt > 0 ? <When at={dueAt} /> : null],
         ['Message ID', <code>{id}</code>],
@@ -267,7 +277,7 @@ async function showMessage(visit: MemberVisit) {
   );
 }
 
-function describeState({ state, attempts }: HookMessage, { kind, isEnabled }: Hook): string {
+function describeState({ state, attempts, notice }: HookMessage, { kind, isEnabled }: Hook): string {
   switch (state) {
     case 'sent':
       return 'The receiver accepted it.';
@@ -277,6 +287,7 @@ function describeState({ state, attempts }: HookMessage, { kind, isEnabled }: Ho
         ? 'Not sent: the hook was disabled.'
         : `Tidings stopped trying after ${counted(attempts, 'attempt')}.`;
     case 'merged':
+      if (notice !== null) return 'Not sent: the item ended before, or was muted.';
       return isDeploy(kind)
         ? 'No request of its own: a later change started the build.'
         : 'Not announced: many posts were published at once.';

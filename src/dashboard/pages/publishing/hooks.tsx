@@ -4,16 +4,20 @@ import { listMessages } from '../../../readers/hooks/message-store.ts';
 import {
   type HookKind,
   hookKinds,
+  hookSubjects,
+  isDeploy,
   kindWords,
   listHooks,
   messageStatus,
+  subjectWords,
   typeWords,
 } from '../../../readers/hooks/model.ts';
 import { createHook } from '../../../readers/hooks/service.ts';
+import { choiceOf } from '../../fields.ts';
 import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
 import { postForm } from '../../submission.ts';
 import { Link, LinkButton, Segments, Status, ToCopy, When } from '../../view/elements.tsx';
-import { Field, FormOf } from '../../view/form.tsx';
+import { Choice, Field, FormOf } from '../../view/form.tsx';
 import { Empty, Table } from '../../view/list.tsx';
 
 // The hooks of an organization, and the form that adds one.
@@ -23,6 +27,7 @@ const HOOKS = 'publishing/hooks';
 
 const HookForm = Type.Object({
   kind: Type.String(),
+  about: choiceOf(hookSubjects, { label: 'What to send', subject: 'What to send', default: 'posts' }),
   name: Type.String({ label: 'Name', hint: 'What the hook is for, such as “Website”.' }),
   url: Type.String({ label: 'URL', subject: 'The URL', autoComplete: 'off' }),
 });
@@ -38,8 +43,8 @@ export const routes: readonly Page[] = [
     'owner',
     HookForm,
     showForm,
-    async ({ deps, organization }, { kind, name, url }) => {
-      const input = { organizationId: organization.id, name, url, kind: kind as HookKind };
+    async ({ deps, organization }, { kind, about, name, url }) => {
+      const input = { organizationId: organization.id, name, about, url, kind: kind as HookKind };
       const { id, name: stored, secret } = await createHook(deps, input);
       if (secret === null) return redirect(`${HOOKS}/${id}`, 'Hook added.');
       return secretPage({ id, name: stored, secret }, 'is added');
@@ -64,7 +69,7 @@ async function showHooks({ deps, organization, isOwner }: MemberVisit) {
     { title: 'Hooks', tab: HOOKS },
     <p class="lede">
       A hook tells another service when a published changelog post changes: it rebuilds your site or announces
-      the post. Drafts are never sent.
+      the post. Drafts are never sent. Or it tells a channel what needs attention.
       {isOwner ? '' : ' Owners add hooks.'}
     </p>,
     rows.length === 0 ? (
@@ -82,11 +87,12 @@ async function showHooks({ deps, organization, isOwner }: MemberVisit) {
             {
               title: 'Name',
               fullText: ({ name }) => name,
-              cell: ({ id, name, kind, host }) => (
+              cell: ({ id, name, kind, about, host }) => (
                 <>
                   <Link to={`${HOOKS}/${id}`}>{name}</Link>
                   <div class="hint">
                     {kindWords[kind].name} at {host}
+                    {about !== 'posts' && `: ${subjectWords[about].name}`}
                   </div>
                 </>
               ),
@@ -137,9 +143,18 @@ function showForm({ url, form }: MemberVisit, error?: AppError) {
     />,
     <FormOf
       schema={HookForm}
-      hidden={{ kind }}
+      hidden={{ kind, ...(isDeploy(kind) && { about: 'posts' }) }}
       {...{ error, to: HOOKS, button: 'Add hook', layout: 'stack card pad', isOnce: true, asks: true }}
       controls={{
+        about: ({ value = 'posts', ...field }) => {
+          if (isDeploy(kind)) return null;
+          const options = hookSubjects.map((each) => ({
+            value: each,
+            label: subjectWords[each].name,
+            hint: each === 'posts' ? does : subjectWords[each].does,
+          }));
+          return <Choice {...field} {...{ value, options }} />;
+        },
         url: (field) => (
           <Field {...field} hint={`${urlHint} Tidings stores it encrypted and shows only its host.`} />
         ),
