@@ -250,6 +250,9 @@ describe('post', () => {
     expect((await run('post', 'list', '--organization', 'acme', '--limit', '2')).stdout).toEndWith(
       '2 of 3. --page 2 shows more.\n',
     );
+    expect((await run('post', 'list', '--organization', 'acme', '--limit', '3')).stdout).toEndWith(
+      '3 of 3.\n',
+    );
   });
 
   test('show, publish, unpublish, delete', async () => {

@@ -82,7 +82,27 @@ describe('post export --output', () => {
   });
 });
 
+test('a terminal gets no control character of a changelog, and a file has them all', async () => {
+  const words = ['post', 'import', '--organization', 'acme', at('red.json')];
+  await Bun.write(at('red.json'), JSON.stringify([{ title: 'Red', markdown: 'a \u001b[31mred' }]));
+  await cliJson(at('terminal'), ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
+  await cliJson(at('terminal'), words);
+  const exporting = ['post', 'export', '--organization', 'acme', '--format', 'changelog'];
+  expect((await cli(at('terminal'), exporting)).stdout).toContain('a [31mred');
+  await cliJson(at('terminal'), [...exporting, '--output', at('red.md')]);
+  expect(await read('red.md')).toContain('a \u001b[31mred');
+});
+
 describe('post import of a folder', () => {
+  test('derives ids from the folder and the path below it, or from --source', async () => {
+    for (const year of ['2023', '2024'])
+      await Bun.write(at(`years/${year}/index.md`), '---\ntitle: v1\n---\nText');
+    const importing = async (...words: string[]) => (await json('import', at('years'), ...words))[0];
+    expect(await importing()).toMatchObject({ created: 2 });
+    expect(await importing()).toMatchObject({ created: 0, unchanged: 2 });
+    expect(await importing('--source', 'other')).toMatchObject({ created: 2 });
+  });
+
   test('names each file with an error, and imports the others', async () => {
     mkdirSync(at('mixed/deep'), { recursive: true });
     await Bun.write(at('mixed/bad.json'), '{');

@@ -125,6 +125,16 @@ describe('a wall clock that jumps once', () => {
     expect(await rows()).toEqual({ trash: 0, log: 0, audit: 0, claims: 0 });
   });
 
+  test('removes text a sweep later than other rows', async () => {
+    app.clock.advance(28 * DAY_MS);
+    await sweep(app.deps);
+    app.clock.jump(3 * DAY_MS);
+    await run(25 * HOUR_MS);
+    expect([app.deps.elapsed.jumpMs(), await rows()]).toMatchObject([0, { trash: 1, audit: 0 }]);
+    await run(HOUR_MS);
+    expect(await rows()).toMatchObject({ trash: 0 });
+  });
+
   test('is believed when a person confirms the time', async () => {
     app.clock.jump(40 * DAY_MS);
     await sweep(app.deps);

@@ -237,6 +237,13 @@ describe('the trash', () => {
     expect(await inTrash()).toBeNull();
   });
 
+  test('is emptied of a post that a process with a faster clock deleted', async () => {
+    app.clock.advance(-60_000);
+    expect(noticeOf(await send(`${TRASH}/empty`, formOf(await read(TRASH), `${TRASH}/empty`)))).toContain(
+      'Deleted 1 post for good.',
+    );
+  });
+
   test('"Undo" brings back what was deleted, and nothing newer', async () => {
     await restorePost(app.deps, 'p');
     const [, undo = ''] = noticeOf(await send(`${ALL}/p/delete`, new URLSearchParams())).split('\n');
