@@ -115,7 +115,22 @@ describe('a delivery whose draft', () => {
         cookieOf(await visit(trigger, { contentType: 'changelog' }), 'tidings_notice') ?? '',
       );
     expect(await save()).toContain('Trigger saved. Retrying its failed runs.');
+    const integration = `/dashboard/org_a/integrations/${integrationId}`;
+    const sections = [`${integration}/runs`, `${integration}/runs?trigger=${id}`];
+    // The script replaces the section of the page by these until nothing is pending.
+    for (const page of [integration, trigger]) expect(await pageOf(page)).toContain('data-pending');
+    for (const section of sections) {
+      const html = await pageOf(section);
+      expect(html).toContain('data-pending');
+      expect(html).toContain('Retrying soon');
+    }
     await runAll(app);
+    for (const section of sections) {
+      const html = await pageOf(section);
+      expect(html).not.toContain('data-pending');
+      expect(html).toContain('No failed runs are left.');
+    }
+    expect(await pageOf(trigger)).not.toContain('Failed runs');
     expect(await row()).toBe('1 draft');
     expect(await save()).toContain('Trigger saved. Existing drafts change with their next event.');
   });

@@ -4,11 +4,12 @@ import { listHistories } from '../../../intake/history/store.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
 import { ChangeFailed, integrationName } from '../../../integrations/words.ts';
 import { providerOf, sampleEvents } from '../../../providers/index.ts';
-import { get, type MemberVisit, type Page, view } from '../../page.ts';
+import { fragment, get, type MemberVisit, type Page, view } from '../../page.ts';
 import { Columns, Exactly, Facts, Id, More, Section, Status, When } from '../../view/elements.tsx';
 import { Action, Form, FormError, Select } from '../../view/form.tsx';
+import { deliveriesScript } from '../deliveries/list.tsx';
 import { Imports } from '../history.tsx';
-import { Runs, TriggerList } from '../triggers/list.tsx';
+import { Runs, RunsSection, TriggerList } from '../triggers/list.tsx';
 import { findMissedPause, LocalAddressNote, Overview, PauseNote, readOverview } from './overview.tsx';
 import { getIntegration, PATH, problemOf } from './subpage.tsx';
 import {
@@ -22,7 +23,23 @@ import {
   readPolling,
 } from './webhooks.tsx';
 
-export const routes: readonly Page[] = [get(PATH, 'member', (visit) => showIntegration(visit))];
+export const routes: readonly Page[] = [
+  get(PATH, 'member', (visit) => showIntegration(visit)),
+
+  // While failed runs are retried; with `?trigger`, those of one.
+  get(`${PATH}/runs`, 'member', async (visit) => {
+    const triggerId = visit.url.searchParams.get('trigger') ?? undefined;
+    const isAsked = (id: string) => triggerId === undefined || id === triggerId;
+    const { id, triggers, runs } = await visit.deps.db.read(async (tx) => {
+      const { id } = await getIntegration(tx, visit);
+      const owner = { integrationId: id };
+      return { id, triggers: await listTriggers(tx, owner), runs: await listRuns(tx, owner) };
+    });
+    const found = { triggers, runs: runs.filter((run) => isAsked(run.triggerId)) };
+    const path = `${visit.base}/integrations/${id}`;
+    return fragment(<RunsSection {...found} path={path} {...(triggerId !== undefined && { triggerId })} />);
+  }),
+];
 
 /** The failure of one of the page's forms. */
 export interface Failure {
@@ -76,6 +93,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure) {
           {provider.name}, {isHistoryOnly ? 'imported' : 'connected'} <When at={createdAt} />
         </>
       ),
+      scripts: [deliveriesScript],
       ...(failure && { status: 400 }),
     },
     pause && <PauseNote pause={pause} type={type} to={`${path}/token`} />,

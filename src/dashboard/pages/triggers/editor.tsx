@@ -75,7 +75,7 @@ export async function editorPage(
   const { fields, problem } = formState(TriggerForm, values, error);
   const { contentType = trigger.contentType } = readFields(TriggerForm, values);
   return view(
-    { ...about, error, scripts: [clientScript] },
+    { ...about, error, scripts: [clientScript, ...(about.scripts ?? [])] },
     head,
     <div class="workbench">
       <Form

@@ -4,7 +4,7 @@ import type { Integration } from '../../../integrations/words.ts';
 import { contentTypeRules } from '../../../posts/model.ts';
 import type { EventType } from '../../../providers/events.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
-import { Section, Status, useVisit, When } from '../../view/elements.tsx';
+import { Link, Section, Status, useVisit, When } from '../../view/elements.tsx';
 import { Action, Select } from '../../view/form.tsx';
 import { Table } from '../../view/list.tsx';
 import { typeOptions } from '../posts/words.tsx';
@@ -80,43 +80,79 @@ export function TriggerList(props: { integration: Integration; triggers: readonl
 
 const MAX_SHOWN = 20;
 
-/** The failing runs of triggers, each with a retry button. `path` is the integration's page. */
-export function Runs(props: { runs: readonly TriggerRun[]; triggers: readonly Trigger[]; path: string }) {
-  const { runs, triggers, path } = props;
-  const failing = runs.filter(({ error }) => error !== null);
-  if (failing.length === 0) return null;
+interface RunsProps {
+  runs: readonly TriggerRun[];
+  triggers: readonly Trigger[];
+  /** The integration's page. */
+  path: string;
+  /** Of the only trigger. Absent: the runs of all. */
+  triggerId?: string;
+}
+
+const isFailing = ({ error }: TriggerRun) => error !== null;
+
+/** The section of failing runs, which the script of deliveries replaces while they are retried. Null without any. */
+export function Runs(props: RunsProps) {
+  return props.runs.some(isFailing) ? <RunsSection {...props} /> : null;
+}
+
+/** Says so when none is left: the page showed some before. */
+export function RunsSection({ runs, triggers, path, triggerId }: RunsProps) {
+  const failing = runs.filter(isFailing);
+  const isRetried = failing.some(({ status }) => status === 'queued');
   const events = new Map(triggers.map(({ id, event }) => [id, eventWords[event]]));
   return (
-    <Section id="failing" title="Failed runs">
-      {failing
-        .slice(0, MAX_SHOWN)
-        .map(({ triggerId, scope, status, attempts, error, deliveryId, queuedAt, nextAttemptAt }) => (
-          <div class="card pad">
-            <div class="bar">
-              {status === 'failed' ? (
-                <Status status="failed" more=", given up" />
-              ) : (
-                <span class="tag rejected">Retrying soon</span>
-              )}
-              <a href={`${path}/triggers/${triggerId}`}>{events.get(triggerId)}</a>
-              <span class="dim">
-                {attempts > 0 && `tried ${attempts === 1 ? 'once' : `${attempts} times`}, `}
-                queued <When at={queuedAt} />
-                {nextAttemptAt && (
-                  <>
-                    , next retry <When at={nextAttemptAt} />
-                  </>
+    <section
+      aria-labelledby="failing"
+      data-result={`${path}/runs${triggerId === undefined ? '' : `?trigger=${triggerId}`}`}
+      data-pending={isRetried ? '' : undefined}
+    >
+      <h2 id="failing">Failed runs</h2>
+      <div role="status">
+        {failing.length === 0 && (
+          <p>
+            <Status status="processed" /> No failed runs are left.{' '}
+            <Link to="posts?status=draft">Open drafts</Link>
+          </p>
+        )}
+        {failing
+          .slice(0, MAX_SHOWN)
+          .map(({ triggerId, scope, status, attempts, error, deliveryId, queuedAt, nextAttemptAt }) => (
+            <div class="card pad">
+              <div class="bar">
+                {status === 'failed' ? (
+                  <Status status="failed" more=", given up" />
+                ) : (
+                  <span class="tag rejected">Retrying soon</span>
                 )}
-              </span>
+                <a href={`${path}/triggers/${triggerId}`}>{events.get(triggerId)}</a>
+                <span class="dim">
+                  {attempts > 0 && `tried ${attempts === 1 ? 'once' : `${attempts} times`}, `}
+                  queued <When at={queuedAt} />
+                  {nextAttemptAt && (
+                    <>
+                      , next retry <When at={nextAttemptAt} />
+                    </>
+                  )}
+                </span>
+              </div>
+              <p class="error reason">{error}</p>
+              <p class="hint">
+                Scope <code>{scope}</code>, after delivery <code>{deliveryId}</code>
+              </p>
+              {status === 'failed' && <Action to={`${path}/triggers/${triggerId}/retry`} label="Retry" />}
             </div>
-            <p class="error reason">{error}</p>
-            <p class="hint">
-              Scope <code>{scope}</code>, after delivery <code>{deliveryId}</code>
-            </p>
-            {status === 'failed' && <Action to={`${path}/triggers/${triggerId}/retry`} label="Retry" />}
-          </div>
-        ))}
-      {failing.length > MAX_SHOWN && <p class="hint">…and {failing.length - MAX_SHOWN} more.</p>}
-    </Section>
+          ))}
+        {failing.length > MAX_SHOWN && <p class="hint">…and {failing.length - MAX_SHOWN} more.</p>}
+      </div>
+      {isRetried && (
+        <noscript>
+          <p class="hint">
+            <a href={triggerId === undefined ? path : `${path}/triggers/${triggerId}`}>Reload</a> to see
+            whether they succeeded.
+          </p>
+        </noscript>
+      )}
+    </section>
   );
 }

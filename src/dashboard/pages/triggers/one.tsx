@@ -22,6 +22,7 @@ import { editForm } from '../../submission.ts';
 import { Streamed } from '../../view/document.tsx';
 import { counted, Facts, LinkButton, Section, Status, useVisit, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
+import { deliveriesScript } from '../deliveries/list.tsx';
 import { crumbsOf } from '../integrations/subpage.tsx';
 import { changedSince, noVersion, showHistory, undoPath } from '../posts/versions.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
@@ -222,6 +223,7 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
     facts: describePosts(trigger),
     actions: isOwner && <Action to={`${path}/${name}`} label={label} />,
     error,
+    scripts: [deliveriesScript],
     pieces: isRehearsed(url) ? rehearse(visit, trigger) : undefined,
   };
   const head = (
@@ -236,7 +238,7 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
           ['Trigger ID', <code>{trigger.id}</code>],
         ]}
       />
-      <Runs runs={runs} triggers={[trigger]} path={integrationPath} />
+      <Runs runs={runs} triggers={[trigger]} path={integrationPath} triggerId={trigger.id} />
     </>
   );
   const stored = new URLSearchParams({ contentType: trigger.contentType, ...valuesOf(trigger) });
