@@ -1,8 +1,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { hmacSha256 } from '../../src/providers/provider.ts';
+import { samplePayload } from '../../src/providers/index.ts';
 import { rowsIn } from '../support/backups.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
+import { connectRepository } from '../support/fleet.ts';
+import { changed } from '../support/payloads.ts';
 import { program, type ServerProcess, startTidings } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
@@ -20,21 +22,10 @@ afterAll(async () => {
 test('a backup under load restores to exactly what was acknowledged before it began, and nothing half', async () => {
   const dataDir = join(folder.path, 'data');
   const json = (...words: string[]) => cliJson(dataDir, words);
-  await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
-  const words = ['--organization', 'acme', '--repository', 'a/b'];
-  const { integrationId, secret, webhookUrl } = await json('integration', 'connect', 'github', ...words);
-  await json(
-    'trigger',
-    'create',
-    '--integration',
-    integrationId,
-    '--event',
-    'release',
-    '--content-type',
-    'changelog',
-  );
+  const hooks = await connectRepository({ json });
+  await json('trigger', 'create', '--integration', hooks.integrationId, '--event', 'release');
   server = await startTidings(dataDir);
-  const url = `${server.url}${new URL(webhookUrl).pathname}`;
+  const { url } = server;
 
   const sent = new Set<string>();
   const acknowledged = new Set<string>();
@@ -42,31 +33,11 @@ test('a backup under load restores to exactly what was acknowledged before it be
 
   async function deliver(id: string): Promise<void> {
     const number = id.replaceAll(/\D/g, '');
-    const body = JSON.stringify({
-      action: 'published',
-      release: {
-        id: Number(number),
-        tag_name: `v${number}`,
-        name: id,
-        body: '- A change',
-        html_url: 'https://github.com/a/b',
-        draft: false,
-        prerelease: false,
-        created_at: '2026-11-20T12:00:00Z',
-        published_at: '2026-11-20T12:00:00Z',
-        target_commitish: 'main',
-      },
-      repository: { full_name: 'a/b', html_url: 'https://github.com/a/b', default_branch: 'main' },
-    });
-    const headers = {
-      'content-type': 'application/json',
-      'x-github-event': 'release',
-      'x-github-delivery': id,
-      'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
-    };
+    const sample = samplePayload('github', 'release', { repository: 'a/b', now: new Date() }) ?? {};
+    const names = { 'release.id': Number(number), 'release.tag_name': `v${number}`, 'release.name': id };
     sent.add(id);
-    const response = await fetch(url, { method: 'POST', headers, body });
-    expect(response.status).toBe(200);
+    const payload = changed(sample, { ...names, 'release.body': '- A change' });
+    expect(await hooks.deliver(url, { id, event: 'release', payload })).toBe(200);
     acknowledged.add(id);
   }
 

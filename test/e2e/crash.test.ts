@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
-import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
+import { connectRepository, logById, ping } from '../support/fleet.ts';
 import { rounds } from '../support/rounds.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 
@@ -15,56 +15,10 @@ afterAll(async () => {
   folder.remove();
 });
 
-interface Entry {
-  referenceId: string;
-  status: string;
-}
-
 const json = (...words: string[]) => cliJson(folder.path, words);
 
-/** Every entry of the log, by delivery id. */
-async function readLog(): Promise<Map<string, Entry[]>> {
-  const entries: Entry[] = [];
-  for (let page = 1; ; page++) {
-    const found: Entry[] = await json(
-      'delivery',
-      'list',
-      '--organization',
-      'acme',
-      '--limit',
-      '1000',
-      '--page',
-      String(page),
-    );
-    entries.push(...found);
-    if (found.length < 1000) return Map.groupBy(entries, ({ referenceId }) => referenceId);
-  }
-}
-
 test(`kill -9 in a stream of deliveries, ${ROUNDS} rounds: none that was acknowledged is lost, none processed twice`, async () => {
-  await json('organization', 'create', '--name', 'Acme', '--id', 'acme');
-  const { secret, webhookUrl } = await json(
-    'integration',
-    'connect',
-    'github',
-    '--organization',
-    'acme',
-    '--repository',
-    'a/b',
-  );
-  const path = new URL(webhookUrl).pathname;
-
-  async function deliver(url: string, id: string): Promise<number> {
-    const body = JSON.stringify({ zen: id });
-    const headers = {
-      'content-type': 'application/json',
-      'x-github-event': 'ping',
-      'x-github-delivery': id,
-      'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
-    };
-    return (await fetch(`${url}${path}`, { method: 'POST', headers, body })).status;
-  }
-
+  const hooks = await connectRepository({ json });
   const acknowledged = new Set<string>();
   const unanswered = new Set<string>();
 
@@ -77,7 +31,7 @@ test(`kill -9 in a stream of deliveries, ${ROUNDS} rounds: none that was acknowl
         for (let n = 0; ; n++) {
           const id = `r${round}-s${sender}-${n}`;
           unanswered.add(id);
-          const status = await deliver(running.url, id).catch(() => null);
+          const status = await hooks.deliver(running.url, ping(id)).catch(() => null);
           if (status === null) return;
           expect(status).toBe(200);
           acknowledged.add(id);
@@ -91,7 +45,7 @@ test(`kill -9 in a stream of deliveries, ${ROUNDS} rounds: none that was acknowl
   for (let round = 0; round < ROUNDS; round++) {
     server = await startTidings(folder.path);
     await streamUntilKilled(round, server);
-    const log = await readLog();
+    const log = await logById({ json });
     const lost = [...acknowledged].filter((id) => log.get(id)?.[0]?.status !== 'processed');
     expect(lost).toEqual([]);
   }
@@ -101,8 +55,8 @@ test(`kill -9 in a stream of deliveries, ${ROUNDS} rounds: none that was acknowl
   // The provider redelivers everything without a response, and some deliveries that had one.
   server = await startTidings(folder.path);
   const again = [...unanswered, ...[...acknowledged].slice(-100)];
-  for (const id of again) expect(await deliver(server.url, id)).toBe(200);
-  const log = await readLog();
+  for (const id of again) expect(await hooks.deliver(server.url, ping(id))).toBe(200);
+  const log = await logById({ json });
   const processedOnce = (id: string) =>
     log.get(id)?.filter(({ status }) => status === 'processed').length === 1;
   expect([...acknowledged, ...unanswered].filter((id) => !processedOnce(id))).toEqual([]);

@@ -2,9 +2,9 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hmacSha256 } from '../../src/providers/provider.ts';
 import { type CliResult, temporaryFolder } from '../support/cli.ts';
 import { breakableDisk, canBreakDisk } from '../support/disk-faults.ts';
+import { ping, postSigned } from '../support/fleet.ts';
 import { program, type ServerProcess, startTidings } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
@@ -49,19 +49,11 @@ async function startConnected(): Promise<ServerProcess> {
 }
 
 /** The status of the response to a delivery; null without one. */
-async function deliver({ url }: ServerProcess, id: string): Promise<number | null> {
-  const body = '{"zen":"Keep it logically awesome."}';
-  const headers = {
-    'content-type': 'application/json',
-    'x-github-event': 'ping',
-    'x-github-delivery': id,
-    'x-hub-signature-256': `sha256=${hmacSha256(webhook.secret, body)}`,
-  };
-  const path = new URL(webhook.webhookUrl).pathname;
-  return fetch(`${url}${path}`, { method: 'POST', headers, body })
-    .then(({ status }) => status)
-    .catch(() => null);
-}
+const deliver = ({ url }: ServerProcess, id: string) =>
+  postSigned(`${url}${new URL(webhook.webhookUrl).pathname}`, webhook.secret, ping(id)).then(
+    ({ status }) => status,
+    () => null,
+  );
 
 async function deliverAll(server: ServerProcess, ids: readonly string[]): Promise<void> {
   for (const id of ids) expect(await deliver(server, id)).toBe(200);

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { samplePayload } from '../../src/providers/index.ts';
-import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
+import { postSigned } from '../support/fleet.ts';
 import { changed } from '../support/payloads.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -45,14 +45,8 @@ test('triggers that fail and that take too long delay no answer and no draft of 
     const now = new Date(Date.UTC(2026, 0, 1, n % RELEASES));
     const sample = samplePayload('github', 'release', { repository: 'a/b', now }) ?? {};
     const tag = `v1.${n % RELEASES}.0`;
-    const body = JSON.stringify(changed(sample, { 'release.tag_name': tag, 'release.body': notes }));
-    const headers = {
-      'content-type': 'application/json',
-      'x-github-event': 'release',
-      'x-github-delivery': crypto.randomUUID(),
-      'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
-    };
-    return (await fetch(url, { method: 'POST', headers, body })).status;
+    const payload = changed(sample, { 'release.tag_name': tag, 'release.body': notes });
+    return (await postSigned(url, secret, { id: crypto.randomUUID(), event: 'release', payload })).status;
   }
 
   const statuses: number[] = [];

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
-import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
+import { ping, postSigned } from '../support/fleet.ts';
 import { program, type ServerProcess, startTidings } from '../support/server.ts';
 import { commandOnMount, mayMount } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
@@ -61,23 +61,12 @@ test('deliveries are acknowledged while it runs, and a reader sees more of its p
   const reader = await addReader('acme');
   const repository = ['--organization', 'acme', '--repository', 'a/b'];
   const { secret, webhookUrl } = await json('integration', 'connect', 'github', ...repository);
-  const deliver = async (id: string) => {
-    const body = JSON.stringify({ zen: id });
-    const headers = {
-      'content-type': 'application/json',
-      'x-github-event': 'ping',
-      'x-github-delivery': id,
-      'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
-    };
-    const url = `${server.url}${new URL(webhookUrl).pathname}`;
-    return (await fetch(url, { method: 'POST', headers, body })).status;
-  };
-
+  const url = `${server.url}${new URL(webhookUrl).pathname}`;
   const child = await startImport('acme', POSTS);
   const statuses: number[] = [];
   const totals: number[] = [];
   while (child.exitCode === null) {
-    statuses.push(await deliver(`delivery-${statuses.length}`));
+    statuses.push((await postSigned(url, secret, ping(`delivery-${statuses.length}`))).status);
     totals.push(await reader.total());
   }
   expect(await child.exited).toBe(0);

@@ -13,7 +13,6 @@ import {
 import { join } from 'node:path';
 import type { Connected } from '../../src/integrations/words.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { hmacSha256 } from '../../src/providers/provider.ts';
 import { createApp } from '../../src/server/app.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { openServices } from '../../src/server/services.ts';
@@ -21,6 +20,7 @@ import { fillFolder } from '../support/backups.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { githubRequest } from '../support/deliveries.ts';
 import { compose } from '../support/drafts.ts';
+import { ping, postSigned } from '../support/fleet.ts';
 import { changed } from '../support/payloads.ts';
 import { fixtureOf } from '../support/schema-fixtures.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
@@ -309,18 +309,8 @@ async function deliver(
   id: string,
   bytes = 0,
 ): Promise<number> {
-  const body = JSON.stringify({ zen: `${id} ${'x'.repeat(bytes)}` });
-  const headers = {
-    'content-type': 'application/json',
-    'x-github-event': 'ping',
-    'x-github-delivery': id,
-    'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
-  };
-  const response = await fetch(`${server.url}${new URL(webhookUrl).pathname}`, {
-    method: 'POST',
-    headers,
-    body,
-  });
+  const url = `${server.url}${new URL(webhookUrl).pathname}`;
+  const response = await postSigned(url, secret, ping(id, ` ${'x'.repeat(bytes)}`));
   await response.arrayBuffer();
   return response.status;
 }

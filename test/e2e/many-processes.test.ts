@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Post } from '../../src/posts/model.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { startBalancer } from '../support/balancer.ts';
-import { connectRepository, type Fleet, inParallel, type Signed, startFleet } from '../support/fleet.ts';
+import {
+  connectRepository,
+  type Fleet,
+  inParallel,
+  logById,
+  ping,
+  type Signed,
+  startFleet,
+} from '../support/fleet.ts';
 import { changed } from '../support/payloads.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { rounds } from '../support/rounds.ts';
@@ -29,34 +37,16 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-interface Entry {
-  referenceId: string;
-  status: string;
-}
-
-/** All entries of the log, by delivery id. */
-async function readLog(): Promise<Map<string, Entry[]>> {
-  const entries: Entry[] = [];
-  for (let page = 1; ; page++) {
-    const words = ['--organization', 'acme', '--limit', '1000', '--page', String(page)];
-    const found: Entry[] = await fleet.json('delivery', 'list', ...words);
-    entries.push(...found);
-    if (found.length < 1000) return Map.groupBy(entries, ({ referenceId }) => referenceId);
-  }
-}
-
-const statusesOf = (entries: readonly Entry[] = []) => entries.map(({ status }) => status);
+const statusesOf = (entries: readonly { status: string }[] = []) => entries.map(({ status }) => status);
 
 /** Each of these ids was processed once. Attempts before may have failed, and those after are duplicates. */
 async function expectOnce(ids: Iterable<string>): Promise<void> {
-  const log = await readLog();
+  const log = await logById(fleet);
   for (const id of ids) {
     const statuses = statusesOf(log.get(id)).filter((status) => status === 'processed');
     expect({ id, statuses }).toEqual({ id, statuses: ['processed'] });
   }
 }
-
-const ping = (id: string): Signed => ({ id, event: 'ping', payload: { zen: id } });
 
 /** Deliveries of GitHub about a release: first that it was published, then an edit of its notes, and so on. */
 function releaseDelivery(tag: string, version: number): Signed {
@@ -105,7 +95,7 @@ test(`${SENDS} sends of ${IDS} ids over ${PROCESSES} processes: each is processe
   });
   expect(answers.filter((status) => status !== 200)).toEqual([]);
   await expectOnce(sends.map(({ id }) => id));
-  const log = await readLog();
+  const log = await logById(fleet);
   const entries = sends.slice(0, IDS).flatMap(({ id }) => log.get(id) ?? []);
   expect(entries).toHaveLength(SENDS);
 }, 600_000);

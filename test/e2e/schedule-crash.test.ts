@@ -69,19 +69,3 @@ test(`kill -9 while posts are published, ${ROUNDS} rounds: each is published onc
   expect(events.map(([id]) => id).sort()).toEqual(drafts.map(({ id }) => id).sort());
   for (const [, summary] of events) expect(summary).toEndWith(' 2 h late: Tidings was not running');
 }, 3_600_000);
-
-test('a post that falls due while the server runs is published', async () => {
-  const file = `${folder.path}/draft.json`;
-  await Bun.write(file, JSON.stringify([{ id: 'soon', title: 'Soon', markdown: 'Text', status: 'draft' }]));
-  await json('post', 'import', '--organization', 'acme', file);
-  server = await startTidings(folder.path);
-  await json('post', 'publish', 'soon', '--at', '2099-01-31T09:00');
-  const dueAt = Date.now();
-  $client.run('UPDATE post_schedules SET publish_at = ?', [dueAt]);
-  const { updatedAt } = await until(
-    () => json('post', 'show', 'soon'),
-    ({ status }) => status === 'published',
-  );
-  expect(Date.parse(updatedAt)).toBeGreaterThanOrEqual(dueAt);
-  expect(await server.stop()).toBe(0);
-}, 300_000);

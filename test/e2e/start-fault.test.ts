@@ -2,8 +2,8 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hmacSha256 } from '../../src/providers/provider.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+import { ping, postSigned } from '../support/fleet.ts';
 import { program, type ServerProcess, startTidings } from '../support/server.ts';
 import { mayMount, startOnMount } from '../support/small-disk.ts';
 
@@ -73,15 +73,7 @@ const logged = (): string[] =>
 
 /** Sends a ping. */
 async function deliver(server: ServerProcess, webhookUrl: string, secret: string, id: string) {
-  const body = '{"zen":"Keep it logically awesome."}';
-  const headers = {
-    'content-type': 'application/json',
-    'x-github-event': 'ping',
-    'x-github-delivery': id,
-    'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
-  };
-  const url = `${server.url}${new URL(webhookUrl).pathname}`;
-  const response = await fetch(url, { method: 'POST', headers, body });
+  const response = await postSigned(`${server.url}${new URL(webhookUrl).pathname}`, secret, ping(id));
   return { status: response.status, body: await response.json() };
 }
 

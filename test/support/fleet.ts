@@ -70,17 +70,33 @@ export async function connectRepository(fleet: Pick<Fleet, 'json'>) {
       await response.body?.cancel();
       return response.status;
     },
-    send(url: string, { id, event, payload }: Signed): Promise<Response> {
-      const body = JSON.stringify(payload);
-      const headers = {
-        'content-type': 'application/json',
-        'x-github-event': event,
-        'x-github-delivery': id,
-        'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
-      };
-      return fetch(url + path, { method: 'POST', headers, body });
-    },
+    send: (url: string, signed: Signed) => postSigned(url + path, secret, signed),
   };
+}
+
+/** Posts a delivery as GitHub does. */
+export function postSigned(url: string, secret: string, { id, event, payload }: Signed): Promise<Response> {
+  const body = JSON.stringify(payload);
+  const headers = {
+    'content-type': 'application/json',
+    'x-github-event': event,
+    'x-github-delivery': id,
+    'x-hub-signature-256': `sha256=${hmacSha256(secret, body)}`,
+  };
+  return fetch(url, { method: 'POST', headers, body });
+}
+
+export const ping = (id: string, more = ''): Signed => ({ id, event: 'ping', payload: { zen: id + more } });
+
+/** All entries of the log, by delivery id. */
+export async function logById({ json }: Pick<Fleet, 'json'>) {
+  const entries: { referenceId: string; status: string }[] = [];
+  for (let page = 1; ; page++) {
+    const words = ['--organization', 'acme', '--limit', '1000', '--page', String(page)];
+    const found: typeof entries = await json('delivery', 'list', ...words);
+    entries.push(...found);
+    if (found.length < 1000) return Map.groupBy(entries, ({ referenceId }) => referenceId);
+  }
 }
 
 /** Runs `work` on each item, `width` at a time. */
