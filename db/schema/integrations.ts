@@ -75,6 +75,16 @@ interface Recovery {
   lost?: { deliveryId: string; deliveredAt: string; reason: string }[];
   /** Comparisons that found something missing, newest first. */
   rounds?: { at: string; compared: number; missed: number; arrived: number }[];
+  /** The provider no longer lists what it delivered since then, or delivers nothing: the changes are read. ISO 8601. */
+  gap?: { since: string; at: string } | null;
+  /** The webhook is switched off or deleted at the provider. */
+  isOff?: boolean;
+  /** The last look whether it is. ISO 8601. */
+  lookedAt?: string;
+  /** The last time that the changes were read. ISO 8601. */
+  readAt?: string;
+  /** Readings that brought something that no webhook had delivered, newest first. */
+  reads?: { at: string; news: number }[];
   /** Why the last attempt failed, and how many failed in a row. */
   problem?: string | null;
   attempts?: number;

@@ -175,6 +175,12 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
   };
 }
 
+/** The stored pushes to these commits. */
+export async function findStoredPushes(tx: ReadTx, source: EventSource, keys: readonly string[]) {
+  const rows = await statements(tx).findAll.all({ ...idsOf(source), type: 'push', keys });
+  return rows.map(toEvent).filter((event) => event.type === 'push');
+}
+
 /** The releases of some repositories of an integration, newest first, without their notes. */
 export async function listReleases(tx: ReadTx, integrationId: string, repositoryIds: readonly string[]) {
   const { repositoryId, key, branch, isPrerelease, occurredAt, deliveryId } = events;

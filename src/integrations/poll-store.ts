@@ -43,6 +43,25 @@ export async function findPoll(tx: ReadTx, repositoryId: string): Promise<Poll |
   return (await tx.select().from(polls).where(eq(polls.repositoryId, repositoryId)).get()) ?? null;
 }
 
+/**
+ * Reads the changes of the repositories beside their webhooks: from now on, of those that are not read yet; of all as soon as
+ * possible if `isDue`.
+ */
+export async function readBeside(
+  tx: WriteTx,
+  integrationId: string,
+  repositoryIds: readonly string[],
+  { isDue, now }: { isDue: boolean; now: Date },
+): Promise<void> {
+  const dueAt = now.getTime();
+  const known = new Set((await listPolls(tx, integrationId)).map(({ repositoryId }) => repositoryId));
+  for (const repositoryId of repositoryIds) {
+    const fresh = { cursor: null, polledAt: null, problem: null, attempts: 0 };
+    if (!known.has(repositoryId)) await insertPoll(tx, { repositoryId, integrationId, dueAt, ...fresh });
+    else if (isDue) await updatePoll(tx, repositoryId, { dueAt });
+  }
+}
+
 /** Does nothing when the repository is no longer polled. */
 export async function updatePoll(tx: WriteTx, repositoryId: string, changes: PollChanges): Promise<void> {
   await tx.update(polls).set(changes).where(eq(polls.repositoryId, repositoryId));
@@ -104,7 +123,7 @@ export async function countPolls(tx: ReadTx): Promise<{ ok: number; failing: num
     .select({ all: count(), failing: sql<number>`count(${polls.problem})`.mapWith(Number) })
     .from(polls)
     .innerJoin(integrations, eq(integrations.id, polls.integrationId))
-    .where(eq(integrations.enabled, true))
+    .where(and(eq(integrations.enabled, true), eq(integrations.isPolled, true)))
     .get();
   const { all = 0, failing = 0 } = row ?? {};
   return { ok: all - failing, failing };
@@ -124,6 +143,14 @@ const SHARE = 0.6;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
+
+/** How often the changes are read beside a webhook, in milliseconds: without and with a list of its deliveries. */
+const READ_EVERY_MS = 600_000;
+const DAILY_MS = 86_400_000;
+
+/** The same for an integration with a webhook: polling brings what the webhook did not. */
+export const readEveryMs = (type: Integration['type']) =>
+  providerOf(type).api?.redelivery == null ? READ_EVERY_MS : DAILY_MS;
 
 export type Pollable = Pick<Integration, 'type' | 'hasToken'>;
 

@@ -53,17 +53,43 @@ export async function listRecoveries(tx: ReadTx, integrationId: string) {
     .orderBy(asc(placeName));
 }
 
-/** Does nothing when the hook is gone, or somebody else set where its comparison begins. */
+/**
+ * Changes what is known of a hook's deliveries, and the columns beside it. Does nothing when the hook is gone, or somebody
+ * else set where its comparison begins.
+ */
 export async function updateRecovery(
   tx: WriteTx,
   hook: HookKey & Pick<Row, 'knownUntil'>,
-  changes: RecoveryChanges,
+  { recovery, ...columns }: RecoveryChanges,
 ): Promise<void> {
-  const isSame = sql`${hooks.knownUntil} IS NOT DISTINCT FROM ${hook.knownUntil}`;
-  await tx
-    .update(hooks)
-    .set(changes)
-    .where(and(isHook(hook), isSame));
+  const isSame = and(isHook(hook), sql`${hooks.knownUntil} IS NOT DISTINCT FROM ${hook.knownUntil}`);
+  const row = await tx.select({ recovery: hooks.recovery }).from(hooks).where(isSame).get();
+  if (row === undefined) return;
+  const changed = { ...columns, recovery: { ...row.recovery, ...recovery } };
+  await tx.update(hooks).set(changed).where(isSame);
+}
+
+/** How many readings are kept. */
+const MAX_READS = 20;
+
+/** Records that the changes of a repository were read, beside its webhook or that of the App. */
+export async function recordReading(
+  tx: WriteTx,
+  { integrationId, repositoryId }: { integrationId: string; repositoryId: string },
+  news: number,
+  now: Date,
+): Promise<void> {
+  const isItsHook = or(eq(hooks.repositoryId, repositoryId), isNull(hooks.repositoryId));
+  const row = await tx
+    .select({ placeId: hooks.placeId, knownUntil: hooks.knownUntil, recovery: hooks.recovery })
+    .from(hooks)
+    .where(and(eq(hooks.integrationId, integrationId), isItsHook))
+    .get();
+  if (row === undefined) return;
+  const at = now.toISOString();
+  const reads = row.recovery?.reads ?? [];
+  const recovery = { readAt: at, reads: news > 0 ? [{ at, news }, ...reads].slice(0, MAX_READS) : reads };
+  await updateRecovery(tx, { integrationId, ...row }, { recovery });
 }
 
 /** Postpones all hooks of an integration, whose provider would refuse them too. */

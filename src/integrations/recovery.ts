@@ -6,6 +6,7 @@ import { providerOf } from '../providers/index.ts';
 import { isTaken } from './deliveries/store.ts';
 import { MAX_WAIT_MS } from './hook-store.ts';
 import { type ComparedDelivery, compareHook, isMissed, readLog } from './missed.ts';
+import { readBeside } from './poll-store.ts';
 import {
   listRecovering,
   postponeRecoveries,
@@ -18,13 +19,17 @@ import { getIntegration } from './store.ts';
 import { requireApi } from './token.ts';
 import { describeMissed, isProblem } from './words.ts';
 
-// The leader compares the provider's deliveries with the log, and requests the missing ones again, each once.
+// The leader compares the provider's deliveries with the log, and requests the missing ones again, each once. Where the
+// provider does not list them, or no longer, the job `poll` reads the changes instead: the events are the same.
 
 /** How often, in milliseconds. */
 const EVERY_MS = 600_000;
 
 /** A provider may list a delivery later, and its clock may differ, by this many milliseconds. */
 const LATE_MS = 300_000;
+
+/** How often to look whether a quiet webhook is switched off, in milliseconds. */
+const LOOK_MS = 3_600_000;
 
 /** Deliveries that one comparison requests again. */
 const MAX_QUEUED = 500;
@@ -74,30 +79,43 @@ export async function recoverDue(
 }
 
 async function recover(deps: Deps, hook: RecoveringHook): Promise<void> {
-  const integration = await deps.db.read((tx) => getIntegration(tx, hook.integrationId));
-  if (providerOf(integration.type).api?.redelivery == null) return save(deps, hook, {});
+  const { db, clock } = deps;
+  const integration = await db.read((tx) => getIntegration(tx, hook.integrationId));
+  const { api: support, reader } = providerOf(integration.type);
+  const repositoryIds =
+    hook.repositoryId === null ? integration.repositories.map(({ id }) => id) : [hook.repositoryId];
+  /** Has the changes read beside the webhook. */
+  const read = (isDue: boolean) =>
+    db.write((tx) => readBeside(tx, integration.id, repositoryIds, { isDue, now: clock.now() }), NONE);
+  if (reader !== null) await read(false);
+  if (support?.redelivery == null) return void (await save(deps, hook, {}));
   const api = await requireApi(deps, integration);
   const hasQueue = (hook.recovery?.queue?.length ?? 0) > 0;
-  await (hasQueue ? requestQueued(deps, api, hook) : compareNow(deps, api, hook));
+  const { gap } = await (hasQueue ? requestQueued(deps, api, hook) : compareNow(deps, api, hook));
+  if (gap && reader !== null) await read(true);
 }
 
-/** Stores what a step of a hook led to. By default, the next one is a comparison. */
-function save(
-  { db, clock }: Deps,
+/** Stores what a step of a hook led to. By default, the next one is a comparison. Returns what it stored. */
+async function save(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
   hook: RecoveringHook,
   { recovery, ...changes }: RecoveryChanges,
-): Promise<void> {
+): Promise<Recovery> {
   const recoverAt = clock.now().getTime() + EVERY_MS;
-  const state = { ...hook.recovery, problem: null, attempts: 0, ...recovery };
-  return db.write((tx) => updateRecovery(tx, hook, { recoverAt, ...changes, recovery: state }), NONE);
+  const state = { problem: null, attempts: 0, ...recovery };
+  await db.write((tx) => updateRecovery(tx, hook, { recoverAt, ...changes, recovery: state }), NONE);
+  return state;
 }
 
-/** Compares what the provider delivered since the last time, and queues what is missing. */
-async function compareNow(deps: Deps, api: ProviderApi, hook: RecoveringHook): Promise<void> {
+/** Compares what the provider delivered since the last time, and queues what is missing, or has the changes read. */
+async function compareNow(deps: Deps, api: ProviderApi, hook: RecoveringHook): Promise<Recovery> {
   const { clock, log } = deps;
   const { integrationId, placeId, recovery } = hook;
   const now = clock.now();
+  const at = now.toISOString();
   const { asked = [], lost = [], rounds = [], until = null } = recovery ?? {};
+  const { redelivery } = providerOf(api.type).api ?? {};
+  const { keptMs = 0, burst = 1, everyMs = EVERY_MS } = redelivery ?? {};
   const logged = await readLog(deps, integrationId, [...asked, ...lost.map(({ deliveryId }) => deliveryId)]);
   const hasArrived = (id: string) => isTaken(logged.get(id)?.status ?? 'failed');
   const isSettled = asked.every(hasArrived);
@@ -107,40 +125,70 @@ async function compareNow(deps: Deps, api: ProviderApi, hook: RecoveringHook): P
       ? rounds
       : [{ ...newest, arrived: asked.filter(hasArrived).length }, ...older];
   const from = (isSettled ? until : null) ?? hook.knownUntil ?? hook.createdAt;
-  const keptMs = providerOf(api.type).api?.redelivery?.keptMs ?? 0;
-  const since = new Date(Math.max(Date.parse(from), now.getTime() - keptMs));
-  const known = isSettled ? (recovery?.etag ?? null) : null;
-  const { compared, etag } = await compareHook(deps, api, hook, since, known);
+  const oldest = new Date(now.getTime() - keptMs).toISOString();
+  const since = new Date(Math.max(Date.parse(from), Date.parse(oldest)));
+  const list = await listSince(deps, api, hook, since, isSettled ? (recovery?.etag ?? null) : null);
   const stillLost = lost.filter(
     ({ deliveryId, deliveredAt }) =>
       !hasArrived(deliveryId) && now.getTime() - Date.parse(deliveredAt) < LOST_MS,
   );
   const lostIds = new Set(stillLost.map(({ deliveryId }) => deliveryId));
-  const missing = compared.filter((each) => isMissed(each) && !lostIds.has(each.delivery.deliveryId));
+  const missing = list.compared.filter((each) => isMissed(each) && !lostIds.has(each.delivery.deliveryId));
   const wanted = missing.filter(({ delivery }) => !isExhausted(delivery));
-  const queued = wanted.slice(0, MAX_QUEUED);
-  const untilNow = new Date(now.getTime() - LATE_MS).toISOString();
   const newlyLost = missing.filter(({ delivery }) => isExhausted(delivery)).map(toLost);
-  const round = {
-    at: now.toISOString(),
-    compared: compared.length,
-    missed: missing.length,
-    arrived: 0,
-  };
-  if (missing.length > 0) log.info({ integrationId, placeId, ...round }, 'deliveries are missing');
-  await save(deps, hook, {
+  // What takes the provider too long to deliver again is read.
+  const isGap =
+    list.isOff ||
+    from < oldest ||
+    list.isCut ||
+    wanted.length > Math.min(MAX_QUEUED, (burst * EVERY_MS) / everyMs);
+  const queued = isGap ? [] : wanted;
+  const untilNow = new Date(now.getTime() - LATE_MS).toISOString();
+  const round = { at, compared: list.compared.length, missed: missing.length, arrived: 0 };
+  if (missing.length > 0 || isGap)
+    log.info({ integrationId, placeId, ...round, isGap }, 'deliveries are missing');
+  return save(deps, hook, {
     knownUntil: queued[0]?.delivery.deliveredAt ?? untilNow,
     ...(queued.length > 0 && { recoverAt: now.getTime() }),
     recovery: {
-      comparedAt: now.toISOString(),
-      until: wanted[MAX_QUEUED]?.delivery.deliveredAt ?? untilNow,
-      etag: missing.length > 0 ? null : etag,
+      comparedAt: at,
+      until: untilNow,
+      etag: missing.length > 0 ? null : list.etag,
       queue: queued.map(({ attemptId, delivery: { deliveryId } }) => ({ attemptId, deliveryId })),
       asked: [],
       lost: [...newlyLost, ...stillLost].slice(0, MAX_LOST),
       rounds: (missing.length > 0 ? [round, ...past] : past).slice(0, MAX_ROUNDS),
+      isOff: list.isOff,
+      ...(list.hasLooked && { lookedAt: at }),
+      ...(isGap && { gap: { since: from, at } }),
     },
   });
+}
+
+/**
+ * The deliveries since then, and whether the webhook is switched off or deleted. A webhook that delivers is neither, so that
+ * is asked for only when it is quiet, once an hour.
+ */
+async function listSince(
+  deps: Deps,
+  api: ProviderApi,
+  hook: RecoveringHook,
+  since: Date,
+  etag: string | null,
+) {
+  const off = { compared: [], isCut: false, etag: null, isOff: true, hasLooked: true };
+  try {
+    const list = await compareHook(deps, api, hook, since, etag);
+    const { isOff = false, lookedAt = '' } = hook.recovery ?? {};
+    const hourAgo = new Date(deps.clock.now().getTime() - LOOK_MS).toISOString();
+    const isDue = list.compared.length === 0 && (isOff || lookedAt <= hourAgo);
+    if (!isDue) return { ...list, isOff: false, hasLooked: false };
+    const remote = await api.findHook(hook.placeId, hook.remoteId);
+    return { ...list, isOff: remote?.isActive !== true, hasLooked: true };
+  } catch (error) {
+    if (isProblem(error, 'hook-not-found')) return off;
+    throw error;
+  }
 }
 
 /** True when another attempt would fail, too. */
@@ -153,13 +201,13 @@ const toLost = ({ delivery }: { delivery: ComparedDelivery }) => ({
   reason: delivery.cause === null ? '' : describeMissed(delivery.cause),
 });
 
-/** Requests the next deliveries of the queue, as many as the provider takes at once. */
-async function requestQueued(deps: Deps, api: ProviderApi, hook: RecoveringHook): Promise<void> {
+/** Requests the next deliveries of the queue, as many as the provider takes at once. One that is gone there is read. */
+async function requestQueued(deps: Deps, api: ProviderApi, hook: RecoveringHook): Promise<Recovery> {
   const { placeId, remoteId, recovery } = hook;
-  const { queue = [], asked = [], lost = [], comparedAt } = recovery ?? {};
+  const { queue = [], asked = [], comparedAt } = recovery ?? {};
   const { burst = 1, everyMs = EVERY_MS } = providerOf(api.type).api?.redelivery ?? {};
   const now = deps.clock.now();
-  const done: Recovery = { asked: [...asked], lost: [...lost] };
+  const done: Recovery = { asked: [...asked] };
   let failure: unknown = null;
   let count = 0;
   for (const { attemptId, deliveryId } of queue.slice(0, burst)) {
@@ -171,7 +219,7 @@ async function requestQueued(deps: Deps, api: ProviderApi, hook: RecoveringHook)
         failure = error;
         break;
       }
-      done.lost?.unshift({ deliveryId, deliveredAt: now.toISOString(), reason: error.message });
+      done.gap = { since: hook.knownUntil ?? hook.createdAt, at: now.toISOString() };
     }
     count++;
   }
@@ -180,10 +228,9 @@ async function requestQueued(deps: Deps, api: ProviderApi, hook: RecoveringHook)
   const soon = now.getTime() + everyMs;
   await save(deps, hook, {
     recoverAt: done.queue.length > 0 ? soon : Math.max(next, soon),
-    recovery: { ...done, lost: done.lost?.slice(0, MAX_LOST) ?? [] },
+    recovery: { ...done, attempts: failure === null ? 0 : (recovery?.attempts ?? 0) },
   });
-  if (failure === null) return;
-  hook.recovery = { ...recovery, ...done };
+  if (failure === null) return done;
   throw failure;
 }
 
@@ -194,7 +241,7 @@ async function recordFailure({ db, clock, log }: Deps, hook: RecoveringHook, err
   const retryAt = error instanceof ProviderProblem ? (error.retryAt?.getTime() ?? 0) : 0;
   const backOff = BACK_OFF_MS[Math.min(attempts, BACK_OFF_MS.length - 1)] ?? 0;
   const recoverAt = Math.min(Math.max(now + backOff, retryAt), now + MAX_WAIT_MS);
-  const state = { ...recovery, problem: messageOf(error), attempts: attempts + 1 };
+  const state = { problem: messageOf(error), attempts: attempts + 1 };
   await db.write(async (tx) => {
     await updateRecovery(tx, hook, { recoverAt, recovery: state });
     if (isProblem(error, 'bad-token', 'rate-limited', 'provider-failed'))

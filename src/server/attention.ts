@@ -166,7 +166,14 @@ const findFailingPolls: Find = async (tx) => {
     .from(polls)
     .innerJoin(integrations, eq(id, polls.integrationId))
     .innerJoin(repositories, eq(repositories.id, polls.repositoryId))
-    .where(and(isNotNull(problem), sql`${attempts} >= ${MAX_FAILED_ROUNDS}`, eq(enabled, true)))
+    .where(
+      and(
+        isNotNull(problem),
+        sql`${attempts} >= ${MAX_FAILED_ROUNDS}`,
+        eq(enabled, true),
+        eq(integrations.isPolled, true),
+      ),
+    )
     .groupBy(id, organizationId)
     .limit(MAX_ITEMS)
     .all();

@@ -130,6 +130,7 @@ test('what others left in the database is found, and ends with it', async () => 
       VALUES ('hook', 'org_a', 'Site', 'netlify', '', 'example.com', 1, '${at.toISOString()}')`,
   };
   for (const statement of Object.values(states)) await execute(app.db, statement);
+  await execute(app.db, 'UPDATE integrations SET is_polled = 1');
   await execute(
     app.db,
     `INSERT INTO hook_messages (id, hook_id, organization_id, post_id, number, type, title, post_created_at, state, attempts, due_at, created_at)

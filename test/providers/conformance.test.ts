@@ -4,6 +4,7 @@ import { loadSubjects } from '../support/provider-kit.ts';
 import { managingTests } from './conformance-managing.ts';
 import { readingTests } from './conformance-reading.ts';
 import { receivingTests } from './conformance-receiving.ts';
+import { recoveryTests } from './conformance-recovery.ts';
 import { replayTests } from './conformance-replay.ts';
 
 // One table of tests that every provider passes. Skipped rows are those that a provider declares it has no part for.
@@ -20,5 +21,6 @@ for (const subject of subjects) {
     replayTests(subject);
     managingTests(subject);
     readingTests(subject);
+    recoveryTests(subject);
   });
 }

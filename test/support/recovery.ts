@@ -1,4 +1,5 @@
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import { pollDue } from '../../src/intake/polling/poll.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import { recoverDue } from '../../src/integrations/recovery.ts';
 import { listRecoveries } from '../../src/integrations/recovery-store.ts';
@@ -53,6 +54,7 @@ export async function startRecovery() {
     start: async () => {
       await recoverDue(app.deps, { isStart: true });
       await github.settled();
+      await pollDue(app.deps);
     },
     /** Lets time pass while the job runs. */
     async recover(ms: number): Promise<void> {
@@ -60,6 +62,7 @@ export async function startRecovery() {
         app.clock.advance(BEAT_MS);
         await recoverDue(app.deps);
         await github.settled();
+        await pollDue(app.deps);
       }
     },
     async state() {

@@ -166,7 +166,11 @@ export async function start(
   hasOldHook = false,
 ): Promise<{ repository: ReturnType<typeof newRepository>; remote: RemoteRepository; poll: Poll }> {
   const now = clock.now();
-  const { remote, seen } = await readRound({ reader, log, now, needsFiles: false }, repository, null);
+  const { remote, seen } = await readRound(
+    { reader, log, now, needsFiles: false, findPushes: () => Promise.resolve([]) },
+    repository,
+    null,
+  );
   const { id: repositoryId, integrationId } = repository;
   const poll: Poll = {
     repositoryId,

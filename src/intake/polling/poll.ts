@@ -1,4 +1,5 @@
 import { changing, NONE, THROTTLES } from '../../../db/engine.ts';
+import { findStoredPushes } from '../../drafting/events.ts';
 import { listEnabledTriggers } from '../../drafting/triggers/queue-store.ts';
 import { findWebhookDelivery } from '../../integrations/deliveries/log-store.ts';
 import { deleteHooks, listHooks } from '../../integrations/hook-store.ts';
@@ -13,9 +14,11 @@ import {
   type Pollable,
   postponePolls,
   REQUESTS_PER_ROUND,
+  readEveryMs,
   restartPoll,
   updatePoll,
 } from '../../integrations/poll-store.ts';
+import { recordReading } from '../../integrations/recovery-store.ts';
 import { getIntegration, type Integration } from '../../integrations/store.ts';
 import { findApi, openReaderOf } from '../../integrations/token.ts';
 import { IntegrationProblem } from '../../integrations/words.ts';
@@ -226,7 +229,7 @@ async function pollRepository(deps: Deps, poll: Poll, signal?: AbortSignal): Pro
     metrics.polls(type, 'failed').value++;
     const { repositoryId, integrationId } = poll;
     log.warn({ err: error, integrationId, repositoryId }, 'could not poll a repository');
-    await recordFailure(deps, poll, sharing, error, clock.now());
+    await recordFailure(deps, poll, integration, sharing, error, clock.now());
     return { news: 0, problem: error.message };
   }
 }
@@ -257,19 +260,24 @@ async function pollOnce(
   const triggers = await db.read((tx) => listEnabledTriggers(tx, integration.id, subject.id));
   const needsFiles = triggers.some(({ filters }) => filters.path !== undefined);
   const reader = await openReaderOf(deps, integration, signal);
-  const reading = { reader, log, now: clock.now(), needsFiles };
+  const findPushes = (keys: readonly string[]) =>
+    db.read((tx) => findStoredPushes(tx, { integrationId: integration.id, repositoryId: subject.id }, keys));
+  const reading = { reader, log, now: clock.now(), needsFiles, findPushes };
   const round = await readRound(reading, subject, seen);
   const now = clock.now();
   const budget: RequestBudget = reader.budget;
+  const besideMs = integration.isPolled ? 0 : readEveryMs(integration.type);
   const changes = {
     cursor: { seen: round.seen, webhookSince: since, hasOldHook, budget: budgetOf(budget) },
-    dueAt: now.getTime() + Math.round(nextPollMs(integration, sharing, budget, now)),
+    dueAt: now.getTime() + Math.max(besideMs, Math.round(nextPollMs(integration, sharing, budget, now))),
     polledAt: now.toISOString(),
     problem: null,
     attempts: 0,
   };
   const durationMs = Math.round(performance.now() - startedAt);
   const news = await recordRound(deps, poll, round, changes, { isLast, durationMs });
+  if (news !== null && !integration.isPolled)
+    await db.write((tx) => recordReading(tx, poll, news, clock.now()), NONE);
   if (news !== null && hasOldHook) await deleteOldHook(deps, integration, subject.id);
   return news ?? 0;
 }
@@ -277,6 +285,7 @@ async function pollOnce(
 async function recordFailure(
   { db }: Deps,
   { repositoryId, attempts }: Poll,
+  { type, isPolled }: Integration,
   sharing: readonly string[],
   error: ProviderProblem | IntegrationProblem,
   now: Date,
@@ -294,7 +303,8 @@ async function recordFailure(
     return;
   }
   const isOutage = error instanceof ProviderProblem && error.kind === 'provider-failed';
-  const waits = isOutage ? BACK_OFF_MS : REFUSED_MS;
+  // Beside a webhook, a token that may not read does no harm.
+  const waits = isOutage ? BACK_OFF_MS : isPolled ? REFUSED_MS : [readEveryMs(type)];
   const dueAt = now.getTime() + (waits[Math.min(attempts, waits.length - 1)] ?? 0);
   await db.write((tx) => updatePoll(tx, repositoryId, { dueAt, problem, attempts: attempts + 1 }), NONE);
 }

@@ -3,10 +3,16 @@ import { IntegrationProblem } from '../../integrations/words.ts';
 import type { Logger } from '../../lib/log.ts';
 import { count } from '../../lib/text.ts';
 import { ProviderProblem } from '../../providers/api.ts';
-import type { Event } from '../../providers/events.ts';
+import type { Event, EventData } from '../../providers/events.ts';
 import { providerOf } from '../../providers/index.ts';
 import { eventOf, MalformedPayload, type Payload, parseEvent } from '../../providers/provider.ts';
-import type { PageOf, ReadDelivery, RemoteRepository, RepositoryReader } from '../../providers/reader.ts';
+import type {
+  PageOf,
+  RangeCommit,
+  ReadDelivery,
+  RemoteRepository,
+  RepositoryReader,
+} from '../../providers/reader.ts';
 import { digestOf, type Mark, type Seen, withFiles } from './cursor.ts';
 
 // One round of requests about a repository: what is there now, and what of it is news since the last round.
@@ -58,6 +64,8 @@ interface RoundDeps {
   repositoryId: string;
   /** A trigger filters by path. */
   needsFiles: boolean;
+  /** The pushes that are known already, by their commits. */
+  findPushes(keys: readonly string[]): Promise<Extract<Event, { type: 'push' }>[]>;
 }
 
 /**
@@ -106,7 +114,7 @@ async function ask(
 ): Promise<Round | null> {
   const releases = await readReleases(deps, remote, seen);
   const merged = await readMerged(deps, remote, seen);
-  const head = await readHead(deps, remote, seen, isPresent);
+  const head = await readHead(deps, remote, seen, isPresent, merged.commits);
   if (head === null) return null;
   const news = [...releases.news, ...merged.news, ...head.news];
   news.sort((a, b) => (a.event.occurredAt < b.event.occurredAt ? -1 : 1));
@@ -186,7 +194,7 @@ async function readMerged(deps: RoundDeps, remote: RemoteRepository, seen: Seen 
   );
   if (read === null && seen !== null) {
     const { merged, mergedEtag, mergedFrom } = seen;
-    return { seen: { merged, mergedEtag, mergedFrom }, news: [], notes: [] };
+    return { seen: { merged, mergedEtag, mergedFrom }, news: [], notes: [], commits: new Set<string>() };
   }
   const [first] = read?.pages ?? [];
   const items = (read?.pages ?? []).flatMap((page) => itemsOf(deps, remote, page));
@@ -204,6 +212,7 @@ async function readMerged(deps: RoundDeps, remote: RemoteRepository, seen: Seen 
       mergedFrom: seen === null ? start : latestOf([from, earlier(newest)]),
     },
     news: fresh.map(({ news }) => news),
+    commits: new Set(items.flatMap(({ news }) => mergeCommitOf(news.event) ?? [])),
     notes: read?.isCut
       ? [
           `More than ${MAX_PAGES} pages of pull requests had changed: Tidings took the newest. Read the history for the others.`,
@@ -212,7 +221,15 @@ async function readMerged(deps: RoundDeps, remote: RemoteRepository, seen: Seen 
   };
 }
 
-async function readHead(deps: RoundDeps, remote: RemoteRepository, seen: Seen | null, isPresent: boolean) {
+const mergeCommitOf = (event: Event) => (event.type === 'pull_request' ? event.data.mergeCommitSha : null);
+
+async function readHead(
+  deps: RoundDeps,
+  remote: RemoteRepository,
+  seen: Seen | null,
+  isPresent: boolean,
+  merges: ReadonlySet<string>,
+) {
   const { reader } = deps;
   const branch = remote.defaultBranch;
   const isSameBranch = seen?.branch === branch;
@@ -227,7 +244,7 @@ async function readHead(deps: RoundDeps, remote: RemoteRepository, seen: Seen | 
   // Another branch became the default one. A branch that is gone was renamed, and its commits go on.
   const isOther = !isSameBranch && (await findHead(reader, remote, seen.branch, null)) !== undefined;
   if (isOther) return { seen: now, news: [], notes: [] };
-  const { pushes, note } = await readPushes(reader, remote, seen.head, head.sha);
+  const { pushes, note } = await readPushes(deps, remote, seen.head, head.sha, merges);
   const known = deps.needsFiles ? await withFiles(reader, remote, pushes) : { pushes, unknown: 0 };
   const items = known.pushes.flatMap((push) => readItem(deps, remote, push) ?? []);
   const notes = [note, unknownFiles(known.unknown)].filter((each) => each !== null);
@@ -255,11 +272,19 @@ async function findHead(
 }
 
 /** Oldest first. After a forced push: what the new head has and the old one lacks. */
-async function readPushes(reader: RepositoryReader, remote: RemoteRepository, before: string, after: string) {
+async function readPushes(
+  deps: RoundDeps,
+  remote: RemoteRepository,
+  before: string,
+  after: string,
+  merges: ReadonlySet<string>,
+) {
+  const { reader } = deps;
   const branch = remote.defaultBranch;
   try {
     const { pushes, isCut } =
-      (await reader.listPushes?.(remote, before, after)) ?? (await asOnePush(reader, remote, before, after));
+      (await reader.listPushes?.(remote, before, after)) ??
+      (await asPushes(deps, remote, before, after, merges));
     const note = isCut ? `A push to ${branch} had too many commits: Tidings took the newest.` : null;
     return { pushes, note };
   } catch (error) {
@@ -269,10 +294,63 @@ async function readPushes(reader: RepositoryReader, remote: RemoteRepository, be
   }
 }
 
-async function asOnePush(reader: RepositoryReader, remote: RemoteRepository, before: string, after: string) {
+/**
+ * The pushes that webhooks did not deliver. Each merge is a push of its own, as at the provider; what was pushed between two
+ * others is one.
+ */
+async function asPushes(
+  { reader, findPushes }: RoundDeps,
+  remote: RemoteRepository,
+  before: string,
+  after: string,
+  merges: ReadonlySet<string>,
+) {
   const base = before === NO_COMMIT ? null : before;
   const { commits, isCut } = await reader.listCommits(remote, base, after);
-  return { pushes: commits.length === 0 ? [] : [reader.pushOf(remote, before, commits)], isCut };
+  const known = new Map((await findPushes(commits.map(({ sha }) => sha))).map((push) => [push.key, push]));
+  const line = mainLineOf(commits);
+  const pushes: ReadDelivery[] = [];
+  let start = before;
+  const add = (pushed: readonly RangeCommit[]) => {
+    if (pushed.length > 0) pushes.push(reader.pushOf(remote, start, pushed));
+    start = pushed.at(-1)?.sha ?? start;
+  };
+  let segment: RangeCommit[] = [];
+  for (const commit of commits) {
+    const push = known.get(commit.sha);
+    const isMerge = merges.has(commit.sha);
+    if (push !== undefined) add(without([...segment, commit], push.data));
+    else if (isMerge) {
+      add(segment.filter(({ sha }) => line.has(sha)));
+      add([...segment.filter(({ sha }) => !line.has(sha)), commit]);
+    } else if (commit === commits.at(-1)) add([...segment, commit]);
+    else {
+      segment.push(commit);
+      continue;
+    }
+    segment = [];
+    start = commit.sha;
+  }
+  return { pushes, isCut };
+}
+
+/** The commits that the branch was at; all of them where the provider does not name their parents. */
+function mainLineOf(commits: readonly RangeCommit[]): ReadonlySet<string> {
+  const bySha = new Map(commits.map((commit) => [commit.sha, commit]));
+  if (commits.some(({ parents }) => parents === undefined)) return new Set(bySha.keys());
+  const line = new Set<string>();
+  for (let commit = commits.at(-1); commit !== undefined && !line.has(commit.sha); ) {
+    line.add(commit.sha);
+    commit = bySha.get(commit.parents?.[0] ?? '');
+  }
+  return line;
+}
+
+/** A webhook may name only the newest commits of a push. */
+function without(segment: readonly RangeCommit[], { commits, total }: EventData['push']): RangeCommit[] {
+  if (total !== undefined) return segment.slice(0, Math.max(0, segment.length - total));
+  const known = new Set(commits.map(({ sha }) => sha));
+  return segment.filter(({ sha }) => !known.has(sha));
 }
 
 interface Read {

@@ -113,11 +113,27 @@ async function answerHooks(context: Context, project: StoredProject, below: stri
   if (attemptId !== undefined) {
     const attempt = hook.attempts.find(({ id }) => String(id) === attemptId);
     if (attempt === undefined) return refuse(404, '404 Not found');
+    requireResends(world, hook);
     const { header, payload, requestHeaders } = attempt;
     const { status } = await deliver(world, hook, header, payload, requestHeaders['Idempotency-Key']);
     return { status: 201, body: { response_status: Number(status) } };
   }
   return await testHook(world, project, hook, rest);
+}
+
+/** GitLab sends five deliveries of a webhook again in a minute. */
+const MAX_RESENDS = 5;
+const resends = new WeakMap<StoredHook, number[]>();
+
+/** Throws GitLab's 429. */
+function requireResends({ clock }: World, hook: StoredHook): void {
+  const now = clock.now().getTime();
+  const recent = (resends.get(hook) ?? []).filter((at) => now - at < 60_000);
+  if (recent.length >= MAX_RESENDS) {
+    const error = 'This endpoint has been requested too many times. Try again later.';
+    throw new GitlabRefusal(429, { message: { error } });
+  }
+  resends.set(hook, [...recent, now]);
 }
 
 async function testHook(

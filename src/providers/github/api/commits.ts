@@ -44,6 +44,9 @@ const { per_page: PER_PAGE } = LARGEST_PAGE;
 /** The most commits of a range, about as many as a push has in a webhook. */
 const MAX_COMMITS = 2000;
 
+/** A thousand pushes. */
+const MAX_ACTIVITY_PAGES = 10;
+
 /** The commits of a repository: ranges, and pushes. */
 export function commitReader(
   { askPart, list }: Pick<ReturnType<typeof openClient>, 'askPart' | 'list'>,
@@ -96,11 +99,17 @@ export function commitReader(
     return range;
   }
 
-  /** The newest changes of a branch, newest first; none where the server does not list them. */
-  async function listActivity(context: Context, branch: string): Promise<Activity[]> {
+  /** The changes of a branch after a commit, newest first; none where the server does not list them. */
+  async function listActivity(context: Context, branch: string, before: string): Promise<Activity[]> {
     const query = { ref: `refs/heads/${branch}`, ...LARGEST_PAGE };
-    const response = await askPart(context, '/activity', { query });
-    return response === null ? [] : activityOf(response.json);
+    const listed = await list(
+      (route, call) => askPart(context, route, call),
+      { path: '/activity', query },
+      MAX_ACTIVITY_PAGES,
+      activityOf,
+      ({ after }) => after === before,
+    );
+    return listed?.items ?? [];
   }
 
   return {
@@ -118,7 +127,7 @@ export function commitReader(
 
     async listPushes(repository, before, after) {
       const context = about(repository);
-      const activity = await listActivity(context, repository.defaultBranch);
+      const activity = await listActivity(context, repository.defaultBranch, before);
       const steps = stepsBetween(activity, before, after);
       // The commits that a forced push dropped are in no range but their own.
       const isForced = steps.some(({ activity_type: type }) => type === 'force_push');
