@@ -1,8 +1,8 @@
-import { and, asc, count, desc, eq, gt, isNotNull, lte, max, min, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gt, isNotNull, lte, max, min, or, sql } from 'drizzle-orm';
 import type { Database, ReadTx } from '../../db/engine.ts';
 import { apps, deliveries, hooks, integrations, polls, repositories } from '../../db/schema/integrations.ts';
 import { postSchedules, posts } from '../../db/schema/posts.ts';
-import { hookMessages, rebuildHooks } from '../../db/schema/public.ts';
+import { hookAttempts, hookMessages, rebuildHooks } from '../../db/schema/public.ts';
 import { triggerRuns, triggers } from '../../db/schema/triggers.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { integrationName } from '../integrations/words.ts';
@@ -222,36 +222,41 @@ const findFailedTriggers: Find = async (tx) => {
     .groupBy(triggers.id, id, organizationId)
     .limit(MAX_ITEMS)
     .all();
-  return rows.map((row) => ({
+  return Array.fromAsync(rows, async (row) => ({
     organizationId: row.organizationId,
     kind: 'trigger_failed',
     subject: row.triggerId,
     since: row.since,
     count: row.runs,
-    message: `${counted(row.runs, 'draft was', 'drafts were')} given up after several attempts (${row.error})`,
+    message: `${integrationName(await getIntegration(tx, row.id))}: ${counted(row.runs, 'draft was', 'drafts were')} given up after several attempts (${row.error})`,
     effect: 'These drafts are missing until a person tries again.',
     action: `${tidings} trigger retry ${row.triggerId}`,
     path: `integrations/${row.id}#failing`,
   }));
 };
 
+/** The status of a hook's newest request. */
+const newestResponse = sql`(select ${hookAttempts.statusCode} from ${hookAttempts}
+  inner join ${hookMessages} as own on own.id = ${hookAttempts.messageId} where own.hook_id = ${rebuildHooks.id}
+  order by ${hookAttempts.startedAt} desc limit 1)`;
+
 /**
  * Hooks with a message since the last success that was given up, or that has failed for a day: after a few attempts
- * where it tells what needs attention.
+ * where it tells what needs attention. A disabled one only if its receiver was gone.
  */
 const findFailedHooks: Find = async (tx, now) => {
   const { createdAt: at, state, attempts, hookId } = hookMessages;
-  const { id: hook, organizationId: owner, name, about } = rebuildHooks;
+  const { id: hook, organizationId: owner, name, about, isEnabled } = rebuildHooks;
   const dayAgo = new Date(now.getTime() - DAY_MS).toISOString();
   const isFailing = sql`(${state} = 'failed' or ${state} = 'queued' and (${attempts} > 0 and ${at} <= ${dayAgo}
     or ${about} <> 'posts' and ${attempts} >= ${MESSENGER_ATTEMPTS}))`;
   const lastSent = sql<string>`coalesce(max(case when ${state} = 'sent' then ${at} end), '')`;
   const rows = await tx
-    .select({ id: hook, organizationId: owner, name, about, lastSent })
+    .select({ id: hook, organizationId: owner, name, about, isEnabled, lastSent })
     .from(hookMessages)
     .innerJoin(rebuildHooks, eq(hook, hookId))
-    .where(eq(rebuildHooks.isEnabled, true))
-    .groupBy(hook, owner, name, about)
+    .where(or(eq(isEnabled, true), sql`${newestResponse} = 410`))
+    .groupBy(hook, owner, name, about, isEnabled)
     .having(sql`max(case when ${isFailing} then ${at} end) > ${lastSent}`)
     .limit(MAX_ITEMS)
     .all();
@@ -269,7 +274,7 @@ const findFailedHooks: Find = async (tx, now) => {
       subject: row.id,
       since: failing?.since ?? null,
       count: messages,
-      message: `The hook “${row.name}” fails: ${counted(messages, 'message')} could not be sent`,
+      message: `The hook “${row.name}” fails: ${counted(messages, 'message')} could not be sent${row.isEnabled ? '' : ', and Tidings disabled it because the receiver responded 410 Gone'}`,
       effect:
         row.about === 'posts'
           ? 'Your site or channel does not know about these changes.'

@@ -74,6 +74,11 @@ describe('deliveries that are rejected', () => {
     const card = await pageOf('/dashboard/org_a/integrations');
     expect(card).toContain('<span class="tag failed">Needs attention</span>');
     expect(card).toContain(item?.message ?? 'no item');
+    const page = await pageOf(`/dashboard/org_a/integrations/${connected.integrationId}`);
+    expect(page).toContain('<span class="tag failed">Needs attention</span>');
+    expect(page).toContain(item?.message ?? 'no item');
+    // A phone folds the navigation.
+    expect(page).toMatch(/Menu<small class="badge failed"[^>]*>1</);
 
     const diagnosis = await diagnose(app.deps, connected.integrationId);
     expect(diagnosis.findings.map(({ code }) => code)).toContain('secret_refused');

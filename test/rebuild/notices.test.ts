@@ -370,6 +370,27 @@ test('a failure of the messenger is an item, which only other hooks hear of', as
   expect(toldAt().every((line) => line === 'began schedule_late:p1')).toBeTrue();
 });
 
+test('a messenger whose receiver is gone is an item until a person enables or deletes it', async () => {
+  const { db, deps, hook, add, tell, begin } = await world();
+  const other = await add('/other');
+  receiver.responses.set('/hook', [() => new Response(null, { status: 410 }), () => new Response()]);
+  await begin('p1');
+  await tell();
+  await tell();
+  const failing = async () =>
+    (await db.read((tx) => listAttention(tx))).filter(({ kind }) => kind === 'hook_failed');
+  expect((await failing())[0]?.message).toContain(
+    'Tidings disabled it because the receiver responded 410 Gone',
+  );
+  expect(toldAt('/other')).toEqual(['began schedule_late:p1', `began hook_failed:${hook.id}`]);
+  await switchHook(deps, other.id, false);
+  await switchHook(deps, hook.id, true);
+  await begin('p2');
+  await tell();
+  await tell();
+  expect(await failing()).toEqual([]);
+});
+
 test('a disabled hook gets nothing later of what happened meanwhile', async () => {
   const { deps, clock, hook, tell, begin } = await world();
   for (let number = 0; number < 8; number++) await begin(`p${number}`);

@@ -22,6 +22,11 @@ const sections: Readonly<Record<string, string>> = { media: 'posts', import: 'in
 export function Side({ frame }: { frame: Frame }) {
   const { drafts, suggestions, attention, hasUnfinishedSteps } = frame;
   const { user, base } = useVisit();
+  const troubles = attention > 0 && (
+    <small class="badge failed" title={`${counted(attention, 'thing needs', 'things need')} a person`}>
+      {attention}
+    </small>
+  );
   const firstSteps = <Entry icon="list-checks" label="First steps" to="start" />;
   return (
     <header class="side">
@@ -32,6 +37,7 @@ export function Side({ frame }: { frame: Frame }) {
         <summary>
           <Icon name="menu" />
           Menu
+          {troubles}
         </summary>
         <div class="menu-body">
           <Organizations mayCreate={frame.mayCreateOrganization} />
@@ -60,14 +66,7 @@ export function Side({ frame }: { frame: Frame }) {
             <Entry icon="globe" label="Publishing" to="publishing" />
             <Entry icon="settings" label="Settings" to="settings" />
             <Entry icon="triangle-alert" label="Attention" to="attention">
-              {attention > 0 && (
-                <small
-                  class="badge failed"
-                  title={`${counted(attention, 'thing needs', 'things need')} a person`}
-                >
-                  {attention}
-                </small>
-              )}
+              {troubles}
             </Entry>
           </nav>
           <nav aria-label="Help">

@@ -92,9 +92,10 @@ function linesOf(notice: Notice, createdAt: string | null): string[] {
   const { state, since, count, effect, action, heldBack } = notice;
   const from = `${since.slice(0, 16).replace('T', ' ')} UTC`;
   const times = count > 1 ? `, ${count.toLocaleString('en')} times` : '';
+  const lastedMs = Date.parse(createdAt ?? since) - Date.parse(since);
   const lines = {
     began: [`${effect} Since ${from}${times}.`, `What to do: ${action}`],
-    ended: [`It lasted ${span(Date.parse(createdAt ?? since) - Date.parse(since))}, since ${from}.`],
+    ended: [`It lasted ${lastedMs < 60_000 ? 'less than a minute' : span(lastedMs)}, since ${from}.`],
     summary: [`Since ${from}. ${effect}`],
   };
   const { began, ended } = heldBack;

@@ -8,9 +8,9 @@ import { listAttention, shownTo } from '../../../people/attention.ts';
 import { type IntegrationType, listProviders, providers } from '../../../providers/index.ts';
 import type { Provider } from '../../../providers/provider.ts';
 import { get, type MemberVisit, type Page, view } from '../../page.ts';
-import { capitalized, Link, LinkButton, More, Status, useVisit } from '../../view/elements.tsx';
+import { capitalized, Link, LinkButton, More, useVisit } from '../../view/elements.tsx';
 import { Field, Form, FormOf, fieldProblem } from '../../view/form.tsx';
-import { LocalAddressNote, Overview, readOverview } from './overview.tsx';
+import { LocalAddressNote, Overview, readOverview, State, Troubles, troublesOf } from './overview.tsx';
 import { RepositoryForm, tokenField, tokenProblem } from './places.tsx';
 import { problemOf, TOKEN_FIELD } from './subpage.tsx';
 
@@ -54,7 +54,7 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
     cards.map((overview) => {
       const { id, type, enabled, repositories } = overview.integration;
       const path = `integrations/${id}`;
-      const troubles = attention.filter((item) => item.path?.replace(/#.*/, '') === path);
+      const troubles = troublesOf(attention, id);
       return (
         <article class="card pad">
           <div class="bar">
@@ -63,15 +63,9 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
             </h2>
             {/* Without repositories, the name is the provider's. */}
             {repositories.length > 0 && <span class="dim">{providerNames[type]}</span>}
-            {troubles.length > 0 ? (
-              <span class="tag failed">Needs attention</span>
-            ) : (
-              <Status status={enabled ? 'active' : 'disabled'} />
-            )}
+            <State troubles={troubles} isEnabled={enabled} />
           </div>
-          {troubles.map(({ message }) => (
-            <p class="error">{message}.</p>
-          ))}
+          <Troubles troubles={troubles} />
           <Overview {...overview} />
         </article>
       );

@@ -3,14 +3,24 @@ import { listRuns } from '../../../drafting/triggers/queue-store.ts';
 import { listHistories } from '../../../intake/history/store.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
 import { ChangeFailed, integrationName } from '../../../integrations/words.ts';
+import { listAttention, shownTo } from '../../../people/attention.ts';
 import { providerOf, sampleEvents } from '../../../providers/index.ts';
 import { fragment, get, type MemberVisit, type Page, view } from '../../page.ts';
-import { Columns, Exactly, Facts, Id, More, Section, Status, When } from '../../view/elements.tsx';
+import { Columns, Exactly, Facts, Id, More, Section, When } from '../../view/elements.tsx';
 import { Action, Form, FormError, Select } from '../../view/form.tsx';
 import { deliveriesScript } from '../deliveries/list.tsx';
 import { Imports } from '../history.tsx';
 import { Runs, RunsSection, TriggerList } from '../triggers/list.tsx';
-import { findMissedPause, LocalAddressNote, Overview, PauseNote, readOverview } from './overview.tsx';
+import {
+  findMissedPause,
+  LocalAddressNote,
+  Overview,
+  PauseNote,
+  readOverview,
+  State,
+  Troubles,
+  troublesOf,
+} from './overview.tsx';
 import { getIntegration, PATH, problemOf } from './subpage.tsx';
 import {
   AppNote,
@@ -59,19 +69,22 @@ export function External({ to, children }: { to: string; children: string }) {
 export async function showIntegration(visit: MemberVisit, failure?: Failure) {
   const { deps, base, form, isOwner } = visit;
   const now = deps.clock.now();
-  const { integration, hooks, triggers, runs, histories, overview } = await deps.db.read(async (tx) => {
-    const integration = await getIntegration(tx, visit);
-    const owner = { integrationId: integration.id };
-    return {
-      integration,
-      // Only a token makes hooks.
-      hooks: integration.isManaged ? await listHooks(tx, integration.id) : [],
-      triggers: await listTriggers(tx, owner),
-      runs: await listRuns(tx, owner),
-      histories: await listHistories(tx, visit.organization.id, { ...owner, limit: 5 }),
-      overview: await readOverview(tx, integration, now),
-    };
-  });
+  const { integration, hooks, triggers, runs, histories, overview, troubles } = await deps.db.read(
+    async (tx) => {
+      const integration = await getIntegration(tx, visit);
+      const owner = { integrationId: integration.id };
+      return {
+        integration,
+        // Only a token makes hooks.
+        hooks: integration.isManaged ? await listHooks(tx, integration.id) : [],
+        triggers: await listTriggers(tx, owner),
+        runs: await listRuns(tx, owner),
+        histories: await listHistories(tx, visit.organization.id, { ...owner, limit: 5 }),
+        overview: await readOverview(tx, integration, now),
+        troubles: troublesOf(await listAttention(tx, shownTo(visit)), integration.id),
+      };
+    },
+  );
   const { id, type, app, enabled, hasToken, isManaged, isPolled, createdAt } = integration;
   const { isHistoryOnly } = overview;
   const provider = providerOf(type);
@@ -87,7 +100,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure) {
     {
       title: integrationName(integration),
       crumbs: [{ to: 'integrations', label: 'Integrations' }],
-      tag: <Status status={enabled ? 'active' : 'disabled'} />,
+      tag: <State troubles={troubles} isEnabled={enabled} />,
       facts: (
         <>
           {provider.name}, {isHistoryOnly ? 'imported' : 'connected'} <When at={createdAt} />
@@ -100,6 +113,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure) {
     !isPolled && !isHistoryOnly && <LocalAddressNote url={deps.publicUrl()} type={type} />,
     pages && <AppNote integration={integration} pages={pages} />,
     <div class="card pad">
+      <Troubles troubles={troubles} />
       <Overview {...overview} />
     </div>,
     <Columns

@@ -5,11 +5,12 @@ import { findPause, type Pause } from '../../../integrations/uptime.ts';
 import { describeLocalAddress, webhookUrl } from '../../../integrations/words.ts';
 import { tidings } from '../../../lib/build.ts';
 import { DAY_MS, span } from '../../../lib/time.ts';
+import type { AttentionItem } from '../../../people/attention.ts';
 import type { Deps } from '../../../people/deps.ts';
 import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { Chart, describeDays } from '../../view/chart.tsx';
-import { counted, Link, LinkButton, More, ToCopy, useVisit, When } from '../../view/elements.tsx';
+import { counted, Link, LinkButton, More, Status, ToCopy, useVisit, When } from '../../view/elements.tsx';
 import { readDays } from '../deliveries/days.ts';
 import { exactTime } from './subpage.tsx';
 
@@ -128,3 +129,21 @@ export function PauseNote({ pause, type, to }: { pause: Pause; type: Integration
     </div>
   );
 }
+
+/** The items of an organization that are about an integration or its triggers. */
+export const troublesOf = (attention: readonly AttentionItem[], id: string): AttentionItem[] =>
+  attention.filter(({ path }) => path?.replace(/#.*/, '') === `integrations/${id}`);
+
+/** The state of an integration. */
+export function State({ troubles, isEnabled }: { troubles: readonly AttentionItem[]; isEnabled: boolean }) {
+  if (troubles.length > 0) return <span class="tag failed">Needs attention</span>;
+  return <Status status={isEnabled ? 'active' : 'disabled'} />;
+}
+
+export const Troubles = ({ troubles }: { troubles: readonly AttentionItem[] }) => (
+  <>
+    {troubles.map(({ message }) => (
+      <p class="error">{message}.</p>
+    ))}
+  </>
+);

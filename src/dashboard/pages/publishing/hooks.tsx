@@ -132,7 +132,7 @@ function showForm({ url, form }: MemberVisit, error?: AppError) {
   const kind = hookKinds.find((each) => each === given) ?? 'signed';
   const { does, urlHint } = kindWords[kind];
   return view(
-    { title: 'Add hook', crumbs, facts: does, error },
+    { title: 'Add hook', crumbs, facts: isDeploy(kind) && does, error },
     <Segments
       label="Kind of hook"
       items={hookKinds.map((each) => ({

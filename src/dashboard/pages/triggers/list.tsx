@@ -140,7 +140,11 @@ export function RunsSection({ runs, triggers, path, triggerId }: RunsProps) {
               <p class="hint">
                 Scope <code>{scope}</code>, after delivery <code>{deliveryId}</code>
               </p>
-              {status === 'failed' && <Action to={`${path}/triggers/${triggerId}/retry`} label="Retry" />}
+              {status === 'failed' && (
+                <div class="bar after">
+                  <Action to={`${path}/triggers/${triggerId}/retry`} label="Retry" />
+                </div>
+              )}
             </div>
           ))}
         {failing.length > MAX_SHOWN && <p class="hint">…and {failing.length - MAX_SHOWN} more.</p>}
