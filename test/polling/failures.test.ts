@@ -280,7 +280,10 @@ test('what happens while an integration is disabled is not drafted, even if no r
   expect(await world.log()).toEqual(['polled processed: 1 commit pushed to main']);
 });
 
-test('a round that began before an integration was disabled and enabled records nothing', async () => {
+test.each([
+  ['disabled', [false]],
+  ['disabled and enabled', [false, true]],
+])('a round that began before an integration was %s records nothing', async (_, changes) => {
   await using world = await startPolling({ token: READER });
   const { app, integrationId, project } = world;
   project.happen({ push: ['feat: unseen'] });
@@ -288,8 +291,7 @@ test('a round that began before an integration was disabled and enabled records 
   await pollDue({
     ...app.deps,
     async openReader(...given) {
-      await setEnabled(app.deps, integrationId, false);
-      await setEnabled(app.deps, integrationId, true);
+      for (const enabled of changes) await setEnabled(app.deps, integrationId, enabled);
       return app.deps.openReader(...given);
     },
   });

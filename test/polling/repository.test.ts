@@ -160,6 +160,15 @@ test('more than a page of news is read to the end', async () => {
   );
 });
 
+test('a release that is dated before the others is news where the list is whole', async () => {
+  await using world = await startPolling({ token: READER });
+  world.project.happen({ release: 'v1.0.0', notes: 'One' });
+  await world.poll();
+  world.project.happen({ release: 'v0.9.0', notes: 'Old', at: '2026-10-01T00:00:00Z' });
+  await world.poll();
+  expect((await world.log()).at(-1)).toBe('polled processed: Release v0.9.0 published');
+});
+
 test('a draft of a release is news once it is published', async () => {
   await using world = await startPolling({ token: READER });
   world.project.happen({ release: 'v1.0.0', notes: 'Soon', isDraft: true });

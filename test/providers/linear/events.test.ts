@@ -217,6 +217,18 @@ describe('the actor of an event', () => {
   });
 });
 
+test('of many former identifiers the latest are kept', () => {
+  const previousIdentifiers = Array.from({ length: 25 }, (_, index) => `ENG-${index}`);
+  const result = readEvent(
+    linear,
+    'Issue',
+    changed(sample('Issue'), { 'data.previousIdentifiers': previousIdentifiers }),
+  );
+  expect(result).toMatchObject({
+    processed: { data: { previousIdentifiers: previousIdentifiers.slice(-20) } },
+  });
+});
+
 test('an event without a parent has null there', () => {
   const loose = changed(sample('Issue'), {
     'data.team': undefined,
