@@ -198,6 +198,7 @@ describe('a repository whose releases lack notes', () => {
     }));
     await using it = await startProject([
       { at: day(1), push: ['start'] },
+      { at: day(2), release: 'v1.0.0', notes: 'First.' },
       ...many,
       { at: day(25), release: 'v2.0.0' },
     ]);
@@ -214,6 +215,8 @@ describe('a repository whose releases lack notes', () => {
     await runAll(it.app);
     expect(isCommented).toBe(true);
     expect((await postsOf(it.app))[0]?.markdown).toContain('Part 0 ');
+    const read = sql`select count(*) from events where type = 'pull_request'`;
+    expect(await valuesOf(it.app.db, read)).toEqual([[150]]);
   });
 
   test('can be stopped: releases that wait for their pull requests make no posts', async () => {
@@ -225,6 +228,15 @@ describe('a repository whose releases lack notes', () => {
     await runAll(it.app);
     expect(await titlesOf(it.app)).toEqual(['v1.1.0']);
     // Later requests are not about them.
+    await importAll(it.app, { releases: 1 });
+    expect(await titlesOf(it.app)).toEqual(['v1.2.0', 'v1.1.0']);
+  });
+
+  test('can be asked for otherwise: releases that waited for their pull requests make no posts', async () => {
+    await using it = await startProject(UNNOTED);
+    const { id } = await startHistory(it.app.deps, request());
+    const abort = new AbortController();
+    await readHistory(it.app.deps, id, { signal: abort.signal, onPage: () => abort.abort() });
     await importAll(it.app, { releases: 1 });
     expect(await titlesOf(it.app)).toEqual(['v1.2.0', 'v1.1.0']);
   });

@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import { listDueRanges, queueRange } from '../../src/drafting/triggers/range-store.ts';
 import { readDueHistories } from '../../src/intake/history/read.ts';
 import { startHistory } from '../../src/intake/history/service.ts';
+import { insertHistory, listDueHistories } from '../../src/intake/history/store.ts';
 import { addPlace, removePlace } from '../../src/integrations/places.ts';
 import { sweep } from '../../src/server/sweep.ts';
 import { valuesOf } from '../support/database.ts';
@@ -51,6 +52,23 @@ test('a long history leaves turns to other organizations', async () => {
     ['done', 1],
     ['done', 25],
   ]);
+});
+
+test('many histories of one organization leave turns to others', async () => {
+  await using it = await startProject(START);
+  const { app, github } = it;
+  projectOf(github.addRepository('acme/lander', { isPrivate: false }), app.clock, START);
+  const own = await startHistory(app.deps, request());
+  await app.db.write(async (tx) => {
+    for (let number = 0; number < 12; number++) await insertHistory(tx, { ...own, id: `his_many_${number}` });
+  });
+  app.clock.advance(1_000);
+  const { id } = await startHistory(
+    app.deps,
+    request({ organizationId: 'org_b', repository: 'acme/lander' }),
+  );
+  const due = await app.db.read((tx) => listDueHistories(tx, app.clock.now(), 10));
+  expect(due.map((each) => each.id)).toContain(id);
 });
 
 test('ranges of many releases leave turns to other organizations', async () => {

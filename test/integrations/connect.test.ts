@@ -223,6 +223,12 @@ describe('a refusal says what to do and leaves nothing on either side', () => {
   });
 });
 
+test('a repository of the same name at another provider is another one', async () => {
+  await connectIntegration(world.deps, 'gitlab', 'org_a', 'acme/rocket');
+  await connect(['acme/rocket']);
+  expect(await standing()).toMatchObject({ integrations: 2, repositories: 2 });
+});
+
 test('too many repositories by hand connect nothing', async () => {
   const names = Array.from({ length: 101 }, (_, number) => `acme/r${number}`);
   const refused = await rejection(connectIntegration(world.deps, 'github', 'org_a', names));

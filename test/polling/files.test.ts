@@ -77,6 +77,17 @@ test('a round leaves most of the requests of the hour to later rounds', async ()
   expect(await items()).toEqual(['- One']);
 });
 
+const REMOTE = { providerId: 1, fullName: 'acme/rocket', defaultBranch: 'main', isPrivate: true };
+
+test('a round asks for no files when too few requests are left', async () => {
+  const reader = {
+    budget: { limit: 60, remaining: 3, resetAt: null, pollMs: null },
+    listFiles: () => Promise.reject(new Error('asked')),
+  };
+  const push = { event: 'push', payload: { commits: [{ id: 'a1' }] } };
+  expect(await withFiles(reader, REMOTE, [push])).toEqual({ pushes: [push], unknown: 1 });
+});
+
 test('a commit of two pushes, as after a forced push, is asked for once and counts as known', async () => {
   const asked: string[] = [];
   const reader = {
@@ -86,9 +97,8 @@ test('a commit of two pushes, as after a forced push, is asked for once and coun
       return ['a.ts'];
     },
   };
-  const remote = { providerId: 1, fullName: 'acme/rocket', defaultBranch: 'main', isPrivate: true };
   const push = { event: 'push', payload: { commits: [{ id: 'a1' }] } };
-  const { pushes, unknown } = await withFiles(reader, remote, [push, push]);
+  const { pushes, unknown } = await withFiles(reader, REMOTE, [push, push]);
   expect([asked, unknown]).toEqual([['a1'], 0]);
   expect(pushes.map(({ payload }) => payload.commits)).toEqual([
     [{ id: 'a1', modified: ['a.ts'] }],

@@ -162,9 +162,13 @@ test('more than a page of news is read to the end', async () => {
 
 test('a release that is dated before the others is news where the list is whole', async () => {
   await using world = await startPolling({ token: READER });
+  const { branches } = world.repository.code;
+  const first = branches.get('main') ?? '';
+  world.project.happen({ push: ['feat: a'] });
   world.project.happen({ release: 'v1.0.0', notes: 'One' });
   await world.poll();
-  world.project.happen({ release: 'v0.9.0', notes: 'Old', at: '2026-10-01T00:00:00Z' });
+  // GitHub lists releases by the dates of their commits.
+  world.project.happen({ release: 'v0.9.0', notes: 'Old', target: first, at: '2026-11-02T00:00:00Z' });
   await world.poll();
   expect((await world.log()).at(-1)).toBe('polled processed: Release v0.9.0 published');
 });
