@@ -44,6 +44,37 @@ export const integrations = sqliteTable(
   (table) => [index('integrations_by_organization').on(table.organizationId, table.createdAt)],
 );
 
+/** What the provider said about the token of an integration. */
+export const tokenStates = sqliteTable('token_states', {
+  integrationId: text('integration_id')
+    .primaryKey()
+    .references(() => integrations.id, { onDelete: 'cascade' }),
+  /** ISO 8601; null where it does not expire, or the provider does not say. */
+  expiresAt: text('expires_at'),
+  /** Why the provider refused it last; null when it did not. */
+  problem: text(),
+  /** The first refusal in a row. ISO 8601. */
+  problemSince: text('problem_since'),
+  /** The time of the next question, in milliseconds since 1970. */
+  dueAt: integer('due_at').notNull(),
+});
+
+/** Whether a repository is silent longer than its rhythm explains. `repositoryId` is empty for an issue tracker. */
+export const silences = sqliteTable(
+  'silences',
+  {
+    integrationId: partOf('integration_id', () => integrations.id),
+    repositoryId: text('repository_id').notNull(),
+    /** The last activity before the silence. ISO 8601; null: it is not silent. */
+    since: text(),
+    /** The provider told of something newer. */
+    isProven: integer('is_proven', { mode: 'boolean' }).notNull(),
+    /** The time of the next look, in milliseconds since 1970. */
+    dueAt: integer('due_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.integrationId, table.repositoryId] })],
+);
+
 /** A repository of a code-hosting integration. */
 export const repositories = sqliteTable(
   'repositories',

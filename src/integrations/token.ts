@@ -23,6 +23,7 @@ import {
   openOrNull,
   updateIntegration,
 } from './store.ts';
+import { deleteTokenState } from './token-store.ts';
 import {
   type ConnectedPlace,
   changeFailed,
@@ -173,6 +174,7 @@ export async function setToken(deps: Deps, id: string, text: string): Promise<Co
   const { hooks, before, auditId } = await changeIntegration(db, id, async (tx) => {
     const { token: before } = await getSealedIntegration(tx, id);
     await updateIntegration(tx, id, { token: sealed });
+    await deleteTokenState(tx, id);
     await insertHooks(tx, added, startedAt.toISOString());
     for (const { place, repositoryId } of targets) {
       if (repositoryId === null || place.providerId === undefined) continue;

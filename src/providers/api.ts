@@ -105,6 +105,8 @@ export interface ProviderApi {
   listPlaces(): Promise<{ places: Place[]; isCut: boolean }>;
   /** By its id, or by the name or key that a person typed. `place-not-found` when the token cannot see it. */
   getPlace(idOrName: string): Promise<Place>;
+  /** When the token expires, as ISO 8601; null where it does not, or the provider does not say. Absent where it never does. */
+  getExpiry?(): Promise<string | null>;
   listHooks(placeId: string): Promise<RemoteHook[]>;
   /** The hook with this URL, in any place. Absent where the provider lists hooks only by place. */
   findHookAnywhere?(url: string): Promise<RemoteHook | null>;

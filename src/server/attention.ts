@@ -1,6 +1,6 @@
 import { and, asc, count, desc, eq, gt, isNotNull, lte, max, min, or, sql } from 'drizzle-orm';
 import type { Database, ReadTx } from '../../db/engine.ts';
-import { apps, deliveries, hooks, integrations, polls, repositories } from '../../db/schema/integrations.ts';
+import { deliveries, hooks, integrations, polls, repositories } from '../../db/schema/integrations.ts';
 import { postSchedules, posts } from '../../db/schema/posts.ts';
 import { hookAttempts, hookMessages, rebuildHooks } from '../../db/schema/public.ts';
 import { triggerRuns, triggers } from '../../db/schema/triggers.ts';
@@ -19,6 +19,15 @@ import {
 } from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
 import { queueNotices, queueSummaries } from '../readers/hooks/notices.ts';
+import { findExpiringTokens, findRefusedTokens, findSilent, findSuspendedApps } from './attention-access.ts';
+import {
+  type Find,
+  firstSentence,
+  MAX_ITEMS,
+  NO_DRAFTS,
+  ofIntegration,
+  placesOf,
+} from './attention-items.ts';
 import { describeBackupTrouble } from './backup/job.ts';
 import type { Config } from './config.ts';
 import { describeJump, type Elapsed } from './elapsed.ts';
@@ -27,9 +36,6 @@ import { MIN_FREE_BYTES } from './readiness.ts';
 
 // Finds what needs a person: the one source of the dashboard's list, `tidings attention`, `doctor`, and the metrics. Each cause
 // is an item as long as it lasts, read from what it left in the database.
-
-/** Items of one kind. Beyond that, a person has enough to do. */
-const MAX_ITEMS = 100;
 
 /** Entries of the log that are counted for an integration. */
 const MAX_COUNTED = 200;
@@ -46,20 +52,6 @@ const MESSENGER_ATTEMPTS = 3;
 
 /** A draft is published within seconds of its time, in milliseconds. */
 const LATE_MS = 120_000;
-
-/** The signature doctor explains at length. */
-const firstSentence = (text: string) => text.replace(/\. .*$/s, '').replace(/\.$/, '');
-
-type Find = (tx: ReadTx, now: Date) => Promise<FoundItem[]>;
-
-const NO_DRAFTS = 'Changes there make no drafts.';
-
-const ofIntegration = (organizationId: string, subject: string) => ({
-  organizationId,
-  subject,
-  action: `${tidings} integration doctor ${subject}`,
-  path: `integrations/${subject}`,
-});
 
 /** Of an integration: the status of its newest delivery that a webhook brought. */
 const newestStatus = sql`(select ${deliveries.status} from ${deliveries} where ${deliveries.integrationId} = ${integrations.id}
@@ -128,9 +120,6 @@ async function findNoDeliveries(tx: ReadTx, now: Date): Promise<FoundItem[]> {
   }));
 }
 
-const placesOf = ({ place, places }: { place: string | null; places: number }) =>
-  places > 1 ? `${place} and ${places - 1} more` : place;
-
 const findFailingWebhooks: Find = async (tx) => {
   const { problem, placeName } = hooks;
   const rows = await tx
@@ -184,24 +173,6 @@ const findFailingPolls: Find = async (tx) => {
     count: row.rounds ?? 1,
     message: `${placesOf(row)}: polling fails (${row.problem})`,
     effect: `${NO_DRAFTS} Tidings reads them when polling works again.`,
-  }));
-};
-
-const findSuspendedApps: Find = async (tx) => {
-  const rows = await tx
-    .select({ id, organizationId, slug: apps.slug, since: apps.suspendedAt })
-    .from(apps)
-    .innerJoin(integrations, eq(id, apps.integrationId))
-    .where(and(isNotNull(apps.suspendedAt), eq(enabled, true)))
-    .limit(MAX_ITEMS)
-    .all();
-  return rows.map((row) => ({
-    ...ofIntegration(row.organizationId, row.id),
-    kind: 'app_suspended',
-    since: row.since,
-    count: 1,
-    message: `The installation of the App ${row.slug} is suspended`,
-    effect: NO_DRAFTS,
   }));
 };
 
@@ -318,6 +289,9 @@ const finders = {
   webhook_failing: findFailingWebhooks,
   polling_failing: findFailingPolls,
   app_suspended: findSuspendedApps,
+  token_refused: findRefusedTokens,
+  token_expires: findExpiringTokens,
+  silent: findSilent,
   trigger_failed: findFailedTriggers,
   hook_failed: findFailedHooks,
   schedule_late: findLateSchedules,
@@ -328,7 +302,7 @@ type KindInDatabase = keyof typeof finders;
 export async function findInDatabase(
   tx: ReadTx,
   now: Date,
-  kinds = Object.keys(finders) as KindInDatabase[],
+  kinds: readonly KindInDatabase[] = Object.keys(finders) as KindInDatabase[],
 ): Promise<FoundItem[]> {
   return (await Array.fromAsync(kinds, (kind) => finders[kind](tx, now))).flat();
 }

@@ -102,6 +102,16 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
       run: async (signal) => (await import('../intake/polling/poll.ts')).pollDue(deps, signal),
     },
     {
+      name: 'watch-tokens',
+      every: 60_000,
+      run: async (signal) => (await import('../integrations/token-watch.ts')).watchTokens(deps, signal),
+    },
+    {
+      name: 'watch-silence',
+      every: 60_000,
+      run: async (signal) => (await import('../intake/watch/silence.ts')).watchSilence(deps, signal),
+    },
+    {
       name: 'image-addresses',
       every: 5_000,
       run: late(async () => (await import('./sweep.ts')).addressWork(deps)),

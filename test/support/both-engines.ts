@@ -28,6 +28,7 @@ const NEUTRAL = [
   'rebuild',
   'receiver',
   'triggers',
+  'watch',
   'users',
 ];
 

@@ -356,6 +356,23 @@ CREATE TABLE github_apps (
   created_at text COLLATE "C" NOT NULL
 );
 
+CREATE TABLE token_states (
+  integration_id text COLLATE "C" PRIMARY KEY REFERENCES integrations ON DELETE CASCADE,
+  expires_at text COLLATE "C",
+  problem text COLLATE "C",
+  problem_since text COLLATE "C",
+  due_at bigint NOT NULL
+);
+
+CREATE TABLE silences (
+  integration_id text COLLATE "C" NOT NULL REFERENCES integrations ON DELETE CASCADE,
+  repository_id text COLLATE "C" NOT NULL,
+  since text COLLATE "C",
+  is_proven bigint NOT NULL,
+  due_at bigint NOT NULL,
+  PRIMARY KEY (integration_id, repository_id)
+);
+
 CREATE TABLE trigger_events (
   trigger_id text COLLATE "C" NOT NULL REFERENCES triggers ON DELETE CASCADE,
   repository_id text COLLATE "C" NOT NULL,

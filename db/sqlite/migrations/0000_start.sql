@@ -598,6 +598,25 @@ CREATE INDEX `posts_by_status` ON `posts` (`organization_id`,`status`,`created_a
 CREATE INDEX `posts_by_type` ON `posts` (`organization_id`,`content_type`,`created_at`,`id`);--> statement-breakpoint
 CREATE INDEX `posts_by_status_and_type` ON `posts` (`organization_id`,`status`,`content_type`,`created_at`,`id`);
 --> statement-breakpoint
+CREATE TABLE `token_states` (
+	`integration_id` text PRIMARY KEY NOT NULL,
+	`expires_at` text,
+	`problem` text,
+	`problem_since` text,
+	`due_at` integer NOT NULL,
+	FOREIGN KEY (`integration_id`) REFERENCES `integrations`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE TABLE `silences` (
+	`integration_id` text NOT NULL,
+	`repository_id` text NOT NULL,
+	`since` text,
+	`is_proven` integer NOT NULL,
+	`due_at` integer NOT NULL,
+	PRIMARY KEY(`integration_id`, `repository_id`),
+	FOREIGN KEY (`integration_id`) REFERENCES `integrations`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
 CREATE TABLE `attention` (
 	`id` text PRIMARY KEY NOT NULL,
 	`organization_id` text,

@@ -44,6 +44,16 @@ const MAX_NAMED = 5;
 /** How many integrations are asked about at their providers; each takes some requests. */
 const MAX_ASKED = 20;
 
+/** What keeps deliveries from coming. */
+const ABOUT_DELIVERIES = [
+  'deliveries_rejected',
+  'no_deliveries',
+  'silent',
+  'webhook_failing',
+  'token_refused',
+  'token_expires',
+] as const;
+
 /** Checks of the work that the database records, and of the other services. */
 export const contentChecks = {
   keys: inDatabase(async ({ db, clock, config }) => {
@@ -89,7 +99,7 @@ export const contentChecks = {
   deliveries: inDatabase(async ({ db, clock }) => {
     const enabled = count(await db.read(countEnabled), 'integration');
     return (
-      (await troubleIn({ db, clock }, ['deliveries_rejected', 'no_deliveries'])) ??
+      (await troubleIn({ db, clock }, ABOUT_DELIVERIES)) ??
       ok(`No integration has problems with deliveries (${enabled})`)
     );
   }),
@@ -179,7 +189,7 @@ export const contentChecks = {
 /** The items of these kinds, as `attention` lists them; null for none. */
 async function troubleIn(
   { db, clock }: Pick<Patient, 'clock'> & { db: Pick<Database, 'read'> },
-  kinds: Parameters<typeof findInDatabase>[2],
+  kinds: NonNullable<Parameters<typeof findInDatabase>[2]>,
 ) {
   const items = await db.read((tx) => findInDatabase(tx, clock.now(), kinds));
   if (items.length === 0) return null;

@@ -83,6 +83,12 @@ export function accessHeaders(
   const permission = access === null ? `${reading}=read` : `repository_hooks=${access}`;
   return {
     'x-accepted-github-permissions': permission,
+    ...(token?.expiresAt !== undefined &&
+      token.installation === undefined && {
+        'github-authentication-token-expiration': new Date(token.expiresAt)
+          .toISOString()
+          .replace(/^(.{10})T(.{8}).*$/, '$1 $2 UTC'),
+      }),
     ...(token?.scopes !== undefined &&
       token !== NOBODY && {
         'x-oauth-scopes': token.scopes.join(', '),

@@ -68,7 +68,7 @@ export interface StoredToken {
   hasSso?: boolean;
   /** Of an App's token. */
   installation?: StoredInstallation;
-  /** When an App's token ends, in milliseconds since 1970. */
+  /** When it ends, in milliseconds since 1970. */
   expiresAt?: number;
 }
 

@@ -54,6 +54,13 @@ const FLAGS = [
 /** The answer to a request below `/api/v4`. Throws `GitlabRefusal`. */
 export async function answer(context: Context, path: string): Promise<Answer> {
   if (path === '/projects') return listProjects(context);
+  if (path === '/personal_access_tokens/self') {
+    if (context.token === null) return refuse(401, '401 Unauthorized');
+    return {
+      status: 200,
+      body: { active: true, revoked: false, expires_at: context.token.expiresAt ?? null },
+    };
+  }
   const [, id = '', below = ''] = /^\/projects\/([^/]+)(\/.*)?$/.exec(path) ?? [];
   if (id === '') throw new GitlabRefusal(404, { error: '404 Not Found' });
   const project = findProject(context, decodeURIComponent(id), below);

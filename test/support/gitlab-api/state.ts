@@ -90,6 +90,8 @@ export interface StoredCommit {
 export interface StoredToken {
   user: string;
   scopes: readonly ('api' | 'read_api')[];
+  /** The day on which it ends, such as `2026-12-24`. */
+  expiresAt?: string;
 }
 
 export interface RecordedRequest {

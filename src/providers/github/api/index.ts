@@ -1,5 +1,6 @@
 import type { HookSettings, ProviderApi } from '../../api.ts';
 import { attemptList, type ClientOptions, hostHooks, sortPlaces } from '../../host.ts';
+import { isoTime } from '../../provider.ts';
 import { openClient } from './client.ts';
 import { attemptsOf, hookOf, hooksOf, type Repository, repositoriesOf, toPlace, words } from './responses.ts';
 
@@ -62,6 +63,11 @@ export function githubApi(
       return { places: sortPlaces(active.map(toPlace)), isCut: isPartial || listed?.isCut === true };
     },
 
+    async getExpiry() {
+      const { headers } = await ask(about(null), '/user/repos', { query: { per_page: 1 } });
+      return expiryIn(headers);
+    },
+
     /** A renamed repository comes under its new name. */
     getPlace: async (name) => toPlace(await getRepository(about(name.trim()))),
 
@@ -96,6 +102,15 @@ export function githubApi(
     /** GitHub sends it a moment later, as a new attempt of the same delivery. */
     redeliver: (placeId, hookId, attemptId) => resend(placeId, hookId, attemptId, attemptsRoute(attemptId)),
   };
+}
+
+/** GitHub writes `2026-12-24 10:00:00 UTC`, or an offset such as `+0100` at the end. */
+function expiryIn(headers: Headers): string | null {
+  const text = headers.get('github-authentication-token-expiration') ?? '';
+  const [, day, time, zone = ''] = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) (UTC|[+-]\d{4})$/.exec(text) ?? [];
+  return isoTime(
+    day === undefined ? null : `${day}T${time}${zone === 'UTC' ? 'Z' : zone.replace(/..$/, ':$&')}`,
+  );
 }
 
 /** The attempts since then of a hook, or of an App. */

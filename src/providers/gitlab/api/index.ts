@@ -12,6 +12,7 @@ import { LARGEST_PAGE, openClient } from './client.ts';
 import {
   attemptsOf,
   EVENT_FLAGS,
+  expiryOf,
   type Hook,
   hookOf,
   hooksOf,
@@ -98,6 +99,14 @@ export function gitlabApi(
       );
       const places = (listed?.items ?? []).map((each) => toPlace(each, true));
       return { places: sortPlaces(places), isCut: listed?.isCut === true };
+    },
+
+    /** Knows the personal, group and project access tokens alike. */
+    async getExpiry() {
+      const response = await client.send('/personal_access_tokens/self');
+      // Another kind of token.
+      if (response.status === 404 || response.status === 403) return null;
+      return expiryOf(client.accept(response, about(null)).json);
     },
 
     /** A renamed project comes under its new name. Who may list its webhooks may manage them. */

@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { ProviderProblem, type RemoteAttempt, type RemoteHook } from '../../api.ts';
 import { type Context, commonWords, untilTime } from '../../host.ts';
+import { isoTime } from '../../provider.ts';
 import { responseCheck } from '../../rest.ts';
 import { isTestPush } from '../events.ts';
 import { eventNamed, isProjectName } from '../provider.ts';
@@ -170,6 +171,14 @@ export function projectOf(data: unknown): Project {
   if (isProjectName(project.path_with_namespace)) return project;
   throw new ProviderProblem('provider-failed', words.otherShape('a project'));
 }
+
+const AccessToken = Type.Object({ expires_at: Type.Optional(Nullable(Type.String({ maxLength: 40 }))) });
+
+/** A token ends at the beginning of its last day in UTC. */
+export const expiryOf = (data: unknown): string | null => {
+  const { expires_at: day } = checked(AccessToken, data, 'a token');
+  return isoTime(day && `${day}T00:00:00Z`);
+};
 
 export const projectsOf = (data: unknown): Project[] => list(data, 'projects').map(projectOf);
 export const hookOf = (data: unknown): Hook => checked(Hook, data, 'a webhook');
