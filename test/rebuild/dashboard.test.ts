@@ -69,6 +69,10 @@ test('a hook can tell what needs attention, unless it starts builds', async () =
   const form = await text(`${HOOKS}/~/new?kind=slack`);
   for (const about of ['posts', 'attention', 'attention-and-server'])
     expect(form).toContain(`value="${about}"`);
+  expect(await text('/dashboard/org_a/attention')).toContain(
+    'href="/dashboard/org_a/publishing/hooks/~/new?kind=slack&amp;about=attention"',
+  );
+  expect(await text(`${HOOKS}/~/new?kind=slack&about=attention`)).toMatch(/value="attention" checked/);
   expect(await text(`${HOOKS}/~/new?kind=netlify`)).not.toContain('value="attention"');
   const refused = await add('netlify', '/hook', { about: 'attention' });
   expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('must be posts')]);

@@ -11,7 +11,7 @@ import {
 import { endNotices } from '../../readers/hooks/notices.ts';
 import { get, type MemberVisit, type Page, redirect, type View, view } from '../page.ts';
 import { postForm } from '../submission.ts';
-import { LinkButton, When } from '../view/elements.tsx';
+import { Link, LinkButton, When } from '../view/elements.tsx';
 import { Action, FormError } from '../view/form.tsx';
 import { Empty } from '../view/list.tsx';
 
@@ -56,6 +56,12 @@ async function showAttention(visit: MemberVisit, error?: AppError): Promise<View
       </Empty>
     ),
     heard.map((item) => <Item item={item} />),
+    visit.isOwner && (
+      <p class="hint">
+        A <Link to="publishing/hooks/~/new?kind=slack&about=attention">hook</Link> tells a channel or a URL
+        when something begins to need you, and when it ends.
+      </p>
+    ),
     muted.length > 0 && (
       <details class="more">
         <summary>Muted ({muted.length})</summary>

@@ -131,12 +131,13 @@ function showForm({ url, form }: MemberVisit, error?: AppError) {
   const given = form.get('kind') ?? url.searchParams.get('kind');
   const kind = hookKinds.find((each) => each === given) ?? 'signed';
   const { does, urlHint } = kindWords[kind];
+  const asked = url.searchParams.get('about');
   return view(
     { title: 'Add hook', crumbs, facts: isDeploy(kind) && does, error },
     <Segments
       label="Kind of hook"
       items={hookKinds.map((each) => ({
-        to: `${HOOKS}/~/new?kind=${each}`,
+        to: `${HOOKS}/~/new?${new URLSearchParams({ kind: each, ...(asked !== null && { about: asked }) })}`,
         label: kindWords[each].name,
         isCurrent: each === kind,
       }))}
@@ -146,7 +147,7 @@ function showForm({ url, form }: MemberVisit, error?: AppError) {
       hidden={{ kind, ...(isDeploy(kind) && { about: 'posts' }) }}
       {...{ error, to: HOOKS, button: 'Add hook', layout: 'stack card pad', isOnce: true, asks: true }}
       controls={{
-        about: ({ value = 'posts', ...field }) => {
+        about: ({ value = asked ?? 'posts', ...field }) => {
           if (isDeploy(kind)) return null;
           const options = hookSubjects.map((each) => ({
             value: each,
