@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { Command } from 'commander';
 import { commandsOf, pathOf } from '../../src/cli/command.ts';
 import { buildProgram } from '../../src/cli/program.ts';
@@ -10,20 +10,18 @@ afterAll(() => folder.remove());
 
 const run = (words: readonly string[], terminal = {}) => cli(folder.path, words, terminal);
 
-function program(): Promise<Command> {
-  return buildProgram({
-    environment: {},
-    terminal: {
-      write: () => undefined,
-      writeError: () => undefined,
-      isInteractive: false,
-      width: 80,
-      hasColor: false,
-      errorHasColor: false,
-      hasSymbols: true,
-    },
-  });
-}
+const nowhere = {
+  write: () => undefined,
+  writeError: () => undefined,
+  isInteractive: false,
+  width: 80,
+  hasColor: false,
+  errorHasColor: false,
+  hasSymbols: true,
+};
+
+const program = (words?: string[]): Promise<Command> =>
+  buildProgram({ environment: {}, terminal: nowhere }, words);
 
 const paths = commandsOf(await program()).map((command) => pathOf(command));
 
@@ -101,4 +99,16 @@ describe('a typo', () => {
     expect(stderr).toStartWith("error: required option '--organization <id>' not specified\n");
     expect((await run(['post', 'import'])).stderr).toStartWith("error: missing required argument 'file'\n");
   });
+});
+
+test.each([
+  [['serve', '--demo'], 8],
+  [['post', 'import'], 1],
+  [['--json', 'post', 'import'], 1],
+  [['completion', 'bash'], 1],
+  [[], 1],
+])('the command %p lets code run %p times as often before it is compiled', async (words, scale) => {
+  using policy = spyOn(Bun.unsafe, 'setJITPolicy').mockReturnValue(undefined);
+  await program(words);
+  expect(policy.mock.calls).toEqual([[scale]]);
 });

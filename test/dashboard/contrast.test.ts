@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { contrast } from '../../src/readers/public/model.ts';
 import { root } from '../support/server.ts';
 
 // The colors of both themes are readable (WCAG 2.2 AA): 4.5 for text, 3 for the borders of fields and the focus.
@@ -10,19 +11,6 @@ const tokens = new Map(
     ([, name = '', light = '', dark = '']) => [name, { light, dark }],
   ),
 );
-
-function luminance(color: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
-function contrast(one: string, other: string): number {
-  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
-  return (light + 0.05) / (dark + 0.05);
-}
 
 const grounds = ['paper', 'sheet', 'sunk', 'hover', 'chosen'];
 const states = ['ok', 'info', 'mute', 'warn', 'bad'];
@@ -49,7 +37,7 @@ test.each(pairs)('%s on %s has a contrast of %d', (text, ground, least) => {
 });
 
 test('the selected row of a dark list is lighter than the page', () => {
-  const dark = (name: string) => luminance(tokens.get(name)?.dark ?? '');
+  const dark = (name: string) => contrast(tokens.get(name)?.dark ?? '', '#000000');
   expect(dark('chosen')).toBeGreaterThan(dark('hover'));
   expect(dark('hover')).toBeGreaterThan(dark('sheet'));
   expect(dark('sheet')).toBeGreaterThan(dark('paper'));

@@ -18,6 +18,8 @@ let app: TestApp;
 let triggerId: string;
 let path: string;
 let cookie: string;
+/** Delivers a release, a minute later than the one before. */
+let deliver: (number: number) => Promise<void>;
 /** How the page composes; the first draft is the one of its preview. */
 let composeOnPage: Compose;
 
@@ -35,18 +37,19 @@ beforeEach(async () => {
   }));
   path = `/dashboard/org_a/integrations/${integrationId}/triggers/${triggerId}?rehearse=yes`;
   ({ cookie } = await signedIn(app, { organizationId: 'org_a' }));
-  const sample =
-    samplePayload('github', 'release', { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
-  for (let hour = 1; hour <= RELEASES; hour++) {
-    const at = `2026-11-20T0${hour}:00:00Z`;
+  deliver = async (number) => {
+    const at = new Date(Date.UTC(2026, 10, 20, 0, number)).toISOString();
+    const sample =
+      samplePayload('github', 'release', { repository: 'acme/rocket', now: app.clock.now() }) ?? {};
     const payload = changed(sample, {
-      'release.tag_name': `v${hour}`,
-      'release.name': `Version ${hour}`,
+      'release.tag_name': `v${number}`,
+      'release.name': `Version ${number}`,
       'release.published_at': at,
       'release.updated_at': at,
     });
     expect((await app.request(...githubRequest(connected, payload, { event: 'release' }))).status).toBe(200);
-  }
+  };
+  for (let number = 1; number <= RELEASES; number++) await deliver(number);
 });
 
 async function open(signal?: AbortSignal): Promise<Response> {
@@ -121,6 +124,15 @@ describe('the page of a rehearsal', () => {
     expect(html.indexOf('id="danger"')).toBeGreaterThan(html.indexOf(title(1)));
     expect(html).toEndWith('</html>');
     expect(begun()).toBe(1 + RELEASES);
+  });
+
+  test('has twenty posts, and counts the rest', async () => {
+    for (let number = RELEASES + 1; number <= 20; number++) await deliver(number);
+    expect(await (await reading()).until(null)).not.toContain('older ones');
+    await deliver(21);
+    const html = await (await reading()).until(null);
+    expect(html).toContain('…and 1 older ones.');
+    expect([html.includes(title(2)), html.includes(title(1))]).toEqual([true, false]);
   });
 
   test('has the headers of every page, and asks proxies to pass it on', async () => {

@@ -11,7 +11,7 @@ import {
 } from '../../src/drafting/triggers/queue-store.ts';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { providerOf } from '../../src/providers/index.ts';
-import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
+import { cookieOf, hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
@@ -199,6 +199,20 @@ describe('a trigger', () => {
     expect(html).toContain('Retrying soon');
     expect(html).toContain('>in 10 s</time>');
     expect(html).not.toContain(`${one}/retry`);
+    const other = await createTrigger(app.deps, {
+      integrationId,
+      event: 'release',
+      contentType: 'linkedin_post',
+    });
+    const path = one.replace(triggerId, other.id);
+    expect(await textOf(path)).not.toContain('no luck');
+    for (const [saved, contentType, notice] of [
+      [one, 'changelog', 'Retrying its failed runs.'],
+      [path, 'linkedin_post', 'Existing drafts change with their next event.'],
+    ] as const) {
+      const response = await visit(saved, { contentType, bodyTemplate: saved });
+      expect(decodeURIComponent(cookieOf(response, 'tidings_notice') ?? '')).toContain(notice);
+    }
   });
 
   test('shows a failure of the system without counting an attempt', async () => {

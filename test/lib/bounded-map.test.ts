@@ -37,10 +37,3 @@ test('a value that was replaced or deleted gets no weight', () => {
   map.set('b', present, 10);
   expect(kept(map, 'ab')).toBe('b');
 });
-
-test('an entry that weighs more than all may is not kept', () => {
-  const map = new BoundedMap<string, object>(10);
-  map.set('a', {}, 5);
-  map.set('b', {}, 11);
-  expect(map.size).toBe(0);
-});

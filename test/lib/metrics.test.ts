@@ -43,19 +43,6 @@ test('a label and a help text cannot break out of their line', async () => {
   );
 });
 
-test('a metric that cannot be read is left out and reported', async () => {
-  const registry = createRegistry();
-  const problem = new Error('no');
-  registry.gauge('a', 'A.', () => {
-    throw problem;
-  });
-  registry.gauge('b', 'B.', () => 1);
-  const told: unknown[] = [];
-  expect(await registry.render((...given) => told.push(given))).toContain('\nb 1\n');
-  expect(await registry.render()).not.toContain('\na ');
-  expect(told).toEqual([['a', problem]]);
-});
-
 test('a name stands for one metric', async () => {
   const registry = createRegistry();
   registry.counter('a_total', 'A.', []);

@@ -205,21 +205,6 @@ describe('one that fails', () => {
     });
   });
 
-  test('because the store stored something else removes none of those before', async () => {
-    using store = startS3Server();
-    const { run, clock } = scheduled({
-      BACKUP_DIR: 's3://backups',
-      BACKUP_KEEP: '1',
-      BACKUP_S3_ENDPOINT: store.url,
-      ...S3_ACCESS,
-    });
-    await run();
-    clock.advance(DAY_MS);
-    store.fault = 'stores another byte';
-    expect(await run().catch(String)).toContain('differs from the upload');
-    expect([...store.objects.keys()]).toEqual(['tidings-20261121T030000Z-000001.backup']);
-  });
-
   test('because the service stops is no failure, and nobody waits for it', async () => {
     using store = startS3Server();
     store.fault = 'never answers uploads';

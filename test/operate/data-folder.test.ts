@@ -4,6 +4,7 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -20,7 +21,9 @@ import {
   listLeftovers,
   lockFile,
   openDataFolder,
+  readSecretKey,
   warnOfModes,
+  writeKeyFile,
 } from '../../src/server/data-folder.ts';
 import { temporaryFolder } from '../support/cli.ts';
 import { fixtureOf } from '../support/schema-fixtures.ts';
@@ -57,6 +60,14 @@ test('the first start makes a key file, which later ones use', () => {
   expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
   expect(Buffer.from(readFileSync(keyFile(), 'utf8'), 'base64')).toHaveLength(32);
   expect(opened(sealed)).toBe('a secret');
+});
+
+test('of two processes that make a key at once, both use the first', () => {
+  mkdirSync(folder.path, { recursive: true });
+  const [first, second] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  for (const key of [first, second]) writeKeyFile(folder.path, key);
+  expect(readSecretKey(folder.path, undefined)).toEqual(first);
+  expect(readdirSync(folder.path)).toEqual(['secret.key']);
 });
 
 test('SECRET_KEY stands instead of the file', () => {
