@@ -35,7 +35,7 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'deliveries', follow: 'deliveries/dlv_' },
   { path: 'publishing/agents' },
   { path: 'publishing/hooks', follow: 'publishing/hooks/hook_' },
-  { path: 'publishing/hooks/~/new?kind=netlify' },
+  { path: 'publishing/hooks/~/new?kind=slack' },
   { path: 'publishing' },
   { path: 'explorer?send=1' },
   { path: 'explorer?operation=getPost' },
