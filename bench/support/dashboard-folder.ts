@@ -97,6 +97,7 @@ async function addPosts(
           suggestion: null,
           suggestedAt: null,
           dismissedHash: null,
+          leftOut: [],
           source: null,
         });
       }

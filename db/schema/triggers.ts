@@ -110,6 +110,10 @@ export const drafts = sqliteTable(
     dismissedHash: text('dismissed_hash'),
     /** The hash of what the generated text was made from. Null where that is unknown. */
     source: text(),
+    /** Changes that the generated text does not list, and why. */
+    leftOut: text('left_out', { mode: 'json' })
+      .$type<{ title: string; reference: { label: string; url: string | null }; reason: string }[]>()
+      .notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.triggerId, table.scope, table.subject] }),

@@ -100,9 +100,14 @@ function describePosts(posts: readonly RehearsedPost[]): string[] {
   return posts.flatMap((post, index) => [...(index === 0 ? [] : [RULE]), describePost(post)]);
 }
 
-function describePost({ title, subject, contentType, status, createdAt, markdown }: RehearsedPost): string {
+function describePost(post: RehearsedPost): string {
+  const { title, subject, contentType, status, createdAt, markdown, leftOut } = post;
   const day = createdAt.slice(0, 10);
-  return `${oneLine(title, 200)}\n${contentType}, ${status}, ${subject}, ${day}\n\n${markdown}`;
+  const others = leftOut.map(
+    (each) => `\n- ${each.reference.label} ${oneLine(each.title, 200)} (${each.reason})`,
+  );
+  const end = others.length === 0 ? '' : `\n\nLeft out:${others.join('')}`;
+  return `${oneLine(title, 200)}\n${contentType}, ${status}, ${subject}, ${day}\n\n${markdown}${end}`;
 }
 
 /** Does all due runs, with or without a server. Returns how many fail, of all triggers or of one. */

@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import { RELEASE_NOTE, SKIP_LABELS } from '../drafting/changes/rules.ts';
 import { builtInTemplates } from '../drafting/starters.ts';
 import {
   describeFilters,
@@ -30,7 +31,7 @@ import { type Cell, fields, status, type Text, table } from './output.ts';
 import { addRunCommands } from './trigger-runs.ts';
 
 /** `false` comes from `--no-…`, which removes a filter or a template. */
-interface RuleFlags extends Partial<Record<keyof typeof filterHelp, string[] | false>> {
+interface RuleFlags extends Partial<Record<keyof typeof filterHelp, string[] | string | boolean>> {
   prereleases?: 'yes' | 'no';
   title?: string | false;
   template?: string | false;
@@ -181,13 +182,23 @@ const filterHelp = {
   tag: ['<pattern...>', 'Only releases with these tags; * matches anything'],
   team: ['<name...>', 'Only these teams, by key, name or id'],
   project: ['<name...>', 'Only these projects, by name or id'],
+  block: ['<name>', `Read entries from blocks with this name (default: ${RELEASE_NOTE})`],
+  excludeLabel: [
+    '<name...>',
+    `Leave out changes with one of these labels (default: ${SKIP_LABELS.join(', ')})`,
+  ],
+  excludeAuthor: ['<name...>', 'Leave out changes of these authors, such as dependabot[bot]'],
+  excludeBots: ['', 'Leave out changes of all bots'],
+  excludeTitle: ['<pattern...>', 'Leave out changes with these titles; * matches anything'],
+  excludeType: ['<type...>', 'Leave out changes of these conventional types, such as chore'],
 } as const;
 
 /** `canRemove`: with the options that remove filters and templates. */
 function addRuleOptions(command: TidingsCommand, canRemove: boolean): TidingsCommand {
   for (const [name, [argument, help]] of Object.entries(filterHelp)) {
-    command.option(`--${name} ${argument}`, help);
-    if (canRemove) command.option(`--no-${name}`, `Remove the ${name} filter`);
+    const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    command.option(`--${flag} ${argument}`.trim(), help);
+    if (canRemove) command.option(`--no-${flag}`, `Remove the ${flag} filter`);
   }
   const yesOrNo = new Option('--prereleases <yes|no>', 'Include pre-releases (default: yes)');
   command

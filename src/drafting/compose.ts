@@ -2,27 +2,37 @@ import { cutGraphemes, toPlainText } from '../lib/markdown/plain-text.ts';
 import { safeMarkdown } from '../lib/markdown/render.ts';
 import { cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
 import { bulletOf, type ContentType, contentTypeRules } from '../posts/model.ts';
+import { withoutRepetitions } from './changes/groups.ts';
 import { byTime } from './changes/reached.ts';
 import { versionOf } from './links.ts';
 import { builtInTemplates } from './starters.ts';
-import type { DraftText, Material, OwnTemplates, Recipe } from './store.ts';
+import type { Composition, DraftText, Material, OwnTemplates, Recipe } from './store.ts';
 import { checkTemplate, renderBody, renderTitle } from './template.ts';
-import { OPTIONAL_VARIABLES, variablesOf } from './variables.ts';
+import { changesIn, OPTIONAL_VARIABLES, variablesOf } from './variables.ts';
+
+/** Changes that a draft names as left out. */
+const MAX_LEFT_OUT = 100;
 
 /**
  * The same recipe and material give the same text. Throws `TemplateError`. Hostile material may take long, so the server
  * composes in a thread (`thread.ts`).
  */
-export function composeDraft(recipe: Recipe, material: Material): DraftText {
-  const variables = variablesOf(material);
+export function composeDraft(recipe: Recipe, material: Material): Composition {
+  const { changes, leftOut } = changesIn(material, recipe.entries);
+  const shown = leftOut.slice(0, MAX_LEFT_OUT);
+  const isAboutChanges = material.pushes.length > 0 || material.pullRequests.length > 0;
+  if (recipe.event !== 'release' && isAboutChanges && changes.length === 0)
+    return { text: null, leftOut: shown };
+  const variables = variablesOf(material, withoutRepetitions(changes));
   const builtIn = builtInTemplates(recipe.event, recipe.contentType);
   const title = renderTitle(recipe.titleTemplate ?? builtIn.title, variables);
   const body = safeMarkdown(renderBody(recipe.bodyTemplate ?? builtIn.body, variables));
-  return {
+  const text: DraftText = {
     title,
     ...bodyOf(recipe.contentType, body),
     sourceMetadata: metadataOf(recipe, material, variables),
   };
+  return { text, leftOut: shown };
 }
 
 /** Throws `TemplateError` when a template of the trigger's own could not be used. */

@@ -76,8 +76,14 @@ export async function recordEvent(
 ): Promise<Event> {
   if (previous !== null && !replaces(event, previous)) return previous;
   if (previous !== null && previous.key !== event.key) await renameEvent(tx, source, previous.key, event.key);
-  await statements(tx).save.run({ ...event, ...idsOf(source), releaseId: event.releaseId ?? null });
-  return event;
+  const newest = previous === null ? event : withTimeOfMerge(event, previous);
+  await statements(tx).save.run({ ...newest, ...idsOf(source), releaseId: event.releaseId ?? null });
+  return newest;
+}
+
+/** A pull request is merged once, and an edit may not say when. */
+function withTimeOfMerge(event: Event, { occurredAt }: Event): Event {
+  return event.type === 'pull_request' && occurredAt < event.occurredAt ? { ...event, occurredAt } : event;
 }
 
 /**

@@ -73,17 +73,26 @@ export function versionOf(tag: string): string {
 }
 
 /** A change as the text of a list item, in Markdown: `**engine:** Quiet mode ([#12](https://…))`. */
-export function changeLine({ text, scope, group, isBreaking, breakingNote, references }: Change): string {
+export function changeLine({
+  text,
+  markdown,
+  scope,
+  group,
+  isBreaking,
+  breakingNote,
+  references,
+}: Change): string {
   // The note is followed by links, so its full stop goes.
   const note = breakingNote?.replace(/(?<![.])[.]$/, '') ?? null;
   const links = references.map(({ label, url }) =>
     url === null ? label : `[${inlineMarkdown(label)}](${inLink(url)})`,
   );
   return [
-    isBreaking ? '**Breaking:** ' : '',
+    isBreaking && !/^\W{0,3}breaking\b/i.test(markdown ?? '') ? '**Breaking:** ' : '',
     // Under the heading Security, a scope of that name is redundant.
     scope === null || scope.toLowerCase() === group.toLowerCase() ? '' : `**${inlineMarkdown(scope)}:** `,
-    inlineMarkdown(text),
+    // Its first character must not begin a quote, a heading or a table in the list.
+    markdown?.replace(/^[>#|]/, '\\$&') ?? inlineMarkdown(text),
     note === null || note === text ? '' : ` – ${inlineMarkdown(note)}`,
     links.length === 0 ? '' : ` (${links.join(', ')})`,
   ].join('');

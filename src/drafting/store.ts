@@ -29,6 +29,7 @@ import { DAY_MS } from '../lib/time.ts';
 import type { ContentType, Post } from '../posts/model.ts';
 import { type Event, type EventSource, type EventType, eventTypes } from '../providers/events.ts';
 import type { IntegrationType } from '../providers/ids.ts';
+import type { EntryRules, LeftOut } from './changes/rules.ts';
 
 export type DraftRow = typeof drafts.$inferSelect;
 
@@ -342,6 +343,8 @@ export interface Recipe extends OwnTemplates {
   platform: IntegrationType;
   event: EventType;
   contentType: ContentType;
+  /** What becomes an entry. */
+  entries?: EntryRules;
 }
 
 export interface DraftText {
@@ -351,8 +354,14 @@ export interface DraftText {
   sourceMetadata: Record<string, unknown>;
 }
 
+/** A draft, or null where none of its changes is listed, and what it does not list. */
+export interface Composition {
+  text: DraftText | null;
+  leftOut: LeftOut[];
+}
+
 /** Rejects with `TemplateError`, or when it takes too long. */
-export type Compose = (recipe: Recipe, material: Material) => Promise<DraftText>;
+export type Compose = (recipe: Recipe, material: Material) => Promise<Composition>;
 
 /** A newer text beside a post that a person has edited or published. */
 export interface Suggestion {

@@ -4,6 +4,7 @@ import { type Change, groupChanges, highlights, withoutRepetitions } from './cha
 import { changeOfIssue } from './changes/issues.ts';
 import { changesOfNotes } from './changes/notes.ts';
 import { changesOf } from './changes/reached.ts';
+import type { EntryRules } from './changes/rules.ts';
 import { changeLine, compareUrl, repositoryUrl, versionOf } from './links.ts';
 import type { Material, Shipped } from './store.ts';
 
@@ -14,10 +15,12 @@ const MAX_LINES_LENGTH = 150_000;
 export const OPTIONAL_VARIABLES: readonly string[] = ['summary', 'compareUrl', 'url'];
 
 /** The variables of templates, a function of the material. `variable-list.ts` describes them. */
-export function variablesOf(material: Material): Record<string, unknown> {
+export function variablesOf(
+  material: Material,
+  changes = withoutRepetitions(changesIn(material).changes),
+): Record<string, unknown> {
   const { branch, isDefaultBranch, release, project, update, team, inProject } = material;
   const notes = safe(release?.data.notes);
-  const changes = withoutRepetitions(allChanges(material, notes));
   const { lines, omitted } = withLines(changes);
   const shown = highlights(changes, 5);
   const comparison = compareUrl(material);
@@ -42,13 +45,19 @@ export function variablesOf(material: Material): Record<string, unknown> {
   };
 }
 
-/** The changes that arrived or, without any, those that the release notes list. A release that closes a draft keeps its changes. */
-function allChanges({ pushes, pullRequests, issues, linked }: Material, notes: string | null): Change[] {
-  const arrived = [
-    ...changesOf({ pushes, pullRequests, linked }),
-    ...issues.map(({ data }) => changeOfIssue(data)),
-  ];
-  return arrived.length > 0 || notes === null ? arrived : changesOfNotes(notes);
+/**
+ * The changes that arrived or, without any, those that the release notes list, and what the rules leave out. A release that
+ * closes a draft keeps its changes.
+ */
+export function changesIn(
+  { pushes, pullRequests, issues, linked, release }: Material,
+  rules?: EntryRules,
+): ReturnType<typeof changesOf> {
+  const { changes, leftOut } = changesOf({ pushes, pullRequests, linked }, rules);
+  const arrived = [...changes, ...issues.map(({ data }) => changeOfIssue(data))];
+  const notes = safe(release?.data.notes);
+  const isOfNotes = arrived.length === 0 && leftOut.length === 0 && notes !== null;
+  return { changes: isOfNotes ? changesOfNotes(notes) : arrived, leftOut };
 }
 
 /** As many changes as fit with their Markdown, and how many do not. */

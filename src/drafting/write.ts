@@ -6,6 +6,7 @@ import type { ContentType, OwnedPost, Post } from '../posts/model.ts';
 import { removePost } from '../posts/service.ts';
 import { readPost, recordPost, writePost } from '../posts/store.ts';
 import { recordVersion } from '../posts/versions.ts';
+import type { LeftOut } from './changes/rules.ts';
 import {
   closedSubject,
   type DraftName,
@@ -26,8 +27,10 @@ export interface NewDraft {
   publish: boolean;
   /** Publishing a new post keeps its `createdAt`. */
   keepsDate: boolean;
-  /** Null when the draft has no events. */
+  /** Null when the draft has no events, or lists none of its changes. */
   text: DraftText | null;
+  /** The changes that it does not list. */
+  leftOut: LeftOut[];
   /** A hash of all that it was made from. */
   source: string;
   eventKeys: string[];
@@ -115,7 +118,15 @@ function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: str
   const isTouched = post.status === 'published' || hashOf(post) !== row.writtenHash;
   if (text === null) return { outcome: isTouched ? 'kept' : 'removed' };
   const hash = hashOf(text);
-  const asWritten = { ...row, ...settled, writtenHash: hash, eventKeys, until, source };
+  const asWritten = {
+    ...row,
+    ...settled,
+    writtenHash: hash,
+    eventKeys,
+    until,
+    source,
+    leftOut: draft.leftOut,
+  };
 
   if (!isTouched) {
     const createdAt = post.isDateSet ? post.createdAt : earlier(until, now);
@@ -193,6 +204,7 @@ async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText
     until,
     dismissedHash: null,
     source: sourceOf(draft, now),
+    leftOut: draft.leftOut,
   });
   return id;
 }

@@ -1,4 +1,5 @@
 import { cutLine, cutText, fenceAfter } from '../lib/text.ts';
+import { blocksIn, changelogTrailer, type WrittenBlock } from './written.ts';
 
 // The text of a commit: bounded and without addresses for the log, its subject and its breaking change for drafts.
 
@@ -14,10 +15,16 @@ export function messageLengthFor(commitCount: number): number {
 /** `Co-authored-by: Ann <ann@acme.test>`: Git writes people's addresses into a message's trailers. */
 const TRAILER = /^([A-Za-z][A-Za-z-]*-by:[^<\n]*)<[^<>\s@]+@[^<>\s@]+>/gm;
 
-/** The first characters of a commit message, without the email addresses of its trailers. */
+/**
+ * The first characters of a commit message, without the email addresses of its trailers. A long one keeps the trailer that
+ * drafts read at its end.
+ */
 export function messageOf(message: string, maxLength: number): string {
   const anonymous = message.replaceAll(TRAILER, (_, trailer: string) => trailer.trimEnd());
-  return cutText(anonymous, maxLength);
+  if (anonymous.length <= maxLength) return cutText(anonymous, maxLength);
+  const changelog = changelogTrailer(message);
+  const end = changelog === null ? '' : `\n\nChangelog: ${changelog}`;
+  return cutText(anonymous, maxLength - end.length) + end;
 }
 
 const MAX_NOTE_LENGTH = 500;
@@ -147,6 +154,51 @@ export function furtherIn(message: string): { further?: string[] } {
   subjects.delete(subject.replace(/\s*\(#\d{1,9}\)\s*$/, ''));
   const further = [...subjects].slice(0, MAX_FURTHER).map((line) => cutLine(line, 300));
   return further.length > 0 ? { further } : {};
+}
+
+/** What a message says for a changelog: its blocks, and the kind that its trailer names. */
+export function writtenIn(message: string): { blocks?: WrittenBlock[]; kind?: string } {
+  const blocks = blocksIn(linesOf(message).join('\n'));
+  const kind = changelogTrailer(message);
+  return { ...(blocks.length > 0 && { blocks }), ...(kind !== null && { kind }) };
+}
+
+/** A title that takes something back, as git, code hosts and Conventional Commits write it. */
+const TAKES_BACK = /^(?:(?:Revert|Reapply) "|revert(?:\([^()]{1,100}\))?!?: )/i;
+/** What git, GitHub and GitLab write below it. */
+const TAKEN_COMMIT = /^This reverts commit ([0-9a-f]{7,64})\b/gm;
+const TAKEN_REQUEST =
+  /^(?:Reverts (?:[\w.-]{1,100}(?:\/[\w.-]{1,100}){1,9})?|This reverts merge request [\w./-]{0,300})[#!](\d{1,9})\b/gm;
+/** The footer of Conventional Commits. */
+const TAKEN_REFS = /^Refs?: ((?:[0-9a-f]{7,64}(?:, *|$))+)/gm;
+const PICKED = /^\(cherry picked from commit ([0-9a-f]{7,64})\)/gm;
+
+const MAX_TAKEN = 20;
+
+/**
+ * What a change takes back: hashes of commits, and `#12` for pull requests; absent for none. `text`: its description, or the
+ * rest of its message. A sentence in the middle of another change takes nothing back.
+ */
+export function revertsIn(title: string, text: string): { reverts?: string[] } {
+  const body = text.trimStart().slice(0, 10_000).replaceAll('\r\n', '\n');
+  const found = [
+    ...Array.from(body.matchAll(TAKEN_COMMIT), ([line, sha = '']) => ({ line, name: sha })),
+    ...Array.from(body.matchAll(TAKEN_REQUEST), ([line, number]) => ({ line, name: `#${number}` })),
+  ];
+  const isTitled = TAKES_BACK.test(title);
+  if (!isTitled && !found.some(({ line }) => body.startsWith(line))) return {};
+  const refs = isTitled
+    ? Array.from(body.matchAll(TAKEN_REFS), ([, list = '']) => list.split(/, */)).flat()
+    : [];
+  const names = [...found.map(({ name }) => name), ...refs].filter((name) => name !== '');
+  return names.length === 0 ? {} : { reverts: [...new Set(names)].slice(0, MAX_TAKEN) };
+}
+
+/** The same of a commit, and the commits that it is a copy of. */
+export function takenIn(message: string): { reverts?: string[]; picked?: string[] } {
+  const [title = '', ...rest] = message.split('\n');
+  const picked = Array.from(message.matchAll(PICKED), ([, sha = '']) => sha).slice(0, MAX_TAKEN);
+  return { ...revertsIn(title, rest.join('\n')), ...(picked.length > 0 && { picked }) };
 }
 
 /** The lines of a paragraph, or the items of a list, as one line. */

@@ -1,3 +1,5 @@
+import type { WrittenBlock } from './written.ts';
+
 // The material of drafts: one record for each thing that was shipped, for any number and order of its deliveries.
 // Small, and kept longer than the log.
 
@@ -32,6 +34,10 @@ export interface EventData {
     isDefaultBranch: boolean | null;
     mergeCommitSha: string | null;
     url: string | null;
+    /** What its description says for a changelog; absent without a block. */
+    blocks?: WrittenBlock[];
+    /** The hashes of commits, and the numbers of pull requests (`#12`), that it takes back; absent for none. */
+    reverts?: string[];
     /** The issues that its branch, its title and its description name; absent for none. */
     identifiers?: string[];
   };
@@ -99,6 +105,14 @@ export interface Commit {
   breaking: string | null;
   /** Lines of its body that read as titles of changes; absent for none. */
   further?: string[];
+  /** What its message says for a changelog; absent without a block. */
+  blocks?: WrittenBlock[];
+  /** The value of its trailer `Changelog`; absent without one. */
+  kind?: string;
+  /** The hashes of commits, and the numbers of pull requests (`#12`), that it takes back; absent for none. */
+  reverts?: string[];
+  /** The commits of another branch that it is a copy of; absent for none. */
+  picked?: string[];
   /** The path of pull requests below the repository's page, where it is not `pull`. */
   pullPath?: string;
   /** A login, or else a name. */

@@ -1,6 +1,16 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { count, cutLine } from '../lib/text.ts';
-import { breakingNote, cutAt, furtherIn, messageLengthFor, messageOf, subjectOf } from './commit-text.ts';
+import {
+  breakingNote,
+  cutAt,
+  furtherIn,
+  messageLengthFor,
+  messageOf,
+  revertsIn,
+  subjectOf,
+  takenIn,
+  writtenIn,
+} from './commit-text.ts';
 import type { Commit, EventFacts } from './events.ts';
 import { MaybeFiles, namesIn, pathCountFor, pathsOf, payloadField } from './paths.ts';
 import {
@@ -18,6 +28,7 @@ import {
   read,
   versionOf,
 } from './provider.ts';
+import { blocksIn } from './written.ts';
 
 // GitHub, and the code hosts whose payloads follow GitHub's: releases, pushes and pull requests. Each one is checked,
 // read into the data of the log, and mapped from there to an event. Times in the log are ISO 8601.
@@ -262,6 +273,8 @@ export function pushFacts(
       author: authorLogin ?? author,
       url,
       ...furtherIn(message),
+      ...writtenIn(message),
+      ...takenIn(message),
       ...namesIn({ title: subject, text: message }),
       ...(paths !== undefined && { paths }),
     };
@@ -323,11 +336,16 @@ function pullRequestData({ pull_request: pull, repository }: Static<typeof PullR
   };
 }
 
+/** Actions of GitHub and Forgejo that change what an entry says, or its group. */
+const EDITS = new Set(['edited', 'labeled', 'unlabeled', 'label_updated', 'label_cleared']);
+
 const pullRequest = defineEvent(
   PullRequest,
   (payload) => {
     const { action, pull_request: pull } = payload;
     const titled = (happened: string) => `Pull request #${pull.number} ${happened}: ${pull.title}`;
+    if (pull.merged && EDITS.has(action))
+      return processed(titled(words(action)), 'pull_request', 'edited', pullRequestData(payload));
     const rule = 'Tidings processes merged pull requests only';
     if (action !== 'closed') return ignored(titled(words(action)), `${rule}, not the action ${action}`);
     if (!pull.merged) {
@@ -344,6 +362,7 @@ export function pullFacts({
   defaultBranch,
   ...pull
 }: Omit<ReturnType<typeof pullRequestData>, 'milestone'>): EventFacts {
+  const blocks = blocksIn(pull.body ?? '');
   return {
     type: 'pull_request',
     key: String(pull.number),
@@ -359,6 +378,8 @@ export function pullFacts({
       isDefaultBranch: baseBranch === null || defaultBranch === null ? null : baseBranch === defaultBranch,
       mergeCommitSha: pull.mergeCommitSha,
       url: pull.url,
+      ...(blocks.length > 0 && { blocks }),
+      ...revertsIn(pull.title, pull.body ?? ''),
       ...namesIn({ branch: pull.headBranch, title: pull.title, text: pull.body }),
     },
   };

@@ -535,6 +535,7 @@ describe('trigger preview and rehearse change nothing', () => {
     markdown: '- Quiet mode',
     content: '- Quiet mode',
     sourceMetadata: expect.objectContaining({ triggerId: id, deliveryId: 'my-delivery' }),
+    leftOut: [],
   });
   const forPeople = `Rocket 2.4.0: quieter engines
 changelog, draft, release v2.4.0, DAY

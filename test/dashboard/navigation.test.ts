@@ -54,6 +54,7 @@ test('the navigation counts new versions that wait, of this organization alone',
         suggestion,
         suggestedAt: '2026-01-01T00:00:00.000Z',
         dismissedHash: null,
+        leftOut: [],
         source: null,
       }),
     );

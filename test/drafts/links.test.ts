@@ -4,6 +4,8 @@ import { compareUrl, labelOfAddress, repositoryUrl } from '../../src/drafting/li
 import type { Material } from '../../src/drafting/store.ts';
 import { commit, pullRequest } from './changes/samples.ts';
 
+const listed = (...given: Parameters<typeof changesOf>) => changesOf(...given).changes;
+
 /** `~` stands between the repository and the page: `https://acme.test/git/acme/rocket~/pulls/14`. */
 function linksOf(marked: string, repository: string) {
   const url = marked.replace('~', '');
@@ -113,6 +115,6 @@ test.each([
 ])('a commit of %s refers to the pull request in its subject', (repository, pullPath) => {
   const pushed = commit({ subject: 'feat: x (#14)', url: `${repository}/commit/aaaaaaa`, pullPath });
   const pushes = [{ occurredAt: '', key: 'a', data: { after: 'a', compareUrl: null, commits: [pushed] } }];
-  const [change] = changesOf({ pushes, pullRequests: [] });
+  const [change] = listed({ pushes, pullRequests: [] });
   expect(change?.references).toEqual([{ label: '#14', url: `${repository}/${pullPath}/14` }]);
 });

@@ -38,6 +38,7 @@ async function setUp() {
       suggestion: null,
       suggestedAt: null,
       dismissedHash: null,
+      leftOut: [],
       source: null,
     });
   });

@@ -44,9 +44,9 @@ describe('a thread that goes wrong is ended, and the next draft gets a new one',
   ])('it %s', async (_, triggerId, message) => {
     using limit = limitOfStuckThreads();
     composer = threadedComposer({ main: oddThread, after: limit.after });
-    expect(await composer.compose(recipe(), material)).toMatchObject(made);
+    expect(await composer.compose(recipe(), material)).toMatchObject({ text: made });
     const drafts = [triggerId, 'trg_1', triggerId, 'trg_2'].map((id) =>
-      composer.compose(recipe({ triggerId: id }), material).then(({ title }) => title, String),
+      composer.compose(recipe({ triggerId: id }), material).then(({ text }) => text?.title, String),
     );
     expect(await Promise.all(drafts)).toEqual([
       expect.stringContaining(message),
@@ -82,7 +82,7 @@ test('a failed template names the place, and the thread survives', async () => {
     status: 400,
     message: expect.stringContaining('body template, line 2, column 1: the result of divided_by'),
   });
-  expect(await composer.compose(recipe(), material)).toMatchObject(made);
+  expect(await composer.compose(recipe(), material)).toMatchObject({ text: made });
 });
 
 describe('close', () => {
@@ -108,10 +108,10 @@ describe('close', () => {
 
 test('a thread without work is let go, and comes back with the next draft', async () => {
   composer = threadedComposer({ idleMs: 0, after: noLimit });
-  expect(await composer.compose(recipe(), material)).toMatchObject(made);
+  expect(await composer.compose(recipe(), material)).toMatchObject({ text: made });
   // Timers end in order: the thread's own is the earlier one.
   await new Promise((resolve) => setTimeout(resolve));
-  expect(await composer.compose(recipe(), material)).toMatchObject(made);
+  expect(await composer.compose(recipe(), material)).toMatchObject({ text: made });
 });
 
 test('a pending time limit does not keep the process alive', async () => {

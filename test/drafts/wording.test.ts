@@ -73,7 +73,7 @@ describe('the LinkedIn post of a release', () => {
       pullRequests: [],
       release: { ...release, data: { ...release.data, notes } },
     };
-    return composeDraft(recipe('release'), material).content.split('\n\n').slice(1);
+    return composeDraft(recipe('release'), material).text?.content.split('\n\n').slice(1);
   };
 
   test.each([

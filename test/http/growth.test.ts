@@ -1,6 +1,6 @@
 import { beforeAll, describe, test } from 'bun:test';
-import { fitsOne } from '../../src/drafting/triggers/kinds/kind.ts';
 import { hasMoreThan } from '../../src/http/request.ts';
+import { fitsOne } from '../../src/lib/text.ts';
 import { READ_PERMISSION } from '../../src/people/keys/store.ts';
 import { pageVisitor, signedIn } from '../support/dashboard.ts';
 import { expectLinear } from '../support/growth.ts';

@@ -47,10 +47,10 @@ const edit = (index: number) => deliver(index, { action: 'edited', 'release.body
 async function run(onDraft: (count: number) => Promise<unknown> = async () => undefined) {
   const composed: string[] = [];
   const listen: Compose = async (recipe, material) => {
-    const text = await compose(recipe, material);
-    composed.push(text.title);
+    const composition = await compose(recipe, material);
+    composed.push(composition.text?.title ?? '');
     await onDraft(composed.length);
-    return text;
+    return composition;
   };
   await runTriggers(app.deps, listen);
   expect(await app.db.read((tx) => listRuns(tx, {}))).toEqual([]);

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
-import { fitsOne, matchesRelease } from '../../src/drafting/triggers/kinds/branch.ts';
+import { matchesRelease } from '../../src/drafting/triggers/kinds/branch.ts';
 import { isOneOf } from '../../src/drafting/triggers/kinds/kind.ts';
+import { fitsOne } from '../../src/lib/text.ts';
 
 test.each([
   ['main', 'main', true],

@@ -67,12 +67,15 @@ function expectedLabels(): [label: string, version: string][] {
   return [...labels, ...open.map((label): [string, string] => [label, 'unreleased'])];
 }
 
+// A change of the version before, which this one reverts and applies again.
+const vanished = /^(?:9ab8af9|1dc83b2)/;
+
 function labelsOfPush({ ref, after, commits }: Push): string[] {
   if (ref !== 'refs/heads/main') return [];
   const number = numbers.get(after);
   if (number !== undefined) return [`#${number}`];
   return commits
-    .filter(({ message }) => !/^Merge (remote-tracking )?branch /.test(message))
+    .filter(({ id, message }) => !/^Merge (remote-tracking )?branch /.test(message) && !vanished.test(id))
     .map(({ id, message }) => /^Merge pull request (#\d+)/.exec(message)?.[1] ?? id.slice(0, 7));
 }
 

@@ -70,11 +70,11 @@ describe('two processes', () => {
     const composeAs =
       (name: string): Compose =>
       async (recipe, material) => {
-        const text = composeDraft(recipe, material);
-        composed.push(text.title);
+        const composition = composeDraft(recipe, material);
+        composed.push(composition.text?.title ?? '');
         if (atWork.add(name).size === 2) both.resolve();
         await both.promise;
-        return text;
+        return composition;
       };
     const done = await Promise.all([
       runTriggers(one, composeAs('one')),

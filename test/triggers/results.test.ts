@@ -276,7 +276,8 @@ describe('a delivery', () => {
     let second = '';
     await runTriggers(app.deps, async () => {
       if (second === '') second = await deliver('release', { 'release.tag_name': 'v3.0.0' });
-      return { title: 'Title', markdown: 'Text', content: 'Text', sourceMetadata: {} } as never;
+      const text = { title: 'Title', markdown: 'Text', content: 'Text', sourceMetadata: {} };
+      return { text, leftOut: [] };
     });
     expect((await results(first))[0]).toMatchObject({ outcome: 'created', post: { title: 'Title' } });
     expect((await results(second))[0]).toMatchObject({ outcome: 'created', post: { title: 'Title' } });

@@ -252,6 +252,7 @@ CREATE TABLE drafts (
   suggested_at text COLLATE "C",
   dismissed_hash text COLLATE "C",
   source text COLLATE "C",
+  left_out text COLLATE "C" NOT NULL,
   PRIMARY KEY (trigger_id, scope, subject)
 );
 CREATE INDEX drafts_by_subject ON drafts (trigger_id, subject);

@@ -294,6 +294,7 @@ CREATE TABLE `drafts` (
 	`suggested_at` text,
 	`dismissed_hash` text,
 	`source` text,
+	`left_out` text NOT NULL,
 	PRIMARY KEY(`trigger_id`, `scope`, `subject`),
 	FOREIGN KEY (`trigger_id`) REFERENCES `triggers`(`id`) ON UPDATE no action ON DELETE cascade
 );

@@ -6,6 +6,8 @@ export const groupNames = [
   'Removed',
   'Fixed',
   'Security',
+  // Only by name: a title such as `perf: …` is a change.
+  'Performance',
   'Other',
 ] as const;
 export type GroupName = (typeof groupNames)[number];
@@ -21,6 +23,8 @@ export interface Reference {
 export interface Change {
   /** Plain text of one line: capitalised, without type, scope, number and final full stop. Never empty. */
   text: string;
+  /** The same as its author wrote it, in Markdown of one line; absent for a title. */
+  markdown?: string;
   scope: string | null;
   group: GroupName;
   isBreaking: boolean;
@@ -62,6 +66,7 @@ const ranks: Record<GroupName, number> = {
   Added: 1,
   Security: 2,
   Changed: 3,
+  Performance: 3,
   Fixed: 4,
   Deprecated: 5,
   Removed: 5,
@@ -130,6 +135,19 @@ export function isType(word: string): boolean {
 export function groupOfType(type: string | null, scope: string | null): GroupName | null {
   if (type === null) return null;
   return scope?.toLowerCase() === 'security' ? 'Security' : (groupByType.get(type) ?? null);
+}
+
+/** The group that somebody names: `fixed`, `Bug fixes`, `perf`. Null for other words. */
+export function groupOfKind(kind: string | undefined): GroupName | null {
+  const words = wordsOf(kind ?? '');
+  if (words === 'perf') return 'Performance';
+  const named = groupNames.find((name) => name.toLowerCase() === words);
+  return (
+    named ??
+    groupOfType(words, null) ??
+    groupOfLabels([words]) ??
+    groupOfType(words.split(' ')[0] ?? '', null)
+  );
 }
 
 // The first word of a plain English title. A mild guess: few verbs, in their usual forms.

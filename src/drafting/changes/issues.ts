@@ -23,17 +23,22 @@ export function changeOfIssue(issue: EventData['issue']): Change {
  * only over several of them, which each say a part, and over one that says nothing.
  */
 export function joinIssues(entries: readonly Entry[], issues: readonly Shipped<'issue'>[]): Change[] {
-  if (issues.length === 0) return entries.map(({ change }) => change);
+  const changesOf = ({ change, written }: Entry) => written ?? [change];
+  if (issues.length === 0) return entries.flatMap(changesOf);
   const known = new Map([
     ...issues.flatMap(({ data }) => (data.previousIdentifiers ?? []).map((each) => [each, data] as const)),
     ...issues.map(({ data }) => [data.identifier, data] as const),
   ]);
   const issuesOf = ({ identifiers }: Entry) => identifiers.flatMap((each) => known.get(each) ?? []);
-  const groups = Map.groupBy(entries, (entry) => issuesOf(entry)[0]?.identifier ?? entry);
+  const keyOf = (entry: Entry) =>
+    (entry.written === null ? issuesOf(entry)[0]?.identifier : undefined) ?? entry;
+  const groups = Map.groupBy(entries, keyOf);
   return [...groups.values()].flatMap((group) => {
     const named = [...new Map(group.flatMap(issuesOf).map((issue) => [issue.identifier, issue])).values()];
     const [issue] = named;
-    return issue === undefined ? group.map(({ change }) => change) : joined(group, issue, named);
+    if (issue === undefined) return group.flatMap(changesOf);
+    const [{ written = null } = {}] = group;
+    return written?.map((change) => withIssues(change, named)) ?? joined(group, issue, named);
   });
 }
 
@@ -56,7 +61,6 @@ function joined(entries: readonly Entry[], issue: Issue, named: readonly Issue[]
   });
   const [first] = own;
   if (first === undefined) return [];
-  const ofIssues = named.map(changeOfIssue);
   const ofIssue = changeOfIssue(issue);
   const all = joinChanges(
     first.change,
@@ -65,12 +69,20 @@ function joined(entries: readonly Entry[], issue: Issue, named: readonly Issue[]
   const groups: GroupName[] = [...own.map(({ change }) => change.group), ofIssue.group];
   const scopes = new Set(own.map(({ change }) => change.scope));
   return {
-    ...all,
+    ...withIssues(all, named),
     text: own.length === 1 && first.isTelling ? all.text : ofIssue.text,
     scope: scopes.size === 1 ? all.scope : null,
     group: groupWhenBreaking(groups.find((group) => group !== 'Other') ?? 'Other', all.isBreaking),
-    references: eachOnce([...all.references, ...ofIssues.flatMap(({ references }) => references)]),
-    authors: eachPerson([...all.authors, ...ofIssues.flatMap(({ authors }) => authors)]),
+  };
+}
+
+/** The change with the references and the authors of the issues. */
+function withIssues(change: Change, issues: readonly Issue[]): Change {
+  const others = issues.map(changeOfIssue);
+  return {
+    ...change,
+    references: eachOnce([...change.references, ...others.flatMap(({ references }) => references)]),
+    authors: eachPerson([...change.authors, ...others.flatMap(({ authors }) => authors)]),
   };
 }
 

@@ -3,7 +3,9 @@ import { labelOfAddress } from '../links.ts';
 import type { Shipped } from '../store.ts';
 import { type Change, joinChanges, type Reference } from './groups.ts';
 import { joinIssues } from './issues.ts';
-import { changeOfTitle, FIXUP, parseTitle } from './titles.ts';
+import { inEffect } from './reverts.ts';
+import { type EntryRules, findReason, type LeftOut, writtenOf } from './rules.ts';
+import { changeOfTitle, FIXUP, lineOf, parseTitle, type Titled } from './titles.ts';
 
 /** An event as far as this needs it. */
 type Reached<Type extends EventType> = Pick<Shipped<Type>, 'occurredAt' | 'key' | 'data'>;
@@ -13,7 +15,18 @@ type Timed = Pick<Event, 'occurredAt' | 'key'>;
 /** A commit or a pull request on the way to a change. */
 export interface Entry extends Timed {
   change: Change;
+  /** What its author wrote for readers in place of the title; null for nothing. */
+  written: Change[] | null;
   isFixup: boolean;
+  labels: readonly string[];
+  author: string | null;
+  /** The hashes of its commits, and `#12` of a pull request, by which another change may name it as a whole. */
+  names: readonly string[];
+  /** Those that it takes back, and those that it is a copy of. */
+  reverts: readonly string[];
+  picked: readonly string[];
+  /** The name of the change whose message names this one too. */
+  partOf: string | null;
   /** The issues that it names. */
   identifiers: readonly string[];
   /** Its change with another title. */
@@ -32,79 +45,140 @@ const REQUEST_MERGE = /^Merge pull request #\d+ /;
  * the events. A pull request stands for the push that merged it and for the commits that name it; a commit that mends an
  * earlier one (`fixup! x`) joins it.
  */
-export function changesOf(events: {
-  pushes: Reached<'push'>[];
-  pullRequests: Reached<'pull_request'>[];
-  /** The completed issues that they name. */
-  linked?: Shipped<'issue'>[];
-}): Change[] {
+export function changesOf(
+  events: {
+    pushes: Reached<'push'>[];
+    pullRequests: Reached<'pull_request'>[];
+    /** The completed issues that they name. */
+    linked?: Shipped<'issue'>[];
+  },
+  rules: EntryRules = {},
+): { changes: Change[]; leftOut: LeftOut[] } {
   const pullRequests = inOrder(events.pullRequests);
   // The last of several events about one counts.
-  const requests = [...new Map(pullRequests.map((each) => [each.data.number, each])).values()];
+  const requests = new Map(pullRequests.map((each) => [each.data.number, each]));
   const pushes = inOrder(events.pushes);
-  const named = identifiersOfRequests(pushes, pullRequests);
-  const ofRequests = requests.map(({ occurredAt, key, data }): Entry => {
-    const { number, title, identifiers = [] } = data;
-    return {
-      ...{ occurredAt, key, title, isFixup: false },
-      change: changeOfPullRequest(data),
-      identifiers: [...new Set([...identifiers, ...(named.get(number) ?? [])])],
-      withTitle: (other) => changeOfPullRequest({ ...data, title: other }),
-    };
-  });
-  const ofCommits = commitsOf(pushes, pullRequests);
-  return joinIssues(withFixups([...ofRequests, ...ofCommits].sort(byTime)), events.linked ?? []);
+  const brought = commitsOfRequests(pushes, pullRequests);
+  const ofRequests = Array.from(requests.values(), (request) =>
+    entryOfRequest(request, brought.get(request.data.number) ?? [], rules),
+  );
+  const noted = new Set(ofRequests.flatMap(({ names, written }) => (written === null ? [] : names)));
+  const ofCommits = commitsOf(pushes, requests, rules, noted);
+  const { kept, vanished } = inEffect(withFixups([...ofRequests, ...ofCommits].sort(byTime)));
+  const judged = kept.map((entry) => ({ entry, reason: findReason(entry, rules) }));
+  const listed = judged.flatMap(({ entry, reason }) => (reason === null ? entry : []));
+  const leftOut = [
+    ...judged.flatMap(({ entry, reason }) => (reason === null ? [] : { entry, reason })),
+    ...vanished.map(({ entry, by }) => ({ entry, reason: `taken back by ${labelOf(by)}` })),
+  ];
+  return {
+    changes: joinIssues(listed, events.linked ?? []),
+    leftOut: leftOut.flatMap(({ entry: { change, title }, reason }) => {
+      const [reference] = change.references;
+      return reference === undefined ? [] : { title: lineOf(title), reference, reason };
+    }),
+  };
 }
 
-/** The issues that the commits of pull requests name, by number. */
-function identifiersOfRequests(
+const labelOf = ({ change }: Entry) => change.references[0]?.label ?? change.text;
+
+function entryOfRequest(
+  { occurredAt, key, data }: Reached<'pull_request'>,
+  commits: readonly Commit[],
+  rules: EntryRules,
+): Entry {
+  const { number, title, labels, author, mergeCommitSha, identifiers = [], reverts } = data;
+  const kind = commits.findLast((each) => each.kind !== undefined)?.kind;
+  const blocks = commits.flatMap((each) => each.blocks ?? []);
+  const own = commits.filter(({ subject }) => !REQUEST_MERGE.test(subject));
+  const [only, ...others] = own;
+  const wholes = own.filter(({ subject }) => others.length === 0 || numberOfCommit(subject) === number);
+  const isRevert = own.every((each) => each.reverts !== undefined);
+  return {
+    ...{ occurredAt, key, title, labels, author, isFixup: false, partOf: null },
+    change: changeOfPullRequest(data, kind),
+    written: writtenOf(titledOfRequest(data, kind), rules, data.blocks, blocks),
+    names: [
+      `#${number}`,
+      ...(mergeCommitSha === null ? [] : [mergeCommitSha]),
+      ...wholes.map(({ sha }) => sha),
+    ],
+    reverts: reverts ?? (isRevert ? own.flatMap((each) => each.reverts ?? []) : []),
+    picked: others.length === 0 ? (only?.picked ?? []) : [],
+    identifiers: [...new Set([...identifiers, ...commits.flatMap((each) => each.identifiers ?? [])])],
+    withTitle: (other) => changeOfPullRequest({ ...data, title: other }, kind),
+  };
+}
+
+/** The commits of pull requests by number, oldest first. */
+function commitsOfRequests(
   pushes: Reached<'push'>[],
   pullRequests: Reached<'pull_request'>[],
-): ReadonlyMap<number, string[]> {
+): ReadonlyMap<number, Commit[]> {
   const merges = new Map(pullRequests.map(({ data }) => [data.mergeCommitSha, data.number]));
-  const named = new Map<number, string[]>();
+  const brought = new Map<number, Commit[]>();
   for (const { data } of pushes) {
     const own = new Set(commitsOfRequest(data, merges));
-    for (const { sha, subject, identifiers = [] } of data.commits) {
+    for (const commit of data.commits) {
+      const { sha, subject } = commit;
       const number = own.has(sha) ? merges.get(data.after) : (merges.get(sha) ?? numberOfCommit(subject));
-      if (number != null) named.set(number, [...(named.get(number) ?? []), ...identifiers]);
+      if (number == null) continue;
+      const commits = brought.get(number);
+      if (commits === undefined) brought.set(number, [commit]);
+      else commits.push(commit);
     }
   }
-  return named;
+  return brought;
 }
 
-/** The commits that are no part of a known pull request. */
-function commitsOf(pushes: Reached<'push'>[], pullRequests: Reached<'pull_request'>[]): Entry[] {
-  const numbers = new Set(pullRequests.map(({ data }) => data.number));
-  const merges = new Map(pullRequests.map(({ data }) => [data.mergeCommitSha, data.number]));
+/** The commits that are no part of a known pull request. `noted`: names of those whose authors wrote for readers. */
+function commitsOf(
+  pushes: Reached<'push'>[],
+  requests: ReadonlyMap<number, Reached<'pull_request'>>,
+  rules: EntryRules,
+  noted: ReadonlySet<string>,
+): Entry[] {
+  const merges = new Map([...requests].map(([number, { data }]) => [data.mergeCommitSha, number]));
   const seen = new Set(pushes.flatMap(({ data }) => commitsOfRequest(data, merges)));
   const squashed = new Set<string>();
   return pushes.flatMap(({ occurredAt, key, data }) =>
     data.commits.flatMap((commit) => {
-      const { sha, subject } = commit;
+      const { sha, subject, author } = commit;
       const number = numberOfCommit(subject);
-      const isOwn = number === null ? !BRANCH_MERGE.test(subject) : !numbers.has(number);
+      const request = requests.get(merges.get(sha) ?? number ?? -1);
+      const isOwn = number === null ? !BRANCH_MERGE.test(subject) : !requests.has(number);
       const isOfRequest = merges.has(sha) || (number !== null && !isOwn);
-      const further = squashed.has(sha) || (seen.has(sha) && !isOfRequest) ? [] : (commit.further ?? []);
+      const written = writtenOf(titledOfCommit(commit), rules, commit.blocks);
+      const isNoted = written !== null || noted.has(sha) || noted.has(`#${request?.data.number}`);
+      const further =
+        isNoted || squashed.has(sha) || (seen.has(sha) && !isOfRequest) ? [] : (commit.further ?? []);
       squashed.add(sha);
+      const about = {
+        ...{ occurredAt, key, author, labels: request?.data.labels ?? [], partOf: null },
+        ...{ names: [], reverts: [], picked: [] },
+      };
       const rest = further.map((title): Entry => {
         const withTitle = (other: string) => changeOfFurther(commit, other);
+        const change = withTitle(title);
         return {
-          occurredAt,
-          key,
+          ...about,
           title,
-          isFixup: false,
-          change: withTitle(title),
-          identifiers: [],
+          change,
           withTitle,
+          written: null,
+          isFixup: false,
+          identifiers: [],
+          partOf: sha,
         };
       });
       if (seen.has(sha) || merges.has(sha) || !isOwn) return rest;
       seen.add(sha);
+      const { identifiers = [], reverts = [], picked = [] } = commit;
       const own: Entry = {
-        ...{ occurredAt, key, title: subject, isFixup: FIXUP.test(subject) },
+        ...{ ...about, title: subject, isFixup: FIXUP.test(subject), identifiers, reverts, picked },
+        names: number === null ? [sha] : [sha, `#${number}`],
         change: changeOfCommit(commit),
-        identifiers: commit.identifiers ?? [],
+        written,
         withTitle: (other) => changeOfCommit({ ...commit, subject: other }),
       };
       return [own, ...rest];
@@ -177,11 +251,13 @@ function numberOfCommit(subject: string): number | null {
 }
 
 /** Reads the subject alone. Refers to the pull request that the subject names, else to the commit. */
-export function changeOfCommit(commit: Commit): Change {
-  const { subject, breaking, author } = commit;
+export const changeOfCommit = (commit: Commit): Change => changeOfTitle(titledOfCommit(commit));
+
+function titledOfCommit(commit: Commit): Titled {
+  const { subject, breaking, author, kind } = commit;
   const [, , branch, merged] = MERGED.exec(subject) ?? [];
   const title = merged ?? (branch === undefined ? subject : `Merge ${branch}`);
-  return changeOfTitle({ title, labels: [], breaking, author, reference: referenceOf(commit) });
+  return { title, labels: [], breaking, author, kind, reference: referenceOf(commit) };
 }
 
 /** A change that only the body of a commit names. */
@@ -190,10 +266,14 @@ function changeOfFurther(commit: Commit, title: string): Change {
   return changeOfTitle({ title, labels: [], breaking: null, author, reference: referenceOf(commit) });
 }
 
-export function changeOfPullRequest(request: EventData['pull_request']): Change {
+/** `kind`: that its commits name. */
+export const changeOfPullRequest = (request: EventData['pull_request'], kind?: string): Change =>
+  changeOfTitle(titledOfRequest(request, kind));
+
+function titledOfRequest(request: EventData['pull_request'], kind: string | undefined): Titled {
   const { number, url } = request;
   const label = labelOfAddress(url ?? '') ?? `#${number}`;
-  return changeOfTitle({ ...request, reference: { label, url } });
+  return { ...request, kind, reference: { label, url } };
 }
 
 function referenceOf({ sha, subject, url, pullPath = 'pull' }: Commit): Reference {

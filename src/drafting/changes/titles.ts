@@ -1,7 +1,11 @@
+import { toPlainText } from '../../lib/markdown/plain-text.ts';
 import { cutLine } from '../../lib/text.ts';
 import { takeEmojis } from '../../providers/commit-text.ts';
+import type { WrittenEntry } from '../../providers/written.ts';
 import {
   type Change,
+  type GroupName,
+  groupOfKind,
   groupOfLabels,
   groupOfType,
   groupOfWords,
@@ -11,6 +15,9 @@ import {
   isType,
   type Reference,
 } from './groups.ts';
+
+/** Of a text that somebody wrote for readers, in characters. */
+const MAX_WRITTEN = 1_000;
 
 const VERBS: Partial<Record<string, string>> = { revert: 'Revert', reapply: 'Reapply' };
 
@@ -29,7 +36,7 @@ const PLACES: Partial<Record<string, string>> = {
 };
 
 /** A title with what is known beside it. */
-interface Titled {
+export interface Titled {
   title: string;
   labels: string[];
   /** The text of a `BREAKING CHANGE:` footer; empty without one. */
@@ -38,30 +45,90 @@ interface Titled {
   reference: Reference;
   /** The labels win over the title's type. */
   labelsFirst?: true;
+  /** The kind that the trailer of its commit names. It wins over all else. */
+  kind?: string | undefined;
 }
 
-/**
- * The group of a title: a security label wins; then the conventional type or the scope `security`, but for new versions
- * of dependencies; then the labels; then the first word; else Other, or Changed when it breaks something.
- */
-export function changeOfTitle({ title, labels, breaking, author, reference, ...options }: Titled): Change {
-  const { text, scope, isBreaking: isMarked, type, description } = readTitle(title);
-  const isBreaking = isMarked || breaking !== null || hasBreakingLabel(labels);
-  const byLabels = groupOfLabels(labels);
-  // Bots call a new version of what a program is built on a fix, so that it is released.
-  const isDependency = /^deps\b/i.test(scope ?? '') && isNewVersion(description);
-  const byType = isDependency ? 'Other' : groupOfType(type, scope);
-  const labelsFirst = options.labelsFirst || byLabels === 'Security';
-  const group = (labelsFirst ? (byLabels ?? byType) : (byType ?? byLabels)) ?? groupOfWords(description);
+export function changeOfTitle(titled: Titled): Change {
+  const { labels, breaking, author, reference } = titled;
+  const title = readTitle(titled.title);
+  const isBreaking = title.isBreaking || breaking !== null || hasBreakingLabel(labels);
+  const group = groupBeside(titled, title) ?? groupOfWords(title.description);
   return {
-    text,
-    scope,
+    text: title.text,
+    scope: title.scope,
     group: groupWhenBreaking(group ?? 'Other', isBreaking),
     isBreaking,
     breakingNote: lineOf(breaking ?? '') || null,
     references: [reference],
     authors: authorsOf(author),
   };
+}
+
+/**
+ * The group of a title by what stands beside its words: the kind of a trailer or a security label wins; then the
+ * conventional type or the scope `security`, but for new versions of dependencies; then the labels.
+ */
+function groupBeside(
+  { labels, kind, ...options }: Titled,
+  { type, scope, description }: ReturnType<typeof readTitle>,
+): GroupName | null {
+  const byLabels = groupOfLabels(labels);
+  // Bots call a new version of what a program is built on a fix, so that it is released.
+  const isDependency = /^deps\b/i.test(scope ?? '') && isNewVersion(description);
+  const byType = isDependency ? 'Other' : groupOfType(type, scope);
+  const labelsFirst = options.labelsFirst || byLabels === 'Security';
+  return groupOfKind(kind) ?? (labelsFirst ? (byLabels ?? byType) : (byType ?? byLabels));
+}
+
+/** `[Action required] `, `**Breaking change:** `. */
+const SAYS_BREAKING =
+  /^[*_]{0,2}(?:\[(?:action required|breaking(?:[ -]changes?)?)\]|(?:action required|breaking(?:[ -]changes?)?)[*_]{0,2}:)/i;
+/** In capitals without a colon too. A sentence may begin with "Breaking". */
+const SHOUTS_BREAKING = /^[*_]{0,2}(?:ACTION REQUIRED|BREAKING)\b/;
+
+/** `fix(engine): `. */
+const TYPED = /^([a-z]{1,30})(?:\(([^()]{1,50})\))?(!?): +/;
+
+/** The changes that somebody wrote for readers in place of this title. */
+export function changesWritten(entries: readonly WrittenEntry[], titled: Titled): Change[] {
+  const change = changeOfTitle(titled);
+  const beside = groupBeside(titled, readTitle(titled.title));
+  const read = entries.map(({ text, kind }) => {
+    const [prefix = '', type = '', scope, mark] = TYPED.exec(text) ?? [];
+    const isTyped = isType(type);
+    const markdown = lineOf(isTyped ? text.slice(prefix.length) : text, MAX_WRITTEN);
+    return {
+      markdown,
+      scope: isTyped ? scopeOf(scope ?? null) : null,
+      isMarked:
+        SAYS_BREAKING.test(markdown) ||
+        SHOUTS_BREAKING.test(markdown) ||
+        (isTyped && mark === '!') ||
+        /^breaking\b/i.test(kind ?? ''),
+      named: groupOfKind(kind) ?? (isTyped ? groupOfType(type, scope ?? null) : null),
+    };
+  });
+  // The author marked some, or the change as a whole.
+  const isMarked = read.some((each) => each.isMarked);
+  return read.map(({ markdown, scope, named, ...each }, index) => {
+    const plain = toPlainText(markdown, '-', { keepsShortcodes: true }).replaceAll(
+      /\s\(https?:\/\/\S*\)/g,
+      '',
+    );
+    const text = lineOf(plain, MAX_WRITTEN) || change.text;
+    const isBreaking = isMarked ? each.isMarked : change.isBreaking;
+    const group = groupOfKind(titled.kind) ?? named ?? beside ?? groupOfWords(text) ?? 'Other';
+    return {
+      ...change,
+      text,
+      markdown,
+      scope,
+      group: groupWhenBreaking(group, isBreaking),
+      isBreaking,
+      breakingNote: index === 0 ? change.breakingNote : null,
+    };
+  });
 }
 
 /** A parsed title with the text and the scope of a change. */

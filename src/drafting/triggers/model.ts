@@ -7,6 +7,7 @@ import { AppError } from '../../lib/app-error.ts';
 import type { ContentType } from '../../posts/model.ts';
 import type { Event, EventType } from '../../providers/events.ts';
 import { type IntegrationType, providerOf } from '../../providers/index.ts';
+import { type EntryRules, isEntryRule } from '../changes/rules.ts';
 import { pullRequest, push, release } from './kinds/branch.ts';
 import type { TriggerKind } from './kinds/kind.ts';
 import { issue, project, projectUpdate } from './kinds/tracker.ts';
@@ -38,6 +39,18 @@ export const TriggerFilters = Type.Object(
     team: Type.Optional(Values('teams')),
     /** A project's name or id. */
     project: Type.Optional(Values('projects')),
+    /** The rest decides what the drafts list, not which events arrive (see `EntryRules`). */
+    block: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,49}$',
+        errorMessage: 'must be one word of at most 50 characters, such as release-note',
+      }),
+    ),
+    excludeLabel: Type.Optional(Values('labels')),
+    excludeAuthor: Type.Optional(Values('authors')),
+    excludeBots: Type.Optional(Type.Boolean()),
+    excludeTitle: Type.Optional(Values('patterns of titles')),
+    excludeType: Type.Optional(Values('types')),
   },
   { additionalProperties: false },
 );
@@ -94,7 +107,7 @@ export const backOffMs: readonly number[] = [1_000, 10_000, 60_000, 600_000];
 // Why a delivery has no draft.
 
 /** The filter of a trigger that excludes an event. `default`: the event needs no filter to be excluded. */
-export type Exclusion = keyof TriggerFilters | 'default';
+export type Exclusion = Exclude<keyof TriggerFilters, keyof EntryRules> | 'default';
 
 /** Null when the trigger, as it is now, lets the event through. */
 export function findExclusion({ event: type, filters }: Trigger, event: Event): Exclusion | null {
@@ -102,7 +115,8 @@ export function findExclusion({ event: type, filters }: Trigger, event: Event): 
   // Without a branch filter, the default branch alone passes.
   const base = filters.branch === undefined ? {} : { branch: filters.branch };
   if (!kind.matches(base, event)) return filters.branch === undefined ? 'default' : 'branch';
-  const names = Object.keys(filters) as (keyof TriggerFilters)[];
+  const isOfEvents = (name: string): name is Exclude<Exclusion, 'default'> => !isEntryRule(name);
+  const names = Object.keys(filters).filter(isOfEvents);
   return names.find((name) => !kind.matches({ ...base, [name]: filters[name] }, event)) ?? null;
 }
 
@@ -153,6 +167,7 @@ const noPostReasons = {
   edit_only: (type: string) =>
     `the ${type} did not arrive while the trigger was enabled, and an edit alone creates no post`,
   no_change: () => 'it changes no post',
+  left_out: (why: string) => `the trigger leaves it out: ${why}`,
 };
 
 /** Why a trigger makes no post of a delivery. */
@@ -194,8 +209,13 @@ export function isRefusal<Key extends Code>(
 }
 
 /** In words: `branch main, release/*; no pre-releases`. */
-export function describeFilters({ prereleases, ...lists }: TriggerFilters): string {
-  const parts = Object.entries(lists).map(([name, values]) => `${name} ${values.join(', ')}`);
+export function describeFilters({ prereleases, block, excludeBots, ...lists }: TriggerFilters): string {
+  const parts = Object.entries(lists).map(
+    ([name, values]) =>
+      `${name.replace(/^exclude(.*)/, (_, what) => `not ${what.toLowerCase()}`)} ${values.join(', ')}`,
+  );
+  if (excludeBots) parts.push('no bots');
+  if (block !== undefined) parts.push(`block ${block}`);
   if (prereleases === false) parts.push('no pre-releases');
   return parts.join('; ') || '–';
 }

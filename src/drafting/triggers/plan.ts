@@ -2,6 +2,7 @@ import type { ReadTx } from '../../../db/engine.ts';
 import type { Deps } from '../../people/deps.ts';
 import type { EventReader } from '../../providers/events.ts';
 import { imagePlaceAt, providerOf } from '../../providers/index.ts';
+import { entryRulesOf } from '../changes/rules.ts';
 import { eventReader } from '../events.ts';
 import { noDrafts, type Recipe, readScope, readSources } from '../store.ts';
 import { repositoryOf } from './kinds/branch.ts';
@@ -182,6 +183,15 @@ export function keysSettledBy({ material, eventKeys }: PlannedDraft): string[] {
 }
 
 export function recipeOf(trigger: Trigger): Recipe {
-  const { id, integrationType, event, contentType, titleTemplate, bodyTemplate } = trigger;
-  return { triggerId: id, platform: integrationType, event, contentType, titleTemplate, bodyTemplate };
+  const { id, integrationType, event, contentType, titleTemplate, bodyTemplate, filters } = trigger;
+  const entries = entryRulesOf(filters);
+  return {
+    triggerId: id,
+    platform: integrationType,
+    event,
+    contentType,
+    titleTemplate,
+    bodyTemplate,
+    entries,
+  };
 }

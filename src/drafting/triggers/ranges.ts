@@ -2,7 +2,7 @@ import { integration as integrationKey, type WriteTx } from '../../../db/engine.
 import { getIntegration, type Integration } from '../../integrations/store.ts';
 import { openReaderOf } from '../../integrations/token.ts';
 import { AppError, messageOf } from '../../lib/app-error.ts';
-import { count } from '../../lib/text.ts';
+import { count, fitsOne } from '../../lib/text.ts';
 import type { Deps } from '../../people/deps.ts';
 import { ProviderProblem } from '../../providers/api.ts';
 import type { Commit, Event } from '../../providers/events.ts';
@@ -16,7 +16,7 @@ import type {
 } from '../../providers/reader.ts';
 import { findEvent, listReleases, recordEvent } from '../events.ts';
 import { branchScope, isDivider } from './kinds/branch.ts';
-import { fitsOne, prefixesOf } from './kinds/kind.ts';
+import { prefixesOf } from './kinds/kind.ts';
 import { kinds } from './model.ts';
 import { listEnabledTriggers, queueRun, recordMatch } from './queue-store.ts';
 import { alongMainLine, basesOf, compareVersions, type ReleasePoint } from './range-graph.ts';

@@ -14,6 +14,7 @@ import {
   type EventType,
   eventTypes,
 } from '../../providers/events.ts';
+import type { LeftOut } from '../changes/rules.ts';
 import { sampleMaterial } from '../check.ts';
 import { eventReader, replaces } from '../events.ts';
 import { type Compose, type DraftText, noDrafts, readScope } from '../store.ts';
@@ -41,6 +42,7 @@ const ARRIVED = { draftOnly: false, publish: false };
 export interface RehearsedPost extends DraftText, Pick<Post, 'contentType' | 'status' | 'createdAt'> {
   scope: string;
   subject: string;
+  leftOut: LeftOut[];
 }
 
 type Needs = Pick<Deps, 'db'>;
@@ -151,7 +153,11 @@ export async function previewRule(
 ): Promise<RehearsedPost[]> {
   const plan = deliveryPlanner(trigger);
   const drafts = await db.read((tx) => plan(tx, delivery));
-  return Array.fromAsync(composePosts(compose, trigger, drafts));
+  const left: LeftOut[] = [];
+  const posts = await Array.fromAsync(composePosts(compose, trigger, drafts, left));
+  const [first] = left;
+  if (posts.length === 0 && first !== undefined) throw noPost(delivery, trigger.id, 'left_out', first.reason);
+  return posts;
 }
 
 /** The first of the deliveries that makes posts, with its posts; null when none does. Throws `TemplateError`. */
@@ -182,9 +188,11 @@ export async function previewSample(
   createdAt: string,
 ): Promise<RehearsedPost> {
   const { contentType, publish, event } = trigger;
-  const text = await compose(recipeOf(trigger), sampleMaterial(event));
+  // The sample shows the templates, whatever the trigger leaves out.
+  const { text } = await compose({ ...recipeOf(trigger), entries: {} }, sampleMaterial(event));
+  if (text === null) throw new Error(`the sample of ${event} has no changes`);
   const status = publish ? 'published' : 'draft';
-  return { ...text, contentType, status, createdAt, scope: '', subject: 'sample' };
+  return { ...text, leftOut: [], contentType, status, createdAt, scope: '', subject: 'sample' };
 }
 
 /**
@@ -243,18 +251,20 @@ function noPost({ id }: Delivery, triggerId: string, reason: NoPostReason, type 
   return refusal(409, 'no_post', { deliveryId: id, triggerId, reason, type });
 }
 
-/** Composes each draft when it is asked for. */
+/** Composes each draft when it is asked for. `left` gets what those leave out that list nothing. */
 async function* composePosts(
   compose: Compose,
   trigger: Trigger,
   drafts: readonly ScopedDraft[],
+  left: LeftOut[] = [],
 ): AsyncGenerator<RehearsedPost> {
   const { contentType, publish } = trigger;
   for (const { scope, subject, material, until, draftOnly, publish: isWanted } of drafts) {
     if (material === null) continue;
     const status = isWanted || (publish && !draftOnly) ? 'published' : 'draft';
-    const text = await compose(recipeOf(trigger), material);
-    yield { scope, subject, contentType, status, createdAt: until, ...text };
+    const { text, leftOut } = await compose(recipeOf(trigger), material);
+    if (text === null) left.push(...leftOut);
+    else yield { scope, subject, contentType, status, createdAt: until, ...text, leftOut };
   }
 }
 

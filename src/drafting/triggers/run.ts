@@ -12,7 +12,7 @@ import { isSystemFailure, LeaseLost } from '../../../db/failures.ts';
 import { messageOf } from '../../lib/app-error.ts';
 import type { AuditDeps } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
-import type { Compose } from '../store.ts';
+import type { Compose, Composition } from '../store.ts';
 import { backOffMs, kinds } from './model.ts';
 import { BATCH, inOrder, type Plan, planRun, recipeOf, type SourcedDraft } from './plan.ts';
 import { type DueRun, delayRun, giveUpRun, holdRun, listDueRuns, postponeRun } from './queue-store.ts';
@@ -33,6 +33,9 @@ const SYSTEM_WAIT_MS = 10_000;
 
 /** How often a run looks for the copies of its images, and the commits of its releases, in milliseconds. */
 const LOOK_MS = 500;
+
+/** The text of a draft without material. */
+const NOTHING: Composition = { text: null, leftOut: [] };
 
 /** How many runs a process does at a time. */
 const AT_ONCE = 8;
@@ -325,7 +328,10 @@ async function composeBatch(
     if (draft === undefined) break;
     try {
       const { material } = draft;
-      batch.push({ draft, text: material === null ? null : await compose(recipeOf(trigger), material) });
+      batch.push({
+        draft,
+        composition: material === null ? NOTHING : await compose(recipeOf(trigger), material),
+      });
     } catch (error) {
       if (endsRun(error)) throw error;
       failures.push(error);

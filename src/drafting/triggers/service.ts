@@ -2,14 +2,16 @@ import { changing, integration as integrationKey, type WriteTx } from '../../../
 import { changeIntegration, getIntegration } from '../../integrations/store.ts';
 import { type Integration, placeName, providerNames } from '../../integrations/words.ts';
 import { AppError, type ChangeOf, changeFor, invalidField, notFound } from '../../lib/app-error.ts';
+import { fitsOne } from '../../lib/text.ts';
 import { requireValid } from '../../lib/validation.ts';
 import { type AuditAction, type AuditDeps, recordAudit } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
 import { deleteOrphans } from '../../posts/trash.ts';
 import { findVersion, recordVersion } from '../../posts/versions.ts';
+import { isEntryRule } from '../changes/rules.ts';
 import { type CheckTemplates, checkTemplates } from '../check.ts';
 import { findEvent, listReleases } from '../events.ts';
-import { branchScope, fitsOne, matchesRelease } from './kinds/branch.ts';
+import { branchScope, matchesRelease } from './kinds/branch.ts';
 import type { TriggerKind } from './kinds/kind.ts';
 import * as store from './model.ts';
 import { kinds, kindsFor, MAX_LAST, refusal, type Trigger, TriggerFilters } from './model.ts';
@@ -297,7 +299,11 @@ function requireFilters({ event, filters: supported }: TriggerKind, filters: Tri
   requireValid(TriggerFilters, filters);
   const entries = Object.entries(filters).filter(([, value]) => value !== undefined);
   const foreign = entries.find(([name]) => !supported.some((each) => each === name));
-  if (foreign !== undefined) throw notApplicable('filter', foreign[0], event, supported);
+  if (foreign !== undefined) {
+    // The rest says what drafts list, for every event that has changes.
+    const ofEvents = supported.filter((name) => !isEntryRule(name));
+    throw notApplicable('filter', foreign[0], event, ofEvents);
+  }
   const canonical = entries.map(
     ([name, value]) => [name, Array.isArray(value) ? [...new Set(value)].sort() : value] as const,
   );

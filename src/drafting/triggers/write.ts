@@ -2,7 +2,7 @@ import type { Lease, WriteTx } from '../../../db/engine.ts';
 import type { AuditDeps } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
 import { hasRelease } from '../events.ts';
-import type { DraftText } from '../store.ts';
+import type { Composition } from '../store.ts';
 import { findStored, type NewDraft, type Outcome, writeDraft } from '../write.ts';
 import { branchOf, repositoryOf } from './kinds/branch.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
@@ -17,7 +17,7 @@ type Needs = AuditDeps & Pick<Deps, 'ids'>;
 
 export interface Composed {
   draft: SourcedDraft;
-  text: DraftText | null;
+  composition: Composition;
 }
 
 /** A draft that a run has written, or that stays as it is. */
@@ -79,7 +79,7 @@ export async function writeBatch(
 type Found = Awaited<ReturnType<typeof find>>;
 
 /** A draft to write, beside the stored one. */
-async function find(tx: WriteTx, { trigger, run }: Plan, { draft, text }: Composed) {
+async function find(tx: WriteTx, { trigger, run }: Plan, { draft, composition }: Composed) {
   const { id: triggerId, organizationId, contentType, publish, event } = trigger;
   const { scope } = run;
   const { subject, eventKeys, until, draftOnly, publish: isWanted, source } = draft;
@@ -89,7 +89,7 @@ async function find(tx: WriteTx, { trigger, run }: Plan, { draft, text }: Compos
     contentType,
     publish: isWanted || (publish && !draftOnly),
     keepsDate: publish || draftOnly || isWanted,
-    text,
+    ...composition,
     source,
     eventKeys,
     until,

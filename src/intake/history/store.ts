@@ -4,7 +4,6 @@ import { histories, integrations } from '../../../db/schema/integrations.ts';
 import { findEvent, findSame, listReleases } from '../../drafting/events.ts';
 import { recordNewest } from '../../drafting/triggers/hand-over.ts';
 import { branchScope, matchesRelease } from '../../drafting/triggers/kinds/branch.ts';
-import { fitsOne } from '../../drafting/triggers/kinds/kind.ts';
 import { kinds, listTriggers, type Trigger } from '../../drafting/triggers/model.ts';
 import {
   forgetArrival,
@@ -15,6 +14,7 @@ import {
 import { queueRange } from '../../drafting/triggers/range-store.ts';
 import type { Integration, Repository } from '../../integrations/store.ts';
 import { AppError } from '../../lib/app-error.ts';
+import { fitsOne } from '../../lib/text.ts';
 import type { Deps } from '../../people/deps.ts';
 import type { Arrival, Event } from '../../providers/events.ts';
 import type { RemoteRepository, RepositoryReader } from '../../providers/reader.ts';

@@ -219,6 +219,7 @@ const MergeRequest = Type.Object({
     description: Maybe.Text,
     // Absent in the samples that the button "Test" sends.
     action: Maybe.Text,
+    state: Maybe.Text,
     author_id: Maybe.Number,
     source_branch: Maybe.Text,
     target_branch: Maybe.Text,
@@ -246,7 +247,8 @@ function mergeRequestData(payload: Static<typeof MergeRequest>) {
     baseBranch: read.line(request.target_branch),
     headBranch: read.line(request.source_branch),
     defaultBranch: read.line(project.default_branch),
-    mergedAt: timeOf(request.merged_at) ?? timeOf(request.updated_at),
+    // An edit does not say when it was merged.
+    mergedAt: timeOf(request.merged_at) ?? (request.action === 'merge' ? timeOf(request.updated_at) : null),
     updatedAt: timeOf(request.updated_at),
     mergeCommitSha: read.line(request.merge_commit_sha) ?? read.line(request.last_commit?.id),
     url: read.url(request.url),
@@ -256,10 +258,12 @@ function mergeRequestData(payload: Static<typeof MergeRequest>) {
 const mergeRequest = defineEvent(
   MergeRequest,
   (payload) => {
-    const { iid, title, action } = payload.object_attributes;
+    const { iid, title, action, state } = payload.object_attributes;
     const titled = (happened: string) => `Merge request !${iid} ${happened}: ${title}`;
     const rule = 'Only merge requests that are merged are processed';
     if (!action) return ignored(titled('sent as a test'), `${rule}; this one is a test of the webhook`);
+    if (action === 'update' && state === 'merged')
+      return processed(titled('edited'), 'merge_request', 'edited', mergeRequestData(payload));
     if (action !== 'merge') return ignored(titled(action), `${rule}, not the action ${action}`);
     return processed(titled('merged'), 'merge_request', 'merged', mergeRequestData(payload));
   },

@@ -3,6 +3,8 @@ import { changesOf } from '../../../src/drafting/changes/reached.ts';
 import type { Shipped } from '../../../src/drafting/store.ts';
 import { identifiersIn } from '../../../src/providers/paths.ts';
 
+const listed = (...given: Parameters<typeof changesOf>) => changesOf(...given).changes;
+
 // Commits, pull requests and issues that name each other are one change.
 
 let minute = 0;
@@ -39,7 +41,7 @@ function push(...commits: { sha: string; subject: string; identifiers?: string[]
 }
 
 const linesOf = (given: Partial<Parameters<typeof changesOf>[0]>) =>
-  changesOf({ pushes: [], pullRequests: [], ...given }).map(
+  listed({ pushes: [], pullRequests: [], ...given }).map(
     ({ text, references, authors }) =>
       `${text} (${references.map(({ label }) => label).join(', ')}) by ${authors.join(', ')}`,
   );
@@ -97,7 +99,7 @@ describe('a change that names an issue', () => {
   test('takes the group of the issue when its own title has none', () => {
     const pullRequests = [pull(12, 'Quiet nights', { identifiers: ['ENG-412'] })];
     const linked = [issue('ENG-412', 'Engines are too loud', { labels: ['Bug'] })];
-    expect(changesOf({ pushes: [], pullRequests, linked })).toMatchObject([{ group: 'Fixed' }]);
+    expect(listed({ pushes: [], pullRequests, linked })).toMatchObject([{ group: 'Fixed' }]);
   });
 
   test('stays as it is while the issue is unknown', () => {

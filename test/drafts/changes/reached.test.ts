@@ -4,6 +4,8 @@ import { changesOf } from '../../../src/drafting/changes/reached.ts';
 import type { Commit, EventData } from '../../../src/providers/events.ts';
 import { commit, pullRequest } from './samples.ts';
 
+const listed = (...given: Parameters<typeof changesOf>) => changesOf(...given).changes;
+
 const sha = (name: string) => name.repeat(40).slice(0, 40);
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
 
@@ -22,7 +24,7 @@ const made = (name: string, subject: string, given: Partial<Commit> = {}) =>
 
 type Events = Parameters<typeof changesOf>[0];
 const told = (events: Partial<Events>) =>
-  changesOf({ pushes: [], pullRequests: [], ...events }).map(
+  listed({ pushes: [], pullRequests: [], ...events }).map(
     ({ text, references }) => `${text}: ${references.map(({ label }) => label).join(' ')}`,
   );
 
@@ -69,7 +71,7 @@ describe('a pull request is listed once', () => {
 
   test('its labels count', () => {
     const pullRequests = [merged(1, 12, { labels: ['bug'], url: 'https://x.test/12', author: 'ann' })];
-    expect(changesOf({ pushes: [], pullRequests })).toMatchObject([
+    expect(listed({ pushes: [], pullRequests })).toMatchObject([
       { group: 'Fixed', references: [{ label: '#12', url: 'https://x.test/12' }], authors: ['ann'] },
     ]);
   });
@@ -108,7 +110,7 @@ describe('fixup commits', () => {
       push(3, 'd', made('d', 'squash! feat: x', { author: 'cid', breaking: 'why' })),
     ];
     expect(told({ pushes })).toEqual(['Y: bbbbbbb', 'X: ccccccc aaaaaaa ddddddd']);
-    expect(changesOf({ pushes, pullRequests: [] })[1]).toMatchObject({
+    expect(listed({ pushes, pullRequests: [] })[1]).toMatchObject({
       authors: ['ann', 'bob', 'cid'],
       isBreaking: true,
       breakingNote: 'why',
@@ -189,7 +191,7 @@ function shuffledAndRepeated<Item>(items: Item[]): fc.Arbitrary<Item[]> {
 test('neither order nor repetition of the events matters', () => {
   fc.assert(
     fc.property(shuffled, ({ given, again }) => {
-      expect(changesOf(again)).toEqual(changesOf(given));
+      expect(listed(again)).toEqual(listed(given));
     }),
     { numRuns: 500 },
   );
@@ -198,7 +200,7 @@ test('neither order nor repetition of the events matters', () => {
 test('nothing is dropped, and nothing is listed twice', () => {
   fc.assert(
     fc.property(events, (given) => {
-      const labels = changesOf(given).flatMap(({ references }) => references.map(({ label }) => label));
+      const labels = listed(given).flatMap(({ references }) => references.map(({ label }) => label));
       for (const { data } of given.pullRequests) expect(labels).toContain(`#${data.number}`);
       const merges = new Map(given.pullRequests.map(({ data }) => [data.mergeCommitSha, `#${data.number}`]));
       const covered = new Set(
@@ -249,7 +251,7 @@ test('a push of a merge queue is not only the pull request that it ends with', (
   ];
   const known = pullRequest({ number: 3, title: 'feat: three', mergeCommitSha: 'c3' });
   const pullRequests = [{ occurredAt: '2026-11-01T00:00:00.000Z', key: '3', data: known }];
-  const labels = changesOf({ pushes, pullRequests }).flatMap(({ references }) =>
+  const labels = listed({ pushes, pullRequests }).flatMap(({ references }) =>
     references.map(({ label }) => label),
   );
   expect(labels.sort()).toEqual(['#1', '#2', '#3']);
@@ -265,6 +267,6 @@ test('a merge commit brings the commits of its branch, and not those of another 
   const occurredAt = '2026-11-01T00:00:00.000Z';
   const pushes = [{ occurredAt, key: 'm2', data: { after: 'm2', compareUrl: null, commits } }];
   const known = pullRequest({ number: 2, title: 'fix: gauge', mergeCommitSha: 'm2' });
-  const told = changesOf({ pushes, pullRequests: [{ occurredAt, key: '2', data: known }] });
+  const told = listed({ pushes, pullRequests: [{ occurredAt, key: '2', data: known }] });
   expect(told.map(({ text }) => text).sort()).toEqual(['Gauge', 'Merge acme/one']);
 });

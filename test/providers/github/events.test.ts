@@ -207,6 +207,13 @@ describe('processed events', () => {
   });
 });
 
+test.each(['edited', 'labeled', 'unlabeled'])('a merged pull request that is %s is an edit', (action) => {
+  expect(readEvent(github, 'pull_request', changed(sample('pull_request'), { action }))).toMatchObject({
+    title: `Pull request #12 ${action}: Show today's value after midnight`,
+    processed: { type: 'pull_request', action: 'edited' },
+  });
+});
+
 describe('ignored events', () => {
   const onlyMain = 'Tidings processes pushes to the default branch main; this one went to';
   const tags = 'Tidings processes pushes to branches only';
@@ -263,7 +270,7 @@ describe('ignored events', () => {
     ],
     [
       'pull_request',
-      { action: 'labeled' },
+      { action: 'labeled', 'pull_request.merged': false },
       "Pull request #12 labeled: Show today's value after midnight",
       'Tidings processes merged pull requests only, not the action labeled',
     ],

@@ -240,9 +240,19 @@ describe('a merge request', () => {
     });
   });
 
+  test('that is merged and updated is an edit, which does not say when it was merged', () => {
+    const changes = { 'object_attributes.action': 'update', 'object_attributes.state': 'merged' };
+    expect(resultOf('merge_request', { ...changes, 'object_attributes.merged_at': undefined })).toMatchObject(
+      {
+        processed: { type: 'merge_request', action: 'edited', data: { mergedAt: null } },
+      },
+    );
+  });
+
   test('that is opened, closed or a test is ignored', () => {
     for (const action of ['open', 'close', 'update', 'approved']) {
-      expect(resultOf('merge_request', { 'object_attributes.action': action })).toMatchObject({
+      const changes = { 'object_attributes.action': action, 'object_attributes.state': 'opened' };
+      expect(resultOf('merge_request', changes)).toMatchObject({
         outcome: 'ignored',
         reason: `Only merge requests that are merged are processed, not the action ${action}`,
       });

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { VNode } from 'preact';
+import { findDraftOfPost } from '../../../drafting/store.ts';
 import { findRangeProblem } from '../../../drafting/triggers/range-store.ts';
 import { listDeliveries } from '../../../integrations/deliveries/log-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
@@ -42,7 +43,7 @@ import {
 } from './suggestion.tsx';
 import { editorScripts, Toolbar } from './toolbar.tsx';
 import { changedSince } from './versions.tsx';
-import { describeOrigin, editWords, originOf, shown, typeOptions } from './words.tsx';
+import { describeOrigin, editWords, LeftOutList, originOf, shown, typeOptions } from './words.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
 const NEW = '/dashboard/:organizationId/posts/~/new';
@@ -307,8 +308,9 @@ async function findSource({ deps, organization, base }: MemberVisit, post: Post)
 async function readFacts(visit: MemberVisit, { post, path }: Shown): Promise<Fact[]> {
   const { db, publicUrl } = visit.deps;
   const source = await findSource(visit, post);
-  const { rangeProblem, publicly } = await db.read(async (tx) => ({
+  const { rangeProblem, draft, publicly } = await db.read(async (tx) => ({
     rangeProblem: await findRangeProblem(tx, post.id),
+    draft: await findDraftOfPost(tx, post.id),
     publicly: isPublic(post) ? await findPublication(tx, post.organizationId) : null,
   }));
   const { url, author } = originOf(post);
@@ -326,6 +328,7 @@ async function readFacts(visit: MemberVisit, { post, path }: Shown): Promise<Fac
     ['Source', link ?? words ?? 'Written or imported by hand'],
     ['Author', author],
     ['Changes', rangeProblem],
+    ['Left out', draft && draft.leftOut.length > 0 && <LeftOutList leftOut={draft.leftOut} says="" />],
     ['Delivery', source && <a href={source}>Open delivery</a>],
     ['Changed', post.updatedAt === post.createdAt ? null : <When at={post.updatedAt} />],
     ['Versions', <a href={`${path}/versions`}>Version history</a>],

@@ -1,3 +1,4 @@
+import type { LeftOut } from '../../../drafting/changes/rules.ts';
 import type { ListedStatus, PostNumbers } from '../../../posts/list-store.ts';
 import {
   type ContentType,
@@ -7,7 +8,7 @@ import {
   type PostStatus,
 } from '../../../posts/model.ts';
 import { providers } from '../../../providers/index.ts';
-import { Segments } from '../../view/elements.tsx';
+import { counted, More, Segments } from '../../view/elements.tsx';
 
 // How pages describe a post: its type, and where it came from.
 
@@ -105,4 +106,27 @@ export function PostSegments(props: { numbers: PostNumbers; current: View; more?
       return segment(view, label, `posts${search === '' ? '' : `?${search}`}`);
     });
   return <Segments label="Posts by status" items={[...items, segment('trash', 'Trash', 'posts/~/trash')]} />;
+}
+
+/** The changes that a draft does not list, and why. */
+export function LeftOutList({ leftOut, says = ' left out' }: { leftOut: readonly LeftOut[]; says?: string }) {
+  if (leftOut.length === 0) return null;
+  return (
+    <More label={`${counted(leftOut.length, 'change')}${says}`}>
+      <ul>
+        {leftOut.map(({ title, reference: { label, url }, reason }) => (
+          <li>
+            {url === null ? (
+              label
+            ) : (
+              <a href={url} rel="noopener nofollow">
+                {label}
+              </a>
+            )}{' '}
+            <bdi>{title}</bdi> <span class="dim">({reason})</span>
+          </li>
+        ))}
+      </ul>
+    </More>
+  );
 }

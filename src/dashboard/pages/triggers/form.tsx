@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { ENTRY_RULES, isEntryRule, RELEASE_NOTE, SKIP_LABELS } from '../../../drafting/changes/rules.ts';
 import { builtInTemplates } from '../../../drafting/starters.ts';
 import type { TriggerKind } from '../../../drafting/triggers/kinds/kind.ts';
 import { MAX_LAST, type Trigger, type TriggerFilters } from '../../../drafting/triggers/model.ts';
@@ -7,6 +8,7 @@ import type { AppError } from '../../../lib/app-error.ts';
 import { isRecord } from '../../../lib/validation.ts';
 import { ContentType } from '../../../posts/model.ts';
 import { type FieldState, type formState, labelsOf } from '../../fields.ts';
+import { More } from '../../view/elements.tsx';
 import { Field, Select, TextArea, Toggle } from '../../view/form.tsx';
 import { typeOptions } from '../posts/words.tsx';
 
@@ -86,6 +88,10 @@ const filters = {
   tag: list('Tags', 'Such as v2.*. Leave empty for every tag.'),
   team: listOfNames('Teams', "A team's key, name or id. Leave empty for every team."),
   project: listOfNames('Projects', "A project's name or id. Leave empty for every project."),
+  excludeLabel: listOfNames('Labels to leave out', `Leave empty for ${SKIP_LABELS.join(' and ')}.`),
+  excludeAuthor: listOfNames('Authors to leave out', 'Such as dependabot[bot], renovate[bot].'),
+  excludeTitle: listOfNames('Titles to leave out', 'Such as WIP*. A * matches anything.'),
+  excludeType: list('Types to leave out', 'Such as chore, ci. Breaking and security changes stay.'),
 };
 
 export const TriggerForm = Type.Object({
@@ -94,6 +100,12 @@ export const TriggerForm = Type.Object({
   repository: Type.String({ label: 'Repository' }),
   ...filters,
   noPrereleases: Type.Boolean({ label: 'Leave out pre-releases' }),
+  excludeBots: Type.Boolean({ label: 'Leave out the changes of all bots' }),
+  block: Type.String({
+    label: 'Block for entries',
+    subject: 'The name',
+    hint: `The word after the fence in which people write for readers. Leave empty for ${RELEASE_NOTE}.`,
+  }),
   titleTemplate: template('Title template', 'Liquid, one line.'),
   bodyTemplate: template('Body template', 'Liquid that writes Markdown.'),
   publish: Type.Boolean({ label: 'Publish posts at once, without a review' }),
@@ -106,14 +118,16 @@ export const TriggerForm = Type.Object({
 
 /** The filters of a kind that are lists. */
 function listFiltersOf(kind: TriggerKind) {
-  return kind.filters.filter((name) => name !== 'prereleases');
+  return kind.filters.filter((name) => name in filters) as (keyof typeof filters)[];
 }
 
 /** The posted rule. An empty field means no filter, or the built-in template. */
 export function ruleOf(values: Static<typeof TriggerForm>, kind: TriggerKind) {
-  const { contentType, titleTemplate, bodyTemplate, publish, noPrereleases } = values;
+  const { contentType, titleTemplate, bodyTemplate, publish, noPrereleases, excludeBots, block } = values;
   const lists = listFiltersOf(kind).map((name) => [name, readValues(values[name])] as const);
   const filters: TriggerFilters = Object.fromEntries(lists.filter(([, values]) => values.length > 0));
+  if (kind.filters.includes('excludeBots') && excludeBots) filters.excludeBots = true;
+  if (kind.filters.includes('block') && block.trim() !== '') filters.block = block.trim();
   if (kind.filters.includes('prereleases') && noPrereleases) filters.prereleases = false;
   return {
     filters,
@@ -126,12 +140,14 @@ export function ruleOf(values: Static<typeof TriggerForm>, kind: TriggerKind) {
 
 /** The inverse of `ruleOf`. */
 export function valuesOf({ filters, titleTemplate, bodyTemplate, publish }: Trigger): Record<string, string> {
-  const { prereleases, ...lists } = filters;
+  const { prereleases, excludeBots, block = '', ...lists } = filters;
   return {
+    block,
     titleTemplate: titleTemplate ?? '',
     bodyTemplate: bodyTemplate ?? '',
     ...Object.fromEntries(Object.entries(lists).map(([name, values]) => [name, writeValues(values)])),
     ...(prereleases === false && { noPrereleases: 'yes' }),
+    ...(excludeBots && { excludeBots: 'yes' }),
     ...(publish && { publish: 'yes' }),
   };
 }
@@ -208,18 +224,40 @@ export function RuleFields(props: {
 }) {
   const { kind, type, fields, error } = props;
   const builtIn = builtInTemplates(kind.event, type);
+  const hasRules = ENTRY_RULES.some(
+    (name) => (fields[name].value ?? '') !== '' || fields[name].error !== null,
+  );
   return (
     <>
       <h2>Filters</h2>
-      {listFiltersOf(kind).map((name) => {
-        const { hint = '', ...field } = fields[name];
-        // Without a branch filter, releases of every branch match.
-        const isOfAll = name === 'branch' && kind.event === 'release';
-        const hintOfAll = hint.replace('the default branch', 'every branch');
-        return <Field {...field} hint={isOfAll ? hintOfAll : hint} required={false} />;
-      })}
+      {listFiltersOf(kind)
+        .filter((name) => !isEntryRule(name))
+        .map((name) => {
+          const { hint = '', ...field } = fields[name];
+          // Without a branch filter, releases of every branch match.
+          const isOfAll = name === 'branch' && kind.event === 'release';
+          const hintOfAll = hint.replace('the default branch', 'every branch');
+          return <Field {...field} hint={isOfAll ? hintOfAll : hint} required={false} />;
+        })}
       {kind.filters.includes('prereleases') && (
         <Toggle {...fields.noPrereleases} isOn={isSet(fields.noPrereleases)} />
+      )}
+      {kind.filters.some(isEntryRule) && (
+        <More label="Entries: what to leave out" isOpen={hasRules}>
+          <div class="stack">
+            <p class="hint">
+              An entry is the title of a change, or what its author wrote for readers in a block of its
+              description.
+            </p>
+            <Field {...fields.block} required={false} />
+            {listFiltersOf(kind)
+              .filter(isEntryRule)
+              .map((name) => (
+                <Field {...fields[name]} required={false} />
+              ))}
+            <Toggle {...fields.excludeBots} isOn={isSet(fields.excludeBots)} />
+          </div>
+        </More>
       )}
       <h2>Template</h2>
       <Select {...fields.contentType} value={type} options={typeOptions} />

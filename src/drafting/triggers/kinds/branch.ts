@@ -1,12 +1,13 @@
+import { fitsOne } from '../../../lib/text.ts';
 import type { Commit, Event, EventReader, EventType } from '../../../providers/events.ts';
 import { isBranchMerge } from '../../changes/reached.ts';
+import { ENTRY_RULES } from '../../changes/rules.ts';
 import type { Material, ScopeDrafts, Shipped } from '../../store.ts';
 import type { TriggerFilters } from '../model.ts';
 import type { RangeCommit } from '../range-store.ts';
 import {
   draftOf,
   emptyDraft,
-  fitsOne,
   inPaths,
   isInClosedDraft,
   isOneOf,
@@ -77,8 +78,6 @@ function pushesOf(commits: readonly RangeCommit[], release: Shipped<'release'>):
   }));
 }
 
-export { fitsOne };
-
 // Kinds for code hosts. Releases divide the history of a branch into windows (`windows.ts`): each change belongs to the
 // window of one release, or to the open window after the last one.
 
@@ -87,7 +86,7 @@ export const release: TriggerKind = {
   event: 'release',
   action: 'published',
   content: ['release'],
-  filters: ['branch', 'path', 'prereleases', 'tag'],
+  filters: ['branch', 'path', 'prereleases', 'tag', ...ENTRY_RULES],
   isRolling: false,
   isOfBranch: true,
 
@@ -140,7 +139,7 @@ export const push: TriggerKind = {
   ...rolling(['push', 'pull_request']),
   event: 'push',
   action: 'pushed',
-  filters: ['branch', 'path', 'prereleases', 'tag'],
+  filters: ['branch', 'path', 'prereleases', 'tag', ...ENTRY_RULES],
 };
 
 /** The pull requests that are merged into a branch, in one draft until a release closes it. */
@@ -148,7 +147,7 @@ export const pullRequest: TriggerKind = {
   ...rolling(['pull_request']),
   event: 'pull_request',
   action: 'merged',
-  filters: ['branch', 'label', 'prereleases', 'tag'],
+  filters: ['branch', 'label', 'prereleases', 'tag', ...ENTRY_RULES],
 };
 
 function rolling(content: EventType[]): Omit<TriggerKind, 'event' | 'action' | 'filters'> {

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { changesOf } from '../../../src/drafting/changes/reached.ts';
+import type { EntryRules } from '../../../src/drafting/changes/rules.ts';
+import { changeLine } from '../../../src/drafting/links.ts';
+import { messageOf, writtenIn } from '../../../src/providers/commit-text.ts';
+import { blocksIn, changelogTrailer } from '../../../src/providers/written.ts';
+import bodies from '../../fixtures/written-entries.json';
+import { commit, pullRequest } from './samples.ts';
+
+const listed = (...given: Parameters<typeof changesOf>) => changesOf(...given).changes;
+
+/** `Group: entry` of each change. `titled`: what a change without a block is called. */
+function read(
+  body: string,
+  rules?: EntryRules,
+  more: Partial<ReturnType<typeof pullRequest>> = {},
+): string[] {
+  const data = { ...pullRequest({ title: 'Start softer' }), blocks: blocksIn(body), ...more };
+  const pull = { key: '12', occurredAt: '2026-11-20T12:00:00.000Z', data };
+  return listed({ pushes: [], pullRequests: [pull] }, rules).map(
+    ({ group, isBreaking, markdown, text }) =>
+      `${group}${isBreaking ? '!' : ''}: ${markdown ?? `(title) ${text}`}`,
+  );
+}
+
+describe('entries in descriptions', () => {
+  test.each(bodies.map(({ name, body, entries }) => [name, body.join('\n'), entries] as const))(
+    '%s',
+    (_, body, entries) => {
+      expect(read(body)).toEqual([...entries]);
+      expect(read(body.replaceAll('\n', '\r\n'))).toEqual([...entries]);
+    },
+  );
+});
+
+test.each([
+  // [labels, title, kind of the trailer, entry]
+  [[], 'Start softer', undefined, 'Engines start softer', 'Other'],
+  [[], 'Start softer', 'fixed', 'Engines start softer', 'Fixed'],
+  [['bug'], 'Start softer', undefined, 'Engines start softer', 'Fixed'],
+  [[], 'feat: start softer', undefined, 'Engines start softer', 'Added'],
+  [['bug'], 'feat: start softer', undefined, 'Engines start softer', 'Added'],
+  [['security'], 'feat: start softer', undefined, 'Engines start softer', 'Security'],
+  [['bug'], 'feat: start softer', 'performance', 'Engines start softer', 'Performance'],
+  [['bug'], 'feat: start softer', 'other', 'Engines start softer', 'Other'],
+  [[], 'Fix the start', undefined, 'Engines start softer', 'Other'],
+  [['bug'], 'Start softer', undefined, 'feat: quiet mode', 'Added'],
+] as const)('labels %p, title %s and trailer %s put "%s" into %s', (labels, title, kind, entry, group) => {
+  const sha = 'c'.repeat(40);
+  const request = pullRequest({
+    ...{ title, labels: [...labels], mergeCommitSha: sha },
+    blocks: blocksIn(`\`\`\`release-note\n${entry}\n\`\`\``),
+  });
+  const merge = commit({ sha, subject: `${title} (#1)`, ...(kind && { kind }) });
+  const at = { key: 'x', occurredAt: '2026-11-20T12:00:00.000Z' };
+  const push = { ...at, data: { after: sha, compareUrl: null, commits: [merge] } };
+  expect(listed({ pushes: [push], pullRequests: [{ ...at, data: request }] })).toMatchObject([{ group }]);
+  // Without its push, nobody knows the trailer.
+  expect(listed({ pushes: [], pullRequests: [{ ...at, data: request }] })).toHaveLength(1);
+});
+
+test('the team may choose another name, which blocks in other languages of code do not have', () => {
+  const body = '```ts\nconst x = 1;\n```\n```changelog\nQuiet mode\n```\n```release-note\nNONE\n```';
+  expect(read(body)).toEqual([]);
+  expect(read(body, { block: 'Changelogs' })).toEqual(['Other: Quiet mode']);
+  expect(read(body, { block: 'news' })).toEqual(['Other: (title) Start softer']);
+  expect(blocksIn(body).map(({ name }) => name)).toEqual(['changelog', 'release-note']);
+});
+
+describe('commits', () => {
+  const changes = (message: string) => {
+    const subject = message.split('\n', 1)[0] ?? '';
+    const data = { after: 'a', compareUrl: null, commits: [commit({ subject, ...writtenIn(message) })] };
+    return listed({
+      pushes: [{ key: 'a', occurredAt: '2026-11-20T12:00:00.000Z', data }],
+      pullRequests: [],
+    }).map(({ group, markdown, text }) => `${group}: ${markdown ?? text}`);
+  };
+  const trailers = 'Changelog: fixed\nSigned-off-by: Ann <ann@acme.test>';
+
+  test.each([
+    ['the title in the group of the trailer', 'Start softer\n\nChangelog: fixed', ['Fixed: Start softer']],
+    ['the last of two trailers', 'x\n\nChangelog: fixed\nChangelog: added', ['Added: X']],
+    ['another case', 'x\n\nCHANGELOG: Fixed', ['Fixed: X']],
+    ['other trailers beside it', `x\n\nWhy.\n\n${trailers}`, ['Fixed: X']],
+    ['only trailers below it', 'x\n\nChangelog: fixed\n\nCo-authored-by: Ann <a@acme.test>', ['Fixed: X']],
+    ['text below it', 'x\n\nChangelog: fixed\n\nAs Ann said.', ['Other: X']],
+    ['text beside it', 'x\n\nAs we wrote it down in the\nChangelog: fixed', ['Other: X']],
+    ['text beside it and a line of git', `x\n\n${trailers}\nAs Ann said`, ['Fixed: X']],
+    ['no paragraph of its own', 'x\nChangelog: fixed', ['Other: X']],
+    ['an unknown kind', 'x\n\nChangelog: wonderful', ['Other: X']],
+    ['performance', 'perf: x\n\nChangelog: performance', ['Performance: X']],
+    ['other', 'feat: x\n\nChangelog: other', ['Other: X']],
+    [
+      'a block in the message of a squash',
+      'Start softer (#12)\n\n* fix: one\n\n```release-note\nSofter starts\n```\n\nChangelog: fixed',
+      ['Fixed: Softer starts'],
+    ],
+    ['nothing to say', 'x\n\n```release-note\nNONE\n```', []],
+    ['lines of Windows', 'x\r\n\r\nChangelog: fixed\r\n', ['Fixed: X']],
+  ])('%s', (_, message, expected) => {
+    expect(changes(message)).toEqual(expected);
+  });
+
+  test('a long message keeps the trailer at its end', () => {
+    const long = `x\n\n${'why '.repeat(5_000)}\n\nChangelog: fixed\nCo-authored-by: Ann <ann@acme.test>`;
+    for (const maxLength of [488, 10_000]) {
+      const message = messageOf(long, maxLength);
+      expect(message.length).toBeLessThanOrEqual(maxLength);
+      expect(changes(message)).toEqual(['Fixed: X']);
+    }
+  });
+});
+
+test('the line of an entry keeps its Markdown and begins no block of the list', () => {
+  const entry = (body: string) => {
+    const data = pullRequest({ number: 12, blocks: blocksIn(`\`\`\`release-note\n${body}\n\`\`\``) });
+    const pull = { key: '12', occurredAt: '2026-11-20T12:00:00.000Z', data };
+    return listed({ pushes: [], pullRequests: [pull] }).map(changeLine);
+  };
+  expect(entry('`x` is **fast**')).toEqual(['`x` is **fast** (#12)']);
+  expect(entry('> quoted')).toEqual(['\\> quoted (#12)']);
+  expect(entry('BREAKING: x')).toEqual(['BREAKING: x (#12)']);
+  expect(entry('[ACTION REQUIRED] x')).toEqual(['**Breaking:** [ACTION REQUIRED] x (#12)']);
+});
+
+test('whatever the text, entries are bounded lines', () => {
+  const part = fc.constantFrom(
+    ...[
+      '```',
+      '~~~',
+      '````',
+      'release-note',
+      '<!--',
+      '-->',
+      '\n',
+      '\n\n',
+      '- ',
+      '  ',
+      '# ',
+      'NONE',
+      'x',
+      ':',
+    ],
+  );
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 60 }), (parts) => {
+      const text = parts.join('');
+      for (const { name, entries } of blocksIn(text)) {
+        expect(name).not.toBe('');
+        for (const entry of entries) expect(entry.text).toMatch(/^\S(?:.*\S)?$/);
+      }
+      expect(changelogTrailer(text)).toBeNull();
+    }),
+  );
+});
