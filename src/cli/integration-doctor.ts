@@ -8,7 +8,9 @@ import {
 } from '../integrations/missed.ts';
 import { describeFinding, describeMissed, fixes, type IntegrationType } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
+import type { FoundItem } from '../people/attention.ts';
 import { providerOf } from '../providers/index.ts';
+import { findInDatabase } from '../server/attention.ts';
 import type { TidingsCommand } from './command.ts';
 import { check, lines, type Text, table } from './output.ts';
 
@@ -17,7 +19,15 @@ export function addDoctorCommands(group: TidingsCommand): void {
 
   command('doctor', 'Check everything that deliveries depend on, and suggest fixes')
     .answers(
-      async (services, id: string) => diagnosisJson(await diagnose(services, id)),
+      async (services, id: string) => {
+        const diagnosis = await diagnose(services, id);
+        const { db, clock } = services;
+        const items = await db.read((tx) => findInDatabase(tx, clock.now()));
+        return diagnosisJson(
+          diagnosis,
+          items.filter(({ path }) => path?.replace(/#.*/, '') === `integrations/${id}`),
+        );
+      },
       ({ checks }) => lines(checks.flatMap(describeCheck)),
       (diagnosis) => diagnosis,
       ({ ok }) => !ok,
@@ -43,8 +53,9 @@ export function addDoctorCommands(group: TidingsCommand): void {
     .examples('integration missed int_…', 'integration missed int_… --redeliver');
 }
 
-function diagnosisJson({ integrationId, ok, findings, type }: Diagnosis) {
-  const checks = findings.map((finding) => {
+/** `items`: those of the attention list about the integration, so that both say the same. */
+function diagnosisJson({ integrationId, ok, findings, type }: Diagnosis, items: readonly FoundItem[]) {
+  const found = findings.map((finding) => {
     const { name, place, status, fix, missed } = finding;
     const advice = fix && (fixes[fix] ?? commandFor(fix, integrationId, type));
     return {
@@ -56,7 +67,11 @@ function diagnosisJson({ integrationId, ok, findings, type }: Diagnosis) {
       missed: missed?.map(missedJson),
     };
   });
-  return { integrationId, ok, checks };
+  const listed = items.map(({ message, action }) => ({
+    ...({ name: 'attention', status: 'failed', message, advice: action } as const),
+    ...{ place: undefined, missed: undefined },
+  }));
+  return { integrationId, ok: ok && items.length === 0, checks: [...found, ...listed] };
 }
 
 function commandFor(fix: Fix, id: string, type: IntegrationType): string {

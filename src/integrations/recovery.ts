@@ -88,8 +88,9 @@ async function recover(deps: Deps, hook: RecoveringHook): Promise<void> {
   const read = (isDue: boolean) =>
     db.write((tx) => readBeside(tx, integration.id, repositoryIds, { isDue, now: clock.now() }), NONE);
   if (reader !== null) await read(false);
-  if (support?.redelivery == null) return void (await save(deps, hook, {}));
   const api = await requireApi(deps, integration);
+  if (support?.redelivery == null)
+    return void (await save(deps, hook, { recovery: await look(deps, api, hook) }));
   const hasQueue = (hook.recovery?.queue?.length ?? 0) > 0;
   const { gap } = await (hasQueue ? requestQueued(deps, api, hook) : compareNow(deps, api, hook));
   if (gap && reader !== null) await read(true);
@@ -189,6 +190,19 @@ async function listSince(
     if (isProblem(error, 'hook-not-found')) return off;
     throw error;
   }
+}
+
+/** Whether the webhook is switched off or deleted, asked for once an hour while it is not. */
+async function look(
+  { clock }: Pick<Deps, 'clock'>,
+  api: ProviderApi,
+  hook: RecoveringHook,
+): Promise<Recovery> {
+  const { isOff = false, lookedAt = '' } = hook.recovery ?? {};
+  const now = clock.now();
+  if (!isOff && lookedAt > new Date(now.getTime() - LOOK_MS).toISOString()) return {};
+  const remote = await api.findHook(hook.placeId, hook.remoteId);
+  return { isOff: remote?.isActive !== true, lookedAt: now.toISOString() };
 }
 
 /** True when another attempt would fail, too. */

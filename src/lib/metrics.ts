@@ -204,6 +204,8 @@ export function createMetrics(providerIds: readonly string[] = []) {
     ),
     /** `lastAtMs` by `performance.now()`. */
     failedDeliveries,
+    /** The jobs whose last runs failed: how many in a row, and why. */
+    failingJobs: new Map<string, { inARow: number; reason: string }>(),
     verifications: countsOf(verifications, ['valid', 'invalid', 'forbidden', 'limited', 'unavailable']),
     verificationDurations: registry.histogram(
       'tidings_key_verification_duration_seconds',

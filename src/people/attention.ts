@@ -26,6 +26,8 @@ export const attentionKinds = [
   'token_refused',
   'token_expires',
   'silent',
+  'webhook_off',
+  'deliveries_lost',
   'trigger_failed',
   'hook_failed',
   'schedule_late',
@@ -33,6 +35,9 @@ export const attentionKinds = [
   'disk_full',
   'clock_jumped',
   'checkpoint_failing',
+  'upgrade_unfinished',
+  'job_failing',
+  'server_stopped',
 ] as const;
 export type AttentionKind = (typeof attentionKinds)[number];
 

@@ -1,10 +1,11 @@
 import { and, asc, eq, isNotNull, isNull, lte } from 'drizzle-orm';
-import type { ReadTx } from '../../db/engine.ts';
-import { apps, integrations, tokenStates } from '../../db/schema/integrations.ts';
+import { dialectOf, type ReadTx } from '../../db/engine.ts';
+import { apps, hooks, integrations, tokenStates } from '../../db/schema/integrations.ts';
 import { listSilent } from '../intake/watch/silence-store.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { integrationName } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
+import { count } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { FoundItem } from '../people/attention.ts';
 import { providerOf } from '../providers/index.ts';
@@ -23,7 +24,7 @@ import {
 const EXPIRES_MS = 14 * DAY_MS;
 const URGENT_MS = 3 * DAY_MS;
 
-const { id, organizationId, enabled, type } = integrations;
+const { id, organizationId, enabled, isPolled, type } = integrations;
 const { problem, problemSince, expiresAt } = tokenStates;
 
 const selectTokens = (tx: ReadTx) =>
@@ -119,3 +120,51 @@ export const findSuspendedApps: Find = async (tx) => {
     effect: NO_DRAFTS,
   }));
 };
+
+/** Of each integration, its webhooks whose recovery may have this in its JSON. */
+async function hooksWith(tx: ReadTx, part: string) {
+  const rows = await tx
+    .select({ id, organizationId, type, place: hooks.placeName, recovery: hooks.recovery })
+    .from(hooks)
+    .innerJoin(integrations, eq(id, hooks.integrationId))
+    .where(and(eq(enabled, true), eq(isPolled, false), dialectOf(tx).contains(hooks.recovery, part)))
+    .orderBy(asc(id), asc(hooks.placeName))
+    .limit(MAX_ITEMS)
+    .all();
+  return Map.groupBy(rows, (row) => row.id)
+    .values()
+    .flatMap((group) => {
+      const [first] = group;
+      return first === undefined ? [] : [{ ...first, places: group.length, group }];
+    })
+    .toArray();
+}
+
+export const findSwitchedOff: Find = async (tx) =>
+  (await hooksWith(tx, '"isOff":true')).map((row) => {
+    const { name, reader } = providerOf(row.type);
+    return {
+      ...ofIntegration(row.organizationId, row.id),
+      kind: 'webhook_off',
+      since: null,
+      count: row.places,
+      message: `${placesOf(row)}: the webhook is switched off or deleted at ${name}`,
+      effect: reader === null ? NO_DRAFTS : 'Tidings reads changes instead, but later than a webhook tells.',
+      action: `${tidings} integration repair ${row.id}`,
+    };
+  });
+
+export const findLost: Find = async (tx) =>
+  (await hooksWith(tx, '"lost":[{')).map((row) => {
+    const lost = row.group.flatMap(({ recovery }) => recovery?.lost ?? []);
+    const since = lost.map(({ deliveredAt }) => deliveredAt).sort()[0] ?? null;
+    return {
+      ...ofIntegration(row.organizationId, row.id),
+      kind: 'deliveries_lost',
+      since,
+      count: lost.length,
+      message: `${placesOf(row)}: ${count(lost.length, 'missed delivery', 'missed deliveries')} cannot be had again (${firstSentence(lost[0]?.reason ?? '')})`,
+      effect: 'Their changes make no drafts. The item ends a week after the delivery.',
+      action: `${tidings} integration missed ${row.id}`,
+    };
+  });

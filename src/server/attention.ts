@@ -1,5 +1,5 @@
 import { and, asc, count, desc, eq, gt, isNotNull, lte, max, min, or, sql } from 'drizzle-orm';
-import type { Database, ReadTx } from '../../db/engine.ts';
+import type { ReadTx } from '../../db/engine.ts';
 import { deliveries, hooks, integrations, polls, repositories } from '../../db/schema/integrations.ts';
 import { postSchedules, posts } from '../../db/schema/posts.ts';
 import { hookAttempts, hookMessages, rebuildHooks } from '../../db/schema/public.ts';
@@ -7,7 +7,6 @@ import { triggerRuns, triggers } from '../../db/schema/triggers.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { integrationName } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
-import { freeBytes, megabytes } from '../lib/disk.ts';
 import { count as counted } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
 import {
@@ -19,7 +18,14 @@ import {
 } from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
 import { queueNotices, queueSummaries } from '../readers/hooks/notices.ts';
-import { findExpiringTokens, findRefusedTokens, findSilent, findSuspendedApps } from './attention-access.ts';
+import {
+  findExpiringTokens,
+  findLost,
+  findRefusedTokens,
+  findSilent,
+  findSuspendedApps,
+  findSwitchedOff,
+} from './attention-access.ts';
 import {
   type Find,
   firstSentence,
@@ -28,11 +34,13 @@ import {
   ofIntegration,
   placesOf,
 } from './attention-items.ts';
-import { describeBackupTrouble } from './backup/job.ts';
-import type { Config } from './config.ts';
-import { describeJump, type Elapsed } from './elapsed.ts';
+import {
+  findOnMachine,
+  findStoppedServer,
+  type MachineNeeds,
+  type MachineSettings,
+} from './attention-machine.ts';
 import type { Job } from './jobs.ts';
-import { MIN_FREE_BYTES } from './readiness.ts';
 
 // Finds what needs a person: the one source of the dashboard's list, `tidings attention`, `doctor`, and the metrics. Each cause
 // is an item as long as it lasts, read from what it left in the database.
@@ -292,9 +300,12 @@ const finders = {
   token_refused: findRefusedTokens,
   token_expires: findExpiringTokens,
   silent: findSilent,
+  webhook_off: findSwitchedOff,
+  deliveries_lost: findLost,
   trigger_failed: findFailedTriggers,
   hook_failed: findFailedHooks,
   schedule_late: findLateSchedules,
+  server_stopped: findStoppedServer,
 } satisfies Partial<Record<AttentionKind, Find>>;
 type KindInDatabase = keyof typeof finders;
 
@@ -307,69 +318,16 @@ export async function findInDatabase(
   return (await Array.fromAsync(kinds, (kind) => finders[kind](tx, now))).flat();
 }
 
-type Needs = Pick<Deps, 'db' | 'clock'> & {
-  elapsed: Pick<Elapsed, 'jumpMs'>;
-  checkpointFailures?: Database['checkpointFailures'] | undefined;
-};
-type Settings = Pick<Config, 'dataDir' | 'backups' | 'database'>;
-
-/** The items that this machine tells of. */
-async function findOnMachine(
-  { clock, elapsed, checkpointFailures }: Needs,
-  config: Settings,
-): Promise<FoundItem[]> {
-  const ofServer = (item: Pick<FoundItem, 'kind' | 'message' | 'effect' | 'action'>): FoundItem => ({
-    ...{ organizationId: null, subject: 'server', since: null, count: 1, path: null },
-    ...item,
-  });
-  const isSqlite = config.database === undefined;
-  const backup = isSqlite ? await describeBackupTrouble(config, clock.now()) : null;
-  const free = isSqlite ? freeBytes(config.dataDir) : null;
-  const jump = describeJump(elapsed.jumpMs());
-  const { inARow = 0, cause = null } = checkpointFailures?.() ?? {};
-  const items = [
-    backup !== null &&
-      !backup.isReminder &&
-      ofServer({
-        kind: 'backup_failed',
-        message: backup.message,
-        effect: 'After a loss of this disk, newer posts and deliveries would be gone.',
-        action: backup.advice,
-      }),
-    free !== null &&
-      free < MIN_FREE_BYTES &&
-      ofServer({
-        kind: 'disk_full',
-        message: `Only ${megabytes(free)} are free on the disk of ${config.dataDir}`,
-        effect: 'Deliveries are refused until there is room.',
-        action: 'Free up disk space',
-      }),
-    jump !== null &&
-      ofServer({
-        kind: 'clock_jumped',
-        message: jump.problem,
-        effect: 'Old log entries stay longer. Deliveries and posts are not affected.',
-        action: jump.advice,
-      }),
-    inARow > 0 &&
-      ofServer({
-        kind: 'checkpoint_failing',
-        message: `The write-ahead log cannot be copied into the database (${cause})`,
-        effect: 'The log grows until the disk is full.',
-        action: 'Check the disk',
-      }),
-  ];
-  return items.filter((item) => item !== false);
-}
+type Needs = MachineNeeds & Pick<Deps, 'db'>;
 
 /** Everything that needs a person now. */
-async function findAttention(deps: Needs, config: Settings): Promise<FoundItem[]> {
+async function findAttention(deps: Needs, config: MachineSettings): Promise<FoundItem[]> {
   const inDatabase = await deps.db.read((tx) => findInDatabase(tx, deps.clock.now()));
   return [...(await findOnMachine(deps, config)), ...inDatabase];
 }
 
 /** The items with their beginnings, whether a server runs or not. */
-export async function listNow(deps: Needs, config: Settings) {
+export async function listNow(deps: Needs, config: MachineSettings) {
   const found = await findAttention(deps, config);
   const known = await deps.db.read((tx) => listAttention(tx));
   return asItems(found, known, deps.clock.now());
@@ -379,7 +337,10 @@ export async function listNow(deps: Needs, config: Settings) {
 const EVERY_MS = 5_000;
 
 /** Keeps the list up to date. */
-export function attentionJob(deps: Needs & Pick<Deps, 'log' | 'ids' | 'publicUrl'>, config: Settings): Job {
+export function attentionJob(
+  deps: Needs & Pick<Deps, 'log' | 'ids' | 'publicUrl'>,
+  config: MachineSettings,
+): Job {
   return {
     name: 'attention',
     every: EVERY_MS,

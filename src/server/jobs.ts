@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, type Lease, type Storage, withLease } from '../../db/engine.ts';
 import { DatabaseUnavailable, isSystemFailure, LeaseLost } from '../../db/failures.ts';
+import { messageOf } from '../lib/app-error.ts';
 import type { Deps } from '../people/deps.ts';
 
 /** Something that the server does by itself. */
@@ -43,13 +44,16 @@ export function startJobs(
         await job.run(abort.signal, onAlive);
         onAlive();
         metrics.jobs(job.name, 'done').value++;
+        metrics.failingJobs.delete(job.name);
       } catch (error) {
         metrics.jobs(job.name, 'failed').value++;
         if (error instanceof LeaseLost)
-          log.warn({ job: job.name }, 'job ended: another process took it over');
+          return log.warn({ job: job.name }, 'job ended: another process took it over');
         // The database logs its own outages, once.
-        else if (!(error instanceof DatabaseUnavailable))
-          log.error({ job: job.name, err: error }, 'job failed');
+        if (error instanceof DatabaseUnavailable) return;
+        log.error({ job: job.name, err: error }, 'job failed');
+        const { inARow = 0 } = metrics.failingJobs.get(job.name) ?? {};
+        metrics.failingJobs.set(job.name, { inARow: inARow + 1, reason: messageOf(error) });
       }
     }
     const tick = () => {

@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { diagnose } from '../../src/integrations/doctor.ts';
+import { trackUptime } from '../../src/integrations/uptime.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import { listAttention } from '../../src/people/attention.ts';
 import { samplePayload } from '../../src/providers/index.ts';
@@ -150,10 +153,115 @@ test('what others left in the database is found, and ends with it', async () => 
   }
   const stranger = await pageVisitor(app, { organizationId: 'org_b' });
   expect(await (await stranger('/dashboard/org_b/attention')).text()).toContain('Nothing needs you.');
-  for (const table of ['trigger_runs', 'post_schedules', 'hooks', 'polls', 'github_apps', 'hook_messages'])
+  for (const table of [
+    'trigger_runs',
+    'post_schedules',
+    'hooks',
+    'polls',
+    'github_apps',
+    'hook_messages',
+    'token_states',
+    'silences',
+  ])
     await execute(app.db, `DELETE FROM ${table}`);
   await look();
   expect(await items()).toEqual([]);
+});
+
+test('what is known of webhooks and tokens is found, and ends with it', async () => {
+  const at = app.clock.now();
+  const states = {
+    webhook_off: `INSERT INTO hooks (integration_id, place_id, place_name, events, has_present_secret, attempts, recovery, created_at)
+      VALUES ('${connected.integrationId}', 'acme/pad', 'acme/pad', '[]', 1, 0, '{"isOff":true}', '${at.toISOString()}')`,
+    deliveries_lost: `INSERT INTO hooks (integration_id, place_id, place_name, events, has_present_secret, attempts, recovery, created_at)
+      VALUES ('${connected.integrationId}', 'acme/sky', 'acme/sky', '[]', 1, 0,
+        '{"lost":[{"deliveryId":"d","deliveredAt":"${at.toISOString()}","reason":"Answered 500"}]}', '${at.toISOString()}')`,
+    token_refused: `INSERT INTO token_states (integration_id, problem, problem_since, due_at)
+      VALUES ('${connected.integrationId}', 'GitHub rejected the token. Create another one.', '${at.toISOString()}', 0)`,
+    silent: `INSERT INTO silences (integration_id, repository_id, since, is_proven, due_at)
+      VALUES ('${connected.integrationId}', '${connected.repositoryId}', '${at.toISOString()}', 1, 0)`,
+  };
+  for (const statement of Object.values(states)) await execute(app.db, statement);
+  await look();
+  expect((await kinds()).sort()).toEqual(Object.keys(states).sort());
+  const found = await items();
+  expect(found.map(({ message }) => message).sort()).toEqual([
+    'acme/pad: the webhook is switched off or deleted at GitHub',
+    'acme/rocket: GitHub rejected the token',
+    'acme/rocket: nothing has arrived since 2026-11-20, but the provider has newer changes',
+    'acme/sky: 1 missed delivery cannot be had again (Answered 500)',
+  ]);
+  for (const { effect, action, path } of found) {
+    expect(effect).toEndWith('.');
+    expect(action).toContain('tidings integration ');
+    expect(path).toBe(`integrations/${connected.integrationId}`);
+  }
+  for (const table of ['hooks', 'token_states', 'silences']) await execute(app.db, `DELETE FROM ${table}`);
+  await look();
+  expect(await items()).toEqual([]);
+});
+
+describe('of the server', () => {
+  const lookWith = async (
+    metrics: Pick<TestApp['deps']['metrics'], 'failingJobs'>,
+    dataDir = temporaryFolder().path,
+  ) => {
+    const { run } = attentionJob(
+      { ...app.deps, db: app.db, metrics },
+      { dataDir, backups: undefined, database: undefined },
+    );
+    await run(new AbortController().signal);
+    return (await items()).map(({ id, count, message }) => ({ id, count, message }));
+  };
+
+  test('a job that fails three times in a row is an item until it succeeds', async () => {
+    const { metrics } = app.deps;
+    const failing = metrics.failingJobs;
+    failing.set('sweep', { inARow: 2, reason: 'no such table' });
+    expect(await lookWith(metrics)).toEqual([]);
+    failing.set('sweep', { inARow: 3, reason: 'no such table' });
+    expect(await lookWith(metrics)).toEqual([
+      {
+        id: 'job_failing:sweep',
+        count: 3,
+        message: 'The job sweep has failed 3 times in a row (no such table)',
+      },
+    ]);
+    failing.clear();
+    expect(await lookWith(metrics)).toEqual([]);
+  });
+
+  test('files that a killed upgrade left are an item after an hour', async () => {
+    const { path } = temporaryFolder();
+    const file = join(path, 'tidings.db.rebuilt');
+    writeFileSync(file, '');
+    const at = (ms: number) => new Date(app.clock.now().getTime() - ms);
+    utimesSync(file, at(3_599_000), at(3_599_000));
+    expect(await lookWith(app.deps.metrics, path)).toEqual([]);
+    utimesSync(file, at(3_601_000), at(3_601_000));
+    expect(await lookWith(app.deps.metrics, path)).toMatchObject([
+      {
+        id: 'upgrade_unfinished:server',
+        message: 'An unfinished upgrade or restore left tidings.db.rebuilt',
+      },
+    ]);
+  });
+
+  test('no process that runs is an item three minutes after the last sign of life', async () => {
+    const uptime = trackUptime({ ...app.deps, db: app.db, process: 'test' });
+    await uptime.begin();
+    app.clock.advance(179_999);
+    await look();
+    expect(await items()).toEqual([]);
+    app.clock.advance(1);
+    await look();
+    expect(await items()).toMatchObject([
+      { id: 'server_stopped:server', message: 'No server runs', organizationId: null },
+    ]);
+    await uptime.beat();
+    await look();
+    expect(await items()).toEqual([]);
+  });
 });
 
 describe('an item', () => {

@@ -49,6 +49,8 @@ const ABOUT_DELIVERIES = [
   'deliveries_rejected',
   'no_deliveries',
   'silent',
+  'webhook_off',
+  'deliveries_lost',
   'webhook_failing',
   'token_refused',
   'token_expires',
@@ -103,6 +105,8 @@ export const contentChecks = {
       ok(`No integration has problems with deliveries (${enabled})`)
     );
   }),
+
+  schedules: inDatabase((patient) => troubleIn(patient, ['schedule_late'])),
 
   hooks: inDatabase(async ({ db, clock }) => {
     const all = (await db.read((tx) => listHooks(tx))).length;
