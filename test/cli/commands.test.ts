@@ -159,7 +159,8 @@ describe('key', () => {
   });
 
   test('permissions and expiry as given', async () => {
-    const words = ['--permission', 'api.write', '--permission', 'api.read', '--expires', '2099-01-31'];
+    const permissions = ['api.write', 'api.read', 'api.write'].flatMap((each) => ['--permission', each]);
+    const words = [...permissions, '--expires', '2099-01-31'];
     expect(await json('key', 'create', '--organization', 'acme', '--name', 'A', ...words)).toMatchObject({
       permissions: ['api.write', 'api.read'],
       expiresAt: '2099-01-31T00:00:00.000Z',

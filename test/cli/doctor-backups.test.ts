@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setEnabled } from '../../src/integrations/connect.ts';
 import { rotateSecret } from '../../src/integrations/rotate.ts';
 import { recordFailure, recordSuccess } from '../../src/server/backup/job.ts';
 import { examineConfig } from '../../src/server/config.ts';
@@ -129,6 +130,9 @@ describe('providers', () => {
       message: 'The webhooks of 1 integration are correct',
     });
     expect(await allRows(world.db)).toEqual(before);
+    const disabled = await world.connect('acme/engine');
+    await setEnabled(world.deps, disabled, false);
+    expect((await look(contentChecks.providers, patient()))?.message).toContain('of 1 integration ');
     world.rocket.hooks.splice(0);
     const found = await look(contentChecks.providers, patient());
     expect(found?.status).toBe('failed');

@@ -305,6 +305,7 @@ describe('stored secrets', () => {
     const { named } = await examine({ SECRET_KEY: OTHER });
     expect(named('stored secrets')).toMatchObject({ status: 'failed' });
     expect(named('stored secrets')?.message).toContain(integrationId);
+    expect(named('secret.key')?.message).toEndWith('but SECRET_KEY is used instead');
   });
 
   test.each(['', 'not a key'])('with the key file %j', async (content) => {

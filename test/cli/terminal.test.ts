@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { check, fields, render, status, type Text, table } from '../../src/cli/output.ts';
+import { tidings } from '../../src/lib/build.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { root } from '../support/server.ts';
 
@@ -171,4 +172,7 @@ test('a check is wrapped below its own text', () => {
   expect(render({ ...wide, width: 26 }, text)).toBe(
     '✓ database: everything is\n  as it should be\n    Nothing to do, so rest\n    for a while',
   );
+  // A line with a command can be pasted.
+  const command = `${tidings} integration rotate-secret int_1`;
+  expect(render({ ...wide, width: 26 }, check('ok', 'x', command))).toEndWith(`\n    ${command}`);
 });

@@ -254,6 +254,8 @@ describe('send and delivery', () => {
       'duplicate',
     ]);
     expect(await statuses('--since', '2099-01-01')).toEqual([]);
+    expect(await statuses('--via', 'webhook')).toHaveLength(3);
+    expect(await statuses('--via', 'polling')).toEqual([]);
     expect((await run('delivery', 'list', '--organization', 'acme')).stdout).toContain('rejected 401');
   });
 
@@ -261,21 +263,11 @@ describe('send and delivery', () => {
     const path = join(folder.path, 'payload.json');
     await Bun.write(path, '{"action":"created"}');
     expect(await send('gollum', '--payload', path)).toMatchObject({ status: 200, body: { received: true } });
+    const [{ reason }] = await json('delivery', 'list', '--organization', 'acme');
+    expect((await run('delivery', 'list', '--organization', 'acme')).stdout).toContain(`: ${reason}`);
     await Bun.write(path, '{"action":"published"}');
-    expect(
-      await fails(
-        1,
-        'send',
-        'github',
-        'release',
-        '--integration',
-        id,
-        '--url',
-        server.url,
-        '--payload',
-        path,
-      ),
-    ).toContain('The server rejected the delivery with status 400.');
+    const words = ['send', 'github', 'release', '--integration', id, '--url', server.url, '--payload', path];
+    expect(await fails(1, ...words)).toContain('The server rejected the delivery with status 400.');
   });
 
   test('refusals', async () => {

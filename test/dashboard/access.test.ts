@@ -50,7 +50,20 @@ async function createWorld() {
     userId: owner.user.id,
   };
   const pathOf = ({ path }: Page) => path.replaceAll(/:(\w+)/g, (_, name: string) => things[name] ?? 'thing');
-  return { app, owner, pathOf };
+  const [ownPost] = await app.addPosts('org_b', { status: 'draft' });
+  const own: Record<string, string> = {
+    organizationId: 'org_b',
+    postId: ownPost?.id ?? '',
+    integrationId: (await connectGithub(app, 'org_b')).integrationId,
+    hookId: (await createHook(app.deps, { organizationId: 'org_b', name: 'Site', kind: 'signed', url })).id,
+  };
+  /** In `org_b`, with the last id of `org_a`. */
+  const mixedPathOf = ({ path }: Page) =>
+    path.replaceAll(
+      /:(\w+)/g,
+      (_, name: string, at: number) => (path.indexOf('/:', at) === -1 ? things[name] : own[name]) ?? 'thing',
+    );
+  return { app, owner, pathOf, mixedPathOf };
 }
 
 /** For tests of requests that change nothing. */
@@ -105,6 +118,17 @@ describe('an id of another organization is found nowhere else, and changes nothi
     const before = await allRows(app.db);
     const response = await other(pathOf(page).replace('/org_a', '/org_b'), initOf(page));
     expect(response.status).toBe(404);
+    expect(await allRows(app.db)).toEqual(before);
+  });
+
+  const nested = some.filter(([, { path }]) => path.split('/:').length > 3);
+  test.each(nested)('%s, below an own one', async (_, page) => {
+    const { app, mixedPathOf } = world;
+    const other = await signedIn(app, { organizationId: 'org_b' });
+    const before = await allRows(app.db);
+    const { status } = await other(mixedPathOf(page), initOf(page));
+    // A suggestion that is gone leads back to its post.
+    expect(status).toBe(page.method === 'POST' && page.path.endsWith('/:suggestionId') ? 303 : 404);
     expect(await allRows(app.db)).toEqual(before);
   });
 });

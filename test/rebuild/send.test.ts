@@ -191,9 +191,10 @@ test('410 Gone disables the hook and ends its messages, which the audit log says
   const { deps, app, hook, send, publish, messages } = await world();
   receiver.responses.set('/hook', [() => new Response(null, { status: 410 })]);
   await publish('p1');
+  await editPost(deps, 'p1', { title: 'Second' });
   await send();
   expect((await deps.db.read((tx) => getHook(tx, hook.id))).isEnabled).toBeFalse();
-  expect((await messages()).map(({ state }) => state)).toEqual(['failed']);
+  expect((await messages()).map(({ state }) => state)).toEqual(['failed', 'failed']);
   await publish('p2');
   await send();
   expect(receiver.requests).toHaveLength(1);
