@@ -20,7 +20,9 @@ const MAX_LEFT_OUT = 100;
 export function composeDraft(recipe: Recipe, material: Material): Composition {
   const { changes, leftOut } = changesIn(material, recipe.entries);
   const shown = leftOut.slice(0, MAX_LEFT_OUT);
-  const isAboutChanges = material.pushes.length > 0 || material.pullRequests.length > 0;
+  const isAboutChanges = [material.pushes, material.pullRequests, material.issues].some(
+    (each) => each.length > 0,
+  );
   if (recipe.event !== 'release' && isAboutChanges && changes.length === 0)
     return { text: null, leftOut: shown };
   const variables = variablesOf(material, withoutRepetitions(changes));

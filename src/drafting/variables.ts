@@ -4,7 +4,7 @@ import { type Change, groupChanges, highlights, withoutRepetitions } from './cha
 import { changeOfIssue } from './changes/issues.ts';
 import { changesOfNotes } from './changes/notes.ts';
 import { changesOf } from './changes/reached.ts';
-import type { EntryRules } from './changes/rules.ts';
+import { type EntryRules, findLabel } from './changes/rules.ts';
 import { changeLine, compareUrl, repositoryUrl, versionOf } from './links.ts';
 import type { Material, Shipped } from './store.ts';
 
@@ -51,10 +51,16 @@ export function variablesOf(
  */
 export function changesIn(
   { pushes, pullRequests, issues, linked, release }: Material,
-  rules?: EntryRules,
+  rules: EntryRules = {},
 ): ReturnType<typeof changesOf> {
   const { changes, leftOut } = changesOf({ pushes, pullRequests, linked }, rules);
-  const arrived = [...changes, ...issues.map(({ data }) => changeOfIssue(data))];
+  const arrived = [...changes];
+  for (const { data } of issues) {
+    const reason = findLabel(data.labels, rules);
+    const { identifier: label, url, title } = data;
+    if (reason === null) arrived.push(changeOfIssue(data));
+    else leftOut.push({ title, reference: { label, url }, reason });
+  }
   const notes = safe(release?.data.notes);
   const isOfNotes = arrived.length === 0 && leftOut.length === 0 && notes !== null;
   return { changes: isOfNotes ? changesOfNotes(notes) : arrived, leftOut };

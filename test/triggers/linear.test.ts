@@ -56,6 +56,27 @@ const reopened = (number: number, title: string) =>
   });
 
 describe('completed issues', () => {
+  test('with a label to skip are in no draft', async () => {
+    await trigger();
+    await trigger({ contentType: 'linkedin_post', filters: { excludeLabel: ['internal'] } });
+    const labeled = (name: string) => ({ 'data.labels': [{ id: 'label-1', name }] });
+    await deliver(
+      'Issue',
+      issue(1, 'Tidy up', labeled('skip-changelog')),
+      issue(2, 'Quiet mode', labeled('internal')),
+    );
+    const posts = await postsOf(app);
+    expect(
+      posts.map(({ contentType, content }) => [contentType, /Tidy up|Quiet mode/.exec(content)?.[0]]),
+    ).toEqual(
+      expect.arrayContaining([
+        ['changelog', 'Quiet mode'],
+        ['linkedin_post', 'Tidy up'],
+      ]),
+    );
+    expect(posts).toHaveLength(2);
+  });
+
   test('collect in a draft of their team, in order of completion', async () => {
     await trigger();
     await deliver('Issue', issue(2, 'Second'), issue(1, 'First'));

@@ -17,7 +17,7 @@ export interface EntryRules {
   /** The name of the blocks in which people write for readers. Absent: `release-note`. */
   block?: string | undefined;
   /** Absent: `SKIP_LABELS`. */
-  excludeLabel?: string[] | undefined;
+  excludeLabel?: readonly string[] | undefined;
   excludeAuthor?: string[] | undefined;
   excludeBots?: boolean | undefined;
   /** Patterns with `*` of whole titles. */
@@ -80,15 +80,9 @@ export function findReason(
   { change, written, labels, author, title }: Entry,
   rules: EntryRules,
 ): string | null {
-  const {
-    excludeLabel = SKIP_LABELS,
-    excludeAuthor = [],
-    excludeBots,
-    excludeTitle,
-    excludeType = [],
-  } = rules;
-  const label = labels.find((each) => isAmong(excludeLabel, each));
-  if (label !== undefined) return `label ${label}`;
+  const { excludeAuthor = [], excludeBots, excludeTitle, excludeType = [] } = rules;
+  const label = findLabel(labels, rules);
+  if (label !== null) return label;
   if (author !== null && isAmong(excludeAuthor, author)) return `author ${author}`;
   if (author !== null && excludeBots === true && BOT.test(author)) return `bot ${author}`;
   if (written?.length === 0) return 'its author wrote that there is nothing to say';
@@ -99,6 +93,15 @@ export function findReason(
   const whole = title.toLowerCase();
   const pattern = excludeTitle?.find((each) => fitsOne([each.toLowerCase()], whole));
   return pattern === undefined ? null : `title ${pattern}`;
+}
+
+/** The label that leaves a change out, as a reason; null without one. */
+export function findLabel(
+  labels: readonly string[],
+  { excludeLabel = SKIP_LABELS }: EntryRules,
+): string | null {
+  const label = labels.find((each) => isAmong(excludeLabel, each));
+  return label === undefined ? null : `label ${label}`;
 }
 
 function isAmong(names: readonly string[], name: string): boolean {

@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import { changesOf } from '../../../src/drafting/changes/reached.ts';
 import type { EntryRules } from '../../../src/drafting/changes/rules.ts';
 import { changeLine } from '../../../src/drafting/links.ts';
-import { messageOf, writtenIn } from '../../../src/providers/commit-text.ts';
+import { messageOf, takenIn, writtenIn } from '../../../src/providers/commit-text.ts';
 import { blocksIn, changelogTrailer } from '../../../src/providers/written.ts';
 import bodies from '../../fixtures/written-entries.json';
+import { expectLinear } from '../../support/growth.ts';
 import { commit, pullRequest } from './samples.ts';
 
 const listed = (...given: Parameters<typeof changesOf>) => changesOf(...given).changes;
@@ -154,4 +155,34 @@ test('whatever the text, entries are bounded lines', () => {
       expect(changelogTrailer(text)).toBeNull();
     }),
   );
+});
+
+const grows: Record<string, string> = {
+  fences: '```\n',
+  'fences that open': '```x\n',
+  'blocks without an end': '~~~release-note\n',
+  'blocks on one line': '```release-note x```\n',
+  comments: '<!--\n',
+  'comments in a block': '<!-- x --> ',
+  items: '- x\n',
+  'items below items': '- x\n  - y\n',
+  headings: '### x\n',
+  'lines of nothing': ' \n',
+  'words of one line': 'word ',
+  trailers: 'Changelog: fixed\n',
+  'paragraphs of trailers': 'Changelog: fixed\n\n',
+  reverts: 'This reverts commit aaaaaaaa.\n',
+  references: 'Refs: aaaaaaaa, ',
+  requests: 'Reverts a/b/c/d/',
+};
+
+test.each(Object.entries(grows))('%s of any number are read in linear time', async (_, piece) => {
+  for (const start of ['', '```release-note\n', 'Revert "x"\n\n']) {
+    const text = (size: number) => start + piece.repeat(Math.ceil(size / piece.length));
+    await expectLinear(`${start}${piece}`, text, (each) => {
+      blocksIn(each);
+      writtenIn(each);
+      takenIn(each);
+    });
+  }
 });

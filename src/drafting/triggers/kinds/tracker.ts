@@ -18,7 +18,7 @@ export const issue: TriggerKind = {
   event: 'issue',
   action: 'completed',
   content: ['issue'],
-  filters: ['label', 'team', 'project'],
+  filters: ['label', 'team', 'project', 'excludeLabel'],
   isRolling: true,
   isOfBranch: false,
 
