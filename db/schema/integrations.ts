@@ -116,6 +116,20 @@ interface Recovery {
   readAt?: string;
   /** Readings that brought something that no webhook had delivered, newest first. */
   reads?: { at: string; news: number }[];
+  /** The last try of the whole way from the provider to the log. */
+  heartbeat?: {
+    /** ISO 8601. */
+    askedAt: string;
+    isWaiting: boolean;
+    /** One has arrived at some time. */
+    hasArrived: boolean;
+    /** `PUBLIC_URL`, and the fingerprint of its certificate, at that time. */
+    url: string;
+    certificate: string | null;
+    /** Why it did not arrive, and since when none does. */
+    problem: string | null;
+    since: string | null;
+  };
   /** Why the last attempt failed, and how many failed in a row. */
   problem?: string | null;
   attempts?: number;

@@ -216,11 +216,9 @@ async function pingAndWait(
     const isOver = performance.now() - startedAt > PING_TIMEOUT_MS;
     if (isOver || performance.now() - polledAt > PROVIDER_POLL_MS) {
       polledAt = performance.now();
-      // The provider's clock may be behind by a minute.
-      const listed = await api.listAttempts?.(placeId, remoteId, new Date(since.getTime() - 60_000));
-      const ping = listed?.attempts.find(({ event }) => event === 'ping');
-      if (ping !== undefined && (ping.statusCode === null || ping.statusCode >= 300)) {
-        const response = describeResponse({ statusCode: ping.statusCode, message: ping.status });
+      const failed = await findFailedPing(api, { placeId, remoteId }, since);
+      if (failed !== null) {
+        const response = describeResponse(failed);
         throw new ProviderProblem(
           'unreachable-url',
           `The provider's ping to ${url} did not arrive: ${response}. Check that the server runs, that PUBLIC_URL (${new URL(url).origin}) is its public address, and that no other server answers there.`,
@@ -230,6 +228,19 @@ async function pingAndWait(
     if (isOver) return false;
     await Bun.sleep(LOG_POLL_MS);
   }
+}
+
+/** The response to the newest ping since then, if it failed, as the provider lists it. */
+export async function findFailedPing(
+  api: ProviderApi,
+  { placeId, remoteId }: { placeId: string; remoteId: string },
+  since: Date,
+) {
+  // The provider's clock may be behind by a minute.
+  const listed = await api.listAttempts?.(placeId, remoteId, new Date(since.getTime() - 60_000));
+  const ping = listed?.attempts.find(({ event }) => event === 'ping');
+  if (ping === undefined || (ping.statusCode !== null && ping.statusCode < 300)) return null;
+  return { statusCode: ping.statusCode, message: ping.status };
 }
 
 /** A change that added hooks, and how to take it back here. */

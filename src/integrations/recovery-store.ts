@@ -72,11 +72,14 @@ export async function updateRecovery(
 /** How many readings are kept. */
 const MAX_READS = 20;
 
-/** Records that the changes of a repository were read, beside its webhook or that of the App. */
+/** The id of the changes of a gap that cannot be read, among lost deliveries. */
+const UNREAD = 'changes';
+
+/** Records that the changes of a repository were read, beside its webhook or that of the App, or why they were not. */
 export async function recordReading(
   tx: WriteTx,
   { integrationId, repositoryId }: { integrationId: string; repositoryId: string },
-  news: number,
+  { news, problem }: { news: number; problem?: undefined } | { news?: undefined; problem: string },
   now: Date,
 ): Promise<void> {
   const isItsHook = or(eq(hooks.repositoryId, repositoryId), isNull(hooks.repositoryId));
@@ -87,8 +90,13 @@ export async function recordReading(
     .get();
   if (row === undefined) return;
   const at = now.toISOString();
-  const reads = row.recovery?.reads ?? [];
-  const recovery = { readAt: at, reads: news > 0 ? [{ at, news }, ...reads].slice(0, MAX_READS) : reads };
+  const { reads = [], lost = [], gap, readAt = '' } = row.recovery ?? {};
+  const others = lost.filter(({ deliveryId }) => deliveryId !== UNREAD);
+  let recovery: Recovery = { readAt: at, reads, lost: others };
+  if (problem !== undefined) {
+    if (gap == null || gap.at <= readAt) return;
+    recovery = { lost: [{ deliveryId: UNREAD, deliveredAt: gap.at, reason: problem }, ...others] };
+  } else if (news > 0) recovery.reads = [{ at, news }, ...reads].slice(0, MAX_READS);
   await updateRecovery(tx, { integrationId, ...row }, { recovery });
 }
 

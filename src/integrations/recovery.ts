@@ -4,6 +4,7 @@ import type { Deps } from '../people/deps.ts';
 import { type ProviderApi, ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import { isTaken } from './deliveries/store.ts';
+import { checkHeartbeat, type Occasion, PING_MS } from './heartbeat.ts';
 import { MAX_WAIT_MS } from './hook-store.ts';
 import { type ComparedDelivery, compareHook, isMissed, readLog } from './missed.ts';
 import { readBeside } from './poll-store.ts';
@@ -28,6 +29,9 @@ const EVERY_MS = 600_000;
 /** A provider may list a delivery later, and its clock may differ, by this many milliseconds. */
 const LATE_MS = 300_000;
 
+/** Pings that are requested at once. */
+const MAX_PINGS = 10;
+
 /** How often to look whether a quiet webhook is switched off, in milliseconds. */
 const LOOK_MS = 3_600_000;
 
@@ -51,7 +55,7 @@ const BACK_OFF_MS = [60_000, 300_000, 600_000, 3_600_000];
 /** Does what is due. `isStart`: compares all, because the server was away. `signal` ends it early. */
 export async function recoverDue(
   given: Deps,
-  { signal, isStart = false }: { signal?: AbortSignal; isStart?: boolean } = {},
+  { signal, isStart = false, ...occasion }: { signal?: AbortSignal; isStart?: boolean } & Occasion = {},
 ): Promise<void> {
   const { db, clock } = given;
   const deps: Deps = {
@@ -60,6 +64,7 @@ export async function recoverDue(
   };
   // A provider limits the requests of all hooks of a token together.
   const visited = new Set<string>();
+  const pings = { left: MAX_PINGS };
   const due = await db.read((tx) => listRecovering(tx, isStart ? null : clock.now()));
   for (const key of due) {
     if (signal?.aborted) return;
@@ -70,7 +75,7 @@ export async function recoverDue(
     if (isAsking && visited.has(hook.integrationId)) continue;
     if (isAsking) visited.add(hook.integrationId);
     try {
-      await recover(deps, hook);
+      await recover(deps, hook, { ...occasion, pings });
     } catch (error) {
       if (signal?.aborted) return;
       await recordFailure(deps, hook, error);
@@ -78,7 +83,7 @@ export async function recoverDue(
   }
 }
 
-async function recover(deps: Deps, hook: RecoveringHook): Promise<void> {
+async function recover(deps: Deps, hook: RecoveringHook, occasion: Occasion): Promise<void> {
   const { db, clock } = deps;
   const integration = await db.read((tx) => getIntegration(tx, hook.integrationId));
   const { api: support, reader } = providerOf(integration.type);
@@ -89,6 +94,11 @@ async function recover(deps: Deps, hook: RecoveringHook): Promise<void> {
     db.write((tx) => readBeside(tx, integration.id, repositoryIds, { isDue, now: clock.now() }), NONE);
   if (reader !== null) await read(false);
   const api = await requireApi(deps, integration);
+  const heartbeat = await checkHeartbeat(deps, api, hook, occasion);
+  if (heartbeat !== null) {
+    await db.write((tx) => updateRecovery(tx, hook, { recovery: { heartbeat } }), NONE);
+    hook.recovery = { ...hook.recovery, heartbeat };
+  }
   if (support?.redelivery == null)
     return void (await save(deps, hook, { recovery: await look(deps, api, hook) }));
   const hasQueue = (hook.recovery?.queue?.length ?? 0) > 0;
@@ -102,7 +112,7 @@ async function save(
   hook: RecoveringHook,
   { recovery, ...changes }: RecoveryChanges,
 ): Promise<Recovery> {
-  const recoverAt = clock.now().getTime() + EVERY_MS;
+  const recoverAt = clock.now().getTime() + (hook.recovery?.heartbeat?.isWaiting ? PING_MS : EVERY_MS);
   const state = { problem: null, attempts: 0, ...recovery };
   await db.write((tx) => updateRecovery(tx, hook, { recoverAt, ...changes, recovery: state }), NONE);
   return state;

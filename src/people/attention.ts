@@ -27,6 +27,7 @@ export const attentionKinds = [
   'token_expires',
   'silent',
   'webhook_off',
+  'heartbeat_failed',
   'deliveries_lost',
   'trigger_failed',
   'hook_failed',

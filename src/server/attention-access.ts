@@ -154,6 +154,24 @@ export const findSwitchedOff: Find = async (tx) =>
     };
   });
 
+export const findFailedHeartbeats: Find = async (tx) =>
+  (await hooksWith(tx, '"since":"')).flatMap((row) => {
+    const failed = row.group.flatMap(({ place, recovery }) => {
+      const { problem = null, since = null } = recovery?.heartbeat ?? {};
+      return problem === null ? [] : { place, problem, since };
+    });
+    const [first] = failed;
+    if (first === undefined) return [];
+    return {
+      ...ofIntegration(row.organizationId, row.id),
+      kind: 'heartbeat_failed',
+      since: first.since,
+      count: failed.length,
+      message: `${placesOf({ place: first.place, places: failed.length })}: the ping that Tidings asked for did not arrive (${first.problem})`,
+      effect: NO_DRAFTS,
+    };
+  });
+
 export const findLost: Find = async (tx) =>
   (await hooksWith(tx, '"lost":[{')).map((row) => {
     const lost = row.group.flatMap(({ recovery }) => recovery?.lost ?? []);

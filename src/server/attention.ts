@@ -20,6 +20,7 @@ import type { Deps } from '../people/deps.ts';
 import { queueNotices, queueSummaries } from '../readers/hooks/notices.ts';
 import {
   findExpiringTokens,
+  findFailedHeartbeats,
   findLost,
   findRefusedTokens,
   findSilent,
@@ -301,6 +302,7 @@ const finders = {
   token_expires: findExpiringTokens,
   silent: findSilent,
   webhook_off: findSwitchedOff,
+  heartbeat_failed: findFailedHeartbeats,
   deliveries_lost: findLost,
   trigger_failed: findFailedTriggers,
   hook_failed: findFailedHooks,

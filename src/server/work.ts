@@ -14,6 +14,9 @@ import type { Job } from './jobs.ts';
 const SHORT_REST_MS = 1_000;
 const LONG_REST_MS = 5_000;
 
+/** How often to look at the certificate of `PUBLIC_URL`, in milliseconds. */
+const CERTIFICATE_MS = 3_600_000;
+
 /** Work that loads at its first run, and keeps something between its runs. */
 function late(load: () => Promise<Job['run']>): Job['run'] {
   const work = lazily(load);
@@ -88,9 +91,16 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
       restMs: 60_000,
       run: late(async () => {
         const { recoverDue } = await import('../integrations/recovery.ts');
+        const { certificateOf } = await import('../integrations/heartbeat.ts');
         let isStart = true;
+        let certificate: string | null = null;
+        let lookedAt = Number.NEGATIVE_INFINITY;
         return async (signal) => {
-          await recoverDue(deps, { signal, isStart });
+          if (performance.now() - lookedAt >= CERTIFICATE_MS) {
+            lookedAt = performance.now();
+            certificate = await certificateOf(deps.publicUrl());
+          }
+          await recoverDue(deps, { signal, isStart, startedAt: runningSince, certificate });
           isStart = false;
         };
       }),

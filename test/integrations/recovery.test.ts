@@ -1,7 +1,11 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { setEnabled } from '../../src/integrations/connect.ts';
+import type { Occasion } from '../../src/integrations/heartbeat.ts';
+import { recoverDue } from '../../src/integrations/recovery.ts';
+import { findInDatabase } from '../../src/server/attention.ts';
 import { logOf } from '../support/deliveries.ts';
 import { runAll, textsOf } from '../support/drafts.ts';
+import { READER } from '../support/polling.ts';
 import { HOUR_MS, MINUTE_MS, type RecoveryWorld, startRecovery } from '../support/recovery.ts';
 
 /** Two hours of 1,000 events, 270 of which drafts are made of. */
@@ -157,3 +161,88 @@ test('after four days the provider has forgotten them: the changes are read, wit
   expect(await textsOf(world.app)).toEqual(expected);
   expect((await world.state()).reads).toMatchObject([{ news: 270 }]);
 }, 120_000);
+
+describe('the heartbeat', () => {
+  const pings = ({ github }: RecoveryWorld) =>
+    github.requests.filter(({ path }) => path.endsWith('/pings')).length;
+  const beat = async (world: RecoveryWorld, occasion: Occasion, ms = 11 * MINUTE_MS) => {
+    for (let left = ms; left > 0; left -= MINUTE_MS) {
+      world.app.clock.advance(MINUTE_MS);
+      await recoverDue(world.app.deps, occasion);
+      await world.github.settled();
+    }
+  };
+  const items = async ({ app }: RecoveryWorld) =>
+    (await app.db.read((tx) => findInDatabase(tx, app.clock.now()))).filter(
+      ({ kind }) => kind === 'heartbeat_failed',
+    );
+
+  test('is asked for once after a start, another certificate, another address, and a week of silence', async () => {
+    await using world = await startRecovery();
+    await world.start();
+    const before = pings(world);
+    const asked = async () => pings(world) - before;
+    world.app.clock.advance(2 * HOUR_MS);
+    const startedAt = world.app.clock.now();
+    await beat(world, { startedAt, certificate: 'one' }, 30 * MINUTE_MS);
+    expect(await asked()).toBe(1);
+    await beat(world, { startedAt, certificate: 'two' }, 30 * MINUTE_MS);
+    expect(await asked()).toBe(2);
+    const moved = { ...world.app.deps, publicUrl: () => 'https://elsewhere.test' };
+    world.app.clock.advance(11 * MINUTE_MS);
+    await recoverDue(moved, { startedAt, certificate: 'two' });
+    expect(await asked()).toBe(3);
+    await beat({ ...world, app: { ...world.app, deps: { ...world.app.deps, ...moved } } }, { startedAt });
+    expect(await asked()).toBe(3);
+    world.app.clock.advance(8 * 24 * HOUR_MS);
+    await beat({ ...world, app: { ...world.app, deps: { ...world.app.deps, ...moved } } }, { startedAt });
+    expect(await asked()).toBe(4);
+    expect(await items(world)).toEqual([]);
+  });
+
+  test('that does not arrive is an item with the reason of the provider, until one does', async () => {
+    await using world = await startRecovery();
+    await world.start();
+    const [hook] = world.repository.hooks;
+    if (hook === undefined) return expect.unreachable();
+    const { url } = hook.config;
+    hook.config.url = 'http://127.0.0.1:1';
+    world.app.clock.advance(2 * HOUR_MS);
+    const startedAt = world.app.clock.now();
+    await beat(world, { startedAt });
+    expect(await items(world)).toMatchObject([
+      {
+        subject: world.integrationId,
+        message: 'acme/rocket: the ping that Tidings asked for did not arrive (failed to connect to host)',
+      },
+    ]);
+    const failed = pings(world);
+    await beat(world, { startedAt }, 50 * MINUTE_MS);
+    expect(pings(world)).toBe(failed);
+    hook.config.url = url;
+    await beat(world, { startedAt }, 30 * MINUTE_MS);
+    expect(pings(world)).toBe(failed + 1);
+    expect(await items(world)).toEqual([]);
+  });
+});
+
+test('changes that a token may not read are lost, and say so', async () => {
+  await using world = await startRecovery();
+  await world.start();
+  for (const token of world.github.tokens.values())
+    Object.assign(token, { permissions: { repository_hooks: 'write' } });
+  world.goAway();
+  world.app.clock.advance(96 * HOUR_MS);
+  world.comeBack();
+  await world.start();
+  await world.recover(MINUTE_MS);
+  const lost = await world.app.db.read((tx) =>
+    findInDatabase(tx, world.app.clock.now(), ['deliveries_lost']),
+  );
+  expect(lost).toMatchObject([{ subject: world.integrationId, count: 1 }]);
+  for (const token of world.github.tokens.values()) Object.assign(token, READER);
+  await world.recover(25 * HOUR_MS, HOUR_MS);
+  expect(
+    await world.app.db.read((tx) => findInDatabase(tx, world.app.clock.now(), ['deliveries_lost'])),
+  ).toEqual([]);
+});

@@ -24,7 +24,7 @@ export async function startRecovery() {
   const { integrationId } = await connectWithToken(app.deps, {
     type: 'github',
     organizationId: 'org_a',
-    token: github.addToken(READER),
+    token: github.addToken({ ...READER }),
     places: ['acme/rocket'],
   });
   await github.settled();

@@ -277,19 +277,20 @@ async function pollOnce(
   const durationMs = Math.round(performance.now() - startedAt);
   const news = await recordRound(deps, poll, round, changes, { isLast, durationMs });
   if (news !== null && !integration.isPolled)
-    await db.write((tx) => recordReading(tx, poll, news, clock.now()), NONE);
+    await db.write((tx) => recordReading(tx, poll, { news }, clock.now()), NONE);
   if (news !== null && hasOldHook) await deleteOldHook(deps, integration, subject.id);
   return news ?? 0;
 }
 
 async function recordFailure(
   { db }: Deps,
-  { repositoryId, attempts }: Poll,
+  poll: Poll,
   { type, isPolled }: Integration,
   sharing: readonly string[],
   error: ProviderProblem | IntegrationProblem,
   now: Date,
 ): Promise<void> {
+  const { repositoryId, attempts } = poll;
   const problem = error.message;
   if (error instanceof ProviderProblem && error.kind === 'rate-limited') {
     const retryAt = error.retryAt?.getTime() ?? now.getTime() + WAIT_MS;
@@ -306,7 +307,10 @@ async function recordFailure(
   // Beside a webhook, a token that may not read does no harm.
   const waits = isOutage ? BACK_OFF_MS : isPolled ? REFUSED_MS : [readEveryMs(type)];
   const dueAt = now.getTime() + (waits[Math.min(attempts, waits.length - 1)] ?? 0);
-  await db.write((tx) => updatePoll(tx, repositoryId, { dueAt, problem, attempts: attempts + 1 }), NONE);
+  await db.write(async (tx) => {
+    await updatePoll(tx, repositoryId, { dueAt, problem, attempts: attempts + 1 });
+    if (!isPolled && !isOutage) await recordReading(tx, poll, { problem }, now);
+  }, NONE);
 }
 
 /**

@@ -50,6 +50,7 @@ const ABOUT_DELIVERIES = [
   'no_deliveries',
   'silent',
   'webhook_off',
+  'heartbeat_failed',
   'deliveries_lost',
   'webhook_failing',
   'token_refused',

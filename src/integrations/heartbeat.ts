@@ -1,0 +1,112 @@
+import { connect } from 'node:tls';
+import type { Deps } from '../people/deps.ts';
+import type { ProviderApi } from '../providers/api.ts';
+import { findWebhookDelivery } from './deliveries/log-store.ts';
+import { findFailedPing } from './hooks.ts';
+import type { RecoveringHook, Recovery } from './recovery-store.ts';
+import { describeResponse, isProblem } from './words.ts';
+
+// Tries the whole way from the provider to the log, with the provider's own ping: DNS, TLS, proxy and firewall.
+
+export type Heartbeat = NonNullable<Recovery['heartbeat']>;
+
+/** Reasons to try. */
+export interface Occasion {
+  /** When this process began to lead. */
+  startedAt?: Date | undefined;
+  /** The fingerprint of the certificate at `PUBLIC_URL`; null for none, or when it is unknown. */
+  certificate?: string | null | undefined;
+  /** How many pings may be requested at once. */
+  pings?: { left: number };
+}
+
+/** How long a ping may take, and how often a failing one is repeated, in milliseconds. */
+export const PING_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+const WEEK_MS = 7 * 86_400_000;
+
+/**
+ * Asks for a ping after a start, a change of `PUBLIC_URL`, another certificate, and a week of silence, and looks whether it
+ * arrived. Null when there is nothing to do. Throws `ProviderProblem`.
+ */
+export async function checkHeartbeat(
+  deps: Deps,
+  api: ProviderApi,
+  hook: RecoveringHook,
+  { startedAt, certificate = null, pings = { left: 1 } }: Occasion,
+): Promise<Heartbeat | null> {
+  const { placeId, remoteId, repositoryId, integrationId, recovery } = hook;
+  if (api.pingHook === undefined || repositoryId === null) return null;
+  const now = deps.clock.now();
+  const at = now.toISOString();
+  const url = deps.publicUrl();
+  const last = recovery?.heartbeat;
+  // Whoever made the webhook has waited for its first ping.
+  if (last == null)
+    return { askedAt: at, isWaiting: false, hasArrived: false, url, certificate, problem: null, since: null };
+  const sinceMs = now.getTime() - Date.parse(last.askedAt);
+  const hasDelivered = (since: string) =>
+    deps.db.read((tx) => findWebhookDelivery(tx, integrationId, repositoryId, since));
+  if (last.isWaiting || last.problem !== null) {
+    if ((await hasDelivered(last.askedAt)) !== null)
+      return { ...last, isWaiting: false, hasArrived: true, problem: null, since: null };
+    if (last.isWaiting && sinceMs < PING_MS) return null;
+    if (last.isWaiting) {
+      const problem = await findReason(api, hook, last);
+      return { ...last, isWaiting: false, problem, since: problem === null ? null : (last.since ?? at) };
+    }
+  }
+  const isDue =
+    (last.problem !== null && sinceMs >= HOUR_MS) ||
+    last.url !== url ||
+    (certificate !== null && last.certificate !== null && certificate !== last.certificate) ||
+    (startedAt !== undefined && startedAt.getTime() - Date.parse(last.askedAt) >= HOUR_MS) ||
+    (sinceMs >= WEEK_MS && (await hasDelivered(new Date(now.getTime() - WEEK_MS).toISOString())) === null);
+  if (!isDue) return certificate === null || last.certificate !== null ? null : { ...last, certificate };
+  if (pings.left-- <= 0) return null;
+  const asked = { ...last, askedAt: at, url, certificate: certificate ?? last.certificate };
+  try {
+    await api.pingHook(placeId, remoteId);
+    return { ...asked, isWaiting: true };
+  } catch (error) {
+    if (!isProblem(error) || ['rate-limited', 'provider-failed', 'bad-token'].includes(error.kind))
+      throw error;
+    return { ...asked, isWaiting: false, problem: error.message, since: last.since ?? at };
+  }
+}
+
+/** Why the ping did not arrive, as the provider says; null when it may not have sent one. */
+async function findReason(
+  api: ProviderApi,
+  hook: RecoveringHook,
+  { askedAt, hasArrived }: Heartbeat,
+): Promise<string | null> {
+  if (api.listAttempts === undefined) return hasArrived ? 'it did not arrive within a minute' : null;
+  const failed = await findFailedPing(api, hook, new Date(askedAt));
+  return failed && describeResponse(failed);
+}
+
+const CONNECT_MS = 5_000;
+
+/** The fingerprint of the certificate that a server shows; null over plain http, and when it does not answer. */
+export function certificateOf(publicUrl: string): Promise<string | null> {
+  const { protocol, hostname, port } = new URL(publicUrl);
+  if (protocol !== 'https:') return Promise.resolve(null);
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  // An expired certificate is another one, too.
+  const options = {
+    host: hostname,
+    port: Number(port || 443),
+    servername: hostname,
+    rejectUnauthorized: false,
+  };
+  const socket = connect(options, () => {
+    resolve(socket.getPeerCertificate().fingerprint256 ?? null);
+    socket.destroy();
+  });
+  socket.setTimeout(CONNECT_MS, () => socket.destroy());
+  socket.on('error', () => resolve(null));
+  socket.on('close', () => resolve(null));
+  return promise;
+}
