@@ -393,7 +393,7 @@ export const deliveries = sqliteTable(
   ],
 );
 
-/** The number of log entries of each day and status. SQL triggers write it. */
+/** The log entries of each day and status, and the arrivals behind them. SQL triggers write it. */
 export const deliveryCounts = sqliteTable(
   'delivery_counts',
   {
@@ -408,6 +408,7 @@ export const deliveryCounts = sqliteTable(
      */
     shard: integer().notNull(),
     entries: integer().notNull(),
+    arrivals: integer().notNull(),
   },
   (table) => [
     primaryKey({

@@ -27,7 +27,7 @@ const DAYS = 12;
 
 type Command =
   | { kind: 'insert'; at: number; status: DeliveryStatus; integration: number; retentionDays: number }
-  /** One more arrival behind an entry adds none. */
+  /** One more arrival behind an entry. */
   | { kind: 'repeat'; index: number }
   | { kind: 'expire'; at: number };
 
@@ -100,8 +100,10 @@ test('the numbers of the log are those of its entries, whichever process writes 
             log.push(entry);
           } else if (command.kind === 'repeat') {
             const entry = log[command.index];
-            if (entry !== undefined)
+            if (entry !== undefined) {
               await db.write((tx) => countDelivery(tx, entry, new Date(entry.createdAt)));
+              log[command.index] = { ...entry, count: entry.count + 1 };
+            }
           } else {
             const asOf = new Date(command.at);
             await db.write((tx) => deleteExpiredDeliveries(tx, asOf, 10_000));
@@ -125,7 +127,9 @@ test('the numbers of the log are those of its entries, whichever process writes 
           for (const { day, counts } of days) {
             const onDay = own.filter(isOnDay(day));
             for (const status of deliveryStatuses)
-              expect(counts[status] ?? 0).toBe(onDay.filter((each) => each.status === status).length);
+              expect(counts[status] ?? 0).toBe(
+                onDay.filter((each) => each.status === status).reduce((sum, each) => sum + each.count, 0),
+              );
           }
         }
         const { entries, oldest } = await reader.read((tx) => forecastLog(tx, organizationId, now));

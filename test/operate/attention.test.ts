@@ -77,6 +77,7 @@ describe('deliveries that are rejected', () => {
     const card = await pageOf('/dashboard/org_a/integrations');
     expect(card).toContain('<span class="tag failed">Needs attention</span>');
     expect(card).toContain(item?.message ?? 'no item');
+    expect(card).toContain('6 deliveries in 30 days: 6 rejected');
     const page = await pageOf(`/dashboard/org_a/integrations/${connected.integrationId}`);
     expect(page).toContain('<span class="tag failed">Needs attention</span>');
     expect(page).toContain(item?.message ?? 'no item');

@@ -71,6 +71,7 @@ CREATE TABLE delivery_counts (
   status text COLLATE "C" NOT NULL,
   shard bigint NOT NULL,
   entries bigint NOT NULL,
+  arrivals bigint NOT NULL,
   PRIMARY KEY (organization_id, integration_id, day, status, shard)
 );
 
@@ -656,17 +657,33 @@ CREATE TRIGGER posts_counted AFTER INSERT OR UPDATE OR DELETE ON posts FOR EACH 
 
 -- `delivery_counts`: a transaction keeps the row that it changes until its commit, so a connection has rows of its own.
 CREATE FUNCTION count_deliveries() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  step bigint := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
 BEGIN
-  INSERT INTO delivery_counts (organization_id, integration_id, day, status, shard, entries)
+  INSERT INTO delivery_counts (organization_id, integration_id, day, status, shard, entries, arrivals)
   SELECT organization_id, integration_id, left(created_at, 10), status, pg_backend_pid() % 32,
-    CASE TG_OP WHEN 'INSERT' THEN count(*) ELSE -count(*) END
+    step * count(*), step * sum(changed.count)
   FROM changed GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
   ON CONFLICT (organization_id, integration_id, day, status, shard)
-  DO UPDATE SET entries = delivery_counts.entries + excluded.entries;
+  DO UPDATE SET entries = delivery_counts.entries + excluded.entries,
+    arrivals = delivery_counts.arrivals + excluded.arrivals;
+  RETURN NULL;
+END $$;
+CREATE FUNCTION count_arrivals() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO delivery_counts (organization_id, integration_id, day, status, shard, entries, arrivals)
+  SELECT changed.organization_id, changed.integration_id, left(changed.created_at, 10), changed.status,
+    pg_backend_pid() % 32, 0, sum(changed.count - former.count)
+  FROM changed JOIN former USING (id) WHERE changed.count <> former.count
+  GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+  ON CONFLICT (organization_id, integration_id, day, status, shard)
+  DO UPDATE SET arrivals = delivery_counts.arrivals + excluded.arrivals;
   RETURN NULL;
 END $$;
 CREATE TRIGGER deliveries_counted_on_insert AFTER INSERT ON deliveries REFERENCING NEW TABLE AS changed
 FOR EACH STATEMENT EXECUTE FUNCTION count_deliveries();
+CREATE TRIGGER deliveries_counted_on_update AFTER UPDATE ON deliveries REFERENCING NEW TABLE AS changed OLD TABLE AS former
+FOR EACH STATEMENT EXECUTE FUNCTION count_arrivals();
 CREATE TRIGGER deliveries_counted_on_delete AFTER DELETE ON deliveries REFERENCING OLD TABLE AS changed
 FOR EACH STATEMENT EXECUTE FUNCTION count_deliveries();
 

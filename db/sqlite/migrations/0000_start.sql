@@ -147,6 +147,7 @@ CREATE TABLE `delivery_counts` (
 	`status` text NOT NULL,
 	`shard` integer NOT NULL,
 	`entries` integer NOT NULL,
+	`arrivals` integer NOT NULL,
 	PRIMARY KEY(`organization_id`, `integration_id`, `day`, `status`, `shard`)
 );
 --> statement-breakpoint
@@ -713,13 +714,19 @@ END;
 --> statement-breakpoint
 -- `delivery_counts` follows the log.
 CREATE TRIGGER `deliveries_counted_on_insert` AFTER INSERT ON `deliveries` BEGIN
-	INSERT INTO `delivery_counts` (`organization_id`, `integration_id`, `day`, `status`, `shard`, `entries`)
-	VALUES (new.`organization_id`, new.`integration_id`, substr(new.`created_at`, 1, 10), new.`status`, 0, 1)
-	ON CONFLICT DO UPDATE SET `entries` = `entries` + 1;
+	INSERT INTO `delivery_counts` (`organization_id`, `integration_id`, `day`, `status`, `shard`, `entries`, `arrivals`)
+	VALUES (new.`organization_id`, new.`integration_id`, substr(new.`created_at`, 1, 10), new.`status`, 0, 1, new.`count`)
+	ON CONFLICT DO UPDATE SET `entries` = `entries` + 1, `arrivals` = `arrivals` + excluded.`arrivals`;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `deliveries_counted_on_update` AFTER UPDATE OF `count` ON `deliveries` BEGIN
+	UPDATE `delivery_counts` SET `arrivals` = `arrivals` + new.`count` - old.`count`
+	WHERE `organization_id` = old.`organization_id` AND `integration_id` = old.`integration_id`
+		AND `day` = substr(old.`created_at`, 1, 10) AND `status` = old.`status` AND `shard` = 0;
 END;
 --> statement-breakpoint
 CREATE TRIGGER `deliveries_counted_on_delete` AFTER DELETE ON `deliveries` BEGIN
-	UPDATE `delivery_counts` SET `entries` = `entries` - 1
+	UPDATE `delivery_counts` SET `entries` = `entries` - 1, `arrivals` = `arrivals` - old.`count`
 	WHERE `organization_id` = old.`organization_id` AND `integration_id` = old.`integration_id`
 		AND `day` = substr(old.`created_at`, 1, 10) AND `status` = old.`status` AND `shard` = 0;
 END;

@@ -42,6 +42,11 @@ const HEIGHT = 72;
 const GAP = 4;
 const MAX_BAR = 24;
 
+const tenths = (number: number) => Math.round(number * 10) / 10;
+
+const box = (x: number, bottom: number, width: number, height: number) =>
+  `M${tenths(x)} ${tenths(bottom)}h${tenths(width)}v${-tenths(height)}h${-tenths(width)}z`;
+
 /**
  * A bar for each day. `label` describes the picture. The script shows a day's value; screen readers get a table.
  * `hrefOf`: the page about a day.
@@ -61,19 +66,17 @@ export function Chart(props: {
     <figure class={heights.some(Boolean) ? 'chart' : 'chart none'} data-chart aria-label={label}>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         {columns.map(({ day, name, parts }, index) => {
-          const x = (index * pitch).toFixed(1);
-          const left = ((index + 0.5) * pitch - bar / 2).toFixed(1);
+          const x = index * pitch;
           let top = HEIGHT;
           const column = (
             <g>
               <title>{`${name}: ${describeParts(parts) || 'none'}`}</title>
-              <rect class="slot" x={x} y={0} width={pitch.toFixed(1)} height={HEIGHT} />
+              <path class="slot" d={box(x, HEIGHT, pitch, HEIGHT)} />
               {parts.map(([kind, , amount]) => {
+                const bottom = top;
                 // Keep one part among hundreds visible.
-                const height = Math.max(amount * scale, 2);
-                top -= height;
-                const y = Math.max(top, 0).toFixed(1);
-                return <rect class={kind} x={left} y={y} width={bar.toFixed(1)} height={height.toFixed(1)} />;
+                top = Math.max(top - Math.max(amount * scale, 2), 0);
+                return <path class={kind} d={box(x + (pitch - bar) / 2, bottom, bar, bottom - top)} />;
               })}
             </g>
           );

@@ -18,7 +18,7 @@ export interface DayCounts {
 const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
 /**
- * The deliveries by status of the last days in UTC, oldest first; `now` is in the last one. Without an `id`: those of all
+ * The arrivals by status of the last days in UTC, oldest first; `now` is in the last one. Without an `id`: those of all
  * integrations.
  */
 export async function countDays(
@@ -36,11 +36,11 @@ export async function countDays(
   const byDay = Map.groupBy(rows, ({ day }) => day);
   return all.map((day) => ({
     day,
-    counts: Object.fromEntries((byDay.get(day) ?? []).map(({ status, entries }) => [status, entries])),
+    counts: Object.fromEntries((byDay.get(day) ?? []).map(({ status, arrivals }) => [status, arrivals])),
   }));
 }
 
-export type CountKey = Omit<typeof deliveryCounts.$inferSelect, 'entries'>;
+export type CountKey = Omit<typeof deliveryCounts.$inferSelect, 'entries' | 'arrivals'>;
 
 export const FIRST_COUNT: CountKey = {
   organizationId: '',
@@ -60,7 +60,7 @@ export async function foldPastCounts(
   after: CountKey,
   limit: number,
 ): Promise<CountKey | null> {
-  const { organizationId, integrationId, day, status, shard, entries } = deliveryCounts;
+  const { organizationId, integrationId, day, status, shard, entries, arrivals } = deliveryCounts;
   const columns = { organizationId, integrationId, day, status, shard };
   const key = sql`(${organizationId}, ${integrationId}, ${day}, ${status}, ${shard})`;
   const placeOf = (at: CountKey) =>
@@ -91,6 +91,7 @@ export async function foldPastCounts(
     ...(first as (typeof shards)[number]),
     shard: 0,
     entries: others.reduce((sum, row) => sum + row.entries, first?.entries ?? 0),
+    arrivals: others.reduce((sum, row) => sum + row.arrivals, first?.arrivals ?? 0),
   }));
   if (folded.length > 0) {
     await tx
@@ -98,10 +99,10 @@ export async function foldPastCounts(
       .values(folded)
       .onConflictDoUpdate({
         target: Object.values(columns),
-        set: { entries: sql`${entries} + excluded.entries` },
+        set: { entries: sql`${entries} + excluded.entries`, arrivals: sql`${arrivals} + excluded.arrivals` },
       });
   }
-  await tx.delete(deliveryCounts).where(and(isPast, eq(shard, 0), eq(entries, 0)));
+  await tx.delete(deliveryCounts).where(and(isPast, eq(shard, 0), eq(entries, 0), eq(arrivals, 0)));
   return last ?? null;
 }
 
@@ -180,13 +181,13 @@ export async function countExpiredEntries(tx: ReadTx, asOf: Date): Promise<numbe
 }
 
 const statements = prepared((db) => {
-  const { organizationId, integrationId, day, status, entries } = deliveryCounts;
+  const { organizationId, integrationId, day, status, entries, arrivals } = deliveryCounts;
   const sum = (what: SQLWrapper) => sql<number>`coalesce(sum(${what}), 0)`.mapWith(Number);
   const isOrganization = eq(organizationId, sql.placeholder('organizationId'));
   const [from, to] = [sql.placeholder('from'), sql.placeholder('to')];
   const byDay = (isIntegration?: SQL) =>
     db
-      .select({ day, status, entries: sum(entries) })
+      .select({ day, status, arrivals: sum(arrivals) })
       .from(deliveryCounts)
       .where(and(isOrganization, isIntegration, gte(day, from), lte(day, to)))
       .groupBy(day, status)

@@ -88,10 +88,10 @@ export function logPath(base: string, query: URLSearchParams, more: Record<strin
   return kept.size === 0 ? `${base}/deliveries` : `${base}/deliveries?${kept}`;
 }
 
-/** The path of the log of a day, of the integration in `query` if it names one. */
-export function dayPath(base: string, query: URLSearchParams, day: string): string {
+/** The way from the log to that of a day, of the integration in `query` if it names one. */
+export function dayPath(query: URLSearchParams, day: string): string {
   const integration = query.get('integration');
-  return logPath(base, new URLSearchParams({ ...(integration && { integration }), since: day }));
+  return `?${new URLSearchParams({ ...(integration && { integration }), since: day })}`;
 }
 
 const POSITION = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([A-Za-z0-9_-]{1,64})$/;

@@ -167,7 +167,7 @@ async function showLog(visit: MemberVisit) {
     },
     days.some(({ counts }) => Object.keys(counts).length > 0) && (
       <>
-        <Chart days={days} label={describeDays(days)} hrefOf={(day) => dayPath(base, query, day)} />
+        <Chart days={days} label={describeDays(days)} hrefOf={(day) => dayPath(query, day)} />
         <Legend days={days} />
       </>
     ),
