@@ -45,9 +45,9 @@ export async function listRecovering(tx: ReadTx, now: Date | null, key?: HookKey
 
 /** Of one integration, by the names of their places. */
 export async function listRecoveries(tx: ReadTx, integrationId: string) {
-  const { placeId, placeName, knownUntil, recoverAt, recovery } = hooks;
+  const { placeName, recovery } = hooks;
   return tx
-    .select({ placeId, placeName, knownUntil, recoverAt, recovery })
+    .select({ placeName, recovery })
     .from(hooks)
     .where(eq(hooks.integrationId, integrationId))
     .orderBy(asc(placeName));

@@ -12,6 +12,7 @@ import {
   type ProviderApp,
   startProviderApp,
 } from '../support/provider-app.ts';
+import { MINUTE_MS, startRecovery } from '../support/recovery.ts';
 
 const LIST = '/dashboard/org_a/integrations';
 
@@ -223,4 +224,27 @@ test('a repository whose webhook is gone is named beside the missed deliveries o
   const html = await textOf();
   expect(html).toContain('Tidings could not read the deliveries of acme/lander. ');
   expect(html).toContain(missing);
+});
+
+test('the page of the integration shows what was missing, and what came back', async () => {
+  await using world = await startRecovery();
+  const { app, integrationId } = world;
+  const page = async () => (await (await pageVisitor(app))(`${LIST}/${integrationId}`)).text();
+  expect(await page()).toContain('None yet');
+  await world.start();
+  world.goAway();
+  for (const tag of ['v1.0.0', 'v1.1.0']) await world.happen({ release: tag });
+  world.comeBack();
+  await world.recover(11 * MINUTE_MS);
+  expect(await page()).toContain('Requested again');
+  await world.recover(20 * MINUTE_MS);
+  const html = await page();
+  expect(html).toContain('<h2 id="recovery">Missed deliveries</h2>');
+  expect(html).toContain('2 of 2');
+  expect(html).toContain('2 arrived');
+  for (const hook of world.repository.hooks) hook.isActive = false;
+  await world.happen({ release: 'v1.2.0' });
+  await world.recover(90 * MINUTE_MS, 10 * MINUTE_MS);
+  expect(await page()).toContain('The webhook is switched off. Tidings reads the changes.');
+  expect(await page()).toContain('>Read</td>');
 });

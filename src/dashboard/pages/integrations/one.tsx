@@ -2,6 +2,7 @@ import { kindsFor, listTriggers } from '../../../drafting/triggers/model.ts';
 import { listRuns } from '../../../drafting/triggers/queue-store.ts';
 import { listHistories } from '../../../intake/history/store.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
+import { listRecoveries } from '../../../integrations/recovery-store.ts';
 import { ChangeFailed, integrationName } from '../../../integrations/words.ts';
 import { listAttention, shownTo } from '../../../people/attention.ts';
 import { providerOf, sampleEvents } from '../../../providers/index.ts';
@@ -21,6 +22,7 @@ import {
   Troubles,
   troublesOf,
 } from './overview.tsx';
+import { RecoverySection } from './recovery.tsx';
 import { getIntegration, PATH, problemOf } from './subpage.tsx';
 import {
   AppNote,
@@ -69,22 +71,23 @@ export function External({ to, children }: { to: string; children: string }) {
 export async function showIntegration(visit: MemberVisit, failure?: Failure) {
   const { deps, base, form, isOwner } = visit;
   const now = deps.clock.now();
-  const { integration, hooks, triggers, runs, histories, overview, troubles } = await deps.db.read(
-    async (tx) => {
+  const { integration, hooks, recoveries, triggers, runs, histories, overview, troubles } =
+    await deps.db.read(async (tx) => {
       const integration = await getIntegration(tx, visit);
       const owner = { integrationId: integration.id };
       return {
         integration,
         // Only a token makes hooks.
         hooks: integration.isManaged ? await listHooks(tx, integration.id) : [],
+        recoveries:
+          integration.isManaged && !integration.isPolled ? await listRecoveries(tx, integration.id) : [],
         triggers: await listTriggers(tx, owner),
         runs: await listRuns(tx, owner),
         histories: await listHistories(tx, visit.organization.id, { ...owner, limit: 5 }),
         overview: await readOverview(tx, integration, now),
         troubles: troublesOf(await listAttention(tx, shownTo(visit)), integration.id),
       };
-    },
-  );
+    });
   const { id, type, app, enabled, hasToken, isManaged, isPolled, createdAt } = integration;
   const { isHistoryOnly } = overview;
   const provider = providerOf(type);
@@ -184,6 +187,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure) {
           )}
         </Section>
       )}
+      {recoveries.length > 0 && <RecoverySection {...props} rows={recoveries} />}
       <TriggerList integration={integration} triggers={triggers} />
       {provider.reader && <Imports integration={integration} histories={histories} />}
     </Columns>,
