@@ -37,6 +37,7 @@ const groups: readonly (readonly [
   [POSTS, ['post'], () => import('./post.ts')],
   [POSTS, ['page'], () => import('./page.ts')],
   [POSTS, ['history'], () => import('./history.ts')],
+  [POSTS, ['draft'], () => import('./draft.ts')],
   [POSTS, ['key'], () => import('./key.ts')],
   [POSTS, ['hook'], () => import('./hook.ts')],
   [WEBHOOKS, ['integration'], () => import('./integration.ts')],

@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import type { LeftOut } from '../drafting/changes/rules.ts';
 import type { Compose } from '../drafting/store.ts';
 import { threadedComposer } from '../drafting/thread.ts';
 import { getTrigger } from '../drafting/triggers/model.ts';
@@ -103,11 +104,16 @@ function describePosts(posts: readonly RehearsedPost[]): string[] {
 function describePost(post: RehearsedPost): string {
   const { title, subject, contentType, status, createdAt, markdown, leftOut } = post;
   const day = createdAt.slice(0, 10);
-  const others = leftOut.map(
-    (each) => `\n- ${each.reference.label} ${oneLine(each.title, 200)} (${each.reason})`,
-  );
-  const end = others.length === 0 ? '' : `\n\nLeft out:${others.join('')}`;
+  const end = leftOut.length === 0 ? '' : `\n\n${describeLeftOut(leftOut)}`;
   return `${oneLine(title, 200)}\n${contentType}, ${status}, ${subject}, ${day}\n\n${markdown}${end}`;
+}
+
+/** The changes that a draft does not list; empty for none. */
+export function describeLeftOut(leftOut: readonly LeftOut[]): string {
+  const lines = leftOut.map(
+    ({ reference, title, reason }) => `\n- ${reference.label} ${oneLine(title, 200)} (${reason})`,
+  );
+  return lines.length === 0 ? '' : `Left out:${lines.join('')}`;
 }
 
 /** Does all due runs, with or without a server. Returns how many fail, of all triggers or of one. */

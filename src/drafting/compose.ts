@@ -72,7 +72,7 @@ function metadataOf(
     version: release === null ? null : versionOf(release.data.tag),
     author: main?.data.author || (authors as string[]).slice(0, 10).join(', ') || null,
     url,
-    deliveryId: (main ?? newest)?.deliveryId,
+    deliveryId: (main ?? newest)?.deliveryId || null,
     triggerId,
   };
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value != null));

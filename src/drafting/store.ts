@@ -339,7 +339,8 @@ export interface OwnTemplates {
 
 /** How to compose the material. */
 export interface Recipe extends OwnTemplates {
-  triggerId: string;
+  /** Null for a draft that no trigger makes. */
+  triggerId: string | null;
   platform: IntegrationType;
   event: EventType;
   contentType: ContentType;

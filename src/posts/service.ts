@@ -125,14 +125,14 @@ export async function setStatus(
 export async function createPost(
   deps: WritingDeps,
   organizationId: string,
-  given: Pick<Post, 'title' | 'markdown' | 'contentType'>,
+  given: Pick<Post, 'title' | 'markdown' | 'contentType'> & Partial<Pick<Post, 'sourceMetadata'>>,
   mark?: string,
 ): Promise<Post> {
   const text = checkText(deps, given);
   const content = await contentFor(given.contentType, text.markdown);
-  const { contentType } = given;
+  const { contentType, sourceMetadata = null } = given;
   const id = mark ? derivedId('post', organizationId, deps.actor.id ?? '', mark) : deps.ids.newId('post');
-  const post = newDraft(deps, id, { ...text, content, contentType, sourceMetadata: null });
+  const post = newDraft(deps, id, { ...text, content, contentType, sourceMetadata });
   return deps.db.write(async (tx) => {
     const existing = mark ? await readPost(tx, id) : null;
     if (existing !== null) return getPost(tx, id);

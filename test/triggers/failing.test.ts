@@ -151,7 +151,7 @@ describe('a failing trigger does not hold up the others', () => {
     for (let n = 0; n < 5; n++) await deliverRelease();
     const order: string[] = [];
     await pass((recipe, material) => {
-      order.push(recipe.triggerId);
+      order.push(recipe.triggerId ?? '');
       return inThisThread(recipe, material);
     });
     const times = (id: string, count: number) => Array.from({ length: count }, () => id);

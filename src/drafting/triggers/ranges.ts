@@ -27,6 +27,7 @@ import {
   postponeRanges,
   pushOf,
   queueRange,
+  type RangeCommit,
   type RangeKey,
   type RangeSource,
   rangeOfPush,
@@ -111,18 +112,22 @@ const orderOf = ({ integrationId, repositoryId }: RangeSource) => ({
   shares: [integrationKey(integrationId)],
 });
 
-/** A repository to ask about. */
-interface Place extends RangeSource {
-  deps: Needs;
-  integration: Integration;
+/** A repository that can be read. */
+interface Readable {
   reader: RepositoryReader;
   remote: RemoteRepository;
+  /** The folders that filters of triggers name. */
+  prefixes: readonly string[];
+}
+
+/** A repository to ask about. */
+interface Place extends RangeSource, Readable {
+  deps: Needs;
+  integration: Integration;
   /** The releases that were delivered, and those that the provider lists. */
   releases: Map<string, ReleasePoint>;
   /** Reads one more page of them; false after the last. */
   readMore: () => Promise<boolean>;
-  /** The folders that filters of triggers name. */
-  prefixes: readonly string[];
 }
 
 /** Null when the integration or the repository is gone. */
@@ -181,8 +186,12 @@ async function openPlace(
   };
 }
 
-const eventAt = ({ type }: Integration, { fullName }: RemoteRepository, delivery: ReadDelivery) =>
-  eventIn(providerOf(type), delivery, { repository: fullName, deliveryId: '', receivedAt: '' });
+/** A delivery that was read, as an event. */
+export const eventAt = (
+  { type }: Pick<RepositoryReader, 'type'>,
+  { fullName }: RemoteRepository,
+  delivery: ReadDelivery,
+) => eventIn(providerOf(type), delivery, { repository: fullName, deliveryId: '', receivedAt: '' });
 
 /** Null also for one that cannot be read: it must not keep the others from being compared. */
 function releaseIn(...delivery: Parameters<typeof eventAt>): Event | null {
@@ -240,11 +249,20 @@ async function toFound(
   place: Place,
   tag: string,
   previousTag: string | null,
-  { commits: graph, isCut }: CommitRange,
+  range: CommitRange,
 ): Promise<Found> {
-  const paths = await readPaths(place, tag, graph.length);
-  const commits = alongMainLine(commitsOf(place, graph), graph, (sha) => paths?.get(sha) ?? (paths && []));
-  return { previousTag, commits, problem: isCut ? problemOfCut(graph) : null };
+  const commits = await readCommits(place, tag, range);
+  return { previousTag, commits, problem: range.isCut ? problemOfCut(range.commits) : null };
+}
+
+/** The commits of a range, each with the step of the main line that brought it, and the filtered folders that it changes. */
+export async function readCommits(
+  place: Readable,
+  head: string,
+  { commits: graph }: CommitRange,
+): Promise<RangeCommit[]> {
+  const paths = await readPaths(place, head, graph.length);
+  return alongMainLine(commitsOf(place, graph), graph, (sha) => paths?.get(sha) ?? (paths && []));
 }
 
 const problemOfCut = ({ length }: CommitRange['commits']) =>
@@ -310,14 +328,14 @@ async function readPush(
 }
 
 /** Read as a push is, so that they are the same as in a delivery. */
-function commitsOf({ integration, reader, remote }: Place, graph: CommitRange['commits']): Commit[] {
+function commitsOf({ reader, remote }: Readable, graph: CommitRange['commits']): Commit[] {
   if (graph.length === 0) return [];
-  const event = eventAt(integration, remote, reader.pushOf(remote, '0'.repeat(40), graph));
+  const event = eventAt(reader, remote, reader.pushOf(remote, '0'.repeat(40), graph));
   return event?.type === 'push' ? event.data.commits : [];
 }
 
 /** The filtered folders that each commit changes; undefined where nobody asks, or the provider cannot tell. */
-async function readPaths({ reader, remote, prefixes }: Place, tag: string, size: number) {
+async function readPaths({ reader, remote, prefixes }: Readable, tag: string, size: number) {
   if (prefixes.length === 0 || reader.listTouching === undefined || size === 0) return undefined;
   const paths = new Map<string, string[]>();
   for (const prefix of prefixes) {

@@ -179,9 +179,10 @@ async function findPlace(deps: Deps, request: HistoryRequest): Promise<Place> {
   return { integrationId, repositoryId: repository.repositoryId };
 }
 
-async function findConnected(
-  { db }: Deps,
-  { type, organizationId }: HistoryRequest,
+/** The repository where the organization has connected it. */
+export async function findConnected(
+  { db }: Pick<Deps, 'db'>,
+  { type, organizationId }: Pick<HistoryRequest, 'type' | 'organizationId'>,
   { name, providerId }: { name: string; providerId?: number },
 ): Promise<Place | null> {
   const all = await db.read((tx) => listIntegrations(tx, organizationId));

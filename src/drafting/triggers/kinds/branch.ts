@@ -63,7 +63,10 @@ async function graphChanges(
 }
 
 /** The steps of the main line as pushes. */
-function pushesOf(commits: readonly RangeCommit[], release: Shipped<'release'>): Shipped<'push'>[] {
+export function pushesOf(
+  commits: readonly RangeCommit[],
+  release: Pick<Shipped<'release'>, 'branch' | 'repository' | 'deliveryId' | 'occurredAt'>,
+): Shipped<'push'>[] {
   const { branch, repository, deliveryId } = release;
   const steps = Map.groupBy(commits, ({ sha, broughtBy }) => broughtBy ?? sha);
   return [...steps].map(([after, own]) => ({

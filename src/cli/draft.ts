@@ -1,0 +1,84 @@
+import { Option } from 'commander';
+import { getTrigger } from '../drafting/triggers/model.ts';
+import { type CompareDraft, draftCompare, parseRange } from '../intake/history/compare.ts';
+import { providerOfRepository, readableProviders } from '../intake/history/service.ts';
+import { AppError } from '../lib/app-error.ts';
+import { count } from '../lib/text.ts';
+import { listOrganizations } from '../people/organization-store.ts';
+import { type ContentType, contentTypes } from '../posts/model.ts';
+import type { IntegrationType } from '../providers/index.ts';
+import type { Services } from '../server/services.ts';
+import type { TidingsCommand } from './command.ts';
+import { fields, oneLine, type Text } from './output.ts';
+import { describeLeftOut, withComposer } from './trigger-runs.ts';
+
+interface DraftOptions {
+  organization?: string;
+  contentType?: ContentType;
+  trigger?: string;
+  provider?: IntegrationType;
+}
+
+const ids = readableProviders.map(({ id }) => id);
+
+export function add(program: TidingsCommand): void {
+  program
+    .sub('draft', 'Make a draft of the changes between two tags, which no trigger has to have seen')
+    .argument('<repository>', 'Repository, as OWNER/NAME or URL')
+    .argument('<range>', 'Two tags, branches or commits, such as v1.2.0..v1.3.0')
+    .option(
+      '--organization <id>',
+      'Organization that gets the draft (default: that of the trigger, or the only one)',
+    )
+    .addOption(
+      new Option(
+        '--content-type <type>',
+        'Content type of the post (default: that of the trigger, or changelog)',
+      ).choices(contentTypes),
+    )
+    .option(
+      '--trigger <id>',
+      'Use the templates, filters and rules of this trigger (default: the built-in ones)',
+    )
+    .addOption(new Option('--provider <id>', `Where OWNER/NAME is (default: $ids[0])`).choices(ids))
+    .answers(async (services, repository: string, range: string, options: DraftOptions) => {
+      parseRange(range);
+      const request = {
+        type: options.provider ?? providerOfRepository(services, repository),
+        organizationId: await findOrganizationId(services, options),
+        ...{ repository, range, contentType: options.contentType, triggerId: options.trigger },
+      };
+      const draft = await withComposer((compose) => draftCompare(services, compose, request));
+      const url = `${services.publicUrl()}/dashboard/${request.organizationId}/posts/${draft.post.id}`;
+      return { ...draft, url };
+    }, describe)
+    .note(
+      'Reads with the token of the integration that has the repository. A public repository needs neither a token nor an integration. Each run makes a new draft.',
+    )
+    .examples(
+      'draft acme/rocket v1.2.0..v1.3.0',
+      'draft acme/rocket v1.3.0..main --organization acme --trigger trg_…',
+    );
+}
+
+async function findOrganizationId(
+  { db }: Pick<Services, 'db'>,
+  { organization, trigger }: DraftOptions,
+): Promise<string> {
+  if (organization !== undefined) return organization;
+  return db.read(async (tx) => {
+    if (trigger !== undefined) return (await getTrigger(tx, trigger)).organizationId;
+    const [first, ...others] = await listOrganizations(tx);
+    if (first !== undefined && others.length === 0) return first.id;
+    throw new AppError(400, 'Name the organization that gets the draft with --organization.');
+  });
+}
+
+function describe({ post, commits, pullRequests, leftOut, url }: CompareDraft & { url: string }): Text {
+  const read = `${count(commits, 'commit')}, ${count(pullRequests, 'pull request')}`;
+  return [
+    `Draft written: ${oneLine(post.title, 200)}`,
+    fields({ Post: post.id, Read: read, Edit: url }),
+    describeLeftOut(leftOut),
+  ];
+}

@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { systemClock } from '../../src/lib/time.ts';
+import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+import { projectOf } from '../support/github-api/project.ts';
+import { type GithubApi, startGithubApi } from '../support/github-api/server.ts';
+import { day } from '../support/import.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let github: GithubApi;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  github = startGithubApi({ clock: systemClock });
+  const repository = github.addRepository('acme/rocket', { isPrivate: false });
+  projectOf(repository, systemClock, [
+    { at: day(1), push: ['chore: start'] },
+    { at: day(2), release: 'v1.2.0', notes: 'First.' },
+    {
+      at: day(3),
+      merge: 7,
+      title: 'Engines are quieter',
+      labels: ['enhancement'],
+      body: block('Quiet mode'),
+    },
+    { at: day(4), merge: 8, title: 'Bump the build', labels: ['skip-changelog'] },
+    { at: day(5), push: ['fix: launch twice'] },
+    { at: day(6), release: 'v1.3.0', notes: 'Second.' },
+    { at: day(7), merge: 9, title: 'chore: tidy', labels: ['skip-changelog'] },
+    { at: day(8), release: 'v1.3.1', notes: 'Third.' },
+  ]);
+  await cliJson(folder.path, ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
+});
+afterEach(() => {
+  github[Symbol.dispose]();
+  folder.remove();
+});
+
+const block = (text: string) => `\`\`\`release-note\n${text}\n\`\`\``;
+const options = () => ({ environment: { GITHUB_API_URL: github.url, PUBLIC_URL: 'http://tidings.test' } });
+const run = (...words: string[]) => cli(folder.path, ['draft', ...words], options());
+const posts = () => cliJson(folder.path, ['post', 'list', '--organization', 'acme']);
+const connect = async (...words: string[]) => {
+  const connected = await cliJson(
+    folder.path,
+    ['integration', 'connect', 'github', '--organization', 'acme', '--repository', 'acme/rocket'],
+    options(),
+  );
+  const { integrationId } = connected as { integrationId: string };
+  const trigger = await cliJson(
+    folder.path,
+    ['trigger', 'create', '--integration', integrationId, ...words],
+    options(),
+  );
+  return (trigger as { id: string }).id;
+};
+
+test('a range of a public repository becomes a draft, without an integration', async () => {
+  const { exitCode, stdout, stderr } = await run('acme/rocket', 'v1.2.0..v1.3.0');
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toContain('Draft written: v1.3.0\n');
+  expect(stdout).toContain('3 commits, 2 pull requests');
+  expect(stdout).toContain('http://tidings.test/dashboard/acme/posts/post_');
+  expect(stdout).toContain('Left out:\n- #8 Bump the build (label skip-changelog)');
+  const [post, ...others] = (await posts()) as { id: string }[];
+  expect(others).toEqual([]);
+  expect(await cliJson(folder.path, ['post', 'show', post?.id ?? ''])).toMatchObject({
+    title: 'v1.3.0',
+    status: 'draft',
+    contentType: 'changelog',
+    markdown: expect.stringMatching(
+      /### Added\n\n- Quiet mode \(\[#7\]\(\S+\/pull\/7\)\)\n\n### Fixed\n\n- Launch twice/,
+    ),
+    sourceMetadata: { platform: 'github', repository: 'acme/rocket', version: '1.3.0' },
+  });
+  expect(await cliJson(folder.path, ['integration', 'list'])).toEqual([]);
+});
+
+test('with a trigger, its templates and rules make the draft', async () => {
+  const id = await connect(
+    '--event',
+    'release',
+    '--title',
+    'Rocket {{ release.version }}',
+    '--exclude-type',
+    'fix',
+  );
+  const made = await cliJson(
+    folder.path,
+    ['draft', 'acme/rocket', 'v1.2.0...v1.3.0', '--trigger', id, '--content-type', 'linkedin_post'],
+    options(),
+  );
+  expect(made).toMatchObject({
+    post: { title: 'Rocket 1.3.0', contentType: 'linkedin_post', sourceMetadata: { triggerId: id } },
+    commits: 3,
+    pullRequests: 2,
+    leftOut: [{ reason: 'label skip-changelog' }, { reason: 'type fix' }],
+  });
+});
+
+test('a branch is not released yet', async () => {
+  await run('acme/rocket', 'v1.2.0..main');
+  expect(await posts()).toMatchObject([{ title: 'Unreleased: acme/rocket' }]);
+});
+
+test.each([
+  ['acme/nope', 'v1.2.0..v1.3.0', 'GitHub has no public repository acme/nope.'],
+  [
+    'acme/rocket',
+    'v1.2.0..v9',
+    'GitHub cannot compare v1.2.0 and v9 of acme/rocket: one of them does not exist',
+  ],
+  ['acme/rocket', 'v1.3.0..v1.2.0', 'v1.2.0 of acme/rocket has no commits that v1.3.0 lacks.'],
+  ['acme/rocket', 'v1.3.0..v1.3.1', 'Everything in v1.3.0..v1.3.1 is left out: #9 (label skip-changelog).'],
+  ['acme/rocket', 'v1.3.0', '--range must be two tags, branches or commits'],
+  ['acme/rocket', 'v1..v2..v3', '--range must be two tags, branches or commits'],
+])('%s %s is refused, and leaves nothing', async (repository, range, message) => {
+  const { exitCode, stderr } = await run(repository, range);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining(message) });
+  expect(await posts()).toEqual([]);
+});
+
+test('a provider that is away, or wants a pause, leaves nothing', async () => {
+  github.limits.anonymous = 2;
+  const limited = await run('acme/rocket', 'v1.2.0..v1.3.0');
+  expect(limited.stderr).toContain('GitHub accepts no more requests without a token until');
+  const url = github.url;
+  github[Symbol.dispose]();
+  const away = await cli(folder.path, ['draft', 'acme/rocket', 'v1.2.0..v1.3.0'], {
+    environment: { GITHUB_API_URL: url },
+  });
+  expect(away.exitCode).toBe(1);
+  expect(await posts()).toEqual([]);
+});
+
+test('a trigger of another repository, or of no code, is refused', async () => {
+  const id = await connect('--event', 'push');
+  github.addRepository('acme/other', { isPrivate: false });
+  const { stderr } = await run('acme/other', 'v1.2.0..v1.3.0', '--trigger', id);
+  expect(stderr).toContain(
+    '--trigger must be a trigger of the releases, pushes or pull requests of acme/other',
+  );
+});
+
+test('several organizations need --organization', async () => {
+  await cliJson(folder.path, ['organization', 'create', '--name', 'Beta', '--id', 'beta']);
+  const { stderr } = await run('acme/rocket', 'v1.2.0..v1.3.0');
+  expect(stderr).toContain('Name the organization that gets the draft with --organization.');
+});
