@@ -105,7 +105,14 @@ interface Recovery {
   /** Deliveries that the provider does not send again, or that are refused each time. */
   lost?: { deliveryId: string; deliveredAt: string; reason: string }[];
   /** Comparisons that found something missing, newest first. */
-  rounds?: { at: string; compared: number; missed: number; arrived: number }[];
+  rounds?: {
+    at: string;
+    compared: number;
+    missed: number;
+    /** What Tidings did about the missing ones. */
+    result: 'requested' | 'read' | 'lost';
+    arrived: number;
+  }[];
   /** The provider no longer lists what it delivered since then, or delivers nothing: the changes are read. ISO 8601. */
   gap?: { since: string; at: string } | null;
   /** The webhook is switched off or deleted at the provider. */

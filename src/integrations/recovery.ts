@@ -155,9 +155,9 @@ async function compareNow(deps: Deps, api: ProviderApi, hook: RecoveringHook): P
     wanted.length > Math.min(MAX_QUEUED, (burst * EVERY_MS) / everyMs);
   const queued = isGap ? [] : wanted;
   const untilNow = new Date(now.getTime() - LATE_MS).toISOString();
-  const round = { at, compared: list.compared.length, missed: missing.length, arrived: 0 };
-  if (missing.length > 0 || isGap)
-    log.info({ integrationId, placeId, ...round, isGap }, 'deliveries are missing');
+  const result = isGap ? 'read' : queued.length > 0 ? 'requested' : 'lost';
+  const round = { at, compared: list.compared.length, missed: missing.length, result, arrived: 0 } as const;
+  if (missing.length > 0) log.info({ integrationId, placeId, ...round }, 'deliveries are missing');
   return save(deps, hook, {
     knownUntil: queued[0]?.delivery.deliveredAt ?? untilNow,
     ...(queued.length > 0 && { recoverAt: now.getTime() }),

@@ -246,5 +246,5 @@ test('the page of the integration shows what was missing, and what came back', a
   await world.happen({ release: 'v1.2.0' });
   await world.recover(90 * MINUTE_MS, 10 * MINUTE_MS);
   expect(await page()).toContain('The webhook is switched off. Tidings reads the changes.');
-  expect(await page()).toContain('>Read</td>');
+  expect(await page()).toContain('Read through the API');
 });

@@ -9,6 +9,7 @@ import { findDelivery } from '../../src/integrations/deliveries/log-store.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { findMissed, redeliverMissed } from '../../src/integrations/missed.ts';
 import { disconnectIntegration } from '../../src/integrations/places.ts';
+import { recoverDue } from '../../src/integrations/recovery.ts';
 import { rotateSecret, syncHooks } from '../../src/integrations/rotate.ts';
 import { revealSecret } from '../../src/integrations/store.ts';
 import { imageAccess, openReaderOf } from '../../src/integrations/token.ts';
@@ -362,6 +363,24 @@ describe('instead of a token', () => {
     expect(await codes()).toContain('hook_differs');
     stored.publicKeys.length = 0;
     expect(await codes()).toEqual(['app_unknown', 'hook_check_failed']);
+  });
+
+  test('missed deliveries come back by themselves', async () => {
+    const { app, github, rocket } = world;
+    const { stored } = await installedApp(world, rocket);
+    const { url } = stored.hook.config;
+    stored.hook.config.url = 'http://127.0.0.1:9/elsewhere';
+    await emit(rocket, 'release');
+    stored.hook.config.url = url;
+    for (let beat = 0; beat < 3; beat++) {
+      await recoverDue(app.deps);
+      await github.settled();
+      app.clock.advance(10_000);
+    }
+    const log = await logOf(app);
+    expect(log.flatMap(({ status, payload }) => (payload.event === 'release' ? status : []))).toEqual([
+      'processed',
+    ]);
   });
 
   test('missed deliveries are found and sent again', async () => {

@@ -56,7 +56,7 @@ export function RecoverySection({
           columns={[
             { title: 'When', cell: ({ at }) => <When at={at} /> },
             { title: 'Where', class: 'dim', cell: ({ place }) => place },
-            { title: 'Missing', cell: ({ missing }) => missing },
+            { title: 'Missing', isLabeled: true, cell: ({ missing }) => missing },
             { title: 'Result', cell: ({ result }) => result },
           ]}
         />
@@ -97,15 +97,21 @@ function State({ row: { recovery } }: { row: Row }) {
   return <span class="tag active">OK</span>;
 }
 
+const results = {
+  requested: 'Requested again',
+  read: 'Read through the API',
+  lost: 'Lost',
+};
+
 function entriesOf({ placeName: place, recovery }: Row) {
   const { rounds = [], reads = [] } = recovery ?? {};
   return [
-    ...rounds.map(({ at, missed, compared, arrived }) => ({
+    ...rounds.map(({ at, missed, compared, result, arrived }) => ({
       at,
       place,
       missing: `${missed} of ${compared}`,
-      result: arrived === 0 ? 'Requested again' : `${arrived} arrived`,
+      result: arrived === 0 ? results[result] : `${arrived} arrived`,
     })),
-    ...reads.map(({ at, news }) => ({ at, place, missing: String(news), result: 'Read' })),
+    ...reads.map(({ at, news }) => ({ at, place, missing: String(news), result: results.read })),
   ];
 }
