@@ -196,7 +196,7 @@ describe('an integration', () => {
     await app.request(...githubRequest(connected, payload, { event: 'gollum' }));
     const html = await textOf(LIST);
     expect(html).toContain('aria-label="2 deliveries in 30 days: 1 processed, 1 ignored"');
-    expect(html).toMatch(/<rect class="ignored"/);
+    expect(html).toMatch(/<path class="ignored"/);
     expect(html).not.toContain(' style=');
     app.clock.advance(31 * 86_400_000);
     visit = await pageVisitor(app);
