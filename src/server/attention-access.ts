@@ -79,7 +79,7 @@ export const findExpiringTokens: Find = async (tx, now) => {
       since: new Date(Date.parse(end) - EXPIRES_MS).toISOString(),
       count: 1,
       message: `${name}: the ${provider} token ${when} on ${end.slice(0, 10)}`,
-      effect: `From then on, ${NO_ACCESS}`,
+      effect: `Once it has expired, ${NO_ACCESS}`,
     };
   });
 };
