@@ -61,16 +61,16 @@ export function add(program: TidingsCommand): void {
     );
 }
 
-async function findOrganizationId(
+export async function findOrganizationId(
   { db }: Pick<Services, 'db'>,
-  { organization, trigger }: DraftOptions,
+  { organization, trigger }: Pick<DraftOptions, 'organization' | 'trigger'>,
 ): Promise<string> {
   if (organization !== undefined) return organization;
   return db.read(async (tx) => {
     if (trigger !== undefined) return (await getTrigger(tx, trigger)).organizationId;
     const [first, ...others] = await listOrganizations(tx);
     if (first !== undefined && others.length === 0) return first.id;
-    throw new AppError(400, 'Name the organization that gets the draft with --organization.');
+    throw new AppError(400, 'Name the organization with --organization.');
   });
 }
 

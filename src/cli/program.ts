@@ -38,6 +38,7 @@ const groups: readonly (readonly [
   [POSTS, ['page'], () => import('./page.ts')],
   [POSTS, ['history'], () => import('./history.ts')],
   [POSTS, ['draft'], () => import('./draft.ts')],
+  [POSTS, ['preview'], () => import('./preview.ts')],
   [POSTS, ['key'], () => import('./key.ts')],
   [POSTS, ['hook'], () => import('./hook.ts')],
   [WEBHOOKS, ['integration'], () => import('./integration.ts')],

@@ -74,6 +74,15 @@ export interface CommitRange {
   isAncestor: boolean;
 }
 
+/** A pull request that was read. */
+export interface ReadRequest {
+  delivery: ReadDelivery;
+  state: 'open' | 'closed' | 'merged';
+  /** Its commits are those that `head` has and `base` lacks. */
+  base: string;
+  head: string;
+}
+
 /** The provider's limits by its last response. Null: it did not say. */
 export interface RequestBudget {
   limit: number | null;
@@ -117,6 +126,11 @@ export interface RepositoryReader {
    * of them. A push of the provider takes them as `modified` of its `commits`. Absent where it cannot tell.
    */
   listFiles?(repository: RemoteRepository, sha: string): Promise<string[] | null>;
+  /**
+   * A pull request as the delivery of its merge, also before it is merged. Null when there is none with this number. Absent
+   * where the provider cannot tell.
+   */
+  getRequest?(repository: RemoteRepository, number: number): Promise<ReadRequest | null>;
   /** A push of these commits to the default branch, as the provider would deliver it. */
   pushOf(repository: RemoteRepository, before: string, commits: readonly RangeCommit[]): ReadDelivery;
   /**

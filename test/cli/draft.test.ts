@@ -144,5 +144,5 @@ test('a trigger of another repository, or of no code, is refused', async () => {
 test('several organizations need --organization', async () => {
   await cliJson(folder.path, ['organization', 'create', '--name', 'Beta', '--id', 'beta']);
   const { stderr } = await run('acme/rocket', 'v1.2.0..v1.3.0');
-  expect(stderr).toContain('Name the organization that gets the draft with --organization.');
+  expect(stderr).toContain('Name the organization with --organization.');
 });

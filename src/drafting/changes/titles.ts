@@ -81,6 +81,15 @@ function groupBeside(
   return groupOfKind(kind) ?? (labelsFirst ? (byLabels ?? byType) : (byType ?? byLabels));
 }
 
+/** What decides the group of a title, as `groupBeside` does: the words of a person who asks why. */
+export function whyGroup({ title, labels, kind }: Pick<Titled, 'title' | 'labels' | 'kind'>): string {
+  const { type, scope } = parseTitle(title);
+  const ofLabels = groupOfLabels(labels);
+  if (groupOfKind(kind) !== null) return `trailer Changelog: ${kind}`;
+  if (ofLabels !== 'Security' && groupOfType(type, scope) !== null) return `type ${type}`;
+  return ofLabels === null ? 'first word' : 'labels';
+}
+
 /** `[Action required] `, `**Breaking change:** `. */
 const SAYS_BREAKING =
   /^[*_]{0,2}(?:\[(?:action required|breaking(?:[ -]changes?)?)\]|(?:action required|breaking(?:[ -]changes?)?)[*_]{0,2}:)/i;

@@ -30,7 +30,7 @@ const MAX_PAGES = 20;
 /** Longer than two tags can be. */
 const MAX_RANGE_LENGTH = 600;
 
-type Needs = AuditDeps & Pick<Deps, 'ids' | 'publicUrl' | 'providerUrls' | 'secrets' | 'openReader'>;
+export type Needs = AuditDeps & Pick<Deps, 'ids' | 'publicUrl' | 'providerUrls' | 'secrets' | 'openReader'>;
 
 export interface CompareRequest {
   type: IntegrationType;
@@ -127,12 +127,12 @@ function nothingIn(range: string, [first, ...others]: readonly LeftOut[]): strin
 }
 
 /** With the credential of the integration that has it, or without any. */
-async function openRepository(
+export async function openRepository(
   deps: Needs,
-  request: CompareRequest,
+  request: Pick<CompareRequest, 'type' | 'organizationId' | 'repository'>,
   trigger: Trigger | null,
-  signal: AbortSignal | undefined,
-): Promise<{ reader: RepositoryReader; remote: RemoteRepository }> {
+  signal?: AbortSignal,
+) {
   const { type } = request;
   const name = placeName(deps, type, request.repository);
   const place = await findConnected(deps, request, { name });
@@ -146,7 +146,7 @@ async function openRepository(
   const reader = integration
     ? await openReaderOf(deps, integration, signal)
     : await deps.openReader(type, null, signal);
-  return { reader, remote: await reader.getRepository(name) };
+  return { place, reader, remote: await reader.getRepository(name) };
 }
 
 /** The merged pull requests that brought these commits, as far as the provider's list goes back. */
@@ -175,7 +175,7 @@ async function listMergedBy(
 }
 
 /** Null also for one that cannot be read: its commits are listed in its place. */
-function requestIn(...delivery: Parameters<typeof eventAt>): Shipped<'pull_request'> | null {
+export function requestIn(...delivery: Parameters<typeof eventAt>): Shipped<'pull_request'> | null {
   try {
     const event = eventAt(...delivery);
     return event?.type === 'pull_request' ? event : null;

@@ -4,6 +4,7 @@ import {
   activityView,
   commitView,
   fileView,
+  onePullView,
   pageUrlOf,
   pullView,
   refView,
@@ -65,6 +66,17 @@ export const codeOperations: Record<string, Operation> = {
       const { items, headers } = pageOf(isDescending ? sorted : sorted.reverse(), context.url);
       const view = repositoryView(repository, context.token.user);
       return { status: 200, body: items.map((pull) => pullView(repository, pull, view)), headers };
+    },
+  },
+  'GET /repos/{owner}/{repo}/pulls/{pull_number}': {
+    access: null,
+    reads: 'pull_requests',
+    run(context) {
+      const repository = context.repository();
+      const pull = repository.code.pulls.find(({ number }) => String(number) === context.params.pull_number);
+      if (pull === undefined) throw refusals.notFound();
+      const view = repositoryView(repository, context.token.user);
+      return { status: 200, body: onePullView(repository, pull, view) };
     },
   },
   'GET /repos/{owner}/{repo}/git/ref/{ref}': {

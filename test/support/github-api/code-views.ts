@@ -50,6 +50,23 @@ export function releaseView(repository: Named, release: StoredRelease) {
   };
 }
 
+/** By itself. */
+export const onePullView = (repository: Named, pull: StoredPull, view: object) => ({
+  ...pullView(repository, pull, view),
+  merged: pull.merged !== null,
+  mergeable: null,
+  rebaseable: null,
+  mergeable_state: 'unknown',
+  merged_by: pull.merged === null ? null : accountView(pull.author),
+  comments: 0,
+  review_comments: 0,
+  maintainer_can_modify: false,
+  commits: 1,
+  additions: 1,
+  deletions: 0,
+  changed_files: 1,
+});
+
 /** As in a list. `view`: the repository as the response or the webhook has it. */
 export function pullView(repository: Named, pull: StoredPull, view: object) {
   const { id, number, title, body, labels, author, baseBranch, headBranch, headSha, baseSha, merged } = pull;

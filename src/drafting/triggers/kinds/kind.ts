@@ -78,7 +78,7 @@ export function isInClosedDraft(event: Event, { closedKeys }: ScopeDrafts): bool
   return keysOf(event).some((key) => closedKeys.has(key));
 }
 
-const emptyMaterial: Material = {
+export const emptyMaterial: Material = {
   repository: null,
   branch: null,
   isDefaultBranch: true,

@@ -13,7 +13,7 @@ import { nextLink } from '../../rest.ts';
 import { openClient } from './client.ts';
 import { commitReader } from './commits.ts';
 import { LARGEST_PAGE } from './index.ts';
-import { filesOf, headOf, pullsOf, releasesOf, words } from './responses.ts';
+import { filesOf, headOf, pullOf, pullsOf, releasesOf, words } from './responses.ts';
 
 /** A page of a hundred long texts takes GitHub some seconds. */
 const READ_MS = 30_000;
@@ -72,6 +72,18 @@ export function githubReader(baseUrl: string, token: Token, options: ClientOptio
         throw new ProviderProblem('provider-failed', words.otherShape('a repository'));
       // A server that says nothing about it may keep it from others.
       return { providerId, fullName, defaultBranch, isPrivate: repository.private ?? true };
+    },
+
+    async getRequest(repository, number) {
+      const response = await client.askPart(client.about(repository.fullName), `/pulls/${number}`);
+      if (response === null) return null;
+      const pull = pullOf(response.json);
+      const { state, merged_at: mergedAt, updated_at, base, head } = pull;
+      const merge = mergedAt === null && { merged_at: updated_at, merge_commit_sha: head.sha };
+      const [merged] = mergesIn(repository, [{ ...pull, ...merge, merged: true }]);
+      if (!merged?.item) return null;
+      const now = mergedAt !== null ? 'merged' : state === 'open' ? 'open' : 'closed';
+      return { delivery: merged.item, state: now, base: base.sha, head: head.sha };
     },
 
     ...hostReader(host),

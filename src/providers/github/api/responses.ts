@@ -130,6 +130,16 @@ const SHA = Type.String({ pattern: '^[0-9a-f]{40}([0-9a-f]{24})?$' });
 const Release = Type.Object({ draft: Type.Boolean(), created_at: Text });
 const Pull = Type.Object({ number: Type.Integer(), merged_at: Nullable(Text), updated_at: Text });
 
+const OnePull = Type.Composite([
+  Pull,
+  Type.Object({
+    state: Text,
+    merge_commit_sha: Type.Optional(Nullable(Text)),
+    base: Type.Object({ sha: SHA }),
+    head: Type.Object({ sha: SHA }),
+  }),
+]);
+
 const Ref = Type.Object({ object: Type.Object({ sha: SHA }) });
 const Signature = Type.Object({ name: Type.Optional(Text), date: Type.Optional(Text) });
 const Commit = Type.Object({
@@ -163,6 +173,7 @@ export type Activity = Static<typeof Activity>;
 
 export const releasesOf = (data: unknown) => checked(Type.Array(Release), data, 'releases');
 export const pullsOf = (data: unknown) => checked(Type.Array(Pull), data, 'pull requests');
+export const pullOf = (data: unknown) => checked(OnePull, data, 'a pull request');
 export const headOf = (data: unknown) => checked(Ref, data, 'a branch').object.sha;
 export const commitsOf = (data: unknown) => checked(Type.Array(Commit), data, 'commits');
 export const activityOf = (data: unknown) => checked(Type.Array(Activity), data, 'activity');

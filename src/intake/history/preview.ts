@@ -1,0 +1,145 @@
+import { isBranchMerge } from '../../drafting/changes/reached.ts';
+import { type EntryRules, entryRulesOf, RELEASE_NOTE } from '../../drafting/changes/rules.ts';
+import { whyGroup } from '../../drafting/changes/titles.ts';
+import { changeLine } from '../../drafting/links.ts';
+import type { Shipped } from '../../drafting/store.ts';
+import { emptyMaterial, inPaths, isOneOf } from '../../drafting/triggers/kinds/kind.ts';
+import { findExclusion, kinds, listTriggers, type Trigger } from '../../drafting/triggers/model.ts';
+import { readCommits } from '../../drafting/triggers/ranges.ts';
+import { changesIn } from '../../drafting/variables.ts';
+import { AppError } from '../../lib/app-error.ts';
+import { getOrganization } from '../../people/organization-store.ts';
+import { ProviderProblem } from '../../providers/api.ts';
+import type { Commit } from '../../providers/events.ts';
+import type { ReadRequest, RemoteRepository, RepositoryReader } from '../../providers/reader.ts';
+import { blockName } from '../../providers/written.ts';
+import { type CompareRequest, type Needs, openRepository, requestIn } from './compare.ts';
+
+// What a pull request would add to drafts, and why. Reads the provider, and writes nothing.
+
+/** Its part of the drafts of one trigger. */
+interface PreviewedEntries {
+  /** Null without a trigger: by the built-in rules. */
+  triggerId: string | null;
+  event: string | null;
+  contentType: string | null;
+  /** As the lists of a draft have them, in Markdown. */
+  entries: { group: string; line: string }[];
+  /** Where the words come from, and what decides the group. */
+  because: string;
+  /** Why there are no entries. */
+  leftOut: string | null;
+}
+
+export interface RequestPreview {
+  repository: string;
+  number: number;
+  title: string;
+  url: string | null;
+  state: ReadRequest['state'];
+  drafts: PreviewedEntries[];
+}
+
+/** Throws `AppError` 400 and 404, and `ProviderProblem`. */
+export async function previewRequest(
+  deps: Needs,
+  { number, ...request }: Pick<CompareRequest, 'type' | 'organizationId' | 'repository'> & { number: number },
+): Promise<RequestPreview> {
+  await deps.db.read((tx) => getOrganization(tx, request.organizationId));
+  const { place, reader, remote } = await openRepository(deps, request, null);
+  if (reader.getRequest === undefined) {
+    throw new AppError(400, `Tidings cannot read a single pull request of ${remote.fullName} yet.`);
+  }
+  const read = await reader.getRequest(remote, number);
+  const event = read && requestIn(reader, remote, read.delivery);
+  if (read === null || event === null)
+    throw new AppError(404, `${remote.fullName} has no pull request #${number}.`);
+  const triggers =
+    place === null
+      ? []
+      : await deps.db.read((tx) => listTriggers(tx, { integrationId: place.integrationId }));
+  const ofCode = triggers.filter(
+    ({ event: type, enabled, repositoryId }) =>
+      enabled && kinds[type].isOfBranch && (repositoryId === null || repositoryId === place?.repositoryId),
+  );
+  const files = ofCode.some(({ filters }) => filters.path !== undefined)
+    ? ((await reader.listFiles?.(remote, event.data.mergeCommitSha ?? read.head)) ?? undefined)
+    : undefined;
+  const commits = await commitsOf(reader, remote, read);
+  const push = pushOf(
+    event,
+    files === undefined ? commits : commits.map((each) => ({ ...each, paths: files })),
+  );
+  const drafts = (ofCode.length === 0 ? [null] : ofCode).map((trigger) => explain(trigger, event, push));
+  const { title, url } = event.data;
+  return { repository: remote.fullName, number, title, url, state: read.state, drafts };
+}
+
+/** Those of its branch; none when the provider has lost them. */
+async function commitsOf(
+  reader: RepositoryReader,
+  remote: RemoteRepository,
+  { base, head }: ReadRequest,
+): Promise<Commit[]> {
+  try {
+    const range = await reader.listCommits(remote, base, head);
+    const commits = await readCommits({ reader, remote, prefixes: [] }, head, range);
+    return commits.map(({ at: _, broughtBy: __, ...commit }) => commit);
+  } catch (error) {
+    if (error instanceof ProviderProblem && error.kind === 'refused') return [];
+    throw error;
+  }
+}
+
+/** The push of its merge. */
+function pushOf(event: Shipped<'pull_request'>, commits: Commit[]): Shipped<'push'> {
+  const after = event.data.mergeCommitSha ?? '';
+  return { ...event, type: 'push', key: after, data: { after, compareUrl: null, commits } };
+}
+
+function explain(
+  trigger: Trigger | null,
+  event: Shipped<'pull_request'>,
+  push: Shipped<'push'>,
+): PreviewedEntries {
+  const filters = trigger?.filters ?? {};
+  const rules = entryRulesOf(filters);
+  const about = {
+    triggerId: trigger?.id ?? null,
+    event: trigger?.event ?? null,
+    contentType: trigger?.contentType ?? null,
+    because: because(event, push, rules),
+  };
+  const exclusion = trigger === null || trigger.event === 'release' ? null : findExclusion(trigger, event);
+  if (exclusion !== null || !isOneOf(filters.label, ...event.data.labels)) {
+    const leftOut = exclusion === 'default' ? 'merged into another branch' : `filter ${exclusion ?? 'label'}`;
+    return { ...about, entries: [], leftOut };
+  }
+  const { pullRequests } = inPaths(filters.path, { pushes: [push], pullRequests: [event] });
+  if (pullRequests.length === 0) return { ...about, entries: [], leftOut: 'filter path' };
+  const pushes = trigger?.event === 'pull_request' || push.data.commits.length === 0 ? [] : [push];
+  const { changes, leftOut } = changesIn({ ...emptyMaterial, pushes, pullRequests }, rules);
+  const entries = changes.map((change) => ({ group: change.group, line: changeLine(change) }));
+  return { ...about, entries, leftOut: leftOut[0]?.reason ?? null };
+}
+
+function because(
+  { data }: Shipped<'pull_request'>,
+  { data: { commits } }: Shipped<'push'>,
+  { block = RELEASE_NOTE }: EntryRules,
+): string {
+  const isNamed = ({ name }: { name: string }) => name === blockName(block);
+  const kind = commits.findLast((each) => each.kind !== undefined && !isBranchMerge(each))?.kind;
+  const own = data.blocks?.filter(isNamed) ?? [];
+  const ofCommits = commits.flatMap((each) => each.blocks ?? []).filter(isNamed);
+  const from =
+    own.length > 0
+      ? `block ${block} of the description`
+      : ofCommits.length > 0
+        ? `block ${block} of a commit`
+        : 'title';
+  const named = [...own, ...(own.length > 0 ? [] : ofCommits)].flatMap(({ entries }) => entries);
+  const isNamedThere =
+    kind === undefined && named.some((each) => each.kind !== undefined && each.kind !== null);
+  return `words: ${from}; group: ${isNamedThere ? 'block' : whyGroup({ ...data, kind })}`;
+}

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { systemClock } from '../../src/lib/time.ts';
+import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+import { projectOf } from '../support/github-api/project.ts';
+import { type GithubApi, startGithubApi } from '../support/github-api/server.ts';
+import { day } from '../support/import.ts';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let github: GithubApi;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  github = startGithubApi({ clock: systemClock });
+  const repository = github.addRepository('acme/rocket', { isPrivate: false });
+  const body = '```release-note\nQuiet mode\n```';
+  projectOf(repository, systemClock, [
+    { at: day(1), push: ['chore: start'] },
+    { at: day(2), merge: 7, title: 'Engines are quieter', labels: ['enhancement'], body },
+    { at: day(3), merge: 8, title: 'feat: hidden', labels: ['no-changelog'], body },
+    {
+      at: day(4),
+      merge: 9,
+      title: 'Handle rain',
+      how: 'merge',
+      commits: ['Handle rain\n\nChangelog: security'],
+    },
+    { at: day(5), close: 10, title: 'fix: launch twice' },
+  ]);
+  await cliJson(folder.path, ['organization', 'create', '--name', 'Acme', '--id', 'acme']);
+});
+afterEach(() => {
+  github[Symbol.dispose]();
+  folder.remove();
+});
+
+const options = () => ({ environment: { GITHUB_API_URL: github.url } });
+const preview = (place: string) => cliJson(folder.path, ['preview', place], options());
+
+test.each([
+  [
+    7,
+    'merged',
+    [{ group: 'Added', line: 'Quiet mode' }],
+    'words: block release-note of the description; group: labels',
+  ],
+  [
+    9,
+    'merged',
+    [{ group: 'Security', line: 'Handle rain' }],
+    'words: title; group: trailer Changelog: security',
+  ],
+  [10, 'closed', [{ group: 'Fixed', line: 'Launch twice' }], 'words: title; group: type fix'],
+])('without a trigger, #%d is shown by the built-in rules', async (number, state, entries, because) => {
+  const shown = entries.map(({ group, line }) => ({ group, line: expect.stringContaining(line) }));
+  expect(await preview(`acme/rocket#${number}`)).toMatchObject({
+    repository: 'acme/rocket',
+    number,
+    state,
+    drafts: [{ triggerId: null, entries: shown, because, leftOut: null }],
+  });
+});
+
+test('each trigger has its rules', async () => {
+  const connect = [
+    'integration',
+    'connect',
+    'github',
+    '--organization',
+    'acme',
+    '--repository',
+    'acme/rocket',
+  ];
+  const { integrationId } = (await cliJson(folder.path, connect, options())) as { integrationId: string };
+  const add = (...words: string[]) =>
+    cliJson(folder.path, ['trigger', 'create', '--integration', integrationId, ...words], options());
+  await add('--event', 'push', '--exclude-author', 'ann');
+  await add('--event', 'pull_request', '--label', 'user-facing');
+  await add('--event', 'release');
+  expect(await preview('acme/rocket#7')).toMatchObject({
+    drafts: [
+      { event: 'push', entries: [], leftOut: 'author ann' },
+      { event: 'pull_request', entries: [], leftOut: 'filter label' },
+      { event: 'release', entries: [{ group: 'Added' }], leftOut: null },
+    ],
+  });
+  const { stdout } = await cli(folder.path, ['preview', 'acme/rocket#8'], options());
+  expect(stdout).toStartWith('acme/rocket#8 feat: hidden (merged)\n');
+  expect(stdout).toContain('Left out: label no-changelog');
+  expect(await cliJson(folder.path, ['post', 'list', '--organization', 'acme'])).toEqual([]);
+});
+
+test.each([
+  ['acme/rocket#99', 1, 'acme/rocket has no pull request #99.'],
+  ['acme/nope#1', 1, 'GitHub has no public repository acme/nope.'],
+  ['acme/rocket', 2, 'It must be OWNER/NAME#NUMBER'],
+])('%s is refused', async (place, code, message) => {
+  const { exitCode, stderr } = await cli(folder.path, ['preview', place], options());
+  expect({ exitCode, stderr }).toEqual({ exitCode: code, stderr: expect.stringContaining(message) });
+});
