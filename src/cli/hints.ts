@@ -28,6 +28,8 @@ const names: Readonly<Record<string, string>> = {
   bodyTemplate: '--template',
   // `integration add` takes it as an argument.
   repository: 'Repository',
+  // So does `draft`.
+  range: 'Range',
 };
 
 /** The message of an error in the words of the command line. */

@@ -21,6 +21,7 @@ import { routes as integrationsPolling } from './pages/integrations/polling.tsx'
 import { routes as jump } from './pages/jump.tsx';
 import { routes as mediaList } from './pages/media/list.tsx';
 import { routes as postsAutosave } from './pages/posts/autosave.tsx';
+import { routes as postsCompare } from './pages/posts/compare.tsx';
 import { routes as postsEditor } from './pages/posts/editor.tsx';
 import { routes as postsExport } from './pages/posts/export.tsx';
 import { routes as postsImport } from './pages/posts/import.tsx';
@@ -49,6 +50,7 @@ export const pages: readonly Page[] = [
   ...postsList,
   ...postsImport,
   ...postsExport,
+  ...postsCompare,
   ...postsEditor,
   ...postsAutosave,
   ...postsSuggestion,

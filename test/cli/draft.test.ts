@@ -111,8 +111,8 @@ test.each([
   ],
   ['acme/rocket', 'v1.3.0..v1.2.0', 'v1.2.0 of acme/rocket has no commits that v1.3.0 lacks.'],
   ['acme/rocket', 'v1.3.0..v1.3.1', 'Everything in v1.3.0..v1.3.1 is left out: #9 (label skip-changelog).'],
-  ['acme/rocket', 'v1.3.0', '--range must be two tags, branches or commits'],
-  ['acme/rocket', 'v1..v2..v3', '--range must be two tags, branches or commits'],
+  ['acme/rocket', 'v1.3.0', 'Range must be two tags, branches or commits'],
+  ['acme/rocket', 'v1..v2..v3', 'Range must be two tags, branches or commits'],
 ])('%s %s is refused, and leaves nothing', async (repository, range, message) => {
   const { exitCode, stderr } = await run(repository, range);
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining(message) });

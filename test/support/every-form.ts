@@ -100,6 +100,10 @@ const forms: Readonly<Record<string, (has: Record<string, string>) => Filled>> =
   }),
   '/deliveries/:deliveryId/replay': () => ({}),
   '/deliveries/:deliveryId/trigger': () => ({ does: 'parts' }),
+  '/posts/~/compare': () => ({
+    fields: { repository: 'acme/past', range: 'main..next', mark: 'compare' },
+    does: 'parts',
+  }),
   '/import': () => ({ fields: { repository: 'acme/past', span: 'newest20', mark: 'import' }, does: 'parts' }),
   '/import/:historyId/publish': () => ({ does: 'parts' }),
   '/import/:historyId/stop': () => ({}),
@@ -278,7 +282,9 @@ export async function createEveryForm() {
     'more',
   ].map((name) => github.addRepository(`acme/${name}`, about));
   for (const repository of [rocket, polled, publicOne, past]) {
-    if (repository !== undefined) projectOf(repository, app.clock, START);
+    if (repository === undefined) continue;
+    const project = projectOf(repository, app.clock, START);
+    if (repository === past) project.happen({ push: ['feat: quiet mode'], branch: 'next' });
   }
   const token = github.addToken({
     user: 'ann',

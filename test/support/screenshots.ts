@@ -27,6 +27,7 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'posts/~/new' },
   { path: 'posts/~/import' },
   { path: 'posts/~/export' },
+  { path: 'posts/~/compare' },
   { path: 'jump' },
   { path: 'posts/~/trash' },
   { path: 'media' },

@@ -246,6 +246,7 @@ export function Imports(props: { integration: Integration; histories: readonly H
       {isOwner && (
         <div class="bar">
           <LinkButton to={`import${query}`} label="Import releases" />
+          <LinkButton to={`posts/~/compare${query}`} label="Draft from a compare" />
         </div>
       )}
     </Section>
