@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { composeDraft } from '../../src/drafting/compose.ts';
 import { findRangeProblem } from '../../src/drafting/triggers/range-store.ts';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import { draftCompare } from '../../src/intake/history/compare.ts';
 import { readHistory } from '../../src/intake/history/read.ts';
 import { startHistory } from '../../src/intake/history/service.ts';
 import { findHistory } from '../../src/intake/history/store.ts';
@@ -306,6 +308,20 @@ export function readingTests(subject: Subject): void {
       const read = await posts('org_b');
       expect(read.map(({ title }) => title)).toHaveLength(2);
       expect(read).toEqual(await posts('org_a'));
+    });
+
+    test('makes a draft of the changes between two tags', async () => {
+      const { app, deps, world } = beside;
+      const request = { type, organizationId: 'org_a', token: world.token, places: [world.place] } as const;
+      await connectWithToken(deps, request);
+      await live(LIFE);
+      const made = await draftCompare(deps, async (recipe, material) => composeDraft(recipe, material), {
+        ...{ type, organizationId: 'org_a', repository: world.place, range: 'v1.0.0..v1.1.0' },
+      });
+      expect(made).toMatchObject({ commits: 2, pullRequests: 1, leftOut: [] });
+      expect(await postsOf(app, 'org_a')).toMatchObject([
+        { title: 'v1.1.0', status: 'draft', markdown: expect.stringContaining('A leak') },
+      ]);
     });
   });
 }
