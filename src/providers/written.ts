@@ -128,9 +128,11 @@ function withoutComments(lines: readonly string[]): string[] {
   });
 }
 
-/** `NONE`, `none.`, `"N/A"`, also as an item of a list. */
+/** `NONE`, `none.`, `"N/A"`, `None required`, also as an item of a list. */
 function isNone(text: string): boolean {
-  return /^(?:[-*+] +)?["'`*_“”‘’«»([]{0,4}(?:none|n\/a)["'`*_“”‘’«»)\].!]{0,5}$/i.test(text.trim());
+  return /^(?:[-*+] +)?["'`*_“”‘’«»([]{0,4}(?:none(?: required| needed)?|n\/a|not (?:required|needed|applicable))["'`*_“”‘’«»)\].!]{0,5}$/i.test(
+    text.trim(),
+  );
 }
 
 const HEADING = /^ {0,3}#{1,6} +(.{1,60}?)[ #:]*$/;
