@@ -277,8 +277,8 @@ test('the list marks posts with a new version, and can show them alone', async (
   const { integrationId, id } = await addTrigger();
   await execute(
     app.db,
-    sql`insert into drafts (trigger_id, scope, subject, post_id, written_hash, event_keys, until, suggestion, suggested_at)
-      values (${id}, ${integrationId}, 's', 'p', '', '[]', ${at}, ${suggestion}, ${at})`,
+    sql`insert into drafts (trigger_id, scope, subject, post_id, written_hash, event_keys, until, suggestion, suggested_at, left_out)
+      values (${id}, ${integrationId}, 's', 'p', '', '[]', ${at}, ${suggestion}, ${at}, '[]')`,
   );
   expect(await read(ALL)).toContain('Suggestions <small>1</small>');
   const html = await read(`${ALL}?suggestion=1`);
