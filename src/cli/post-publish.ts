@@ -2,7 +2,13 @@ import { Option } from 'commander';
 import type { ReadTx } from '../../db/engine.ts';
 import { formatInZone } from '../lib/time.ts';
 import { getOrganization } from '../people/organization-store.ts';
-import { contentTypes, type PageSelection, type Post, postStatuses } from '../posts/model.ts';
+import {
+  contentTypes,
+  type PageSelection,
+  type Post,
+  type PostStatus,
+  postStatuses,
+} from '../posts/model.ts';
 import { listSchedules, type Schedule, schedulePost } from '../posts/schedule.ts';
 import { deletePost, editPost } from '../posts/service.ts';
 import { countDeletedPosts, erasePost, listDeletedPosts, restorePost } from '../posts/trash.ts';
@@ -44,16 +50,8 @@ export function addPublishCommands(group: TidingsCommand): void {
 
   command('publish', 'Publish a post, now or at a time')
     .option('--at <time>', 'Time to publish at, such as 2027-01-31T09:00 or 2027-01-31T09:00+01:00')
-    .addOption(
-      new Option('--time-zone <name>', 'Time zone of --at without an offset, such as Europe/Berlin').default(
-        'UTC',
-      ),
-    )
-    .answers(publish, (post, _id, { timeZone }) =>
-      post.scheduledFor === null
-        ? describe('Published')(post)
-        : `Scheduled for ${formatInZone(new Date(post.scheduledFor), timeZone)}: ${oneLine(post.title)} (${post.id})`,
-    )
+    .addOption(timeZoneOption('--at'))
+    .answers(publish, (post, _id, { timeZone }) => describeScheduled('Published', post, timeZone))
     .examples('post publish post_…', 'post publish post_… --at 2027-01-31T09:00 --time-zone Europe/Berlin');
   command('unpublish', 'Make a post a draft again, or cancel its schedule')
     .answers((services, id: string) => editPost(services, id, { status: 'draft' }), describe('Unpublished'))
@@ -71,6 +69,18 @@ export function addPublishCommands(group: TidingsCommand): void {
   command('restore', 'Restore a post from the trash')
     .answers(restorePost, describe('Restored'))
     .examples('post restore post_…');
+}
+
+export const timeZoneOption = (time: string) =>
+  new Option('--time-zone <name>', `Time zone of ${time} without an offset, such as Europe/Berlin`).default(
+    'UTC',
+  );
+
+/** `past`: what happened to a post without a schedule. */
+export function describeScheduled(past: string, { id, title, scheduledFor }: ListedPost, timeZone: string) {
+  const result =
+    scheduledFor === null ? past : `Scheduled for ${formatInZone(new Date(scheduledFor), timeZone)}`;
+  return `${result}: ${oneLine(title)} (${id})`;
 }
 
 async function publish(services: Services, id: string, { at, timeZone }: PublishFlags): Promise<ListedPost> {
@@ -121,17 +131,20 @@ export function describeTrash(
 }
 
 /** The options of commands about many posts of an organization. */
-export interface Selection extends Pick<PageSelection, 'sort'> {
+export interface Selection<Status = PostStatus> extends Pick<PageSelection, 'sort'> {
   organization: string;
-  status?: PageSelection['statuses'];
+  status?: Status[];
   contentType?: PageSelection['contentTypes'];
 }
 
-export function selecting(command: TidingsCommand): TidingsCommand {
+export function selecting(
+  command: TidingsCommand,
+  statuses: readonly string[] = postStatuses,
+): TidingsCommand {
   const types = new Option('--content-type <type...>', 'Only these content types');
   return command
     .requiredOption('--organization <id>', 'Organization')
-    .addOption(new Option('--status <status...>', 'Only these statuses').choices(postStatuses))
+    .addOption(new Option('--status <status...>', 'Only these statuses').choices(statuses))
     .addOption(types.choices(contentTypes))
     .addOption(
       new Option('--sort <order>', 'Order by creation date').choices(['asc', 'desc']).default('desc'),

@@ -5,9 +5,10 @@ import { hasSuggestionFor } from '../drafting/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import { getOrganization } from '../people/organization-store.ts';
-import { listNames, MAX_PROBLEMS, type SourceFile } from '../posts/import/files.ts';
+import { listNames, MAX_PROBLEMS } from '../posts/import/files.ts';
 import { importFormats, isImportable } from '../posts/import/records.ts';
-import { ImportCutOff, type ImportResult, importFile, MAX_FILE_BYTES } from '../posts/import/service.ts';
+import { ImportCutOff, type ImportResult, importFile } from '../posts/import/service.ts';
+import { type ListedStatus, listedStatuses, listScheduledPage } from '../posts/list-store.ts';
 import { contentTypes, DEFAULT_CONTENT_TYPE, type PageSelection, postStatuses } from '../posts/model.ts';
 import { findSchedule } from '../posts/schedule.ts';
 import { editPost } from '../posts/service.ts';
@@ -17,6 +18,7 @@ import type { Services } from '../server/services.ts';
 import { isoTime, limitTo, pageNumber, type TidingsCommand } from './command.ts';
 import { explain } from './hints.ts';
 import { fields, oneLine, progressBar, status, type Terminal, type Text, table } from './output.ts';
+import { addCreateCommand, readMarkdown, readSource } from './post-create.ts';
 import { addExportCommand } from './post-export.ts';
 import {
   addPublishCommands,
@@ -38,10 +40,10 @@ type ImportFlags = Pick<
   schedule?: true;
 };
 
-type ListOptions = Selection & Pick<PageSelection, 'limit' | 'page'> & { trash?: true };
+type ListOptions = Selection<ListedStatus> & Pick<PageSelection, 'limit' | 'page'> & { trash?: true };
 
 export function add(program: TidingsCommand): void {
-  const group = program.sub('post', 'Import, list, edit, publish and export posts');
+  const group = program.sub('post', 'Create, import, list, edit, publish and export posts');
   const command = group.about('post');
   const forNew = (flags: string, field: string) =>
     new Option(flags, `${field} of new posts that do not have one`);
@@ -91,17 +93,35 @@ export function add(program: TidingsCommand): void {
       'post import --organization acme posts.json --source "Old blog"',
     );
 
-  selecting(group.sub('list', 'List posts, newest first'))
+  addCreateCommand(group);
+
+  selecting(group.sub('list', 'List posts, newest first'), listedStatuses)
     .addOption(limitTo('Posts per page'))
     .addOption(pageNumber)
     .option('--trash', 'List deleted posts instead')
+    .hook('preAction', (given) => {
+      const { status } = given.opts<ListOptions>();
+      if (!status?.includes('scheduled')) return;
+      if (status.length > 1)
+        given.error('error: --status scheduled stands alone. Drafts include scheduled posts');
+      if (given.getOptionValueSource('sort') === 'cli') {
+        given.error(
+          'error: --sort does not apply to scheduled posts, which are in the order of their publication',
+        );
+      }
+    })
     .answers(
       (services, options: ListOptions) =>
         options.trash ? readTrash(services, options) : readPage(services, options),
       (page, options) => ('posts' in page ? describePage(page, options) : describeTrash(page, options)),
       (page): unknown => ('posts' in page ? page.posts : page.deleted),
     )
-    .examples('post list --organization acme', 'post list --organization acme --status draft --limit 10');
+    .note('Drafts include scheduled posts. "--status scheduled" lists only these, the next one first.')
+    .examples(
+      'post list --organization acme',
+      'post list --organization acme --status draft --limit 10',
+      'post list --organization acme --status scheduled',
+    );
 
   command('show', 'Show a post')
     .answers(
@@ -128,14 +148,14 @@ export function add(program: TidingsCommand): void {
 
   command('edit', 'Change the title or the text of a post')
     .option('--title <text>', 'New title')
-    .option('--markdown <file>', 'Markdown file with the new text')
+    .option('--markdown <file>', 'Markdown file with the new text, or - for standard input')
     .hook('preAction', (given) => {
       if (Object.keys(given.opts()).length > 0) return;
       given.error('error: nothing to change. Add --title TEXT, --markdown FILE, or both');
     })
     .answers(
       async (services, id: string, { title, markdown }: { title?: string; markdown?: string }) => {
-        const text = markdown === undefined ? undefined : (await readSource(markdown)).text;
+        const text = markdown === undefined ? undefined : (await readMarkdown(markdown)).text;
         const post = await editPost(services, id, { title, markdown: text });
         return services.db.read(async (tx) => withSchedule(post, await findSchedule(tx, id)));
       },
@@ -153,7 +173,10 @@ export function add(program: TidingsCommand): void {
 function readPage({ db }: Services, options: ListOptions) {
   return db.read(async (tx) => {
     await getOrganization(tx, options.organization);
-    const page = await listPostPage(tx, options.organization, selectionOf(options));
+    const { organization, status } = options;
+    const page = status?.includes('scheduled')
+      ? await listScheduledPage(tx, organization, selectionOf(options))
+      : await listPostPage(tx, organization, selectionOf(options));
     return { ...page, posts: await withSchedules(tx, page.posts) };
   });
 }
@@ -255,22 +278,8 @@ function listFolder(path: string): { files: string[]; unread: string[] } | null 
 }
 
 function selectionOf({ status, contentType, ...rest }: ListOptions): PageSelection {
-  return { statuses: status ?? [...postStatuses], contentTypes: contentType ?? [...contentTypes], ...rest };
-}
-
-/** Throws `AppError` 400 for a file that is absent, too large or not UTF-8. */
-async function readSource(path: string): Promise<SourceFile> {
-  const file = Bun.file(path);
-  if (!(await file.exists())) throw new AppError(400, `${path}: no such file`);
-  if (file.size > MAX_FILE_BYTES) {
-    throw new AppError(400, `${path}: has ${file.size} bytes. The limit is ${MAX_FILE_BYTES}.`);
-  }
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.bytes());
-    return { name: path, text: text.replaceAll('\r\n', '\n') };
-  } catch (cause) {
-    throw new AppError(400, `${path}: is not UTF-8 text`, { cause });
-  }
+  const statuses = status?.filter((each) => each !== 'scheduled') ?? [...postStatuses];
+  return { statuses, contentTypes: contentType ?? [...contentTypes], ...rest };
 }
 
 /** New ids that are shown; `--json` has all. */

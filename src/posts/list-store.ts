@@ -166,7 +166,7 @@ async function findPosts(
   };
   if (q !== '') return searchPosts(tx, organizationId, q, selection, (ids) => keepListed(tx, ids, filter));
   const isPlain = !hasSuggestion && (stored !== 'draft' || (await hasNoSchedule(tx, organizationId, status)));
-  if (!isPlain) return listOwnPage(tx, organizationId, filter, limit);
+  if (!isPlain) return listOwnPage(tx, organizationId, { ...selection, status, hasSuggestion });
   const { posts: found, totalItems } = await listPostPage(tx, organizationId, selection);
   return { posts: found, totalItems, isCut: false };
 }
@@ -194,12 +194,23 @@ async function keepListed(
   });
 }
 
+/** The drafts with a schedule, in the order of their publication. */
+export function listScheduledPage(
+  tx: ReadTx,
+  organizationId: string,
+  selection: Pick<PageSelection, 'contentTypes' | 'limit' | 'page'>,
+): Promise<Found> {
+  return listOwnPage(tx, organizationId, { ...selection, status: 'scheduled', hasSuggestion: false });
+}
+
+type OwnSelection = Pick<ListFilter, 'status' | 'hasSuggestion'> &
+  Pick<PageSelection, 'contentTypes' | 'limit' | 'page'>;
+
 /** A page by schedules or suggestions. */
 async function listOwnPage(
   tx: ReadTx,
   organizationId: string,
-  { status, contentType, hasSuggestion, page }: ListFilter,
-  limit: number,
+  { status, contentTypes: types, hasSuggestion, page, limit }: OwnSelection,
 ): Promise<Found> {
   const schedule = tx
     .select({ at: postSchedules.publishAt })
@@ -217,7 +228,7 @@ async function listOwnPage(
   const isListed = and(
     eq(posts.organizationId, organizationId),
     status && eq(posts.status, status === 'published' ? 'published' : 'draft'),
-    contentType && eq(posts.contentType, contentType),
+    types.length < contentTypes.length ? inArray(posts.contentType, types) : undefined,
     status === 'draft' ? notExists(schedule) : undefined,
     status === 'scheduled' ? inArray(posts.id, scheduled) : undefined,
     hasSuggestion ? or(inArray(posts.id, newer), inArray(posts.id, proposed)) : undefined,

@@ -3,7 +3,7 @@ import { changingPosts, dialectOf, prepared, type ReadTx, type WriteTx } from '.
 import { postSchedules, posts } from '../../db/schema/posts.ts';
 import { invalidField, notFound } from '../lib/app-error.ts';
 import { formatInZone, isTimeZone, parseInZone, span } from '../lib/time.ts';
-import { type AuditDeps, describeActor } from '../people/audit.ts';
+import { type AuditContext, type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { END_OF_DATES, isPublished, type OwnedPost, type Post, withStatus } from './model.ts';
 import { getPost, readPost, recordPost, writeAbout, writePost } from './store.ts';
@@ -41,21 +41,33 @@ export async function schedulePost(
     if (post === null) throw notFound('post', postId);
     if (post.status === 'published') throw isPublished();
     check?.(await findSchedule(tx, postId), post);
-    const schedule = {
-      postId,
-      organizationId: post.organizationId,
-      publishAt: time.getTime(),
-      timeZone,
-      actorName: describeActor(deps.actor),
-      createdAt: deps.clock.now().toISOString(),
-    };
-    await saveSchedule(tx, schedule);
-    await recordPost(tx, deps, 'post.scheduled', post, { more: ` for ${formatInZone(time, timeZone)}` });
+    const schedule = await insertSchedule(tx, deps, post, { time, timeZone });
     return { post: await getPost(tx, postId), schedule, isMoved };
   });
 }
 
-function readTime({ publishAt, timeZone }: GivenTime, now: Date): { time: Date; isMoved: boolean } {
+/** Schedules a draft and records it, in the caller's transaction. It replaces an earlier schedule. */
+export async function insertSchedule(
+  tx: WriteTx,
+  deps: AuditContext,
+  post: OwnedPost,
+  { time, timeZone }: { time: Date; timeZone: string },
+): Promise<Schedule> {
+  const schedule = {
+    postId: post.id,
+    organizationId: post.organizationId,
+    publishAt: time.getTime(),
+    timeZone,
+    actorName: describeActor(deps.actor),
+    createdAt: deps.clock.now().toISOString(),
+  };
+  await saveSchedule(tx, schedule);
+  await recordPost(tx, deps, 'post.scheduled', post, { more: ` for ${formatInZone(time, timeZone)}` });
+  return schedule;
+}
+
+/** Throws `AppError` 400 with the invalid field. */
+export function readTime({ publishAt, timeZone }: GivenTime, now: Date): { time: Date; isMoved: boolean } {
   if (!isTimeZone(timeZone)) throw invalidField('timeZone', 'must be an IANA name, such as Europe/Berlin');
   const parsed = parseInZone(publishAt, timeZone);
   if (parsed === null) throw invalidField('publishAt', 'must be a date and a time, such as 2027-01-31T09:00');

@@ -5,6 +5,7 @@ import { cutLine, derivedId } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { type AuditContext, type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { contentFor, isWithoutText, withContent } from './content.ts';
 import {
   type ContentType,
@@ -17,7 +18,7 @@ import {
   type PostStatus,
   withStatus,
 } from './model.ts';
-import { takeSchedule } from './schedule.ts';
+import { type GivenTime, insertSchedule, readTime, takeSchedule } from './schedule.ts';
 import {
   deletePostRow,
   getPost,
@@ -118,17 +119,27 @@ export async function setStatus(
   return true;
 }
 
+interface Creation {
+  /** Of an autosave: the form makes it, so that the draft is created once. */
+  mark?: string;
+  /** Publishes the post at once. */
+  isPublished?: boolean;
+  /** Schedules the draft. */
+  schedule?: GivenTime;
+}
+
 /**
- * A draft by a person. An autosave has a `mark`, which the form makes, so that the draft is created once: the same mark
- * of the same person returns the draft that it made before, unchanged. Throws `AppError` 400 with the invalid field.
+ * A post by a person: a draft, unless it is published at once. The same `mark` of the same person returns the draft that
+ * it made before, unchanged. Throws `AppError` 400 with the invalid field, and 404 for an unknown organization.
  */
 export async function createPost(
   deps: WritingDeps,
   organizationId: string,
   given: Pick<Post, 'title' | 'markdown' | 'contentType'> & Partial<Pick<Post, 'sourceMetadata'>>,
-  mark?: string,
+  { mark, isPublished: isPublishing = false, schedule }: Creation = {},
 ): Promise<Post> {
   const text = checkText(deps, given);
+  const publication = schedule && { ...schedule, ...readTime(schedule, deps.clock.now()) };
   const content = await contentFor(given.contentType, text.markdown);
   const { contentType, sourceMetadata = null } = given;
   const id = mark ? derivedId('post', organizationId, deps.actor.id ?? '', mark) : deps.ids.newId('post');
@@ -136,10 +147,14 @@ export async function createPost(
   return deps.db.write(async (tx) => {
     const existing = mark ? await readPost(tx, id) : null;
     if (existing !== null) return getPost(tx, id);
+    await getOrganization(tx, organizationId);
     const after = { ...post, organizationId, isDateSet: false };
     await writePost(tx, after);
     await recordVersion(tx, deps, { before: null, after, origin: 'edit', isAutosave: mark !== undefined });
-    return post;
+    if (publication !== undefined) await insertSchedule(tx, deps, after, publication);
+    if (!isPublishing) return post;
+    await setStatus(tx, deps, after, 'published');
+    return getPost(tx, id);
   }, changingPosts(organizationId));
 }
 

@@ -232,7 +232,7 @@ describe('autosaves', () => {
 
   test('of a new post share its first version, until the person saves it', async () => {
     const given = { title: 'New', markdown: 'a', contentType: 'changelog' as const };
-    const { id } = await createPost(as('ann'), 'org_a', given, 'mark');
+    const { id } = await createPost(as('ann'), 'org_a', given, { mark: 'mark' });
     const save = (markdown: string, isAutosave: boolean) => editPost(as('ann'), id, { markdown, isAutosave });
     await save('ab', true);
     expect((await versionsOf(id)).map(({ markdown }) => markdown)).toEqual(['ab']);

@@ -181,13 +181,18 @@ testConflict('everything that can happen to the posts of one organization', asyn
     () => deletePost(one.deps, third),
     () => editPost(other.deps, third, { contentType: 'linkedin_post' }),
     () =>
-      createPost(one.deps, organizationId, { title: 'New', markdown: '', contentType: 'changelog' }, 'mark'),
+      createPost(
+        one.deps,
+        organizationId,
+        { title: 'New', markdown: '', contentType: 'changelog' },
+        { mark: 'mark' },
+      ),
     () =>
       createPost(
         other.deps,
         organizationId,
         { title: 'New', markdown: '', contentType: 'changelog' },
-        'mark',
+        { mark: 'mark' },
       ),
   );
   expect(outcomes.filter((outcome) => !['done', '404 post_not_found'].includes(outcome))).toEqual([]);

@@ -32,7 +32,7 @@ export const routes: readonly Page[] = [
       const { title: typed, markdown, contentType = DEFAULT_CONTENT_TYPE, mark, explicit } = values;
       if (mark === '') throw new AppError(400, 'The form is incomplete. Reload the page.');
       const title = typed.trim() === '' ? UNTITLED : typed;
-      const created = await createPost(deps, organization.id, { title, markdown, contentType }, mark);
+      const created = await createPost(deps, organization.id, { title, markdown, contentType }, { mark });
       const text = { title: title.trim(), markdown, contentType };
       const merge = (post: OwnedPost) => {
         // An earlier request with this mark may have sent an older text, but nobody may have changed it.
