@@ -9,7 +9,7 @@ const plans = Plan.anyOf.map((choice) => choice.const);
 
 export function add(program: TidingsCommand): void {
   const group = program
-    .sub('organization', 'Create and list organizations')
+    .sub('organization', 'Create, list and change organizations')
     .examples('organization create --name "Acme" --id acme', 'organization list');
 
   group
@@ -38,6 +38,16 @@ export function add(program: TidingsCommand): void {
             ),
     )
     .examples('organization list', 'organization list --json');
+
+  group
+    .sub('rename', 'Change the name that people see. The id stays.')
+    .argument('<id>', 'Id of the organization')
+    .requiredOption('--name <name>', 'New name')
+    .answers(
+      (services, id: string, { name }: { name: string }) => changeOrganization(services, id, { name }),
+      describe,
+    )
+    .examples('organization rename acme --name "Acme Rockets"');
 
   group
     .sub('set-plan', 'Change the plan of an organization')
