@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { addPolledPlace } from '../../src/intake/polling/connect.ts';
 import { pollDue, pollNow } from '../../src/intake/polling/poll.ts';
 import { setPollToken, useManualWebhook, usePolling, useWebhook } from '../../src/intake/polling/switch.ts';
+import { replayDelivery } from '../../src/intake/receiver/replay.ts';
 import { sendDelivery } from '../../src/intake/receiver/send.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { listHooks } from '../../src/integrations/hook-store.ts';
@@ -82,6 +83,18 @@ describe('from polling to a webhook', () => {
       { integrationId, event: 'ping', deliveryId: 'test-1', body, baseUrl: 'http://localhost' },
     );
     for (let round = 0; round < 3; round++) await world.poll();
+    expect(await stateOf(world)).toMatchObject({ isPolled: true, polls: 1 });
+    // Nor does the replay of a delivery from before.
+    await usePolling(app.deps, integrationId);
+    await world.deliver(project.happen({ release: 'v1.0.0', notes: 'Before' }));
+    app.clock.advance(1_000);
+    await useManualWebhook(app.deps, integrationId);
+    const sent = (await logOf(app)).find(
+      ({ isPolled, status, title }) => !isPolled && status === 'processed' && title.startsWith('Release'),
+    );
+    if (sent === undefined) throw new Error('no delivery');
+    await replayDelivery(app.deps, sent);
+    await world.poll();
     expect(await stateOf(world)).toMatchObject({ isPolled: true, polls: 1 });
     await world.deliver(project.happen({ push: ['feat: a'] }));
     await world.poll();

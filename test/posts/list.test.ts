@@ -204,6 +204,7 @@ describe('invalid parameters', () => {
     'Page',
     'Sort=asc',
     'limit=5&Limit=5',
+    'Limit=5&limit=5',
   ])('a known name in another spelling: %s', async (query) => {
     const response = await get(`?${query}`);
     expect(response.status).toBe(400);

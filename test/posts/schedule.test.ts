@@ -225,6 +225,38 @@ test('two processes on one database publish each post once', async () => {
   expect(recorded).toHaveLength(20);
 });
 
+test('of more than a hundred that are due each is published', async () => {
+  for (let number = 0; number < 101; number++) {
+    const text = { title: `Draft ${number}`, markdown: 'Text', contentType: 'changelog' } as const;
+    await schedule('2026-11-24T09:00', 'UTC', (await createPost(app.deps, 'org_a', text)).id);
+  }
+  app.clock.set('2026-11-24T09:00:00.000Z');
+  expect(await publishDue()).toBe(101);
+});
+
+test('a schedule that moves right before its post is published holds', async () => {
+  await schedule('2026-11-24T09:00');
+  app.clock.set('2026-11-24T09:00:00.000Z');
+  const db: Storage = {
+    ...app.db,
+    async write(work, options) {
+      await schedule('2026-11-25T09:00');
+      return app.db.write(work, options);
+    },
+  };
+  expect(await publishDuePosts({ ...app.deps, db }, { runningSince: START })).toBe(0);
+  expect((await stored())?.status).toBe('draft');
+  expect(await waiting()).toMatchObject({ publishAt: Date.parse('2026-11-25T09:00:00.000Z') });
+});
+
+test('a draft that becomes a draft loses its schedule, which is recorded once', async () => {
+  await schedule('2026-11-24T09:00');
+  for (let times = 0; times < 2; times++) await editPost(app.deps, id, { status: 'draft' });
+  expect(await waiting()).toBeNull();
+  const actions = (await events()).map(({ action }) => action).filter((each) => each.startsWith('post.'));
+  expect(actions).toEqual(['post.unscheduled', 'post.scheduled']);
+});
+
 test('a post that cannot be published does not hold up the others', async () => {
   const other = (
     await createPost(app.deps, 'org_a', { title: 'Other', markdown: '', contentType: 'changelog' })
