@@ -40,7 +40,9 @@ test('without results, says what to do', async () => {
 describe('is bounded:', () => {
   test('in results', async () => {
     const { app, search } = await world();
-    await app.addPosts('org_acme', ...Array.from({ length: 201 }, () => ({})));
+    await app.addPosts('org_acme', ...Array.from({ length: 200 }, () => ({})));
+    expect(headingsOf((await search('text')).text)[0]).toBe('1 200 posts match “text”');
+    await app.addPosts('org_acme', {});
     const { text } = await search('text', '&page=10');
     expect(headingsOf(text)[0]).toBe('1 More than 200 posts match “text”');
     expect((await search('text', '&page=11')).status).toBe(404);
