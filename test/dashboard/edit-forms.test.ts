@@ -48,7 +48,7 @@ const edits: Readonly<Record<string, Edit>> = {
 /** Forms that overwrite no text or choice that a person has seen. */
 const others: Readonly<Record<string, RegExp>> = {
   'make something new':
-    /\/(?:new|triggers|organizations|invitations|duplicate|media|hooks|keys|import|logo)$/,
+    /\/(?:new|triggers|organizations|invitations|duplicate|media|hooks|keys|import|logo|compare)$/,
   'connect, or set a new secret, which no page shows':
     /\/integrations\/(?:[\w-]+|[\w-]+\/(?:choose|connect|app|poll)|~\/[\w/-]+|:integrationId\/(?!(?:enable|disable|remove|test|refresh|triggers)$)[\w-]+)$|\/(?:rotate|password|password-link)$/,
   'say what then is: on, off, an owner, gone':
