@@ -115,9 +115,10 @@ function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: str
   const source = sourceOf(draft, now);
   if (isOpen && post?.status !== 'draft') return { outcome: 'closed', row: { ...row, ...settled } };
   if (post === null) return { outcome: 'kept' };
-  const isTouched = post.status === 'published' || hashOf(post) !== row.writtenHash;
-  if (text === null) return { outcome: isTouched ? 'kept' : 'removed' };
-  const hash = hashOf(text);
+  const hash = text === null ? null : hashOf(text);
+  // A person who wrote the same text changed nothing.
+  const isTouched = post.status === 'published' || ![row.writtenHash, hash].includes(hashOf(post));
+  if (text === null || hash === null) return { outcome: isTouched ? 'kept' : 'removed' };
   const asWritten = {
     ...row,
     ...settled,
@@ -138,7 +139,6 @@ function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: str
     return isSame ? { outcome: 'unchanged' } : { outcome: 'unchanged', row: asWritten };
   }
 
-  // The person wrote the same text.
   if (hash === hashOf(post)) return { outcome: 'unchanged', row: asWritten };
   // Don't suggest a text again that was there before, or that a person dismissed.
   const isNew = hash !== row.writtenHash && hash !== row.dismissedHash;

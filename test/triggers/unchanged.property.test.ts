@@ -124,6 +124,16 @@ async function stateOf(world: World) {
   return { posts, drafts: await valuesOf(app.db, drafts), results: await valuesOf(app.db, results) };
 }
 
+/** A person writes what the release says when it comes again, on another day. */
+const ownWordsOfAnotherDay: Command[] = [
+  { kind: 'release', tag: 1, day: 0, notes: null, isPrerelease: true, action: 'published' },
+  { kind: 'run' },
+  { kind: 'edit', post: 0, markdown: 'One.' },
+  { kind: 'release', tag: 1, day: 1, notes: 'One.', isPrerelease: false, action: 'published' },
+  { kind: 'run' },
+  { kind: 'push', day: 0 },
+];
+
 test('a run that skips unchanged drafts gives what a run gives that writes all', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(command, { maxLength: 40, size: 'max' }), async (commands) => {
@@ -135,6 +145,6 @@ test('a run that skips unchanged drafts gives what a run gives that writes all',
       }
       for (const { app } of [skipping, whole]) await app.db.close();
     }),
-    { numRuns: rounds(5, 400) },
+    { numRuns: rounds(5, 400), examples: [[ownWordsOfAnotherDay]] },
   );
 }, 3_600_000);
