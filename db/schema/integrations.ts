@@ -44,7 +44,7 @@ export const integrations = sqliteTable(
   (table) => [index('integrations_by_organization').on(table.organizationId, table.createdAt)],
 );
 
-/** What the provider said about the token of an integration. */
+/** The provider's word about the token of an integration. */
 export const tokenStates = sqliteTable('token_states', {
   integrationId: text('integration_id')
     .primaryKey()
@@ -59,7 +59,7 @@ export const tokenStates = sqliteTable('token_states', {
   dueAt: integer('due_at').notNull(),
 });
 
-/** Whether a repository is silent longer than its rhythm explains. `repositoryId` is empty for an issue tracker. */
+/** Repositories that are looked at for silence beyond their rhythm. `repositoryId` is empty for an issue tracker. */
 export const silences = sqliteTable(
   'silences',
   {
@@ -109,7 +109,7 @@ interface Recovery {
     at: string;
     compared: number;
     missed: number;
-    /** What Tidings did about the missing ones. */
+    /** The ways in which the missing ones came back. */
     result: 'requested' | 'read' | 'lost';
     arrived: number;
   }[];

@@ -49,7 +49,7 @@ export const rebuildHooks = sqliteTable(
     organizationId: partOf('organization_id', () => organizations.id),
     name: text().notNull(),
     kind: text({ enum: ['signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'] }).notNull(),
-    /** What it gets: changes of posts, or notices of what needs attention, those about the server too if it says so. */
+    /** Its subject: changes of posts, or notices of what needs attention, those about the server too if it says so. */
     about: text({ enum: ['posts', 'attention', 'attention-and-server'] })
       .notNull()
       .default('posts'),
@@ -126,7 +126,7 @@ export const hookMessages = sqliteTable(
     postCreatedAt: text('post_created_at').notNull(),
     /** The permalink when the sender first saw the message, so that all attempts send the same body. Null without a page. */
     url: text(),
-    /** What a notice says, as its payload has it. Null for a message about a post. */
+    /** The content of a notice, as its payload has it. Null for a message about a post. */
     notice: text({ mode: 'json' }).$type<Notice>(),
     /** `merged`: a later message of the hook covers it, or a channel need not hear of it any more. */
     state: text({ enum: ['queued', 'sent', 'failed', 'merged'] }).notNull(),

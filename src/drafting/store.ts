@@ -344,7 +344,7 @@ export interface Recipe extends OwnTemplates {
   platform: IntegrationType;
   event: EventType;
   contentType: ContentType;
-  /** What becomes an entry. */
+  /** The rules for entries. */
   entries?: EntryRules;
 }
 

@@ -42,7 +42,7 @@ export async function checkHeartbeat(
   const at = now.toISOString();
   const url = deps.publicUrl();
   const last = recovery?.heartbeat;
-  // Whoever made the webhook has waited for its first ping.
+  // Setting up the webhook has waited for its first ping.
   if (last == null)
     return { askedAt: at, isWaiting: false, hasArrived: false, url, certificate, problem: null, since: null };
   const sinceMs = now.getTime() - Date.parse(last.askedAt);

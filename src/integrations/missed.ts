@@ -8,7 +8,7 @@ import { getWithHooks, type Hook, type MadeHook } from './hook-store.ts';
 import { requireApi } from './token.ts';
 import { IntegrationProblem, type IntegrationType, isProblem, type MissedCause } from './words.ts';
 
-// What the provider delivered, beside the log. The job `recovery` uses it every few minutes, and people whenever they like.
+// Deliveries of the provider, beside the log. The job `recovery` uses it every few minutes, and people whenever they like.
 
 /** The maximum number of redeliveries in one request. */
 export const MAX_REDELIVERED = 500;

@@ -109,7 +109,7 @@ export async function postponeRecoveries(tx: WriteTx, integrationId: string, unt
     .where(and(eq(hooks.integrationId, integrationId), isEarlier));
 }
 
-/** What was delivered before now is not missing any more. */
+/** Deliveries from before now are not missing any more. */
 export async function restartRecoveries(tx: WriteTx, integrationId: string, now: Date): Promise<void> {
   const fresh = { knownUntil: now.toISOString(), recovery: null, recoverAt: null };
   await tx.update(hooks).set(fresh).where(eq(hooks.integrationId, integrationId));

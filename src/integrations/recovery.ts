@@ -147,7 +147,7 @@ async function compareNow(deps: Deps, api: ProviderApi, hook: RecoveringHook): P
   const missing = list.compared.filter((each) => isMissed(each) && !lostIds.has(each.delivery.deliveryId));
   const wanted = missing.filter(({ delivery }) => !isExhausted(delivery));
   const newlyLost = missing.filter(({ delivery }) => isExhausted(delivery)).map(toLost);
-  // What takes the provider too long to deliver again is read.
+  // Reads deliveries that the provider would take too long to send again.
   const isGap =
     list.isOff ||
     from < oldest ||
@@ -202,7 +202,7 @@ async function listSince(
   }
 }
 
-/** Whether the webhook is switched off or deleted, asked for once an hour while it is not. */
+/** Finds out if the webhook is switched off or deleted. Asks once an hour while it is not. */
 async function look(
   { clock }: Pick<Deps, 'clock'>,
   api: ProviderApi,

@@ -156,7 +156,7 @@ export function furtherIn(message: string): { further?: string[] } {
   return further.length > 0 ? { further } : {};
 }
 
-/** What a message says for a changelog: its blocks, and the kind that its trailer names. */
+/** The parts of a message for a changelog: its blocks, and the kind that its trailer names. */
 export function writtenIn(message: string): { blocks?: WrittenBlock[]; kind?: string } {
   const blocks = blocksIn(linesOf(message).join('\n'));
   const kind = changelogTrailer(message);
@@ -165,7 +165,7 @@ export function writtenIn(message: string): { blocks?: WrittenBlock[]; kind?: st
 
 /** A title that takes something back, as git, code hosts and Conventional Commits write it. */
 const TAKES_BACK = /^(?:(?:Revert|Reapply) "|revert(?:\([^()]{1,100}\))?!?: )/i;
-/** What git, GitHub and GitLab write below it. */
+/** Lines that git, GitHub and GitLab write below it. */
 const TAKEN_COMMIT = /^This reverts commit ([0-9a-f]{7,64})\b/gm;
 const TAKEN_REQUEST =
   /^(?:Reverts (?:[\w.-]{1,100}(?:\/[\w.-]{1,100}){1,9})?|This reverts merge request [\w./-]{0,300})[#!](\d{1,9})\b/gm;
@@ -176,7 +176,7 @@ const PICKED = /^\(cherry picked from commit ([0-9a-f]{7,64})\)/gm;
 const MAX_TAKEN = 20;
 
 /**
- * What a change takes back: hashes of commits, and `#12` for pull requests; absent for none. `text`: its description, or the
+ * The changes that a change takes back: hashes of commits, and `#12` for pull requests; absent for none. `text`: its description, or the
  * rest of its message. A sentence in the middle of another change takes nothing back.
  */
 export function revertsIn(title: string, text: string): { reverts?: string[] } {

@@ -34,7 +34,7 @@ export interface EventData {
     isDefaultBranch: boolean | null;
     mergeCommitSha: string | null;
     url: string | null;
-    /** What its description says for a changelog; absent without a block. */
+    /** The blocks of its description for a changelog; absent without one. */
     blocks?: WrittenBlock[];
     /** The hashes of commits, and the numbers of pull requests (`#12`), that it takes back; absent for none. */
     reverts?: string[];
@@ -105,7 +105,7 @@ export interface Commit {
   breaking: string | null;
   /** Lines of its body that read as titles of changes; absent for none. */
   further?: string[];
-  /** What its message says for a changelog; absent without a block. */
+  /** The blocks of its message for a changelog; absent without one. */
   blocks?: WrittenBlock[];
   /** The value of its trailer `Changelog`; absent without one. */
   kind?: string;

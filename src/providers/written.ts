@@ -1,6 +1,6 @@
 import { cutLine } from '../lib/text.ts';
 
-// What people write for a changelog beside the change: fenced blocks such as `release-note` in a description or a message
+// Words for a changelog that people write beside the change: fenced blocks such as `release-note` in a description or a message
 // (kubernetes.io, "Adding Release Notes"), and the trailer `Changelog:` of a commit (docs.gitlab.com/user/project/changelogs).
 
 /** A text for readers, in Markdown of one line. */

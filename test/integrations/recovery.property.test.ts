@@ -6,14 +6,14 @@ import type { Happening } from '../support/github-api/project.ts';
 import { HOUR_MS, MINUTE_MS, type RecoveryWorld, startRecovery } from '../support/recovery.ts';
 import { rounds } from '../support/rounds.ts';
 
-// Whatever is lost on the way, and whoever was away, the drafts are those of an undisturbed run in the end.
+// The drafts are those of an undisturbed run in the end, whatever is lost on the way and whoever was away.
 
-/** What happens, and what becomes of its deliveries. */
+/** An event, and the fate of its deliveries. */
 interface Step {
   kind: 'push' | 'two' | 'merge' | 'release' | 'notes' | 'edit';
   /** Each delivery: arrives, arrives again later, gets lost on its way. */
   fates: ('arrives' | 'repeats' | 'is lost')[];
-  /** What changes before it. */
+  /** The change before it. */
   before: 'nothing' | 'away' | 'back' | 'off' | 'on';
   /** For how long nothing happens after it. */
   waitMs: number;

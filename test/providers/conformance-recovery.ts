@@ -7,7 +7,7 @@ import { logOf } from '../support/deliveries.ts';
 import { textsOf } from '../support/drafts.ts';
 import { MINUTE_MS, type Shipped, type Subject, startBeside } from '../support/provider-kit.ts';
 
-// What happens while nobody answers comes back without a person, by whichever way the provider has.
+// Events of a time when nobody answers come back without a person, by whichever way the provider has.
 
 const BEFORE: Shipped[] = [
   { push: ['feat: first', 'fix: second'] },

@@ -36,7 +36,7 @@ const NEUTRAL = [
 const SAME_EVERYWHERE = [
   'audit/{actions,provider}',
   'history/{projects,read}',
-  'integrations/{connect,doctor,forgejo,killed,linear,secrets,words}',
+  'integrations/{connect,doctor,forgejo,killed,linear,recovery-weeks,secrets,words}',
   'keys/unkey*',
   'media/image',
   'polling/{files,gitlab,mix.property,parts}',

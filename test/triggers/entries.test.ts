@@ -12,7 +12,7 @@ import { compose, postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
 import type { TestApp } from '../support/test-app.ts';
 
-// What people write for readers in a pull request, and what they change there after the merge.
+// Entries that people write for readers in a pull request, and edits of them after the merge.
 
 let app: TestApp;
 let connected: Connected;

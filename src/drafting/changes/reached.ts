@@ -15,7 +15,7 @@ type Timed = Pick<Event, 'occurredAt' | 'key'>;
 /** A commit or a pull request on the way to a change. */
 export interface Entry extends Timed {
   change: Change;
-  /** What its author wrote for readers in place of the title; null for nothing. */
+  /** The words of its author for readers in place of the title; null without any. */
   written: Change[] | null;
   isFixup: boolean;
   labels: readonly string[];

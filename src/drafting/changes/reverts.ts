@@ -15,7 +15,7 @@ interface Made {
   wasThere: boolean;
 }
 
-/** What one entry did. */
+/** The deed of one entry. */
 type Deed = { made: Made; makes: boolean };
 
 /** How many changes one entry may take back. A history that takes back itself would grow without an end. */
@@ -30,7 +30,7 @@ const unique = (deeds: readonly Deed[]): Deed[] =>
 /** A title without the numbers that merges add to it. */
 const plain = (title: string) => title.replace(/(?: \(#\d{1,9}\))+$/, '').trim();
 
-/** What takes back a revert makes the change again. */
+/** True if an entry with this title makes a change, or makes it again by taking back a revert. */
 function makesIn(title: string): boolean {
   let makes = true;
   for (let quoted = quotedIn(title); quoted !== null && !quoted.again; quoted = quotedIn(quoted.quoted))
@@ -75,7 +75,7 @@ export function inEffect(entries: readonly Entry[]): {
     if (start === undefined) byStart.set(name.slice(0, 7), new Set([name]));
     else start.add(name);
   };
-  /** What was made before the range, by its title. */
+  /** The deeds from before the range, by title. */
   const before = (title: string | undefined): Deed[] | undefined => {
     const known = title === undefined ? undefined : byName.get(titleName(title));
     return known?.every(({ made }) => made.makers.length === 0) ? known : undefined;
@@ -88,7 +88,7 @@ export function inEffect(entries: readonly Entry[]): {
     const isOne = new Set(known.map(({ made }) => made)).size === 1;
     return isOne && named.some(({ picked }) => picked.length > 0) ? known.slice(-1) : undefined;
   };
-  /** What a title stands for, itself or by the title that it takes back. */
+  /** The deeds that a title stands for, itself or by the title that it takes back. */
   const byTitleOf = (title: string | undefined): Deed[] | undefined => {
     for (let inner = title; title !== undefined && inner !== undefined; inner = quotedIn(inner)?.quoted) {
       const known = copyOf(inner) ?? before(inner);

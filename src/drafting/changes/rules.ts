@@ -4,7 +4,7 @@ import type { Change, Reference } from './groups.ts';
 import type { Entry } from './reached.ts';
 import { changesWritten, parseTitle, type Titled } from './titles.ts';
 
-// What becomes an entry: what the author wrote for readers, and what a trigger leaves out.
+// The rules for entries: words of the author for readers, and changes that a trigger leaves out.
 
 /** The name of the blocks that Kubernetes and others use. */
 export const RELEASE_NOTE = 'release-note';

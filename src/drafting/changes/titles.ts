@@ -81,7 +81,7 @@ function groupBeside(
   return groupOfKind(kind) ?? (labelsFirst ? (byLabels ?? byType) : (byType ?? byLabels));
 }
 
-/** What decides the group of a title, as `groupBeside` does: the words of a person who asks why. */
+/** Explains the group of a title to a person who asks why, in the order of `groupBeside`. */
 export function whyGroup({ title, labels, kind }: Pick<Titled, 'title' | 'labels' | 'kind'>): string {
   const { type, scope } = parseTitle(title);
   const ofLabels = groupOfLabels(labels);

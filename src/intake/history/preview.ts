@@ -15,7 +15,7 @@ import type { ReadRequest, RemoteRepository, RepositoryReader } from '../../prov
 import { blockName } from '../../providers/written.ts';
 import { type CompareRequest, type Needs, openRepository, requestIn } from './compare.ts';
 
-// What a pull request would add to drafts, and why. Reads the provider, and writes nothing.
+// The entries that a pull request would add to drafts, and why. Reads the provider, and writes nothing.
 
 /** Its part of the drafts of one trigger. */
 interface PreviewedEntries {
@@ -25,7 +25,7 @@ interface PreviewedEntries {
   contentType: string | null;
   /** As the lists of a draft have them, in Markdown. */
   entries: { group: string; line: string }[];
-  /** Where the words come from, and what decides the group. */
+  /** The origin of the words, and of the group. */
   because: string;
   /** Why there are no entries. */
   leftOut: string | null;

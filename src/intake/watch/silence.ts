@@ -50,7 +50,7 @@ async function look(deps: Deps, place: Place, signal: AbortSignal | undefined) {
   try {
     return (await hasNews(deps, place, activity, signal)) ? { since: lastAt, isProven: true } : HEARD;
   } catch (error) {
-    // Whatever keeps the provider from telling is an item of its own.
+    // A provider that does not tell is an item of its own.
     if (!(error instanceof ProviderProblem)) throw error;
     return HEARD;
   }

@@ -9,7 +9,7 @@ import type { Ids } from '../../lib/text.ts';
 export const hookKinds = ['signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'] as const;
 export type HookKind = (typeof hookKinds)[number];
 
-/** What a hook gets: changes of posts, or what needs attention in its organization, or on the server too. */
+/** The subject of a hook: changes of posts, or what needs attention in its organization, or on the server too. */
 export const hookSubjects = ['posts', 'attention', 'attention-and-server'] as const;
 export type HookSubject = (typeof hookSubjects)[number];
 

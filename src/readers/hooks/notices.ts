@@ -174,7 +174,7 @@ function summaryOf(deps: NoticeDeps, hook: Listener, held: HeldNotices, present:
   };
 }
 
-/** What a test message says. */
+/** The content of a test message. */
 export function testNotice(
   deps: NoticeDeps,
   hook: Pick<Listener, 'organizationId'>,

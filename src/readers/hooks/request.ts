@@ -87,7 +87,7 @@ const headings: Readonly<Record<Notice['state'], string>> = {
   summary: 'Messages held back',
 };
 
-/** What a channel reads about an item, below its message. */
+/** The lines about an item that a channel reads below its message. */
 function linesOf(notice: Notice, createdAt: string | null): string[] {
   const { state, since, count, effect, action, heldBack } = notice;
   const from = `${since.slice(0, 16).replace('T', ' ')} UTC`;

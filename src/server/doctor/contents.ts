@@ -44,7 +44,7 @@ const MAX_NAMED = 5;
 /** How many integrations are asked about at their providers; each takes some requests. */
 const MAX_ASKED = 20;
 
-/** What keeps deliveries from coming. */
+/** The reasons why deliveries do not come. */
 const ABOUT_DELIVERIES = [
   'deliveries_rejected',
   'no_deliveries',

@@ -142,7 +142,7 @@ describe('pull requests', () => {
   });
 });
 
-/** What a history does to some changes: a model beside the code. A step that would change nothing is no commit. */
+/** The steps of a history on some changes: a model beside the code. A step that would change nothing is no commit. */
 const step = fc.record({
   kind: fc.constantFrom('make', 'backport', 'revert', 'revert', 'copy'),
   of: fc.nat(20),
