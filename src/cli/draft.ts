@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { getTrigger } from '../drafting/triggers/model.ts';
 import { type CompareDraft, draftCompare, parseRange } from '../intake/history/compare.ts';
-import { providerOfRepository, readableProviders } from '../intake/history/service.ts';
+import { providerOfRepository } from '../intake/history/service.ts';
 import { AppError } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
 import { listOrganizations } from '../people/organization-store.ts';
@@ -9,6 +9,7 @@ import { type ContentType, contentTypes } from '../posts/model.ts';
 import type { IntegrationType } from '../providers/index.ts';
 import type { Services } from '../server/services.ts';
 import type { TidingsCommand } from './command.ts';
+import { providerOption } from './history.ts';
 import { fields, oneLine, type Text } from './output.ts';
 import { describeLeftOut, withComposer } from './trigger-runs.ts';
 
@@ -18,8 +19,6 @@ interface DraftOptions {
   trigger?: string;
   provider?: IntegrationType;
 }
-
-const ids = readableProviders.map(({ id }) => id);
 
 export function add(program: TidingsCommand): void {
   program
@@ -40,7 +39,7 @@ export function add(program: TidingsCommand): void {
       '--trigger <id>',
       'Use the templates, filters and rules of this trigger (default: the built-in ones)',
     )
-    .addOption(new Option('--provider <id>', `Where OWNER/NAME is (default: $ids[0])`).choices(ids))
+    .addOption(providerOption())
     .answers(async (services, repository: string, range: string, options: DraftOptions) => {
       parseRange(range);
       const request = {

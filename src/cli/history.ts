@@ -38,7 +38,11 @@ const MAX_WAIT_MS = 90_000;
 /** How often a command looks at a history that the server reads, in milliseconds. */
 const LOOK_MS = 250;
 
-const ids = readableProviders.map(({ id }) => id);
+/** `--provider`, for a repository that is given as OWNER/NAME. */
+export function providerOption(): Option {
+  const ids = readableProviders.map(({ id }) => id);
+  return new Option('--provider <id>', `Where OWNER/NAME is (default: ${ids[0]})`).choices(ids);
+}
 
 export function add(program: TidingsCommand): void {
   const line = 'history acme/rocket --organization acme';
@@ -64,7 +68,7 @@ export function add(program: TidingsCommand): void {
     )
     .option('--publish', 'Publish the posts, each with the date of its release')
     .option('--token <token>', 'Token that can read the repository; - reads it from standard input')
-    .addOption(new Option('--provider <id>', `Where OWNER/NAME is (default: ${ids[0]})`).choices(ids))
+    .addOption(providerOption())
     .answers(
       (services, repository: string, options: HistoryOptions) =>
         importReleases(services, progressOf(program.context.terminal), repository, options),

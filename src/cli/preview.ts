@@ -1,12 +1,11 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { previewRequest, type RequestPreview } from '../intake/history/preview.ts';
-import { providerOfRepository, readableProviders } from '../intake/history/service.ts';
+import { providerOfRepository } from '../intake/history/service.ts';
 import type { IntegrationType } from '../providers/index.ts';
 import type { TidingsCommand } from './command.ts';
 import { findOrganizationId } from './draft.ts';
+import { providerOption } from './history.ts';
 import { oneLine, type Text } from './output.ts';
-
-const ids = readableProviders.map(({ id }) => id);
 
 function pullRequest(text: string): { repository: string; number: number } {
   const [, repository = '', number] = /^([^#]{1,500})#(\d{1,9})$/.exec(text) ?? [];
@@ -19,7 +18,7 @@ export function add(program: TidingsCommand): void {
     .sub('preview', 'Show what a pull request adds to drafts, and why')
     .argument('<pull-request>', 'OWNER/NAME#NUMBER, merged or not', pullRequest)
     .option('--organization <id>', 'Organization whose triggers count (default: the only one)')
-    .addOption(new Option('--provider <id>', `Where OWNER/NAME is (default: ${ids[0]})`).choices(ids))
+    .addOption(providerOption())
     .answers(
       async (
         services,

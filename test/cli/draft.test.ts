@@ -146,3 +146,8 @@ test('several organizations need --organization', async () => {
   const { stderr } = await run('acme/rocket', 'v1.2.0..v1.3.0');
   expect(stderr).toContain('Name the organization with --organization.');
 });
+
+test.each(['draft', 'preview', 'history'])('%s says where OWNER/NAME is', async (command) => {
+  const { stdout } = await cli(folder.path, [command, '--help']);
+  expect(stdout).toContain('Where OWNER/NAME is (default: github)');
+});
