@@ -2,7 +2,6 @@ import { cutGraphemes, toPlainText } from '../lib/markdown/plain-text.ts';
 import { safeMarkdown } from '../lib/markdown/render.ts';
 import { cutText, MAX_BODY_LENGTH } from '../lib/text.ts';
 import { bulletOf, type ContentType, contentTypeRules } from '../posts/model.ts';
-import { withoutRepetitions } from './changes/groups.ts';
 import { byTime } from './changes/reached.ts';
 import { versionOf } from './links.ts';
 import { builtInTemplates } from './starters.ts';
@@ -18,14 +17,15 @@ const MAX_LEFT_OUT = 100;
  * composes in a thread (`thread.ts`).
  */
 export function composeDraft(recipe: Recipe, material: Material): Composition {
-  const { changes, leftOut } = changesIn(material, recipe.entries);
+  const found = changesIn(material, recipe.entries);
+  const { changes, leftOut } = found;
   const shown = leftOut.slice(0, MAX_LEFT_OUT);
   const isAboutChanges = [material.pushes, material.pullRequests, material.issues].some(
     (each) => each.length > 0,
   );
   if (recipe.event !== 'release' && isAboutChanges && changes.length === 0)
     return { text: null, leftOut: shown };
-  const variables = variablesOf(material, withoutRepetitions(changes));
+  const variables = variablesOf(material, found);
   const builtIn = builtInTemplates(recipe.event, recipe.contentType);
   const title = renderTitle(recipe.titleTemplate ?? builtIn.title, variables);
   const body = safeMarkdown(renderBody(recipe.bodyTemplate ?? builtIn.body, variables));

@@ -17,10 +17,10 @@ export const OPTIONAL_VARIABLES: readonly string[] = ['summary', 'compareUrl', '
 /** The variables of templates, a function of the material. `variable-list.ts` describes them. */
 export function variablesOf(
   material: Material,
-  changes = withoutRepetitions(changesIn(material).changes),
+  { changes: all, notes }: Pick<ReturnType<typeof changesIn>, 'changes' | 'notes'> = changesIn(material),
 ): Record<string, unknown> {
   const { branch, isDefaultBranch, release, project, update, team, inProject } = material;
-  const notes = safe(release?.data.notes);
+  const changes = withoutRepetitions(all);
   const { lines, omitted } = withLines(changes);
   const shown = highlights(changes, 5);
   const comparison = compareUrl(material);
@@ -47,12 +47,12 @@ export function variablesOf(
 
 /**
  * The changes that arrived or, without any, those that the release notes list, and what the rules leave out. A release that
- * closes a draft keeps its changes.
+ * closes a draft keeps its changes. `notes`: those of the release, safe to show; null without any.
  */
 export function changesIn(
   { pushes, pullRequests, issues, linked, release }: Material,
   rules: EntryRules = {},
-): ReturnType<typeof changesOf> {
+): ReturnType<typeof changesOf> & { notes: string | null } {
   const { changes, leftOut } = changesOf({ pushes, pullRequests, linked }, rules);
   const arrived = [...changes];
   for (const { data } of issues) {
@@ -63,7 +63,7 @@ export function changesIn(
   }
   const notes = safe(release?.data.notes);
   const isOfNotes = arrived.length === 0 && leftOut.length === 0 && notes !== null;
-  return { changes: isOfNotes ? changesOfNotes(notes) : arrived, leftOut };
+  return { changes: isOfNotes ? changesOfNotes(notes) : arrived, leftOut, notes };
 }
 
 /** As many changes as fit with their Markdown, and how many do not. */

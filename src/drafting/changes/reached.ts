@@ -1,4 +1,5 @@
 import type { Commit, Event, EventData, EventType } from '../../providers/events.ts';
+import type { WrittenBlock } from '../../providers/written.ts';
 import { labelOfAddress } from '../links.ts';
 import type { Shipped } from '../store.ts';
 import { type Change, joinChanges, type Reference } from './groups.ts';
@@ -82,14 +83,20 @@ export function changesOf(
 
 const labelOf = ({ change }: Entry) => change.references[0]?.label ?? change.text;
 
+/** The kind that the last trailer of some commits names. */
+export const kindOf = (commits: readonly Commit[]): string | undefined =>
+  commits.findLast((each) => each.kind !== undefined)?.kind;
+
+export const blocksOf = (commits: readonly Commit[]): WrittenBlock[] =>
+  commits.flatMap((each) => each.blocks ?? []);
+
 function entryOfRequest(
   { occurredAt, key, data }: Reached<'pull_request'>,
   commits: readonly Commit[],
   rules: EntryRules,
 ): Entry {
   const { number, title, labels, author, mergeCommitSha, identifiers = [], reverts } = data;
-  const kind = commits.findLast((each) => each.kind !== undefined)?.kind;
-  const blocks = commits.flatMap((each) => each.blocks ?? []);
+  const kind = kindOf(commits);
   const own = commits.filter(({ subject }) => !REQUEST_MERGE.test(subject));
   const [only, ...others] = own;
   const wholes = own.filter(({ subject }) => others.length === 0 || numberOfCommit(subject) === number);
@@ -97,7 +104,7 @@ function entryOfRequest(
   return {
     ...{ occurredAt, key, title, labels, author, isFixup: false, partOf: null },
     change: changeOfPullRequest(data, kind),
-    written: writtenOf(titledOfRequest(data, kind), rules, data.blocks, blocks),
+    written: writtenOf(() => titledOfRequest(data, kind), rules, data.blocks, blocksOf(commits)),
     names: [
       `#${number}`,
       ...(mergeCommitSha === null ? [] : [mergeCommitSha]),
@@ -148,7 +155,7 @@ function commitsOf(
       const request = requests.get(merges.get(sha) ?? number ?? -1);
       const isOwn = number === null ? !BRANCH_MERGE.test(subject) : !requests.has(number);
       const isOfRequest = merges.has(sha) || (number !== null && !isOwn);
-      const written = writtenOf(titledOfCommit(commit), rules, commit.blocks);
+      const written = writtenOf(() => titledOfCommit(commit), rules, commit.blocks);
       const isNoted = written !== null || noted.has(sha) || noted.has(`#${request?.data.number}`);
       const further =
         isNoted || squashed.has(sha) || (seen.has(sha) && !isOfRequest) ? [] : (commit.further ?? []);

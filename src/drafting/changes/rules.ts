@@ -54,18 +54,28 @@ export interface LeftOut {
   reason: string;
 }
 
-/** The changes that the first of these texts with such a block has; null without one. */
-export function writtenOf(
-  titled: Titled,
+/** The blocks of the first of these texts that has some with the name of the rules, and its number; null without any. */
+export function findBlocks(
   { block = RELEASE_NOTE }: EntryRules,
-  ...texts: (readonly WrittenBlock[] | undefined)[]
-): Change[] | null {
-  for (const blocks of texts) {
-    const own = (blocks ?? []).filter((each) => each.name === blockName(block));
-    const entries = new Map(own.flatMap((each) => each.entries).map((entry) => [entry.text, entry]));
-    if (own.length > 0) return changesWritten([...entries.values()], titled);
+  texts: readonly (readonly WrittenBlock[] | undefined)[],
+): { blocks: WrittenBlock[]; at: number } | null {
+  for (const [at, all = []] of texts.entries()) {
+    const blocks = all.filter(({ name }) => name === blockName(block));
+    if (blocks.length > 0) return { blocks, at };
   }
   return null;
+}
+
+/** The changes that the first of these texts with such a block has; null without one. */
+export function writtenOf(
+  titled: () => Titled,
+  rules: EntryRules,
+  ...texts: (readonly WrittenBlock[] | undefined)[]
+): Change[] | null {
+  const found = findBlocks(rules, texts);
+  if (found === null) return null;
+  const entries = new Map(found.blocks.flatMap((each) => each.entries).map((entry) => [entry.text, entry]));
+  return changesWritten([...entries.values()], titled());
 }
 
 /** Names that code hosts and their users give to programs. */

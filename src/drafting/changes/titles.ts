@@ -53,7 +53,7 @@ export function changeOfTitle(titled: Titled): Change {
   const { labels, breaking, author, reference } = titled;
   const title = readTitle(titled.title);
   const isBreaking = title.isBreaking || breaking !== null || hasBreakingLabel(labels);
-  const group = groupBeside(titled, title) ?? groupOfWords(title.description);
+  const group = groupBeside(titled, title)?.group ?? groupOfWords(title.description);
   return {
     text: title.text,
     scope: title.scope,
@@ -70,24 +70,22 @@ export function changeOfTitle(titled: Titled): Change {
  * conventional type or the scope `security`, but for new versions of dependencies; then the labels.
  */
 function groupBeside(
-  { labels, kind, ...options }: Titled,
+  { labels, kind, ...options }: Pick<Titled, 'labels' | 'kind' | 'labelsFirst'>,
   { type, scope, description }: ReturnType<typeof readTitle>,
-): GroupName | null {
-  const byLabels = groupOfLabels(labels);
+): { group: GroupName; why: string } | null {
+  const found = (group: GroupName | null, why: string) => group && { group, why };
+  const byKind = found(groupOfKind(kind), `trailer Changelog: ${kind}`);
+  const byLabels = found(groupOfLabels(labels), 'labels');
   // Bots call a new version of what a program is built on a fix, so that it is released.
   const isDependency = /^deps\b/i.test(scope ?? '') && isNewVersion(description);
-  const byType = isDependency ? 'Other' : groupOfType(type, scope);
-  const labelsFirst = options.labelsFirst || byLabels === 'Security';
-  return groupOfKind(kind) ?? (labelsFirst ? (byLabels ?? byType) : (byType ?? byLabels));
+  const byType = found(isDependency ? 'Other' : groupOfType(type, scope), `type ${type}`);
+  const labelsFirst = options.labelsFirst || byLabels?.group === 'Security';
+  return byKind ?? (labelsFirst ? (byLabels ?? byType) : (byType ?? byLabels));
 }
 
-/** Explains the group of a title to a person who asks why, in the order of `groupBeside`. */
-export function whyGroup({ title, labels, kind }: Pick<Titled, 'title' | 'labels' | 'kind'>): string {
-  const { type, scope } = parseTitle(title);
-  const ofLabels = groupOfLabels(labels);
-  if (groupOfKind(kind) !== null) return `trailer Changelog: ${kind}`;
-  if (ofLabels !== 'Security' && groupOfType(type, scope) !== null) return `type ${type}`;
-  return ofLabels === null ? 'first word' : 'labels';
+/** Explains the group of a title to a person who asks why. */
+export function whyGroup(titled: Pick<Titled, 'title' | 'labels' | 'kind'>): string {
+  return groupBeside(titled, readTitle(titled.title))?.why ?? 'first word';
 }
 
 /** `[Action required] `, `**Breaking change:** `. */
@@ -102,7 +100,7 @@ const TYPED = /^([a-z]{1,30})(?:\(([^()]{1,50})\))?(!?): +/;
 /** The changes that somebody wrote for readers in place of this title. */
 export function changesWritten(entries: readonly WrittenEntry[], titled: Titled): Change[] {
   const change = changeOfTitle(titled);
-  const beside = groupBeside(titled, readTitle(titled.title));
+  const beside = groupBeside(titled, readTitle(titled.title))?.group;
   const read = entries.map(({ text, kind }) => {
     const [prefix = '', type = '', scope, mark] = TYPED.exec(text) ?? [];
     const isTyped = isType(type);

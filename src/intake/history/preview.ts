@@ -1,5 +1,5 @@
-import { isBranchMerge } from '../../drafting/changes/reached.ts';
-import { type EntryRules, entryRulesOf, RELEASE_NOTE } from '../../drafting/changes/rules.ts';
+import { blocksOf, kindOf } from '../../drafting/changes/reached.ts';
+import { type EntryRules, entryRulesOf, findBlocks, RELEASE_NOTE } from '../../drafting/changes/rules.ts';
 import { whyGroup } from '../../drafting/changes/titles.ts';
 import { changeLine } from '../../drafting/links.ts';
 import type { Shipped } from '../../drafting/store.ts';
@@ -12,7 +12,6 @@ import { getOrganization } from '../../people/organization-store.ts';
 import { ProviderProblem } from '../../providers/api.ts';
 import type { Commit } from '../../providers/events.ts';
 import type { ReadRequest, RemoteRepository, RepositoryReader } from '../../providers/reader.ts';
-import { blockName } from '../../providers/written.ts';
 import { type CompareRequest, type Needs, openRepository, requestIn } from './compare.ts';
 
 // The entries that a pull request would add to drafts, and why. Reads the provider, and writes nothing.
@@ -126,20 +125,13 @@ function explain(
 function because(
   { data }: Shipped<'pull_request'>,
   { data: { commits } }: Shipped<'push'>,
-  { block = RELEASE_NOTE }: EntryRules,
+  rules: EntryRules,
 ): string {
-  const isNamed = ({ name }: { name: string }) => name === blockName(block);
-  const kind = commits.findLast((each) => each.kind !== undefined && !isBranchMerge(each))?.kind;
-  const own = data.blocks?.filter(isNamed) ?? [];
-  const ofCommits = commits.flatMap((each) => each.blocks ?? []).filter(isNamed);
-  const from =
-    own.length > 0
-      ? `block ${block} of the description`
-      : ofCommits.length > 0
-        ? `block ${block} of a commit`
-        : 'title';
-  const named = [...own, ...(own.length > 0 ? [] : ofCommits)].flatMap(({ entries }) => entries);
-  const isNamedThere =
-    kind === undefined && named.some((each) => each.kind !== undefined && each.kind !== null);
+  const kind = kindOf(commits);
+  const { blocks = [], at } = findBlocks(rules, [data.blocks, blocksOf(commits)]) ?? {};
+  const block = `block ${rules.block ?? RELEASE_NOTE}`;
+  const from = at === undefined ? 'title' : at === 0 ? `${block} of the description` : `${block} of a commit`;
+  const named = blocks.flatMap(({ entries }) => entries);
+  const isNamedThere = kind === undefined && named.some((each) => each.kind !== undefined);
   return `words: ${from}; group: ${isNamedThere ? 'block' : whyGroup({ ...data, kind })}`;
 }
