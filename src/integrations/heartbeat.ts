@@ -1,4 +1,5 @@
 import { connect } from 'node:tls';
+import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import type { Deps } from '../people/deps.ts';
 import type { ProviderApi } from '../providers/api.ts';
 import { findWebhookDelivery } from './deliveries/log-store.ts';
@@ -22,9 +23,7 @@ export interface Occasion {
 
 /** How long a ping may take, and how often a failing one is repeated, in milliseconds. */
 export const PING_MS = 60_000;
-const HOUR_MS = 3_600_000;
-
-const WEEK_MS = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 
 /**
  * Asks for a ping after a start, a change of `PUBLIC_URL`, another certificate, and a week of silence, and looks whether it

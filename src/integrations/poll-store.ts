@@ -1,6 +1,7 @@
 import { and, asc, count, eq, inArray, isNull, lt, lte, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { apps, integrations, polls, repositories } from '../../db/schema/integrations.ts';
+import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import { providerOf } from '../providers/index.ts';
 import type { RequestBudget } from '../providers/reader.ts';
 import type { Integration } from './store.ts';
@@ -142,15 +143,13 @@ const SHORTEST_MS = 50_000;
 const SHARE = 0.6;
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 
-/** How often the changes are read beside a webhook, in milliseconds: without and with a list of its deliveries. */
+/** How often the changes are read beside a webhook without a list of its deliveries, in milliseconds; with one, daily. */
 const READ_EVERY_MS = 600_000;
-const DAILY_MS = 86_400_000;
 
 /** The same for an integration with a webhook: polling brings what the webhook did not. */
 export const readEveryMs = (type: Integration['type']) =>
-  providerOf(type).api?.redelivery == null ? READ_EVERY_MS : DAILY_MS;
+  providerOf(type).api?.redelivery == null ? READ_EVERY_MS : DAY_MS;
 
 export type Pollable = Pick<Integration, 'type' | 'hasToken'>;
 

@@ -1,5 +1,6 @@
 import { NONE } from '../../db/engine.ts';
 import { messageOf } from '../lib/app-error.ts';
+import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import type { Deps } from '../people/deps.ts';
 import { type ProviderApi, ProviderProblem } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
@@ -17,7 +18,7 @@ import {
   updateRecovery,
 } from './recovery-store.ts';
 import { getIntegration } from './store.ts';
-import { requireApi } from './token.ts';
+import { requireApi, withSignal } from './token.ts';
 import { describeMissed, isProblem } from './words.ts';
 
 // The leader compares the provider's deliveries with the log, and requests the missing ones again, each once. Where the
@@ -33,7 +34,7 @@ const LATE_MS = 300_000;
 const MAX_PINGS = 10;
 
 /** How often to look whether a quiet webhook is switched off, in milliseconds. */
-const LOOK_MS = 3_600_000;
+const LOOK_MS = HOUR_MS;
 
 /** Deliveries that one comparison requests again. */
 const MAX_QUEUED = 500;
@@ -47,10 +48,10 @@ const MAX_LOST = 50;
 const MAX_ROUNDS = 20;
 
 /** How long a lost delivery is kept, in milliseconds. */
-const LOST_MS = 7 * 86_400_000;
+const LOST_MS = 7 * DAY_MS;
 
 /** The wait after the first, second, … failure, in milliseconds; the last repeats. */
-const BACK_OFF_MS = [60_000, 300_000, 600_000, 3_600_000];
+const BACK_OFF_MS = [60_000, 300_000, 600_000, HOUR_MS];
 
 /** Does what is due. `isStart`: compares all, because the server was away. `signal` ends it early. */
 export async function recoverDue(
@@ -58,10 +59,7 @@ export async function recoverDue(
   { signal, isStart = false, ...occasion }: { signal?: AbortSignal; isStart?: boolean } & Occasion = {},
 ): Promise<void> {
   const { db, clock } = given;
-  const deps: Deps = {
-    ...given,
-    openProviderApi: (type, credential) => given.openProviderApi(type, credential, signal),
-  };
+  const deps = withSignal(given, signal);
   // A provider limits the requests of all hooks of a token together.
   const visited = new Set<string>();
   const pings = { left: MAX_PINGS };
@@ -190,12 +188,8 @@ async function listSince(
   const off = { compared: [], isCut: false, etag: null, isOff: true, hasLooked: true };
   try {
     const list = await compareHook(deps, api, hook, since, etag);
-    const { isOff = false, lookedAt = '' } = hook.recovery ?? {};
-    const hourAgo = new Date(deps.clock.now().getTime() - LOOK_MS).toISOString();
-    const isDue = list.compared.length === 0 && (isOff || lookedAt <= hourAgo);
-    if (!isDue) return { ...list, isOff: false, hasLooked: false };
-    const remote = await api.findHook(hook.placeId, hook.remoteId);
-    return { ...list, isOff: remote?.isActive !== true, hasLooked: true };
+    const looked = list.compared.length === 0 ? await look(deps, api, hook) : {};
+    return { ...list, isOff: looked.isOff ?? false, hasLooked: looked.lookedAt !== undefined };
   } catch (error) {
     if (isProblem(error, 'hook-not-found')) return off;
     throw error;

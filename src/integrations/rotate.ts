@@ -25,7 +25,7 @@ import {
   newSecret,
   updateIntegration,
 } from './store.ts';
-import { findApi, requireApi } from './token.ts';
+import { findApi, requireApi, withSignal } from './token.ts';
 import { type ConnectedPlace, changeFailed, IntegrationProblem, isProblem, recordChange } from './words.ts';
 
 /**
@@ -126,11 +126,7 @@ const BACK_OFF_MS = [60_000, 600_000, 3_600_000, 6 * 3_600_000];
  */
 export async function syncHooks(given: Deps, signal?: AbortSignal): Promise<number> {
   const { db, clock } = given;
-  // The server does not wait for a provider when it stops.
-  const deps: Deps = {
-    ...given,
-    openProviderApi: (type, token) => given.openProviderApi(type, token, signal),
-  };
+  const deps = withSignal(given, signal);
   // Failures that every hook of an integration would have. Send no more requests for it.
   const failures = new Map<string, ProviderProblem>();
   let changed = 0;

@@ -1,8 +1,9 @@
 import { NONE } from '../../db/engine.ts';
+import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import type { Deps } from '../people/deps.ts';
 import type { ProviderApi } from '../providers/api.ts';
 import { listHooks } from './hook-store.ts';
-import { findApi } from './token.ts';
+import { findApi, withSignal } from './token.ts';
 import { listDueTokens, saveTokenState, type TokenState } from './token-store.ts';
 import { isProblem } from './words.ts';
 
@@ -11,19 +12,14 @@ import { isProblem } from './words.ts';
 /** How many tokens one run asks about. */
 const MAX_DUE = 4;
 
-const DAY_MS = 86_400_000;
-
 /** The wait after a failure that says nothing about the token, and after a refusal, in milliseconds. */
-const FAILED_MS = 3_600_000;
+const FAILED_MS = HOUR_MS;
 const REFUSED_MS = 600_000;
 
 /** Asks about the tokens that are due. `signal` ends it early. */
 export async function watchTokens(given: Deps, signal?: AbortSignal): Promise<void> {
   const { db, clock } = given;
-  const deps: Deps = {
-    ...given,
-    openProviderApi: (type, credential) => given.openProviderApi(type, credential, signal),
-  };
+  const deps = withSignal(given, signal);
   const due = await db.read((tx) => listDueTokens(tx, clock.now(), MAX_DUE));
   for (const each of due) {
     const api = await findApi(deps, each);

@@ -88,6 +88,12 @@ export async function findApi(
   return credential === null ? null : deps.openProviderApi(type, credential);
 }
 
+/** The same, whose requests to providers end with `signal`: a server that stops waits for none. */
+export const withSignal = (deps: Deps, signal: AbortSignal | undefined): Deps => ({
+  ...deps,
+  openProviderApi: (type, credential) => deps.openProviderApi(type, credential, signal),
+});
+
 /** A reader with the integration's token or App, or without one. An App that nobody installed reads as nobody. */
 export async function openReaderOf(
   deps: Pick<Deps, 'db' | 'secrets' | 'openReader'>,

@@ -35,6 +35,7 @@ export function turns(): () => Promise<void> {
   };
 }
 
+export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
 /** A duration in words: minutes, hours, or days. */

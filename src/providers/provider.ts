@@ -172,6 +172,16 @@ export function eventIn(
   return eventOf(provider, { ...source, event, action, data });
 }
 
+/** The same. Null also for a delivery that cannot be read: it must not keep others from being read. */
+export function readableEventIn(...given: Parameters<typeof eventIn>): Event | null {
+  try {
+    return eventIn(...given);
+  } catch (error) {
+    if (error instanceof MalformedPayload) return null;
+    throw error;
+  }
+}
+
 /**
  * The names of a tag and of a branch together are the key of a draft, and a key of PostgreSQL has room for 2,700 bytes.
  * Code hosts limit such names to 255 bytes, and ids of trackers have 36.

@@ -7,7 +7,7 @@ import type { Deps } from '../../people/deps.ts';
 import { ProviderProblem } from '../../providers/api.ts';
 import type { Commit, Event } from '../../providers/events.ts';
 import { providerOf } from '../../providers/index.ts';
-import { eventIn, MalformedPayload } from '../../providers/provider.ts';
+import { eventIn, MalformedPayload, readableEventIn } from '../../providers/provider.ts';
 import type {
   CommitRange,
   ReadDelivery,
@@ -186,23 +186,25 @@ async function openPlace(
   };
 }
 
-/** A delivery that was read, as an event. */
-export const eventAt = (
+/** The arguments of `eventIn` for a delivery that was read of a repository. */
+const readOf = (
   { type }: Pick<RepositoryReader, 'type'>,
   { fullName }: RemoteRepository,
   delivery: ReadDelivery,
-) => eventIn(providerOf(type), delivery, { repository: fullName, deliveryId: '', receivedAt: '' });
+): Parameters<typeof eventIn> => [
+  providerOf(type),
+  delivery,
+  { repository: fullName, deliveryId: '', receivedAt: '' },
+];
 
-/** Null also for one that cannot be read: it must not keep the others from being compared. */
-function releaseIn(...delivery: Parameters<typeof eventAt>): Event | null {
-  try {
-    const event = eventAt(...delivery);
-    // A release without a time cannot be told to be earlier.
-    return event?.type === 'release' && event.occurredAt !== '' ? event : null;
-  } catch (error) {
-    if (error instanceof MalformedPayload) return null;
-    throw error;
-  }
+/** The event of a delivery that was read; null for one that brings none, or that cannot be read. */
+export const readableAt = (...delivery: Parameters<typeof readOf>): Event | null =>
+  readableEventIn(...readOf(...delivery));
+
+function releaseIn(...delivery: Parameters<typeof readableAt>): Event | null {
+  const event = readableAt(...delivery);
+  // A release without a time cannot be told to be earlier.
+  return event?.type === 'release' && event.occurredAt !== '' ? event : null;
 }
 
 type Found = Pick<DueRange, 'previousTag' | 'commits' | 'problem'>;
@@ -330,7 +332,7 @@ async function readPush(
 /** Read as a push is, so that they are the same as in a delivery. */
 function commitsOf({ reader, remote }: Readable, graph: CommitRange['commits']): Commit[] {
   if (graph.length === 0) return [];
-  const event = eventAt(reader, remote, reader.pushOf(remote, '0'.repeat(40), graph));
+  const event = eventIn(...readOf(reader, remote, reader.pushOf(remote, '0'.repeat(40), graph)));
   return event?.type === 'push' ? event.data.commits : [];
 }
 

@@ -7,7 +7,7 @@ import { withIssues } from '../../drafting/triggers/material.ts';
 import { getTrigger, kinds, type Trigger } from '../../drafting/triggers/model.ts';
 import { recipeOf } from '../../drafting/triggers/plan.ts';
 import type { RangeCommit } from '../../drafting/triggers/range-store.ts';
-import { eventAt, readCommits } from '../../drafting/triggers/ranges.ts';
+import { readableAt, readCommits } from '../../drafting/triggers/ranges.ts';
 import { getIntegration } from '../../integrations/store.ts';
 import { openReaderOf } from '../../integrations/token.ts';
 import { placeName } from '../../integrations/words.ts';
@@ -18,7 +18,6 @@ import { getOrganization } from '../../people/organization-store.ts';
 import { type ContentType, DEFAULT_CONTENT_TYPE, type Post } from '../../posts/model.ts';
 import { createPost } from '../../posts/service.ts';
 import type { IntegrationType } from '../../providers/index.ts';
-import { MalformedPayload } from '../../providers/provider.ts';
 import type { RemoteRepository, RepositoryReader } from '../../providers/reader.ts';
 import { findConnected } from './service.ts';
 
@@ -175,14 +174,9 @@ async function listMergedBy(
 }
 
 /** Null also for one that cannot be read: its commits are listed in its place. */
-export function requestIn(...delivery: Parameters<typeof eventAt>): Shipped<'pull_request'> | null {
-  try {
-    const event = eventAt(...delivery);
-    return event?.type === 'pull_request' ? event : null;
-  } catch (error) {
-    if (error instanceof MalformedPayload) return null;
-    throw error;
-  }
+export function requestIn(...delivery: Parameters<typeof readableAt>): Shipped<'pull_request'> | null {
+  const event = readableAt(...delivery);
+  return event?.type === 'pull_request' ? event : null;
 }
 
 /** Composed as a push: a release without changes would still have a text. */

@@ -25,6 +25,7 @@ import { IntegrationProblem } from '../../integrations/words.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { fullAgainAt, type RateLimit, waitMs } from '../../lib/bounded-map.ts';
 import { count } from '../../lib/text.ts';
+import { HOUR_MS } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
 import { findFullAt, saveThrottle } from '../../people/throttles.ts';
 import { ProviderProblem } from '../../providers/api.ts';
@@ -39,8 +40,6 @@ import { readRound } from './round.ts';
 
 /** The part of the provider's limit. The schedule has `SHARE`; the rest is for history. */
 const BY_HAND_SHARE = 0.2;
-
-const HOUR_MS = 3_600_000;
 
 /** How far the clocks of two processes may differ. */
 const MAX_SKEW_MS = HOUR_MS;

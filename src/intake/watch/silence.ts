@@ -5,7 +5,7 @@ import { DAY_MS } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
 import { ProviderProblem } from '../../providers/api.ts';
 import { providerOf } from '../../providers/index.ts';
-import { eventIn, MalformedPayload } from '../../providers/provider.ts';
+import { readableEventIn } from '../../providers/provider.ts';
 import { isSilent, learnRhythm, WINDOW } from './rhythm.ts';
 import { type Activity, listDuePlaces, type Place, readActivity, saveSilence } from './silence-store.ts';
 
@@ -92,19 +92,13 @@ async function hasNews(
     types.has('pull_request') ? await reader.listMerged(repository) : null,
   ];
   for (const item of pages.flatMap((page) => page?.items ?? [])) {
-    const event = readEvent(provider, item, { repository: repository.fullName, deliveryId: '', receivedAt });
+    const event = readableEventIn(provider, item, {
+      repository: repository.fullName,
+      deliveryId: '',
+      receivedAt,
+    });
     if (event === null || event.occurredAt <= lastAt || event.occurredAt > settled) continue;
     if ((await db.read((tx) => findSame(tx, source, event))) === null) return true;
   }
   return false;
-}
-
-/** Null for what cannot be read. */
-function readEvent(...given: Parameters<typeof eventIn>) {
-  try {
-    return eventIn(...given);
-  } catch (error) {
-    if (error instanceof MalformedPayload) return null;
-    throw error;
-  }
 }

@@ -2,7 +2,7 @@ import { ATTENTION, changing, OUTBOX, type Storage, type WriteTx } from '../../.
 import type { HeldNotices, Notice } from '../../../db/schema/public.ts';
 import { tidings } from '../../lib/build.ts';
 import { count } from '../../lib/text.ts';
-import { DAY_MS } from '../../lib/time.ts';
+import { DAY_MS, HOUR_MS } from '../../lib/time.ts';
 import { type AttentionItem, countAttention, isMuted } from '../../people/attention.ts';
 import { retentionDaysOf } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
@@ -11,8 +11,6 @@ import { type HookMessage, type Listener, listListeners, newMessageId, updateHoo
 
 // Notices of what needs attention: queued in the transaction that keeps the list, one when an item begins and one when it
 // ends. Notices beyond the limit of a hook are only counted, and the next one tells how many.
-
-const HOUR_MS = 3_600_000;
 
 /** Messages of one hook within an hour. */
 export const MAX_NOTICES = 6;
