@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { composeDraft } from '../../src/drafting/compose.ts';
+import { findDraftOfPost } from '../../src/drafting/store.ts';
 import { findRangeProblem } from '../../src/drafting/triggers/range-store.ts';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { draftCompare } from '../../src/intake/history/compare.ts';
@@ -279,7 +280,9 @@ export function readingTests(subject: Subject): void {
       const [post] = await postsOf(app);
       const parts = Array.from(post?.markdown.matchAll(/^- Part (\d+) /gm) ?? [], ([, part]) => Number(part));
       expect(parts.sort((a, b) => a - b)).toEqual([...push.keys()]);
-      expect(await app.db.read((tx) => findRangeProblem(tx, post?.id ?? ''))).toBeNull();
+      expect(
+        await app.db.read(async (tx) => findRangeProblem(tx, await findDraftOfPost(tx, post?.id ?? ''))),
+      ).toBeNull();
     });
 
     test('makes the same posts as webhooks, byte for byte', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { findDraftOfPost } from '../../src/drafting/store.ts';
 import { alongMainLine } from '../../src/drafting/triggers/range-graph.ts';
 import { findRangeProblem } from '../../src/drafting/triggers/range-store.ts';
 import { readRanges } from '../../src/drafting/triggers/ranges.ts';
@@ -291,7 +292,7 @@ describe('a push whose payload names fewer commits than it counts', () => {
     };
   const problemOf = async ({ app }: ProjectApp) => {
     const [post] = await postsOf(app);
-    return app.db.read((tx) => findRangeProblem(tx, post?.id ?? ''));
+    return app.db.read(async (tx) => findRangeProblem(tx, await findDraftOfPost(tx, post?.id ?? '')));
   };
 
   test('gets the others from the provider, each once, and its draft says nothing of it', async () => {

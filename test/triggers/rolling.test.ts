@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { findDraftOfPost } from '../../src/drafting/store.ts';
 import { getSuggestion, hasSuggestionFor } from '../../src/drafting/suggestions.ts';
 import { findRangeProblem } from '../../src/drafting/triggers/range-store.ts';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
@@ -71,7 +72,9 @@ test.each([
   await deliver('push', changed(sample('push'), { commits: [commit], after: sha, [field]: total }));
   const [post] = await postsOf(app);
   // The stand-in that would tell the rest is missing here.
-  const said = await app.db.read((tx) => findRangeProblem(tx, post?.id ?? ''));
+  const said = await app.db.read(async (tx) =>
+    findRangeProblem(tx, await findDraftOfPost(tx, post?.id ?? '')),
+  );
   expect(said?.replace(/ GitHub could not be asked for them\. .*$/, '') ?? null).toBe(problem);
   const [entry] = await logOf(app);
   expect(entry?.title.includes('of which the payload has 1')).toBe(problem !== null);

@@ -54,14 +54,16 @@ const spans: Readonly<
   all: { label: 'All releases' },
 };
 
+export const repositoryField = Type.String({
+  label: 'Repository',
+  // The provider's sentences are whole.
+  subject: '',
+  placeholder: 'acme/rocket',
+  hint: `OWNER/NAME, or the URL at ${listProviders('or', readableProviders)}`,
+});
+
 const ImportForm = Type.Object({
-  repository: Type.String({
-    label: 'Repository',
-    // The provider's sentences are whole.
-    subject: '',
-    placeholder: 'acme/rocket',
-    hint: `OWNER/NAME, or the URL at ${listProviders('or', readableProviders)}`,
-  }),
+  repository: repositoryField,
   contentType: choiceOf(contentTypes, { label: 'Content type', default: contentTypes[0] }),
   span: choiceOf(spanNames, { label: 'How far back', default: spanNames[0] }),
   token: Type.String({

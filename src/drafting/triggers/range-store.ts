@@ -5,7 +5,7 @@ import { providerNames } from '../../integrations/words.ts';
 import { count } from '../../lib/text.ts';
 import type { Event } from '../../providers/events.ts';
 import { eventReader, findEvent } from '../events.ts';
-import { type DraftRow, findDraftOfPost } from '../store.ts';
+import type { DraftRow } from '../store.ts';
 import { repositoryOf } from './kinds/branch.ts';
 import { findTrigger, type Trigger } from './model.ts';
 
@@ -255,8 +255,7 @@ const statements = prepared((tx) => {
 const SUBJECT = 'release ';
 
 /** Why a draft does not say all about its commits, as sentences; null when it does, or has notes. */
-export async function findRangeProblem(tx: ReadTx, postId: string): Promise<string | null> {
-  const draft = await findDraftOfPost(tx, postId);
+export async function findRangeProblem(tx: ReadTx, draft: DraftRow | null): Promise<string | null> {
   const trigger = draft && (await findTrigger(tx, draft.triggerId));
   const repositoryId = draft && repositoryOf(draft.scope);
   if (trigger === null || !repositoryId || draft === null) return null;

@@ -1,15 +1,15 @@
 import { Type } from '@sinclair/typebox';
 import { draftCompare } from '../../../intake/history/compare.ts';
-import { providerOfRepository, readableProviders } from '../../../intake/history/service.ts';
+import { providerOfRepository } from '../../../intake/history/service.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { contentTypes } from '../../../posts/model.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
-import { listProviders } from '../../../providers/index.ts';
 import { choiceOf, readFields } from '../../fields.ts';
 import { type Answer, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { once } from '../../submission.ts';
 import { counted } from '../../view/elements.tsx';
 import { Field, FormOf, Select } from '../../view/form.tsx';
+import { repositoryField } from '../history.tsx';
 import { problemOf } from '../integrations/subpage.tsx';
 import { withinTime } from '../triggers/preview.tsx';
 import { typeOptions } from './words.tsx';
@@ -19,13 +19,7 @@ import { typeOptions } from './words.tsx';
 const PATH = '/dashboard/:organizationId/posts/~/compare';
 
 const CompareForm = Type.Object({
-  repository: Type.String({
-    label: 'Repository',
-    // The provider's sentences are whole.
-    subject: '',
-    placeholder: 'acme/rocket',
-    hint: `OWNER/NAME, or the URL at ${listProviders('or', readableProviders)}`,
-  }),
+  repository: repositoryField,
   range: Type.String({
     label: 'Range',
     placeholder: 'v1.2.0..v1.3.0',

@@ -308,11 +308,14 @@ async function findSource({ deps, organization, base }: MemberVisit, post: Post)
 async function readFacts(visit: MemberVisit, { post, path }: Shown): Promise<Fact[]> {
   const { db, publicUrl } = visit.deps;
   const source = await findSource(visit, post);
-  const { rangeProblem, draft, publicly } = await db.read(async (tx) => ({
-    rangeProblem: await findRangeProblem(tx, post.id),
-    draft: await findDraftOfPost(tx, post.id),
-    publicly: isPublic(post) ? await findPublication(tx, post.organizationId) : null,
-  }));
+  const { rangeProblem, draft, publicly } = await db.read(async (tx) => {
+    const draft = await findDraftOfPost(tx, post.id);
+    return {
+      draft,
+      rangeProblem: await findRangeProblem(tx, draft),
+      publicly: isPublic(post) ? await findPublication(tx, post.organizationId) : null,
+    };
+  });
   const { url, author } = originOf(post);
   const words = describeOrigin(post);
   const link = url && (
