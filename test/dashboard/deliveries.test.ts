@@ -7,7 +7,7 @@ import {
 } from '../../src/integrations/deliveries/store.ts';
 import { changeOrganization } from '../../src/people/organizations.ts';
 import { hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
-import { connectGithub, connectLinear, githubRequest, logOf } from '../support/deliveries.ts';
+import { connectGithub, connectLinear, githubRequest, logEntry, logOf } from '../support/deliveries.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { allRows } from '../support/rows.ts';
 import { createTestApp, type TestApp } from '../support/test-app.ts';
@@ -30,29 +30,13 @@ beforeEach(async () => {
 async function addEntries(...given: Partial<NewDelivery>[]): Promise<NewDelivery[]> {
   const entries = given.map((fields): NewDelivery => {
     number++;
-    return {
+    return logEntry({
       id: `dlv_${String(number).padStart(6, '0')}`,
-      organizationId: 'org_a',
-      integrationId: 'int_x',
-      integrationType: 'github',
-      repositoryId: null,
       title: `Entry ${number}`,
-      status: 'processed',
-      statusCode: 200,
       referenceId: `ref-${number}`,
-      payload: { event: 'push', action: null, data: null },
-      reason: null,
-      count: 1,
-      bodyHash: null,
-      sameBodyAs: null,
-      replayOf: null,
-      isPolled: false,
-      headers: null,
-      durationMs: 3,
-      retentionDays: 7,
       createdAt: new Date(app.clock.now().getTime() - 86_400_000 + number * 1000).toISOString(),
       ...fields,
-    };
+    });
   });
   await app.db.write(async (tx) => {
     for (const entry of entries) await insertDelivery(tx, entry, app.clock.now());

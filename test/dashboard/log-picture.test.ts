@@ -3,7 +3,7 @@ import { insertDelivery, type NewDelivery } from '../../src/integrations/deliver
 import { changeOrganization } from '../../src/people/organizations.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
-import { appWithGithub, githubRequest } from '../support/deliveries.ts';
+import { appWithGithub, githubRequest, logEntry } from '../support/deliveries.ts';
 import { createTriggerFor } from '../support/drafts.ts';
 import type { TestApp } from '../support/test-app.ts';
 
@@ -24,29 +24,15 @@ beforeEach(async () => {
 
 async function add(daysAgo: number, status: NewDelivery['status'], fields: Partial<NewDelivery> = {}) {
   const at = new Date(app.clock.now().getTime() - daysAgo * DAY_MS);
-  const entry: NewDelivery = {
+  const entry = logEntry({
     id: `dlv_${++made}`,
-    organizationId: 'org_a',
     integrationId: connected.integrationId,
-    integrationType: 'github',
-    repositoryId: null,
     title: `Entry ${made}`,
     status,
-    statusCode: 200,
-    referenceId: null,
     payload: { event: 'push', action: null, data: {} },
-    reason: null,
-    count: 1,
-    bodyHash: null,
-    sameBodyAs: null,
-    replayOf: null,
-    isPolled: false,
-    headers: null,
-    durationMs: 3,
-    retentionDays: 7,
     createdAt: at.toISOString(),
     ...fields,
-  };
+  });
   await app.db.write((tx) => insertDelivery(tx, entry, app.clock.now()));
   return entry;
 }

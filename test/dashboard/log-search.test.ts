@@ -4,6 +4,7 @@ import { MAX_SEARCHED } from '../../src/integrations/deliveries/log-store.ts';
 import { insertDelivery, type NewDelivery } from '../../src/integrations/deliveries/store.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { testSqlite } from '../support/database.ts';
+import { logEntry } from '../support/deliveries.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 // The search of the delivery log: titles, values of payloads, and ids.
@@ -24,29 +25,14 @@ async function add(...given: (Partial<NewDelivery> & { data?: Record<string, unk
   await app.db.write(async (tx) => {
     for (const { data = null, ...fields } of given) {
       made++;
-      const entry: NewDelivery = {
+      const entry = logEntry({
         id: `dlv_${String(made).padStart(7, '0')}`,
-        organizationId: 'org_a',
-        integrationId: 'int_x',
-        integrationType: 'github',
-        repositoryId: null,
         title: `Entry ${made}`,
-        status: 'processed',
-        statusCode: 200,
         referenceId: `ref-${made}`,
         payload: { event: 'release', action: null, data },
-        reason: null,
-        count: 1,
-        bodyHash: null,
-        sameBodyAs: null,
-        replayOf: null,
-        isPolled: false,
-        headers: null,
-        durationMs: 3,
-        retentionDays: 7,
         createdAt: new Date(app.clock.now().getTime() - 86_400_000 + made * 1000).toISOString(),
         ...fields,
-      };
+      });
       await insertDelivery(tx, entry, app.clock.now());
     }
   });

@@ -18,6 +18,7 @@ import {
 } from '../../src/integrations/deliveries/store.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { createSharedDatabase, valuesOf } from '../support/database.ts';
+import { logEntry } from '../support/deliveries.ts';
 import { rounds } from '../support/rounds.ts';
 
 // Compares the counts of SQL triggers with those of a plain list.
@@ -55,28 +56,14 @@ function entryOf(
   organizationId: string,
   { at, status, integration, retentionDays }: Command & { kind: 'insert' },
 ) {
-  const entry: NewDelivery = {
+  const entry = logEntry({
     id: `dlv_${++made}`,
     organizationId,
     integrationId: `${organizationId}_${integration}`,
-    integrationType: 'github',
-    repositoryId: null,
-    title: '',
     status,
-    reason: null,
-    statusCode: 200,
-    referenceId: null,
-    payload: { event: null, action: null, data: null },
-    count: 1,
-    bodyHash: null,
-    sameBodyAs: null,
-    replayOf: null,
-    isPolled: false,
-    headers: null,
-    durationMs: 0,
     retentionDays,
     createdAt: new Date(at).toISOString(),
-  };
+  });
   return { entry, now: new Date(at) };
 }
 

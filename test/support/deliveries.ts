@@ -1,5 +1,6 @@
 import { connectIntegration } from '../../src/integrations/connect.ts';
 import { listDeliveries } from '../../src/integrations/deliveries/log-store.ts';
+import type { NewDelivery } from '../../src/integrations/deliveries/store.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
 import { valuesOf } from './database.ts';
@@ -68,6 +69,31 @@ export function linearRequest(
     ...options.headers,
   };
   return [pathOf(connected, options), { method: 'POST', headers: present(headers), body }];
+}
+
+/** A processed entry of the log of `org_a`, with what is given. */
+export function logEntry(given: Partial<NewDelivery> & Pick<NewDelivery, 'id' | 'createdAt'>): NewDelivery {
+  return {
+    organizationId: 'org_a',
+    integrationId: 'int_x',
+    integrationType: 'github',
+    repositoryId: null,
+    title: '',
+    status: 'processed',
+    statusCode: 200,
+    referenceId: null,
+    payload: { event: 'push', action: null, data: null },
+    reason: null,
+    count: 1,
+    bodyHash: null,
+    sameBodyAs: null,
+    replayOf: null,
+    isPolled: false,
+    headers: null,
+    durationMs: 3,
+    retentionDays: 7,
+    ...given,
+  };
 }
 
 /** The whole log of an organization, newest first. */
