@@ -39,6 +39,7 @@ import { routes as settingsMembers } from './pages/settings/members.tsx';
 import { routes as settingsOrganization } from './pages/settings/organization.tsx';
 import { routes as signIn } from './pages/sign-in.tsx';
 import { routes as start } from './pages/start.tsx';
+import { routes as triggersAll } from './pages/triggers/all.tsx';
 import { routes as triggersCreate } from './pages/triggers/create.tsx';
 
 export const pages: readonly Page[] = [
@@ -68,6 +69,7 @@ export const pages: readonly Page[] = [
   ...integrationsPolling,
   ...integrationsPlaces,
   ...integrationsMissed,
+  ...triggersAll,
   ...triggersCreate,
   ...explorer,
   ...publishingAgents,

@@ -59,6 +59,21 @@ export function countDrafts(tx: ReadTx, triggerId: string): Promise<number> {
   return tx.$count(drafts, eq(drafts.triggerId, triggerId));
 }
 
+/** The newest post of a trigger; null without one. */
+export async function findLastPost(
+  tx: ReadTx,
+  triggerId: string,
+): Promise<Pick<Post, 'id' | 'title' | 'status' | 'createdAt'> | null> {
+  const { id, title, status, createdAt } = posts;
+  const newest = tx
+    .select({ id, title, status, createdAt })
+    .from(drafts)
+    .innerJoin(posts, eq(id, drafts.postId))
+    .where(eq(drafts.triggerId, triggerId))
+    .orderBy(desc(createdAt), desc(id));
+  return (await newest.limit(1).get()) ?? null;
+}
+
 /** The posts that a trigger has made of a repository, newest first, and how many there are. */
 export async function listPostsOfTrigger(
   tx: ReadTx,

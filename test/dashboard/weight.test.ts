@@ -45,6 +45,7 @@ test.each([
   'posts',
   'posts/~/new',
   'posts/post_first',
+  'triggers',
   'deliveries',
   'integrations',
   'integrations/:integration',

@@ -96,6 +96,7 @@ async function charactersOf(font: Buffer): Promise<string> {
 
 /** The icons of the dashboard: names of Lucide. */
 const iconNames = [
+  'zap',
   'arrow-left',
   'arrow-right',
   'book-open',

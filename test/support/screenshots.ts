@@ -33,6 +33,7 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'media' },
   { path: 'integrations', follow: 'integrations/int_' },
   { path: 'import' },
+  { path: 'triggers' },
   { path: 'deliveries', follow: 'deliveries/dlv_' },
   { path: 'publishing/agents' },
   { path: 'publishing/hooks', follow: 'publishing/hooks/hook_' },

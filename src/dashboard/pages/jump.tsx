@@ -77,8 +77,9 @@ const actions: readonly Place[] = [
 
 const pages: readonly Place[] = [
   { path: 'posts', label: 'Posts', icon: 'file-text', words: 'drafts' },
+  { path: 'triggers', label: 'Triggers', icon: 'zap', words: 'rules templates' },
   { path: 'deliveries', label: 'Deliveries', icon: 'inbox', words: 'log webhooks' },
-  { path: 'integrations', label: 'Integrations', icon: 'plug', words: 'triggers' },
+  { path: 'integrations', label: 'Integrations', icon: 'plug', words: 'connect' },
   { path: 'publishing/hooks', label: 'Hooks', icon: 'globe', words: 'rebuild deploy slack discord' },
   { path: 'start', label: 'First steps', icon: 'list-checks', words: 'setup' },
   { path: 'explorer', label: 'API explorer', icon: 'terminal' },

@@ -19,6 +19,11 @@ const ACCOUNT = '/dashboard/~/account';
 /** Pages below other entries than the first word of their path. */
 const sections: Readonly<Record<string, string>> = { media: 'posts', import: 'integrations' };
 
+function sectionOf(pathname: string): string {
+  const [, , , first = '', , below] = pathname.split('/');
+  return first === 'integrations' && below === 'triggers' ? 'triggers' : (sections[first] ?? first);
+}
+
 export function Side({ frame }: { frame: Frame }) {
   const { drafts, suggestions, attention, hasUnfinishedSteps } = frame;
   const { user, base } = useVisit();
@@ -61,6 +66,7 @@ export function Side({ frame }: { frame: Frame }) {
               )}
               {drafts > 0 && <small>{counted(drafts, 'draft')}</small>}
             </Entry>
+            <Entry icon="zap" label="Triggers" to="triggers" />
             <Entry icon="inbox" label="Deliveries" to="deliveries" />
             <Entry icon="plug" label="Integrations" to="integrations" />
             <Entry icon="globe" label="Publishing" to="publishing" />
@@ -94,9 +100,9 @@ export function Side({ frame }: { frame: Frame }) {
 
 function Entry(props: { icon: IconName; label: string; to: string; children?: ComponentChildren }) {
   const { icon, label, to, children } = props;
-  const [, , , path = ''] = useVisit().url.pathname.split('/');
+  const { url } = useVisit();
   return (
-    <a href={useHref(to)} aria-current={(sections[path] ?? path) === to ? 'page' : undefined}>
+    <a href={useHref(to)} aria-current={sectionOf(url.pathname) === to ? 'page' : undefined}>
       <Icon name={icon} />
       <span>{label}</span>
       {children}

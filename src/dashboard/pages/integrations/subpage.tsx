@@ -109,7 +109,7 @@ export function unseal<Value>({ secrets, clock }: Sealing, context: string, seal
 }
 
 /** The pages above those of an integration. */
-export const crumbsOf = (integration: Integration) => [
+const crumbsOf = (integration: Integration) => [
   { to: 'integrations', label: 'Integrations' },
   { to: `integrations/${integration.id}`, label: integrationName(integration) },
 ];

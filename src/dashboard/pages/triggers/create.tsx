@@ -11,10 +11,10 @@ import { get, type MemberVisit, type Page, post, redirect } from '../../page.ts'
 import { submit } from '../../submission.ts';
 import { counted } from '../../view/elements.tsx';
 import { Field, Select } from '../../view/form.tsx';
-import { crumbsOf, requireIntegration } from '../integrations/subpage.tsx';
+import { requireIntegration } from '../integrations/subpage.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
 import { ruleOf, TriggerForm } from './form.tsx';
-import { eventWords } from './list.tsx';
+import { crumbsOf, eventWords } from './list.tsx';
 import { onePages } from './one.tsx';
 import { previewFragment } from './preview.tsx';
 

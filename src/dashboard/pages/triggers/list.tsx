@@ -1,6 +1,6 @@
 import { describeFilters, type Trigger } from '../../../drafting/triggers/model.ts';
 import type { TriggerRun } from '../../../drafting/triggers/queue-store.ts';
-import type { Integration } from '../../../integrations/words.ts';
+import { type Integration, integrationName } from '../../../integrations/words.ts';
 import { contentTypeRules } from '../../../posts/model.ts';
 import type { EventType } from '../../../providers/events.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
@@ -20,12 +20,18 @@ export const eventWords: Readonly<Record<EventType, string>> = {
   project_update: 'Project updates',
 };
 
+/** The pages above those of a trigger. */
+export const crumbsOf = (integration: Integration) => [
+  { to: 'triggers', label: 'Triggers' },
+  { to: `integrations/${integration.id}`, label: integrationName(integration) },
+];
+
 /** Such as "Changelog, as a draft". */
 export function describePosts({ contentType, publish }: Pick<Trigger, 'contentType' | 'publish'>): string {
   return `${contentTypeRules[contentType].name}, ${publish ? 'published at once' : 'as a draft'}`;
 }
 
-function eventsOf(type: IntegrationType): EventType[] {
+export function eventsOf(type: IntegrationType): EventType[] {
   return Object.keys(providerOf(type).triggerEvents) as EventType[];
 }
 

@@ -23,11 +23,10 @@ import { Streamed } from '../../view/document.tsx';
 import { counted, Facts, LinkButton, Section, Status, useVisit, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { deliveriesScript } from '../deliveries/list.tsx';
-import { crumbsOf } from '../integrations/subpage.tsx';
 import { changedSince, noVersion, showHistory, undoPath } from '../posts/versions.tsx';
 import { assistanceIn, editorPage, typedValues } from './editor.tsx';
 import { changesOf, editable, ruleLabels, ruleOf, TriggerForm, valuesOf } from './form.tsx';
-import { describePosts, eventWords, Runs } from './list.tsx';
+import { crumbsOf, describePosts, eventWords, Runs } from './list.tsx';
 import { MAX_SHOWN, previewFragment, renderPreview, trialPost, whyNoPost, withinTime } from './preview.tsx';
 
 /** How far back a rehearsal goes. */
@@ -231,7 +230,7 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
       <Facts
         kind="row"
         facts={[
-          ['Source', repository?.fullName ?? integrationName(integration)],
+          ['Source', <a href={integrationPath}>{repository?.fullName ?? integrationName(integration)}</a>],
           ['Filters', describeFilters(trigger.filters)],
           ['Created', <When at={trigger.createdAt} />],
           ['Versions', <a href={`${path}/versions`}>Version history</a>],
