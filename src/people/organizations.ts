@@ -7,6 +7,9 @@ import { requireValid } from '../lib/validation.ts';
 import { type AuditContext, type AuditDeps, quote, recordAudit } from './audit.ts';
 import { getOrganization, insertOrganization, updateOrganization } from './organization-store.ts';
 
+/** The organization that the demo creates and fills. */
+export const DEMO_ORGANIZATION = 'org_demo';
+
 export const Plan = Type.Union([Type.Literal('free'), Type.Literal('pro')]);
 export type Plan = Static<typeof Plan>;
 

@@ -108,6 +108,9 @@ describe('the page of an import', () => {
     expect(html).toContain('2 releases read. 2 drafts to review.');
     expect(html).toContain('>One</a>');
     expect(html).toContain('Publish all 2');
+    expect(html).toContain('New releases of acme/rocket do not arrive yet.');
+    expect(html).toMatch(/href="[^"]+\/token"[^>]*>Connect webhook/);
+    expect(html).toMatch(/href="[^"]+\/polling"[^>]*>Use polling/);
     expect(html).not.toContain('http-equiv');
     const response = await it.owner(`${it.path}/publish`, {});
     expect(response.headers.get('location')).toBe(it.path);

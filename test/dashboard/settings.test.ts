@@ -42,8 +42,8 @@ describe('the settings', () => {
   test.each([
     ['no name', { name: ' ', plan: 'pro' }, 'The name must not be empty'],
     ['a long name', { name: 'x'.repeat(201), plan: 'pro' }, 'The name must have at most 200 characters'],
-    ['no plan', { name: 'Acme' }, 'Choose a plan.'],
-    ['another plan', { name: 'Acme', plan: 'gold' }, 'Choose a plan.'],
+    ['no plan', { name: 'Acme' }, 'Choose how long to keep the log.'],
+    ['another plan', { name: 'Acme', plan: 'gold' }, 'Choose how long to keep the log.'],
   ])('refuse %s, and keep the fields of the form', async (_, fields, message) => {
     const { app, visit } = await owned();
     const before = await allRows(app.db);
@@ -70,7 +70,7 @@ describe('the settings', () => {
     const shown = await html();
     expect(shown).toContain('The log has 40 entries, the oldest from <time');
     expect(shown).toContain('>20 Nov 2026</time>');
-    expect(shown).toContain('about 28 entries at the current rate');
+    expect(shown.split('about 28 entries at the current rate')).toHaveLength(2);
     expect(shown).toContain('about 120 entries at the current rate');
   });
 
@@ -78,7 +78,7 @@ describe('the settings', () => {
     const { app } = await owned();
     const member = await signedIn(app, { organizationId: 'org_a', role: 'member' });
     const html = await (await member(SETTINGS)).text();
-    expect(html).toContain('Free: Tidings keeps log entries for 7 days');
+    expect(html).toContain('Keep the log for 7 days');
     expect(html).not.toContain('name="plan"');
   });
 
@@ -211,6 +211,22 @@ describe('the first steps', () => {
     expect(await state()).toEqual(['later', 'done', 'done', 'done', 'done', 'later', 'done', 'done']);
     expect(await isUnfinished()).toBe(false);
     expect(await html(START)).toContain('All set');
+  });
+
+  test('of the demo say that the demo did them', async () => {
+    const app = await appWithOrganization({ organizations: ['org_demo'] });
+    const visit = await signedIn(app, { organizationId: 'org_demo' });
+    const key = await app.addKey('org_demo');
+    await app.request('/v1/org_demo/posts', bearer(key));
+    await app.deps.keys.flush({ all: true });
+    const connected = await connectGithub(app, 'org_demo');
+    await app.request(...githubRequest(connected, { zen: 'Keep it simple.' }));
+    const { integrationId } = connected;
+    await createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog' });
+    await app.addPosts('org_demo', { status: 'published' });
+    const html = await (await visit('/dashboard/org_demo/start')).text();
+    expect(html).toContain('The demo did these. Now yours.');
+    expect(html).not.toContain('finished every step');
   });
 
   test('of a member refer to an owner for steps that a member may not take', async () => {

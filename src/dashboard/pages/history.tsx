@@ -9,13 +9,13 @@ import {
   stopHistory,
 } from '../../intake/history/service.ts';
 import { getHistory, type History } from '../../intake/history/store.ts';
-import { getIntegration, type Integration } from '../../integrations/store.ts';
+import { getIntegration, type Integration, listHistoryOnly } from '../../integrations/store.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import { contentTypes, type OwnedPost } from '../../posts/model.ts';
 import { type BulkResult, changePosts, MAX_POSTS } from '../../posts/service.ts';
 import { ProviderProblem } from '../../providers/api.ts';
-import { listProviders } from '../../providers/index.ts';
+import { listProviders, providerOf } from '../../providers/index.ts';
 import script from '../client/history.client.js' with { type: 'text' };
 import { choiceOf, readFields } from '../fields.ts';
 import { type Answer, fragment, get, type MemberVisit, type Page, post, redirect, view } from '../page.ts';
@@ -261,7 +261,8 @@ async function readState({ deps, organization, params }: MemberVisit) {
   return deps.db.read(async (tx) => {
     const history = await getHistory(tx, organization.id, params.historyId ?? '');
     const { integrationId, repositoryId, triggerId } = history;
-    const { repositories } = await getIntegration(tx, integrationId);
+    const integration = await getIntegration(tx, integrationId);
+    const { repositories } = integration;
     const runs = (await listRuns(tx, { integrationId })).filter(
       (run) => run.triggerId === triggerId && run.scope.startsWith(`${repositoryId} `),
     );
@@ -269,6 +270,8 @@ async function readState({ deps, organization, params }: MemberVisit) {
     const isWriting = !isReading && runs.some(({ status }) => status === 'queued');
     return {
       history,
+      integration,
+      isHistoryOnly: (await listHistoryOnly(tx, [integration])).has(integrationId),
       name: repositories.find(({ id }) => id === repositoryId)?.fullName ?? 'a repository',
       isReading,
       isWriting,
@@ -328,6 +331,7 @@ function ImportState(state: State) {
               )}
             </div>
           )}
+          {!isMoving && state.isHistoryOnly && <NotConnected {...state} />}
         </div>
       </section>
       <div data-part="posts">
@@ -358,6 +362,28 @@ function ImportState(state: State) {
           </p>
         )}
       </div>
+    </div>
+  );
+}
+
+/** Offers both ways for the releases to come. */
+function NotConnected({ integration: { id, type }, name }: State) {
+  const { isOwner, organization } = useVisit();
+  const { api, reader } = providerOf(type);
+  return (
+    <div class="note" id="next-releases">
+      <p>
+        <strong>New releases of {name} do not arrive yet.</strong> The import read the past alone.{' '}
+        {isOwner ? 'Choose how the next ones arrive:' : `Ask an owner of ${organization.name} to connect it.`}
+      </p>
+      {isOwner && (
+        <div class="bar">
+          {api !== null && <LinkButton to={`integrations/${id}/token`} label="Connect webhook" />}
+          {api === null && <LinkButton to={`integrations/${id}#hooks`} label="Set up webhook" />}
+          {reader !== null && <LinkButton to={`integrations/${id}/polling`} label="Use polling" />}
+          {reader !== null && <span class="dim">Polling needs no public address.</span>}
+        </div>
+      )}
     </div>
   );
 }

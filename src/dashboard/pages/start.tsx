@@ -5,6 +5,7 @@ import { listDeliveries } from '../../integrations/deliveries/log-store.ts';
 import { listIntegrations } from '../../integrations/store.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { ApiKey } from '../../people/keys/store.ts';
+import { DEMO_ORGANIZATION } from '../../people/organizations.ts';
 import { listProviders } from '../../providers/index.ts';
 import { readPublication } from '../../readers/public/service.ts';
 import { get, type MemberVisit, type Page, view } from '../page.ts';
@@ -183,14 +184,20 @@ export const routes: readonly Page[] = [
   get('/dashboard/:organizationId/start', 'member', async (visit) => {
     const steps = await readSteps(visit);
     const next = steps.findIndex(({ isDone, isOptional }) => isDone === false && !isOptional);
+    const isDemo = visit.organization.id === DEMO_ORGANIZATION;
     const isComplete = steps.every(({ isDone, isOptional }) => isDone === true || isOptional === true);
     return view(
       {
         title: 'First steps',
-        heading: isComplete ? 'All set' : 'First steps',
-        facts: isComplete
-          ? 'You have finished every step. This page stays here for reference.'
-          : 'From your first draft to a published post and your first API call.',
+        heading: !isComplete ? 'First steps' : isDemo ? 'The demo did these. Now yours.' : 'All set',
+        facts: !isComplete
+          ? 'From your first draft to a published post and your first API call.'
+          : isDemo
+            ? 'Import the releases of your own repository, or connect it to draft the next one.'
+            : 'You have finished every step. This page stays here for reference.',
+        actions: isComplete && isDemo && visit.isOwner && (
+          <LinkButton to="integrations" label="Connect your repository" kind="go" />
+        ),
       },
       <ol class="card steps">
         {steps.map((step, index) => (

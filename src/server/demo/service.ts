@@ -15,7 +15,7 @@ import { DAY_MS } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
 import { READ_PERMISSION } from '../../people/keys/store.ts';
 import { countOrganizations, findOrganization } from '../../people/organization-store.ts';
-import { createOrganization } from '../../people/organizations.ts';
+import { createOrganization, DEMO_ORGANIZATION } from '../../people/organizations.ts';
 import { contentTypes, type Post } from '../../posts/model.ts';
 import { savePosts } from '../../posts/service.ts';
 import { listPostPage } from '../../posts/store.ts';
@@ -42,8 +42,6 @@ const demoPage = {
 const demoPosts: readonly DemoPost[] = posts as DemoPost[];
 
 type DemoPost = Pick<Post, 'title' | 'markdown' | 'contentType' | 'sourceMetadata'> & { daysAgo: number };
-
-const DEMO_ORGANIZATION = 'org_demo';
 
 const demoTriggers = [
   { event: 'release', contentType: 'changelog' },

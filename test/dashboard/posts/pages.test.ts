@@ -89,6 +89,10 @@ describe('the list', () => {
       expect(html).toContain(words);
     }
     expect(html).not.toContain('<table');
+    const owner = await signedIn(app, { organizationId: 'org_a' });
+    const ofOwner = await (await owner(ALL)).text();
+    expect(ofOwner).toContain('<form method="get" action="/dashboard/org_a/import"');
+    expect(ofOwner).toContain('Import by repository name');
   });
 
   test('shows the type, source and time of each post, newest first', async () => {

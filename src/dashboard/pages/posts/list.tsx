@@ -13,7 +13,7 @@ import { contentTypeRules, contentTypes } from '../../../posts/model.ts';
 import { type BulkAction, type BulkResult, bulkActions, changePosts } from '../../../posts/service.ts';
 import { choiceOf, readFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { counted, Link, LinkButton, Status, When } from '../../view/elements.tsx';
+import { counted, Link, LinkButton, Status, useVisit, When } from '../../view/elements.tsx';
 import { Select } from '../../view/form.tsx';
 import { Empty, FilterBar, Pager, pageIn, SearchField, SelectionBar, Table } from '../../view/list.tsx';
 import { ZonedTime } from './publish.tsx';
@@ -288,17 +288,39 @@ function Title({ post: { id, title, hasNewVersion, suggestedChanges } }: { post:
 }
 
 function NoPosts() {
+  const { base, isOwner } = useVisit();
   return (
     <Empty drawing="posts">
       <p>
-        No posts yet. Connect a repository or an issue tracker, choose the events to write about, and the next
-        release is your first draft.
+        No posts yet.
+        {isOwner &&
+          ' Enter a public repository by name, and its past releases become drafts. No token and no webhook are needed.'}
       </p>
+      {isOwner && (
+        <form method="get" action={`${base}/import`} class="bar">
+          <input
+            name="repository"
+            required
+            maxlength={200}
+            placeholder="acme/rocket"
+            aria-label="Repository, such as acme/rocket"
+          />
+          <button type="submit" class="button go">
+            Import by repository name
+          </button>
+        </form>
+      )}
       <p>
-        <LinkButton to="integrations" label="Connect an integration" kind="go" />
-      </p>
-      <p>
-        Or <Link to="posts/~/new">write one yourself</Link>, or <Link to="posts/~/import">import posts</Link>{' '}
+        {isOwner ? (
+          <>
+            Or <Link to="integrations">connect an integration</Link> to draft the next release,
+          </>
+        ) : (
+          <>
+            An owner can connect an <Link to="integrations">integration</Link>. You can
+          </>
+        )}{' '}
+        <Link to="posts/~/new">write a post yourself</Link> or <Link to="posts/~/import">import posts</Link>{' '}
         from a changelog or another blog.
       </p>
     </Empty>

@@ -9,11 +9,10 @@ import { counted, Facts, When } from '../../view/elements.tsx';
 import { Choice, Field, FormOf } from '../../view/form.tsx';
 
 const PATH = '/dashboard/:organizationId/settings';
-const planNames: Record<Plan, string> = { free: 'Free', pro: 'Pro' };
 
 const SettingsForm = Type.Object({
   name: Type.String({ label: 'Name' }),
-  plan: Type.Union(Plan.anyOf, { label: 'Plan', problem: 'Choose a plan.' }),
+  plan: Type.Union(Plan.anyOf, { label: 'Delivery log', problem: 'Choose how long to keep the log.' }),
 });
 
 export const routes: readonly Page[] = [
@@ -38,7 +37,7 @@ async function showSettings({ deps, organization, isOwner }: MemberVisit, error?
   return view(
     { title: 'Settings', heading: 'Organization', tab: 'settings', error },
     <p class="lede">
-      The name and the plan of this organization. The plan sets how long Tidings keeps log entries.
+      The name of this organization, and how long Tidings keeps entries of its delivery log.
     </p>,
     isOwner ? (
       <FormOf
@@ -68,7 +67,7 @@ async function showSettings({ deps, organization, isOwner }: MemberVisit, error?
         facts={[
           ['Name', name],
           ['ID in URLs', <code>{id}</code>],
-          ['Plan', retention(plan)],
+          ['Delivery log', retention(plan)],
           ['Changes', 'Only owners can change these settings.'],
         ]}
       />
@@ -78,15 +77,14 @@ async function showSettings({ deps, organization, isOwner }: MemberVisit, error?
       <p class="dim">The log is empty. Each delivery adds an entry.</p>
     ) : (
       <p>
-        The log has {counted(log.entries, 'entry', 'entries')}, the oldest from <When at={log.oldest} />. It
-        will hold {forecast(log, retentionDaysOf[plan])}.
+        The log has {counted(log.entries, 'entry', 'entries')}, the oldest from <When at={log.oldest} />.
       </p>
     ),
   );
 }
 
 function retention(plan: Plan): string {
-  return `${planNames[plan]}: Tidings keeps log entries for ${retentionDaysOf[plan]} days`;
+  return `Keep the log for ${retentionDaysOf[plan]} days`;
 }
 
 /** The size of a log that has reached its full age, to two digits. */
