@@ -225,7 +225,7 @@ describe('the first steps', () => {
     await createTrigger(app.deps, { integrationId, event: 'release', contentType: 'changelog' });
     await app.addPosts('org_demo', { status: 'published' });
     const html = await (await visit('/dashboard/org_demo/start')).text();
-    expect(html).toContain('The demo did these. Now yours.');
+    expect(html).toContain('The demo did these. Now yours');
     expect(html).not.toContain('finished every step');
   });
 

@@ -197,6 +197,8 @@ describe('a trigger', () => {
     await failRun({}, (tx, run, next) => postponeRun(tx, run, 'no luck', next));
     const html = await textOf(one);
     expect(html).toContain('Retrying soon');
+    expect(html).toContain('Branch <code>main</code>, after delivery');
+    expect(html).not.toMatch(/repo_\w+ main/);
     expect(html).toContain('>in 10 s</time>');
     expect(html).not.toContain(`${one}/retry`);
     const other = await createTrigger(app.deps, {

@@ -251,7 +251,38 @@ test('Markdown: shortcuts, lists, a pasted address and the length', async () => 
   expect(await text().inputValue()).toBe('- x');
 }, 300_000);
 
+test('at 1280 pixels the text has 600, and the preview opens on demand', async () => {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await openDraft();
+  const preview = page.locator('#preview');
+  expect(await preview.isVisible()).toBe(false);
+  const widthOfText = async () => (await text().boundingBox())?.width ?? 0;
+  expect(await widthOfText()).toBeGreaterThanOrEqual(600);
+  await button('Preview').click();
+  await preview.waitFor();
+  expect(await widthOfText()).toBeGreaterThanOrEqual(600);
+}, 300_000);
+
+test('on a phone, "Publish now" is in sight when the page opens', async () => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await openDraft();
+  const box = await button('Publish now').boundingBox();
+  expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(844);
+}, 300_000);
+
+test('a text that is not saved looks like trouble, and links to the sign-in', async () => {
+  await openDraft();
+  await context.clearCookies();
+  await text().fill('typed while signed out');
+  const link = saveStatus().getByRole('link', { name: 'Sign in in another tab' });
+  await link.waitFor();
+  expect(await link.getAttribute('target')).toBe('_blank');
+  expect(await page.locator('.save-state.trouble .icon').isVisible()).toBe(true);
+  expect(await wrongWith(page)).toEqual([]);
+}, 300_000);
+
 test('the preview scrolls along, and the text can fill the screen', async () => {
+  await page.setViewportSize({ width: 1500, height: 800 });
   // Ten lines of a paragraph are one in the preview, so equal parts of both heights show different sections.
   const section = (n: number) => `## Section ${n}\n\n${'word\n'.repeat(n % 3 === 0 ? 10 : 1)}\n`;
   const markdown = Array.from({ length: 60 }, (_, n) => section(n)).join('');

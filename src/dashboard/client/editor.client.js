@@ -46,8 +46,20 @@ mark.value = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
   byte.toString(16).padStart(2, '0'),
 ).join('');
 
-function announce(words) {
-  if (status.textContent !== words) status.textContent = words;
+/** `link`: an element after the words. */
+function announce(words, link = '', more = '') {
+  status.parentElement.classList.toggle('trouble', words.startsWith('Not saved:'));
+  const parts = [words, link, more].filter((part) => part !== '');
+  const isSame = status.textContent === parts.map((part) => part.textContent ?? part).join(' ');
+  if (!isSame) status.replaceChildren(...parts.flatMap((part, at) => (at === 0 ? part : [' ', part])));
+}
+
+function linkToSignIn() {
+  const link = document.createElement('a');
+  link.href = '/dashboard/~/sign-in';
+  link.target = '_blank';
+  link.textContent = 'Sign in in another tab';
+  return link;
 }
 
 /** Saves the text once the request under way has ended. Returns whether the server has the newest text. */
@@ -95,7 +107,7 @@ async function send(sent, isExplicit, isLast) {
 }
 
 async function handle(response, sent) {
-  if (response.status === 401) return retry('Not saved: you are signed out. Sign in in another tab.');
+  if (response.status === 401) return retry('Not saved: you are signed out.', linkToSignIn());
   if (response.status === 404) return stop('Not saved: this post was deleted.');
   if (response.status === 413) return stop('Not saved: the text is too long.');
   if (response.status >= 500 || response.status === 429 || response.status === 408) {
@@ -164,8 +176,8 @@ async function becomePost(path) {
   document.dispatchEvent(new Event('draft-created'));
 }
 
-function retry(words) {
-  announce(`${words} ${savesItself() ? 'Retrying…' : 'Your text stays in this browser.'}`);
+function retry(words, link) {
+  announce(words, link, savesItself() ? 'Retrying…' : 'Your text stays in this browser.');
   copy.keep();
   schedule(Math.min(AUTOSAVE_MS * 2 ** ++retries, MAX_RETRY_MS));
   return 'away';

@@ -129,4 +129,6 @@ button('full').addEventListener('click', () => setFull(!isOn('full')));
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Escape' && !event.defaultPrevented) setFull(false);
 });
-setPreview(localStorage.getItem('tidings-preview') !== 'off');
+// On a narrower screen, the text needs the room beside the panel.
+const wanted = localStorage.getItem('tidings-preview');
+setPreview(matchMedia('(min-width: 1440px)').matches ? wanted !== 'off' : wanted === 'on');

@@ -189,13 +189,13 @@ export const routes: readonly Page[] = [
     return view(
       {
         title: 'First steps',
-        heading: !isComplete ? 'First steps' : isDemo ? 'The demo did these. Now yours.' : 'All set',
-        facts: !isComplete
-          ? 'From your first draft to a published post and your first API call.'
-          : isDemo
-            ? 'Import the releases of your own repository, or connect it to draft the next one.'
-            : 'You have finished every step. This page stays here for reference.',
-        actions: isComplete && isDemo && visit.isOwner && (
+        heading: isComplete && !isDemo ? 'All set' : 'First steps',
+        facts: isDemo
+          ? 'The demo did these. Now yours: import the releases of your repository, or connect it.'
+          : isComplete
+            ? 'You have finished every step. This page stays here for reference.'
+            : 'From your first draft to a published post and your first API call.',
+        actions: isDemo && visit.isOwner && (
           <LinkButton to="integrations" label="Connect your repository" kind="go" />
         ),
       },

@@ -104,7 +104,7 @@ function Entry(props: { icon: IconName; label: string; to: string; children?: Co
   return (
     <a href={useHref(to)} aria-current={sectionOf(url.pathname) === to ? 'page' : undefined}>
       <Icon name={icon} />
-      <span>{label}</span>
+      <span data-label={label}>{label}</span>
       {children}
     </a>
   );

@@ -47,7 +47,8 @@ beforeEach(async () => {
 
 /** Fields of the note's forms. */
 async function choice(choice: 'take' | 'keep') {
-  const html = await (await visit(path)).text();
+  const page = await (await visit(path)).text();
+  const html = page.slice(page.indexOf('id="suggestion"'));
   const field = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '';
   return { choice, suggestedAt: field('suggestedAt'), seen: field('seen') };
 }

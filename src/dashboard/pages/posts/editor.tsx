@@ -21,7 +21,7 @@ import { EDIT_CONFLICT, type FieldState, formState, type Problem, readFields } f
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { editForm, postForm } from '../../submission.ts';
 import { EditConflict } from '../../view/difference.tsx';
-import { Columns, type Fact, Facts, proseOf, When } from '../../view/elements.tsx';
+import { Columns, counted, type Fact, Facts, proseOf, When } from '../../view/elements.tsx';
 import { Field, FormError, Select, TextArea } from '../../view/form.tsx';
 import { copyProblems, InsertImage, imageScript } from '../media/list.tsx';
 import {
@@ -154,7 +154,26 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const changes = isConflict ? [] : await findSuggestions(deps, post);
   const isStored = markdown === post.markdown && contentType === post.contentType;
   return editorPage(visit, {
-    about: { title: post.title, heading: 'Edit post', error },
+    about: {
+      title: post.title,
+      heading: 'Edit post',
+      // The text stays in its place, whatever waits below it.
+      tag: (
+        <>
+          {suggestion && (
+            <a class="tag suggested" href="#suggestion">
+              New version
+            </a>
+          )}
+          {changes.length > 0 && (
+            <a class="tag suggested" href="#suggestions">
+              {counted(changes.length, 'suggestion')}
+            </a>
+          )}
+        </>
+      ),
+      error,
+    },
     button: { label: 'Save', kind: post.status === 'draft' ? '' : 'go' },
     to: path,
     autosave: `${path}/autosave`,
@@ -164,9 +183,9 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
     changed: error && isOfButton(error) ? await changedSince(visit, post.id, error) : null,
     isUnsaved: error !== undefined && !isPanel,
     preview: await previewOf(deps, isStored ? post : text),
-    above: (
+    above: <>{await copyProblems(deps, post)}</>,
+    below: (
       <>
-        {await copyProblems(deps, post)}
         {suggestion && <SuggestionNote {...{ post, path, suggestion }} />}
         <SuggestedChanges {...{ post, path, changes }} />
       </>
@@ -197,6 +216,8 @@ interface EditorProps {
   isUnsaved: boolean;
   preview: VNode;
   above?: VNode;
+  /** Below the text. */
+  below?: VNode;
   /** Below the type of the post. */
   type?: VNode;
   beside?: VNode;
@@ -204,7 +225,8 @@ interface EditorProps {
 
 /** The page with the form of a post. The attributes of the form are for the script that saves while a person types. */
 function editorPage(visit: MemberVisit, given: EditorProps) {
-  const { about, button, to, autosave, status, state, isUnsaved, preview, above, type, beside } = given;
+  const { about, button, to, autosave, status, state, isUnsaved, preview, above, below, type, beside } =
+    given;
   const { edit = { seen: '', base: '', conflicts: [] }, changed = null } = given;
   const { fields, problem } = state;
   return view(
@@ -267,6 +289,7 @@ function editorPage(visit: MemberVisit, given: EditorProps) {
         <p class="hint" id="text-count" data-script hidden />
         <InsertImage visit={visit} />
       </form>
+      {below}
     </Columns>,
   );
 }

@@ -95,7 +95,7 @@ export function SuggestionNote({ post, path, ...more }: Shown & { suggestion: Su
   );
 }
 
-// Changes of a post that agents propose, above its editor.
+// Changes of a post that agents propose, below its editor.
 
 /** `seen`: the `updatedAt` of the post that the person compared the suggestion with. */
 const DecisionForm = Type.Object({

@@ -49,7 +49,7 @@ const tools: readonly (readonly (readonly [style: string, label: string, key: st
   ];
 
 const views = [
-  { name: 'preview', label: 'Preview', isOn: true, icon: 'columns-2' },
+  { name: 'preview', label: 'Preview', isOn: false, icon: 'columns-2' },
   { name: 'full', label: 'Full screen', isOn: false, icon: 'maximize' },
 ] as const;
 
@@ -79,7 +79,10 @@ export function Toolbar({ textArea }: { textArea: string }) {
   return (
     <div class="editor-tools" data-script hidden>
       {h('markdown-toolbar', { for: textArea, 'aria-label': 'Formatting' }, buttons)}
-      <p id="save-status" class="dim" role="status" />
+      <div class="save-state">
+        <Icon name="triangle-alert" />
+        <p id="save-status" class="dim" role="status" />
+      </div>
       <span class="tools">
         {views.map(({ name, label, isOn, icon }) => (
           <button type="button" class="tool" aria-pressed={isOn} title={label} data-view={name}>

@@ -1,3 +1,4 @@
+import { branchOf, repositoryOf } from '../../../drafting/triggers/kinds/branch.ts';
 import { describeFilters, type Trigger } from '../../../drafting/triggers/model.ts';
 import type { TriggerRun } from '../../../drafting/triggers/queue-store.ts';
 import { type Integration, integrationName } from '../../../integrations/words.ts';
@@ -144,7 +145,12 @@ export function RunsSection({ runs, triggers, path, triggerId }: RunsProps) {
               </div>
               <p class="error reason">{error}</p>
               <p class="hint">
-                Scope <code>{scope}</code>, after delivery <code>{deliveryId}</code>
+                {repositoryOf(scope) !== null && (
+                  <>
+                    Branch <code>{branchOf(scope)}</code>,{' '}
+                  </>
+                )}
+                after delivery <code>{deliveryId}</code>
               </p>
               {status === 'failed' && (
                 <div class="bar after">
