@@ -74,8 +74,22 @@ test('deliveries of a disconnected integration are skipped', async () => {
 test('the log offers a replay with its filters, only when an entry can be replayed', async () => {
   const html = async (query: string) => (await visit(`${LOG}${query}`)).text();
   expect(await html('?event=release')).toContain('<input type="hidden" name="event" value="release"/>');
-  expect(await html('')).toContain('Replay all matching deliveries');
-  expect(await html('?status=ignored')).not.toContain('Replay all matching deliveries');
+  expect(await html('')).toContain('data-all-matching');
+  expect(await html('?status=ignored')).not.toContain('data-all-matching');
+});
+
+test('filters that few people need are behind "More", which opens when one of them is set', async () => {
+  const folded = async (query: string) => {
+    const html = await (await visit(`${LOG}${query}`)).text();
+    const [, open, inside = ''] = /<details class="more-filters"( open)?>(.*?)<\/details>/s.exec(html) ?? [];
+    const names = Array.from(inside.matchAll(/<select[^>]* name="(\w+)"/g), ([, name]) => name);
+    return { isOpen: open !== undefined, names };
+  };
+  expect(await folded('?status=processed')).toEqual({
+    isOpen: false,
+    names: ['integration', 'event', 'result', 'via'],
+  });
+  expect((await folded('?event=push')).isOpen).toBe(true);
 });
 
 describe('selected deliveries', () => {
@@ -89,6 +103,12 @@ describe('selected deliveries', () => {
   test('are replayed, and no others', async () => {
     expect((await send(await idOf('push'))).status).toBe(303);
     expect(await replayed()).toEqual(['push']);
+  });
+
+  test('can be all that match, on every page of the log', async () => {
+    const selected = await idOf('push');
+    await visit(`${LOG}/replay`, { selection: 'yes', all: 'yes', selected });
+    expect((await replayed()).sort()).toEqual(['push', 'release']);
   });
 
   test('that cannot be replayed are skipped', async () => {

@@ -297,3 +297,27 @@ test('weighs 3 KB at most, and its feed is small', async () => {
   await app.addPosts('acme', ...Array.from({ length: 40 }, () => ({ content: 'word '.repeat(9_000) })));
   expect(await sizeOf('feed.json?limit=5')).toBeLessThanOrEqual(2_000);
 });
+
+test('a title from right to left stands at the right, and its neighbors stay as they are', async () => {
+  await app.addPosts('other', {
+    id: 'arabic',
+    title: 'إطلاق Rocket 2.4: محركات أهدأ',
+    markdown: 'In English.',
+  });
+  await using opened = await visit(snippet('other'));
+  const { page } = opened;
+  await buttonOf(page).click();
+  const rows = panelOf(page).locator('li');
+  await rows.first().waitFor();
+  const directions = await rows.evaluateAll((items) =>
+    items.map((item) => ({
+      row: getComputedStyle(item).direction,
+      text: getComputedStyle(item.querySelector('p') ?? item).direction,
+      isAtRight:
+        (item.querySelector('a')?.getBoundingClientRect().right ?? 0) >
+        item.getBoundingClientRect().right - 20,
+    })),
+  );
+  expect(directions[0]).toEqual({ row: 'rtl', text: 'ltr', isAtRight: true });
+  expect(directions.at(-1)).toMatchObject({ row: 'ltr', text: 'ltr' });
+});

@@ -91,6 +91,9 @@ for (const bar of document.querySelectorAll('form[data-selection]')) {
     bar.hidden = selected.length === 0;
     count.textContent = `${selected.length} selected`;
     if (all === null) return;
+    // With the page's rows selected, those of the other pages are one more click.
+    const rest = bar.querySelector('[data-all-matching]');
+    if (rest !== null) rest.hidden = selected.length < boxes().length;
     all.checked = selected.length > 0 && selected.length === boxes().length;
     all.indeterminate = selected.length > 0 && !all.checked;
   };

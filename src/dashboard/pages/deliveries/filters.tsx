@@ -6,7 +6,7 @@ import { isId } from '../../../lib/text.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { providerOf, providers } from '../../../providers/index.ts';
 import { dayName } from '../../view/chart.tsx';
-import { capitalized, useVisit } from '../../view/elements.tsx';
+import { capitalized, More, useVisit } from '../../view/elements.tsx';
 import { type Option, Select } from '../../view/form.tsx';
 import { FilterBar, SearchField } from '../../view/list.tsx';
 
@@ -106,6 +106,9 @@ export function writePosition({ createdAt, id }: LogPosition): string {
   return `${createdAt}_${id}`;
 }
 
+type Filter = [name: string, label: string, all: string, options: readonly Option[]];
+
+/** The two that people need most, and the others behind "More". */
 export function Filters({ integrations }: { integrations: Integration[] }) {
   const { base, url } = useVisit();
   const query = url.searchParams;
@@ -119,7 +122,7 @@ export function Filters({ integrations }: { integrations: Integration[] }) {
   // One provider needs no choice.
   const hasProviders = new Set(integrations.map(({ type }) => type)).size > 1 || query.has('provider');
   const { delivery, q = delivery, ...folded } = filtersIn(query);
-  const selects: [name: string, label: string, all: string, options: readonly Option[]][] = [
+  const selects: Filter[] = [
     ['integration', 'Integration', 'All integrations', known],
     ['provider', 'Provider', 'All providers', providers.map(({ id, name }) => asOption(id, name))],
     ['status', 'Status', 'All statuses', deliveryStatuses.map((each) => asOption(each, capitalized(each)))],
@@ -133,6 +136,11 @@ export function Filters({ integrations }: { integrations: Integration[] }) {
       day === null ? spans : [...spans, asOption(query.get('since') ?? '', dayName(day))],
     ],
   ];
+  const isCommon = ([name]: Filter) => name === 'status' || name === 'since';
+  const selectOf = ([name, label, all, options]: Filter) =>
+    name === 'provider' && !hasProviders ? null : (
+      <Select {...{ name, label, all, options }} isLabelHidden value={query.get(name) ?? ''} />
+    );
   return (
     <FilterBar
       path="deliveries"
@@ -147,11 +155,14 @@ export function Filters({ integrations }: { integrations: Integration[] }) {
         />
       }
     >
-      {selects.map(([name, label, all, options]) =>
-        name === 'provider' && !hasProviders ? null : (
-          <Select {...{ name, label, all, options }} isLabelHidden value={query.get(name) ?? ''} />
-        ),
-      )}
+      {selects.filter(isCommon).map(selectOf)}
+      <More
+        label="More"
+        kind="more-filters"
+        isOpen={selects.some((each) => !isCommon(each) && query.has(each[0]))}
+      >
+        <div class="bar">{selects.filter((each) => !isCommon(each)).map(selectOf)}</div>
+      </More>
     </FilterBar>
   );
 }

@@ -19,8 +19,8 @@ import { listProviders } from '../../../providers/index.ts';
 import script from '../../client/deliveries.client.js' with { type: 'text' };
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { Chart, describeDays, Legend } from '../../view/chart.tsx';
-import { counted, Link, LinkButton, More, Status, useVisit, When } from '../../view/elements.tsx';
-import { Action, Hidden } from '../../view/form.tsx';
+import { counted, Link, LinkButton, Status, useVisit, When } from '../../view/elements.tsx';
+import { Hidden } from '../../view/form.tsx';
 import { type Column, dateColumn, Empty, Pager, Rows, SelectionBar, Table } from '../../view/list.tsx';
 import { readDays } from './days.ts';
 import { dayPath, Filters, filtersIn, logPath, readFilter, readPosition, writePosition } from './filters.tsx';
@@ -36,7 +36,7 @@ const OVERLAP_MS = 5_000;
 /** Deliveries that one form looks at, the newest first. */
 const MAX_REPLAYED = 200;
 
-const SELECTION = 'replay-selected';
+const SELECTION = 'replay';
 
 const ONLY_PROCESSED = 'only processed deliveries can be';
 
@@ -77,7 +77,8 @@ export const routes: readonly Page[] = [
 async function readReplayed({ deps, organization: { id }, form }: MemberVisit) {
   const selected = form.getAll('selected').filter(isId).slice(0, MAX_REPLAYED);
   const filter = readFilter(form, deps.clock.now());
-  const matching = form.has('selection') ? null : await readPage(deps, id, filter, { limit: MAX_REPLAYED });
+  const isChosen = form.has('selection') && !form.has('all');
+  const matching = isChosen ? null : await readPage(deps, id, filter, { limit: MAX_REPLAYED });
   return deps.db.read(async (tx) => ({
     entries: matching?.entries ?? newestFirst(await findEntries(tx, id, selected)),
     integrations: await listIntegrations(tx, id),
@@ -196,22 +197,27 @@ async function showLog(visit: MemberVisit) {
         <button type="submit" class="button">
           Replay deliveries
         </button>
+        {entries.some(isReplayable) && (
+          <button type="submit" name="all" value="yes" class="button" data-all-matching>
+            {describeAll(filters.length === 0 ? days : null)}
+          </button>
+        )}
       </SelectionBar>
     </div>,
-    before === null && entries.some(isReplayable) && (
-      <More label="Replay all matching deliveries">
-        <p class="hint">
-          Hands the newest {MAX_REPLAYED} matching deliveries to the triggers again, for example after you
-          created a trigger. Existing drafts are updated, not duplicated.
-        </p>
-        <Action to="deliveries/replay" label="Replay all deliveries" fields={filtersIn(query)} />
-      </More>
-    ),
     <Pager
       back={before && { to: logPath(base, query), label: 'Newest' }}
       next={older ? { to: older, label: isCut ? 'Search older entries' : 'Older' } : null}
     />,
   );
+}
+
+/** Names the button for all entries. `days`: null where filters leave some of them out. */
+function describeAll(days: readonly { counts: Partial<Record<string, number>> }[] | null): string {
+  const total = (days ?? [])
+    .flatMap(({ counts }) => Object.values(counts))
+    .reduce<number>((sum, count = 0) => sum + count, 0);
+  if (total === 0) return `Replay all matching, ${MAX_REPLAYED} at most`;
+  return total > MAX_REPLAYED ? `Replay the newest ${MAX_REPLAYED}` : `Replay all ${total}`;
 }
 
 /** In place of the rows: why there are none, and what to do. */
@@ -241,7 +247,7 @@ const marksOf = ({ id }: Delivery) => ({ id });
 const selection = {
   form: SELECTION,
   valueOf: ({ id }: Delivery) => id,
-  labelOf: ({ title, createdAt }: Delivery) => `${title || 'delivery'}, ${createdAt}`,
+  labelOf: ({ title, createdAt }: Delivery) => `${title || 'delivery'}, ${createdAt.slice(0, 19)}`,
 };
 
 type Beside = Awaited<ReturnType<typeof readBeside>>;

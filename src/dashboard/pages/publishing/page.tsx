@@ -329,10 +329,6 @@ function Addresses({ publication }: { publication: Publication }) {
           </>
         )}
       </Part>
-      <Part id="agents" title="Agents" isOn={publication.isMcpOn}>
-        <p class="hint">Agents read published posts over MCP with an API key.</p>
-        <LinkButton to="publishing/agents" label="Set up agents" />
-      </Part>
     </>
   );
 }

@@ -20,7 +20,7 @@ import { NoFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { editForm } from '../../submission.ts';
 import { Streamed } from '../../view/document.tsx';
-import { counted, Facts, LinkButton, Section, Status, useVisit, When } from '../../view/elements.tsx';
+import { counted, Facts, LinkButton, More, Section, Status, useVisit, When } from '../../view/elements.tsx';
 import { Action, Danger } from '../../view/form.tsx';
 import { deliveriesScript } from '../deliveries/list.tsx';
 import { changedSince, noVersion, showHistory, undoPath } from '../posts/versions.tsx';
@@ -36,19 +36,21 @@ const DAYS = 30;
 function Rehearsal({ path }: { path: string }) {
   const { url } = useVisit();
   return (
-    <Section id="rehearsal" title="Rehearsal">
-      <p class="hint">
-        See the posts that this trigger would have created from the deliveries of the last {DAYS} days, at
-        most the newest {MAX_STREAMED_DELIVERIES.toLocaleString('en')}. Nothing is saved.
-      </p>
-      {isRehearsed(url) ? (
-        <Streamed />
-      ) : (
-        <p>
-          <LinkButton to={`${path}?rehearse=yes#rehearsal`} label="Rehearse" />
+    <div id="rehearsal">
+      <More label="Rehearsal" isOpen={isRehearsed(url)}>
+        <p class="hint">
+          See the posts that this trigger would have created from the deliveries of the last {DAYS} days, at
+          most the newest {MAX_STREAMED_DELIVERIES.toLocaleString('en')}. Nothing is saved.
         </p>
-      )}
-    </Section>
+        {isRehearsed(url) ? (
+          <Streamed />
+        ) : (
+          <p>
+            <LinkButton to={`${path}?rehearse=yes#rehearsal`} label="Rehearse" />
+          </p>
+        )}
+      </More>
+    </div>
   );
 }
 

@@ -57,7 +57,9 @@
     const { url = '', title, summary = '', date_published: date } = item;
     const name = /^https?:\/\//.test(url) ? element('a', { href: url }, title) : element('b', {}, title);
     const time = element('time', { dateTime: date }, dates.format(new Date(date)));
-    return element('li', { className: isUnread(item) ? 'new' : '' }, name, time, element('p', {}, summary));
+    // The title decides for its row; the summary may be in another script.
+    const about = element('p', { dir: 'auto' }, summary);
+    return element('li', { className: isUnread(item) ? 'new' : '', dir: 'auto' }, name, time, about);
   };
 
   const enhance = (link, items, accent) => {
