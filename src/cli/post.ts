@@ -98,7 +98,9 @@ export function add(program: TidingsCommand): void {
   selecting(group.sub('list', 'List posts, newest first'), listedStatuses)
     .addOption(limitTo('Posts per page'))
     .addOption(pageNumber)
-    .option('--trash', 'List deleted posts instead')
+    .addOption(
+      new Option('--trash', 'List all deleted posts instead').conflicts(['status', 'contentType', 'sort']),
+    )
     .hook('preAction', (given) => {
       const { status } = given.opts<ListOptions>();
       if (!status?.includes('scheduled')) return;

@@ -78,3 +78,15 @@ test('post delete moves to the trash, post restore brings back, --for-good delet
   await json('post', 'delete', 'one', '--for-good');
   expect(await json(...trash)).toEqual([]);
 });
+
+test.each([
+  ['--status', 'draft'],
+  ['--status', 'scheduled'],
+  ['--content-type', 'changelog'],
+  ['--sort', 'asc'],
+])('post list --trash refuses %s, which the trash does not apply', async (flag, value) => {
+  const list = ['post', 'list', '--organization', 'acme', '--trash', flag, value];
+  const { exitCode, stdout, stderr } = await run(...list);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain(`option '--trash' cannot be used with option '${flag} <`);
+});
