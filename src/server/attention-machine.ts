@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { max } from 'drizzle-orm';
+import { eq, max } from 'drizzle-orm';
 import type { Database } from '../../db/engine.ts';
-import { serverRuns } from '../../db/schema/processes.ts';
+import { attention, serverRuns } from '../../db/schema/processes.ts';
 import { BEAT_MS } from '../integrations/uptime.ts';
 import { tidings } from '../lib/build.ts';
 import { freeBytes, megabytes } from '../lib/disk.ts';
-import type { FoundItem } from '../people/attention.ts';
+import type { AttentionKind, FoundItem } from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
 import type { Find } from './attention-items.ts';
 import { describeBackupTrouble } from './backup/job.ts';
@@ -50,6 +50,17 @@ export const findStoppedServer: Find = async (tx, now) => {
       action: `${tidings} serve`,
     }),
   ];
+};
+
+/** Jobs that fail, as the leader last saw them: only its process counts. Empty once no server runs. */
+export const findFailingJobs: Find = async (tx, now) => {
+  if ((await findStoppedServer(tx, now)).length > 0) return [];
+  const kept = await tx
+    .select()
+    .from(attention)
+    .where(eq(attention.kind, 'job_failing' satisfies AttentionKind))
+    .all();
+  return kept.map(({ id: _, mutedUntil: __, ...item }) => item);
 };
 
 export type MachineNeeds = Pick<Deps, 'clock'> & {

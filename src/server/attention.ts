@@ -36,6 +36,7 @@ import {
   placesOf,
 } from './attention-items.ts';
 import {
+  findFailingJobs,
   findOnMachine,
   findStoppedServer,
   type MachineNeeds,
@@ -307,15 +308,17 @@ const finders = {
   trigger_failed: findFailedTriggers,
   hook_failed: findFailedHooks,
   schedule_late: findLateSchedules,
+  job_failing: findFailingJobs,
   server_stopped: findStoppedServer,
 } satisfies Partial<Record<AttentionKind, Find>>;
-type KindInDatabase = keyof typeof finders;
+export type KindInDatabase = keyof typeof finders;
+const kindsInDatabase = Object.keys(finders) as KindInDatabase[];
 
 /** The items that the database tells of, in one snapshot. */
 export async function findInDatabase(
   tx: ReadTx,
   now: Date,
-  kinds: readonly KindInDatabase[] = Object.keys(finders) as KindInDatabase[],
+  kinds: readonly KindInDatabase[] = kindsInDatabase,
 ): Promise<FoundItem[]> {
   return (await Array.fromAsync(kinds, (kind) => finders[kind](tx, now))).flat();
 }
@@ -324,7 +327,10 @@ type Needs = MachineNeeds & Pick<Deps, 'db'>;
 
 /** Everything that needs a person now. */
 async function findAttention(deps: Needs, config: MachineSettings): Promise<FoundItem[]> {
-  const inDatabase = await deps.db.read((tx) => findInDatabase(tx, deps.clock.now()));
+  // The leader counts the failures itself: what it kept would never end.
+  const isLeader = deps.metrics !== undefined;
+  const kinds = kindsInDatabase.filter((kind) => !(isLeader && kind === 'job_failing'));
+  const inDatabase = await deps.db.read((tx) => findInDatabase(tx, deps.clock.now(), kinds));
   return [...(await findOnMachine(deps, config)), ...inDatabase];
 }
 

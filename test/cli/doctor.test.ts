@@ -649,3 +649,32 @@ describe('the server', () => {
     expect((await examine({ PORT: new URL(dead.url).port })).statusOf('server')).toBe('warning');
   });
 });
+
+test('a failing job and a stopped server are the same in doctor and attention', async () => {
+  await healthy();
+  const run = (aliveAt: Date) =>
+    tamper(`INSERT OR REPLACE INTO server_runs (id, public_url, started_at, alive_at)
+      VALUES ('run', 'http://localhost', '2026-01-01T00:00:00.000Z', '${aliveAt.toISOString()}')`);
+  const both = async () => {
+    const { stdout } = await cli(dataDir(), ['attention', '--json']);
+    const listed = (JSON.parse(stdout) as { id: string; message: string; since: string }[]).map(
+      ({ id, message, since }) => ({ id, message, since }),
+    );
+    return { listed, jobs: (await examine()).named('jobs') };
+  };
+  const tenMinutesAgo = new Date(systemClock.now().getTime() - 600_000);
+  const since = tenMinutesAgo.toISOString();
+  const message = 'The job sweep has failed 3 times in a row (no such table)';
+  tamper(`INSERT INTO attention (id, kind, subject, since, count, message, effect, action)
+    VALUES ('job_failing:sweep', 'job_failing', 'sweep', '${since}', 3, '${message}', 'It waits.', 'Look at the log')`);
+
+  run(systemClock.now());
+  const running = await both();
+  expect(running.listed).toEqual([{ id: 'job_failing:sweep', message, since }]);
+  expect(running.jobs).toMatchObject({ status: 'warning', message });
+
+  run(tenMinutesAgo);
+  const stopped = await both();
+  expect(stopped.listed).toEqual([{ id: 'server_stopped:server', message: 'No server runs', since }]);
+  expect(stopped.jobs).toMatchObject({ status: 'warning', message: 'No server runs' });
+});

@@ -13,7 +13,7 @@ import { countKeys } from '../../people/keys/store.ts';
 import { fileNameOf, listMediaFiles } from '../../posts/media/store.ts';
 import { providerApis } from '../../providers/index.ts';
 import { listHooks } from '../../readers/hooks/model.ts';
-import { findInDatabase } from '../attention.ts';
+import { findInDatabase, type KindInDatabase } from '../attention.ts';
 import { describeBackupTrouble, lastBackup } from '../backup/job.ts';
 import { createElapsed, describeJump } from '../elapsed.ts';
 import { planSweep } from '../sweep.ts';
@@ -44,18 +44,25 @@ const MAX_NAMED = 5;
 /** How many integrations are asked about at their providers; each takes some requests. */
 const MAX_ASKED = 20;
 
-/** The reasons why deliveries do not come. */
-const ABOUT_DELIVERIES = [
-  'deliveries_rejected',
-  'no_deliveries',
-  'silent',
-  'webhook_off',
-  'heartbeat_failed',
-  'deliveries_lost',
-  'webhook_failing',
-  'token_refused',
-  'token_expires',
-] as const;
+/** The check that reports each kind of the attention list. The compiler asks for new kinds. */
+const CHECK_OF = {
+  deliveries_rejected: 'deliveries',
+  no_deliveries: 'deliveries',
+  silent: 'deliveries',
+  webhook_off: 'deliveries',
+  heartbeat_failed: 'deliveries',
+  deliveries_lost: 'deliveries',
+  webhook_failing: 'deliveries',
+  token_refused: 'deliveries',
+  token_expires: 'deliveries',
+  trigger_failed: 'triggers',
+  schedule_late: 'schedules',
+  hook_failed: 'hooks',
+  polling_failing: 'polling',
+  app_suspended: 'polling',
+  job_failing: 'jobs',
+  server_stopped: 'jobs',
+} as const satisfies Record<KindInDatabase, string>;
 
 /** Checks of the work that the database records, and of the other services. */
 export const contentChecks = {
@@ -87,7 +94,7 @@ export const contentChecks = {
   }),
 
   triggers: inDatabase(async ({ db, clock }) => {
-    const found = await troubleIn({ db, clock }, ['trigger_failed']);
+    const found = await troubleIn({ db, clock }, 'triggers');
     if (found !== null) return found;
     const { queued, oldest } = await db.read(measureQueue);
     const waitedMs = oldest === null ? 0 : clock.now().getTime() - Date.parse(oldest);
@@ -102,24 +109,26 @@ export const contentChecks = {
   deliveries: inDatabase(async ({ db, clock }) => {
     const enabled = count(await db.read(countEnabled), 'integration');
     return (
-      (await troubleIn({ db, clock }, ABOUT_DELIVERIES)) ??
+      (await troubleIn({ db, clock }, 'deliveries')) ??
       ok(`No integration has problems with deliveries (${enabled})`)
     );
   }),
 
-  schedules: inDatabase((patient) => troubleIn(patient, ['schedule_late'])),
+  schedules: inDatabase((patient) => troubleIn(patient, 'schedules')),
+
+  jobs: inDatabase((patient) => troubleIn(patient, 'jobs')),
 
   hooks: inDatabase(async ({ db, clock }) => {
     const all = (await db.read((tx) => listHooks(tx))).length;
     if (all === 0) return null;
-    return (await troubleIn({ db, clock }, ['hook_failed'])) ?? ok(`No hook fails (${count(all, 'hook')})`);
+    return (await troubleIn({ db, clock }, 'hooks')) ?? ok(`No hook fails (${count(all, 'hook')})`);
   }),
 
   polling: inDatabase(async ({ db, clock }) => {
     const { ok: good, failing } = await db.read(countPolls);
     if (good + failing === 0) return null;
     const polled = `${count(good + failing, 'repository is', 'repositories are')} polled`;
-    const found = await troubleIn({ db, clock }, ['polling_failing', 'app_suspended']);
+    const found = await troubleIn({ db, clock }, 'polling');
     if (found !== null || failing === 0) return found ?? ok(`${polled} without problems`);
     return warning(
       `${polled}; the last round of ${failing} failed or pauses`,
@@ -191,11 +200,12 @@ export const contentChecks = {
   litestream: examineLitestream,
 } satisfies Record<string, Check>;
 
-/** The items of these kinds, as `attention` lists them; null for none. */
+/** The items that a check reports, as `attention` lists them; null for none. */
 async function troubleIn(
   { db, clock }: Pick<Patient, 'clock'> & { db: Pick<Database, 'read'> },
-  kinds: NonNullable<Parameters<typeof findInDatabase>[2]>,
+  check: (typeof CHECK_OF)[KindInDatabase],
 ) {
+  const kinds = (Object.keys(CHECK_OF) as KindInDatabase[]).filter((kind) => CHECK_OF[kind] === check);
   const items = await db.read((tx) => findInDatabase(tx, clock.now(), kinds));
   if (items.length === 0) return null;
   const more = items.length > MAX_NAMED ? `; and ${items.length - MAX_NAMED} more` : '';
