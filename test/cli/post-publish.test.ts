@@ -79,6 +79,28 @@ test('post delete moves to the trash, post restore brings back, --for-good delet
   expect(await json(...trash)).toEqual([]);
 });
 
+test('the pages of the trash follow one another', async () => {
+  for (const title of ['Third', 'Fourth']) {
+    await Bun.write(`${folder.path}/text.md`, 'Words');
+    const { id } = await json(
+      'post',
+      'create',
+      '--organization',
+      'acme',
+      '--title',
+      title,
+      `${folder.path}/text.md`,
+    );
+    await json('post', 'delete', id);
+  }
+  const page = (number: string) =>
+    json('post', 'list', '--organization', 'acme', '--trash', '--limit', '1', '--page', number);
+  expect([...(await page('1')), ...(await page('2'))].map(({ title }) => title).sort()).toEqual([
+    'Fourth',
+    'Third',
+  ]);
+});
+
 test.each([
   ['--status', 'draft'],
   ['--status', 'scheduled'],

@@ -1,6 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findForeignSchema } from '../../db/sqlite/rebuild.ts';
 import { inspectDatabase } from '../../db/sqlite/snapshot.ts';
@@ -81,6 +81,20 @@ test('so is one with SECRET_KEY in place of the file', async () => {
   const SECRET_KEY = readFileSync(join(dataDir(), 'secret.key'), 'utf8').trim();
   const options = { environment: { SECRET_KEY } };
   expect(await cliJson(path('third'), ['restore', file()], options)).toMatchObject({ isVerified: true });
+});
+
+test('the command says whether the backup is signed, and counts no row of the search index', async () => {
+  const signed = await cli(dataDir(), ['backup', file()]);
+  expect(signed.stdout).not.toContain('not signed');
+  const counts = Object.entries((await checkBackup(file())).header.tables);
+  const rows = counts.filter(([name]) => !name.startsWith('post_search')).reduce((sum, [, n]) => sum + n, 0);
+  expect(rows).toBeLessThan(counts.reduce((sum, [, n]) => sum + n, 0));
+  expect(signed.stdout).toMatch(new RegExp(`^Rows +${rows}$`, 'm'));
+  rmSync(join(dataDir(), 'secret.key'));
+  const { stdout } = await cli(dataDir(), ['backup', path('b.backup')]);
+  expect(stdout).toContain(
+    'The backup is not signed, because its key is not here. A restore needs --unverified.',
+  );
 });
 
 describe('a changed backup is refused, and nothing is written', () => {
