@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readImage } from '../../src/posts/media/service.ts';
 import { editPost } from '../../src/posts/service.ts';
+import { layOut } from '../../src/readers/public/card-draw.ts';
 import { type Card, cardOf, threadedPainter } from '../../src/readers/public/cards.ts';
 import type { Publication, PublicationChange } from '../../src/readers/public/model.ts';
 import { changePublication, readPublication } from '../../src/readers/public/service.ts';
@@ -55,6 +56,20 @@ describe('an image', () => {
       { heading: '', title: 'Acme news', footer: 'tidings.test/changelog/acme', accentColor: '#2563eb' },
       { heading: 'Acme news', title: 'Quieter engines', footer: 'January 1, 2026', accentColor: '#2563eb' },
     ]);
+  });
+
+  test('has a title in Arabic letters, which stands at the right', async () => {
+    const { app, get, drawn } = await world();
+    const title = 'إطلاق Rocket 2.4: محركات أهدأ';
+    await app.addPosts('org_a', { id: 'post_arabic', title });
+    await get('post_arabic.png');
+    expect(drawn.map((card) => card.title)).toEqual([title]);
+    const [, ofTitle, ofFooter] = layOut(drawn[0] as Card).children.map(({ style }) => style);
+    expect(ofTitle).toMatchObject({ direction: 'rtl', textAlign: 'right' });
+    expect(ofFooter).not.toHaveProperty('direction');
+    const { get: getImage, app: other } = await world(painter.draw);
+    await other.addPosts('org_a', { id: 'post_arabic', title });
+    expect((await getImage('post_arabic.png')).status).toBe(200);
   });
 
   test('is kept until one of its texts changes, and a client that has it gets 304', async () => {
@@ -203,7 +218,7 @@ describe('the texts of an image', () => {
     expect(await textsOf(title)).toEqual(['Acme news', shown]);
   });
 
-  test.each(['日本語のタイトル', 'عنوان', 'Release 二', '🎉'])(
+  test.each(['日本語のタイトル', 'כותרת', 'Release 二', '🎉'])(
     '%p gives way to the title of the page, because the typefaces lack it',
     async (title) => {
       expect(await textsOf(title)).toEqual(['', 'Acme news']);

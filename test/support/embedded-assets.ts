@@ -53,19 +53,30 @@ const serifFile = (script: string) =>
     `node_modules/@fontsource-variable/source-serif-4/files/source-serif-4-${script}-wght-normal.woff2`,
   );
 
+/** Its letters change their shape with their neighbors, so it keeps all features. */
+const arabicFile = join(
+  root,
+  'node_modules/@fontsource-variable/noto-naskh-arabic/files/noto-naskh-arabic-arabic-wght-normal.woff2',
+);
+
+const cardFaces: { script: string; path: string; keepFeatures?: string[] }[] = [
+  ...cardScripts.map((script) => ({ script, path: serifFile(script), keepFeatures: features })),
+  { script: 'arabic', path: arabicFile },
+];
+
 /** Titles need one weight. */
 const cardWeight = 600;
 
 /** The typefaces of social images, as the name of the file and its bytes. */
 export function makeCardFonts(): Promise<[name: string, bytes: Uint8Array][]> {
   return Promise.all(
-    cardScripts.map(async (script): Promise<[string, Uint8Array]> => {
-      const bytes = Buffer.from(await Bun.file(serifFile(script)).arrayBuffer());
+    cardFaces.map(async ({ script, path, keepFeatures }): Promise<[string, Uint8Array]> => {
+      const bytes = Buffer.from(await Bun.file(path).arrayBuffer());
       const all = await charactersOf(bytes);
       const options = {
         targetFormat: 'woff2',
         variationAxes: { wght: cardWeight },
-        keepFeatures: features,
+        ...(keepFeatures && { keepFeatures }),
       } as const;
       return [`card-${script}.woff2`, await subsetFont(bytes, all, options)];
     }),
@@ -74,11 +85,13 @@ export function makeCardFonts(): Promise<[name: string, bytes: Uint8Array][]> {
 
 /** All characters that the typefaces of social images draw, as ranges of code points. */
 export async function readCardRanges(): Promise<[first: number, last: number][]> {
-  const files = [join(fontFolder, 'source-serif-4.woff2'), ...cardScripts.map(serifFile)];
+  const files = [join(fontFolder, 'source-serif-4.woff2'), ...cardFaces.map(({ path }) => path)];
   const texts = await Promise.all(
     files.map((path) => Bun.file(path).arrayBuffer().then(Buffer.from).then(charactersOf)),
   );
-  const codes = [...new Set(texts.join(''))].map((each) => each.codePointAt(0) ?? 0).sort((a, b) => a - b);
+  // Joiners and directions show nothing by themselves, and often stand between emoji that are left out.
+  const shown = [...new Set(texts.join(''))].filter((each) => !/\p{Cf}/u.test(each));
+  const codes = shown.map((each) => each.codePointAt(0) ?? 0).sort((a, b) => a - b);
   const ranges: [number, number][] = [];
   for (const code of codes) {
     const last = ranges.at(-1);

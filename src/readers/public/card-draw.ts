@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { initSync, Renderer } from '@takumi-rs/wasm';
 import wasm from '@takumi-rs/wasm/takumi_wasm_bg.wasm' with { type: 'file' };
+import arabic from '../../http/look/fonts/card-arabic.woff2' with { type: 'file' };
 import cyrillic from '../../http/look/fonts/card-cyrillic.woff2' with { type: 'file' };
 import greek from '../../http/look/fonts/card-greek.woff2' with { type: 'file' };
 import latinExt from '../../http/look/fonts/card-latin-ext.woff2' with { type: 'file' };
@@ -28,7 +29,7 @@ function openRenderer(): Renderer {
   initSync({ module: unpacked(new Uint8Array(readFileSync(wasm))) });
   // Every card has other texts, so nothing would be found in a cache.
   const renderer = new Renderer();
-  for (const [index, file] of [latin, latinExt, vietnamese, greek, cyrillic].entries()) {
+  for (const [index, file] of [latin, latinExt, vietnamese, greek, cyrillic, arabic].entries()) {
     renderer.registerFont({ name: `serif-${index}`, data: readFileSync(file) });
   }
   return renderer;
@@ -41,6 +42,17 @@ export async function drawCard(card: Card): Promise<Uint8Array<ArrayBuffer>> {
   return renderer.render(layOut(card), { width: WIDTH, height: HEIGHT, format: 'png' });
 }
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff]/;
+
+/** The direction of the first letter, as `dir="auto"` takes it. */
+function directionOf(text: string) {
+  const isReversed = RIGHT_TO_LEFT.test(/\p{L}/u.exec(text)?.[0] ?? '');
+  return isReversed
+    ? // Spacing would tear joined letters apart; their marks need taller lines.
+      ({ direction: 'rtl', textAlign: 'right', letterSpacing: 0, lineHeight: 1.4 } as const)
+    : ({} as const);
+}
+
 const oneLine = {
   display: 'block',
   whiteSpace: 'nowrap',
@@ -48,11 +60,19 @@ const oneLine = {
   textOverflow: 'ellipsis',
 } as const;
 
-function layOut({ heading, title, footer, accentColor }: Card) {
+export function layOut({ heading, title, footer, accentColor }: Card) {
   const line = (text: string, color: string) => ({
     type: 'text' as const,
     text,
-    style: { ...oneLine, width: '100%', fontSize: 32, fontWeight: 600, lineHeight: 1.3, color },
+    style: {
+      ...oneLine,
+      width: '100%',
+      fontSize: 32,
+      fontWeight: 600,
+      lineHeight: 1.3,
+      color,
+      ...directionOf(text),
+    },
   });
   return {
     type: 'container' as const,
@@ -65,7 +85,7 @@ function layOut({ heading, title, footer, accentColor }: Card) {
       padding: '64px 80px 60px',
       borderLeft: `24px solid ${accentColor}`,
       backgroundColor: PAPER,
-      fontFamily: 'serif-0, serif-1, serif-2, serif-3, serif-4',
+      fontFamily: 'serif-0, serif-1, serif-2, serif-3, serif-4, serif-5',
     } as const,
     children: [
       line(heading, SOFT),
@@ -84,6 +104,7 @@ function layOut({ heading, title, footer, accentColor }: Card) {
           textOverflow: 'ellipsis',
           overflowWrap: 'anywhere',
           color: INK,
+          ...directionOf(title),
         } as const,
       },
       line(footer, SOFT),

@@ -65,7 +65,7 @@ function isDrawable(character: string): boolean {
 }
 
 /** Changes when images look different, so that caches ask for them again. */
-const DESIGN = '1';
+const DESIGN = '2';
 
 /** About 200 images. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
