@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { setEnabled } from '../../src/integrations/connect.ts';
+import { connectWithToken, setEnabled } from '../../src/integrations/connect.ts';
 import { addPlace } from '../../src/integrations/places.ts';
+import { recoverDue } from '../../src/integrations/recovery.ts';
 import { trackUptime } from '../../src/integrations/uptime.ts';
 import { pageVisitor, signedIn, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, logOf } from '../support/deliveries.ts';
@@ -247,4 +248,20 @@ test('the page of the integration shows what was missing, and what came back', a
   await world.recover(90 * MINUTE_MS, 10 * MINUTE_MS);
   expect(await page()).toContain('The webhook is switched off. Tidings reads the changes.');
   expect(await page()).toContain('Read through the API');
+});
+
+test('the page promises no reading of changes where Tidings cannot read them', async () => {
+  const { app, linear } = started;
+  const { integrationId } = await connectWithToken(app.deps, {
+    type: 'linear',
+    organizationId: 'org_a',
+    token: linear.adminKey,
+    places: ['ENG'],
+  });
+  for (const hook of linear.workspace.hooks) hook.enabled = false;
+  app.clock.advance(60 * MINUTE_MS);
+  await recoverDue(app.deps);
+  const html = await textOf(`${LIST}/${integrationId}`);
+  expect(html).toContain('The webhook is switched off. Changes are lost until it is switched on again.');
+  expect(html).not.toContain('reads the changes');
 });

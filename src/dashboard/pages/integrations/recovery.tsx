@@ -30,13 +30,14 @@ export function RecoverySection({
           : reader === null
             ? (providerOf(integration.type).words.redelivery ?? '')
             : `Every 10 minutes, Tidings reads the changes at ${name}, and drafts what no webhook delivered.`}
+        {integration.app !== null && ` ${name} sends no ping of an App on request, so there is no heartbeat.`}
       </p>
       <Table
         caption={`Comparison with ${name}, by ${one}`}
         rows={shown}
         columns={[
           { title: 'Where', cell: ({ placeName }) => placeName },
-          { title: 'State', cell: (row) => <State row={row} /> },
+          { title: 'State', cell: (row) => <State row={row} canRead={reader !== null} /> },
           {
             title: 'Last comparison',
             isLabeled: true,
@@ -80,9 +81,12 @@ export function RecoverySection({
 const rank = ({ recovery }: Row) =>
   recovery?.problem != null || recovery?.isOff || recovery?.heartbeat?.problem != null ? 0 : 1;
 
-function State({ row: { recovery } }: { row: Row }) {
+function State({ row: { recovery }, canRead }: { row: Row; canRead: boolean }) {
   const { problem = null, isOff = false, queue = [], heartbeat } = recovery ?? {};
-  const reason = problem ?? (isOff ? 'The webhook is switched off. Tidings reads the changes.' : null);
+  const meanwhile = canRead
+    ? 'Tidings reads the changes.'
+    : 'Changes are lost until it is switched on again.';
+  const reason = problem ?? (isOff ? `The webhook is switched off. ${meanwhile}` : null);
   const failed =
     reason ?? (heartbeat?.problem == null ? null : `The last ping did not arrive: ${heartbeat.problem}`);
   if (failed !== null) {
