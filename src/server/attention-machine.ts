@@ -110,15 +110,15 @@ export async function findOnMachine(
       ofServer({
         kind: 'checkpoint_failing',
         message: `The write-ahead log cannot be copied into the database (${cause})`,
-        effect: 'The log grows until the disk is full.',
-        action: 'Check the disk',
+        effect: 'The log grows until the disk is full. Then deliveries are refused.',
+        action: 'Look for read-only or faulty storage in the log of the server and of the machine',
       }),
     leftovers.length > 0 &&
       ofServer({
         kind: 'upgrade_unfinished',
         count: leftovers.length,
         message: `An unfinished upgrade or restore left ${leftovers.map(({ path }) => basename(path)).join(', ')}`,
-        effect: 'The files take as much room as the database.',
+        effect: 'The files take as much room as the database. Readers notice nothing.',
         action: 'Restart the server, which removes them',
       }),
     ...Array.from(metrics?.failingJobs ?? [], ([name, { inARow: failures, reason }]) => {
