@@ -232,7 +232,7 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
       <Facts
         kind="row"
         facts={[
-          ['Source', <a href={integrationPath}>{repository?.fullName ?? integrationName(integration)}</a>],
+          ['Source', repository?.fullName ?? integrationName(integration)],
           ['Filters', describeFilters(trigger.filters)],
           ['Created', <When at={trigger.createdAt} />],
           ['Versions', <a href={`${path}/versions`}>Version history</a>],
