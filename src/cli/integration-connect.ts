@@ -179,7 +179,7 @@ async function connectByPolling(
     text: [
       fields({ Integration: integrationId, Polled: places.map(({ place }) => place).join(', ') }),
       `${interval} The server polls while it runs.`,
-      `Polling starts with the present. For older releases: ${tidings} history ${first?.place} --organization ${options.organization}`,
+      `Polling starts now and skips earlier releases. For older releases: ${tidings} history ${first?.place} --organization ${options.organization}`,
       nextOf(type, integrationId),
     ],
   };

@@ -23,7 +23,7 @@ test('connecting by polling needs a repository alone', async () => {
   const engine = github.addRepository('acme/engine', { isPrivate: false });
   const connected = await visit(`${LIST}/github/poll`, { polled: 'acme/engine' });
   expect(noticeOf(connected)).toContain(
-    'Connected by polling: acme/engine. Polling starts with the present.',
+    'Connected by polling: acme/engine. Polling starts now and skips earlier releases.',
   );
   const [, added] = await app.db.read((tx) => listIntegrations(tx, 'org_a'));
   expect(added).toMatchObject({ isPolled: true, hasToken: false });

@@ -42,7 +42,7 @@ async function connect(visit: MemberVisit, type: IntegrationType): Promise<Answe
       const token = form.get(TOKEN_FIELD)?.trim() || undefined;
       const request = { type, organizationId: organization.id, repositories, token };
       const { integrationId, places } = await connectPolled(deps, request);
-      const done = `Connected by polling: ${places.map(({ place }) => place).join(', ')}. Polling starts with the present.`;
+      const done = `Connected by polling: ${places.map(({ place }) => place).join(', ')}. Polling starts now and skips earlier releases.`;
       return redirect(`integrations/${integrationId}`, done);
     });
     return answer ?? redirect('integrations', 'This form was already submitted. Nothing else was connected.');
