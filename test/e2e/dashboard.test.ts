@@ -178,7 +178,7 @@ test('from a draft to a published post, and to the newer text that is suggested 
   await link('Lander 1.0').click();
   await page.getByLabel('Title').fill('Lander, at last');
   await page.getByLabel('Text, in Markdown').fill('It *lands* now.');
-  await page.locator('#preview em', { hasText: 'lands' }).waitFor();
+  await page.locator('#preview em', { hasText: 'lands' }).waitFor({ state: 'attached' });
   await button('Save').click();
   await page.getByText('Saved.').waitFor();
   expect(await published()).toMatchObject({ posts: [] });
