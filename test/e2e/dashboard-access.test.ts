@@ -133,7 +133,7 @@ test('by keyboard alone, from the sign-in to a published draft', async () => {
   await tabTo(page, 'Text, in Markdown');
   await keyboard.press('ControlOrMeta+a');
   await keyboard.type('It is *typed*.');
-  await page.locator('#preview em', { hasText: 'typed' }).waitFor();
+  await page.locator('#preview em', { hasText: 'typed' }).waitFor({ state: 'attached' });
   await tabTo(page, 'Title', 'Shift+Tab');
   await keyboard.press('Enter');
   await page.getByText('Saved.').waitFor();

@@ -109,7 +109,7 @@ test('a description is asked for, and goes to the text and the image', async () 
   const text = await waitForText(page, /!\[A \\\[quiet\\\] engine\]/);
   await description(page).waitFor({ state: 'detached' });
   expect(await textOf(page).evaluate((area) => area === document.activeElement)).toBe(true);
-  await page.locator('#preview img[alt="A [quiet] engine"]').waitFor();
+  await page.locator('#preview img[alt="A [quiet] engine"]').waitFor({ state: 'attached' });
   const [, id] = /media\/(img_\w+)\./.exec(text) ?? [];
   await page.goto(`${dashboard.base}/media/${id}`);
   expect(await page.getByLabel('Description').inputValue()).toBe('A [quiet] engine');
