@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander';
 import { tidings } from '../lib/build.ts';
 import {
   describeKeyWarning,
@@ -6,7 +7,7 @@ import {
   SUGGEST_PERMISSION,
 } from '../people/keys/store.ts';
 import { getOrganization } from '../people/organization-store.ts';
-import { clockTime, type TidingsCommand } from './command.ts';
+import { clockTime, isoTime, type TidingsCommand } from './command.ts';
 import { complain, fields, oneLine, status, table } from './output.ts';
 
 interface CreateOptions {
@@ -26,11 +27,11 @@ export function add(program: TidingsCommand): void {
     .sub('create', 'Create an API key and show its value once')
     .requiredOption('--organization <id>', 'Organization whose posts the key reads')
     .requiredOption('--name <name>', 'Purpose of the key, such as "Website, production"')
-    .option('--permission <permission>', 'Permission of the key; repeatable', (each, all: string[] = []) => [
-      ...all,
-      each,
-    ])
-    .option('--expires <time>', 'When the key expires, as ISO 8601 (default: never)')
+    .option('--permission <permission>', 'Permission of the key; repeatable', (each, all: string[] = []) => {
+      if (each === READ_PERMISSION || each === SUGGEST_PERMISSION) return [...all, each];
+      throw new InvalidArgumentError(`It must be ${READ_PERMISSION} or ${SUGGEST_PERMISSION}.`);
+    })
+    .option('--expires <time>', 'When the key expires, as ISO 8601 (default: never)', isoTime)
     .answers(
       async ({ keys }, { organization, name, permission, expires }: CreateOptions) => {
         const { warning, ...created } = await keys.createKey({
