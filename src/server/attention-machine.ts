@@ -52,16 +52,17 @@ export const findStoppedServer: Find = async (tx, now) => {
   ];
 };
 
-/** Jobs that fail, as the leader last saw them: only its process counts. Empty once no server runs. */
-export const findFailingJobs: Find = async (tx, now) => {
-  if ((await findStoppedServer(tx, now)).length > 0) return [];
-  const kept = await tx
-    .select()
-    .from(attention)
-    .where(eq(attention.kind, 'job_failing' satisfies AttentionKind))
-    .all();
-  return kept.map(({ id: _, mutedUntil: __, ...item }) => item);
-};
+/** What only the process of the leader can count. */
+export const LEADER_KINDS = ['checkpoint_failing', 'job_failing'] as const satisfies AttentionKind[];
+
+/** Finds items as the leader last saw them. Empty once no server runs. */
+export const findKept =
+  (kind: (typeof LEADER_KINDS)[number]): Find =>
+  async (tx, now) => {
+    if ((await findStoppedServer(tx, now)).length > 0) return [];
+    const kept = await tx.select().from(attention).where(eq(attention.kind, kind)).all();
+    return kept.map(({ id: _, mutedUntil: __, ...item }) => item);
+  };
 
 export type MachineNeeds = Pick<Deps, 'clock'> & {
   elapsed: Pick<Elapsed, 'jumpMs'>;
@@ -78,10 +79,11 @@ export async function findOnMachine(
 ): Promise<FoundItem[]> {
   const isSqlite = config.database === undefined;
   const backup = isSqlite ? await describeBackupTrouble(config, clock.now()) : null;
-  const free = isSqlite ? freeBytes(config.dataDir) : null;
+  const full = isSqlite ? describeFullDisk(config.dataDir, freeBytes(config.dataDir)) : null;
   const jump = describeJump(elapsed.jumpMs());
   const { inARow = 0, cause = null } = checkpointFailures?.() ?? {};
   const leftovers = isSqlite ? listOldLeftovers(config.dataDir, clock.now()) : [];
+  const unfinished = describeLeftovers(leftovers);
   const items = [
     backup !== null &&
       !backup.isReminder &&
@@ -91,13 +93,12 @@ export async function findOnMachine(
         effect: 'After a loss of this disk, newer posts and deliveries would be gone.',
         action: backup.advice,
       }),
-    free !== null &&
-      free < MIN_FREE_BYTES &&
+    full !== null &&
       ofServer({
         kind: 'disk_full',
-        message: `Only ${megabytes(free)} are free on the disk of ${config.dataDir}`,
+        message: full.problem,
         effect: 'Deliveries are refused until there is room.',
-        action: 'Free up disk space',
+        action: full.advice,
       }),
     jump !== null &&
       ofServer({
@@ -113,13 +114,13 @@ export async function findOnMachine(
         effect: 'The log grows until the disk is full. Then deliveries are refused.',
         action: 'Look for read-only or faulty storage in the log of the server and of the machine',
       }),
-    leftovers.length > 0 &&
+    unfinished !== null &&
       ofServer({
         kind: 'upgrade_unfinished',
         count: leftovers.length,
-        message: `An unfinished upgrade or restore left ${leftovers.map(({ path }) => basename(path)).join(', ')}`,
+        message: unfinished.problem,
         effect: 'The files take as much room as the database. Readers notice nothing.',
-        action: 'Restart the server, which removes them',
+        action: unfinished.advice,
       }),
     ...Array.from(metrics?.failingJobs ?? [], ([name, { inARow: failures, reason }]) => {
       return (
@@ -136,6 +137,28 @@ export async function findOnMachine(
     }),
   ];
   return items.filter((item) => item !== false);
+}
+
+export const DISK_ADVICE = 'Free up disk space, or move the data folder to a larger disk';
+
+/** A disk that is nearly full, in words; null otherwise. */
+export function describeFullDisk(folder: string, free: number | null) {
+  if (free === null || free >= MIN_FREE_BYTES) return null;
+  return {
+    problem: `Only ${megabytes(free)} are free on the disk of ${folder}`,
+    advice: DISK_ADVICE,
+  };
+}
+
+/** Files that an unfinished command left, in words; null without any. */
+export function describeLeftovers(leftovers: ReturnType<typeof listLeftovers>) {
+  if (leftovers.length === 0) return null;
+  const bytes = leftovers.reduce((sum, each) => sum + each.bytes, 0);
+  const names = leftovers.map(({ path }) => basename(path)).join(', ');
+  return {
+    problem: `An unfinished upgrade or restore left ${megabytes(bytes)}: ${names}`,
+    advice: 'Restart the server, which removes them',
+  };
 }
 
 function listOldLeftovers(folder: string, now: Date) {

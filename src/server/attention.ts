@@ -36,9 +36,10 @@ import {
   placesOf,
 } from './attention-items.ts';
 import {
-  findFailingJobs,
+  findKept,
   findOnMachine,
   findStoppedServer,
+  LEADER_KINDS,
   type MachineNeeds,
   type MachineSettings,
 } from './attention-machine.ts';
@@ -308,11 +309,12 @@ const finders = {
   trigger_failed: findFailedTriggers,
   hook_failed: findFailedHooks,
   schedule_late: findLateSchedules,
-  job_failing: findFailingJobs,
+  checkpoint_failing: findKept('checkpoint_failing'),
+  job_failing: findKept('job_failing'),
   server_stopped: findStoppedServer,
 } satisfies Partial<Record<AttentionKind, Find>>;
 export type KindInDatabase = keyof typeof finders;
-const kindsInDatabase = Object.keys(finders) as KindInDatabase[];
+export const kindsInDatabase = Object.keys(finders) as KindInDatabase[];
 
 /** The items that the database tells of, in one snapshot. */
 export async function findInDatabase(
@@ -327,9 +329,9 @@ type Needs = MachineNeeds & Pick<Deps, 'db'>;
 
 /** Everything that needs a person now. */
 async function findAttention(deps: Needs, config: MachineSettings): Promise<FoundItem[]> {
-  // The leader counts the failures itself: what it kept would never end.
-  const isLeader = deps.metrics !== undefined;
-  const kinds = kindsInDatabase.filter((kind) => !(isLeader && kind === 'job_failing'));
+  // The leader counts these itself: what it kept would never end.
+  const own: readonly AttentionKind[] = deps.metrics === undefined ? [] : LEADER_KINDS;
+  const kinds = kindsInDatabase.filter((kind) => !own.includes(kind));
   const inDatabase = await deps.db.read((tx) => findInDatabase(tx, deps.clock.now(), kinds));
   return [...(await findOnMachine(deps, config)), ...inDatabase];
 }

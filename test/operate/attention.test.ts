@@ -243,7 +243,7 @@ describe('of the server', () => {
     expect(await lookWith(app.deps.metrics, path)).toMatchObject([
       {
         id: 'upgrade_unfinished:server',
-        message: 'An unfinished upgrade or restore left tidings.db.rebuilt',
+        message: 'An unfinished upgrade or restore left 0 MB: tidings.db.rebuilt',
       },
     ]);
   });

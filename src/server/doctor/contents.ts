@@ -9,11 +9,12 @@ import { describeFinding } from '../../integrations/words.ts';
 import { tidings } from '../../lib/build.ts';
 import { openFileStore } from '../../lib/file-store.ts';
 import { count } from '../../lib/text.ts';
+import type { AttentionKind } from '../../people/attention.ts';
 import { countKeys } from '../../people/keys/store.ts';
 import { fileNameOf, listMediaFiles } from '../../posts/media/store.ts';
 import { providerApis } from '../../providers/index.ts';
 import { listHooks } from '../../readers/hooks/model.ts';
-import { findInDatabase, type KindInDatabase } from '../attention.ts';
+import { findInDatabase, type KindInDatabase, kindsInDatabase } from '../attention.ts';
 import { describeBackupTrouble, lastBackup } from '../backup/job.ts';
 import { createElapsed, describeJump } from '../elapsed.ts';
 import { planSweep } from '../sweep.ts';
@@ -45,7 +46,7 @@ const MAX_NAMED = 5;
 const MAX_ASKED = 20;
 
 /** The check that reports each kind of the attention list. The compiler asks for new kinds. */
-const CHECK_OF = {
+export const CHECK_OF = {
   deliveries_rejected: 'deliveries',
   no_deliveries: 'deliveries',
   silent: 'deliveries',
@@ -58,11 +59,16 @@ const CHECK_OF = {
   trigger_failed: 'triggers',
   schedule_late: 'schedules',
   hook_failed: 'hooks',
+  app_suspended: 'deliveries',
   polling_failing: 'polling',
-  app_suspended: 'polling',
+  backup_failed: 'backups',
+  disk_full: 'disk',
+  clock_jumped: 'sweep',
+  upgrade_unfinished: 'unfinished files',
+  checkpoint_failing: 'checkpoints',
   job_failing: 'jobs',
   server_stopped: 'jobs',
-} as const satisfies Record<KindInDatabase, string>;
+} as const satisfies Record<AttentionKind, string>;
 
 /** Checks of the work that the database records, and of the other services. */
 export const contentChecks = {
@@ -117,6 +123,8 @@ export const contentChecks = {
   schedules: inDatabase((patient) => troubleIn(patient, 'schedules')),
 
   jobs: inDatabase((patient) => troubleIn(patient, 'jobs')),
+
+  checkpoints: inDatabaseFile((patient) => troubleIn(patient, 'checkpoints')),
 
   hooks: inDatabase(async ({ db, clock }) => {
     const all = (await db.read((tx) => listHooks(tx))).length;
@@ -205,10 +213,12 @@ async function troubleIn(
   { db, clock }: Pick<Patient, 'clock'> & { db: Pick<Database, 'read'> },
   check: (typeof CHECK_OF)[KindInDatabase],
 ) {
-  const kinds = (Object.keys(CHECK_OF) as KindInDatabase[]).filter((kind) => CHECK_OF[kind] === check);
+  const kinds = kindsInDatabase.filter((kind) => CHECK_OF[kind] === check);
   const items = await db.read((tx) => findInDatabase(tx, clock.now(), kinds));
-  if (items.length === 0) return null;
+  const [first] = items;
+  if (first === undefined) return null;
   const more = items.length > MAX_NAMED ? `; and ${items.length - MAX_NAMED} more` : '';
   const named = items.slice(0, MAX_NAMED).map(({ message }) => message);
-  return warning(named.join('; ') + more, `Run: ${items[0]?.action}`);
+  const { action } = first;
+  return warning(named.join('; ') + more, action.startsWith(tidings) ? `Run: ${action}` : action);
 }

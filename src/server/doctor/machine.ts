@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { findDamage, openForInspection } from '../../../db/sqlite/client.ts';
 import { migrations, readVersion } from '../../../db/sqlite/migrate.ts';
 import { findNewestDeliveryTime } from '../../integrations/deliveries/count-store.ts';
@@ -10,8 +10,8 @@ import { tidings } from '../../lib/build.ts';
 import { freeBytes, megabytes } from '../../lib/disk.ts';
 import { isLocal } from '../../lib/public-fetch.ts';
 import { count } from '../../lib/text.ts';
+import { DISK_ADVICE, describeFullDisk, describeLeftovers } from '../attention-machine.ts';
 import { databaseFile, listLeftovers, litestreamFolder, modeForOthers } from '../data-folder.ts';
-import { MIN_FREE_BYTES } from '../readiness.ts';
 import {
   type Check,
   type Finding,
@@ -95,14 +95,8 @@ export const machineChecks = {
 
   'unfinished files': inFolder(({ folder }) => {
     if (!existsSync(folder)) return null;
-    const leftovers = listLeftovers(folder);
-    if (leftovers.length === 0) return null;
-    const bytes = leftovers.reduce((sum, each) => sum + each.bytes, 0);
-    const names = leftovers.map(({ path }) => basename(path)).join(', ');
-    return warning(
-      `An unfinished upgrade or restore left ${megabytes(bytes)}: ${names}`,
-      'The next start of the server removes them',
-    );
+    const unfinished = describeLeftovers(listLeftovers(folder));
+    return unfinished && warning(unfinished.problem, unfinished.advice);
   }),
 
   'secret.key': inFolder(({ folder, config }) => {
@@ -122,9 +116,11 @@ export const machineChecks = {
     if (free === null) return null;
     const database = statSync(join(folder, 'tidings.db'), { throwIfNoEntry: false })?.size ?? 0;
     const summary = `${megabytes(free)} free; the database uses ${megabytes(database)}`;
-    const advice = 'Free up disk space, or move the data folder to a larger disk';
-    if (free < MIN_FREE_BYTES) return failed(summary, advice);
-    return free < database * 2 ? warning(`${summary}. That is too little for a copy`, advice) : ok(summary);
+    const full = describeFullDisk(folder, free);
+    if (full !== null) return failed(full.problem, full.advice);
+    return free < database * 2
+      ? warning(`${summary}. That is too little for a copy`, DISK_ADVICE)
+      : ok(summary);
   }),
 
   // Only where it could not be opened: why that is.

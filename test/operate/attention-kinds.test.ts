@@ -1,0 +1,263 @@
+import { beforeEach, describe, expect, spyOn, test } from 'bun:test';
+import { utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { trackUptime } from '../../src/integrations/uptime.ts';
+import type { Connected } from '../../src/integrations/words.ts';
+import { tidings } from '../../src/lib/build.ts';
+import * as disk from '../../src/lib/disk.ts';
+import { type AttentionKind, listAttention } from '../../src/people/attention.ts';
+import { attentionJob, listNow } from '../../src/server/attention.ts';
+import { recordFailure } from '../../src/server/backup/job.ts';
+import { examineConfig } from '../../src/server/config.ts';
+import { CHECK_OF } from '../../src/server/doctor/contents.ts';
+import { examine } from '../../src/server/doctor/examine.ts';
+import { createElapsed } from '../../src/server/elapsed.ts';
+import { addDatabaseGauges } from '../../src/server/metrics.ts';
+import { cli, temporaryFolder } from '../support/cli.ts';
+import { execute, sqliteOf, testEngine } from '../support/database.ts';
+import { appWithGithub, githubRequest } from '../support/deliveries.ts';
+import { createTriggerFor } from '../support/drafts.ts';
+import type { TestApp } from '../support/test-app.ts';
+
+// Every kind of the attention list, from its cause: the server, the commands and the metrics tell the same.
+
+const DAY_MS = 86_400_000;
+
+let app: TestApp;
+let connected: Connected;
+let folder: string;
+let checkpoints: { inARow: number; total: number; cause: string | null };
+
+beforeEach(async () => {
+  ({ app, connected } = await appWithGithub({}));
+  folder = temporaryFolder().path;
+  checkpoints = { inARow: 0, total: 0, cause: null };
+});
+
+const now = () => app.clock.now().toISOString();
+const after = (ms: number) => new Date(app.clock.now().getTime() + ms);
+
+const addHook = (recovery: object, problem: string | null = null) =>
+  execute(
+    app.db,
+    `INSERT INTO hooks (integration_id, place_id, place_name, events, has_present_secret, attempts, recovery, problem, created_at)
+     VALUES ('${connected.integrationId}', 'acme/pad', 'acme/pad', '[]', 1, 0, '${JSON.stringify(recovery)}',
+       ${problem === null ? 'NULL' : `'${problem}'`}, '${now()}')`,
+  );
+
+const addTokenState = (column: 'problem' | 'expires_at', text: string) =>
+  execute(
+    app.db,
+    `INSERT INTO token_states (integration_id, ${column}, problem_since, due_at)
+     VALUES ('${connected.integrationId}', '${text}', '${now()}', 0)`,
+  );
+
+const addDraft = () => app.addPosts('org_a', { id: 'late', title: 'Late', status: 'draft' });
+
+/** The cause of each kind, and what its message and its action say. The compiler asks for new kinds. */
+const CAUSES: Record<
+  AttentionKind,
+  [cause: () => Promise<unknown> | unknown, message: string, action: string]
+> = {
+  deliveries_rejected: [
+    () => app.request(...githubRequest(connected, {}, { event: 'release', secret: 'wrong' })),
+    'the last delivery was not accepted (',
+    'integration doctor',
+  ],
+  no_deliveries: [() => app.clock.advance(DAY_MS), 'no delivery has arrived yet', 'integration doctor'],
+  webhook_failing: [
+    () => addHook({}, 'Not found'),
+    'the webhook is not as it should be (Not found)',
+    'integration doctor',
+  ],
+  polling_failing: [
+    async () => {
+      await execute(app.db, 'UPDATE integrations SET is_polled = 1');
+      await execute(
+        app.db,
+        `INSERT INTO polls (repository_id, integration_id, due_at, problem, attempts)
+         VALUES ('${connected.repositoryId}', '${connected.integrationId}', 0, 'Bad token', 3)`,
+      );
+    },
+    'polling fails (Bad token)',
+    'integration doctor',
+  ],
+  app_suspended: [
+    () =>
+      execute(
+        app.db,
+        `INSERT INTO github_apps (integration_id, app_id, slug, url, private_key, suspended_at, created_at)
+         VALUES ('${connected.integrationId}', 1, 'app', '', '', '${now()}', '${now()}')`,
+      ),
+    'The installation of the App app is suspended',
+    'integration doctor',
+  ],
+  token_refused: [
+    () => addTokenState('problem', 'GitHub rejected the token. Create another one.'),
+    'GitHub rejected the token',
+    'integration set-token',
+  ],
+  token_expires: [
+    () => addTokenState('expires_at', after(5 * DAY_MS).toISOString()),
+    'the GitHub token expires on 2026-11-25',
+    'integration set-token',
+  ],
+  silent: [
+    () =>
+      execute(
+        app.db,
+        `INSERT INTO silences (integration_id, repository_id, since, is_proven, due_at)
+         VALUES ('${connected.integrationId}', '${connected.repositoryId}', '${now()}', 0, 0)`,
+      ),
+    'nothing has arrived since 2026-11-20, which is unusually long for it',
+    'integration doctor',
+  ],
+  webhook_off: [
+    () => addHook({ isOff: true }),
+    'the webhook is switched off or deleted at GitHub',
+    'integration repair',
+  ],
+  heartbeat_failed: [
+    () => addHook({ heartbeat: { problem: 'Timed out', since: now() } }),
+    'the ping that Tidings asked for did not arrive (Timed out)',
+    'integration doctor',
+  ],
+  deliveries_lost: [
+    () => addHook({ lost: [{ deliveryId: 'd', deliveredAt: now(), reason: 'Expired' }] }),
+    '1 missed delivery cannot be had again (Expired)',
+    'integration missed',
+  ],
+  trigger_failed: [
+    async () => {
+      const { id } = await createTriggerFor(app, connected, 'release');
+      await execute(
+        app.db,
+        `INSERT INTO trigger_runs (trigger_id, scope, since, revision, status, attempts, due_at, delivery_id, error, queued_at)
+         VALUES ('${id}', 's', '', 1, 'failed', 8, 0, 'd', 'No text', '${now()}')`,
+      );
+    },
+    '1 draft was given up after several attempts (No text)',
+    'trigger retry',
+  ],
+  hook_failed: [
+    async () => {
+      await addDraft();
+      await execute(
+        app.db,
+        `INSERT INTO rebuild_hooks (id, organization_id, name, kind, url, host, is_enabled, created_at)
+         VALUES ('hook_1', 'org_a', 'Site', 'netlify', '', 'example.com', 1, '${now()}')`,
+      );
+      await execute(
+        app.db,
+        `INSERT INTO hook_messages (id, hook_id, organization_id, post_id, number, type, title, post_created_at, state, attempts, due_at, created_at)
+         VALUES ('m', 'hook_1', 'org_a', 'late', 1, 'post.published', '', '', 'failed', 8, 1, '${now()}')`,
+      );
+    },
+    'The hook “Site” fails: 1 message could not be sent',
+    'hook messages',
+  ],
+  schedule_late: [
+    async () => {
+      await addDraft();
+      await execute(
+        app.db,
+        `INSERT INTO post_schedules (post_id, organization_id, publish_at, time_zone, created_at)
+         VALUES ('late', 'org_a', ${after(-120_000).getTime()}, 'UTC', '${now()}')`,
+      );
+    },
+    '“Late” was not published at its time',
+    'post publish',
+  ],
+  backup_failed: [
+    () => recordFailure(folder, app.clock.now(), 'a.backup', 'No room'),
+    'failed: No room. There is no backup yet',
+    'backup',
+  ],
+  disk_full: [
+    () => spyOn(disk, 'freeBytes').mockReturnValue(1_000_000),
+    'Only 1 MB are free on the disk of ',
+    'Free up disk space, or move the data folder to a larger disk',
+  ],
+  clock_jumped: [
+    async () => {
+      await app.db.write((tx) => createElapsed(app).beginSweep(tx));
+      app.clock.jump(3.5 * DAY_MS);
+    },
+    'The clock jumped forward by ',
+    'sweep',
+  ],
+  checkpoint_failing: [
+    () => Object.assign(checkpoints, { inARow: 1, total: 1, cause: 'SQLITE_IOERR' }),
+    'The write-ahead log cannot be copied into the database (SQLITE_IOERR)',
+    'Look for read-only or faulty storage in the log of the server and of the machine',
+  ],
+  upgrade_unfinished: [
+    () => {
+      const file = join(folder, 'tidings.db.rebuilt');
+      writeFileSync(file, 'left');
+      utimesSync(file, after(-3_601_000), after(-3_601_000));
+    },
+    'An unfinished upgrade or restore left 1 MB: tidings.db.rebuilt',
+    'Restart the server, which removes them',
+  ],
+  job_failing: [
+    () => app.deps.metrics.failingJobs.set('sweep', { inARow: 3, reason: 'no such table' }),
+    'The job sweep has failed 3 times in a row (no such table)',
+    "Look at the server's log",
+  ],
+  server_stopped: [
+    async () => {
+      await trackUptime({ ...app.deps, db: app.db, process: 'test' }).begin();
+      app.clock.advance(180_000);
+    },
+    'No server runs',
+    'serve',
+  ],
+};
+
+// A database server has its own checks of its machine, and `doctor` needs a file.
+describe.skipIf(testEngine !== 'sqlite')('an item of the kind', () => {
+  test.each(Object.entries(CAUSES))('%s', async (kind, [cause, message, action]) => {
+    const { deps, db } = app;
+    const { config } = examineConfig({}, { DATA_DIR: folder, PORT: '0' });
+    const settings = { dataDir: folder, backups: undefined, database: undefined };
+    using _ = { [Symbol.dispose]: () => spyOn(disk, 'freeBytes').mockRestore() };
+    await cause();
+
+    const server = attentionJob({ ...deps, db, checkpointFailures: () => checkpoints }, settings);
+    await server.run(new AbortController().signal);
+    const kept = (await db.read((tx) => listAttention(tx))).filter((each) => each.kind === kind);
+    expect(kept.map((each) => each.message)).toEqual([expect.stringContaining(message)]);
+    const [item] = kept;
+    expect(item?.effect).toEndWith('.');
+
+    // A command names itself in its help.
+    const [, command] = item?.action.split(`${tidings} `) ?? [];
+    if (command === undefined) {
+      expect(item?.action).toBe(action);
+    } else {
+      expect(`${command} `).toStartWith(`${action} `);
+      const help = await cli(folder, [...action.split(' '), '--help']);
+      expect(help).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`${tidings} ${action}`) });
+    }
+
+    const { clock, elapsed } = deps;
+    const listed = (await listNow({ db, clock, elapsed }, settings)).filter((each) => each.kind === kind);
+    expect(listed).toEqual(kept);
+
+    const patient = {
+      ...{ config, clock, folder, db: sqliteOf(db), fetch, secrets: deps.secrets },
+      ...{ wrongSettings: [], postgres: null, isOffline: true },
+    };
+    const { checks } = await examine(patient);
+    const check = checks.find(({ name }) => name === CHECK_OF[kind as AttentionKind]);
+    expect(check?.status).not.toBe('ok');
+    expect(check?.message).toContain(item?.message ?? 'no item');
+    const isCommand = item?.action.startsWith(tidings);
+    expect(check?.advice).toBe(isCommand ? `Run: ${item?.action}` : item?.action);
+
+    addDatabaseGauges({ ...deps, db });
+    const metrics = await deps.metrics.registry.render();
+    expect(metrics).toContain(`\ntidings_attention_items{kind="${kind}"} 1\n`);
+  });
+});
