@@ -133,6 +133,8 @@ interface Recovery {
     /** `PUBLIC_URL`, and the fingerprint of its certificate, at that time. */
     url: string;
     certificate: string | null;
+    /** The attempt that was requested again, where the provider has no ping. */
+    redelivered?: { attemptId: string; deliveryId: string; deliveredAt: string; requestedAt: string };
     /** Why it did not arrive, and since when none does. */
     problem: string | null;
     since: string | null;

@@ -1,13 +1,18 @@
 import { connect } from 'node:tls';
+import { NONE } from '../../db/engine.ts';
 import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import type { Deps } from '../people/deps.ts';
-import type { ProviderApi } from '../providers/api.ts';
+import type { ProviderApi, RemoteAttempt } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
 import { findWebhookDelivery } from './deliveries/log-store.ts';
-import { findFailedPing } from './hooks.ts';
-import type { RecoveringHook, Recovery } from './recovery-store.ts';
+import { isTaken, renewClaim } from './deliveries/store.ts';
+import { findFailedAttempt, findFailedPing } from './hooks.ts';
+import { readLog } from './missed.ts';
+import { type RecoveringHook, type Recovery, updateRecovery } from './recovery-store.ts';
 import { describeResponse, isProblem } from './words.ts';
 
-// Tries the whole way from the provider to the log, with the provider's own ping: DNS, TLS, proxy and firewall.
+// Tries the whole way from the provider to the log: DNS, TLS, proxy and firewall. With the provider's own ping, or where it
+// has none, with a delivery that has arrived before.
 
 export type Heartbeat = NonNullable<Recovery['heartbeat']>;
 
@@ -21,7 +26,7 @@ export interface Occasion {
   pings?: { left: number };
 }
 
-/** How long a ping may take, and how often a failing one is repeated, in milliseconds. */
+/** How long a ping may take, in milliseconds. */
 export const PING_MS = 60_000;
 const WEEK_MS = 7 * DAY_MS;
 
@@ -36,7 +41,7 @@ export async function checkHeartbeat(
   { startedAt, certificate = null, pings = { left: 1 } }: Occasion,
 ): Promise<Heartbeat | null> {
   const { placeId, remoteId, repositoryId, integrationId, recovery } = hook;
-  if (api.pingHook === undefined || repositoryId === null) return null;
+  if (api.pingHook === undefined && api.redeliver === undefined) return null;
   const now = deps.clock.now();
   const at = now.toISOString();
   const url = deps.publicUrl();
@@ -66,8 +71,12 @@ export async function checkHeartbeat(
   if (pings.left-- <= 0) return null;
   const asked = { ...last, askedAt: at, url, certificate: certificate ?? last.certificate };
   try {
-    await api.pingHook(placeId, remoteId);
-    return { ...asked, isWaiting: true };
+    if (api.pingHook !== undefined) {
+      await api.pingHook(placeId, remoteId);
+      return { ...asked, isWaiting: true };
+    }
+    const redelivered = await redeliverNewest(deps, api, hook, asked);
+    return redelivered === null ? { ...asked, isWaiting: false } : { ...asked, isWaiting: true, redelivered };
   } catch (error) {
     if (!isProblem(error) || ['rate-limited', 'provider-failed', 'bad-token'].includes(error.kind))
       throw error;
@@ -75,14 +84,62 @@ export async function checkHeartbeat(
   }
 }
 
+/**
+ * Requests a redelivery of the newest delivery that the log has, which arrives as a duplicate and changes nothing. Missing
+ * ones are left to the recovery. Null when the provider lists none.
+ */
+async function redeliverNewest(
+  deps: Deps,
+  api: ProviderApi,
+  hook: RecoveringHook,
+  asked: Heartbeat,
+): Promise<NonNullable<Heartbeat['redelivered']> | null> {
+  const { placeId, remoteId, integrationId } = hook;
+  const newest = await findNewest(deps, api, hook);
+  if (newest === null) return null;
+  const { id: attemptId, deliveryId, deliveredAt } = newest;
+  const redelivered = { attemptId, deliveryId, deliveredAt, requestedAt: asked.askedAt };
+  const heartbeat = { ...(hook.recovery?.heartbeat ?? asked), redelivered };
+  // Stored first, because it may arrive before the response does.
+  await deps.db.write(async (tx) => {
+    await renewClaim(tx, { integrationId, referenceId: deliveryId }, deps.elapsed.nowMs());
+    await updateRecovery(tx, hook, { recovery: { heartbeat } });
+  }, NONE);
+  await api.redeliver?.(placeId, remoteId, attemptId);
+  return redelivered;
+}
+
+/** The newest attempt of a delivery that the log has as taken. Tries the last hour first, whose list is short. */
+async function findNewest(
+  deps: Deps,
+  api: ProviderApi,
+  { placeId, remoteId, integrationId }: RecoveringHook,
+): Promise<RemoteAttempt | null> {
+  const { keptMs = 0 } = providerOf(api.type).api?.redelivery ?? {};
+  for (const ms of [HOUR_MS, keptMs]) {
+    const since = new Date(deps.clock.now().getTime() - ms);
+    const { attempts = [] } = (await api.listAttempts?.(placeId, remoteId, since)) ?? {};
+    const logged = await readLog(deps, integrationId, [
+      ...new Set(attempts.map(({ deliveryId }) => deliveryId)),
+    ]);
+    const newest = attempts.find(({ deliveryId }) => isTaken(logged.get(deliveryId)?.status ?? 'failed'));
+    if (newest !== undefined) return newest;
+  }
+  return null;
+}
+
 /** Why the ping did not arrive, as the provider says; null when it may not have sent one. */
 async function findReason(
   api: ProviderApi,
   hook: RecoveringHook,
-  { askedAt, hasArrived }: Heartbeat,
+  { askedAt, hasArrived, redelivered }: Heartbeat,
 ): Promise<string | null> {
   if (api.listAttempts === undefined) return hasArrived ? 'it did not arrive within a minute' : null;
-  const failed = await findFailedPing(api, hook, new Date(askedAt));
+  const isRedelivered = ({ id, deliveryId }: RemoteAttempt) =>
+    deliveryId === redelivered?.deliveryId && id !== redelivered.attemptId;
+  const failed = await (redelivered == null
+    ? findFailedPing(api, hook, new Date(askedAt))
+    : findFailedAttempt(api, hook, new Date(redelivered.deliveredAt), isRedelivered));
   return failed && describeResponse(failed);
 }
 

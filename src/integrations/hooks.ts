@@ -3,13 +3,20 @@ import { changing, integration as integrationKey, type WriteTx } from '../../db/
 import { AccessEnded } from '../lib/app-error.ts';
 import { withdrawAudit } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
-import { type HookChange, type Place, type ProviderApi, ProviderProblem } from '../providers/api.ts';
+import {
+  type HookChange,
+  type Place,
+  type ProviderApi,
+  ProviderProblem,
+  type RemoteAttempt,
+} from '../providers/api.ts';
 import { hookEventsFor, providerOf } from '../providers/index.ts';
 import { findPing } from './deliveries/log-store.ts';
 import {
   type Hook,
   listEnabledTriggers,
   listHooks,
+  type MadeHook,
   recordMade,
   restoreHook,
   updateHook,
@@ -230,17 +237,21 @@ async function pingAndWait(
   }
 }
 
-/** The response to the newest ping since then, if it failed, as the provider lists it. */
-export async function findFailedPing(
+/** The response to the newest ping since then, if it failed. The provider's clock may be behind by a minute. */
+export const findFailedPing = (api: ProviderApi, hook: Pick<MadeHook, 'placeId' | 'remoteId'>, since: Date) =>
+  findFailedAttempt(api, hook, new Date(since.getTime() - 60_000), ({ event }) => event === 'ping');
+
+/** The response to the newest such attempt since then, if it failed, as the provider lists it. */
+export async function findFailedAttempt(
   api: ProviderApi,
-  { placeId, remoteId }: { placeId: string; remoteId: string },
+  { placeId, remoteId }: Pick<MadeHook, 'placeId' | 'remoteId'>,
   since: Date,
+  isWanted: (attempt: RemoteAttempt) => boolean,
 ) {
-  // The provider's clock may be behind by a minute.
-  const listed = await api.listAttempts?.(placeId, remoteId, new Date(since.getTime() - 60_000));
-  const ping = listed?.attempts.find(({ event }) => event === 'ping');
-  if (ping === undefined || (ping.statusCode !== null && ping.statusCode < 300)) return null;
-  return { statusCode: ping.statusCode, message: ping.status };
+  const listed = await api.listAttempts?.(placeId, remoteId, since);
+  const newest = listed?.attempts.find(isWanted);
+  if (newest === undefined || (newest.statusCode !== null && newest.statusCode < 300)) return null;
+  return { statusCode: newest.statusCode, message: newest.status };
 }
 
 /** A change that added hooks, and how to take it back here. */

@@ -1,6 +1,7 @@
 import { and, asc, eq, getTableColumns, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { apps, hooks, integrations } from '../../db/schema/integrations.ts';
+import { DEDUP_WINDOW_MS } from './deliveries/store.ts';
 import { MAX_WAIT_MS, type MadeHook } from './hook-store.ts';
 
 type Row = typeof hooks.$inferSelect;
@@ -67,6 +68,22 @@ export async function updateRecovery(
   if (row === undefined) return;
   const changed = { ...columns, recovery: { ...row.recovery, ...recovery } };
   await tx.update(hooks).set(changed).where(isSame);
+}
+
+/** True for a delivery that a heartbeat requested again, as long as its id is remembered. */
+export async function isHeartbeat(
+  tx: ReadTx,
+  { integrationId, referenceId }: { integrationId: string; referenceId: string | null },
+  now: Date,
+): Promise<boolean> {
+  const rows = await tx
+    .select({ recovery: hooks.recovery })
+    .from(hooks)
+    .where(and(eq(hooks.integrationId, integrationId), isNull(hooks.repositoryId)));
+  return rows.some(({ recovery }) => {
+    const { deliveryId, requestedAt = '' } = recovery?.heartbeat?.redelivered ?? {};
+    return deliveryId === referenceId && now.getTime() - Date.parse(requestedAt) < DEDUP_WINDOW_MS;
+  });
 }
 
 /** How many readings are kept. */

@@ -157,8 +157,9 @@ export const findSwitchedOff: Find = async (tx) =>
 export const findFailedHeartbeats: Find = async (tx) =>
   (await hooksWith(tx, '"since":"')).flatMap((row) => {
     const failed = row.group.flatMap(({ place, recovery }) => {
-      const { problem = null, since = null } = recovery?.heartbeat ?? {};
-      return problem === null ? [] : { place, problem, since };
+      const { problem = null, since = null, redelivered } = recovery?.heartbeat ?? {};
+      const what = redelivered == null ? 'ping' : 'delivery';
+      return problem === null ? [] : { place, problem, since, what };
     });
     const [first] = failed;
     if (first === undefined) return [];
@@ -167,7 +168,7 @@ export const findFailedHeartbeats: Find = async (tx) =>
       kind: 'heartbeat_failed',
       since: first.since,
       count: failed.length,
-      message: `${placesOf({ place: first.place, places: failed.length })}: the ping that Tidings asked for did not arrive (${first.problem})`,
+      message: `${placesOf({ place: first.place, places: failed.length })}: the ${first.what} that Tidings asked for did not arrive (${first.problem})`,
       effect: NO_DRAFTS,
     };
   });

@@ -16,6 +16,7 @@ import { imageAccess, openReaderOf } from '../../src/integrations/token.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { hmacSha256 } from '../../src/providers/provider.ts';
+import { findInDatabase } from '../../src/server/attention.ts';
 import { connectGithub, logOf } from '../support/deliveries.ts';
 import { createTriggerFor, postsOf, runAll } from '../support/drafts.ts';
 import { projectOf } from '../support/github-api/project.ts';
@@ -381,6 +382,95 @@ describe('instead of a token', () => {
     expect(log.flatMap(({ status, payload }) => (payload.event === 'release' ? status : []))).toEqual([
       'processed',
     ]);
+  });
+
+  describe('the heartbeat', () => {
+    const HOUR_MS = 3_600_000;
+    const requested = () =>
+      world.github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/attempts'));
+    const beat = async (startedAt: Date, minutes = 3) => {
+      for (let minute = 0; minute < minutes; minute++) {
+        world.app.clock.advance(60_000);
+        await recoverDue(world.app.deps, { startedAt });
+        await world.github.settled();
+      }
+    };
+    /** Two hours after the first look, Tidings starts again. */
+    const restarted = async () => {
+      await recoverDue(world.app.deps, { isStart: true });
+      world.app.clock.advance(2 * HOUR_MS);
+      return world.app.clock.now();
+    };
+    const items = () =>
+      world.app.db.read((tx) => findInDatabase(tx, world.app.clock.now(), ['heartbeat_failed']));
+
+    test('requests the newest delivery again, which changes nothing, even days later', async () => {
+      const { app, rocket } = world;
+      const { id } = await installedApp(world, rocket);
+      await createTriggerFor(app, { integrationId: id } as never, 'release');
+      await emit(rocket, 'release');
+      await runAll(app);
+      const posts = await postsOf(app);
+      expect(posts).toHaveLength(1);
+      const { length } = await logOf(app);
+      await recoverDue(app.deps, { isStart: true });
+      app.clock.advance(50 * HOUR_MS);
+      await beat(app.clock.now(), 30);
+      await runAll(app);
+      expect(requested()).toHaveLength(1);
+      expect(await postsOf(app)).toEqual(posts);
+      const log = await logOf(app);
+      expect(log).toHaveLength(length + 1);
+      expect(log[0]).toMatchObject({
+        status: 'duplicate',
+        payload: { event: 'release' },
+        reason: 'Tidings requested this delivery again to test the webhook',
+      });
+      expect(await items()).toEqual([]);
+      await emit(rocket, 'push');
+      expect(await newestEntry()).toMatchObject({ status: 'processed' });
+    });
+
+    test("is an item with GitHub's reason when the delivery does not arrive, until one does", async () => {
+      const { app, github, rocket } = world;
+      const { stored, path } = await installedApp(world, rocket);
+      const { url } = stored.hook.config;
+      const startedAt = await restarted();
+      stored.hook.config.url = 'http://127.0.0.1:1';
+      await beat(startedAt, 30);
+      expect(requested()).toHaveLength(1);
+      expect(await items()).toMatchObject([
+        {
+          message: expect.stringContaining(
+            'the delivery that Tidings asked for did not arrive (failed to connect to host)',
+          ),
+        },
+      ]);
+      expect(await (await world.visit(path)).text()).toContain(
+        'The last requested delivery did not arrive: ',
+      );
+      stored.hook.config.url = url;
+      await beat(startedAt, 60);
+      await github.settled();
+      expect(requested()).toHaveLength(2);
+      expect(await items()).toEqual([]);
+      expect((await logOf(app)).filter(({ status }) => status === 'duplicate')).toHaveLength(1);
+    });
+
+    test('does nothing when GitHub lists no delivery, or none that has arrived', async () => {
+      const { github, rocket } = world;
+      const { stored } = await installedApp(world, rocket);
+      stored.hook.attempts.splice(0);
+      const startedAt = await restarted();
+      const before = github.requests.length;
+      await beat(startedAt, 30);
+      expect(requested()).toEqual([]);
+      expect(await items()).toEqual([]);
+      // Two for the heartbeat, and one for each comparison.
+      expect(
+        github.requests.slice(before).filter(({ path }) => path === '/app/hook/deliveries').length,
+      ).toBeLessThan(7);
+    });
   });
 
   test('missed deliveries are found and sent again', async () => {

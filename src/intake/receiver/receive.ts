@@ -10,6 +10,7 @@ import {
   claimDelivery,
   DUPLICATE_REASON,
   findAddress,
+  HEARTBEAT_REASON,
   insertClaimed,
   insertDelivery,
   newEntry,
@@ -17,6 +18,7 @@ import {
   POLLED_REASON,
   type WebhookReceived,
 } from '../../integrations/deliveries/store.ts';
+import { isHeartbeat } from '../../integrations/recovery-store.ts';
 import { acceptedSecrets, learnRepository } from '../../integrations/store.ts';
 import type { Repository, RepositoryIdentity } from '../../integrations/words.ts';
 import { AppError } from '../../lib/app-error.ts';
@@ -189,8 +191,9 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
       if (!Bun.deepEquals(present, row, true)) throw new AddressChanged();
       if (claim.state === 'duplicate') {
         const title = claim.title ?? name;
-        await insertDelivery(tx, { ...entry, status: 'duplicate', title, reason: DUPLICATE_REASON }, now);
-        return { outcome: 'duplicate', reason: DUPLICATE_REASON } as const;
+        const reason = (await isHeartbeat(tx, entry, now)) ? HEARTBEAT_REASON : DUPLICATE_REASON;
+        await insertDelivery(tx, { ...entry, status: 'duplicate', title, reason }, now);
+        return { outcome: 'duplicate', reason } as const;
       }
       const previous = known?.previous ?? null;
       if (!isAlone && event !== null && previous !== null && previous.key !== event.key)

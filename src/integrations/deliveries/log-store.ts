@@ -248,15 +248,20 @@ export async function findPing(
   return ping ?? null;
 }
 
-/** The newest delivery of a provider about a repository since `since`; test deliveries of Tidings are none. */
+/** The newest delivery of a provider since `since`, about any repository when it is null; tests of Tidings are none. */
 export async function findWebhookDelivery(
   tx: ReadTx,
   integrationId: string,
-  repositoryId: string,
+  repositoryId: string | null,
   since: string,
 ): Promise<LogPosition | null> {
   const isTakenSince = and(
-    matching(deliveries, { integrationId, repositoryId, statusCode: 200, isPolled: false }),
+    matching(deliveries, {
+      integrationId,
+      repositoryId: repositoryId ?? undefined,
+      statusCode: 200,
+      isPolled: false,
+    }),
     gte(deliveries.createdAt, since),
     isNull(deliveries.replayOf),
   );

@@ -28,6 +28,9 @@ export const DEDUP_WINDOW_MS = DAY_MS;
 /** Why a duplicate is not processed again. */
 export const DUPLICATE_REASON = 'The same delivery id was accepted less than 24 hours ago';
 
+/** Why a delivery that a heartbeat requested is not processed again. */
+export const HEARTBEAT_REASON = 'Tidings requested this delivery again to test the webhook';
+
 /** The delivery ids of what polling read begin with it. */
 export const POLLED_ID = 'poll-';
 
@@ -208,6 +211,13 @@ export async function claimDelivery(tx: WriteTx, delivery: Claimable, nowMs: num
   const id = { integrationId, deliveryId: referenceId ?? '' };
   if ((await claim.all({ ...id, now: nowMs, expiresAt })).length > 0) return { state: 'claimed' };
   return { state: 'duplicate', title: (await title.get({ integrationId, referenceId }))?.title ?? null };
+}
+
+/** Lets the delivery id count as accepted for another 24 hours. */
+export async function renewClaim(tx: WriteTx, { integrationId, referenceId }: Claimable, nowMs: number) {
+  const expiresAt = nowMs + DEDUP_WINDOW_MS;
+  const id = { integrationId, deliveryId: referenceId ?? '' };
+  await statements(tx).claim.all({ ...id, now: expiresAt, expiresAt });
 }
 
 export async function insertDelivery(tx: WriteTx, entry: NewDelivery, now: Date): Promise<void> {

@@ -30,7 +30,8 @@ export function RecoverySection({
           : reader === null
             ? (providerOf(integration.type).words.redelivery ?? '')
             : `Every 10 minutes, Tidings reads the changes at ${name}, and drafts what no webhook delivered.`}
-        {integration.app !== null && ` ${name} sends no ping of an App on request, so there is no heartbeat.`}
+        {integration.app !== null &&
+          ` ${name} sends no ping of an App on request, so the heartbeat requests the newest delivery again, which the log lists as a duplicate.`}
       </p>
       <Table
         caption={`Comparison with ${name}, by ${one}`}
@@ -88,7 +89,10 @@ function State({ row: { recovery }, canRead }: { row: Row; canRead: boolean }) {
     : 'Changes are lost until it is switched on again.';
   const reason = problem ?? (isOff ? `The webhook is switched off. ${meanwhile}` : null);
   const failed =
-    reason ?? (heartbeat?.problem == null ? null : `The last ping did not arrive: ${heartbeat.problem}`);
+    reason ??
+    (heartbeat?.problem == null
+      ? null
+      : `The last ${heartbeat.redelivered == null ? 'ping' : 'requested delivery'} did not arrive: ${heartbeat.problem}`);
   if (failed !== null) {
     return (
       <>
