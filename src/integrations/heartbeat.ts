@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { NONE } from '../../db/engine.ts';
 import { DAY_MS, HOUR_MS } from '../lib/time.ts';
@@ -150,11 +151,12 @@ export function certificateOf(publicUrl: string): Promise<string | null> {
   const { protocol, hostname, port } = new URL(publicUrl);
   if (protocol !== 'https:') return Promise.resolve(null);
   const { promise, resolve } = Promise.withResolvers<string | null>();
-  // An expired certificate is another one, too.
+  const host = hostname.replace(/^\[|\]$/g, '');
+  // An expired certificate is another one, too. TLS has no names for addresses.
   const options = {
-    host: hostname,
+    host,
     port: Number(port || 443),
-    servername: hostname,
+    ...(isIP(host) === 0 && { servername: host }),
     rejectUnauthorized: false,
   };
   const socket = connect(options, () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { setEnabled } from '../../src/integrations/connect.ts';
-import type { Occasion } from '../../src/integrations/heartbeat.ts';
+import { certificateOf, type Occasion } from '../../src/integrations/heartbeat.ts';
 import { recoverDue } from '../../src/integrations/recovery.ts';
 import { findInDatabase } from '../../src/server/attention.ts';
 import { logOf } from '../support/deliveries.ts';
@@ -222,6 +222,52 @@ describe('the heartbeat', () => {
     hook.config.url = url;
     await beat(world, { startedAt }, 30 * MINUTE_MS);
     expect(pings(world)).toBe(failed + 1);
+    expect(await items(world)).toEqual([]);
+  });
+
+  test.each([
+    ['self-signed', 'expired', 'certificate has expired or is not yet valid'],
+    ['expired', 'self-signed', 'certificate signed by unknown authority'],
+  ])('finds a server whose certificate was %s and is now %s', async (before, after, reason) => {
+    await using world = await startRecovery();
+    let reached = 0;
+    const serve = (name: string, port: number) => {
+      const fileOf = (ending: string) => Bun.file(`${import.meta.dir}/../fixtures/tls/${name}.${ending}`);
+      return Bun.serve({
+        hostname: '127.0.0.1',
+        port,
+        tls: { cert: fileOf('crt'), key: fileOf('key') },
+        fetch(request) {
+          reached++;
+          return world.app.fetch(request);
+        },
+      });
+    };
+    const old = serve(before, 0);
+    const { origin, port } = old.url;
+    const first = { certificate: await certificateOf(origin) };
+    await world.start();
+    await beat(world, first, 30 * MINUTE_MS);
+    expect(await items(world)).toEqual([]);
+    await old.stop(true);
+    await using _ = serve(after, Number(port));
+    const [hook] = world.repository.hooks;
+    if (hook === undefined) return expect.unreachable();
+    const { url } = hook.config;
+    hook.config.url = new URL(new URL(url).pathname, origin).href;
+    const asked = pings(world);
+    const renewed = { certificate: await certificateOf(origin) };
+    await beat(world, renewed, 30 * MINUTE_MS);
+    expect(pings(world)).toBe(asked + 1);
+    expect(await items(world)).toMatchObject([
+      {
+        subject: world.integrationId,
+        message: `acme/rocket: the ping that Tidings asked for did not arrive (tls: failed to verify certificate: x509: ${reason})`,
+      },
+    ]);
+    expect(reached).toBe(0);
+    hook.config.url = url;
+    await beat(world, renewed, 90 * MINUTE_MS);
     expect(await items(world)).toEqual([]);
   });
 });

@@ -72,11 +72,19 @@ async function send(
     await response.body?.cancel();
     if (response.ok) return { status: 'OK', statusCode: response.status };
     return { status: `Invalid HTTP Response: ${response.status}`, statusCode: response.status };
-  } catch {
+  } catch (error) {
     if (signal.aborted) return { status: 'timed out', statusCode: 504 };
-    return { status: 'failed to connect to host', statusCode: 502 };
+    const refused = refusedCertificates[(error as NodeJS.ErrnoException).code ?? ''];
+    return { status: refused ?? 'failed to connect to host', statusCode: 502 };
   }
 }
+
+/** What GitHub writes of a certificate (and then the times, of an expired one), by the code of the error here. */
+const refusedCertificates: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'tls: failed to verify certificate: x509: certificate has expired or is not yet valid',
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    'tls: failed to verify certificate: x509: certificate signed by unknown authority',
+};
 
 /** The hook's own summary, which has other codes than the attempt. */
 function lastResponseOf({ status, statusCode }: StoredAttempt): StoredHook['lastResponse'] {
