@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { pageVisitor } from '../support/dashboard.ts';
-import { postsOf } from '../support/drafts.ts';
+import { connectGithub } from '../support/deliveries.ts';
+import { createTriggerFor, postsOf } from '../support/drafts.ts';
 import type { Happening } from '../support/github-api/project.ts';
 import { day, startProject } from '../support/import.ts';
 
@@ -17,7 +18,7 @@ const FIELDS = { repository: 'acme/rocket', range: 'v1.0.0..v1.1.0', contentType
 test('an owner makes a draft of a range, once', async () => {
   await using it = await startProject(PAST);
   const owner = await pageVisitor(it.app);
-  expect(await (await owner(COMPARE)).text()).toContain('Draft from a compare');
+  expect(await (await owner(COMPARE)).text()).toContain('Draft the changes between two tags');
   const made = await owner(COMPARE, FIELDS);
   expect(made.headers.get('location')).toMatch(/^\/dashboard\/org_a\/posts\/post_/);
   await owner(COMPARE, FIELDS);
@@ -35,5 +36,39 @@ test.each([
   await using it = await startProject(PAST);
   const owner = await pageVisitor(it.app);
   expect(await (await owner(COMPARE, { ...FIELDS, ...fields })).text()).toContain(sentence);
+  expect(await postsOf(it.app)).toEqual([]);
+});
+
+test('the form offers the templates and rules of the triggers, and the draft follows them', async () => {
+  await using it = await startProject([
+    ...PAST,
+    { at: day(5), merge: 8, title: 'feat: loud mode', labels: ['internal'] },
+    { at: day(6), release: 'v1.2.0', notes: 'Third.' },
+  ]);
+  const connected = await connectGithub(it.app, 'org_a', 'acme/rocket');
+  const { id } = await createTriggerFor(it.app, connected, 'pull_request', {
+    filters: { excludeLabel: ['internal'] },
+    titleTemplate: 'Our own title',
+  });
+  const owner = await pageVisitor(it.app);
+  const form = await (await owner(COMPARE)).text();
+  expect(form).toContain(`<option value="${id}">`);
+  expect(form).toContain('acme/rocket · Merged pull requests · Changelog · not label internal');
+  await owner(COMPARE, { ...FIELDS, range: 'v1.0.0..v1.2.0', trigger: id });
+  const [draft, ...others] = await postsOf(it.app);
+  expect(others).toEqual([]);
+  expect(draft).toMatchObject({ title: 'Our own title', status: 'draft' });
+  expect(draft?.markdown).toContain('Quiet mode');
+  expect(draft?.markdown).not.toContain('Loud mode');
+});
+
+test('a trigger of another organization is neither offered nor taken', async () => {
+  await using it = await startProject(PAST);
+  const connected = await connectGithub(it.app, 'org_b', 'acme/rocket');
+  const { id } = await createTriggerFor(it.app, connected, 'pull_request');
+  const owner = await pageVisitor(it.app);
+  expect(await (await owner(COMPARE)).text()).not.toContain(id);
+  const refused = await owner(COMPARE, { ...FIELDS, trigger: id });
+  expect(await refused.text()).toContain('The trigger must be a trigger of the releases');
   expect(await postsOf(it.app)).toEqual([]);
 });

@@ -248,7 +248,7 @@ export function Imports(props: { integration: Integration; histories: readonly H
       {isOwner && (
         <div class="bar">
           <LinkButton to={`import${query}`} label="Import releases" />
-          <LinkButton to={`posts/~/compare${query}`} label="Draft from a compare" />
+          <LinkButton to={`posts/~/compare${query}`} label="Draft the changes between two tags" />
         </div>
       )}
     </Section>

@@ -1,8 +1,12 @@
 import { Type } from '@sinclair/typebox';
+import { describeFilters, kinds, listTriggers } from '../../../drafting/triggers/model.ts';
 import { draftCompare } from '../../../intake/history/compare.ts';
 import { providerOfRepository } from '../../../intake/history/service.ts';
+import { listIntegrations } from '../../../integrations/store.ts';
+import { integrationName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { contentTypes } from '../../../posts/model.ts';
+import { cutLine } from '../../../lib/text.ts';
+import { contentTypeRules, contentTypes } from '../../../posts/model.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
 import { choiceOf, readFields } from '../../fields.ts';
 import { type Answer, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
@@ -11,12 +15,18 @@ import { counted } from '../../view/elements.tsx';
 import { Field, FormOf, Select } from '../../view/form.tsx';
 import { repositoryField } from '../history.tsx';
 import { problemOf } from '../integrations/subpage.tsx';
+import { eventWords } from '../triggers/list.tsx';
 import { withinTime } from '../triggers/preview.tsx';
 import { typeOptions } from './words.tsx';
 
 // A draft of the changes between two tags.
 
 const PATH = '/dashboard/:organizationId/posts/~/compare';
+
+/** The triggers that the form offers; `tidings draft --trigger` takes any. */
+const MAX_OFFERED = 50;
+
+const MAX_LABEL_LENGTH = 160;
 
 const CompareForm = Type.Object({
   repository: repositoryField,
@@ -26,10 +36,16 @@ const CompareForm = Type.Object({
     hint: 'Two tags, branches or commits.',
   }),
   contentType: choiceOf(contentTypes, { label: 'Content type', default: contentTypes[0] }),
+  trigger: Type.String({
+    label: 'Templates and rules',
+    subject: 'The trigger',
+    hint: 'Choose a trigger of the repository to use its templates, filters and rules.',
+    isOptional: true,
+  }),
 });
 
 export const routes: readonly Page[] = [
-  get(PATH, 'owner', async (visit) => showForm(visit)),
+  get(PATH, 'owner', (visit) => showForm(visit)),
   post(PATH, 'owner', makeDraft),
 ];
 
@@ -37,10 +53,14 @@ async function makeDraft(visit: MemberVisit): Promise<Answer> {
   const { deps, organization, form, request } = visit;
   deps.extendTimeout?.(request);
   try {
-    const fields = readFields(CompareForm, form);
+    const { trigger, ...fields } = readFields(CompareForm, form);
+    const triggerId = trigger || undefined;
     const type = providerOfRepository(deps, fields.repository);
     const made = await once(deps, form.get('mark'), () =>
-      draftCompare(deps, withinTime(deps.compose), { type, organizationId: organization.id, ...fields }),
+      draftCompare(deps, withinTime(deps.compose), {
+        ...{ type, organizationId: organization.id, triggerId },
+        ...fields,
+      }),
     );
     if (made === null) return redirect('posts', 'This form was already submitted. There is one draft of it.');
     const { post: draft, leftOut } = made;
@@ -56,25 +76,57 @@ async function makeDraft(visit: MemberVisit): Promise<Answer> {
   }
 }
 
-function showForm({ form, url }: MemberVisit, error?: AppError) {
+/** Those whose events are changes of a repository; first those of `repository`. */
+async function triggerOptions({ deps, organization }: MemberVisit, repository: string) {
+  const organizationId = organization.id;
+  const { integrations, triggers } = await deps.db.read(async (tx) => ({
+    integrations: await listIntegrations(tx, organizationId),
+    triggers: await listTriggers(tx, { organizationId }),
+  }));
+  const byId = new Map(integrations.map((integration) => [integration.id, integration]));
+  const options = triggers.flatMap(({ id, integrationId, repositoryId, event, contentType, filters }) => {
+    const integration = byId.get(integrationId);
+    if (integration === undefined || !kinds[event].isOfBranch) return [];
+    const own = integration.repositories.filter((each) => repositoryId === null || each.id === repositoryId);
+    const [only] = own;
+    const name = repositoryId !== null && only ? only.fullName : integrationName(integration);
+    const facts = [name, eventWords[event], contentTypeRules[contentType].name, describeFilters(filters)];
+    const isOfThis = own.some(({ fullName }) => fullName === repository);
+    return [{ value: id, label: cutLine(facts.join(' · '), MAX_LABEL_LENGTH), isOfThis }];
+  });
+  return options.sort((one, other) => Number(other.isOfThis) - Number(one.isOfThis)).slice(0, MAX_OFFERED);
+}
+
+async function showForm(visit: MemberVisit, error?: AppError) {
+  const { form, url } = visit;
+  const values = form.size > 0 ? form : { repository: url.searchParams.get('repository') ?? '' };
+  const named = form.get('repository') ?? url.searchParams.get('repository') ?? '';
+  const options = await triggerOptions(visit, named);
   return view(
     {
-      title: 'Draft from a compare',
+      title: 'Draft the changes between two tags',
       crumbs: [{ to: 'posts', label: 'Posts' }],
-      facts: 'The changes between two tags become one draft. Nothing is published.',
+      facts: 'They become one draft. Nothing is published.',
       error,
     },
     <FormOf
       schema={CompareForm}
-      values={form.size > 0 ? form : { repository: url.searchParams.get('repository') ?? '' }}
-      {...{ error, to: 'posts/~/compare', button: 'Create draft', busy: 'Reading changes…', isOnce: true }}
-      arrange={({ repository, range, contentType }) => (
+      {...{
+        values,
+        error,
+        to: 'posts/~/compare',
+        button: 'Create draft',
+        busy: 'Reading changes…',
+        isOnce: true,
+      }}
+      arrange={({ repository, range, contentType, trigger }) => (
         <>
           <Field {...repository} />
           <div class="pair-fields">
             <Field {...range} />
             <Select {...contentType} options={typeOptions} />
           </div>
+          <Select {...trigger} options={options} all="Built-in" />
         </>
       )}
     />,
