@@ -38,6 +38,7 @@ export const attentionKinds = [
   'checkpoint_failing',
   'upgrade_unfinished',
   'job_failing',
+  'leader_missing',
   'server_stopped',
 ] as const;
 export type AttentionKind = (typeof attentionKinds)[number];

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { eq, max } from 'drizzle-orm';
+import { eq, gt, max, min } from 'drizzle-orm';
 import type { Database } from '../../db/engine.ts';
-import { attention, serverRuns } from '../../db/schema/processes.ts';
+import { attention, elapsedTime, serverRuns } from '../../db/schema/processes.ts';
 import { BEAT_MS } from '../integrations/uptime.ts';
 import { tidings } from '../lib/build.ts';
 import { freeBytes, megabytes } from '../lib/disk.ts';
@@ -22,6 +22,9 @@ const MAX_FAILED_RUNS = 3;
 
 /** A process that is silent for this long has ended, in milliseconds. */
 const ENDED_MS = 3 * BEAT_MS;
+
+/** The leader sweeps every five minutes; without one for this long, in milliseconds, nobody leads. */
+const UNLED_MS = 900_000;
 
 /** A command may be at work on younger files, in milliseconds. */
 const LEFT_MS = 3_600_000;
@@ -48,6 +51,33 @@ export const findStoppedServer: Find = async (tx, now) => {
       message: 'No server runs',
       effect: 'Deliveries are refused, scheduled posts wait, and readers cannot load posts.',
       action: `${tidings} serve`,
+    }),
+  ];
+};
+
+/**
+ * Processes that are alive while nobody has done the leader's work, such as after a job that does not end. Each sweep of the
+ * leader leaves its time. Only a command can find it.
+ */
+export const findMissingLeader: Find = async (tx, now) => {
+  const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
+  const { startedAt, aliveAt } = serverRuns;
+  const alive = await tx
+    .select({ startedAt: min(startedAt) })
+    .from(serverRuns)
+    .where(gt(aliveAt, before(ENDED_MS)))
+    .get();
+  const seen = await tx.select({ wallMs: elapsedTime.wallMs }).from(elapsedTime).get();
+  if (alive?.startedAt == null || seen === undefined) return [];
+  const at = new Date(seen.wallMs).toISOString();
+  if (alive.startedAt > before(UNLED_MS) || at > before(UNLED_MS)) return [];
+  return [
+    ofServer({
+      kind: 'leader_missing',
+      since: at,
+      message: `No process has done the work of the leader since ${at}`,
+      effect: 'Scheduled posts, hooks, and polling wait, and Attention is not up to date.',
+      action: "Restart the server. Its log says what stopped the leader's jobs",
     }),
   ];
 };

@@ -37,6 +37,7 @@ import {
 } from './attention-items.ts';
 import {
   findKept,
+  findMissingLeader,
   findOnMachine,
   findStoppedServer,
   LEADER_KINDS,
@@ -311,6 +312,7 @@ const finders = {
   schedule_late: findLateSchedules,
   checkpoint_failing: findKept('checkpoint_failing'),
   job_failing: findKept('job_failing'),
+  leader_missing: findMissingLeader,
   server_stopped: findStoppedServer,
 } satisfies Partial<Record<AttentionKind, Find>>;
 export type KindInDatabase = keyof typeof finders;
@@ -329,8 +331,8 @@ type Needs = MachineNeeds & Pick<Deps, 'db'>;
 
 /** Everything that needs a person now. */
 async function findAttention(deps: Needs, config: MachineSettings): Promise<FoundItem[]> {
-  // The leader counts these itself: what it kept would never end.
-  const own: readonly AttentionKind[] = deps.metrics === undefined ? [] : LEADER_KINDS;
+  // The leader counts these itself: what it kept would never end. And it leads.
+  const own: readonly AttentionKind[] = deps.metrics === undefined ? [] : [...LEADER_KINDS, 'leader_missing'];
   const kinds = kindsInDatabase.filter((kind) => !own.includes(kind));
   const inDatabase = await deps.db.read((tx) => findInDatabase(tx, deps.clock.now(), kinds));
   return [...(await findOnMachine(deps, config)), ...inDatabase];

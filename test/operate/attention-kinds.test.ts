@@ -205,6 +205,17 @@ const CAUSES: Record<
     'The job sweep has failed 3 times in a row (no such table)',
     "Look at the server's log",
   ],
+  leader_missing: [
+    async () => {
+      const { begin, beat } = trackUptime({ ...app.deps, db: app.db, process: 'test' });
+      await begin();
+      await app.db.write((tx) => app.deps.elapsed.beginSweep(tx));
+      app.clock.advance(900_000);
+      await beat();
+    },
+    'No process has done the work of the leader since 2026-11-20T12:00:00.000Z',
+    "Restart the server. Its log says what stopped the leader's jobs",
+  ],
   server_stopped: [
     async () => {
       await trackUptime({ ...app.deps, db: app.db, process: 'test' }).begin();
@@ -226,9 +237,10 @@ describe.skipIf(testEngine !== 'sqlite')('an item of the kind', () => {
 
     const server = attentionJob({ ...deps, db, checkpointFailures: () => checkpoints }, settings);
     await server.run(new AbortController().signal);
-    const kept = (await db.read((tx) => listAttention(tx))).filter((each) => each.kind === kind);
-    expect(kept.map((each) => each.message)).toEqual([expect.stringContaining(message)]);
-    const [item] = kept;
+    const { clock, elapsed } = deps;
+    const listed = (await listNow({ db, clock, elapsed }, settings)).filter((each) => each.kind === kind);
+    expect(listed.map((each) => each.message)).toEqual([expect.stringContaining(message)]);
+    const [item] = listed;
     expect(item?.effect).toEndWith('.');
 
     // A command names itself in its help.
@@ -241,9 +253,9 @@ describe.skipIf(testEngine !== 'sqlite')('an item of the kind', () => {
       expect(help).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`${tidings} ${action}`) });
     }
 
-    const { clock, elapsed } = deps;
-    const listed = (await listNow({ db, clock, elapsed }, settings)).filter((each) => each.kind === kind);
-    expect(listed).toEqual(kept);
+    // A leader that looks is there.
+    const kept = (await db.read((tx) => listAttention(tx))).filter((each) => each.kind === kind);
+    expect(kept).toEqual(kind === 'leader_missing' ? [] : listed);
 
     const patient = {
       ...{ config, clock, folder, db: sqliteOf(db), fetch, secrets: deps.secrets },
@@ -258,6 +270,25 @@ describe.skipIf(testEngine !== 'sqlite')('an item of the kind', () => {
 
     addDatabaseGauges({ ...deps, db });
     const metrics = await deps.metrics.registry.render();
-    expect(metrics).toContain(`\ntidings_attention_items{kind="${kind}"} 1\n`);
+    expect(metrics).toContain(`\ntidings_attention_items{kind="${kind}"} ${kept.length}\n`);
   });
+});
+
+test('nobody misses a leader that sweeps, that has just started, or whose process ended', async () => {
+  const { deps, db, clock } = app;
+  const settings = { dataDir: folder, backups: undefined, database: undefined };
+  const kinds = async () =>
+    (await listNow({ db, clock, elapsed: deps.elapsed }, settings)).map(({ kind }) => kind);
+  const sweep = () => db.write((tx) => deps.elapsed.beginSweep(tx));
+  const first = trackUptime({ ...deps, db, process: 'first' });
+  await first.begin();
+  await sweep();
+  clock.advance(900_000);
+  await sweep();
+  await first.beat();
+  expect(await kinds()).toEqual([]);
+  clock.advance(900_000);
+  expect(await kinds()).toEqual(['server_stopped']);
+  await trackUptime({ ...deps, db, process: 'second' }).begin();
+  expect(await kinds()).toEqual([]);
 });

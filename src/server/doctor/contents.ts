@@ -67,6 +67,7 @@ export const CHECK_OF = {
   upgrade_unfinished: 'unfinished files',
   checkpoint_failing: 'checkpoints',
   job_failing: 'jobs',
+  leader_missing: 'jobs',
   server_stopped: 'jobs',
 } as const satisfies Record<AttentionKind, string>;
 
