@@ -52,7 +52,7 @@ export function add(program: TidingsCommand): void {
           Permissions: permissions.join(', '),
           Expires: expiresAt ?? 'never',
         }),
-        'Copy the key now. Tidings shows it only once and keeps only its hash.',
+        'Copy the key now. Tidings shows it only once.',
       ],
     )
     .note(

@@ -1,4 +1,5 @@
 import { type Command, CommanderError, type Option } from 'commander';
+import { AppError } from '../lib/app-error.ts';
 import { buildLine, STARTING_JIT_POLICY, tidings } from '../lib/build.ts';
 import { withoutControls } from '../lib/text.ts';
 import { ConfigError } from '../server/config.ts';
@@ -120,7 +121,7 @@ function nameTyposFirst(program: TidingsCommand): void {
   });
 }
 
-// Exit codes. Misused: an unknown command, a missing option, an invalid setting.
+// Exit codes. Misused: an unknown command, a missing option, an invalid setting or value.
 const FAILED = 1;
 const MISUSED = 2;
 
@@ -137,6 +138,8 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
     const message = messageOf(error);
     if (message === undefined) throw error;
     complain(context.terminal, 'error', message);
-    return error instanceof ConfigError ? MISUSED : FAILED;
+    const isMisused =
+      error instanceof ConfigError || (error instanceof AppError && error.code === 'invalid_field');
+    return isMisused ? MISUSED : FAILED;
   }
 }

@@ -110,8 +110,8 @@ describe('organization', () => {
     expect(await fails(1, 'organization', 'create', '--name', 'Acme', '--id', 'acme')).toBe(
       'error: Organization acme already exists. Choose another --id.\n',
     );
-    expect(await fails(1, 'organization', 'create', '--name', ' ')).toContain('name must not be empty');
-    expect(await fails(1, 'organization', 'create', '--name', 'A', '--id', 'a/b')).toContain(
+    expect(await fails(2, 'organization', 'create', '--name', ' ')).toContain('name must not be empty');
+    expect(await fails(2, 'organization', 'create', '--name', 'A', '--id', 'a/b')).toContain(
       'id must be 1 to 64 letters',
     );
     expect(await fails(2, 'organization', 'create')).toContain(
@@ -181,7 +181,7 @@ describe('key', () => {
 
   test('refusals', async () => {
     const create = ['key', 'create', '--organization', 'acme', '--name', 'A'];
-    expect(await fails(1, ...create, '--expires', '2020-01-01')).toContain('--expires must be in the future');
+    expect(await fails(2, ...create, '--expires', '2020-01-01')).toContain('--expires must be in the future');
     expect(await fails(2, ...create, '--expires', 'soon')).toContain('must be an ISO 8601 date or time');
     expect(await fails(2, ...create, '--permission', 'api.write')).toContain('api.read or posts.suggest');
     expect(await fails(2, 'key', 'create', '--organization', 'acme')).toContain('--name');

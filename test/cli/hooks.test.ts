@@ -88,7 +88,7 @@ test('a hook is created, tested, listed, sent again, disabled and deleted', asyn
 test('a URL in a private network is refused, and the refusal names the setting', async () => {
   const words = ['hook', 'create', '--organization', 'acme', '--name', 'Site', '--url'];
   expect(await run(...words, 'https://192.168.1.5/build')).toMatchObject({
-    exitCode: 1,
+    exitCode: 2,
     stderr:
       'error: --url must be on the public internet. To allow this host, set HOOK_PRIVATE_HOSTS=192.168.1.5\n',
   });

@@ -66,9 +66,9 @@ test.each([
   [['set'], 2, 'nothing to change. Add an option, such as --on or --title TEXT'],
   [['set', '--on', '--off'], 2, "option '--off' cannot be used with option '--on'"],
   [['set', '--feeds', 'maybe'], 2, "argument 'maybe' is invalid. Allowed choices are on, off"],
-  [['set', '--slug', 'No Spaces'], 1, '--slug must be 1 to 63 lowercase letters, digits and hyphens'],
-  [['set', '--accent-color', 'red'], 1, '--accent-color must be a color such as #2f6f4f'],
-  [['set', '--address', 'news.acme.test'], 1, '--address must be an http or https URL'],
+  [['set', '--slug', 'No Spaces'], 2, '--slug must be 1 to 63 lowercase letters, digits and hyphens'],
+  [['set', '--accent-color', 'red'], 2, '--accent-color must be a color such as #2f6f4f'],
+  [['set', '--address', 'news.acme.test'], 2, '--address must be an http or https URL'],
 ])('%j is refused and changes nothing', async (words, exitCode, message) => {
   const before = await json('show');
   const refused = await run(...words);

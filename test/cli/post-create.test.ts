@@ -61,10 +61,10 @@ test('a refused post create leaves no post', async () => {
     [[...create, `${path}x`], 1, 'text.mdx: no such file'],
     [[...create, empty], 1, 'empty.md: has no text'],
     [[...create, long], 1, 'long.md: must have at most 200000 characters, not 200001'],
-    [[...create, '--title', ' ', path], 1, '--title must not be empty'],
+    [[...create, '--title', ' ', path], 2, '--title must not be empty'],
     [[...create, '--organization', 'nobody', path], 1, 'Organization nobody not found'],
-    [[...create, '--schedule', '2001-01-01', path], 1, '--schedule must be in the future'],
-    [[...create, '--schedule', '2099-01-01', '--time-zone', 'Mars', path], 1, '--time-zone must be an IANA'],
+    [[...create, '--schedule', '2001-01-01', path], 2, '--schedule must be in the future'],
+    [[...create, '--schedule', '2099-01-01', '--time-zone', 'Mars', path], 2, '--time-zone must be an IANA'],
     [[...create, '--schedule', '2099-01-01', '--publish', path], 2, 'cannot be used with'],
     [create, 2, 'file'],
   ];

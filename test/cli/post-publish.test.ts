@@ -7,9 +7,11 @@ const folder = temporaryFolder();
 const run = (...words: string[]) => cli(folder.path, words);
 const json = (...words: string[]) => cliJson(folder.path, words);
 
-async function fails(...words: string[]): Promise<string> {
+const fails = (...words: string[]) => failsWith(1, ...words);
+
+async function failsWith(code: number, ...words: string[]): Promise<string> {
   const { exitCode, stderr } = await run(...words);
-  expect(exitCode).toBe(1);
+  expect(exitCode).toBe(code);
   return stderr;
 }
 
@@ -54,13 +56,15 @@ test('post publish --at takes a day, from its midnight in the time zone', async 
 });
 
 test('post publish --at refuses a time that has passed, and one that it cannot read', async () => {
-  expect(await fails('post', 'publish', 'one', '--at', '2001-01-01T09:00')).toContain(
+  expect(await failsWith(2, 'post', 'publish', 'one', '--at', '2001-01-01T09:00')).toContain(
     '--at must be in the future. 1 Jan 2001, 09:00 UTC has passed',
   );
-  expect(await fails('post', 'publish', 'one', '--at', 'soon')).toContain('--at must be a date and a time');
-  expect(await fails('post', 'publish', 'one', '--at', '2099-01-01T09:00', '--time-zone', 'Mars')).toContain(
-    '--time-zone must be an IANA name',
+  expect(await failsWith(2, 'post', 'publish', 'one', '--at', 'soon')).toContain(
+    '--at must be a date and a time',
   );
+  expect(
+    await failsWith(2, 'post', 'publish', 'one', '--at', '2099-01-01T09:00', '--time-zone', 'Mars'),
+  ).toContain('--time-zone must be an IANA name');
   expect(await json('post', 'show', 'one')).toMatchObject({ status: 'draft', scheduledFor: null });
 });
 

@@ -282,7 +282,10 @@ Status  disabled
     ],
   ])('refuses %s', async (_, words, message) => {
     const expected = message.replace('INT', github.integrationId);
-    await changesNothing(async () => expect(await fails(1, ...create(...words))).toBe(`${expected}\n`));
+    const exitCode = message.startsWith('--') ? 2 : 1;
+    await changesNothing(async () =>
+      expect(await fails(exitCode, ...create(...words))).toBe(`${expected}\n`),
+    );
   });
 
   test('makes drafts of past releases when asked, and says how many', async () => {
@@ -822,11 +825,11 @@ describe('post edit', () => {
       expect(await fails(2, ...words)).toStartWith(
         'nothing to change. Add --title TEXT, --markdown FILE, or both\n',
       );
-      expect(await fails(1, ...words, '--title', ' ')).toBe('--title must not be empty\n');
-      expect(await fails(1, ...words, '--title', 'x'.repeat(501))).toBe(
+      expect(await fails(2, ...words, '--title', ' ')).toBe('--title must not be empty\n');
+      expect(await fails(2, ...words, '--title', 'x'.repeat(501))).toBe(
         '--title must have at most 500 characters, not 501\n',
       );
-      expect(await fails(1, ...words, '--markdown', long)).toBe(
+      expect(await fails(2, ...words, '--markdown', long)).toBe(
         '--markdown must have at most 200000 characters, not 200001\n',
       );
       expect(await fails(1, ...words, '--markdown', 'none.md')).toBe('none.md: no such file\n');

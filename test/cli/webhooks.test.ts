@@ -73,7 +73,7 @@ describe('integration', () => {
     expect(await json('integration', 'list')).toMatchObject([
       { repositories: [{ fullName: 'acme/rocket' }] },
     ]);
-    expect(await fails(1, ...words, 'https://ann:token@gitlab.com/acme/rocket')).toBe(
+    expect(await fails(2, ...words, 'https://ann:token@gitlab.com/acme/rocket')).toBe(
       'error: Repository must be OWNER/NAME or the URL of a repository at github.com\n',
     );
     const own = await cli(dataDir(), [...words, 'https://github.acme.test/acme/rocket', '--json'], {
@@ -137,7 +137,7 @@ describe('integration', () => {
     expect(await fails(1, ...github, 'nobody', '--repository', 'a/b')).toContain(
       'Organization nobody not found',
     );
-    expect(await fails(1, ...github, 'acme', '--repository', 'rocket')).toContain(
+    expect(await fails(2, ...github, 'acme', '--repository', 'rocket')).toContain(
       'Repository must be OWNER/NAME',
     );
     expect(await fails(2, ...github, 'acme')).toContain('--repository');
