@@ -129,6 +129,9 @@ const TRY_MS = 1_000;
 /** How often the leader looks whether it still is, in milliseconds. A lease counts as lost a second before it ends. */
 const CHECK_MS = 250;
 
+/** How long a process that lost the lease waits for its jobs before it tries again, in milliseconds: one may never end. */
+const STOP_MS = 60_000;
+
 type Needs = Pick<Deps, 'log' | 'metrics'> & { db: Storage & Pick<Database, 'lease'> };
 
 export type Leadership = ReturnType<typeof startLeader>;
@@ -138,7 +141,11 @@ export type Leadership = ReturnType<typeof startLeader>;
  * `LeaseLost` once another process leads, so that a process that was frozen changes nothing when it wakes up. Losing the
  * lease aborts them.
  */
-export function startLeader({ db, log, metrics }: Needs, jobsOf: (db: Storage) => readonly Job[]) {
+export function startLeader(
+  { db, log, metrics }: Needs,
+  jobsOf: (db: Storage) => readonly Job[],
+  stopMs = STOP_MS,
+) {
   const abort = new AbortController();
   const { signal } = abort;
   let held: Lease | null = null;
@@ -154,7 +161,10 @@ export function startLeader({ db, log, metrics }: Needs, jobsOf: (db: Storage) =
     const jobs = startJobs(jobsOf(withLease(db, lease)), { db, log, metrics });
     while (!signal.aborted && lease.isHeld()) await rest(CHECK_MS);
     if (!signal.aborted) log.warn('stopped the jobs of the leader: another process may be the leader now');
-    await jobs.stop();
+    const stopped = jobs.stop();
+    // What runs on is like a job of a process that was frozen: its writes fail.
+    if (!signal.aborted) await Promise.race([stopped, rest(stopMs)]);
+    if (signal.aborted) await stopped;
     await lease.release();
   }
 

@@ -88,6 +88,25 @@ test('a leader that was frozen for long aborts its jobs, and what they still wri
   await leadership.stop();
 });
 
+test('a process leads again although a job of its lost lease never ends', async () => {
+  const together = openTogether();
+  const [db] = together.databases;
+  let starts = 0;
+  const hanging = longJob(() => (starts++ === 0 ? new Promise(() => undefined) : Promise.resolve()));
+  const leadership = startLeader({ ...createTestApp({ db }).deps, db }, () => [hanging], 0);
+  await until(
+    async () => starts,
+    (count) => count === 1,
+  );
+  await together.endLeases();
+  await until(
+    async () => starts,
+    (count) => count > 1,
+  );
+  expect(leadership.isLeader()).toBe(true);
+  await leadership.stop();
+});
+
 test('a job that fails because another process leads is no error', async () => {
   const { deps, db, logged } = createTestApp();
   const leadership = startLeader({ ...deps, db }, () => [
