@@ -220,11 +220,11 @@ describe('an entry', () => {
   });
 
   test.each<[DeliveryStatus, string]>([
-    ['ignored', 'only processed deliveries can be'],
-    ['rejected', 'only processed deliveries can be'],
-    ['failed', 'only processed deliveries can be'],
-    ['duplicate', 'only processed deliveries can be'],
-    ['processed', 'its event creates no drafts'],
+    ['ignored', "Ignored deliveries can't be replayed. Redeliver from GitHub."],
+    ['rejected', "Rejected deliveries can't be replayed. Redeliver from GitHub."],
+    ['failed', "Failed deliveries can't be replayed. Redeliver from GitHub."],
+    ['duplicate', "Duplicate deliveries can't be replayed. Replay the first one instead."],
+    ['processed', "This delivery can't be replayed. Its event creates no drafts."],
   ])('one that is %s cannot be replayed, and says why', async (status, why) => {
     const { integrationId } = await connectGithub(app, 'org_a');
     const [entry] = await addEntries({ status, integrationId });
@@ -234,6 +234,18 @@ describe('an entry', () => {
     expect(refused.status).toBe(409);
     expect(await refused.text()).toContain(why);
     expect(await allRows(app.db)).toEqual(before);
+  });
+
+  test('a rejected one says what its provider can do', async () => {
+    const { integrationId } = await connectLinear(app, 'org_a');
+    const [entry] = await addEntries({
+      status: 'rejected',
+      integrationId,
+      integrationType: 'linear',
+    });
+    const html = await (await visit(`${LOG}/${entry?.id}`)).text();
+    expect(html).not.toContain('Redeliver from');
+    expect(html).toContain("Rejected deliveries can't be replayed. Linear has no list of its deliveries.");
   });
 
   test('of an event with a sample offers owners to send one', async () => {
@@ -258,7 +270,7 @@ describe('an entry', () => {
       referenceId: null,
     });
     const html = await (await visit(`${LOG}/${entry?.id}`)).text();
-    expect(html).toContain('its integration is disconnected');
+    expect(html).toContain("This delivery can't be replayed. Its integration is disconnected.");
     expect(html).toContain('1,234 such deliveries');
   });
 

@@ -38,7 +38,7 @@ const MAX_REPLAYED = 200;
 
 const SELECTION = 'replay';
 
-const ONLY_PROCESSED = 'only processed deliveries can be';
+const ONLY_PROCESSED = 'only processed deliveries can be replayed';
 
 /** The script of the log and of a delivery's page. */
 export const deliveriesScript = scriptAsset('deliveries.js', script);

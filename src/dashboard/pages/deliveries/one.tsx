@@ -11,10 +11,11 @@ import { AppError } from '../../../lib/app-error.ts';
 import { tidings } from '../../../lib/build.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { DEFAULT_CONTENT_TYPE } from '../../../posts/model.ts';
-import { sampleEvents } from '../../../providers/index.ts';
+import { providerOf, sampleEvents } from '../../../providers/index.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import {
   Columns,
+  capitalized,
   exactly,
   Facts,
   Id,
@@ -226,12 +227,18 @@ function Replay({ entry, integration }: Entry) {
 }
 
 /** Null when the entry can be replayed. */
-function whyNotReplayable({ status, payload }: Delivery, integration: Integration | null): string | null {
-  if (integration === null) return 'It cannot be replayed: its integration is disconnected.';
+function whyNotReplayable(
+  { status, payload, integrationType }: Delivery,
+  integration: Integration | null,
+): string | null {
+  if (integration === null) return "This delivery can't be replayed. Its integration is disconnected.";
+  if (status === 'duplicate') return "Duplicate deliveries can't be replayed. Replay the first one instead.";
   if (status !== 'processed') {
-    return `It cannot be replayed: it is ${status}, and only processed deliveries can be. The provider can redeliver it.`;
+    const { name, api, words } = providerOf(integrationType);
+    const retry = api?.redelivery == null ? words.redelivery : undefined;
+    return `${capitalized(status)} deliveries can't be replayed. ${retry ?? `Redeliver from ${name}.`}`;
   }
-  return payload.data === null ? 'It cannot be replayed: its event creates no drafts.' : null;
+  return payload.data === null ? "This delivery can't be replayed. Its event creates no drafts." : null;
 }
 
 function EntryFacts({ entry, integration }: Entry) {
