@@ -15,6 +15,8 @@ afterAll(() => dashboard?.close(), 300_000);
 
 async function openEditor(): Promise<Page> {
   const page = await dashboard.person.newPage();
+  // The preview is beside the text.
+  await page.setViewportSize({ width: 1440, height: 900 });
   await page.goto(`${dashboard.base}/posts/~/new`);
   return page;
 }
