@@ -140,8 +140,9 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   await log.close();
 
   await page.goto(trigger);
+  const rehearsal = page.locator('#rehearsal');
+  await rehearsal.getByText('Rehearsal', { exact: true }).click();
   await link('Rehearse').click();
-  const rehearsal = page.getByRole('region', { name: 'Rehearsal' });
   const rehearsed = rehearsal.getByRole('article').filter({ hasText: 'Rocket 2.4.0: quieter engines' });
   await rehearsed.getByRole('listitem').filter({ hasText: 'Quiet mode' }).waitFor();
   // The first post stands apart from the hint above it.
