@@ -218,7 +218,7 @@ function whyNot({ status, problem, dueAt }: History): string {
   if (status === 'stopped') return 'Somebody stopped this import.';
   if (status === 'failed') return problem ?? 'The import failed.';
   const time = new Date(dueAt).toISOString().replace(/\.\d+Z$/, 'Z');
-  return `${problem} A running server continues at ${time}. Without a server, run the same command then. A token raises the limit.`;
+  return `${problem} A running server continues at ${time}. Without a server, run the same command then.`;
 }
 
 function describe({ history, posts, url }: Result, { publish, organization }: HistoryOptions): Text {

@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { histories } from '../../db/schema/integrations.ts';
+import { updateHistory } from '../../src/intake/history/store.ts';
 import { systemClock } from '../../src/lib/time.ts';
+import { readConfig } from '../../src/server/config.ts';
+import { openServices } from '../../src/server/services.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { projectOf } from '../support/github-api/project.ts';
 import { type GithubApi, startGithubApi } from '../support/github-api/server.ts';
@@ -86,12 +90,35 @@ test('a rate limit ends the command with 1, says when to go on, and the same com
   const { exitCode, stderr } = await run();
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(
-    /^error: GitHub allows 3 requests an hour without a token\. A running server continues at \S+Z\. Without a server, run the same command then\. A token raises the limit\. 1 post is written already\.\n$/,
+    /^error: GitHub allows 3 requests an hour without a token\. To raise the limit, import again with a token\. A running server continues at \S+Z\. Without a server, run the same command then\. 1 post is written already\.\n$/,
   );
   expect(await posts()).toMatchObject([{ title: 'v1.0.0' }]);
   github.limits.anonymous = 60;
   expect((await run()).stdout).toStartWith('1 draft written from 2 releases');
 });
+
+test('an outage ends the command with 1, and does not ask for a token', async () => {
+  github.limits.anonymous = 3;
+  await run();
+  github.limits.anonymous = 60;
+  await failedBefore(3);
+  github.failNext('answers 500', { after: 1, times: Number.POSITIVE_INFINITY });
+  const { exitCode, stderr } = await run();
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(
+    /^error: GitHub failed with status 500\..* A running server continues at \S+Z\. Without a server, run the same command then\.\n$/,
+  );
+  expect(stderr).not.toContain('token');
+});
+
+/** Lets the history wait for long after its next failure. */
+async function failedBefore(attempts: number): Promise<void> {
+  const services = await openServices(readConfig({ DATA_DIR: folder.path }, { LOG_LEVEL: 'silent' }));
+  await services.db.write(async (tx) => {
+    for (const { id } of await tx.select().from(histories)) await updateHistory(tx, id, { attempts });
+  });
+  await services.close();
+}
 
 test.each([
   [['--releases', '0'], 2, 'It must be a whole number from 1 to 10000.'],

@@ -150,7 +150,9 @@ describe('the page of an import', () => {
     await readHistory(it.app.deps, it.id);
     const waiting = await (await it.owner(it.path)).text();
     expect(waiting).toContain('Paused');
-    expect(waiting).toContain('GitHub allows 0 requests an hour without a token. Reading continues');
+    expect(waiting).toContain(
+      'GitHub allows 0 requests an hour without a token. To raise the limit, import again with a token. Reading continues',
+    );
     expect(waiting).not.toContain('>One</a>');
     expect((await it.owner(`${it.path}/stop`, {})).status).toBe(303);
     expect(await (await it.owner(it.path)).text()).toContain('Stopped');

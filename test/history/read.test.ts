@@ -249,7 +249,8 @@ describe('a provider that refuses', () => {
     const paused = await importAll(it.app);
     expect(paused).toMatchObject({
       status: 'queued',
-      problem: 'GitHub allows 3 requests an hour without a token.',
+      problem:
+        'GitHub allows 3 requests an hour without a token. To raise the limit, import again with a token.',
       dueAt: it.app.clock.now().getTime() + 3_600_000,
     });
     expect(await titlesOf(it.app)).toEqual(['v1.1.0']);

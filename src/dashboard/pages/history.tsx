@@ -301,7 +301,6 @@ function ImportState(state: State) {
           {isReading && history.problem !== null && (
             <p class="hint">
               {history.problem} Reading continues <When at={history.dueAt} />.
-              {isOwner ? ' To continue at once, import again with a token.' : ''}
             </p>
           )}
           {history.status === 'failed' && <p class="reason">{history.problem}</p>}

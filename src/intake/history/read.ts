@@ -337,5 +337,7 @@ function describePause(
   const perHour = budget?.limit ?? reader?.anonymousPerHour ?? null;
   if (budget?.remaining !== 0 || perHour === null) return `${name} asks Tidings to slow down.`;
   const limit = `${name} allows ${perHour.toLocaleString('en')} requests an hour`;
-  return hasToken ? `${limit} with this token.` : `${limit} without a token.`;
+  return hasToken
+    ? `${limit} with this token.`
+    : `${limit} without a token. To raise the limit, import again with a token.`;
 }
