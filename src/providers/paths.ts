@@ -115,12 +115,15 @@ const LINKED =
 const PAGE = /\bhttps:\/\/linear\.app\/[^/\s]{1,100}\/issue\/([A-Z][A-Z0-9]{0,9}-\d{1,6})\b/g;
 
 /** The page of a pull request at GitHub, GitLab or Forgejo, with or without what follows its number. */
-const REQUEST = /^https?:\/\/[^\s?#]{1,1000}?\/(?:pulls?|merge_requests)\/(\d{1,9})(?=[/?#]|$)/i;
+const REQUEST = /^(https?:\/\/[^\s?#]{1,1000}?)(?:\/-)?\/(?:pulls?|merge_requests)\/(\d{1,9})(?=[/?#]|$)/i;
 
-/** The pull request at an address, which is written in one way; null for another page. */
-export function requestAt(url: string): { url: string; number: number } | null {
-  const [page, number] = REQUEST.exec(url) ?? [];
-  return page === undefined ? null : { url: page.toLowerCase(), number: Number(number) };
+/**
+ * The pull request at an address, which is written in one way, and the address of its repository as given; null for
+ * another page.
+ */
+export function requestAt(url: string): { url: string; repository: string; number: number } | null {
+  const [page, repository = '', number] = REQUEST.exec(url) ?? [];
+  return page === undefined ? null : { url: page.toLowerCase(), repository, number: Number(number) };
 }
 
 /**

@@ -29,6 +29,8 @@ export interface Provider<Id extends string = string> extends Signing {
   readonly requiresHttps: boolean;
   /** True when a release may be dated in the future: its draft waits for that time. */
   readonly datesReleasesAhead?: boolean;
+  /** The sign before the number of a pull request, as in `group/name!12`; absent: `#`. */
+  readonly requestMark?: '!';
   /** True for the full name of a repository, such as `owner/name`. */
   isRepositoryName(name: string): boolean;
   /**

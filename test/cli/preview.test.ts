@@ -3,6 +3,8 @@ import { systemClock } from '../../src/lib/time.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { projectOf } from '../support/github-api/project.ts';
 import { type GithubApi, startGithubApi } from '../support/github-api/server.ts';
+import * as gitlabRocket from '../support/gitlab-api/rocket.ts';
+import { startGitlabApi } from '../support/gitlab-api/server.ts';
 import { day } from '../support/import.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -96,4 +98,58 @@ test.each([
 ])('%s is refused', async (place, code, message) => {
   const { exitCode, stderr } = await cli(folder.path, ['preview', place], options());
   expect({ exitCode, stderr }).toEqual({ exitCode: code, stderr: expect.stringContaining(message) });
+});
+
+test.each(['/pull/7', '/pull/7/files?w=1', '/pull/7#issuecomment-1', '#7'])(
+  'the URL of a pull request with %s names it',
+  async (below) => {
+    const page = `${new URL(github.url).origin}/acme/rocket${below}`;
+    expect(await preview(page)).toMatchObject({ reference: 'acme/rocket#7', number: 7, state: 'merged' });
+  },
+);
+
+test('GitLab: merge requests by number and by URL, merged or not', async () => {
+  using gitlab = startGitlabApi();
+  const { commitOf, mergeOf, shaOf } = gitlabRocket;
+  const description = '```release-note\nQuiet mode\n```';
+  gitlab.addProject('acme/tools/rocket', {
+    visibility: 'public',
+    commits: [
+      { ...commitOf(3), message: 'Handle rain\n\nChangelog: security' },
+      ...[commitOf(2), commitOf(1)],
+    ],
+    mergeRequests: [
+      mergeOf(7, { title: 'Draft: Engines are quieter', description, state: 'opened' }),
+      mergeOf(8, { title: 'fix: launch twice', description: null, state: 'closed' }),
+      mergeOf(9, {
+        ...{ title: 'Handle rain', description: null, labels: [] },
+        ...{ base: shaOf(2), sha: shaOf(3), mergeCommitSha: shaOf(3) },
+      }),
+    ],
+  });
+  const site = `${new URL(gitlab.url).origin}/acme/tools/rocket`;
+  const environment = { GITLAB_API_URL: gitlab.url };
+  const show = (...words: string[]) => cliJson(folder.path, ['preview', ...words], { environment });
+  const open = {
+    ...{ reference: 'acme/tools/rocket!7', repository: 'acme/tools/rocket', number: 7, state: 'open' },
+    title: 'Engines are quieter',
+    drafts: [{ entries: [{ line: expect.stringContaining('Quiet mode') }] }],
+  };
+  expect(await show('acme/tools/rocket!7')).toMatchObject(open);
+  expect(await show('acme/tools/rocket#7', '--provider', 'gitlab')).toMatchObject(open);
+  expect(await show(`${site}/-/merge_requests/7/diffs`)).toMatchObject(open);
+  expect(await show(`${site}/merge_requests/7`)).toMatchObject(open);
+  expect(await show('acme/tools/rocket!8')).toMatchObject({
+    state: 'closed',
+    drafts: [{ entries: [{ group: 'Fixed', line: expect.stringContaining('Launch twice') }] }],
+  });
+  expect(await show('acme/tools/rocket!9')).toMatchObject({
+    state: 'merged',
+    drafts: [{ entries: [{ group: 'Security' }], because: expect.stringContaining('trailer Changelog') }],
+  });
+  const { exitCode, stderr } = await cli(folder.path, ['preview', 'acme/tools/rocket!99'], { environment });
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: expect.stringContaining('acme/tools/rocket has no pull request !99.'),
+  });
 });

@@ -11,6 +11,7 @@ import { AppError } from '../../lib/app-error.ts';
 import { getOrganization } from '../../people/organization-store.ts';
 import { ProviderProblem } from '../../providers/api.ts';
 import type { Commit } from '../../providers/events.ts';
+import { providerOf } from '../../providers/index.ts';
 import type { ReadRequest, RemoteRepository, RepositoryReader } from '../../providers/reader.ts';
 import { type CompareRequest, type Needs, openRepository, requestIn } from './compare.ts';
 
@@ -31,6 +32,8 @@ interface PreviewedEntries {
 }
 
 export interface RequestPreview {
+  /** As its provider writes it: `owner/name#12`. */
+  reference: string;
   repository: string;
   number: number;
   title: string;
@@ -51,8 +54,9 @@ export async function previewRequest(
   }
   const read = await reader.getRequest(remote, number);
   const event = read && requestIn(reader, remote, read.delivery);
+  const mark = providerOf(request.type).requestMark ?? '#';
   if (read === null || event === null)
-    throw new AppError(404, `${remote.fullName} has no pull request #${number}.`);
+    throw new AppError(404, `${remote.fullName} has no pull request ${mark}${number}.`);
   const triggers =
     place === null
       ? []
@@ -71,7 +75,9 @@ export async function previewRequest(
   );
   const drafts = (ofCode.length === 0 ? [null] : ofCode).map((trigger) => explain(trigger, event, push));
   const { title, url } = event.data;
-  return { repository: remote.fullName, number, title, url, state: read.state, drafts };
+  const { fullName: repository } = remote;
+  const reference = `${repository}${mark}${number}`;
+  return { reference, repository, number, title, url, state: read.state, drafts };
 }
 
 /** Those of its branch; none when the provider has lost them. */

@@ -48,12 +48,17 @@ export interface HistoryRequest {
   token?: string | undefined;
 }
 
-/** The provider of a repository's URL; the first for a name alone. Throws `AppError` 400 for a URL of none. */
+/**
+ * The provider of a repository's URL; the first for a name alone. `requestMark`: only one that writes it before the numbers
+ * of pull requests. Throws `AppError` 400 for a URL of none.
+ */
 export function providerOfRepository(
   { providerUrls }: Pick<Deps, 'providerUrls'>,
   text: string,
+  requestMark?: '!',
 ): IntegrationType {
   const fits = readableProviders.find((provider) => {
+    if (requestMark !== undefined && provider.requestMark !== requestMark) return false;
     try {
       return provider.placeName(text, providerUrls?.[provider.id]) !== '';
     } catch (error) {

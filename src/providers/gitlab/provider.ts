@@ -149,6 +149,7 @@ export const gitlab: Provider<'gitlab'> = {
   requiresHttps: false,
   // "Upcoming releases": docs.gitlab.com/user/project/releases
   datesReleasesAhead: true,
+  requestMark: '!',
   isRepositoryName: isProjectName,
 
   placeName(text, apiUrl = PUBLIC_API) {

@@ -17,6 +17,7 @@ import {
   filesOf,
   headOf,
   type MergeRequest,
+  mergeRequestOf,
   mergeRequestsOf,
   type Release,
   rangeOf,
@@ -29,6 +30,9 @@ import { webOf } from './provider.ts';
 const PAGE = { per_page: 50 };
 
 const MAX_COMMITS = 2_000;
+
+/** The title of a merge request that is not ready. GitLab merges none with it. */
+const DRAFT = /^\s*(?:(?:\[draft\]|\(draft\)|draft:)\s*)+/i;
 
 /** Reads projects of GitLab. What it reads has the form of GitLab's webhooks, with the fields that Tidings uses. */
 export function gitlabReader(
@@ -111,6 +115,20 @@ export function gitlabReader(
       const { id: providerId, path_with_namespace: fullName, default_branch: defaultBranch } = project;
       if (!defaultBranch) throw new ProviderProblem('refused', words.isEmpty(fullName));
       return { providerId, fullName, defaultBranch, isPrivate: project.visibility !== 'public' };
+    },
+
+    async getRequest(repository, number) {
+      const response = await askBelow(host.about(repository), `/merge_requests/${number}`);
+      if (response === null) return null;
+      const request = mergeRequestOf(response.json);
+      const title = request.title.replace(DRAFT, '') || request.title;
+      const base = request.diff_refs?.base_sha ?? request.target_branch ?? repository.defaultBranch;
+      return {
+        delivery: mergeOf({ ...request, title }, projectOf(repository)),
+        state: request.state === 'merged' || request.state === 'closed' ? request.state : 'open',
+        base,
+        head: request.sha ?? base,
+      };
     },
 
     ...hostReader(host),

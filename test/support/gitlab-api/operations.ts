@@ -209,8 +209,17 @@ function readProject({ world, query }: Context, project: StoredProject, below: s
   }
   if (below === '/merge_requests') {
     if (query.get('state') !== 'merged') return refuse(400, 'the stand-in lists merged ones only');
-    const newest = project.mergeRequests.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+    const merged = project.mergeRequests.filter(({ state }) => state === undefined);
+    const newest = merged.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
     return { status: 200, list: sorted(newest).map((each) => mergeRequestView(world, project, each)) };
+  }
+  const iid = /^\/merge_requests\/(\d+)$/.exec(below)?.[1];
+  if (iid !== undefined) {
+    const request = project.mergeRequests.find((each) => String(each.iid) === iid);
+    if (request === undefined) return refuse(404, '404 Not found');
+    const { base, sha } = request;
+    const diff_refs = base === undefined ? null : { base_sha: base, head_sha: sha, start_sha: base };
+    return { status: 200, body: { ...mergeRequestView(world, project, request), diff_refs } };
   }
   const [head] = project.commits;
   const branch = /^\/repository\/branches\/([^/]+)$/.exec(below)?.[1];

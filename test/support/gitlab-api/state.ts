@@ -76,6 +76,10 @@ export interface StoredMergeRequest {
   updatedAt: string;
   mergeCommitSha: string | null;
   sha: string;
+  /** Absent: merged. */
+  state?: 'opened' | 'closed';
+  /** Where its branch began. Absent: GitLab has not compared the branches. */
+  base?: string;
 }
 
 export interface StoredCommit {

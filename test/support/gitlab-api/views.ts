@@ -156,18 +156,20 @@ export function mergeRequestView(
   request: StoredMergeRequest,
 ): PartOf<MergeRequestSchema> & { merge_user: User } {
   const user = (each: StoredUser) => userView(world, each);
+  const isMerged = request.state === undefined;
+  const mergedBy = (isMerged ? user(request.mergedBy) : null) as User;
   return {
     id: 1000 + request.iid,
     iid: request.iid,
     project_id: id,
     title: request.title,
     description: request.description,
-    state: 'merged',
+    state: request.state ?? 'merged',
     created_at: request.mergedAt,
     updated_at: request.updatedAt,
-    merged_at: request.mergedAt,
-    merged_by: user(request.mergedBy),
-    merge_user: user(request.mergedBy),
+    merged_at: (isMerged ? request.mergedAt : null) as string,
+    merged_by: mergedBy,
+    merge_user: mergedBy,
     target_branch: request.targetBranch,
     source_branch: request.sourceBranch,
     author: user(request.author),
@@ -175,7 +177,7 @@ export function mergeRequestView(
     reviewers: request.reviewers.map(user),
     labels: request.labels,
     draft: false,
-    merge_commit_sha: request.mergeCommitSha,
+    merge_commit_sha: isMerged ? request.mergeCommitSha : null,
     squash_commit_sha: null,
     sha: request.sha,
     web_url: `${world.web}/${path}/-/merge_requests/${request.iid}`,

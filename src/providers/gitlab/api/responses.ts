@@ -150,6 +150,16 @@ const MergeRequest = Type.Object({
 });
 export type MergeRequest = Static<typeof MergeRequest>;
 
+const OneMergeRequest = Type.Composite([
+  MergeRequest,
+  Type.Object({
+    /** `opened`, `closed`, `merged`, or `locked` during the merge. */
+    state: Type.String(),
+    /** Null until GitLab has compared the branches. */
+    diff_refs: Maybe(Type.Object({ base_sha: Maybe(Type.String()) })),
+  }),
+]);
+
 const Commit = Type.Object({
   id: Type.String({ pattern: '^[0-9a-f]{40,64}$' }),
   message: Maybe(Type.String()),
@@ -185,6 +195,7 @@ export const hookOf = (data: unknown): Hook => checked(Hook, data, 'a webhook');
 export const hooksOf = (data: unknown): Hook[] => list(data, 'webhooks').map(hookOf);
 export const releasesOf = (data: unknown) => checked(Type.Array(Release), data, 'releases');
 export const mergeRequestsOf = (data: unknown) => checked(Type.Array(MergeRequest), data, 'merge requests');
+export const mergeRequestOf = (data: unknown) => checked(OneMergeRequest, data, 'a merge request');
 export const commitsOf = (data: unknown) => checked(Type.Array(Commit), data, 'commits');
 export const filesOf = (data: unknown): string[] =>
   checked(Diffs, data, 'the files of a commit').flatMap(({ old_path, new_path }) => [old_path, new_path]);
