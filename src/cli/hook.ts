@@ -38,6 +38,9 @@ interface CreateFlags {
   url: string;
 }
 
+const PRIVATE =
+  "For a host in a private network, set HOOK_PRIVATE_HOSTS for this command too. It does not read the server's environment.";
+
 const COPY = 'Copy the secret now. Tidings shows it only once.';
 
 export function add(program: TidingsCommand): void {
@@ -80,7 +83,9 @@ export function add(program: TidingsCommand): void {
 
 With --about attention, a signed, slack or discord hook tells when something begins to need a person, and when it ends: in its organization, or with attention-and-server also on the server.
 
-The URL may hold a secret. Tidings stores it encrypted and shows only its host.`)
+The URL may hold a secret. Tidings stores it encrypted and shows only its host.
+
+${PRIVATE}`)
     .examples(
       'hook create --organization acme --name Website --url https://example.com/hook',
       'hook create --organization acme --name Alerts --kind slack --about attention --url -',
@@ -108,7 +113,11 @@ The URL may hold a secret. Tidings stores it encrypted and shows only its host.`
       (outcome) => outcome,
       ({ problem }) => problem !== null,
     )
-    .note('A deploy hook starts a build.')
+    .note(
+      `A deploy hook starts a build.
+
+${PRIVATE}`,
+    )
     .examples('hook test hook_…');
 
   command('messages', 'List the messages of a hook, newest first, with their last response')

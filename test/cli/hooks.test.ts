@@ -85,11 +85,18 @@ test('a hook is created, tested, listed, sent again, disabled and deleted', asyn
   expect((await run('hook', 'messages', hook.id)).stderr).toContain('"hook list" lists those that exist.');
 });
 
+test.each(['create', 'test'])('the help of hook %s says whose environment counts', async (command) => {
+  const { stdout } = await run('hook', command, '--help');
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+    "set HOOK_PRIVATE_HOSTS for this command too. It does not read the server's environment.",
+  );
+});
+
 test('a URL in a private network is refused, and the refusal names the setting', async () => {
   const words = ['hook', 'create', '--organization', 'acme', '--name', 'Site', '--url'];
   expect(await run(...words, 'https://192.168.1.5/build')).toMatchObject({
     exitCode: 2,
     stderr:
-      'error: --url must be on the public internet. To allow this host, set HOOK_PRIVATE_HOSTS=192.168.1.5\n',
+      'error: --url must be on the public internet. To allow this host, set HOOK_PRIVATE_HOSTS=192.168.1.5 for the server and for commands\n',
   });
 });

@@ -96,7 +96,7 @@ test('a hook can tell what needs attention, unless it starts builds', async () =
 test.each([
   [
     'http://example.com/',
-    'The URL must be an https URL. To allow this host, set HOOK_PRIVATE_HOSTS=example.com',
+    'The URL must be an https URL. To allow this host, set HOOK_PRIVATE_HOSTS=example.com for the server and for commands',
   ],
   ['https://10.0.0.1/', 'The URL must be on the public internet.'],
   ['https://[::1]/', 'The URL must be on the public internet.'],

@@ -460,7 +460,9 @@ test('a name that resolves to a private address is refused at each connection', 
   expect(asked).toBe(4);
   const attempts = await attemptsOf((await messages(id))[0]?.id ?? '');
   expect(new Set(attempts.map(({ problem }) => problem))).toEqual(
-    new Set(['Rebinding.example is not on the public internet. To allow this host, set HOOK_PRIVATE_HOSTS.']),
+    new Set([
+      'Rebinding.example is not on the public internet. To allow this host, set HOOK_PRIVATE_HOSTS for the server and for commands.',
+    ]),
   );
 });
 

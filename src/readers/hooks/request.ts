@@ -261,7 +261,9 @@ function describe(error: unknown): string {
   const text = messageOf(error);
   const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
   const isPrivate = error instanceof RefusedDownload;
-  return isPrivate ? `${sentence} To allow this host, set HOOK_PRIVATE_HOSTS.` : sentence;
+  return isPrivate
+    ? `${sentence} To allow this host, set HOOK_PRIVATE_HOSTS for the server and for commands.`
+    : sentence;
 }
 
 /** Seconds, or a date. */

@@ -105,7 +105,7 @@ function requireHookUrl(text: string, privateHosts: ReadonlySet<string> = new Se
   }
   if (url.username !== '' || url.password !== '') throw invalidField('url', 'must not contain a password');
   const mayBePrivate = privateHosts.has(url.hostname);
-  const allow = `To allow this host, set HOOK_PRIVATE_HOSTS=${url.hostname}`;
+  const allow = `To allow this host, set HOOK_PRIVATE_HOSTS=${url.hostname} for the server and for commands`;
   if (url.protocol !== 'https:' && !mayBePrivate) throw invalidField('url', `must be an https URL. ${allow}`);
   if (isLocal(url.href) && !mayBePrivate)
     throw invalidField('url', `must be on the public internet. ${allow}`);
