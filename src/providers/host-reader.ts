@@ -7,6 +7,7 @@ import type {
   PageRequest,
   RangeCommit,
   ReadDelivery,
+  ReadRequest,
   RemoteRepository,
   RepositoryReader,
   RequestBudget,
@@ -188,6 +189,27 @@ export const mergesIn = (
     const item = { event: 'pull_request', payload: { ...about, pull_request: pull } };
     return { item: pull.merged ? item : null, time: pull.updated_at };
   });
+
+/** A pull request as the delivery of its merge; until then with its last change and its own commit. */
+export function mergeIn(
+  repository: RemoteRepository,
+  pull: {
+    number: number;
+    state: string;
+    merged_at?: string | null | undefined;
+    updated_at: string;
+    head: { sha: string };
+    title?: string;
+  },
+  base: string,
+): ReadRequest | null {
+  const { state, merged_at: mergedAt = null, updated_at, head } = pull;
+  const merge = mergedAt === null && { merged_at: updated_at, merge_commit_sha: head.sha };
+  const [merged] = mergesIn(repository, [{ ...pull, ...merge, merged: true }]);
+  if (!merged?.item) return null;
+  const now = mergedAt !== null ? 'merged' : state === 'open' ? 'open' : 'closed';
+  return { delivery: merged.item, state: now, base, head: head.sha };
+}
 
 /** A commit of a push. */
 export const commitIn = ({ sha, message, author, url, committedAt }: RangeCommit) => ({

@@ -127,10 +127,9 @@ export interface RepositoryReader {
    */
   listFiles?(repository: RemoteRepository, sha: string): Promise<string[] | null>;
   /**
-   * A pull request as the delivery of its merge, also before it is merged. Null when there is none with this number. Absent
-   * where the provider cannot tell.
+   * A pull request as the delivery of its merge, also before it is merged. Null when there is none with this number.
    */
-  getRequest?(repository: RemoteRepository, number: number): Promise<ReadRequest | null>;
+  getRequest(repository: RemoteRepository, number: number): Promise<ReadRequest | null>;
   /** A push of these commits to the default branch, as the provider would deliver it. */
   pushOf(repository: RemoteRepository, before: string, commits: readonly RangeCommit[]): ReadDelivery;
   /**

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { systemClock } from '../../src/lib/time.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+import * as forgejoRocket from '../support/forgejo-api/rocket.ts';
+import { startForgejoApi } from '../support/forgejo-api/server.ts';
 import { projectOf } from '../support/github-api/project.ts';
 import { type GithubApi, startGithubApi } from '../support/github-api/server.ts';
 import * as gitlabRocket from '../support/gitlab-api/rocket.ts';
@@ -151,5 +153,49 @@ test('GitLab: merge requests by number and by URL, merged or not', async () => {
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
     stderr: expect.stringContaining('acme/tools/rocket has no pull request !99.'),
+  });
+});
+
+test.each([
+  ['Forgejo', false],
+  ['Gitea', true],
+])('%s: pull requests by number and by URL, merged or not', async (_, isGitea) => {
+  using forgejo = startForgejoApi({ isGitea });
+  const { commitOf, pullOf, shaOf } = forgejoRocket;
+  forgejo.addRepository('acme/rocket', {
+    isPrivate: false,
+    commits: [
+      { ...commitOf(3), message: 'Handle rain\n\nChangelog: security' },
+      ...[commitOf(2), commitOf(1)],
+    ],
+    pulls: [
+      pullOf(7, {
+        ...{ title: 'WIP: Engines are quieter', body: '```release-note\nQuiet mode\n```' },
+        ...{ merged: null, isOpen: true },
+      }),
+      pullOf(8, { title: 'fix: launch twice', body: '', merged: null }),
+      pullOf(9, {
+        ...{ title: 'Handle rain', body: '', labels: [] },
+        commits: { base: shaOf(2), head: shaOf(3) },
+      }),
+    ],
+  });
+  const page = `${new URL(forgejo.url).origin}/acme/rocket/pulls`;
+  const environment = { FORGEJO_API_URL: forgejo.url };
+  const show = (...words: string[]) =>
+    cliJson(folder.path, ['preview', ...words, '--provider', 'forgejo'], { environment });
+  const open = {
+    ...{ reference: 'acme/rocket#7', state: 'open', title: 'Engines are quieter' },
+    drafts: [{ entries: [{ line: expect.stringContaining('Quiet mode') }] }],
+  };
+  expect(await show('acme/rocket#7')).toMatchObject(open);
+  expect(await show(`${page}/7/files`)).toMatchObject(open);
+  expect(await show(`${page}/8`)).toMatchObject({
+    state: 'closed',
+    drafts: [{ entries: [{ group: 'Fixed', line: expect.stringContaining('Launch twice') }] }],
+  });
+  expect(await show(`${page}/9`)).toMatchObject({
+    state: 'merged',
+    drafts: [{ entries: [{ group: 'Security' }], because: expect.stringContaining('trailer Changelog') }],
   });
 });

@@ -49,9 +49,6 @@ export async function previewRequest(
 ): Promise<RequestPreview> {
   await deps.db.read((tx) => getOrganization(tx, request.organizationId));
   const { place, reader, remote } = await openRepository(deps, request, null);
-  if (reader.getRequest === undefined) {
-    throw new AppError(400, `Tidings cannot read a single pull request of ${remote.fullName} yet.`);
-  }
   const read = await reader.getRequest(remote, number);
   const event = read && requestIn(reader, remote, read.delivery);
   const mark = providerOf(request.type).requestMark ?? '#';

@@ -5,6 +5,7 @@ import {
   compareUrl,
   hostRanges,
   hostReader,
+  mergeIn,
   mergesIn,
   newBudget,
   type ReadableHost,
@@ -16,12 +17,24 @@ import { isoTime } from '../provider.ts';
 import type { RangeCommit, ReadDelivery, RemoteRepository, RepositoryReader } from '../reader.ts';
 import { nextLink } from '../rest.ts';
 import { LARGEST_PAGE, openClient } from './api/client.ts';
-import { type Commit, commitsOf, filesOf, headOf, pullsOf, releasesOf, words } from './api/responses.ts';
+import {
+  type Commit,
+  commitsOf,
+  filesOf,
+  headOf,
+  pullOf,
+  pullsOf,
+  releasesOf,
+  words,
+} from './api/responses.ts';
 
 /** A page of pull requests takes Forgejo some seconds: it opens both repositories of each. */
 const READ_MS = 30_000;
 
 const MAX_COMMITS = 2_000;
+
+/** The title of a pull request that is not ready, on a server whose administrator chose no other. */
+const DRAFT = /^\s*(?:wip:|\[wip\])\s*/i;
 
 /** Leaves out what takes Forgejo long to find for each commit. */
 const PLAIN = { stat: false, verification: false, files: false };
@@ -105,6 +118,14 @@ export function forgejoReader(
       const repository = await client.getRepository(client.about(name.trim()));
       const { id, full_name, default_branch, private: isPrivate } = repository;
       return { providerId: id, fullName: full_name, defaultBranch: default_branch, isPrivate };
+    },
+
+    async getRequest(repository, number) {
+      const response = await askBelow(host.about(repository), `/pulls/${number}`);
+      if (response === null) return null;
+      const pull = pullOf(response.json);
+      const title = pull.title.replace(DRAFT, '') || pull.title;
+      return mergeIn(repository, { ...pull, title }, pull.merge_base);
     },
 
     ...hostReader(host),

@@ -27,8 +27,18 @@ export function readRepository(
   if (below === '/pulls') {
     const isAsked = query.get('state') === 'closed' && query.get('sort') === 'recentupdate';
     if (!isAsked) return refuse(422, 'the stand-in lists closed ones by their last change only');
-    const shown = newest(pulls, ({ updatedAt }) => updatedAt);
+    const shown = newest(
+      pulls.filter(({ isOpen }) => !isOpen),
+      ({ updatedAt }) => updatedAt,
+    );
     return { status: 200, list: shown.map((each) => pullView(world, repository, each)) };
+  }
+  const number = /^\/pulls\/(\d+)$/.exec(below)?.[1];
+  if (number !== undefined) {
+    const pull = pulls.find((each) => String(each.number) === number);
+    return pull === undefined
+      ? refuse(404, 'Not Found')
+      : { status: 200, body: pullView(world, repository, pull) };
   }
   if (below.startsWith('/branches/')) {
     const isKnown = decodeURIComponent(below) === `/branches/${defaultBranch}` && head !== undefined;

@@ -58,6 +58,9 @@ export interface StoredPull {
   /** Null: closed without a merge. */
   merged: { by: string; at: string; commit: string } | null;
   updatedAt: string;
+  isOpen?: boolean;
+  /** Commits where its branch began and ends; absent: the newest of the repository. */
+  commits?: { base: string; head: string };
 }
 
 export interface StoredCommit {

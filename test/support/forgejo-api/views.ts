@@ -115,7 +115,7 @@ export function pullView(world: World, repository: StoredRepository, pull: Store
     body: pull.body,
     labels: pull.labels.map((name, index) => ({ id: index + 1, name, color: 'd73a4a' })),
     milestone: (pull.milestone === null ? null : { id: 4, title: pull.milestone }) as Milestone,
-    state: 'closed',
+    state: pull.isOpen ? 'open' : 'closed',
     draft: false,
     html_url,
     url: html_url,
@@ -124,7 +124,8 @@ export function pullView(world: World, repository: StoredRepository, pull: Store
     merge_commit_sha: pull.merged?.commit as string,
     merged_by: (pull.merged === null ? null : userView(world, pull.merged.by)) as User,
     base: branch(pull.base, repository.commits[0]?.sha ?? ''),
-    head: branch(pull.head, repository.commits[0]?.sha ?? ''),
+    head: branch(pull.head, pull.commits?.head ?? repository.commits[0]?.sha ?? ''),
+    merge_base: pull.commits?.base ?? repository.commits[0]?.sha ?? '',
     closed_at: pull.merged?.at ?? pull.updatedAt,
     updated_at: pull.updatedAt,
   };

@@ -71,6 +71,18 @@ const Hook = Type.Object({
 const Release = Type.Object({ draft: Type.Boolean(), created_at: Text });
 const Pull = Type.Object({ number: Type.Integer(), merged: Type.Boolean(), updated_at: Text });
 
+const OnePull = Type.Composite([
+  Pull,
+  Type.Object({
+    title: Text,
+    state: Text,
+    merged_at: Maybe(Text),
+    /** Where its branch began. That of `base` moves on with the branch. */
+    merge_base: SHA,
+    head: Type.Object({ sha: SHA }),
+  }),
+]);
+
 const Branch = Type.Object({ commit: Type.Object({ id: SHA }) });
 const Commit = Type.Object({
   sha: SHA,
@@ -88,6 +100,7 @@ export type Commit = Static<typeof Commit>;
 
 export const releasesOf = (data: unknown) => checked(Type.Array(Release), data, 'releases');
 export const pullsOf = (data: unknown) => checked(Type.Array(Pull), data, 'pull requests');
+export const pullOf = (data: unknown) => checked(OnePull, data, 'a pull request');
 export const headOf = (data: unknown): string => checked(Branch, data, 'a branch').commit.id;
 export const commitsOf = (data: unknown): Commit[] => checked(Type.Array(Commit), data, 'commits');
 

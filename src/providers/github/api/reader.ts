@@ -2,6 +2,7 @@ import { ProviderProblem } from '../../api.ts';
 import type { ClientOptions, Token } from '../../host.ts';
 import {
   hostReader,
+  mergeIn,
   mergesIn,
   newBudget,
   type ReadableHost,
@@ -78,12 +79,7 @@ export function githubReader(baseUrl: string, token: Token, options: ClientOptio
       const response = await client.askPart(client.about(repository.fullName), `/pulls/${number}`);
       if (response === null) return null;
       const pull = pullOf(response.json);
-      const { state, merged_at: mergedAt, updated_at, base, head } = pull;
-      const merge = mergedAt === null && { merged_at: updated_at, merge_commit_sha: head.sha };
-      const [merged] = mergesIn(repository, [{ ...pull, ...merge, merged: true }]);
-      if (!merged?.item) return null;
-      const now = mergedAt !== null ? 'merged' : state === 'open' ? 'open' : 'closed';
-      return { delivery: merged.item, state: now, base: base.sha, head: head.sha };
+      return mergeIn(repository, pull, pull.base.sha);
     },
 
     ...hostReader(host),
