@@ -347,6 +347,8 @@ test('the question about a post without text can be reloaded, and sends nothing'
 }, 300_000);
 
 test('"Publish" of a post for LinkedIn says where it goes, and its text can be copied', async () => {
+  // The preview is beside the text.
+  await page.setViewportSize({ width: 1440, height: 900 });
   await page.goto(`${dashboard.base}/posts/~/new`);
   await page.getByLabel('Title').fill('For LinkedIn');
   await page.getByLabel('Text, in Markdown').fill('- **Quieter** engines');

@@ -8,6 +8,7 @@ import { applyChange } from '../../integrations/app.ts';
 import { findRepositoryId, findRepositoryIdByName } from '../../integrations/app-store.ts';
 import {
   claimDelivery,
+  claimedTitle,
   DUPLICATE_REASON,
   findAddress,
   HEARTBEAT_REASON,
@@ -189,10 +190,13 @@ export function createReceiver(deps: ReceiverDeps, providers: readonly Provider[
         event === null ? null : readHandOver(tx, { integrationId, repositoryId }, event),
       ]);
       if (!Bun.deepEquals(present, row, true)) throw new AddressChanged();
-      if (claim.state === 'duplicate') {
-        const title = claim.title ?? name;
-        const reason = (await isHeartbeat(tx, entry, now)) ? HEARTBEAT_REASON : DUPLICATE_REASON;
-        await insertDelivery(tx, { ...entry, status: 'duplicate', title, reason }, now);
+      if (claim === 'duplicate') {
+        const [title, isRequested] = await Promise.all([
+          claimedTitle(tx, entry),
+          isHeartbeat(tx, entry, now),
+        ]);
+        const reason = isRequested ? HEARTBEAT_REASON : DUPLICATE_REASON;
+        await insertDelivery(tx, { ...entry, status: 'duplicate', title: title ?? name, reason }, now);
         return { outcome: 'duplicate', reason } as const;
       }
       const previous = known?.previous ?? null;

@@ -190,8 +190,7 @@ export function newEntry(
   };
 }
 
-/** `title` is that of the delivery that holds the claim. */
-export type Claim = { state: 'claimed' } | { state: 'duplicate'; title: string | null };
+export type Claim = 'claimed' | 'duplicate';
 
 type Claimable = Pick<NewDelivery, 'integrationId' | 'referenceId'>;
 
@@ -206,11 +205,18 @@ export async function findAddress(tx: ReadTx, integrationId: string, repositoryI
  */
 export async function claimDelivery(tx: WriteTx, delivery: Claimable, nowMs: number): Promise<Claim> {
   const { integrationId, referenceId } = delivery;
-  const { claim, title } = statements(tx);
   const expiresAt = nowMs + DEDUP_WINDOW_MS;
   const id = { integrationId, deliveryId: referenceId ?? '' };
-  if ((await claim.all({ ...id, now: nowMs, expiresAt })).length > 0) return { state: 'claimed' };
-  return { state: 'duplicate', title: (await title.get({ integrationId, referenceId }))?.title ?? null };
+  const claimed = await statements(tx).claim.all({ ...id, now: nowMs, expiresAt });
+  return claimed.length > 0 ? 'claimed' : 'duplicate';
+}
+
+/** The title of the delivery that holds the claim; null if the log no longer has it. */
+export async function claimedTitle(
+  tx: WriteTx,
+  { integrationId, referenceId }: Claimable,
+): Promise<string | null> {
+  return (await statements(tx).title.get({ integrationId, referenceId }))?.title ?? null;
 }
 
 /** Lets the delivery id count as accepted for another 24 hours. */
