@@ -158,7 +158,7 @@ describe('a trigger', () => {
     await visit(`${path}/test`, { event: 'release' });
     const before = await allRows(app.db);
     const html = await textOf(`${one}?rehearse=yes`);
-    expect(html).toContain('<h2 id="rehearsal">');
+    expect(html).toContain('<div id="rehearsal">');
     expect(await allRows(app.db)).toEqual(before);
     await runAll(app);
     const [post] = await postsOf(app);
