@@ -345,6 +345,15 @@ export function integrationName({
   return repositories.map(({ fullName }) => fullName).join(', ') || providerNames[type];
 }
 
+/** The name of one of its repositories; that of the integration without it. */
+export function sourceName(
+  integration: Parameters<typeof integrationName>[0],
+  repositoryId: string | null,
+): string {
+  const repository = integration.repositories.find(({ id }) => id === repositoryId);
+  return repository?.fullName ?? integrationName(integration);
+}
+
 /** Records a change. `did` begins the summary, which the provider and the first repository end. */
 export function recordChange(
   tx: WriteTx,

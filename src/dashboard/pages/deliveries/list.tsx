@@ -12,7 +12,7 @@ import {
 } from '../../../integrations/deliveries/log-store.ts';
 import { type Delivery, isReplayable } from '../../../integrations/deliveries/store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
-import { type Integration, integrationName, providerNames } from '../../../integrations/words.ts';
+import { type Integration, providerNames, sourceName } from '../../../integrations/words.ts';
 import { isId } from '../../../lib/text.ts';
 import { retentionDaysOf } from '../../../people/audit.ts';
 import { listProviders } from '../../../providers/index.ts';
@@ -298,6 +298,5 @@ export function sourceOf(
 ): string {
   const integration = integrations.find(({ id }) => id === integrationId);
   if (integration === undefined) return `${providerNames[integrationType]}, disconnected`;
-  const repository = integration.repositories.find(({ id }) => id === repositoryId);
-  return repository?.fullName ?? integrationName(integration);
+  return sourceName(integration, repositoryId);
 }

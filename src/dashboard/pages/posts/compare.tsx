@@ -3,7 +3,7 @@ import { describeFilters, kinds, listTriggers } from '../../../drafting/triggers
 import { draftCompare } from '../../../intake/history/compare.ts';
 import { providerOfRepository } from '../../../intake/history/service.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
-import { integrationName } from '../../../integrations/words.ts';
+import { sourceName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { cutLine } from '../../../lib/text.ts';
 import { contentTypeRules, contentTypes } from '../../../posts/model.ts';
@@ -88,8 +88,7 @@ async function triggerOptions({ deps, organization }: MemberVisit, repository: s
     const integration = byId.get(integrationId);
     if (integration === undefined || !kinds[event].isOfBranch) return [];
     const own = integration.repositories.filter((each) => repositoryId === null || each.id === repositoryId);
-    const [only] = own;
-    const name = repositoryId !== null && only ? only.fullName : integrationName(integration);
+    const name = sourceName(integration, repositoryId);
     const facts = [name, eventWords[event], contentTypeRules[contentType].name, describeFilters(filters)];
     const isOfThis = own.some(({ fullName }) => fullName === repository);
     return [{ value: id, label: cutLine(facts.join(' · '), MAX_LABEL_LENGTH), isOfThis }];
@@ -99,9 +98,9 @@ async function triggerOptions({ deps, organization }: MemberVisit, repository: s
 
 async function showForm(visit: MemberVisit, error?: AppError) {
   const { form, url } = visit;
-  const values = form.size > 0 ? form : { repository: url.searchParams.get('repository') ?? '' };
-  const named = form.get('repository') ?? url.searchParams.get('repository') ?? '';
-  const options = await triggerOptions(visit, named);
+  const repository = form.get('repository') ?? url.searchParams.get('repository') ?? '';
+  const values = form.size > 0 ? form : { repository };
+  const options = await triggerOptions(visit, repository);
   return view(
     {
       title: 'Draft the changes between two tags',

@@ -3,7 +3,8 @@ import { findLastPost } from '../../../drafting/store.ts';
 import { describeFilters, kinds, listTriggers, type Trigger } from '../../../drafting/triggers/model.ts';
 import { listRuns, type TriggerRun } from '../../../drafting/triggers/queue-store.ts';
 import { type Integration, listHistoryOnly, listIntegrations } from '../../../integrations/store.ts';
-import { integrationName } from '../../../integrations/words.ts';
+import { integrationName, sourceName } from '../../../integrations/words.ts';
+import { cutLine } from '../../../lib/text.ts';
 import { type ContentType, contentTypeRules, DEFAULT_CONTENT_TYPE } from '../../../posts/model.ts';
 import type { EventType } from '../../../providers/events.ts';
 import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
@@ -68,12 +69,11 @@ async function readRows(tx: ReadTx, organizationId: string, page: number) {
 /** "When acme/rocket publishes a release → a changelog draft", as a link to the trigger. */
 function Sentence({ trigger, integration }: Row) {
   const { event, contentType, publish, repositoryId } = trigger;
-  const repository = integration.repositories.find(({ id }) => id === repositoryId);
   const noun = nounOf(contentType);
   const type = <strong>{noun}</strong>;
   return (
     <a href={`${useVisit().base}/integrations/${integration.id}/triggers/${trigger.id}`}>
-      When <strong>{repository?.fullName ?? integrationName(integration)}</strong> {happenings[event]} →{' '}
+      When <strong>{sourceName(integration, repositoryId)}</strong> {happenings[event]} →{' '}
       {kinds[event].isRolling ? (
         <>an entry in the open {type} draft</>
       ) : (
@@ -190,8 +190,8 @@ function nameOf(integration: Integration): string {
   if (name.length <= MAX_NAME_LENGTH || first === undefined) return name;
   const others = integration.repositories.length - 1;
   return others === 0
-    ? `${name.slice(0, MAX_NAME_LENGTH)}…`
-    : `${first.fullName.slice(0, MAX_NAME_LENGTH)} and ${others} more`;
+    ? cutLine(name, MAX_NAME_LENGTH)
+    : `${cutLine(first.fullName, MAX_NAME_LENGTH)} and ${others} more`;
 }
 
 function NoTriggers({ integrations }: { integrations: readonly Integration[] }) {

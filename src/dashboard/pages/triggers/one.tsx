@@ -11,7 +11,7 @@ import {
   switchTrigger,
 } from '../../../drafting/triggers/service.ts';
 import { getIntegration } from '../../../integrations/store.ts';
-import { integrationName } from '../../../integrations/words.ts';
+import { sourceName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import type { PostVersion } from '../../../posts/versions.ts';
@@ -215,7 +215,6 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
   const { url, form, request, isOwner } = visit;
   const found = await requireTrigger(visit);
   const { trigger, integration, runs, integrationPath, path } = found;
-  const repository = integration.repositories.find(({ id }) => id === trigger.repositoryId);
   const [name, label] = trigger.enabled ? ['disable', 'Disable trigger'] : ['enable', 'Enable trigger'];
   const about = {
     title: eventWords[trigger.event],
@@ -232,7 +231,7 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
       <Facts
         kind="row"
         facts={[
-          ['Source', repository?.fullName ?? integrationName(integration)],
+          ['Source', sourceName(integration, trigger.repositoryId)],
           ['Filters', describeFilters(trigger.filters)],
           ['Created', <When at={trigger.createdAt} />],
           ['Versions', <a href={`${path}/versions`}>Version history</a>],
