@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { dirname, join, relative } from 'node:path';
+import { COMMANDS_PAGE, commandsPage } from './support/commands-page.ts';
 
 // Every link between the documents leads somewhere.
 
@@ -61,4 +62,8 @@ test('every document is reached from the README or the index of the documents', 
     (path) => path.startsWith('docs/') && path !== 'docs/README.md' && !index.includes(`](${path}`),
   );
   expect(unreached).toEqual([]);
+});
+
+test('the page of commands is what the program has: bun run docs:commands', async () => {
+  expect(await Bun.file(join(root, COMMANDS_PAGE)).text()).toBe(await commandsPage());
 });

@@ -24,7 +24,7 @@ export function add(program: TidingsCommand): void {
   group.examples(...providers.map(lineOf));
   for (const provider of providers) {
     const command = group
-      .sub(provider.id, `Send a delivery as ${provider.name} sends it`)
+      .sub(provider.id, 'Send a signed delivery: a sample, or your own payload')
       .argument('<event>', `Event: ${sampleEvents(provider.id).join(', ')}; any other with --payload`)
       .requiredOption('--integration <id>', 'Integration that gets the delivery')
       .option('--repository <id>', 'Id of the repository (default: the first of the integration)')
