@@ -206,6 +206,8 @@ export function createMetrics(providerIds: readonly string[] = []) {
     failedDeliveries,
     /** The jobs whose last runs failed: how many in a row, and why. */
     failingJobs: new Map<string, { inARow: number; reason: string }>(),
+    /** The jobs that run now, and for how many milliseconds they have. */
+    runningJobs: new Map<string, () => number>(),
     verifications: countsOf(verifications, ['valid', 'invalid', 'forbidden', 'limited', 'unavailable']),
     verificationDurations: registry.histogram(
       'tidings_key_verification_duration_seconds',

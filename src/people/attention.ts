@@ -140,6 +140,28 @@ export async function keepAttention(
   );
 }
 
+/** Keeps an item unless it is there, and runs `tell` in the same transaction. Returns whether it was new. */
+export async function beginAttention(
+  db: Pick<Storage, 'write'>,
+  found: FoundItem,
+  now: Date,
+  tell: (tx: WriteTx, begun: AttentionItem[]) => Promise<void>,
+): Promise<boolean> {
+  return db.write(
+    async (tx) => {
+      const begun = await tx
+        .insert(attention)
+        .values(asItems([found], [], now))
+        .onConflictDoNothing()
+        .returning()
+        .all();
+      if (begun.length > 0) await tell(tx, begun);
+      return begun.length > 0;
+    },
+    changing(ATTENTION, OUTBOX),
+  );
+}
+
 /**
  * Mutes an item until then, and runs `quiet` in the same transaction; null: no longer. The item ends with its cause all
  * the same. Throws `AppError` 404 `item_not_found`, also for another organization's.

@@ -1,24 +1,30 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { eq, gt, max, min } from 'drizzle-orm';
-import type { Database } from '../../db/engine.ts';
+import type { Database, ReadTx } from '../../db/engine.ts';
 import { attention, elapsedTime, serverRuns } from '../../db/schema/processes.ts';
 import { BEAT_MS } from '../integrations/uptime.ts';
 import { tidings } from '../lib/build.ts';
 import { freeBytes, megabytes } from '../lib/disk.ts';
-import type { AttentionKind, FoundItem } from '../people/attention.ts';
+import { HOUR_MS } from '../lib/time.ts';
+import { type AttentionKind, beginAttention, type FoundItem } from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
+import { queueNotices } from '../readers/hooks/notices.ts';
 import type { Find } from './attention-items.ts';
 import { describeBackupTrouble } from './backup/job.ts';
 import type { Config } from './config.ts';
 import { listLeftovers } from './data-folder.ts';
 import { describeJump, type Elapsed } from './elapsed.ts';
+import type { Job } from './jobs.ts';
 import { MIN_FREE_BYTES } from './readiness.ts';
 
 // Items about the server itself: its machine, its jobs, and whether any process runs.
 
 /** Runs of a job that fail in a row before it is no accident. */
 const MAX_FAILED_RUNS = 3;
+
+/** A job that has run for this long does not end, in milliseconds. */
+const HANGS_MS = HOUR_MS;
 
 /** A process that is silent for this long has ended, in milliseconds. */
 const ENDED_MS = 3 * BEAT_MS;
@@ -55,11 +61,22 @@ export const findStoppedServer: Find = async (tx, now) => {
   ];
 };
 
+const missingLeader = (at: string) =>
+  ofServer({
+    kind: 'leader_missing',
+    since: at,
+    message: `No process has done the work of the leader since ${at}`,
+    effect: 'Scheduled posts, hooks, and polling wait, and Attention is not up to date.',
+    action: "Restart the server. Its log says what stopped the leader's jobs",
+  });
+
 /**
  * Processes that are alive while nobody has done the leader's work, such as after a job that does not end. Each sweep of the
- * leader leaves its time. Only a command can find it.
+ * leader leaves its time. For commands: servers use `leaderWatch`, which no clock that jumps can fool.
  */
 export const findMissingLeader: Find = async (tx, now) => {
+  const kept = await findUnswept(tx, now);
+  if (kept.length > 0) return kept;
   const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
   const { startedAt, aliveAt } = serverRuns;
   const alive = await tx
@@ -71,15 +88,43 @@ export const findMissingLeader: Find = async (tx, now) => {
   if (alive?.startedAt == null || seen === undefined) return [];
   const at = new Date(seen.wallMs).toISOString();
   if (alive.startedAt > before(UNLED_MS) || at > before(UNLED_MS)) return [];
-  return [
-    ofServer({
-      kind: 'leader_missing',
-      since: at,
-      message: `No process has done the work of the leader since ${at}`,
-      effect: 'Scheduled posts, hooks, and polling wait, and Attention is not up to date.',
-      action: "Restart the server. Its log says what stopped the leader's jobs",
-    }),
-  ];
+  return [missingLeader(at)];
+};
+
+/**
+ * Watches in each process whether the leader sweeps, and keeps the item that nobody else can. The next leader ends it once
+ * it has swept.
+ */
+export function leaderWatch(
+  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl' | 'log'>,
+  elapsedMs = () => performance.now(),
+): Job {
+  let lastMs: number | null = null;
+  let changedAt = elapsedMs();
+  return {
+    name: 'watch-leader',
+    every: BEAT_MS,
+    async run() {
+      const seen = await deps.db.read((tx) =>
+        tx.select({ wallMs: elapsedTime.wallMs }).from(elapsedTime).get(),
+      );
+      if (seen?.wallMs !== lastMs) changedAt = elapsedMs();
+      lastMs = seen?.wallMs ?? null;
+      if (lastMs === null || elapsedMs() - changedAt < UNLED_MS) return;
+      const item = missingLeader(new Date(lastMs).toISOString());
+      const isNew = await beginAttention(deps.db, item, deps.clock.now(), (tx, begun) =>
+        queueNotices(tx, deps, { begun, ended: [] }),
+      );
+      if (isNew) deps.log.error({ item: item.kind }, `needs attention: ${item.message}`);
+    },
+  };
+}
+
+/** The item of `leaderWatch` until the leader has swept. */
+export const findUnswept: Find = async (tx) => {
+  const seen = await tx.select({ wallMs: elapsedTime.wallMs }).from(elapsedTime).get();
+  const kept = await listKept(tx, 'leader_missing');
+  return kept.filter(({ since }) => since !== null && Date.parse(since) >= (seen?.wallMs ?? 0));
 };
 
 /** What only the process of the leader can count. */
@@ -90,15 +135,19 @@ export const findKept =
   (kind: (typeof LEADER_KINDS)[number]): Find =>
   async (tx, now) => {
     if ((await findStoppedServer(tx, now)).length > 0) return [];
-    const kept = await tx.select().from(attention).where(eq(attention.kind, kind)).all();
-    return kept.map(({ id: _, mutedUntil: __, ...item }) => item);
+    return listKept(tx, kind);
   };
+
+async function listKept(tx: ReadTx, kind: AttentionKind): Promise<FoundItem[]> {
+  const kept = await tx.select().from(attention).where(eq(attention.kind, kind)).all();
+  return kept.map(({ id: _, mutedUntil: __, ...item }) => item);
+}
 
 export type MachineNeeds = Pick<Deps, 'clock'> & {
   elapsed: Pick<Elapsed, 'jumpMs'>;
   checkpointFailures?: Database['checkpointFailures'] | undefined;
   /** Absent for a command, which runs no jobs. */
-  metrics?: Pick<Deps['metrics'], 'failingJobs'>;
+  metrics?: Pick<Deps['metrics'], 'failingJobs' | 'runningJobs'>;
 };
 export type MachineSettings = Pick<Config, 'dataDir' | 'backups' | 'database'>;
 
@@ -114,6 +163,7 @@ export async function findOnMachine(
   const { inARow = 0, cause = null } = checkpointFailures?.() ?? {};
   const leftovers = isSqlite ? listOldLeftovers(config.dataDir, clock.now()) : [];
   const unfinished = describeLeftovers(leftovers);
+  const isFailing = (name: string) => (metrics?.failingJobs.get(name)?.inARow ?? 0) >= MAX_FAILED_RUNS;
   const items = [
     backup !== null &&
       !backup.isReminder &&
@@ -154,7 +204,7 @@ export async function findOnMachine(
       }),
     ...Array.from(metrics?.failingJobs ?? [], ([name, { inARow: failures, reason }]) => {
       return (
-        failures >= MAX_FAILED_RUNS &&
+        isFailing(name) &&
         ofServer({
           kind: 'job_failing',
           subject: name,
@@ -162,6 +212,23 @@ export async function findOnMachine(
           message: `The job ${name} has failed ${failures} times in a row (${reason})`,
           effect: 'Its work waits until a run succeeds.',
           action: "Look at the server's log",
+        })
+      );
+    }),
+    ...Array.from(metrics?.runningJobs ?? [], ([name, silentMs]) => {
+      const ms = silentMs();
+      // An overdue backup is an item of its own.
+      return (
+        ms >= HANGS_MS &&
+        name !== 'backup' &&
+        !isFailing(name) &&
+        ofServer({
+          kind: 'job_failing',
+          subject: name,
+          since: new Date(clock.now().getTime() - ms).toISOString(),
+          message: `The job ${name} does not end`,
+          effect: 'Its work waits until a person restarts the server.',
+          action: 'Restart the server. Its log says what the job did last',
         })
       );
     }),

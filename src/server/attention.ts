@@ -40,6 +40,7 @@ import {
   findMissingLeader,
   findOnMachine,
   findStoppedServer,
+  findUnswept,
   LEADER_KINDS,
   type MachineNeeds,
   type MachineSettings,
@@ -331,10 +332,15 @@ type Needs = MachineNeeds & Pick<Deps, 'db'>;
 
 /** Everything that needs a person now. */
 async function findAttention(deps: Needs, config: MachineSettings): Promise<FoundItem[]> {
-  // The leader counts these itself: what it kept would never end. And it leads.
-  const own: readonly AttentionKind[] = deps.metrics === undefined ? [] : [...LEADER_KINDS, 'leader_missing'];
+  // The leader counts these itself: what it kept would never end.
+  const isLeader = deps.metrics !== undefined;
+  const own: readonly AttentionKind[] = isLeader ? [...LEADER_KINDS, 'leader_missing'] : [];
   const kinds = kindsInDatabase.filter((kind) => !own.includes(kind));
-  const inDatabase = await deps.db.read((tx) => findInDatabase(tx, deps.clock.now(), kinds));
+  const now = deps.clock.now();
+  const inDatabase = await deps.db.read(async (tx) => [
+    ...(isLeader ? await findUnswept(tx, now) : []),
+    ...(await findInDatabase(tx, now, kinds)),
+  ]);
   return [...(await findOnMachine(deps, config)), ...inDatabase];
 }
 

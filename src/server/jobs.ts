@@ -40,6 +40,8 @@ export function startJobs(
     const onAlive = () => void aliveAt.set(job.name, elapsedMs());
     onAlive();
     async function run(): Promise<void> {
+      const startedAt = elapsedMs();
+      metrics.runningJobs.set(job.name, () => elapsedMs() - startedAt);
       try {
         await job.run(abort.signal, onAlive);
         onAlive();
@@ -54,6 +56,8 @@ export function startJobs(
         log.error({ job: job.name, err: error }, 'job failed');
         const { inARow = 0 } = metrics.failingJobs.get(job.name) ?? {};
         metrics.failingJobs.set(job.name, { inARow: inARow + 1, reason: messageOf(error) });
+      } finally {
+        metrics.runningJobs.delete(job.name);
       }
     }
     const tick = () => {

@@ -12,6 +12,7 @@ import { providerOf } from '../providers/index.ts';
 import { threadedPainter } from '../readers/public/cards.ts';
 import { createApp } from './app.ts';
 import { attentionJob } from './attention.ts';
+import { leaderWatch } from './attention-machine.ts';
 import type { Config } from './config.ts';
 import { guardDescriptors } from './descriptors.ts';
 import { describeJump, LOOK_MS } from './elapsed.ts';
@@ -126,7 +127,8 @@ export async function startServer(services: Services, config: Config) {
       sharedClock === null
         ? { name: 'watch-database', every: 1_000, run: watchDatabase(services) }
         : { name: 'follow-clock', every: LOOK_MS, run: sharedClock.follow };
-    jobs = startJobs(processJobs({ ...services, publicUrl }, composer.compose, uptime, watch), services);
+    const own = { ...services, publicUrl };
+    jobs = startJobs(processJobs(own, composer.compose, uptime, [watch, leaderWatch(own)]), services);
     const backups = config.backups && (await import('./backup/job.ts')).backupJobs(config, services);
     leadership = startLeader(services, (db) => [
       ...leaderJobs({ ...services, publicUrl, db }),

@@ -44,10 +44,10 @@ export function processJobs(
   deps: Deps & Pick<TriggerDeps, 'db'>,
   compose: Compose,
   uptime: Pick<Uptime, 'beat'>,
-  watch: Job,
+  watches: readonly Job[],
 ): Job[] {
   return [
-    watch,
+    ...watches,
     // Each process collects the uses that it saw.
     { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
     // One process reads a history at a time, and another takes a run of a trigger.

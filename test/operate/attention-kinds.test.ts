@@ -7,6 +7,7 @@ import { tidings } from '../../src/lib/build.ts';
 import * as disk from '../../src/lib/disk.ts';
 import { type AttentionKind, listAttention } from '../../src/people/attention.ts';
 import { attentionJob, listNow } from '../../src/server/attention.ts';
+import { leaderWatch } from '../../src/server/attention-machine.ts';
 import { recordFailure } from '../../src/server/backup/job.ts';
 import { examineConfig } from '../../src/server/config.ts';
 import { CHECK_OF } from '../../src/server/doctor/contents.ts';
@@ -14,7 +15,7 @@ import { examine } from '../../src/server/doctor/examine.ts';
 import { createElapsed } from '../../src/server/elapsed.ts';
 import { addDatabaseGauges } from '../../src/server/metrics.ts';
 import { cli, temporaryFolder } from '../support/cli.ts';
-import { execute, sqliteOf, testEngine } from '../support/database.ts';
+import { execute, sqliteOf, testEngine, valuesOf } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { createTriggerFor } from '../support/drafts.ts';
 import type { TestApp } from '../support/test-app.ts';
@@ -207,11 +208,12 @@ const CAUSES: Record<
   ],
   leader_missing: [
     async () => {
-      const { begin, beat } = trackUptime({ ...app.deps, db: app.db, process: 'test' });
-      await begin();
       await app.db.write((tx) => app.deps.elapsed.beginSweep(tx));
-      app.clock.advance(900_000);
-      await beat();
+      let ms = 0;
+      const watch = leaderWatch({ ...app.deps, db: app.db }, () => ms);
+      await watch.run(new AbortController().signal);
+      ms = 900_000;
+      await watch.run(new AbortController().signal);
     },
     'No process has done the work of the leader since 2026-11-20T12:00:00.000Z',
     "Restart the server. Its log says what stopped the leader's jobs",
@@ -253,9 +255,8 @@ describe.skipIf(testEngine !== 'sqlite')('an item of the kind', () => {
       expect(help).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`${tidings} ${action}`) });
     }
 
-    // A leader that looks is there.
     const kept = (await db.read((tx) => listAttention(tx))).filter((each) => each.kind === kind);
-    expect(kept).toEqual(kind === 'leader_missing' ? [] : listed);
+    expect(kept).toEqual(listed);
 
     const patient = {
       ...{ config, clock, folder, db: sqliteOf(db), fetch, secrets: deps.secrets },
@@ -272,6 +273,41 @@ describe.skipIf(testEngine !== 'sqlite')('an item of the kind', () => {
     const metrics = await deps.metrics.registry.render();
     expect(metrics).toContain(`\ntidings_attention_items{kind="${kind}"} ${kept.length}\n`);
   });
+});
+
+test('a missing leader is told of once, by whichever process sees it, until a leader has swept', async () => {
+  const { deps, db } = app;
+  const settings = { dataDir: folder, backups: undefined, database: undefined };
+  const { signal } = new AbortController();
+  let ms = 0;
+  const processes = [1, 2].map(() => leaderWatch({ ...deps, db }, () => ms));
+  const look = async () => {
+    for (const watch of processes) await watch.run(signal);
+    await attentionJob({ ...deps, db }, settings).run(signal);
+    return (await db.read((tx) => listAttention(tx))).map(({ kind }) => kind);
+  };
+  const sweep = () => db.write((tx) => deps.elapsed.beginSweep(tx));
+  await execute(
+    db,
+    `INSERT INTO rebuild_hooks (id, organization_id, name, kind, about, url, host, is_enabled, created_at)
+     VALUES ('hook_ops', 'org_a', 'Ops', 'slack', 'attention-and-server', 'https://ops.example', 'ops.example', 1, '${now()}')`,
+  );
+  const told = async () =>
+    (await valuesOf(db, 'SELECT type FROM hook_messages ORDER BY created_at, type')).flat();
+
+  await sweep();
+  expect(await look()).toEqual([]);
+  // A clock that jumps is no missing leader.
+  app.clock.advance(3_600_000);
+  ms = 899_999;
+  expect(await look()).toEqual([]);
+  ms = 900_000;
+  expect(await look()).toEqual(['leader_missing']);
+  expect(await look()).toEqual(['leader_missing']);
+  expect(await told()).toEqual(['attention.began']);
+  await sweep();
+  expect(await look()).toEqual([]);
+  expect(await told()).toEqual(['attention.began', 'attention.ended']);
 });
 
 test('nobody misses a leader that sweeps, that has just started, or whose process ended', async () => {

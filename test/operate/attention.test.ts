@@ -7,6 +7,7 @@ import type { Connected } from '../../src/integrations/words.ts';
 import { listAttention } from '../../src/people/attention.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { attentionJob } from '../../src/server/attention.ts';
+import { startJobs } from '../../src/server/jobs.ts';
 import { temporaryFolder } from '../support/cli.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
@@ -204,7 +205,7 @@ test('what is known of webhooks and tokens is found, and ends with it', async ()
 
 describe('of the server', () => {
   const lookWith = async (
-    metrics: Pick<TestApp['deps']['metrics'], 'failingJobs'>,
+    metrics: Pick<TestApp['deps']['metrics'], 'failingJobs' | 'runningJobs'>,
     dataDir = temporaryFolder().path,
   ) => {
     const { run } = attentionJob(
@@ -229,6 +230,31 @@ describe('of the server', () => {
       },
     ]);
     failing.clear();
+    expect(await lookWith(metrics)).toEqual([]);
+  });
+
+  test('a job that has run for an hour is an item until it ends', async () => {
+    const { metrics } = app.deps;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let ms = 0;
+    const started = Promise.withResolvers<void>();
+    const job = {
+      name: 'poll',
+      every: 1,
+      run: () => {
+        started.resolve();
+        return promise;
+      },
+    };
+    const jobs = startJobs([job], { ...app.deps, db: app.db }, () => ms);
+    await started.promise;
+    ms = 3_599_999;
+    expect(await lookWith(metrics)).toEqual([]);
+    ms = 3_600_000;
+    const item = { id: 'job_failing:poll', count: 1, message: 'The job poll does not end' };
+    expect(await lookWith(metrics)).toEqual([item]);
+    resolve();
+    await jobs.stop();
     expect(await lookWith(metrics)).toEqual([]);
   });
 
