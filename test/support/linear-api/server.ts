@@ -1,21 +1,13 @@
-import {
-  buildSchema,
-  type ExecutionResult,
-  execute,
-  GraphQLError,
-  getOperationAST,
-  parse,
-  validate,
-} from 'graphql';
+import { type ExecutionResult, execute, GraphQLError, getOperationAST, parse, validate } from 'graphql';
 import { type Clock, systemClock } from '../../../src/lib/time.ts';
 import { type Delivered, deliver, type LinearEvent } from './deliver.ts';
-import { SCHEMA_FILE } from './extract-schema.ts';
 import { type Fault, faults } from './faults.ts';
 import { refusals } from './refusal.ts';
 import { type Caller, rootFor } from './resolvers.ts';
+import { readSchema } from './schema.ts';
 import { LinearWorkspace } from './workspace.ts';
 
-const schema = buildSchema(await Bun.file(SCHEMA_FILE).text());
+const schema = await readSchema();
 
 /** A valid request. */
 interface LinearOperation {

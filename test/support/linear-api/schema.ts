@@ -1,13 +1,10 @@
 import { join } from 'node:path';
-import { version } from '@linear/sdk/package.json';
-import { buildSchema, lexicographicSortSchema, printSchema } from 'graphql';
+import { buildSchema, type GraphQLSchema } from 'graphql';
 
 // The part of Linear's schema that the stand-in supports, from the types of the installed SDK, which Linear generates
-// from its schema. Run `bun test/support/linear-api/extract-schema.ts` after an update of the SDK. The types lack the
-// default values of arguments, and call IDComparator IdComparator.
+// from its schema. The types lack the default values of arguments, and call IDComparator IdComparator.
 
-const root = join(import.meta.dir, '../../..');
-export const SCHEMA_FILE = join(root, 'test/fixtures/linear/schema.graphql');
+const SDK = join(import.meta.dir, '../../../node_modules/@linear/sdk/dist');
 
 const OPERATIONS: Record<string, readonly string[]> = {
   Query: ['team', 'teams', 'viewer', 'webhook', 'webhooks'],
@@ -32,21 +29,17 @@ interface Declaration {
   lines: string[];
 }
 
-/** The schema in GraphQL's own language, with its origin. */
-export async function extractSchema(): Promise<string> {
+export async function readSchema(): Promise<GraphQLSchema> {
   const declarations = await readDeclarations();
   const types = ['Query', 'Mutation', ...KEPT].map((name) => definition(name, declarations));
   const scalars = OWN_SCALARS.map((name) => `scalar ${name}`);
-  const schema = buildSchema([...scalars, ...types].join('\n').replaceAll('IdComparator', 'IDComparator'));
-  const origin = `# An extract of Linear's GraphQL schema, from the types of @linear/sdk ${version} (MIT, Copyright Linear Orbit, Inc.).`;
-  return `${origin}\n# Written by test/support/linear-api/extract-schema.ts.\n\n${printSchema(lexicographicSortSchema(schema))}\n`;
+  return buildSchema([...scalars, ...types].join('\n').replaceAll('IdComparator', 'IDComparator'));
 }
 
 async function readDeclarations(): Promise<Map<string, Declaration>> {
-  const folder = join(root, 'node_modules/@linear/sdk/dist');
   const declarations = new Map<string, Declaration>();
-  for await (const file of new Bun.Glob('index-*.d.mts').scan(folder)) {
-    const text = await Bun.file(join(folder, file)).text();
+  for await (const file of new Bun.Glob('index-*.d.mts').scan(SDK)) {
+    const text = await Bun.file(join(SDK, file)).text();
     for (const [, head = '', name = '', body = ''] of text.matchAll(
       /^((?:type|declare enum) (\w+)[^{\n]*)\{\n([\s\S]*?)^\}/gm,
     )) {
@@ -103,5 +96,3 @@ function typeOf(written: string, isNullable: boolean): string | null {
   const type = inner === null ? (isKept ? name : null) : `[${inner}]`;
   return type === null || isNullable ? type : `${type}!`;
 }
-
-if (import.meta.main) await Bun.write(SCHEMA_FILE, await extractSchema());
