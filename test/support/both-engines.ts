@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -61,11 +70,12 @@ const WORKERS = availableParallelism() + 2;
 /** Runs `bun test` and prints its output. A run that ends badly without naming a test counts as one failure. */
 async function runTests(
   title: string,
-  timings: string,
+  engine: 'sqlite' | 'postgres',
   words: string[],
   environment: Record<string, string>,
 ): Promise<Outcome> {
   process.stdout.write(`\n━━━ ${title} ━━━\n\n`);
+  const timings = completeTimings(engine);
   const tests = spawn(
     process.execPath,
     // Ends with this process, and takes its own workers along.
@@ -73,7 +83,7 @@ async function runTests(
       // A worker loads the modules once for all of its files.
       ...['--no-orphans', 'test', `--parallel=${WORKERS}`, '--no-isolate', '--timeout', '300000'],
       // The slowest files start first, so that none runs alone at the end.
-      `--timings=test/support/timings/${timings}.json`,
+      `--timings=${timings.path}`,
       ...(process.env.TEST_TIMINGS === 'update' ? ['--update-timings'] : []),
       ...words,
     ],
@@ -99,6 +109,7 @@ async function runTests(
     if (kind === 'fail') outcome.failed = Number(count);
   }
   const [exitCode, signal] = await ended;
+  if (process.env.TEST_TIMINGS === 'update') timings.keepSlow();
   if ((exitCode !== 0 || outcome.passed === 0) && outcome.failed === 0) {
     outcome.failed = 1;
     outcome.names.push(
@@ -106,6 +117,33 @@ async function runTests(
     );
   }
   return outcome;
+}
+
+/** Milliseconds that a file takes if `test/support/timings/` does not list it, about. */
+const FAST_MS = 2_000;
+
+interface Timings {
+  version: 1;
+  /** Milliseconds. */
+  files: Record<string, number>;
+}
+
+/** A file in which Bun finds a time for each test file: those without one would start before the slowest. */
+function completeTimings(engine: string) {
+  const path = join(workshop, `${engine}.json`);
+  const slowest = join(import.meta.dir, `timings/${engine}.json`);
+  const read = (from: string): Timings => JSON.parse(readFileSync(from, 'utf8'));
+  const all = [...new Bun.Glob('test/**/*.test.ts').scanSync(root)].map((file) => [file, FAST_MS] as const);
+  const files = { ...Object.fromEntries(all), ...read(slowest).files };
+  writeFileSync(path, JSON.stringify({ version: 1, files } satisfies Timings));
+  return {
+    path,
+    keepSlow() {
+      const slow = Object.entries(read(path).files).filter(([, duration]) => duration > FAST_MS * 2);
+      const kept = Object.fromEntries(slow.sort(([, one], [, other]) => other - one));
+      writeFileSync(slowest, `${JSON.stringify({ version: 1, files: kept } satisfies Timings, null, 2)}\n`);
+    },
+  };
 }
 
 /** Bytes: more than twice what the tests need at once, most of it for databases. */
