@@ -9,20 +9,28 @@ const FIXTURES = resolve(import.meta.dir, '../fixtures');
 const PINNED = ['release-changelog', 'release-linkedin', 'push-changelog', 'pull-request-changelog'];
 
 /**
- * The files of drafts, by name: the title, a line of where it comes from, and the text that is published. Drafts of
- * triggers with filters say much the same again, and are left out.
+ * The files of drafts, by name: the title, a line of where it comes from, and the text that is published, or the name of
+ * an earlier file with the same text. Drafts of triggers with filters say much the same again, and are left out.
  */
 export function pinsOf(drafts: readonly Draft[]): Record<string, string> {
   const pinned = drafts.filter(({ trigger }) => PINNED.includes(trigger));
-  const pins = pinned.map(({ trigger, title, status, createdAt, sourceMetadata, ...draft }) => {
-    const version = String(sourceMetadata.version ?? 'unreleased').replaceAll(/[^\w.-]/g, '-');
+  const named = pinned
+    .map((draft) => {
+      const version = String(draft.sourceMetadata.version ?? 'unreleased').replaceAll(/[^\w.-]/g, '-');
+      return [`${draft.trigger}-${version}.md`, draft] as const;
+    })
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  const fileOf = new Map<string, string>();
+  const pins = named.map(([name, { trigger, title, status, createdAt, sourceMetadata, ...draft }]) => {
     const from = `${trigger}, ${status}, ${createdAt}, ${JSON.stringify(sourceMetadata)}`;
     const text = draft.contentType === 'changelog' ? draft.markdown : draft.content;
-    return [`${trigger}-${version}.md`, `# ${title}\n\n${from}\n\n${text}\n`] as const;
+    const earlier = fileOf.get(text);
+    fileOf.set(text, earlier ?? name);
+    return [name, `# ${title}\n\n${from}\n\n${earlier ? `(the text of ${earlier})` : text}\n`] as const;
   });
-  const named = Object.fromEntries(pins.sort(([one], [other]) => (one < other ? -1 : 1)));
-  if (Object.keys(named).length !== pinned.length) throw new Error('two drafts have one name');
-  return named;
+  const files = Object.fromEntries(pins);
+  if (Object.keys(files).length !== pinned.length) throw new Error('two drafts have one name');
+  return files;
 }
 
 export const HOW_TO_PIN =

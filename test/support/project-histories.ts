@@ -49,7 +49,7 @@ function happeningsOf({ releases }: ProjectHistory): Happening[] {
   ];
 }
 
-/** The drafts of a project as one text for a person to read, newest first. */
+/** The drafts of a project as one text for a person to read, newest first. Those that repeat the notes only say so. */
 export async function draftsOf(name: string): Promise<string> {
   const project = await readProject(name);
   await using world = await startProject(happeningsOf(project), project.repository);
@@ -59,11 +59,13 @@ export async function draftsOf(name: string): Promise<string> {
   const posts = (await postsOf(world.app)).toSorted((one, other) =>
     one.contentType < other.contentType ? -1 : Number(one.contentType > other.contentType),
   );
+  const notes = new Set(project.releases.map((release) => `${release.at} ${release.notes}`));
   const texts = posts.map(({ title, contentType, createdAt, markdown, content }) => {
-    const text = contentType === 'changelog' ? markdown : content;
-    return `# ${title}\n\n${contentType}, ${createdAt.slice(0, 10)}\n\n${text}\n`;
+    const isNotes = notes.has(`${createdAt.replace('.000', '')} ${markdown}`);
+    const text = contentType !== 'changelog' ? content : isNotes ? '(the notes of the release)' : markdown;
+    return `──── ${title} · ${contentType} · ${createdAt.slice(0, 10)}\n${text}\n`;
   });
-  return texts.join(`\n${'─'.repeat(60)}\n\n`);
+  return texts.join('\n');
 }
 
 export const pinOf = (name: string) => Bun.file(join(FOLDER, `${name}.drafts.md`));

@@ -5,7 +5,6 @@ import type { EntryRules } from '../../../src/drafting/changes/rules.ts';
 import { changeLine } from '../../../src/drafting/links.ts';
 import { messageOf, takenIn, writtenIn } from '../../../src/providers/commit-text.ts';
 import { blocksIn, changelogTrailer } from '../../../src/providers/written.ts';
-import bodies from '../../fixtures/written-entries.json';
 import { expectLinear } from '../../support/growth.ts';
 import { commit, pullRequest } from './samples.ts';
 
@@ -26,13 +25,240 @@ function read(
 }
 
 describe('entries in descriptions', () => {
-  test.each(bodies.map(({ name, body, entries }) => [name, body.join('\n'), entries] as const))(
-    '%s',
-    (_, body, entries) => {
-      expect(read(body)).toEqual([...entries]);
-      expect(read(body.replaceAll('\n', '\r\n'))).toEqual([...entries]);
-    },
-  );
+  test.each<[name: string, body: string, entries: string[]]>([
+    [
+      'one paragraph',
+      'What it does.\n\n```release-note\nEngines start softer.\n```\n\nCloses #9',
+      ['Other: Engines start softer.'],
+    ],
+    ['no block: the title', 'Engines start softer.', ['Other: (title) Start softer']],
+    ['an empty block: the title', '```release-note\n```', ['Other: (title) Start softer']],
+    ['a block of blank lines: the title', '```release-note\n\n   \n```', ['Other: (title) Start softer']],
+    [
+      'the comment of a template: the title',
+      '```release-note\n<!-- Write for users, or NONE -->\n```',
+      ['Other: (title) Start softer'],
+    ],
+    [
+      'a comment of several lines: the title',
+      '```release-note\n<!--\nWrite for users,\nor NONE\n-->\n```',
+      ['Other: (title) Start softer'],
+    ],
+    [
+      'words below the comment',
+      '```release-note\n<!-- Write for users -->\nEngines start softer.\n```',
+      ['Other: Engines start softer.'],
+    ],
+    [
+      'words beside a comment',
+      '```release-note\nEngines start softer <!-- at last -->\n```',
+      ['Other: Engines start softer'],
+    ],
+    ['NONE', '```release-note\nNONE\n```', []],
+    ['none with a period', '```release-note\nnone.\n```', []],
+    ['N/A', '```release-note\nN/A\n```', []],
+    ['quoted NONE', '```release-note\n"NONE"\n```', []],
+    ['NONE in backticks', '```release-note\n`NONE`\n```', []],
+    ['NONE in bold', '```release-note\n**None**\n```', []],
+    ['NONE as an item', '```release-note\n- NONE\n```', []],
+    ['NONE on the line of the fence', '```release-note NONE\n```', []],
+    ['NONE behind a colon', '```release-note: none\n```', []],
+    ['all of it on one line', '```release-note NONE```', []],
+    ['words on one line', '```release-note Engines start softer```', ['Other: Engines start softer']],
+    [
+      'words on the line of the fence',
+      '```release-note Engines start softer\n```',
+      ['Other: Engines start softer'],
+    ],
+    [
+      'a sentence that begins with none',
+      '```release-note\nNone of the engines stalls now\n```',
+      ['Other: None of the engines stalls now'],
+    ],
+    ['tildes', '~~~release-note\nEngines start softer\n~~~', ['Other: Engines start softer']],
+    [
+      'more backticks than three',
+      '````release-note\nRun ``` rocket ``` first\n````',
+      ['Other: Run ``` rocket ``` first'],
+    ],
+    [
+      'indented by two spaces',
+      '  ```release-note\n  Engines start softer\n  ```',
+      ['Other: Engines start softer'],
+    ],
+    [
+      'indented by a tab',
+      '\t```release-note\n\tEngines start softer\n\t```',
+      ['Other: Engines start softer'],
+    ],
+    [
+      'below an item of a list',
+      '- Notes:\n\n    ```release-note\n    Engines start softer\n    ```',
+      ['Other: Engines start softer'],
+    ],
+    ['another case', '```Release-Note\nEngines start softer\n```', ['Other: Engines start softer']],
+    ['capitals and a plural', '```RELEASE-NOTES\nEngines start softer\n```', ['Other: Engines start softer']],
+    [
+      'a space before the name',
+      '``` release-note\nEngines start softer\n```',
+      ['Other: Engines start softer'],
+    ],
+    [
+      'a space behind the name',
+      '```release-note   \nEngines start softer\n```',
+      ['Other: Engines start softer'],
+    ],
+    [
+      'in a comment',
+      '<!--\n```release-note\nEngines start softer\n```\n-->',
+      ['Other: (title) Start softer'],
+    ],
+    [
+      'in a comment, and again below it',
+      '<!--\n```release-note\nExample\n```\n-->\n```release-note\nEngines start softer\n```',
+      ['Other: Engines start softer'],
+    ],
+    [
+      'in another fence',
+      '````markdown\n```release-note\nExample\n```\n````',
+      ['Other: (title) Start softer'],
+    ],
+    ['in a fence of tildes', '~~~md\n```release-note\nExample\n```\n~~~', ['Other: (title) Start softer']],
+    [
+      'code before it',
+      '```ts\nconst x = 1;\n```\n\n```release-note\nEngines start softer\n```',
+      ['Other: Engines start softer'],
+    ],
+    ['without an end', '```release-note\nEngines start softer', ['Other: Engines start softer']],
+    ['another name', '```changelog\nEngines start softer\n```', ['Other: (title) Start softer']],
+    ['a longer name', '```release-note-draft\nEngines start softer\n```', ['Other: (title) Start softer']],
+    [
+      'items',
+      '```release-note\n- Engines start softer\n- Quiet mode\n```',
+      ['Other: Engines start softer', 'Other: Quiet mode'],
+    ],
+    [
+      'items with stars and pluses',
+      '```release-note\n* Engines start softer\n* Quiet mode\n```',
+      ['Other: Engines start softer', 'Other: Quiet mode'],
+    ],
+    [
+      'numbered items',
+      '```release-note\n1. Engines start softer\n2. Quiet mode\n```',
+      ['Other: Engines start softer', 'Other: Quiet mode'],
+    ],
+    [
+      'items with blank lines between',
+      '```release-note\n- Engines start softer\n\n- Quiet mode\n```',
+      ['Other: Engines start softer', 'Other: Quiet mode'],
+    ],
+    [
+      'an item of several lines',
+      '```release-note\n- Engines start\n  softer than before\n- Quiet mode\n```',
+      ['Other: Engines start softer than before', 'Other: Quiet mode'],
+    ],
+    [
+      'items below an item',
+      '```release-note\n- Engines:\n  - start softer\n  - stop softer\n- Quiet mode\n```',
+      ['Other: Engines: start softer; stop softer', 'Other: Quiet mode'],
+    ],
+    [
+      'paragraphs',
+      '```release-note\nEngines start softer\nthan before.\n\nQuiet mode.\n```',
+      ['Other: Engines start softer than before.', 'Other: Quiet mode.'],
+    ],
+    [
+      'an item and a paragraph',
+      '```release-note\n- Engines start softer\n\nQuiet mode.\n```',
+      ['Other: Engines start softer', 'Other: Quiet mode.'],
+    ],
+    [
+      'boxes that are ticked',
+      '```release-note\n- [x] Engines start softer\n```',
+      ['Other: Engines start softer'],
+    ],
+    [
+      'NONE beside an entry',
+      '```release-note\n- Engines start softer\n- NONE\n```',
+      ['Other: Engines start softer'],
+    ],
+    [
+      'two blocks',
+      '```release-note\nEngines start softer\n```\n```release-note\nQuiet mode\n```',
+      ['Other: Engines start softer', 'Other: Quiet mode'],
+    ],
+    [
+      'the same twice',
+      '```release-note\nQuiet mode\n```\n```release-note\nQuiet mode\n```',
+      ['Other: Quiet mode'],
+    ],
+    [
+      'Markdown',
+      '```release-note\n`rocket plan` is **fast** ([docs](https://rocket.test/docs))\n```',
+      ['Other: `rocket plan` is **fast** ([docs](https://rocket.test/docs))'],
+    ],
+    [
+      'a kind behind a colon',
+      '```release-note:bug\nEngines start softer\n```',
+      ['Fixed: Engines start softer'],
+    ],
+    [
+      'a kind behind a space',
+      '```release-note security\nEngines start softer\n```',
+      ['Security: Engines start softer'],
+    ],
+    [
+      'a breaking kind',
+      '```release-note:breaking-change\nEngines start softer\n```',
+      ['Changed!: Engines start softer'],
+    ],
+    [
+      'performance',
+      '```release-note:performance\nEngines start softer\n```',
+      ['Performance: Engines start softer'],
+    ],
+    [
+      'headings name the kind',
+      '```release-note\n### Added\n- Quiet mode\n### Fixed\n- Engines start softer\n```',
+      ['Added: Quiet mode', 'Fixed: Engines start softer'],
+    ],
+    [
+      'a type of its own',
+      '```release-note\nfix(engine): engines start softer\n```',
+      ['Fixed: engines start softer'],
+    ],
+    ['a verb', '```release-note\nFix engines that start hard\n```', ['Fixed: Fix engines that start hard']],
+    [
+      'action required',
+      '```release-note\n[ACTION REQUIRED] Engines need a key\n```',
+      ['Changed!: [ACTION REQUIRED] Engines need a key'],
+    ],
+    [
+      'breaking in bold',
+      '```release-note\n- **BREAKING:** Engines need a key\n- Quiet mode\n```',
+      ['Changed!: **BREAKING:** Engines need a key', 'Other: Quiet mode'],
+    ],
+    [
+      'a sentence about breaking',
+      '```release-note\nBreaking the seal takes less time\n```',
+      ['Other: Breaking the seal takes less time'],
+    ],
+    [
+      'Chinese',
+      '```release-note\n引擎启动更柔和。\n\n安静模式。\n```',
+      ['Other: 引擎启动更柔和。', 'Other: 安静模式。'],
+    ],
+    ['none required', '```release-note\nNone required\n```', []],
+    [
+      'the heading of a template below',
+      '```release-note\nEngines start softer\n```\n\n#### Additional documentation:\n\n```docs\n\n```',
+      ['Other: Engines start softer'],
+    ],
+    ['a new resource', '```release-note:new-resource\naws_rocket\n```', ['Added: aws_rocket']],
+  ])('%s', (_, body, entries) => {
+    expect(read(body)).toEqual(entries);
+    expect(read(body.replaceAll('\n', '\r\n'))).toEqual(entries);
+  });
 });
 
 test.each([
