@@ -1,5 +1,9 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ConfigError, examineConfig, readConfig } from '../src/server/config.ts';
+import { settingNames, settingOf } from '../src/server/settings.ts';
+import { temporaryFolder } from './support/cli.ts';
 
 test('defaults, with nothing set', () => {
   expect<unknown>(readConfig({}, {})).toEqual({
@@ -30,7 +34,7 @@ test('everything from the environment', () => {
       {
         HOST: '::1',
         PORT: '0',
-        PUBLIC_URL: 'https://tidings.example.com/base/',
+        PUBLIC_URL: 'https://tidings.example.com/',
         HSTS: 'off',
         NETWORK_FILE_SYSTEM: 'allow',
         DATA_DIR: '/data',
@@ -60,7 +64,7 @@ test('everything from the environment', () => {
   ).toEqual({
     host: '::1',
     port: 0,
-    publicUrl: 'https://tidings.example.com/base',
+    publicUrl: 'https://tidings.example.com',
     hsts: 'off',
     allowNetwork: true,
     dataDir: '/data',
@@ -175,6 +179,11 @@ describe('a wrong value is refused by the name of its variable', () => {
     ['HOST', 'a b', 'HOST must be an address'],
     ['PUBLIC_URL', 'tidings.example.com', 'PUBLIC_URL must be an http or https URL'],
     ['PUBLIC_URL', 'javascript:alert(1)', 'PUBLIC_URL must be'],
+    [
+      'PUBLIC_URL',
+      'https://example.com:8443/tidings/',
+      'PUBLIC_URL must have no path, not "/tidings". Give Tidings a host name of its own, such as tidings.example.com:8443, and its proxy the lines in docs/operating.md, "Add TLS"',
+    ],
     ['PUBLIC_URL', 'https://x.test/?a', 'PUBLIC_URL must be'],
     ['UNKEY_TIMEOUT_MS', '0', 'UNKEY_TIMEOUT_MS must be a number of milliseconds from 1 to 60000, not "0"'],
     ['UNKEY_BASE_URL', 'https://x.test/v2', 'UNKEY_BASE_URL must be an http or https URL without a path'],
@@ -232,6 +241,59 @@ describe('a wrong value is refused by the name of its variable', () => {
   });
 });
 
+describe('a secret in a file', () => {
+  const folder = temporaryFolder();
+  afterAll(() => folder.remove());
+  const inFile = (content: string) => {
+    const path = join(folder.path, 'secret');
+    writeFileSync(path, content);
+    return path;
+  };
+  const problemsOf = (environment: Record<string, string>, flags = {}) =>
+    examineConfig(flags, environment).problems;
+
+  test.each(settingNames.filter((name) => settingOf(name).isSecret))('%s_FILE names it', (name) => {
+    const file = inFile('wrong value\n');
+    const [problem = ''] = problemsOf({ [`${name}_FILE`]: file });
+    expect(problem).toBe(`${name} must be ${settingOf(name).expected}, not the content of ${file}`);
+    const both = problemsOf({ [name]: 'x', [`${name}_FILE`]: file });
+    expect(both).toContain(`${name} and ${name}_FILE are both set. Unset one of them`);
+    expect(both.filter((each) => each.startsWith(`${name} must be`))).toEqual([]);
+    const [unreadable = ''] = problemsOf({ [`${name}_FILE`]: join(folder.path, 'none') });
+    expect(unreadable).toMatch(
+      new RegExp(`^${name}_FILE: user \\S+( \\(\\d+\\))? cannot read ${folder.path}/none \\(ENOENT\\)$`),
+    );
+  });
+
+  test('one line break at its end is no part of it', () => {
+    const token = 'a-token-of-sixteen';
+    for (const content of [token, `${token}\n`, `${token}\r\n`]) {
+      expect(readConfig({}, { METRICS_TOKEN_FILE: inFile(content) }).metricsToken).toBe(token);
+    }
+    for (const content of ['', '\n', `${token}\n\n`, ` ${token}`]) {
+      expect(problemsOf({ METRICS_TOKEN_FILE: inFile(content) })).toHaveLength(1);
+    }
+  });
+
+  test('a flag wins over the environment, whichever of the two names it has', () => {
+    const [first, second] = ['the-first-token-of-all', 'the-second-token-of-all'];
+    const file = inFile(second);
+    const flag = (flags: Record<string, string>) =>
+      readConfig(flags, { METRICS_TOKEN: first, METRICS_TOKEN_FILE: '' }).metricsToken;
+    expect(flag({})).toBe(first);
+    expect(flag({ METRICS_TOKEN_FILE: file })).toBe(second);
+    expect(readConfig({ METRICS_TOKEN: first }, { METRICS_TOKEN_FILE: file }).metricsToken).toBe(first);
+  });
+
+  test('a folder is named, and has no value', () => {
+    const path = join(folder.path, 'folder');
+    mkdirSync(path);
+    const { config, problems } = examineConfig({}, { SECRET_KEY_FILE: path });
+    expect(problems).toEqual([expect.stringContaining(`cannot read ${path} (EISDIR)`)]);
+    expect(config.secretKey).toBe(null);
+  });
+});
+
 describe('a setting of Unkey without UNKEY_ROOT_KEY', () => {
   test.each([
     ['UNKEY_API_ID', 'api_1'],
@@ -252,6 +314,7 @@ describe('a setting that cannot be used has no value, not its default', () => {
     [{ HOST: 'a b' }, { host: null }],
     [{ PORT: 'http' }, { port: null }],
     [{ PUBLIC_URL: 'example.com' }, { publicUrl: null }],
+    [{ PUBLIC_URL: 'https://example.com/tidings' }, { publicUrl: null }],
     [{ DATA_DIR: 'x'.repeat(5000) }, { dataDir: null }],
     [{ SECRET_KEY: 'short' }, { secretKey: null }],
     [{ UNKEY_ROOT_KEY: 'a b' }, { unkey: null }],

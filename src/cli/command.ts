@@ -6,7 +6,7 @@ import { escapeControls } from '../lib/text.ts';
 import { DAY_MS, parseTime } from '../lib/time.ts';
 import { type Environment, readConfig } from '../server/config.ts';
 import { openServices, type Services } from '../server/services.ts';
-import { optionOf, settingNames } from '../server/settings.ts';
+import { fileOptionOf, optionOf, settingNames, settingOf } from '../server/settings.ts';
 import { render, type Terminal, type Text, wrap } from './output.ts';
 
 export interface CliContext {
@@ -94,8 +94,13 @@ export class TidingsCommand extends Command {
 
   /** Adds every setting as an option. --data-dir belongs to every command. */
   settings(): this {
-    for (const name of settingNames) if (name !== 'DATA_DIR') this.option(...optionOf(name));
-    return this.note('An option can also be set by the environment variable in brackets. The option wins.');
+    for (const name of settingNames) {
+      if (name !== 'DATA_DIR') this.option(...optionOf(name));
+      if (settingOf(name).isSecret) this.addOption(new Option(...fileOptionOf(name)).hideHelp());
+    }
+    return this.note(
+      'An option can also be set by the environment variable in brackets. The option wins. Each secret can be in a file: SECRET_KEY_FILE names the file of SECRET_KEY.',
+    );
   }
 
   /** Adds a paragraph below the options. */

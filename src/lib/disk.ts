@@ -9,7 +9,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { devNull } from 'node:os';
+import { devNull, userInfo } from 'node:os';
 import { codeOf } from './app-error.ts';
 
 /** Makes a file, or the new names in a folder, last when the machine stops. */
@@ -27,6 +27,13 @@ export function freeBytes(folder: string): number | null {
   } catch {
     return null;
   }
+}
+
+/** The user that runs this process, such as `user tidings (999)`; a container often has no name for it. */
+export function thisUser(): string {
+  const { username, uid: real } = userInfo();
+  const uid = process.geteuid?.() ?? real;
+  return username === 'unknown' ? `user ${uid}` : `user ${username} (${uid})`;
 }
 
 export function megabytes(bytes: number): string {

@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { codeOf } from '../lib/app-error.ts';
+import { thisUser } from '../lib/disk.ts';
 import type { S3Access } from '../lib/file-store.ts';
 import { type S3Prefix, type SettingName, settingNames, settingOf, type Value } from './settings.ts';
 
-// The only reader of the environment. Each variable is also a flag of `serve`, which wins over it.
+// The only reader of the environment. Each variable is also a flag of `serve`, which wins over it. A secret may be in a file
+// instead, which `NAME_FILE` names, as containers and systemd pass them.
 
 type ProviderUrl = Extract<SettingName, `${string}_API_URL`>;
 
@@ -41,7 +45,11 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
   const textOf = (name: SettingName) => flags[name] || environment[name] || undefined;
 
   function read<Name extends SettingName>(name: Name): Value<Name> | null {
-    const { read: readText, default: byDefault, plainHttp } = settingOf(name);
+    const { read: readText, default: byDefault, plainHttp, isSecret } = settingOf(name);
+    // A flag wins over the environment, whichever of the two names it has.
+    const from = flags[name] || flags[`${name}_FILE`] ? flags : environment;
+    const file = isSecret && from[`${name}_FILE`];
+    if (file) return from[name] ? refuseBoth(name) : (readSecret(name, file) as Value<Name> | null);
     const text = textOf(name);
     if (text === undefined) return byDefault as Value<Name>;
     const value = readText(text);
@@ -49,10 +57,38 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     return plainHttp === undefined ? (value as Value<Name>) : readServiceUrl(name, text, plainHttp);
   }
 
-  function refuse(name: SettingName, text: string): null {
-    const { expected, isSecret } = settingOf(name);
-    const shown = isSecret ? 'the given value' : JSON.stringify(text.slice(0, 80));
-    problems.push(`${name} must be ${expected}, not ${shown}`);
+  function refuseBoth(name: SettingName): null {
+    problems.push(`${name} and ${name}_FILE are both set. Unset one of them`);
+    return null;
+  }
+
+  function readSecret(name: SettingName, file: string): unknown {
+    try {
+      const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+      return settingOf(name).read(text) ?? refuse(name, text, `the content of ${file}`);
+    } catch (error) {
+      problems.push(`${name}_FILE: ${thisUser()} cannot read ${file} (${codeOf(error)})`);
+      return null;
+    }
+  }
+
+  function refuse(
+    name: SettingName,
+    text: string,
+    shown = settingOf(name).isSecret ? 'the given value' : JSON.stringify(text.slice(0, 80)),
+  ): null {
+    problems.push(`${name} must be ${settingOf(name).expected}, not ${shown}`);
+    return null;
+  }
+
+  /** Pages and cookies are made for the root of a host. */
+  function readPublicUrl(): string | null | undefined {
+    const url = withoutSlash(read('PUBLIC_URL'));
+    const { pathname = '/', host } = (url && URL.parse(url)) || {};
+    if (pathname === '/') return url;
+    problems.push(
+      `PUBLIC_URL must have no path, not ${JSON.stringify(pathname.slice(0, 80))}. Give Tidings a host name of its own, such as tidings.${host}, and its proxy the lines in docs/operating.md, "Add TLS"`,
+    );
     return null;
   }
 
@@ -131,7 +167,7 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
   const config = {
     host: read('HOST'),
     port: read('PORT'),
-    publicUrl: withoutSlash(read('PUBLIC_URL')),
+    publicUrl: readPublicUrl(),
     hsts: read('HSTS'),
     allowNetwork: read('NETWORK_FILE_SYSTEM') === 'allow',
     dataDir: read('DATA_DIR'),

@@ -26,7 +26,7 @@ import { findOrphanedUser, isServerRunning, takeLock } from '../../db/sqlite/loc
 import { rewriteLog } from '../../db/sqlite/wal.ts';
 import { codeOf, messageOf } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
-import { bringToDisk, networkFileSystem } from '../lib/disk.ts';
+import { bringToDisk, networkFileSystem, thisUser } from '../lib/disk.ts';
 import type { Logger } from '../lib/log.ts';
 import { keyFingerprint, SECRET_KEY_BYTES, secretBox } from '../lib/secret-box.ts';
 import { randomToken } from '../lib/text.ts';
@@ -134,7 +134,7 @@ export function openDataFolder(dataDir: string, options: DataFolderOptions = {})
       throw error;
     }
   } catch (error) {
-    throw new DataFolderError(`The data folder ${folder} cannot be used: ${reasonOf(error)}`, {
+    throw new DataFolderError(`The data folder ${folder} cannot be used: ${reasonOf(error, folder)}`, {
       cause: error,
     });
   }
@@ -339,11 +339,20 @@ function requireRightKey(db: SqliteDatabase, folder: string, secretKey: string |
 
 const ANOTHER = 'set DATA_DIR to another folder.';
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, folder: string): string {
   const message = messageOf(error).replace(/\.$/, '');
   const code = codeOf(error);
-  if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM' || code === 'SQLITE_READONLY') {
-    return `it cannot be written to (${message}). Give the user that runs Tidings write permission, or ${ANOTHER}`;
+  if (code === 'EROFS') {
+    return `it cannot be written to (${message}). Mount its file system for writing, or ${ANOTHER}`;
+  }
+  // SQLite cannot open a file that a command made as root.
+  if (['EACCES', 'EPERM', 'SQLITE_READONLY', 'SQLITE_CANTOPEN'].includes(code)) {
+    const owner = `${process.geteuid?.()}:${process.getegid?.()}`;
+    const path = /^[\w./-]+$/.test(folder) ? folder : Bun.$.escape(folder);
+    const mend = existsSync(folder)
+      ? `sudo chown -R ${owner} ${path}`
+      : `sudo mkdir -p ${path} && sudo chown ${owner} ${path}`;
+    return `${thisUser()} cannot write to it (${message}). Set DATA_DIR to another folder, or run: ${mend}`;
   }
   if (code === 'EEXIST' || code === 'ENOTDIR')
     return `it, or a folder above it, is a file. Move the file, or ${ANOTHER}`;

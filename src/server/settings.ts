@@ -27,7 +27,7 @@ interface Setting {
   /** Ends the sentence "PORT must be …". */
   readonly expected: string;
   readonly help: string;
-  /** Errors never repeat the value. */
+  /** Errors never repeat the value, and `NAME_FILE` may name a file that holds it. */
   readonly isSecret?: true;
   /**
    * The base URL of another service, which gets keys or contents. It needs https, except on this machine and, where `listed`,
@@ -145,7 +145,7 @@ export const settings = {
   PUBLIC_URL: {
     value: 'url',
     read: httpUrl,
-    expected: 'an http or https URL, such as https://tidings.example.com',
+    expected: 'an http or https URL without a path, such as https://tidings.example.com',
     help: 'Public address, for links and webhook URLs (default: http://localhost:PORT)',
   },
   HSTS: {
@@ -325,6 +325,16 @@ export const settingOf = (name: SettingName): Setting => settings[name];
 /** The flag of a setting and its line in the help. */
 export function optionOf(name: SettingName, help = settingOf(name).help): [flag: string, help: string] {
   const { value, default: byDefault } = settingOf(name);
-  const flag = `--${name.toLowerCase().replaceAll('_', '-')} <${value}>`;
-  return [flag, `${help}${byDefault === undefined ? '' : ` (default: ${byDefault})`} [${name}]`];
+  return [
+    `${flagOf(name)} <${value}>`,
+    `${help}${byDefault === undefined ? '' : ` (default: ${byDefault})`} [${name}]`,
+  ];
 }
+
+/** The flag that names the file of a secret. */
+export const fileOptionOf = (name: SettingName): [flag: string, help: string] => [
+  `${flagOf(name)}-file <path>`,
+  `File with ${name} [${name}_FILE]`,
+];
+
+const flagOf = (name: SettingName) => `--${name.toLowerCase().replaceAll('_', '-')}`;

@@ -255,6 +255,40 @@ test('a folder that is a file is refused by name', async () => {
   );
 });
 
+describe('a folder that this user cannot write to is named, with the user and the command that mends it', () => {
+  /** Calls `work` as a user whom permissions bind. */
+  function refusalOf(dataDir: string): string {
+    const isRoot = process.geteuid?.() === 0;
+    try {
+      if (isRoot) process.seteuid?.(65532);
+      openDataFolder(dataDir).close();
+    } catch (error) {
+      return error instanceof DataFolderError ? error.message : `not refused: ${error}`;
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+    }
+    return 'not refused';
+  }
+  const uid = process.geteuid?.() === 0 ? 65532 : process.geteuid?.();
+  const owner = `${uid}:${process.getegid?.()}`;
+
+  test.each<[string, string, string]>([
+    ['one that exists', 'kept', `sudo chown -R ${owner} PATH`],
+    ['one that is missing', 'kept/a b', `sudo mkdir -p "PATH" && sudo chown ${owner} "PATH"`],
+  ])('%s', (_, name, command) => {
+    chmodSync(folder.path, 0o755);
+    mkdirSync(join(folder.path, 'kept'), { mode: 0o555 });
+    const path = join(folder.path, name);
+    const refusal = refusalOf(path);
+    expect(refusal).toMatch(
+      new RegExp(`^The data folder ${path} cannot be used: user (\\S+ \\()?${uid}\\)? `),
+    );
+    expect(refusal).toEndWith(
+      `. Set DATA_DIR to another folder, or run: ${command.replaceAll('PATH', path)}`,
+    );
+  });
+});
+
 test('warns about files that other users can read or write, and about no others', () => {
   openDataFolder(folder.path).close();
   chmodSync(folder.path, 0o700);
