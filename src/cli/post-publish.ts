@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { ReadTx } from '../../db/engine.ts';
-import { formatInZone } from '../lib/time.ts';
+import { invalidField } from '../lib/app-error.ts';
+import { formatInZone, isTimeZone } from '../lib/time.ts';
 import { getOrganization } from '../people/organization-store.ts';
 import {
   contentTypes,
@@ -72,9 +73,12 @@ export function addPublishCommands(group: TidingsCommand): void {
 }
 
 export const timeZoneOption = (time: string) =>
-  new Option('--time-zone <name>', `Time zone of ${time} without an offset, such as Europe/Berlin`).default(
-    'UTC',
-  );
+  new Option('--time-zone <name>', `Time zone of ${time} without an offset, such as Europe/Berlin`)
+    .argParser((name) => {
+      if (isTimeZone(name)) return name;
+      throw invalidField('timeZone', 'must be an IANA name, such as Europe/Berlin');
+    })
+    .default('UTC');
 
 /** `past`: what happened to a post without a schedule. */
 export function describeScheduled(past: string, { id, title, scheduledFor }: ListedPost, timeZone: string) {

@@ -1,7 +1,7 @@
 import { type Command, CommanderError, type Option } from 'commander';
-import { AppError } from '../lib/app-error.ts';
+import { AppError, invalidField } from '../lib/app-error.ts';
 import { buildLine, STARTING_JIT_POLICY, tidings } from '../lib/build.ts';
-import { withoutControls } from '../lib/text.ts';
+import { ID_PATTERN, ID_RULE, withoutControls } from '../lib/text.ts';
 import { ConfigError } from '../server/config.ts';
 import { optionOf } from '../server/settings.ts';
 import { type CliContext, commandsOf, helpLayout, pathOf, TidingsCommand, WorkFailed } from './command.ts';
@@ -118,12 +118,38 @@ function nameTyposFirst(program: TidingsCommand): void {
     const isMissing = (option: Option) => command.getOptionValue(option.attributeName()) === undefined;
     const missing = required.get(command)?.find(isMissing);
     if (missing !== undefined) command.error(`error: required option '${missing.flags}' not specified`);
+    requireUsableValues(command);
   });
+}
+
+/** Values that cannot be right whatever the data folder has, by what stands for them in the help. */
+const forms: readonly (readonly [value: string, form: RegExp, rule: string])[] = [
+  [' <id>', new RegExp(ID_PATTERN), ID_RULE],
+  [' <token>', /^\s*[\x21-\x7e]{1,512}\s*$/, 'must be 1 to 512 characters without spaces'],
+  ['', /\S/, 'must not be empty'],
+];
+
+function requireUsableValues(command: Command): void {
+  for (const option of command.options) {
+    // Providers give deliveries IDs of other forms.
+    const isAnyId = option.long === '--delivery';
+    const [, form, rule = ''] =
+      forms.find(([value]) => option.flags.endsWith(value) && !(isAnyId && value)) ?? [];
+    const given: unknown = command.getOptionValue(option.attributeName());
+    const isWrong = [given].flat().some((value) => typeof value === 'string' && !form?.test(value));
+    if (isWrong) throw invalidField(option.name(), rule);
+  }
 }
 
 // Exit codes. Misused: an unknown command, a missing option, an invalid setting or value.
 const FAILED = 1;
 const MISUSED = 2;
+
+/** Codes of errors about what the person typed, not about what the data folder or a provider has. */
+const wrongWords = [
+  ...['invalid_field', 'invalid_token', 'invalid_template', 'not_applicable', 'publish_unsupported'],
+  ...['past_unsupported', 'no_sample'],
+];
 
 export async function runCli(words: readonly string[], context: CliContext): Promise<number> {
   try {
@@ -139,7 +165,7 @@ export async function runCli(words: readonly string[], context: CliContext): Pro
     if (message === undefined) throw error;
     complain(context.terminal, 'error', message);
     const isMisused =
-      error instanceof ConfigError || (error instanceof AppError && error.code === 'invalid_field');
+      error instanceof ConfigError || (error instanceof AppError && wrongWords.includes(error.code ?? ''));
     return isMisused ? MISUSED : FAILED;
   }
 }

@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander';
 import { type SentDelivery, sendDelivery } from '../intake/receiver/send.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { AppError } from '../lib/app-error.ts';
@@ -33,7 +34,14 @@ export function add(program: TidingsCommand): void {
       .option('--action <action>', 'Action of the sample, such as edited')
       .option('--twice', 'Send the same delivery twice')
       .option('--bad-signature', 'Sign with a wrong secret')
-      .option('--url <url>', 'Address of the server (default: PUBLIC_URL, or http://localhost:PORT)')
+      .option(
+        '--url <url>',
+        'Address of the server (default: PUBLIC_URL, or http://localhost:PORT)',
+        (url) => {
+          if (/^https?:/.test(url) && URL.canParse(url)) return url;
+          throw new InvalidArgumentError('It must be a URL, such as http://localhost:3000.');
+        },
+      )
       .action(async (event: string, options: SendOptions, command: TidingsCommand) => {
         const sent = await command.withServices((services) => send(services, provider.id, event, options));
         const [only] = sent;
@@ -89,7 +97,7 @@ async function sampleBody(
     action === undefined
       ? `There is no sample of ${event}, only of ${sampleEvents(type).join(', ')}.`
       : `There is no sample of ${event} with the action ${action}.`;
-  throw new AppError(400, `${missing} To send any other payload, add --payload FILE.`);
+  throw new AppError(400, `${missing} To send any other payload, add --payload FILE.`, { code: 'no_sample' });
 }
 
 function describe({ request, status, body, durationMs }: SentDelivery): Block[] {

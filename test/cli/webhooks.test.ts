@@ -155,7 +155,7 @@ describe('integration', () => {
     });
     const stderr = await new Response(child.stderr).text();
     endless.kill();
-    expect([await child.exited, stderr]).toEqual([1, expect.stringContaining('token')]);
+    expect([await child.exited, stderr]).toEqual([2, expect.stringContaining('token')]);
   });
 
   test('a refusal names the command that helps', async () => {
@@ -276,7 +276,7 @@ describe('send and delivery', () => {
     expect(await fails(1, ...sending, id, '--url', 'http://127.0.0.1:1')).toContain(
       'Nothing answers at http://127.0.0.1:1',
     );
-    expect(await fails(1, 'send', 'github', 'gollum', '--integration', id)).toContain(
+    expect(await fails(2, 'send', 'github', 'gollum', '--integration', id)).toContain(
       'There is no sample of gollum',
     );
     expect(await fails(1, 'send', 'linear', 'Issue', '--integration', id)).toContain(

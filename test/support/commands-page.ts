@@ -64,10 +64,12 @@ function rowsOf(commands: readonly Command[]): Row[] {
   });
 }
 
+/** Every command, on a terminal that shows nothing. */
+export const program = () => buildProgram({ environment: {}, terminal });
+
 export async function commandsPage(): Promise<string> {
-  const program = await buildProgram({ environment: {}, terminal });
   const groups = Map.groupBy(
-    program.commands.filter((command) => command.name() !== 'help'),
+    (await program()).commands.filter((command) => command.name() !== 'help'),
     (command) => command.helpGroup().replace(':', ''),
   );
   const sections = Array.from(groups, ([heading, commands]) => {
