@@ -1,6 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import { answerRequests } from '../../src/lib/thread-main.ts';
-import { type CheckpointOutcome, checkpoint, copyLog, outcomeOf } from './checkpoint.ts';
+import { answerRequests } from '../../src/lib/thread.ts';
+import { type CheckpointOutcome, checkpoint, copyLog, outcomeOf } from './checkpoints.ts';
 
 // Makes checkpoints of the server's database, and checks it. Their syncs and reads hold this thread alone.
 

@@ -1,7 +1,8 @@
 import type { Database as Sqlite } from 'bun:sqlite';
+import { codeOf, messageOf } from '../../src/lib/app-error.ts';
 import { type ThreadQueue, threadQueue } from '../../src/lib/thread.ts';
 import type { CheckpointFailures } from '../engine.ts';
-import { type CheckpointOutcome, copyLog } from './checkpoint.ts';
+import { isLocked } from '../failures.ts';
 import type { CheckpointRequest } from './checkpoint-thread.ts';
 import { reportsPosition } from './connection.ts';
 
@@ -121,3 +122,28 @@ export function createCheckpoints(
     },
   };
 }
+
+/** `left`: nothing was copied, because others use the log. A failure has SQLite's code and words. */
+export type CheckpointOutcome = 'done' | 'left' | { failure: string };
+
+/** Copies as much of the log as readers allow into the database. Blocks no writer. */
+export function copyLog(sqlite: Sqlite): CheckpointOutcome {
+  return outcomeOf(() => {
+    const [, , before = 0] = checkpoint(sqlite, 'NOOP');
+    const [, pages, copied = 0] = checkpoint(sqlite, 'PASSIVE');
+    return copied > before || copied === pages ? 'done' : 'left';
+  });
+}
+
+/** Never throws: a failure leaves the log as it is. */
+export function outcomeOf(work: () => CheckpointOutcome): CheckpointOutcome {
+  try {
+    return work();
+  } catch (error) {
+    return isLocked(error) ? 'left' : { failure: `${codeOf(error)}: ${messageOf(error)}` };
+  }
+}
+
+/** 1 where others use the log, and the number of pages in the log and of those in the database. */
+export const checkpoint = (sqlite: Sqlite, mode: 'NOOP' | 'PASSIVE' | 'RESTART') =>
+  (sqlite.query(`PRAGMA wal_checkpoint(${mode})`).values()[0] ?? []) as number[];

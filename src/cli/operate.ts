@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { AppError } from '../lib/app-error.ts';
-import { fetchWithoutRedirects } from '../lib/network.ts';
+import { fetchWithoutRedirects } from '../lib/public-fetch.ts';
 import { systemClock } from '../lib/time.ts';
 import type { Result } from '../server/doctor/check.ts';
 import { admit, examine } from '../server/doctor/examine.ts';

@@ -1,7 +1,7 @@
 import { AppError, messageOf } from '../lib/app-error.ts';
-import { answerRequests } from '../lib/thread-main.ts';
-import { toSend } from '../posts/import/sent.ts';
+import { answerRequests } from '../lib/thread.ts';
 import type { ThreadAnswer, ThreadRequest } from './thread.ts';
+import { toSend } from './thread.ts';
 
 // The thread that `thread.ts` starts.
 

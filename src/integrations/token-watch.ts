@@ -3,8 +3,7 @@ import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import type { Deps } from '../people/deps.ts';
 import type { ProviderApi } from '../providers/api.ts';
 import { listHooks } from './hook-store.ts';
-import { findApi, withSignal } from './token.ts';
-import { listDueTokens, saveTokenState, type TokenState } from './token-store.ts';
+import { findApi, listDueTokens, saveTokenState, type TokenState, withSignal } from './token.ts';
 import { isProblem } from './words.ts';
 
 // Asks providers about the tokens that people gave Tidings: a person has to replace one that expires or is refused.

@@ -1,6 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
 import { AppError } from './app-error.ts';
-import { LOAD } from './thread-main.ts';
 
 /** More file descriptors than a thread takes when it starts. */
 const THREAD_DESCRIPTORS = 16;
@@ -133,4 +132,29 @@ export function startThread(main: URL, failed = 'A thread did not start') {
 function realAfter(ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms);
   return () => clearTimeout(timer);
+}
+
+// The thread's side of `threadQueue`.
+
+declare const self: Worker;
+
+/** The message that has the thread load its work. */
+const LOAD = null;
+
+/**
+ * Answers the requests of a `threadQueue`. `load` imports the work at the first one, so that a thread without work weighs
+ * little. The thread then says that it is ready, and the time limit of the request begins.
+ */
+export function answerRequests<Request, Answer>(
+  load: () => Promise<(request: Request) => Answer | Promise<Answer>>,
+): void {
+  let answer: Awaited<ReturnType<typeof load>>;
+  self.onmessage = async ({ data }: MessageEvent<string | typeof LOAD>) => {
+    if (data !== LOAD) {
+      self.postMessage(await answer(JSON.parse(data)));
+      return;
+    }
+    answer = await load();
+    self.postMessage('ready');
+  };
 }

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parseJsonInTurns } from '../lib/json.ts';
-import { fetchWithoutRedirects } from '../lib/network.ts';
+import { fetchWithoutRedirects } from '../lib/public-fetch.ts';
 import { ProviderProblem } from './api.ts';
 
 /** The largest response that is read, in bytes. A page of 100 GitHub repositories takes about a megabyte. */

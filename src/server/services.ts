@@ -7,7 +7,7 @@ import { findPublicUrl, newProcessName } from '../integrations/uptime.ts';
 import { openFileStore } from '../lib/file-store.ts';
 import { type Logger, openLog } from '../lib/log.ts';
 import { createMetrics } from '../lib/metrics.ts';
-import { fetchWithoutRedirects } from '../lib/network.ts';
+import { fetchWithoutRedirects } from '../lib/public-fetch.ts';
 import { randomIds } from '../lib/text.ts';
 import { systemClock } from '../lib/time.ts';
 import { type Actor, SERVER } from '../people/audit.ts';

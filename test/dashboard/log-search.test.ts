@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { MAX_STEPS } from '../../src/integrations/deliveries/log-search.ts';
-import { MAX_SEARCHED } from '../../src/integrations/deliveries/log-store.ts';
+import { MAX_SEARCHED, MAX_STEPS } from '../../src/integrations/deliveries/log-store.ts';
 import { insertDelivery, type NewDelivery } from '../../src/integrations/deliveries/store.ts';
 import { pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { testSqlite } from '../support/database.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { copyFileSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { DiskFailed } from '../../db/failures.ts';
-import type { CheckpointOutcome } from '../../db/sqlite/checkpoint.ts';
+import type { CheckpointOutcome } from '../../db/sqlite/checkpoints.ts';
 import { createCheckpoints } from '../../db/sqlite/checkpoints.ts';
 import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
 import { reportsPosition } from '../../db/sqlite/connection.ts';

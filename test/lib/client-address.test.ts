@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { clientAddress } from '../../src/http/request.ts';
-import { addressGroup } from '../../src/lib/network.ts';
+import { addressGroup } from '../../src/lib/public-fetch.ts';
 
 const HEADER = 'X-Forwarded-For';
 

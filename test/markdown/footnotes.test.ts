@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { changesOfNotes } from '../../src/drafting/changes/notes.ts';
-import { HtmlFootnotes } from '../../src/lib/markdown/footnotes.ts';
+import { HtmlFootnotes } from '../../src/lib/markdown/extensions.ts';
 import { toPlainText } from '../../src/lib/markdown/plain-text.ts';
 import { renderMarkdown, safeMarkdown } from '../../src/lib/markdown/render.ts';
 

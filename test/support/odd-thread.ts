@@ -1,6 +1,6 @@
 import { composeDraft } from '../../src/drafting/compose.ts';
 import type { ThreadAnswer, ThreadRequest } from '../../src/drafting/thread.ts';
-import { answerRequests } from '../../src/lib/thread-main.ts';
+import { answerRequests } from '../../src/lib/thread.ts';
 
 // A thread that goes wrong in the way that a request's trigger is called, and makes the others' drafts.
 

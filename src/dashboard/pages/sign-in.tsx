@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { changing, REFUSALS } from '../../../db/engine.ts';
 import { AppError } from '../../lib/app-error.ts';
-import { addressGroup } from '../../lib/network.ts';
+import { addressGroup } from '../../lib/public-fetch.ts';
 import { countRefusedSignIn } from '../../people/audit.ts';
 import { acceptInvitation, choosePassword, requireLink, setUp } from '../../people/links.ts';
 import { roleNoun } from '../../people/members.ts';

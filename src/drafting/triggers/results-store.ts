@@ -22,6 +22,7 @@ import {
 import { deliveries, events, integrations } from '../../../db/schema/integrations.ts';
 import { posts } from '../../../db/schema/posts.ts';
 import { deliveryResults, triggerRuns, triggers } from '../../../db/schema/triggers.ts';
+import { countDays, type DayCounts } from '../../integrations/deliveries/count-store.ts';
 import type { Delivery } from '../../integrations/deliveries/store.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import type { EventSource } from '../../providers/events.ts';
@@ -194,7 +195,7 @@ export async function listResults(tx: ReadTx, organizationId: string, deliveryId
 const MAX_OPEN = 20_000;
 
 /** The deliveries of each day since `day` whose draft failed, of one integration or all. A run tries each one again. */
-export async function countFailedDrafts(
+async function countFailedDrafts(
   tx: ReadTx,
   { id, organizationId }: { id?: string | undefined; organizationId: string },
   day: string,
@@ -281,3 +282,15 @@ const statements = prepared((db) => {
     fail: update.set({ outcome: 'failed', error, updatedAt }).where(isUnsettled).prepare(),
   };
 });
+
+/** The deliveries of the last days with their results, oldest first; of one integration, or of all without an `id`. */
+export async function readDays(
+  tx: ReadTx,
+  of: { id?: string | undefined; organizationId: string },
+  now: Date,
+  days: number,
+): Promise<DayCounts[]> {
+  const counted = await countDays(tx, of, now, days);
+  const failed = await countFailedDrafts(tx, of, counted[0]?.day ?? '');
+  return counted.map((each) => ({ ...each, failedDrafts: failed.get(each.day) ?? 0 }));
+}

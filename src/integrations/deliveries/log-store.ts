@@ -1,11 +1,11 @@
 import { and, desc, eq, gte, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import type { Storage } from '../../../db/engine.ts';
 import { dialectOf, matching, type ReadTx } from '../../../db/engine.ts';
 import { deliveries } from '../../../db/schema/integrations.ts';
 import { deliveryResults } from '../../../db/schema/triggers.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { IntegrationType } from '../../providers/index.ts';
-import { hasText, mayHaveText } from './log-text.ts';
 import type { Delivery, DeliveryStatus } from './store.ts';
 
 // Reading the log.
@@ -300,4 +300,59 @@ export async function listLogged(
 function fromRow(row: typeof deliveries.$inferSelect): Delivery {
   const { event, action, data, bodyHash: _, expiresAt: __, ...entry } = row;
   return { ...entry, payload: { event, action, data } };
+}
+
+// Text in titles and payloads. No index holds their words, which would slow each delivery down.
+
+/** Letters of other scripts must be typed as they stand in the text: SQLite folds no others. */
+const folded = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
+/** Narrows the entries to those that may have the text. A key of the payload may have it too; see `hasText`. */
+function mayHaveText(tx: ReadTx, text: string): SQL | undefined {
+  const { contains } = dialectOf(tx);
+  const { title, data } = deliveries;
+  const part = folded(text);
+  // Payloads are stored as JSON.
+  const inJson = folded(JSON.stringify(text).slice(1, -1));
+  return or(contains(sql`lower(${title})`, part), contains(sql`lower(${data})`, inJson));
+}
+
+/** True when the title or a value of the payload has the text. */
+function hasText({ title, payload }: Pick<Delivery, 'title' | 'payload'>, text: string): boolean {
+  const part = folded(text);
+  const has = (value: unknown): boolean =>
+    typeof value === 'object' && value !== null
+      ? Object.values(value).some(has)
+      : folded(String(value ?? '')).includes(part);
+  return has(title) || has(payload.data);
+}
+
+/** Pages of the log that a search reads at most. Others get turns between two. */
+export const MAX_STEPS = 20;
+
+/**
+ * The entries with `text`, as `listLogPage`; it may also be an id. `isCut`: the search ended at `next` before the page was
+ * full.
+ */
+export async function searchLog(
+  { read }: Pick<Storage, 'read'>,
+  organizationId: string,
+  { text, ...filter }: LogFilter & { text: string },
+  { limit, before = null }: { limit: number; before?: LogPosition | null },
+): Promise<LogPage> {
+  const named = await read((tx) =>
+    listLogPage(tx, organizationId, { ...filter, anyId: filter.anyId ?? text }, { limit, before }),
+  );
+  if (named.entries.length > 0) return named;
+  const entries: Delivery[] = [];
+  let from = before;
+  for (let step = 1; ; step++) {
+    const rest = { limit: limit - entries.length, before: from };
+    const page = await read((tx) => listLogPage(tx, organizationId, { ...filter, text }, rest), {
+      isLong: true,
+    });
+    entries.push(...page.entries);
+    if (!page.isCut || step === MAX_STEPS) return { ...page, entries };
+    from = page.next;
+  }
 }

@@ -1,6 +1,14 @@
 import { cutText, MAX_BODY_LENGTH } from '../text.ts';
-import { markAlerts, plainAlert, withEmoji, withoutAlertMarks } from './alerts.ts';
-import { type FootnoteMarks, markFootnotes, noteAsItem, takeBetween } from './footnotes.ts';
+import {
+  type FootnoteMarks,
+  markAlerts,
+  markFootnotes,
+  noteAsItem,
+  plainAlert,
+  takeBetween,
+  withEmoji,
+  withoutAlertMarks,
+} from './extensions.ts';
 import { decodeEntities, STRUCTURE } from './html.ts';
 import { renderWith } from './parse.ts';
 import { rewrite } from './rewrite.ts';

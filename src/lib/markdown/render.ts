@@ -1,6 +1,5 @@
 import { cutText, MAX_BODY_LENGTH } from '../text.ts';
-import { markAlerts, withAlerts, withEmojiInHtml } from './alerts.ts';
-import { HtmlFootnotes, markFootnotes } from './footnotes.ts';
+import { HtmlFootnotes, markAlerts, markFootnotes, withAlerts, withEmojiInHtml } from './extensions.ts';
 import { isKept, isSafeAddress, names, PHRASING, VOID } from './html.ts';
 import { MEDIA_PATH } from './media.ts';
 import { fitHeadings, type HeadingOptions } from './outline.ts';

@@ -1,5 +1,5 @@
 import { messageOf } from '../app-error.ts';
-import { answerRequests } from '../thread-main.ts';
+import { answerRequests } from '../thread.ts';
 import type { TextAnswer, TextRequest } from './texts.ts';
 
 // The thread that `texts.ts` starts.

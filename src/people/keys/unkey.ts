@@ -11,7 +11,7 @@ import { NONE } from '../../../db/engine.ts';
 import { AccessEnded, AppError, notFound } from '../../lib/app-error.ts';
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import { maxRequests } from '../../lib/build.ts';
-import { fetchWithoutRedirects } from '../../lib/network.ts';
+import { fetchWithoutRedirects } from '../../lib/public-fetch.ts';
 import { requireFuture } from '../../lib/time.ts';
 import { getOrganization } from '../organization-store.ts';
 import { requireNewKey } from './new-key.ts';

@@ -1,5 +1,5 @@
 import { messageOf } from '../../lib/app-error.ts';
-import { answerRequests } from '../../lib/thread-main.ts';
+import { answerRequests } from '../../lib/thread.ts';
 import type { Card } from './cards.ts';
 
 // The thread that `cards.ts` starts.

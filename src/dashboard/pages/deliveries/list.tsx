@@ -1,14 +1,14 @@
 import type { ReadTx } from '../../../../db/engine.ts';
-import { listResults } from '../../../drafting/triggers/results-store.ts';
+import { listResults, readDays } from '../../../drafting/triggers/results-store.ts';
 import { scriptAsset } from '../../../http/look/assets.ts';
 import { replayDelivery } from '../../../intake/receiver/replay.ts';
-import { searchLog } from '../../../integrations/deliveries/log-search.ts';
 import {
   findDelivery,
   type LogFilter,
   type LogPage,
   listDeliveries,
   listLogPage,
+  searchLog,
 } from '../../../integrations/deliveries/log-store.ts';
 import { type Delivery, isReplayable } from '../../../integrations/deliveries/store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
@@ -22,7 +22,6 @@ import { Chart, describeDays, Legend } from '../../view/chart.tsx';
 import { counted, Link, LinkButton, Status, useVisit, When } from '../../view/elements.tsx';
 import { Hidden } from '../../view/form.tsx';
 import { type Column, dateColumn, Empty, Pager, Rows, SelectionBar, Table } from '../../view/list.tsx';
-import { readDays } from './days.ts';
 import { dayPath, Filters, filtersIn, logPath, readFilter, readPosition, writePosition } from './filters.tsx';
 import { OutcomeCell } from './result.tsx';
 

@@ -1,4 +1,5 @@
 import type { ReadTx } from '../../../../db/engine.ts';
+import { readDays } from '../../../drafting/triggers/results-store.ts';
 import { findLastDeliveryTime } from '../../../integrations/deliveries/count-store.ts';
 import { type Integration, listHistoryOnly } from '../../../integrations/store.ts';
 import { findPause, type Pause } from '../../../integrations/uptime.ts';
@@ -11,7 +12,6 @@ import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { Chart, describeDays } from '../../view/chart.tsx';
 import { counted, Link, LinkButton, More, Status, ToCopy, useVisit, When } from '../../view/elements.tsx';
-import { readDays } from '../deliveries/days.ts';
 import { exactTime } from './subpage.tsx';
 
 // The latest deliveries of an integration, their address, and what may be wrong with them.
