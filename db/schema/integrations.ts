@@ -122,7 +122,17 @@ interface Recovery {
   /** The last time that the changes were read. ISO 8601. */
   readAt?: string;
   /** Readings that brought something that no webhook had delivered, newest first. */
-  reads?: { at: string; news: number }[];
+  reads?: { at: string; news: number; compared?: number }[];
+  /** A reading that is under way: the events that are left, and the page to go on from. Times are ISO 8601. */
+  reading?: {
+    since: string;
+    startedAt: string;
+    left: { event: string; cursor: string | null }[];
+    compared: number;
+    news: number;
+  } | null;
+  /** Events whose changes the provider refuses to list, and why. */
+  unread?: { event: string; reason: string }[];
   /** The last try of the whole way from the provider to the log. */
   heartbeat?: {
     /** ISO 8601. */

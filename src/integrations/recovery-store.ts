@@ -87,7 +87,7 @@ export async function isHeartbeat(
 }
 
 /** How many readings are kept. */
-const MAX_READS = 20;
+export const MAX_READS = 20;
 
 /** The id of the changes of a gap that cannot be read, among lost deliveries. */
 const UNREAD = 'changes';

@@ -32,7 +32,8 @@ const problems = {
   rotation_in_progress:
     'Another change of the webhooks of {integrationId} is in progress, or was interrupted. Wait two minutes, then try again.',
   disconnected_meanwhile: '{place} was disconnected in the meantime, so Tidings deleted its webhook.',
-  no_delivery_list: '{type} does not list its deliveries.',
+  no_delivery_list:
+    '{type} does not list its deliveries. With a token, Tidings reads the changes every 10 minutes instead.',
   no_apps: 'This is not an App at {type}.',
   invalid_key: 'This is not a private key. Paste the whole file, from BEGIN to END.',
   app_without_token: 'This integration is an App, which needs no token.',

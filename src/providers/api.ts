@@ -2,6 +2,7 @@ import { AppError } from '../lib/app-error.ts';
 import type { Credential } from './app.ts';
 import type { IntegrationType } from './index.ts';
 import type { Phrase } from './provider.ts';
+import type { ReadDelivery } from './reader.ts';
 
 // The APIs of providers, which manage hooks, the webhooks of integrations, with a person's token.
 
@@ -16,6 +17,8 @@ export interface ApiSupport {
     burst: number;
     everyMs: number;
   } | null;
+  /** It lists what changed, where the changes are of no repository. Absent: the provider's reader reads them. */
+  changes?: boolean;
   /** The id of the place that stands for all places; null where a person names each. */
   allPlaces: string | null;
   /**
@@ -133,6 +136,16 @@ export interface ProviderApi {
     since: Date,
     etag?: string | null,
   ): Promise<{ attempts: RemoteAttempt[]; isCut: boolean; etag: string | null; isUnchanged: boolean }>;
+  /**
+   * What changed since then, as deliveries of this event to a webhook of the place. `next` is the cursor of the next page, or
+   * null. Present where `ApiSupport` has `changes`.
+   */
+  listChanges?(
+    placeId: string,
+    event: string,
+    since: Date,
+    cursor: string | null,
+  ): Promise<{ items: ReadDelivery[]; next: string | null }>;
   /** Requests a redelivery. */
   redeliver?(placeId: string, hookId: string, attemptId: string): Promise<void>;
 }

@@ -142,14 +142,14 @@ async function hooksWith(tx: ReadTx, part: string) {
 
 export const findSwitchedOff: Find = async (tx) =>
   (await hooksWith(tx, '"isOff":true')).map((row) => {
-    const { name, reader } = providerOf(row.type);
+    const { name } = providerOf(row.type);
     return {
       ...ofIntegration(row.organizationId, row.id),
       kind: 'webhook_off',
       since: null,
       count: row.places,
       message: `${placesOf(row)}: the webhook is switched off or deleted at ${name}`,
-      effect: reader === null ? NO_DRAFTS : 'Tidings reads changes instead, but later than a webhook tells.',
+      effect: 'Tidings reads changes instead, but later than a webhook tells.',
       action: `${tidings} integration repair ${row.id}`,
     };
   });

@@ -90,7 +90,7 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
       every: 10_000,
       restMs: 60_000,
       run: late(async () => {
-        const { recoverDue } = await import('../integrations/recovery.ts');
+        const { recoverDue } = await import('../intake/recovery.ts');
         const { certificateOf } = await import('../integrations/heartbeat.ts');
         let isStart = true;
         let certificate: string | null = null;

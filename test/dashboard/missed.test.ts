@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { recoverDue } from '../../src/intake/recovery.ts';
 import { connectWithToken, setEnabled } from '../../src/integrations/connect.ts';
 import { addPlace } from '../../src/integrations/places.ts';
-import { recoverDue } from '../../src/integrations/recovery.ts';
 import { trackUptime } from '../../src/integrations/uptime.ts';
 import { pageVisitor, signedIn, type VisitPage } from '../support/dashboard.ts';
 import { connectGithub, connectLinear, logOf } from '../support/deliveries.ts';
@@ -148,7 +148,7 @@ describe('missed deliveries', () => {
   test('are unknown at Linear and without a token', async () => {
     const linear = await connectLinear(started.app, 'org_a');
     expect(await textOf(`${LIST}/${linear.integrationId}/missed`)).toContain(
-      'Linear has no list of its deliveries',
+      'Linear lists no deliveries. It retries a failed one for up to 7 hours',
     );
     const github = await connectGithub(started.app, 'org_a', 'acme/by-hand');
     expect(await textOf(`${LIST}/${github.integrationId}/missed`)).toContain('Add token');
@@ -191,7 +191,7 @@ describe('after a pause of the server', () => {
   test('Linear says how long it retries', async () => {
     const { integrationId } = await connectLinear(started.app, 'org_a');
     await pause(HOUR_MS);
-    expect(await textOf(`${LIST}/${integrationId}`)).toContain('It retries a failed one by itself');
+    expect(await textOf(`${LIST}/${integrationId}`)).toContain('It retries a failed one for up to 7 hours');
   });
 
   test('with a token Tidings asks for them, so there is no note', async () => {
@@ -250,7 +250,7 @@ test('the page of the integration shows what was missing, and what came back', a
   expect(await page()).toContain('Read through the API');
 });
 
-test('the page promises no reading of changes where Tidings cannot read them', async () => {
+test('the page of Linear shows what was read, and what its plan does not list', async () => {
   const { app, linear } = started;
   const { integrationId } = await connectWithToken(app.deps, {
     type: 'linear',
@@ -258,10 +258,25 @@ test('the page promises no reading of changes where Tidings cannot read them', a
     token: linear.adminKey,
     places: ['ENG'],
   });
+  const page = () => textOf(`${LIST}/${integrationId}`);
+  linear.workspace.lacks.add('releases');
+  const [team] = linear.workspace.teams;
+  const updatedAt = app.clock.now().toISOString();
+  const state = { type: 'started', name: 'Doing' };
+  const fields = { id: 'issue-1', identifier: 'ENG-1', title: 'Fuel gauge', url: 'https://linear.app/1' };
+  linear.lose({
+    type: 'Issue',
+    action: 'update',
+    data: { ...fields, teamId: team?.id, team, state, updatedAt, completedAt: null },
+  });
+  await recoverDue(app.deps);
+  const html = await page();
+  expect(html).toContain('Every 10 minutes, Tidings reads the changes at Linear');
+  expect(html).toContain('1 of 1');
+  expect(html).toContain('Read through the API');
+  expect(html).toContain('read Release: Linear rejected the request');
   for (const hook of linear.workspace.hooks) hook.enabled = false;
   app.clock.advance(60 * MINUTE_MS);
   await recoverDue(app.deps);
-  const html = await textOf(`${LIST}/${integrationId}`);
-  expect(html).toContain('The webhook is switched off. Changes are lost until it is switched on again.');
-  expect(html).not.toContain('reads the changes');
+  expect(await page()).toContain('The webhook is switched off. Tidings reads the changes.');
 });

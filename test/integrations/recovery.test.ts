@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { recoverDue } from '../../src/intake/recovery.ts';
 import { setEnabled } from '../../src/integrations/connect.ts';
 import { certificateOf, type Occasion } from '../../src/integrations/heartbeat.ts';
-import { recoverDue } from '../../src/integrations/recovery.ts';
 import { findInDatabase } from '../../src/server/attention.ts';
 import { logOf } from '../support/deliveries.ts';
 import { runAll, textsOf } from '../support/drafts.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { pollDue } from '../../src/intake/polling/poll.ts';
+import { recoverDue } from '../../src/intake/recovery.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
-import { recoverDue } from '../../src/integrations/recovery.ts';
 import { logOf } from '../support/deliveries.ts';
 import { textsOf } from '../support/drafts.ts';
 import { MINUTE_MS, type Shipped, type Subject, startBeside } from '../support/provider-kit.ts';
@@ -65,6 +65,10 @@ export function recoveryTests(subject: Subject): void {
     (await logOf(app)).flatMap(({ status, title, payload }) =>
       status === 'processed' && payload.data !== null ? title : [],
     );
+
+  test.skipIf(api === null)('what a webhook did not deliver can be read', () => {
+    expect(reader !== null || api?.changes === true).toBe(true);
+  });
 
   describe.skipIf(api === null || reader === null)('a webhook that nobody answers', () => {
     test('loses nothing, and brings nothing twice', async () => {

@@ -1,7 +1,7 @@
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { pollDue } from '../../src/intake/polling/poll.ts';
+import { recoverDue } from '../../src/intake/recovery.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
-import { recoverDue } from '../../src/integrations/recovery.ts';
 import { listRecoveries } from '../../src/integrations/recovery-store.ts';
 import type { Delivery } from './github-api/deliver.ts';
 import { type Happening, projectOf } from './github-api/project.ts';

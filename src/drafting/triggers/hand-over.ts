@@ -167,7 +167,7 @@ export async function handOver(
 const isScope = (scope: string | null): scope is string => scope !== null;
 
 /** An edit changes something that was shipped before, such as the notes of a release. */
-function isEdit({ action }: { action: string }, { type }: Event): boolean {
+export function isEdit({ action }: { action: string }, { type }: Event): boolean {
   return action !== kinds[type].action;
 }
 

@@ -42,6 +42,18 @@ export async function recordMatch(
   await tx.update(triggerEvents).set({ isMatch: true }).where(isArrival);
 }
 
+/** True if the event has arrived at one of these triggers. */
+export async function hasArrived(
+  tx: ReadTx,
+  triggerIds: readonly string[],
+  { repositoryId, type, key }: Omit<ArrivalKey, 'triggerId'>,
+): Promise<boolean> {
+  const isEvent = matching(triggerEvents, { repositoryId: repositoryId ?? '', type, key });
+  return (
+    (await tx.$count(triggerEvents, and(inArray(triggerEvents.triggerId, [...triggerIds]), isEvent))) > 0
+  );
+}
+
 /** All arrivals of a place by event, as `type key`. */
 export async function listArrivals(tx: ReadTx, triggerId: string, repositoryId: string | null) {
   const isOfPlace = matching(triggerEvents, { triggerId, repositoryId: repositoryId ?? '' });

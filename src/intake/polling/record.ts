@@ -36,7 +36,7 @@ export function recordSwitch(
   return recordChange(tx, deps, integration, 'integration.switched', did);
 }
 
-type Address = NonNullable<Awaited<ReturnType<typeof findAddress>>>;
+export type Address = NonNullable<Awaited<ReturnType<typeof findAddress>>>;
 
 /** News of one commit, which other work about the integration waits for. */
 const PART = 25;
@@ -158,22 +158,36 @@ async function takeNews(
     if (news.event.type === 'pull_request' || !isNews(news.event, previous)) return false;
     if (news.event.type === 'release') news = asEdit({ reader: { type }, repositoryId, now }, news);
   }
-  const { event, name, title, action, data } = news;
+  const { event, action } = news;
   if (previous !== null && !isNews(event, previous) && (await wasTaken(tx, address, event, action)))
     return false;
+  await logNews(tx, deps, address, repositoryId, news, known, durationMs);
+  return true;
+}
+
+/** Logs what was read as if it had been delivered, and hands it to the triggers. `known` was read in this transaction. */
+export async function logNews(
+  tx: WriteTx,
+  deps: Pick<Deps, 'clock' | 'ids' | 'media'>,
+  address: Address,
+  repositoryId: string | null,
+  { event, name, title, action, data }: News,
+  known: Awaited<ReturnType<typeof readHandOver>>,
+  durationMs: number,
+): Promise<void> {
+  const now = deps.clock.now();
   const entry = polledEntry(deps, address, repositoryId, durationMs);
-  const images = imageOwner(deps, entry);
-  await handOver(tx, { ...source, action, images }, entry, event, known, now);
+  const source = { integrationId: address.integration.id, repositoryId };
+  await handOver(tx, { ...source, action, images: imageOwner(deps, entry) }, entry, event, known, now);
   const payload = { event: name, action, data };
   await insertDelivery(tx, { ...entry, referenceId: event.deliveryId, title, payload }, now);
-  return true;
 }
 
 /**
  * True when the log has the delivery of this version, with this action. Also history stores events, and the edit of
  * a release may arrive without its publication; neither lets a trigger make a post.
  */
-async function wasTaken(
+export async function wasTaken(
   tx: WriteTx,
   address: Address,
   { deliveryId }: Event,
@@ -191,7 +205,7 @@ const MAX_ENTRIES = 20;
 function polledEntry(
   { ids, clock }: Pick<Deps, 'ids' | 'clock'>,
   { integration }: Address,
-  repositoryId: string,
+  repositoryId: string | null,
   durationMs: number,
 ) {
   const entry = newEntry(ids, integration, repositoryId, clock.now());

@@ -246,7 +246,7 @@ async function readHead(
   if (isOther) return { seen: now, news: [], notes: [] };
   const { pushes, note } = await readPushes(deps, remote, seen.head, head.sha, merges);
   const known = deps.needsFiles ? await withFiles(reader, remote, pushes) : { pushes, unknown: 0 };
-  const items = known.pushes.flatMap((push) => readItem(deps, remote, push) ?? []);
+  const items = known.pushes.flatMap((push) => readItem(deps, remote.fullName, push) ?? []);
   const notes = [note, unknownFiles(known.unknown)].filter((each) => each !== null);
   return { seen: now, news: items.map(({ news }) => news), notes };
 }
@@ -358,18 +358,22 @@ interface Read {
   news: News;
 }
 
-const itemsOf = (deps: RoundDeps, remote: RemoteRepository, { items }: Listed): Read[] =>
-  items.flatMap((item) => readItem(deps, remote, item) ?? []);
+const itemsOf = (deps: RoundDeps, { fullName }: RemoteRepository, { items }: Listed): Read[] =>
+  items.flatMap((item) => readItem(deps, fullName, item) ?? []);
 
 /** Null for one that means nothing, or cannot be read: it must not keep the others from being polled. */
-function readItem(deps: RoundDeps, { fullName }: RemoteRepository, item: ReadDelivery): Read | null {
+export function readItem(
+  deps: Source & Pick<RoundDeps, 'log'>,
+  repository: string | null,
+  item: ReadDelivery,
+): Read | null {
   const provider = providerOf(deps.reader.type);
   try {
     const result = parseEvent(provider, item.event, item.payload);
     if (result.outcome !== 'processed') return null;
     const { title, processed } = result;
     const { action, data } = processed;
-    const delivery = { name: item.event, action, data, repository: fullName };
+    const delivery = { name: item.event, action, data, repository };
     const event = eventIn(deps, delivery);
     if (event === null) return null;
     // The addresses change with the name of the repository, which is no edit.
@@ -378,13 +382,14 @@ function readItem(deps: RoundDeps, { fullName }: RemoteRepository, item: ReadDel
     return { mark, news: { name: item.event, title, action, data, event, isEdit: false } };
   } catch (error) {
     if (!(error instanceof MalformedPayload)) throw error;
-    deps.log.warn({ err: error, repository: fullName, event: item.event }, 'could not read what was polled');
+    deps.log.warn({ err: error, repository, event: item.event }, 'could not read what was polled');
     return null;
   }
 }
 
 interface Source {
   reader: Pick<RepositoryReader, 'type'>;
+  /** Empty for what is of no repository. */
   repositoryId: string;
   now: Date;
 }

@@ -16,6 +16,7 @@ export const linear: Provider<'linear'> = {
   api: {
     open: async (...given) => (await import('./api/index.ts')).linearApi(...given),
     redelivery: null,
+    changes: true,
     allPlaces: ALL_PUBLIC_TEAMS,
     imagePlace: (url) => (url.origin === 'https://uploads.linear.app' ? ATTACHMENTS : null),
     authorization: (token) => token,
@@ -74,6 +75,7 @@ export const linear: Provider<'linear'> = {
     ],
     shortSteps: () =>
       'At Linear, open Settings, API, New webhook. Paste the URL and the secret. Choose Issues, Issue attachments, Projects, Project updates and Releases.',
-    redelivery: 'Linear has no list of its deliveries. It retries a failed one by itself, for up to 7 hours.',
+    redelivery:
+      'Linear lists no deliveries. It retries a failed one for up to 7 hours, and with a token, Tidings reads the changes every 10 minutes.',
   },
 };

@@ -87,6 +87,7 @@ test('Linear has neither pings nor deliveries', () => {
       'findHook',
       'findHookAnywhere',
       'getPlace',
+      'listChanges',
       'listHooks',
       'listPlaces',
       'type',

@@ -11,6 +11,7 @@ export interface LinearEvent {
   /** The former values of the changed fields. */
   updatedFrom?: Record<string, unknown>;
   url?: string;
+  actor?: { name: string };
   /** The team; null for none. `data.teamId` by default. */
   teamId?: string | null;
 }

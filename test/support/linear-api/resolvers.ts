@@ -1,4 +1,6 @@
 import { GraphQLError } from 'graphql';
+import { listsOf } from './changes.ts';
+import { type Paging, pageOf } from './paging.ts';
 import { refusals } from './refusal.ts';
 import { type NewWebhook, newWebhook, setWebhook, type WebhookSettings } from './webhook-input.ts';
 import type { LinearHook, LinearTeam, LinearUser, LinearWorkspace, Scope } from './workspace.ts';
@@ -8,11 +10,6 @@ export interface Caller {
   workspace: LinearWorkspace;
   user: LinearUser;
   scopes: Scope[] | null;
-}
-
-interface Paging {
-  first?: number | null;
-  after?: string | null;
 }
 
 interface TeamTest {
@@ -45,7 +42,22 @@ export function rootFor(caller: Caller, takesLocalUrls: boolean) {
     team: workspace.teams.filter(({ id }) => id === teamId).map(teamView)[0] ?? null,
   });
 
+  const readable =
+    <Args, Result>(resolve: (args: Args) => Result) =>
+    (args: Args) => {
+      requireScope(caller, 'read');
+      return resolve(args);
+    };
+  const lists = Object.entries(listsOf(workspace)).map(([name, list]) => [
+    name,
+    readable((args: Parameters<typeof list>[0]) => {
+      if (workspace.lacks.has(name)) throw refusals.featureNotAccessible();
+      return list(args);
+    }),
+  ]);
+
   return {
+    ...Object.fromEntries(lists),
     viewer() {
       requireScope(caller, 'read');
       return user;
@@ -97,23 +109,6 @@ function requireAdmin(caller: Caller): void {
 }
 
 const teamView = ({ id, key, name, isPrivate }: LinearTeam) => ({ id, key, name, private: isPrivate });
-
-function pageOf<Node extends { id: string }>(all: Node[], { first, after }: Paging) {
-  const size = first ?? 50;
-  if (size > 250) throw refusals.badArgument('first must not be greater than 250.');
-  const start = after ? all.findIndex(({ id }) => id === after) + 1 : 0;
-  const nodes = all.slice(start, start + size);
-  return {
-    nodes,
-    edges: nodes.map((node) => ({ node, cursor: node.id })),
-    pageInfo: {
-      hasNextPage: start + size < all.length,
-      hasPreviousPage: start > 0,
-      startCursor: nodes[0]?.id ?? null,
-      endCursor: nodes.at(-1)?.id ?? null,
-    },
-  };
-}
 
 /** Supports only the comparisons that Tidings makes. */
 function matching(filter: { or?: TeamTest[] } | null | undefined): (team: LinearTeam) => boolean {

@@ -7,7 +7,18 @@ import { buildSchema, type GraphQLSchema } from 'graphql';
 const SDK = join(import.meta.dir, '../../../node_modules/@linear/sdk/dist');
 
 const OPERATIONS: Record<string, readonly string[]> = {
-  Query: ['team', 'teams', 'viewer', 'webhook', 'webhooks'],
+  Query: [
+    ...[
+      'attachments',
+      'initiativeUpdates',
+      'issues',
+      'projectUpdates',
+      'projects',
+      'releaseNotes',
+      'releases',
+    ],
+    ...['team', 'teams', 'viewer', 'webhook', 'webhooks'],
+  ],
   Mutation: ['webhookCreate', 'webhookDelete', 'webhookUpdate'],
 };
 
@@ -18,9 +29,30 @@ const KEPT = [
   ...['BooleanComparator', 'IdComparator', 'StringComparator', 'TeamVisibilityComparator'],
   ...['Webhook', 'WebhookConnection', 'WebhookCreateInput', 'WebhookEdge', 'WebhookPayload'],
   'WebhookUpdateInput',
+  ...['ActorBot', 'DocumentContent', 'Initiative', 'InitiativeVisibility', 'IssueHistory', 'IssueLabel'],
+  ...[
+    'ProjectMilestone',
+    'ProjectStatus',
+    'ProjectStatusType',
+    'ReleasePipeline',
+    'ReleaseStage',
+    'ReleaseStageType',
+  ],
+  ...['WorkflowState', 'InitiativeUpdateHealthType', 'ProjectUpdateHealthType'],
+  ...['IssueHistoryConnection', 'IssueLabelConnection', 'DateComparator', 'NumberComparator'],
+  ...['ReleasePipelineFilter', 'TeamCollectionFilter'],
+  ...[
+    'Attachment',
+    'InitiativeUpdate',
+    'Issue',
+    'Project',
+    'ProjectUpdate',
+    'Release',
+    'ReleaseNote',
+  ].flatMap((name) => [name, `${name}Connection`, `${name}Filter`]),
 ];
 const INTERFACES = ['ArchivePayload', 'Node'];
-const OWN_SCALARS = ['DateTime', 'JSONObject'];
+const OWN_SCALARS = ['DateTime', 'DateTimeOrDuration', 'JSONObject', 'TimelessDate'];
 const SCALARS = ['Boolean', 'Float', 'ID', 'Int', 'String', ...OWN_SCALARS];
 
 /** A declaration: the text before its braces, and the lines within. */

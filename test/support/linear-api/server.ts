@@ -1,7 +1,9 @@
 import { type ExecutionResult, execute, GraphQLError, getOperationAST, parse, validate } from 'graphql';
 import { type Clock, systemClock } from '../../../src/lib/time.ts';
+import { remember } from './changes.ts';
 import { type Delivered, deliver, type LinearEvent } from './deliver.ts';
 import { type Fault, faults } from './faults.ts';
+import { complexityOf, LinearLimits, MAX_COMPLEXITY } from './limits.ts';
 import { refusals } from './refusal.ts';
 import { type Caller, rootFor } from './resolvers.ts';
 import { readSchema } from './schema.ts';
@@ -13,6 +15,8 @@ const schema = await readSchema();
 interface LinearOperation {
   /** The fields at the root: `webhookCreate`, or `viewer` and `teams`. */
   fields: string[];
+  /** What it costs of the budget. */
+  complexity: number;
   variables: Record<string, unknown>;
   query: string;
 }
@@ -29,8 +33,12 @@ export interface LinearApi extends Disposable {
   /** While set, every request fails with it. */
   fault: Fault | null;
   addWorkspace(): LinearWorkspace;
-  /** Delivers an event of the workspace to its webhooks, over HTTP. */
+  /** Lists what changed, and delivers it to the workspace's webhooks, over HTTP. */
   emit(event: LinearEvent, workspace?: LinearWorkspace): Promise<Delivered[]>;
+  /** Lists what changed. Its delivery is lost. */
+  lose(event: LinearEvent): void;
+  /** What is left of the budgets. */
+  readonly limits: LinearLimits;
 }
 
 interface Options {
@@ -47,6 +55,7 @@ interface Options {
 export function startLinearApi({ clock = systemClock, takesLocalUrls = true }: Options = {}): LinearApi {
   const workspaces: LinearWorkspace[] = [];
   const operations: LinearOperation[] = [];
+  const limits = new LinearLimits(clock);
   let fault: Fault | null = null;
 
   function addWorkspace(): LinearWorkspace {
@@ -78,8 +87,11 @@ export function startLinearApi({ clock = systemClock, takesLocalUrls = true }: O
       return Response.json({ errors: [error] }, { status: 401 });
     }
     const { query, variables } = JSON.parse(body) as { query: string; variables?: Record<string, unknown> };
-    const result = await run(query, variables ?? {}, rootFor(caller, takesLocalUrls), operations);
-    return Response.json(result, { status: result.data === undefined ? 400 : 200 });
+    const known = operations.length;
+    const root = rootFor(caller, takesLocalUrls);
+    const result = await run(query, variables ?? {}, root, operations, limits);
+    const headers = limits.headers(operations[known]?.complexity ?? 0);
+    return Response.json(result, { status: result.data === undefined ? 400 : 200, headers });
   }
 
   const server = Bun.serve({
@@ -115,7 +127,12 @@ export function startLinearApi({ clock = systemClock, takesLocalUrls = true }: O
       fault = next;
     },
     addWorkspace,
-    emit: (event, where = workspace) => deliver(where, event, clock),
+    limits,
+    emit(event, where = workspace) {
+      remember(where, event);
+      return deliver(where, event, clock);
+    },
+    lose: (event) => remember(workspace, event),
     [Symbol.dispose]: () => void server.stop(true),
   };
 }
@@ -126,14 +143,19 @@ async function run(
   variables: Record<string, unknown>,
   rootValue: unknown,
   operations: LinearOperation[],
+  limits: LinearLimits,
 ): Promise<ExecutionResult> {
   try {
     const document = parse(query);
     const errors = validate(schema, document);
     if (errors.length > 0) return { errors: errors.map(asLinearError) };
-    const selections = getOperationAST(document)?.selectionSet.selections ?? [];
+    const operation = getOperationAST(document);
+    const selections = operation?.selectionSet.selections ?? [];
     const fields = selections.flatMap((one) => (one.kind === 'Field' ? [one.name.value] : []));
-    operations.push({ fields, variables, query });
+    const complexity = operation == null ? 0 : complexityOf(schema, operation, variables);
+    operations.push({ fields, variables, query, complexity });
+    if (complexity > MAX_COMPLEXITY) throw new GraphQLError('Query too complex');
+    if (!limits.take(complexity)) return { errors: [refusals.rateLimited()] };
     const result = await execute({ schema, document, rootValue, variableValues: variables });
     return result.data === undefined ? { errors: (result.errors ?? []).map(asLinearError) } : result;
   } catch (error) {

@@ -1,3 +1,5 @@
+import type { Things } from './changes.ts';
+
 // The state of the stand-in for Linear.
 
 export interface LinearUser {
@@ -43,6 +45,10 @@ export class LinearWorkspace {
   readonly teams: LinearTeam[] = [];
   /** The webhooks that exist now. */
   readonly hooks: LinearHook[] = [];
+  /** What the API lists, by type and id. */
+  readonly things: Things = new Map();
+  /** Lists that the plan does not include, such as `releases`. */
+  readonly lacks = new Set<string>();
   readonly #tokens = new Map<string, LinearToken>();
 
   addTeam(key: string, name: string, { isPrivate = false, memberIds = [] as string[] } = {}): LinearTeam {

@@ -114,7 +114,7 @@ export function PauseNote({ pause, type, to }: { pause: Pause; type: Integration
     <div class="note">
       <p>
         Tidings was not running from {exactTime(pause.from)} to {exactTime(pause.to)}. Deliveries from that
-        time may be missing, and Tidings needs a token to bring them back.{' '}
+        time may be missing. Without a token, Tidings can't bring them back.{' '}
         {kept === undefined
           ? words.redelivery
           : `${name} keeps deliveries for ${span(kept)}: redeliver them in the settings of the webhook.`}

@@ -15,8 +15,8 @@ export function RecoverySection({
   integration,
   rows,
 }: Pick<PageProps, 'integration'> & { rows: readonly Row[] }) {
-  const { name, api, reader } = providerOf(integration.type);
-  const { one } = providerOf(integration.type).words.place;
+  const { name, api, words } = providerOf(integration.type);
+  const { one } = words.place;
   const entries = rows.flatMap(entriesOf).sort((a, b) => (a.at < b.at ? 1 : -1));
   const lost = rows.flatMap(({ placeName, recovery }) =>
     (recovery?.lost ?? []).map((each) => ({ place: placeName, ...each })),
@@ -27,9 +27,7 @@ export function RecoverySection({
       <p class="hint">
         {api?.redelivery != null
           ? `Every 10 minutes, Tidings compares what ${name} delivered with the log, and requests what is missing.`
-          : reader === null
-            ? (providerOf(integration.type).words.redelivery ?? '')
-            : `Every 10 minutes, Tidings reads the changes at ${name}, and drafts what no webhook delivered.`}
+          : `Every 10 minutes, Tidings reads the changes at ${name}, and drafts what no webhook delivered.`}
         {integration.app !== null &&
           ` ${name} sends no ping of an App on request, so the heartbeat requests the newest delivery again, which the log lists as a duplicate.`}
       </p>
@@ -38,7 +36,7 @@ export function RecoverySection({
         rows={shown}
         columns={[
           { title: 'Where', cell: ({ placeName }) => placeName },
-          { title: 'State', cell: (row) => <State row={row} canRead={reader !== null} /> },
+          { title: 'State', cell: (row) => <State row={row} /> },
           {
             title: 'Last comparison',
             isLabeled: true,
@@ -82,12 +80,9 @@ export function RecoverySection({
 const rank = ({ recovery }: Row) =>
   recovery?.problem != null || recovery?.isOff || recovery?.heartbeat?.problem != null ? 0 : 1;
 
-function State({ row: { recovery }, canRead }: { row: Row; canRead: boolean }) {
-  const { problem = null, isOff = false, queue = [], heartbeat } = recovery ?? {};
-  const meanwhile = canRead
-    ? 'Tidings reads the changes.'
-    : 'Changes are lost until it is switched on again.';
-  const reason = problem ?? (isOff ? `The webhook is switched off. ${meanwhile}` : null);
+function State({ row: { recovery } }: { row: Row }) {
+  const { problem = null, isOff = false, queue = [], unread = [], heartbeat } = recovery ?? {};
+  const reason = problem ?? (isOff ? 'The webhook is switched off. Tidings reads the changes.' : null);
   const failed =
     reason ??
     (heartbeat?.problem == null
@@ -102,7 +97,16 @@ function State({ row: { recovery }, canRead }: { row: Row; canRead: boolean }) {
     );
   }
   if (queue.length > 0) return <span class="tag soon">{queue.length} to request</span>;
-  return <span class="tag active">OK</span>;
+  return (
+    <>
+      <span class="tag active">OK</span>
+      {unread.map(({ event, reason: why }) => (
+        <div class="reason">
+          Tidings can't read {event}: {why}
+        </div>
+      ))}
+    </>
+  );
 }
 
 const results = {
@@ -120,6 +124,11 @@ function entriesOf({ placeName: place, recovery }: Row) {
       missing: `${missed} of ${compared}`,
       result: arrived === 0 ? results[result] : `${arrived} arrived`,
     })),
-    ...reads.map(({ at, news }) => ({ at, place, missing: String(news), result: results.read })),
+    ...reads.map(({ at, news, compared }) => ({
+      at,
+      place,
+      missing: compared === undefined ? String(news) : `${news} of ${compared}`,
+      result: results.read,
+    })),
   ];
 }

@@ -23,7 +23,7 @@ export function githubApi(
   baseUrl: string,
   token: string,
   options: ClientOptions = {},
-): Required<Omit<ProviderApi, 'findHookAnywhere'>> {
+): Required<Omit<ProviderApi, 'findHookAnywhere' | 'listChanges'>> {
   const client = openClient(baseUrl, token, 'for webhooks', options);
   const { about, ask, askBelow, getRepository, list } = client;
   const { methods, askHook, requireHook, noHook, addHook, resend } = hostHooks(client, {

@@ -44,7 +44,7 @@ export function gitlabApi(
   baseUrl: string,
   token: string,
   options: ClientOptions = {},
-): Required<Omit<ProviderApi, 'findHookAnywhere'>> {
+): Required<Omit<ProviderApi, 'findHookAnywhere' | 'listChanges'>> {
   const { clock = systemClock } = options;
   const client = openClient(baseUrl, token, 'for webhooks', options);
   const { about, ask, askBelow, getRepository, list } = client;

@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { DAY_MS } from '../../../lib/time.ts';
 import { ALL_PUBLIC_TEAMS, type ProblemKind, ProviderProblem } from '../../api.ts';
-import { type ApiResponse, type ApiService, apiFetch, notTheApi, serviceAt } from '../../rest.ts';
+import { type ApiResponse, type ApiService, apiFetch, notTheApi, numberIn, serviceAt } from '../../rest.ts';
 
 /** The sentences of Linear's problems: what happened, then what to do. A `reason` is Linear's own. */
 export const words = {
@@ -15,6 +15,8 @@ export const words = {
     retryAt === null
       ? 'Linear accepts no more requests from this token for now. Try again in a few minutes.'
       : `Linear accepts no more requests from this token until ${retryAt.toISOString().replace('.000Z', 'Z')}. Try again then.`,
+  fewLeft: () =>
+    "Less than a tenth of the token's hourly limit at Linear is left, and Tidings leaves it to others.",
   refused: (reason: string) => `Linear rejected the request: ${reason}.`,
 
   badToken: () =>
@@ -39,6 +41,9 @@ export const words = {
 
 /** Linear counts requests and their complexity, for a token and for a kind of request; resets are in milliseconds. */
 const BUDGETS = ['requests', 'complexity', 'endpoint-requests'];
+
+/** The part of a limit that reading leaves to others who use the token. */
+const SPARED = 0.1;
 
 /** The longest wait that Tidings believes: Linear's windows are an hour long. */
 const MAX_WAIT_MS = DAY_MS;
@@ -120,16 +125,25 @@ function reasonOf({ presentable, message }: GraphqlError, secrets: readonly stri
   return line.length > MAX_REASON_LENGTH ? `"${line.slice(0, MAX_REASON_LENGTH)}…"` : `"${line}"`;
 }
 
+/** The budgets of which no more than this part is left. */
+const shortBudgets = (headers: Headers, spared: number) =>
+  BUDGETS.filter((budget) => {
+    const [remaining, limit = 0] = ['remaining', 'limit'].map((each) =>
+      numberIn(headers, `x-ratelimit-${budget}-${each}`),
+    );
+    return remaining != null && remaining <= (limit ?? 0) * spared;
+  });
+
 /**
  * The time from which Linear accepts requests again, in whole seconds; null unless its headers say so. `Retry-After` counts from the
  * response's own `Date`, so this machine's clock does not matter.
  */
-function retryAtOf(headers: Headers): Date | null {
+function retryAtOf(headers: Headers, spared = 0): Date | null {
   const answeredAt = Date.parse(headers.get('date') ?? '');
   const waitSeconds = Number.parseInt(headers.get('retry-after') ?? '', 10);
   const waited = answeredAt + waitSeconds * 1000;
-  const resets = BUDGETS.filter((budget) => headers.get(`x-ratelimit-${budget}-remaining`) === '0').map(
-    (budget) => Number.parseInt(headers.get(`x-ratelimit-${budget}-reset`) ?? '', 10),
+  const resets = shortBudgets(headers, spared).map((budget) =>
+    Number.parseInt(headers.get(`x-ratelimit-${budget}-reset`) ?? '', 10),
   );
   // A proxy may drop the `Date`.
   const latest = Math.min(answeredAt + MAX_WAIT_MS || MAX_TIME, MAX_TIME);
@@ -160,7 +174,7 @@ const PageInfo = Type.Object({
   endCursor: Type.Union([Type.String(), Type.Null()]),
 });
 type Page<Node> = { nodes: Node[]; pageInfo: Static<typeof PageInfo> };
-const pageOf = <Node extends TSchema>(node: Node) =>
+export const pageOf = <Node extends TSchema>(node: Node) =>
   Type.Object({ nodes: Type.Array(node), pageInfo: PageInfo });
 
 const Team = Type.Object({ id: Type.String(), key: Type.String(), name: Type.String() });
@@ -181,7 +195,7 @@ const Webhook = Type.Object({
 export type Webhook = Static<typeof Webhook>;
 
 const WEBHOOK = '{ id url enabled resourceTypes allPublicTeams team { id } }';
-const PAGE_INFO = 'pageInfo { hasNextPage endCursor }';
+export const PAGE_INFO = 'pageInfo { hasNextPage endCursor }';
 const Done = Type.Object({ success: Type.Boolean() });
 
 export const queries = {
@@ -229,8 +243,16 @@ export function openClient(url: string, token: string, { timeoutMs = 10_000, sig
   const authorization = token.startsWith('lin_api_') ? token : `Bearer ${token}`;
   // Follows no redirect: Linear sends none.
   const request = apiFetch(service, { timeoutMs, signal });
+  let headers = new Headers();
 
   return {
+    /** Throws `rate-limited` when the last response says that little is left of a limit. */
+    spareLimits() {
+      if (shortBudgets(headers, SPARED).length === 0) return;
+      const retryAt = retryAtOf(headers, SPARED);
+      throw new ProviderProblem('rate-limited', words.fewLeft(), { retryAt });
+    },
+
     /** `secret` never shows in a problem. */
     async ask<Shape extends TSchema>(
       { text, data: shape }: Query<Shape>,
@@ -243,6 +265,7 @@ export function openClient(url: string, token: string, { timeoutMs = 10_000, sig
         headers: { 'content-type': 'application/json', 'user-agent': 'tidings', authorization },
         body: JSON.stringify({ query: text, variables }),
       });
+      ({ headers } = response);
       const { data, errors } = { ...(response.json as { data?: unknown; errors?: unknown } | null) };
       if (response.status === 200 && !errors && Value.Check(shape, data)) return data;
       throw problemOf(response, { service, secrets: [token, secret] });

@@ -6,6 +6,7 @@ import {
   ProviderProblem,
   type RemoteHook,
 } from '../../api.ts';
+import { changesOf, placeWith } from './changes.ts';
 import {
   type LinearOptions,
   openClient,
@@ -35,7 +36,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * most 10 s by default. Linear has no pings and does not list deliveries, so those methods are absent.
  */
 export function linearApi(baseUrl: string, token: string, options?: LinearOptions): ProviderApi {
-  const { ask } = openClient(baseUrl, token, options);
+  const { ask, spareLimits } = openClient(baseUrl, token, options);
   const listAll = async () =>
     (await readPages(MAX_HOOKS, async (page) => (await ask(queries.webhooks, page)).webhooks)).nodes;
 
@@ -98,6 +99,22 @@ export function linearApi(baseUrl: string, token: string, options?: LinearOption
     async deleteHook(_placeId, hookId) {
       const deleted = await ask(queries.deleteWebhook, { id: hookId }).catch(nullIfGone);
       if (deleted !== null) requireSuccess(deleted.webhookDelete);
+    },
+
+    async listChanges(placeId, event, since, cursor) {
+      const list = changesOf(event);
+      const place = placeWith(placeId);
+      const from = since.toISOString();
+      const filter = list?.filterOf(place, from) ?? null;
+      if (list === null || filter === null) return { items: [], next: null };
+      spareLimits();
+      const { changed } = await ask(list, { filter, first: list.first, after: cursor });
+      const items = changed.nodes.flatMap((node) => {
+        const payload = list.deliver(node, from, place);
+        return payload === null ? [] : { event, payload: { type: event, ...payload } };
+      });
+      const { hasNextPage, endCursor } = changed.pageInfo;
+      return { items, next: hasNextPage ? endCursor : null };
     },
   };
 }

@@ -1,14 +1,9 @@
 import { NONE } from '../../db/engine.ts';
-import { messageOf } from '../lib/app-error.ts';
-import { DAY_MS, HOUR_MS } from '../lib/time.ts';
-import type { Deps } from '../people/deps.ts';
-import { type ProviderApi, ProviderProblem } from '../providers/api.ts';
-import { providerOf } from '../providers/index.ts';
-import { isTaken } from './deliveries/store.ts';
-import { checkHeartbeat, type Occasion, PING_MS } from './heartbeat.ts';
-import { MAX_WAIT_MS } from './hook-store.ts';
-import { type ComparedDelivery, compareHook, isMissed, readLog } from './missed.ts';
-import { readBeside } from './poll-store.ts';
+import { isTaken } from '../integrations/deliveries/store.ts';
+import { checkHeartbeat, type Occasion, PING_MS } from '../integrations/heartbeat.ts';
+import { MAX_WAIT_MS } from '../integrations/hook-store.ts';
+import { type ComparedDelivery, compareHook, isMissed, readLog } from '../integrations/missed.ts';
+import { readBeside } from '../integrations/poll-store.ts';
 import {
   listRecovering,
   postponeRecoveries,
@@ -16,19 +11,22 @@ import {
   type Recovery,
   type RecoveryChanges,
   updateRecovery,
-} from './recovery-store.ts';
-import { getIntegration } from './store.ts';
-import { requireApi, withSignal } from './token.ts';
-import { describeMissed, isProblem } from './words.ts';
+} from '../integrations/recovery-store.ts';
+import { getIntegration } from '../integrations/store.ts';
+import { requireApi, withSignal } from '../integrations/token.ts';
+import { describeMissed, isProblem } from '../integrations/words.ts';
+import { messageOf } from '../lib/app-error.ts';
+import { DAY_MS, HOUR_MS } from '../lib/time.ts';
+import type { Deps } from '../people/deps.ts';
+import { type ProviderApi, ProviderProblem } from '../providers/api.ts';
+import { providerOf } from '../providers/index.ts';
+import { LATE_MS, readChanges } from './changes.ts';
 
 // The leader compares the provider's deliveries with the log, and requests the missing ones again, each once. Where the
 // provider does not list them, or no longer, the job `poll` reads the changes instead: the events are the same.
 
 /** How often, in milliseconds. */
 const EVERY_MS = 600_000;
-
-/** A provider may list a delivery later, and its clock may differ, by this many milliseconds. */
-const LATE_MS = 300_000;
 
 /** Pings that are requested at once. */
 const MAX_PINGS = 10;
@@ -97,8 +95,12 @@ async function recover(deps: Deps, hook: RecoveringHook, occasion: Occasion): Pr
     await db.write((tx) => updateRecovery(tx, hook, { recovery: { heartbeat } }), NONE);
     hook.recovery = { ...hook.recovery, heartbeat };
   }
-  if (support?.redelivery == null)
-    return void (await save(deps, hook, { recovery: await look(deps, api, hook) }));
+  if (support?.redelivery == null) {
+    const looked = await look(deps, api, hook);
+    const changes = support?.changes === true ? await readChanges(deps, api, hook) : {};
+    const isUnderWay = changes.reading != null && { recoverAt: clock.now().getTime() };
+    return void (await save(deps, hook, { ...isUnderWay, recovery: { ...looked, ...changes } }));
+  }
   const hasQueue = (hook.recovery?.queue?.length ?? 0) > 0;
   const { gap } = await (hasQueue ? requestQueued(deps, api, hook) : compareNow(deps, api, hook));
   if (gap && reader !== null) await read(true);
