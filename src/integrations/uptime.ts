@@ -2,9 +2,8 @@ import { hostname } from 'node:os';
 import { desc, eq, lt } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { elapsedTime, serverRuns } from '../../db/schema/processes.ts';
-import { type ClockState, firstObservation } from '../lib/elapsed.ts';
 import { randomToken } from '../lib/text.ts';
-import { DAY_MS } from '../lib/time.ts';
+import { type ClockState, DAY_MS, firstObservation } from '../lib/time.ts';
 import type { Deps } from '../people/deps.ts';
 
 /** How long ended runs are kept. */

@@ -12,6 +12,7 @@ import {
 } from '../../db/engine.ts';
 import { attention } from '../../db/schema/processes.ts';
 import { notFound } from '../lib/app-error.ts';
+import { tidings } from '../lib/build.ts';
 import type { Role } from './permission.ts';
 
 // The list of what needs a person. `server/attention.ts` finds the items, and the leader keeps them here: each from the
@@ -205,3 +206,25 @@ const statements = prepared((tx) => ({
     .onConflictDoUpdate({ target: attention.id, set: excluded(changeable) })
     .prepare(),
 }));
+
+// The parts that items of the attention list share.
+
+export type Find = (tx: ReadTx, now: Date) => Promise<FoundItem[]>;
+
+/** Items of one kind. Beyond that, a person has enough to do. */
+export const MAX_ITEMS = 100;
+
+export const NO_DRAFTS = 'Changes there make no drafts.';
+
+export const ofIntegration = (organizationId: string, subject: string) => ({
+  organizationId,
+  subject,
+  action: `${tidings} integration doctor ${subject}`,
+  path: `integrations/${subject}`,
+});
+
+export const placesOf = ({ place, places }: { place: string | null; places: number }) =>
+  places > 1 ? `${place} and ${places - 1} more` : place;
+
+/** Providers and the signature doctor explain at length. */
+export const firstSentence = (text: string) => text.replace(/\. .*$/s, '').replace(/\.$/, '');

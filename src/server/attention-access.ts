@@ -8,7 +8,6 @@ import { tidings } from '../lib/build.ts';
 import { count } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { FoundItem } from '../people/attention.ts';
-import { providerOf } from '../providers/index.ts';
 import {
   type Find,
   firstSentence,
@@ -16,7 +15,8 @@ import {
   NO_DRAFTS,
   ofIntegration,
   placesOf,
-} from './attention-items.ts';
+} from '../people/attention.ts';
+import { providerOf } from '../providers/index.ts';
 
 // Items about the access to providers, and about webhooks that say nothing.
 

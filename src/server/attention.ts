@@ -12,9 +12,15 @@ import { DAY_MS } from '../lib/time.ts';
 import {
   type AttentionKind,
   asItems,
+  type Find,
   type FoundItem,
+  firstSentence,
   keepAttention,
   listAttention,
+  MAX_ITEMS,
+  NO_DRAFTS,
+  ofIntegration,
+  placesOf,
 } from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
 import { queueNotices, queueSummaries } from '../readers/hooks/notices.ts';
@@ -27,14 +33,6 @@ import {
   findSuspendedApps,
   findSwitchedOff,
 } from './attention-access.ts';
-import {
-  type Find,
-  firstSentence,
-  MAX_ITEMS,
-  NO_DRAFTS,
-  ofIntegration,
-  placesOf,
-} from './attention-items.ts';
 import {
   findKept,
   findMissingLeader,

@@ -1,8 +1,10 @@
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { findObservation, saveObservation } from '../integrations/uptime.ts';
 import { tidings } from '../lib/build.ts';
+import type { Logger } from '../lib/log.ts';
 import {
   type BootClock,
+  type Clock,
   type ClockState,
   elapsedMs,
   firstObservation,
@@ -10,10 +12,10 @@ import {
   MAX_DRIFT_MS,
   nextSweepMs,
   observe,
+  span,
   systemBootClock,
-} from '../lib/elapsed.ts';
-import type { Logger } from '../lib/log.ts';
-import { type Clock, span, systemClock } from '../lib/time.ts';
+  systemClock,
+} from '../lib/time.ts';
 import type { Deps } from '../people/deps.ts';
 
 export type Elapsed = ReturnType<typeof createElapsed>;

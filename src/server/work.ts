@@ -114,7 +114,7 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
     {
       name: 'watch-tokens',
       every: 60_000,
-      run: async (signal) => (await import('../integrations/token-watch.ts')).watchTokens(deps, signal),
+      run: async (signal) => (await import('../integrations/token.ts')).watchTokens(deps, signal),
     },
     {
       name: 'watch-silence',

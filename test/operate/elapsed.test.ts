@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Connected } from '../../src/integrations/words.ts';
-import { type ClockState, firstObservation, nextSweepMs, observe } from '../../src/lib/elapsed.ts';
-import { DAY_MS } from '../../src/lib/time.ts';
+import { type ClockState, DAY_MS, firstObservation, nextSweepMs, observe } from '../../src/lib/time.ts';
 import { publishDuePosts, schedulePost } from '../../src/posts/schedule.ts';
 import { createPost, deletePost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';

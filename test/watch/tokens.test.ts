@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
-import { setToken } from '../../src/integrations/token.ts';
-import { watchTokens } from '../../src/integrations/token-watch.ts';
+import { setToken, watchTokens } from '../../src/integrations/token.ts';
 import { gitlabApi } from '../../src/providers/gitlab/api/index.ts';
 import { findInDatabase } from '../../src/server/attention.ts';
 import { startGitlabApi } from '../support/gitlab-api/server.ts';
