@@ -14,7 +14,7 @@ import type { Services } from '../server/services.ts';
 import { clockTime, done, ofOrganization, type TidingsCommand } from './command.ts';
 import { fields, lines, oneLine, painted, type Text, table } from './output.ts';
 
-const HELP = `An id that begins with sug_ names a suggestion of an API key; "list" shows these. The id of a post names the newer text that its source has.`;
+const HELP = `An ID that begins with sug_ is of a suggestion of an API key; "list" shows these. The ID of a post stands for the newer text that its source has.`;
 
 /**
  * About the newer text that an event has for a post which a person has edited or published, named by the post, and about
@@ -23,14 +23,14 @@ const HELP = `An id that begins with sug_ names a suggestion of an API key; "lis
 export function addSuggestionCommands(posts: TidingsCommand): void {
   const group = posts.sub(
     'suggestion',
-    'Review newer texts of edited posts, and changes that API keys suggest',
+    'Review suggestions: newer text of edited posts, and changes from API keys',
   );
   const command = (name: string, description: string) =>
     group
       .command(name)
       .description(description)
-      .argument('<id>', 'Id of the suggestion, or of the post with a newer text');
-  group.note(HELP).examples('post suggestion list --organization acme', 'post suggestion take sug_…');
+      .argument('<id>', 'ID of the suggestion, or of the post with newer text');
+  group.note(HELP).examples('post suggestion list --organization acme', 'post suggestion accept sug_…');
 
   group
     .sub('list', 'List the changes that API keys suggest, newest first')
@@ -48,13 +48,13 @@ export function addSuggestionCommands(posts: TidingsCommand): void {
       (found) => ('suggestedAt' in found ? describe(found.suggestedAt, found) : describeChange(found)),
     )
     .examples('post suggestion show sug_…', 'post suggestion show post_…');
-  command('take', 'Replace the text of the post with the suggested text')
+  command('accept', 'Replace the text of the post with the suggested text')
     .answers(
       async (services, id: string) =>
         isChange(id) ? (await acceptChange(services, id)).post : takeSuggestion(services, id),
-      ({ id, title }) => `Taken: ${oneLine(title)} (${id})`,
+      ({ id, title }) => `Accepted: ${oneLine(title)} (${id})`,
     )
-    .examples('post suggestion take sug_…', 'post suggestion take post_…');
+    .examples('post suggestion accept sug_…', 'post suggestion accept post_…');
   command('dismiss', 'Dismiss the suggested text')
     .answers(
       done('dismissed', async (services, id) =>

@@ -81,7 +81,7 @@ describe.each(Object.entries(shells))('%s completes', (shell, complete) => {
     [
       'commands of a group within a group',
       'tidings post suggestion ',
-      ['dismiss', 'help', 'list', 'show', 'take'],
+      ['accept', 'dismiss', 'help', 'list', 'show'],
     ],
     ['options by their start', 'tidings key create --n', ['--name']],
     ['global options below commands', 'tidings key list --j', ['--json']],

@@ -93,14 +93,14 @@ test('show prints the whole text where it has too many lines to compare', async 
   expect(stdout).toContain('One\n\nx\nx\n');
 });
 
-test('take puts it into the post', async () => {
-  expect(await json('post', 'suggestion', 'take', id)).toMatchObject({
+test('accept puts it into the post', async () => {
+  expect(await json('post', 'suggestion', 'accept', id)).toMatchObject({
     id: 'one',
     markdown: 'New \u001b[31mtext',
     status: 'published',
   });
   expect(await json('post', 'suggestion', 'list')).toEqual([]);
-  const again = await run('post', 'suggestion', 'take', id);
+  const again = await run('post', 'suggestion', 'accept', id);
   expect([again.exitCode, again.stderr]).toEqual([1, `error: Suggestion ${id} not found\n`]);
 });
 

@@ -882,8 +882,8 @@ describe('post suggestion', () => {
     });
   });
 
-  test('take puts it into the post, which then follows its events again', async () => {
-    expect(await json('post', 'suggestion', 'take', id)).toMatchObject({
+  test('accept puts it into the post, which then follows its events again', async () => {
+    expect(await json('post', 'suggestion', 'accept', id)).toMatchObject({
       id,
       title: 'Rocket 2.4.0: quieter engines',
       markdown: '- Quieter mode\n- Kept',
@@ -897,8 +897,8 @@ describe('post suggestion', () => {
 
   test('a published post keeps its status', async () => {
     await json('post', 'publish', id);
-    expect(await said('post', 'suggestion', 'take', id)).toBe(
-      'Taken: Rocket 2.4.0: quieter engines (post_…)\n',
+    expect(await said('post', 'suggestion', 'accept', id)).toBe(
+      'Accepted: Rocket 2.4.0: quieter engines (post_…)\n',
     );
     expect(await onlyPost()).toMatchObject({ status: 'published', markdown: '- Quieter mode\n- Kept' });
     await edit('- Silent mode');
@@ -918,7 +918,7 @@ describe('post suggestion', () => {
     expect(await onlyPost()).toMatchObject({ title: 'Our words', markdown: '- Quiet mode\n- Kept' });
   });
 
-  test.each(['show', 'take', 'dismiss'])('%s without one', async (verb) => {
+  test.each(['show', 'accept', 'dismiss'])('%s without one', async (verb) => {
     await json('post', 'suggestion', 'dismiss', id);
     await changesNothing(async () => {
       expect(await fails(1, 'post', 'suggestion', verb, id)).toBe(none());

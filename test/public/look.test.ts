@@ -10,7 +10,8 @@ import { root } from '../support/server.ts';
 const LIMIT = 14_000;
 
 /** Text that people wrote: made-up text would compress too well. */
-const written = (await Bun.file(join(root, 'docs/webhooks.md')).text()).replaceAll(/^#+ |\|/gm, '');
+const pages = ['webhooks', 'deliveries'].map((name) => Bun.file(join(root, `docs/${name}.md`)).text());
+const written = (await Promise.all(pages)).join('\n').replaceAll(/^#+ |\|/gm, '');
 const POST_LENGTH = 1_600;
 const post = (number: number) =>
   `### Added\n\n${written.slice(number * POST_LENGTH, (number + 1) * POST_LENGTH)}\n`;
