@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { getTrigger } from '../drafting/triggers/model.ts';
 import { type CompareDraft, draftCompare, parseRange } from '../intake/history/compare.ts';
-import { providerOfRepository } from '../intake/history/service.ts';
+import { findProvider } from '../intake/history/service.ts';
 import { AppError } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
 import { listOrganizations } from '../people/organization-store.ts';
@@ -42,9 +42,10 @@ export function add(program: TidingsCommand): void {
     .addOption(providerOption())
     .answers(async (services, repository: string, range: string, options: DraftOptions) => {
       parseRange(range);
+      const organizationId = await findOrganizationId(services, options);
       const request = {
-        type: options.provider ?? providerOfRepository(services, repository),
-        organizationId: await findOrganizationId(services, options),
+        type: options.provider ?? (await findProvider(services, organizationId, repository)),
+        organizationId,
         ...{ repository, range, contentType: options.contentType, triggerId: options.trigger },
       };
       const draft = await withComposer((compose) => draftCompare(services, compose, request));

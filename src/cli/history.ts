@@ -5,12 +5,7 @@ import { countQueuedRanges, nextRangeDueAt } from '../drafting/triggers/range-st
 import { readRanges } from '../drafting/triggers/ranges.ts';
 import { runTriggers } from '../drafting/triggers/run.ts';
 import { readHistory } from '../intake/history/read.ts';
-import {
-  MAX_RELEASES,
-  providerOfRepository,
-  readableProviders,
-  startHistory,
-} from '../intake/history/service.ts';
+import { findProvider, MAX_RELEASES, readableProviders, startHistory } from '../intake/history/service.ts';
 import { findHistory, type History } from '../intake/history/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
@@ -41,7 +36,10 @@ const LOOK_MS = 250;
 /** `--provider`, for a repository that is given as OWNER/NAME. */
 export function providerOption(): Option {
   const ids = readableProviders.map(({ id }) => id);
-  return new Option('--provider <id>', `Where OWNER/NAME is (default: ${ids[0]})`).choices(ids);
+  return new Option(
+    '--provider <id>',
+    `Where OWNER/NAME is (default: where the organization has it, else ${ids[0]})`,
+  ).choices(ids);
 }
 
 export function add(program: TidingsCommand): void {
@@ -104,7 +102,7 @@ async function importReleases(
   process.once('SIGINT', stop);
   try {
     const started = await startHistory(services, {
-      type: options.provider ?? providerOfRepository(services, repository),
+      type: options.provider ?? (await findProvider(services, organizationId, repository)),
       ...{ organizationId, repository, contentType, releases, publish },
       since: since === undefined ? undefined : sinceWhen(since, services.clock.now()),
       token: token === undefined ? undefined : await readToken(token),

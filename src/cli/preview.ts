@@ -1,19 +1,19 @@
 import { InvalidArgumentError } from 'commander';
-import { previewRequest, type RequestPreview } from '../intake/history/preview.ts';
-import { providerOfRepository } from '../intake/history/service.ts';
+import {
+  parseRequest,
+  previewRequest,
+  type RequestName,
+  type RequestPreview,
+} from '../intake/history/preview.ts';
 import type { IntegrationType } from '../providers/index.ts';
-import { requestAt } from '../providers/paths.ts';
 import type { TidingsCommand } from './command.ts';
 import { findOrganizationId } from './draft.ts';
 import { providerOption } from './history.ts';
 import { oneLine, type Text } from './output.ts';
 
-function pullRequest(text: string): { repository: string; number: number; mark?: '!' } {
-  const given = text.trim();
-  const page = requestAt(given);
-  if (page !== null) return { repository: page.repository, number: page.number };
-  const [, repository = '', mark, number] = /^([^#!]{1,500})([#!])(\d{1,9})$/.exec(given) ?? [];
-  if (number !== undefined) return { repository, number: Number(number), ...(mark === '!' && { mark }) };
+function pullRequest(text: string): RequestName {
+  const request = parseRequest(text);
+  if (request !== null) return request;
   throw new InvalidArgumentError('It must be OWNER/NAME#NUMBER, such as acme/rocket#12, or its URL.');
 }
 
@@ -26,13 +26,11 @@ export function add(program: TidingsCommand): void {
     .answers(
       async (
         services,
-        { repository, number, mark }: ReturnType<typeof pullRequest>,
+        request: RequestName,
         options: { organization?: string; provider?: IntegrationType },
       ) =>
-        previewRequest(services, {
-          type: options.provider ?? providerOfRepository(services, repository, mark),
-          organizationId: await findOrganizationId(services, options),
-          ...{ repository, number },
+        previewRequest(services, await findOrganizationId(services, options), request, {
+          type: options.provider,
         }),
       describe,
     )
@@ -49,7 +47,9 @@ function describe({ reference, title, state, drafts }: RequestPreview): Text {
           ? 'Without a trigger, by the built-in rules:'
           : `${triggerId} ${event}, ${contentType}:`,
         ...entries.map(({ group, line }) => `  ${group}: ${oneLine(line, 1_000)}`),
-        leftOut === null ? `  Because: ${because}` : `  Left out: ${leftOut}`,
+        leftOut === null
+          ? `  Because: words: ${because.words}; group: ${because.group}`
+          : `  Left out: ${leftOut}`,
       ].join('\n'),
     ),
   ];

@@ -41,6 +41,7 @@ import { routes as signIn } from './pages/sign-in.tsx';
 import { routes as start } from './pages/start.tsx';
 import { routes as triggersAll } from './pages/triggers/all.tsx';
 import { routes as triggersCreate } from './pages/triggers/create.tsx';
+import { routes as triggersRequest } from './pages/triggers/request.tsx';
 
 export const pages: readonly Page[] = [
   ...signIn,
@@ -71,6 +72,7 @@ export const pages: readonly Page[] = [
   ...integrationsMissed,
   ...triggersAll,
   ...triggersCreate,
+  ...triggersRequest,
   ...explorer,
   ...publishingAgents,
   ...publishingHooks,

@@ -211,14 +211,9 @@ export function describeOutcome(outcome: Outcome): string {
   }
 }
 
-/** The provider's own words, except for a rate limit, whose time is formatted. */
-export function describeProviderProblem(
-  { kind, message, retryAt }: ProviderProblem,
-  type: IntegrationType,
-  time: FormatTime,
-): string {
-  if (kind !== 'rate-limited' || retryAt === null) return message;
-  return `${providerOf(type).name} accepts no more requests from this token until ${time(retryAt.toISOString())}. Try again then.`;
+/** The provider's own words, with formatted times. */
+export function describeProviderProblem({ message }: ProviderProblem, time: FormatTime): string {
+  return message.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z\b/g, time);
 }
 
 /** The effect of a rotation on the old secret. */

@@ -19,6 +19,9 @@ import { type ApiResponse, etagOf, numberIn } from './rest.ts';
 /** Git forbids all but these in the name of a branch or a tag; `..` would be another range, and `:` a fork. */
 const REF = /^(?!-)(?!.*\.\.)[^\s~^:?*[\\\p{Cc}]{1,255}$/u;
 
+/** Of the files of a pull request. */
+const MAX_FILE_PAGES = 10;
+
 type Query = NonNullable<Call['query']>;
 
 /** A list of deliveries: its route below a repository, how it is sorted, and its entries. */
@@ -45,6 +48,7 @@ export interface ReadableHost {
   hasOptionalLists?: boolean;
   headOf: { below(branch: string): string; read(json: unknown): string };
   filesOf: { below(sha: string): string; query?: Query; read(json: unknown): string[] | null };
+  requestFiles: { below(number: number): string; query: Query; read(json: unknown): string[] };
   words: Pick<ReturnType<typeof commonWords>, 'noBranch' | 'badRef'> & {
     noPlace(context: Context): string;
     noRange(context: Context, base: string | null, head: string): string;
@@ -53,7 +57,7 @@ export interface ReadableHost {
 
 /** The methods that all hosts share. */
 export function hostReader(host: ReadableHost) {
-  const { about, askPart, words, headOf, filesOf } = host;
+  const { about, askPart, words, headOf, filesOf, requestFiles } = host;
 
   /** Null for an unchanged page. */
   async function readPage(
@@ -97,6 +101,20 @@ export function hostReader(host: ReadableHost) {
       const response = await askPart(context, filesOf.below(encodeURIComponent(sha)), call);
       if (response === null) throw new ProviderProblem('refused', words.noRange(context, null, sha));
       return host.nextNumber(response, 1) === null ? filesOf.read(response.json) : null;
+    },
+
+    async listRequestFiles(repository, number) {
+      const files: string[] = [];
+      let page: number | null = 1;
+      for (let pages = 0; page !== null; pages++) {
+        if (pages === MAX_FILE_PAGES) return null;
+        const query: Query = { ...requestFiles.query, page };
+        const response = await askPart(about(repository), requestFiles.below(number), { query });
+        if (response === null) return null;
+        files.push(...requestFiles.read(response.json));
+        page = host.nextNumber(response, page);
+      }
+      return files;
     },
   } satisfies Partial<RepositoryReader>;
 }

@@ -130,6 +130,8 @@ export interface RepositoryReader {
    * A pull request as the delivery of its merge, also before it is merged. Null when there is none with this number.
    */
   getRequest(repository: RemoteRepository, number: number): Promise<ReadRequest | null>;
+  /** The files that a pull request changes. Null where the provider cannot tell, and for too many of them. */
+  listRequestFiles(repository: RemoteRepository, number: number): Promise<string[] | null>;
   /** A push of these commits to the default branch, as the provider would deliver it. */
   pushOf(repository: RemoteRepository, before: string, commits: readonly RangeCommit[]): ReadDelivery;
   /**

@@ -45,15 +45,15 @@ test.each([
     7,
     'merged',
     [{ group: 'Added', line: 'Quiet mode' }],
-    'words: block release-note of the description; group: labels',
+    { words: 'block release-note of the description', group: 'label enhancement' },
   ],
   [
     9,
     'merged',
     [{ group: 'Security', line: 'Handle rain' }],
-    'words: title; group: trailer Changelog: security',
+    { words: 'title', group: 'trailer Changelog: security' },
   ],
-  [10, 'closed', [{ group: 'Fixed', line: 'Launch twice' }], 'words: title; group: type fix'],
+  [10, 'closed', [{ group: 'Fixed', line: 'Launch twice' }], { words: 'title', group: 'type fix' }],
 ])('without a trigger, #%d is shown by the built-in rules', async (number, state, entries, because) => {
   const shown = entries.map(({ group, line }) => ({ group, line: expect.stringContaining(line) }));
   expect(await preview(`acme/rocket#${number}`)).toMatchObject({
@@ -64,26 +64,23 @@ test.each([
   });
 });
 
+/** Connects the repository by hand. Returns what adds a trigger to it. */
+async function connect(provider: string, repository: string) {
+  const words = ['integration', 'connect', provider, '--organization', 'acme', '--repository', repository];
+  const { integrationId } = (await cliJson(folder.path, words)) as { integrationId: string };
+  return (...more: string[]) =>
+    cliJson(folder.path, ['trigger', 'create', '--integration', integrationId, ...more]);
+}
+
 test('each trigger has its rules', async () => {
-  const connect = [
-    'integration',
-    'connect',
-    'github',
-    '--organization',
-    'acme',
-    '--repository',
-    'acme/rocket',
-  ];
-  const { integrationId } = (await cliJson(folder.path, connect, options())) as { integrationId: string };
-  const add = (...words: string[]) =>
-    cliJson(folder.path, ['trigger', 'create', '--integration', integrationId, ...words], options());
+  const add = await connect('github', 'acme/rocket');
   await add('--event', 'push', '--exclude-author', 'ann');
   await add('--event', 'pull_request', '--label', 'user-facing');
   await add('--event', 'release');
   expect(await preview('acme/rocket#7')).toMatchObject({
     drafts: [
       { event: 'push', entries: [], leftOut: 'author ann' },
-      { event: 'pull_request', entries: [], leftOut: 'filter label' },
+      { event: 'pull_request', entries: [], leftOut: "outside of the trigger's filter by label" },
       { event: 'release', entries: [{ group: 'Added' }], leftOut: null },
     ],
   });
@@ -94,7 +91,7 @@ test('each trigger has its rules', async () => {
 });
 
 test.each([
-  ['acme/rocket#99', 1, 'acme/rocket has no pull request #99.'],
+  ['acme/rocket#99', 1, 'There is no pull request #99 in acme/rocket.'],
   ['acme/nope#1', 1, 'GitHub has no public repository acme/nope.'],
   ['acme/rocket', 2, 'It must be OWNER/NAME#NUMBER'],
 ])('%s is refused', async (place, code, message) => {
@@ -147,12 +144,14 @@ test('GitLab: merge requests by number and by URL, merged or not', async () => {
   });
   expect(await show('acme/tools/rocket!9')).toMatchObject({
     state: 'merged',
-    drafts: [{ entries: [{ group: 'Security' }], because: expect.stringContaining('trailer Changelog') }],
+    drafts: [
+      { entries: [{ group: 'Security' }], because: { group: expect.stringContaining('trailer Changelog') } },
+    ],
   });
   const { exitCode, stderr } = await cli(folder.path, ['preview', 'acme/tools/rocket!99'], { environment });
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
-    stderr: expect.stringContaining('acme/tools/rocket has no pull request !99.'),
+    stderr: expect.stringContaining('There is no pull request !99 in acme/tools/rocket.'),
   });
 });
 
@@ -196,6 +195,68 @@ test.each([
   });
   expect(await show(`${page}/9`)).toMatchObject({
     state: 'merged',
-    drafts: [{ entries: [{ group: 'Security' }], because: expect.stringContaining('trailer Changelog') }],
+    drafts: [
+      { entries: [{ group: 'Security' }], because: { group: expect.stringContaining('trailer Changelog') } },
+    ],
   });
+});
+
+const WEB = "outside of the trigger's filter by path";
+
+test.each([11, 12, 13])('a filter by path sees all files of #%d, however it is merged', async (number) => {
+  const commits = [
+    { message: 'feat: in api', paths: ['packages/api/a.ts'] },
+    { message: 'docs: tidy', paths: ['docs/a.md'] },
+  ];
+  const project = projectOf(github.repositories[0] ?? expect.unreachable(), systemClock);
+  project.happen({ close: 11, title: 'feat: in api', commits });
+  project.happen({ merge: 12, title: 'feat: in api', commits });
+  project.happen({ merge: 13, title: 'feat: in api', commits, how: 'rebase' });
+  const add = await connect('github', 'acme/rocket');
+  await add('--event', 'push', '--path', 'packages/api/**');
+  await add('--event', 'push', '--path', 'packages/web/**');
+  expect(await preview(`acme/rocket#${number}`)).toMatchObject({
+    drafts: [{ leftOut: null }, { entries: [], leftOut: WEB }],
+  });
+});
+
+test('GitLab and Forgejo: a connected name needs no --provider, and filters see files and authors', async () => {
+  using gitlab = startGitlabApi();
+  using forgejo = startForgejoApi();
+  const { commitOf, mergeOf, shaOf } = gitlabRocket;
+  const commits = [commitOf(3), commitOf(2), commitOf(1)];
+  const author = { id: 9, username: 'renovate' };
+  gitlab.addProject('acme/tools', {
+    visibility: 'public',
+    commits,
+    mergeRequests: [
+      mergeOf(7, { state: 'opened', base: shaOf(1), sha: shaOf(3) }),
+      mergeOf(8, { state: 'opened', base: shaOf(1), sha: shaOf(3), author, assignees: [] }),
+    ],
+  });
+  forgejo.addRepository('acme/engine', {
+    isPrivate: false,
+    commits: [3, 2, 1].map(forgejoRocket.commitOf),
+    pulls: [
+      forgejoRocket.pullOf(7, {
+        ...{ merged: null, isOpen: true },
+        commits: { base: forgejoRocket.shaOf(1), head: forgejoRocket.shaOf(3) },
+      }),
+    ],
+  });
+  for (const [provider, repository] of [
+    ['gitlab', 'acme/tools'],
+    ['forgejo', 'acme/engine'],
+  ] as const) {
+    const add = await connect(provider, repository);
+    // The first commit of two is in `api`, the second in `web`.
+    await add('--event', 'push', '--path', 'packages/api/**', '--exclude-author', 'renovate');
+    await add('--event', 'push', '--path', 'docs/**');
+  }
+  const environment = { GITLAB_API_URL: gitlab.url, FORGEJO_API_URL: forgejo.url };
+  const show = (request: string) => cliJson(folder.path, ['preview', request], { environment });
+  const drafts = [{ leftOut: null }, { entries: [], leftOut: WEB }];
+  expect(await show('acme/tools#7')).toMatchObject({ reference: 'acme/tools!7', drafts });
+  expect(await show('acme/engine#7')).toMatchObject({ reference: 'acme/engine#7', drafts });
+  expect(await show('acme/tools!8')).toMatchObject({ drafts: [{ leftOut: 'author renovate' }, {}] });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { switchTrigger } from '../../src/drafting/triggers/service.ts';
 import { pageVisitor } from '../support/dashboard.ts';
 import { connectGithub } from '../support/deliveries.ts';
 import { createTriggerFor, postsOf } from '../support/drafts.ts';
@@ -60,6 +61,23 @@ test('the form offers the templates and rules of the triggers, and the draft fol
   expect(draft).toMatchObject({ title: 'Our own title', status: 'draft' });
   expect(draft?.markdown).toContain('Quiet mode');
   expect(draft?.markdown).not.toContain('Loud mode');
+});
+
+test('a draft has the content type of its trigger unless another one is chosen; a disabled trigger says so', async () => {
+  await using it = await startProject(PAST);
+  const connected = await connectGithub(it.app, 'org_a', 'acme/rocket');
+  const { id } = await createTriggerFor(it.app, connected, 'release', { contentType: 'linkedin_post' });
+  await switchTrigger(it.app.deps, id, false);
+  const owner = await pageVisitor(it.app);
+  expect(await (await owner(COMPARE)).text()).toContain('acme/rocket · disabled · Published releases');
+  const made = async (fields: Record<string, string>) => {
+    const { headers } = await owner(COMPARE, { ...FIELDS, contentType: '', trigger: id, ...fields });
+    const path = headers.get('location')?.split('/').at(-1);
+    return (await postsOf(it.app)).find((post) => post.id === path)?.contentType;
+  };
+  expect(await made({ mark: 'two' })).toBe('linkedin_post');
+  expect(await made({ mark: 'three', contentType: 'changelog' })).toBe('changelog');
+  expect(await made({ mark: 'four', trigger: '' })).toBe('changelog');
 });
 
 test('a trigger of another organization is neither offered nor taken', async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { createTrigger, switchTrigger } from '../../src/drafting/triggers/service.ts';
-import { providerOfRepository, startHistory, stopHistory } from '../../src/intake/history/service.ts';
+import { findProvider, startHistory, stopHistory } from '../../src/intake/history/service.ts';
 import { listHistories } from '../../src/intake/history/store.ts';
+import { connectIntegration } from '../../src/integrations/connect.ts';
 import { AppError } from '../../src/lib/app-error.ts';
 import { ProviderProblem } from '../../src/providers/api.ts';
 import { execute, valuesOf } from '../support/database.ts';
@@ -31,16 +32,22 @@ const counts = (app: { db: Parameters<typeof valuesOf>[0] }) =>
     sql`select (select count(*) from integrations), (select count(*) from triggers), (select count(*) from histories)`,
   );
 
-test('a name alone, and every form of the URL, tell the provider', () => {
+test('a name alone, and every form of the URL, tell the provider', async () => {
+  await using it = await startProject(PAST);
+  const find = (text: string) => findProvider(it.app.deps, 'org_a', text);
   for (const text of [
     'acme/rocket',
     'https://github.com/acme/rocket',
     'git@github.com:acme/rocket.git',
     'github.com/acme/rocket/releases',
   ]) {
-    expect(providerOfRepository({}, text)).toBe('github');
+    expect(await find(text)).toBe('github');
   }
-  expect(() => providerOfRepository({}, 'https://git.example.com/acme/rocket')).toThrow(AppError);
+  expect(await failureOf(find('https://git.example.com/acme/rocket'))).toBeInstanceOf(AppError);
+  // The organization has connected it.
+  await connectIntegration(it.app.deps, 'forgejo', 'org_a', 'acme/rocket');
+  expect(await find('Acme/Rocket')).toBe('forgejo');
+  expect(await find('https://github.com/acme/rocket')).toBe('github');
 });
 
 describe('the first history of a repository', () => {

@@ -34,6 +34,7 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'integrations', follow: 'integrations/int_' },
   { path: 'import' },
   { path: 'triggers' },
+  { path: 'triggers/request' },
   { path: 'deliveries', follow: 'deliveries/dlv_' },
   { path: 'publishing/agents' },
   { path: 'publishing/hooks', follow: 'publishing/hooks/hook_' },

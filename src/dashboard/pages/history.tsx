@@ -2,12 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { listPostsOfTrigger } from '../../drafting/store.ts';
 import { listRuns } from '../../drafting/triggers/queue-store.ts';
 import { scriptAsset } from '../../http/look/assets.ts';
-import {
-  providerOfRepository,
-  readableProviders,
-  startHistory,
-  stopHistory,
-} from '../../intake/history/service.ts';
+import { findProvider, readableProviders, startHistory, stopHistory } from '../../intake/history/service.ts';
 import { getHistory, type History } from '../../intake/history/store.ts';
 import { getIntegration, type Integration, listHistoryOnly } from '../../integrations/store.ts';
 import { AppError } from '../../lib/app-error.ts';
@@ -142,16 +137,16 @@ async function startImport(visit: MemberVisit): Promise<Answer> {
       ? redirect('integrations', 'This form was already submitted. Nothing else was imported.')
       : redirect(`import/${history.id}`);
   } catch (error) {
-    if (error instanceof ProviderProblem) return showImport(describe(visit, error));
+    if (error instanceof ProviderProblem) return showImport(describe(error));
     if (!(error instanceof AppError) || error.status >= 500) throw error;
     return showImport(error.status === 404 ? new AppError(400, error.message) : error);
   }
 
-  function start({ repository, contentType, span, token }: Static<typeof ImportForm>) {
+  async function start({ repository, contentType, span, token }: Static<typeof ImportForm>) {
     const { releases, days } = spans[span];
     const now = deps.clock.now().getTime();
     return startHistory(deps, {
-      type: providerOfRepository(deps, repository),
+      type: await findProvider(deps, organization.id, repository),
       organizationId: organization.id,
       ...{ repository, contentType, releases },
       since: days === undefined ? undefined : new Date(now - days * DAY_MS),
@@ -165,9 +160,8 @@ const invalid = (field: string, sentence: string) =>
   new AppError(400, sentence, { code: 'invalid_field', fields: { [field]: sentence } });
 
 /** The provider's problem beside the field that it is about. */
-function describe({ deps, form }: MemberVisit, problem: ProviderProblem): AppError {
-  const type = providerOfRepository(deps, form.get('repository') ?? '');
-  const sentence = problemOf(problem, type);
+function describe(problem: ProviderProblem): AppError {
+  const sentence = problemOf(problem);
   if (problem.kind === 'place-not-found') return invalid('repository', sentence);
   if (problem.kind === 'bad-token' || problem.kind === 'missing-permission')
     return invalid('token', sentence);
@@ -245,12 +239,15 @@ export function Imports(props: { integration: Integration; histories: readonly H
           ))}
         </ul>
       )}
-      {isOwner && (
-        <div class="bar">
-          <LinkButton to={`import${query}`} label="Import releases" />
-          <LinkButton to={`posts/~/compare${query}`} label="Draft the changes between two tags" />
-        </div>
-      )}
+      <div class="bar">
+        {isOwner && (
+          <>
+            <LinkButton to={`import${query}`} label="Import releases" />
+            <LinkButton to={`posts/~/compare${query}`} label="Draft the changes between two tags" />
+          </>
+        )}
+        <LinkButton to={`triggers/request${query}`} label="Preview a pull request" />
+      </div>
     </Section>
   );
 }

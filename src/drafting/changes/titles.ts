@@ -75,7 +75,8 @@ function groupBeside(
 ): { group: GroupName; why: string } | null {
   const found = (group: GroupName | null, why: string) => group && { group, why };
   const byKind = found(groupOfKind(kind), `trailer Changelog: ${kind}`);
-  const byLabels = found(groupOfLabels(labels), 'labels');
+  const ofLabels = groupOfLabels(labels);
+  const byLabels = found(ofLabels, `label ${labels.find((label) => groupOfLabels([label]) === ofLabels)}`);
   // Bots call a new version of what a program is built on a fix, so that it is released.
   const isDependency = /^deps\b/i.test(scope ?? '') && isNewVersion(description);
   const byType = found(isDependency ? 'Other' : groupOfType(type, scope), `type ${type}`);
@@ -83,9 +84,15 @@ function groupBeside(
   return byKind ?? (labelsFirst ? (byLabels ?? byType) : (byType ?? byLabels));
 }
 
-/** Explains the group of a title to a person who asks why. */
-export function whyGroup(titled: Pick<Titled, 'title' | 'labels' | 'kind'>): string {
-  return groupBeside(titled, readTitle(titled.title))?.why ?? 'first word';
+/** Explains the group of a title, or of the entries in its place, to a person who asks why. */
+export function whyGroup(
+  titled: Pick<Titled, 'title' | 'labels' | 'kind'>,
+  entries: readonly WrittenEntry[],
+): string {
+  const isNamed = groupOfKind(titled.kind) === null && entries.some((entry) => readEntry(entry).named);
+  if (isNamed) return 'block';
+  const words = entries.length > 0 ? 'entry' : 'title';
+  return groupBeside(titled, readTitle(titled.title))?.why ?? `first word of the ${words}`;
 }
 
 /** `[Action required] `, `**Breaking change:** `. */
@@ -101,21 +108,7 @@ const TYPED = /^([a-z]{1,30})(?:\(([^()]{1,50})\))?(!?): +/;
 export function changesWritten(entries: readonly WrittenEntry[], titled: Titled): Change[] {
   const change = changeOfTitle(titled);
   const beside = groupBeside(titled, readTitle(titled.title))?.group;
-  const read = entries.map(({ text, kind }) => {
-    const [prefix = '', type = '', scope, mark] = TYPED.exec(text) ?? [];
-    const isTyped = isType(type);
-    const markdown = lineOf(isTyped ? text.slice(prefix.length) : text, MAX_WRITTEN);
-    return {
-      markdown,
-      scope: isTyped ? scopeOf(scope ?? null) : null,
-      isMarked:
-        SAYS_BREAKING.test(markdown) ||
-        SHOUTS_BREAKING.test(markdown) ||
-        (isTyped && mark === '!') ||
-        /^breaking\b/i.test(kind ?? ''),
-      named: groupOfKind(kind) ?? (isTyped ? groupOfType(type, scope ?? null) : null),
-    };
-  });
+  const read = entries.map(readEntry);
   // The author marked some, or the change as a whole.
   const isMarked = read.some((each) => each.isMarked);
   return read.map(({ markdown, scope, named, ...each }, index) => {
@@ -136,6 +129,23 @@ export function changesWritten(entries: readonly WrittenEntry[], titled: Titled)
       breakingNote: index === 0 ? change.breakingNote : null,
     };
   });
+}
+
+function readEntry({ text, kind }: WrittenEntry) {
+  const [prefix = '', type = '', scope, mark] = TYPED.exec(text) ?? [];
+  const isTyped = isType(type);
+  const markdown = lineOf(isTyped ? text.slice(prefix.length) : text, MAX_WRITTEN);
+  return {
+    markdown,
+    scope: isTyped ? scopeOf(scope ?? null) : null,
+    isMarked:
+      SAYS_BREAKING.test(markdown) ||
+      SHOUTS_BREAKING.test(markdown) ||
+      (isTyped && mark === '!') ||
+      /^breaking\b/i.test(kind ?? ''),
+    /** The group that the entry names itself. */
+    named: groupOfKind(kind) ?? (isTyped ? groupOfType(type, scope ?? null) : null),
+  };
 }
 
 /** A parsed title with the text and the scope of a change. */

@@ -52,7 +52,7 @@ export interface HistoryRequest {
  * The provider of a repository's URL; the first for a name alone. `requestMark`: only one that writes it before the numbers
  * of pull requests. Throws `AppError` 400 for a URL of none.
  */
-export function providerOfRepository(
+function providerOfRepository(
   { providerUrls }: Pick<Deps, 'providerUrls'>,
   text: string,
   requestMark?: '!',
@@ -71,6 +71,20 @@ export function providerOfRepository(
     'repository',
     `must be OWNER/NAME or the URL of a repository at ${listProviders('or', readableProviders)}`,
   );
+}
+
+/** The provider at which the organization has connected a repository of this name; else that of `providerOfRepository`. */
+export async function findProvider(
+  deps: Pick<Deps, 'db' | 'providerUrls'>,
+  organizationId: string,
+  text: string,
+  requestMark?: '!',
+): Promise<IntegrationType> {
+  for (const { id: type, requestMark: own } of readableProviders) {
+    if (requestMark !== undefined && own !== requestMark) continue;
+    if ((await findConnected(deps, { type, organizationId }, { name: text.trim() })) !== null) return type;
+  }
+  return providerOfRepository(deps, text, requestMark);
 }
 
 /**

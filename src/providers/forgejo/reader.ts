@@ -71,6 +71,11 @@ export function forgejoReader(
       query: { ...PLAIN, files: true },
       read: filesOf,
     },
+    requestFiles: {
+      below: (number) => `/pulls/${number}/files`,
+      query: LARGEST_PAGE,
+      read: (json) => filesOf({ files: json }) ?? [],
+    },
     words,
   };
 

@@ -209,6 +209,8 @@ const People = maybe(Type.Array(Person), 'a list of people');
 
 const MergeRequest = Type.Object({
   user: maybe(Person, 'a person'),
+  // Only of one that was read through the API.
+  author: maybe(Person, 'a person'),
   assignees: People,
   reviewers: People,
   labels: maybe(Type.Array(Type.Object({ title: Maybe.Text })), 'a list of labels'),
@@ -234,8 +236,8 @@ const MergeRequest = Type.Object({
 
 function mergeRequestData(payload: Static<typeof MergeRequest>) {
   const { user, labels, project, object_attributes: request } = payload;
-  // GitLab names the author by a number only.
-  const people = [user, ...(payload.assignees ?? []), ...(payload.reviewers ?? [])];
+  // A webhook has only a number for the author.
+  const people = [payload.author, user, ...(payload.assignees ?? []), ...(payload.reviewers ?? [])];
   const author = request.author_id ? people.find((each) => each?.id === request.author_id) : undefined;
   return {
     number: request.iid,

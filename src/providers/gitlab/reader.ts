@@ -86,6 +86,11 @@ export function gitlabReader(
       query: LARGEST_PAGE,
       read: filesOf,
     },
+    requestFiles: {
+      below: (number) => `/merge_requests/${number}/diffs`,
+      query: LARGEST_PAGE,
+      read: filesOf,
+    },
     words,
   };
 
@@ -189,6 +194,8 @@ function mergeOf(request: MergeRequest, project: Payload): ReadDelivery {
     object_kind: 'merge_request',
     event_type: 'merge_request',
     user: merge_user ?? merged_by ?? null,
+    // Webhooks have only a number for the author.
+    author: author ?? null,
     project,
     object_attributes: {
       iid: rest.iid,

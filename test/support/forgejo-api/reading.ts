@@ -40,6 +40,14 @@ export function readRepository(
       ? refuse(404, 'Not Found')
       : { status: 200, body: pullView(world, repository, pull) };
   }
+  const listed = /^\/pulls\/(\d+)\/files$/.exec(below)?.[1];
+  if (listed !== undefined) {
+    const range = pulls.find((each) => String(each.number) === listed)?.commits;
+    const [from, to] = [find(range?.base ?? ''), find(range?.head ?? '')];
+    if (from === undefined || to === undefined) return refuse(404, 'Not Found');
+    const own = commits.slice(commits.indexOf(to), commits.indexOf(from)).flatMap(({ files }) => files);
+    return { status: 200, list: own.map((filename) => ({ filename, status: 'changed' })) };
+  }
   if (below.startsWith('/branches/')) {
     const isKnown = decodeURIComponent(below) === `/branches/${defaultBranch}` && head !== undefined;
     return isKnown

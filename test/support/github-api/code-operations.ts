@@ -79,6 +79,18 @@ export const codeOperations: Record<string, Operation> = {
       return { status: 200, body: onePullView(repository, pull, view) };
     },
   },
+  'GET /repos/{owner}/{repo}/pulls/{pull_number}/files': {
+    access: null,
+    reads: 'pull_requests',
+    run(context) {
+      const { code } = context.repository();
+      const pull = code.pulls.find(({ number }) => String(number) === context.params.pull_number);
+      if (pull === undefined) throw refusals.notFound();
+      const own = rangeOf(code, pull.baseSha, pull.headSha).flatMap(({ paths }) => paths);
+      const { items, headers } = pageOf([...new Set(own)].map(fileView), context.url);
+      return { status: 200, body: items, headers };
+    },
+  },
   'GET /repos/{owner}/{repo}/git/ref/{ref}': {
     access: null,
     reads: 'contents',

@@ -10,6 +10,7 @@ const ROUTES = [
   'GET /repos/{owner}/{repo}/releases',
   'GET /repos/{owner}/{repo}/pulls',
   'GET /repos/{owner}/{repo}/pulls/{pull_number}',
+  'GET /repos/{owner}/{repo}/pulls/{pull_number}/files',
   'GET /repos/{owner}/{repo}/git/ref/{ref}',
   'GET /repos/{owner}/{repo}/commits',
   'GET /repos/{owner}/{repo}/commits/{ref}',

@@ -44,7 +44,7 @@ export type Happening = { at?: string; by?: string } & (
       base?: string;
     }
   /** Closes a pull request without a merge. */
-  | { close: number; title: string }
+  | { close: number; title: string; body?: string | null; commits?: readonly NewCommit[] }
   /** A comment: its pull request has changed, and nothing of it that a draft shows. */
   | { comment: number }
   | {
@@ -160,11 +160,15 @@ function startProject(repository: StoredRepository, clock: Clock): Project {
     return stored;
   }
 
-  function close(number: number, title: string, moment: Moment): Delivery[] {
-    const sha = code.branches.get(repository.defaultBranch) ?? NO_COMMIT;
-    const branches = { baseBranch: repository.defaultBranch, headBranch: 'idea', baseSha: sha, headSha: sha };
+  function close(
+    { close: number, title, body = null, commits = [] }: Extract<Happening, { close: number }>,
+    moment: Moment,
+  ): Delivery[] {
+    const baseSha = code.branches.get(repository.defaultBranch) ?? NO_COMMIT;
+    const headSha = commits.length === 0 ? baseSha : commitAll(baseSha, commits, moment);
+    const branches = { baseBranch: repository.defaultBranch, headBranch: 'idea', baseSha, headSha };
     const pull = addPull(
-      { number, title, body: null, labels: [], author: moment.by, ...branches, merged: null },
+      { number, title, body, labels: [], author: moment.by, ...branches, merged: null },
       moment,
     );
     return [pullDelivery(repository, pull, moment)];
@@ -234,7 +238,7 @@ function startProject(repository: StoredRepository, clock: Clock): Project {
         return pushTo(branch, push, drop, moment);
       }
       if ('merge' in happening) return merge(happening, moment);
-      if ('close' in happening) return close(happening.close, happening.title, moment);
+      if ('close' in happening) return close(happening, moment);
       if ('release' in happening) return release(happening, moment);
       if ('publish' in happening) return publish(happening.publish, moment);
       if ('edit' in happening) return edit(happening, moment);

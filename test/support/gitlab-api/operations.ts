@@ -221,6 +221,16 @@ function readProject({ world, query }: Context, project: StoredProject, below: s
     const diff_refs = base === undefined ? null : { base_sha: base, head_sha: sha, start_sha: base };
     return { status: 200, body: { ...mergeRequestView(world, project, request), diff_refs } };
   }
+  const listed = /^\/merge_requests\/(\d+)\/diffs$/.exec(below)?.[1];
+  if (listed !== undefined) {
+    const request = project.mergeRequests.find((each) => String(each.iid) === listed);
+    if (request === undefined) return refuse(404, '404 Not found');
+    const [to, from] = [request.sha, request.base].map((sha) =>
+      project.commits.findIndex(({ id }) => id === sha),
+    );
+    const own = project.commits.slice(to, from).flatMap(({ files }) => files);
+    return { status: 200, list: own.map(diffView) };
+  }
   const [head] = project.commits;
   const branch = /^\/repository\/branches\/([^/]+)$/.exec(below)?.[1];
   if (branch !== undefined) {

@@ -62,7 +62,7 @@ function findingRow({ integration, path }: IntegrationVisit, finding: Finding) {
         <h2 class="label">{place === undefined ? names[name] : `${names[name]}: ${place}`}</h2>
         <p class="reason">
           {finding.code === 'hook_check_failed'
-            ? problemOf(finding.problem, integration.type)
+            ? problemOf(finding.problem)
             : withPeriod(describeFinding(finding, exactTime))}
         </p>
         <Fix fix={fix ?? (name === 'hook' && status === 'failed' ? credential : undefined)} path={path} />

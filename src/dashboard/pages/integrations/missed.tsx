@@ -38,7 +38,7 @@ async function renderMissed(visit: IntegrationVisit, error: string | undefined) 
       </>
     );
   }
-  const comparison = await findMissed(deps, id).catch((failure: unknown) => problemOf(failure, type));
+  const comparison = await findMissed(deps, id).catch((failure: unknown) => problemOf(failure));
   if (typeof comparison === 'string') {
     return (
       <>
@@ -58,7 +58,7 @@ async function renderMissed(visit: IntegrationVisit, error: string | undefined) 
       </p>
       {unknown.map(({ place, problem }) => (
         <p class="note">
-          Tidings could not read the deliveries of {place}. {problemOf(problem, type)}
+          Tidings could not read the deliveries of {place}. {problemOf(problem)}
         </p>
       ))}
       <FormError error={error} />
@@ -141,7 +141,7 @@ async function redeliver(visit: IntegrationVisit) {
   const { name } = providerOf(type);
   const results = await redeliverMissed(visit.deps, id, wantedOf(visit.form));
   const refused = results.flatMap(({ deliveryId, problem }) =>
-    problem === null ? [] : [{ deliveryId, message: problemOf(problem, type) }],
+    problem === null ? [] : [{ deliveryId, message: problemOf(problem) }],
   );
   const accepted = results.length - refused.length;
   const title =

@@ -115,7 +115,7 @@ async function listChoices({ deps, integration }: IntegrationVisit) {
     const api = await requireApi(deps, integration);
     return { ...(await api.listPlaces()), problem: null };
   } catch (error) {
-    return { ...none, problem: problemOf(error, integration.type) };
+    return { ...none, problem: problemOf(error) };
   }
 }
 

@@ -84,7 +84,7 @@ export function formPages(
   return [
     integrationPage(name, (visit) => show(visit)),
     integrationForm(name, work, (visit, error) =>
-      show({ ...visit, isRefused: true }, problemOf(error, visit.integration.type), error),
+      show({ ...visit, isRefused: true }, problemOf(error), error),
     ),
   ];
 }
@@ -126,11 +126,11 @@ export function subpage(
 export const exactTime = (time: string) => exactly(new Date(time));
 
 /** The message for a form that failed. Throws the error again if it is a failure of the server. */
-export function problemOf(error: unknown, type: IntegrationType): string {
+export function problemOf(error: unknown): string {
   if (error instanceof ChangeFailed) {
-    return `${problemOf(error.problem, type)} ${describeOutcome(error.outcome)}`;
+    return `${problemOf(error.problem)} ${describeOutcome(error.outcome)}`;
   }
-  if (error instanceof ProviderProblem) return withPeriod(describeProviderProblem(error, type, exactTime));
+  if (error instanceof ProviderProblem) return withPeriod(describeProviderProblem(error, exactTime));
   if (error instanceof AppError && error.status < 500) return withPeriod(error.message);
   throw error;
 }

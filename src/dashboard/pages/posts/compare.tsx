@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { describeFilters, kinds, listTriggers } from '../../../drafting/triggers/model.ts';
 import { draftCompare } from '../../../intake/history/compare.ts';
-import { providerOfRepository } from '../../../intake/history/service.ts';
+import { findProvider } from '../../../intake/history/service.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { sourceName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
@@ -11,7 +11,7 @@ import { ProviderProblem } from '../../../providers/api.ts';
 import { choiceOf, readFields } from '../../fields.ts';
 import { type Answer, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { once } from '../../submission.ts';
-import { counted } from '../../view/elements.tsx';
+import { counted, Link } from '../../view/elements.tsx';
 import { Field, FormOf, Select } from '../../view/form.tsx';
 import { repositoryField } from '../history.tsx';
 import { problemOf } from '../integrations/subpage.tsx';
@@ -35,7 +35,7 @@ const CompareForm = Type.Object({
     placeholder: 'v1.2.0..v1.3.0',
     hint: 'Two tags, branches or commits.',
   }),
-  contentType: choiceOf(contentTypes, { label: 'Content type', default: contentTypes[0] }),
+  contentType: Type.Optional(choiceOf(contentTypes, { label: 'Content type' })),
   trigger: Type.String({
     label: 'Templates and rules',
     subject: 'The trigger',
@@ -55,7 +55,7 @@ async function makeDraft(visit: MemberVisit): Promise<Answer> {
   try {
     const { trigger, ...fields } = readFields(CompareForm, form);
     const triggerId = trigger || undefined;
-    const type = providerOfRepository(deps, fields.repository);
+    const type = await findProvider(deps, organization.id, fields.repository);
     const made = await once(deps, form.get('mark'), () =>
       draftCompare(deps, withinTime(deps.compose), {
         ...{ type, organizationId: organization.id, triggerId },
@@ -67,10 +67,7 @@ async function makeDraft(visit: MemberVisit): Promise<Answer> {
     const more = leftOut.length === 0 ? '' : ` ${counted(leftOut.length, 'change')} left out.`;
     return redirect(`posts/${draft.id}`, `Draft written from ${counted(made.commits, 'commit')}.${more}`);
   } catch (error) {
-    if (error instanceof ProviderProblem) {
-      const type = providerOfRepository(deps, form.get('repository') ?? '');
-      return showForm(visit, new AppError(400, problemOf(error, type)));
-    }
+    if (error instanceof ProviderProblem) return showForm(visit, new AppError(400, problemOf(error)));
     if (!(error instanceof AppError) || error.status >= 500) throw error;
     return showForm(visit, error);
   }
@@ -84,12 +81,14 @@ async function triggerOptions({ deps, organization }: MemberVisit, repository: s
     triggers: await listTriggers(tx, { organizationId }),
   }));
   const byId = new Map(integrations.map((integration) => [integration.id, integration]));
-  const options = triggers.flatMap(({ id, integrationId, repositoryId, event, contentType, filters }) => {
+  const options = triggers.flatMap(({ id, integrationId, repositoryId, event, enabled, ...trigger }) => {
     const integration = byId.get(integrationId);
     if (integration === undefined || !kinds[event].isOfBranch) return [];
     const own = integration.repositories.filter((each) => repositoryId === null || each.id === repositoryId);
     const name = sourceName(integration, repositoryId);
-    const facts = [name, eventWords[event], contentTypeRules[contentType].name, describeFilters(filters)];
+    const posts = contentTypeRules[trigger.contentType].name;
+    const state = enabled ? [] : ['disabled'];
+    const facts = [name, ...state, eventWords[event], posts, describeFilters(trigger.filters)];
     const isOfThis = own.some(({ fullName }) => fullName === repository);
     return [{ value: id, label: cutLine(facts.join(' · '), MAX_LABEL_LENGTH), isOfThis }];
   });
@@ -105,7 +104,12 @@ async function showForm(visit: MemberVisit, error?: AppError) {
     {
       title: 'Draft the changes between two tags',
       crumbs: [{ to: 'posts', label: 'Posts' }],
-      facts: 'They become one draft. Nothing is published.',
+      facts: (
+        <>
+          They become one draft. Nothing is published. For one change,{' '}
+          <Link to="triggers/request">preview a pull request</Link>.
+        </>
+      ),
       error,
     },
     <FormOf
@@ -123,7 +127,7 @@ async function showForm(visit: MemberVisit, error?: AppError) {
           <Field {...repository} />
           <div class="pair-fields">
             <Field {...range} />
-            <Select {...contentType} options={typeOptions} />
+            <Select {...contentType} options={typeOptions} all="As the trigger, or changelog" />
           </div>
           <Select {...trigger} options={options} all="Built-in" />
         </>

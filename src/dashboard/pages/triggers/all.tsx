@@ -67,7 +67,7 @@ async function readRows(tx: ReadTx, organizationId: string, page: number) {
 }
 
 /** "When acme/rocket publishes a release → a changelog draft", as a link to the trigger. */
-function Sentence({ trigger, integration }: Row) {
+export function Sentence({ trigger, integration }: Pick<Row, 'trigger' | 'integration'>) {
   const { event, contentType, publish, repositoryId } = trigger;
   const noun = nounOf(contentType);
   const type = <strong>{noun}</strong>;
@@ -232,6 +232,7 @@ async function showTriggers({ deps, organization, url, isOwner }: MemberVisit) {
     {
       title: 'Triggers',
       facts: 'What happens on the next event. You review each draft before it is public.',
+      actions: <LinkButton to="triggers/request" label="Preview a pull request" />,
     },
     rows.length === 0 && page === 1 ? (
       <NoTriggers integrations={integrations} />

@@ -59,6 +59,11 @@ export function githubReader(baseUrl: string, token: Token, options: ClientOptio
     },
     headOf: { below: (branch) => `/git/ref/${encodeURIComponent(`heads/${branch}`)}`, read: headOf },
     filesOf: { below: (sha) => `/commits/${sha}`, read: filesOf },
+    requestFiles: {
+      below: (number) => `/pulls/${number}/files`,
+      query: LARGEST_PAGE,
+      read: (json) => filesOf({ files: json }) ?? [],
+    },
     words,
   };
 

@@ -1,0 +1,167 @@
+import { Type } from '@sinclair/typebox';
+import { listTriggers } from '../../../drafting/triggers/model.ts';
+import { parseRequest, previewRequest, type RequestPreview } from '../../../intake/history/preview.ts';
+import { readableProviders } from '../../../intake/history/service.ts';
+import { listIntegrations } from '../../../integrations/store.ts';
+import { AppError } from '../../../lib/app-error.ts';
+import { ProviderProblem } from '../../../providers/api.ts';
+import { formState } from '../../fields.ts';
+import { get, type MemberVisit, type Page, view } from '../../page.ts';
+import { Facts, proseOf } from '../../view/elements.tsx';
+import { Field, FormError } from '../../view/form.tsx';
+import { problemOf } from '../integrations/subpage.tsx';
+import { Sentence } from './all.tsx';
+
+// The entries that a pull request adds to drafts, before or after its merge.
+
+const PATH = '/dashboard/:organizationId/triggers/request';
+
+/** Longer than the name of a request, or its URL. */
+const MAX_LENGTH = 2_000;
+
+const RequestForm = Type.Object({
+  request: Type.String({
+    label: 'Pull or merge request',
+    // The sentences are whole.
+    subject: '',
+    placeholder: 'acme/rocket#12',
+    hint: 'OWNER/NAME#NUMBER, GROUP/NAME!NUMBER at GitLab, or its URL.',
+  }),
+});
+
+const states: Readonly<Record<RequestPreview['state'], string>> = {
+  open: 'Open. It adds this when it is merged as it is now.',
+  merged: 'Merged. It adds this.',
+  closed: 'Closed without a merge. It would have added this.',
+};
+
+export const routes: readonly Page[] = [get(PATH, 'member', showPage)];
+
+async function showPage(visit: MemberVisit) {
+  const { searchParams } = visit.url;
+  const asked = searchParams.get('request')?.slice(0, MAX_LENGTH).trim();
+  const known = await readKnown(visit);
+  try {
+    const preview = asked === undefined ? null : await findPreview(visit, asked, known.names);
+    const value = asked ?? startOf(searchParams.get('repository') ?? '', known.names);
+    return render(value, undefined, preview && (await renderPreview(visit, preview, known)));
+  } catch (error) {
+    const message =
+      error instanceof ProviderProblem || (error instanceof AppError && error.status < 500)
+        ? problemOf(error)
+        : null;
+    if (message === null) throw error;
+    return render(asked ?? '', invalid(message), null);
+  }
+}
+
+const invalid = (sentence: string) => new AppError(400, sentence, { fields: { request: sentence } });
+
+/** The repositories whose pull requests can be read, and the triggers. */
+async function readKnown({ deps, organization: { id: organizationId } }: MemberVisit) {
+  return deps.db.read(async (tx) => {
+    const integrations = await listIntegrations(tx, organizationId);
+    const readable = integrations.filter(({ type }) => readableProviders.some(({ id }) => id === type));
+    const names = readable.flatMap(({ type, repositories }) =>
+      repositories.map(({ fullName }) => ({ fullName, type })),
+    );
+    return { integrations, names, triggers: await listTriggers(tx, { organizationId }) };
+  });
+}
+
+type Known = Awaited<ReturnType<typeof readKnown>>;
+
+/** The text before the number, of the repository of the link or the only one. */
+function startOf(repository: string, names: Known['names']): string {
+  const own = names.find(({ fullName }) => fullName === repository) ?? (names.length === 1 ? names[0] : null);
+  const mark = readableProviders.find(({ id }) => id === own?.type)?.requestMark ?? '#';
+  return own == null ? repository : `${own.fullName}${mark}`;
+}
+
+async function findPreview(
+  { deps, organization, request }: MemberVisit,
+  asked: string,
+  names: Known['names'],
+) {
+  const number = /^[#!]?(\d{1,9})$/.exec(asked)?.[1];
+  const named = parseRequest(number === undefined ? asked : `${startOf('', names)}${number}`);
+  if (named === null) throw invalid('Enter a repository and a number, such as acme/rocket#12, or a URL.');
+  deps.extendTimeout?.(request);
+  return previewRequest(deps, organization.id, named, { signal: request.signal });
+}
+
+function render(
+  value: string,
+  error: AppError | undefined,
+  result: Awaited<ReturnType<typeof renderPreview>> | null,
+) {
+  const { fields, problem } = formState(RequestForm, { request: value }, error);
+  return view(
+    {
+      title: 'Preview a pull request',
+      crumbs: [{ to: 'triggers', label: 'Triggers' }],
+      facts:
+        'What it adds to your drafts, and why. Tidings only reads: it writes nothing here or at the provider.',
+      error,
+    },
+    <form method="get" class="stack wide">
+      <FormError error={problem} />
+      <Field {...fields.request} autoFocus={result === null && error === undefined} />
+      <button type="submit" class="button go" data-busy="Reading…">
+        Preview entries
+      </button>
+    </form>,
+    result,
+  );
+}
+
+async function renderPreview(
+  { deps }: MemberVisit,
+  { reference, title, url, state, drafts }: RequestPreview,
+  { integrations, triggers }: Known,
+) {
+  const cards = [];
+  for (const { triggerId, entries, because, leftOut } of drafts) {
+    const trigger = triggers.find(({ id }) => id === triggerId);
+    const integration = integrations.find(({ id }) => id === trigger?.integrationId);
+    const groups = Map.groupBy(entries, ({ group }) => group);
+    const markdown = Array.from(
+      groups,
+      ([group, of]) => `#### ${group}\n\n${of.map(({ line }) => `- ${line}`).join('\n')}`,
+    );
+    cards.push(
+      <article class="card pad trial">
+        <h3>
+          {trigger && integration ? (
+            <Sentence trigger={trigger} integration={integration} />
+          ) : (
+            'No enabled trigger takes it. By the built-in rules:'
+          )}
+        </h3>
+        {entries.length > 0 && (await proseOf(deps, markdown.join('\n\n')))}
+        {leftOut === null ? (
+          <Facts
+            kind="row"
+            facts={[
+              ['Words from', because.words],
+              ['Group from', because.group],
+            ]}
+          />
+        ) : (
+          <p>
+            <strong>Left out:</strong> {leftOut}
+          </p>
+        )}
+      </article>,
+    );
+  }
+  return (
+    <section aria-labelledby="request-title">
+      <h2 id="request-title">
+        {url === null ? reference : <a href={url}>{reference}</a>} <bdi>{title}</bdi>
+      </h2>
+      <p class="hint">{states[state]}</p>
+      {cards}
+    </section>
+  );
+}
