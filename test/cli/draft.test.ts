@@ -150,5 +150,5 @@ test('several organizations need --organization', async () => {
 
 test.each(['draft', 'preview', 'history'])('%s says where OWNER/NAME is', async (command) => {
   const { stdout } = await cli(folder.path, [command, '--help']);
-  expect(stdout).toContain('Where OWNER/NAME is (default: github)');
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('(default: where the organization has it, else github)');
 });

@@ -209,7 +209,7 @@ const People = maybe(Type.Array(Person), 'a list of people');
 
 const MergeRequest = Type.Object({
   user: maybe(Person, 'a person'),
-  // Only of one that was read through the API.
+  // Only of one that was read alone through the API.
   author: maybe(Person, 'a person'),
   assignees: People,
   reviewers: People,

@@ -128,8 +128,10 @@ export function gitlabReader(
       const request = mergeRequestOf(response.json);
       const title = request.title.replace(DRAFT, '') || request.title;
       const base = request.diff_refs?.base_sha ?? request.target_branch ?? repository.defaultBranch;
+      const { event, payload } = mergeOf({ ...request, title }, projectOf(repository));
       return {
-        delivery: mergeOf({ ...request, title }, projectOf(repository)),
+        // Lists leave the author out, as webhooks do: both must give the same events.
+        delivery: { event, payload: { ...payload, author: request.author ?? null } },
         state: request.state === 'merged' || request.state === 'closed' ? request.state : 'open',
         base,
         head: request.sha ?? base,
@@ -194,8 +196,6 @@ function mergeOf(request: MergeRequest, project: Payload): ReadDelivery {
     object_kind: 'merge_request',
     event_type: 'merge_request',
     user: merge_user ?? merged_by ?? null,
-    // Webhooks have only a number for the author.
-    author: author ?? null,
     project,
     object_attributes: {
       iid: rest.iid,
