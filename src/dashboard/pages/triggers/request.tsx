@@ -25,7 +25,7 @@ const RequestForm = Type.Object({
     // The sentences are whole.
     subject: '',
     placeholder: 'acme/rocket#12',
-    hint: 'OWNER/NAME#NUMBER, GROUP/NAME!NUMBER at GitLab, or its URL.',
+    hint: 'OWNER/NAME#NUMBER, GROUP/NAME!NUMBER, or its URL.',
   }),
 });
 
