@@ -132,6 +132,27 @@ test('Markdown of any length is read in a thread', () => {
   expect(enters).toEqual([]);
 });
 
+test('text about times is made in one place', async () => {
+  const scripts = await Array.fromAsync(new Bun.Glob('src/**/*.client.js').scan(root), async (path) => ({
+    path,
+    text: await Bun.file(join(root, path)).text(),
+  }));
+  const formats = /Intl\.DateTimeFormat|toLocale(?:Date|Time)String|toLocaleString\((?!'en'\))|toUTCString/;
+  const isFormatting = ({ path, text }: Pick<Module, 'path' | 'text'>) =>
+    formats.test(text) || (path.startsWith('src/dashboard/') && /\.slice\(0, 1[069]\)/.test(text));
+  const formatting = [...modules, ...scripts].filter(isFormatting).map(({ path }) => path);
+  expect(formatting.sort()).toEqual([
+    // Only reads the browser's zone.
+    'src/dashboard/client/dialogs.client.js',
+    // Writes as `formatTime` does.
+    'src/dashboard/client/unsaved.client.js',
+    // The directives of the filter `date` in templates.
+    'src/drafting/template.ts',
+    // In the language of the site around it.
+    'src/readers/public/widget/widget.client.js',
+  ]);
+});
+
 test('the published client stands alone: it imports nothing of the server, and the server nothing of it', () => {
   const isOwn = is('sdk/**');
   const mayImport = (name: string) => isOwn(name) || isPackage('astro')(name);

@@ -236,9 +236,9 @@ export async function readToken(given: string | undefined): Promise<string | und
   return given === '-' ? Bun.stdin.slice(0, MAX_TOKEN_BYTES).text() : given;
 }
 
-/** To the minute, in UTC. */
+/** To the minute in UTC, such as "2026-11-24T09:00Z", which `--since` reads too. */
 export function clockTime(iso: string): string {
-  return iso.slice(0, 16).replace('T', ' ');
+  return `${iso.slice(0, 16)}Z`;
 }
 
 // The layout of `--help`. Commander removes colors where the terminal has none.

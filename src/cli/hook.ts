@@ -187,5 +187,13 @@ function messageRow({ id, createdAt, type, title, state, attempts }: ReturnType<
   const last = attempts.at(-1);
   const word = messageStatus({ state, attempts: attempts.length });
   const response = last === undefined ? '–' : describeOutcome(last);
-  return [id, clockTime(createdAt ?? ''), type, title, status(word), String(attempts.length), response];
+  return [
+    id,
+    createdAt === null ? '–' : clockTime(createdAt),
+    type,
+    title,
+    status(word),
+    String(attempts.length),
+    response,
+  ];
 }

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { ReadTx } from '../../db/engine.ts';
 import { invalidField } from '../lib/app-error.ts';
-import { formatInZone, isTimeZone } from '../lib/time.ts';
+import { formatInZone, knownZone } from '../lib/time.ts';
 import { getOrganization } from '../people/organization-store.ts';
 import {
   contentTypes,
@@ -75,7 +75,7 @@ export function addPublishCommands(group: TidingsCommand): void {
 export const timeZoneOption = (time: string) =>
   new Option('--time-zone <name>', `Time zone of ${time} without an offset, such as Europe/Berlin`)
     .argParser((name) => {
-      if (isTimeZone(name)) return name;
+      if (knownZone(name) !== null) return name;
       throw invalidField('timeZone', 'must be an IANA name, such as Europe/Berlin');
     })
     .default('UTC');

@@ -1,5 +1,7 @@
 // How a person wants the dashboard to look and to behave. Each browser keeps it in a cookie.
 
+import { knownZone } from '../lib/time.ts';
+
 export const themes = ['system', 'light', 'dark'] as const;
 export const densities = ['comfortable', 'dense'] as const;
 
@@ -45,23 +47,4 @@ export function writePreferences({ theme, density, fixedZone, hasShortcuts }: Pr
   const zone = fixedZone === null ? {} : { zone: fixedZone };
   const shortcuts = hasShortcuts ? {} : { shortcuts: 'off' };
   return new URLSearchParams({ theme, density, ...zone, ...shortcuts }).toString();
-}
-
-/** Names are never longer: the bound keeps nonsense away from the runtime's cache of zones. */
-const MAX_ZONE_LENGTH = 40;
-
-/** The zone's usual name; null for a text that names none. */
-export function knownZone(text: string | null | undefined): string | null {
-  if (
-    !text ||
-    text.length > MAX_ZONE_LENGTH ||
-    !/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/.test(text)
-  ) {
-    return null;
-  }
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
-  } catch {
-    return null;
-  }
 }

@@ -77,41 +77,54 @@ export function requireFuture(expiresAt: string | null, now: Date): string | nul
   return time.toISOString();
 }
 
-// Times as people type and read them: on the clock of a time zone.
+// Times as people type and read them: on the clock of a time zone. All text about times is made here.
 
-const NAME = /^[A-Za-z][\w+/-]{0,63}$/;
+/** Names are never longer: the bound keeps nonsense away from the runtime's cache of zones. */
+const MAX_ZONE_LENGTH = 40;
 
-/** An IANA name, such as `Europe/Berlin` or `UTC`. */
-export function isTimeZone(name: string): boolean {
-  if (!NAME.test(name)) return false;
+/** An IANA name such as `Europe/Berlin` in its usual case; null for a text that names no zone. */
+export function knownZone(text: string | null | undefined): string | null {
+  const isName = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
+  if (!text || text.length > MAX_ZONE_LENGTH || !isName.test(text)) return null;
   try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
+    return onClock(0, text).timeZoneId;
   } catch {
-    return false;
+    return null;
   }
 }
 
+type Time = Date | string | number;
+
+const onClock = (at: Time, timeZone: string) =>
+  Temporal.Instant.fromEpochMilliseconds(new Date(at).getTime()).toZonedDateTimeISO(timeZone);
+
 const LOCAL = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?$/;
+
+/** Clocks that are set forward skip the time, and those that are set back show it twice. */
+type ClockChange = 'skipped' | 'repeated';
+
+export interface ZonedTime {
+  time: Date;
+  clockChange: ClockChange | null;
+}
 
 /**
  * Parses a time without an offset as one in the time zone, a date as its midnight there, and any other time as `parseTime`
- * does. Clocks that are set back
- * show a time twice: it means the earlier one. `isMoved`: clocks that are set forward skip the time, so it is as much
- * later. Null for anything else.
+ * does. A skipped time is as much later, and of a repeated one it returns the first. Null for anything else.
  */
-export function parseInZone(text: string, timeZone: string): { time: Date; isMoved: boolean } | null {
+export function parseInZone(text: string, timeZone: string): ZonedTime | null {
   const [, day, time = '00:00'] = LOCAL.exec(text.trim()) ?? [];
   if (day === undefined) {
     const exact = parseTime(text);
-    return exact && { time: exact, isMoved: false };
+    return exact && { time: exact, clockChange: null };
   }
   try {
     const local = Temporal.PlainDateTime.from(`${day}T${time}`, { overflow: 'reject' });
     const zoned = local.toZonedDateTime(timeZone, { disambiguation: 'compatible' });
+    const isSkipped = !zoned.toPlainDateTime().equals(local);
     return {
       time: new Date(zoned.epochMilliseconds),
-      isMoved: !zoned.toPlainDateTime().equals(local),
+      clockChange: isSkipped ? 'skipped' : isRepeated(zoned) ? 'repeated' : null,
     };
   } catch (error) {
     if (error instanceof RangeError) return null;
@@ -119,21 +132,78 @@ export function parseInZone(text: string, timeZone: string): { time: Date; isMov
   }
 }
 
-/** The value of a `datetime-local` field, to the minute. */
-export function localTime(time: Date, timeZone: string): string {
-  const zoned = Temporal.Instant.fromEpochMilliseconds(time.getTime()).toZonedDateTimeISO(timeZone);
-  return zoned.toPlainDateTime().toString({ smallestUnit: 'minute' });
+function isRepeated(zoned: Temporal.ZonedDateTime): boolean {
+  const local = zoned.toPlainDateTime();
+  const offsetOf = (disambiguation: 'earlier' | 'later') =>
+    local.toZonedDateTime(zoned.timeZoneId, { disambiguation }).offset;
+  return offsetOf('earlier') !== offsetOf('later');
 }
 
-/** To the minute, such as "24 Nov 2026, 09:00 (Europe/Berlin)". */
-export function formatInZone(time: Date, timeZone: string): string {
-  const text = new Intl.DateTimeFormat('en-GB', {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-    hourCycle: 'h23',
-    timeZone,
-  }).format(time);
-  return timeZone === 'UTC' ? `${text} UTC` : `${text} (${timeZone})`;
+/** Which time Tidings took, after a sentence. Empty for a time that occurs once. */
+export function describeClockChange(change: ClockChange | null): string {
+  if (change === null) return '';
+  return change === 'skipped'
+    ? ' The clocks go forward that night, so the time you chose does not exist.'
+    : ' The clocks go back that night, so the time you chose comes twice. This is the first of the two.';
+}
+
+/** The value of a `datetime-local` field, to the minute. */
+export function localTime(time: Time, timeZone: string): string {
+  return onClock(time, timeZone).toPlainDateTime().toString({ smallestUnit: 'minute' });
+}
+
+const months = [
+  ...['January', 'February', 'March', 'April', 'May', 'June'],
+  ...['July', 'August', 'September', 'October', 'November', 'December'],
+];
+
+/** Such as "November 2026", in UTC. */
+export function formatMonth(at: Time): string {
+  const { month, year } = onClock(at, 'UTC');
+  return `${months[month - 1]} ${year}`;
+}
+
+/** Such as "November 24, 2026", in UTC: the date of a post for its readers. */
+export function formatLongDay(at: Time): string {
+  const { month, day, year } = onClock(at, 'UTC');
+  return `${months[month - 1]} ${day}, ${year}`;
+}
+
+/** Such as "Nov 24". */
+export function formatShortDay(at: Time, timeZone: string): string {
+  const { month, day } = onClock(at, timeZone);
+  return `${months[month - 1]?.slice(0, 3)} ${day}`;
+}
+
+/** Such as "Nov 24, 2026". */
+export function formatDay(at: Time, timeZone: string): string {
+  return `${formatShortDay(at, timeZone)}, ${onClock(at, timeZone).year}`;
+}
+
+/** Such as "Nov 24, 2026, 09:00", where the page names the zone. An hour that comes twice has its offset. */
+export function formatTime(at: Time, timeZone: string): string {
+  const zoned = onClock(at, timeZone);
+  const text = `${formatDay(at, timeZone)}, ${zoned.toPlainTime().toString({ smallestUnit: 'minute' })}`;
+  return isRepeated(zoned) ? `${text} ${offsetIn(zoned)}` : text;
+}
+
+/** To the second and with its offset, such as "Nov 24, 2026, 09:00:12 UTC+1". */
+export function formatExactly(at: Time, timeZone: string): string {
+  const zoned = onClock(at, timeZone);
+  const clock = zoned.toPlainTime().toString({ smallestUnit: 'second' });
+  return `${formatDay(at, timeZone)}, ${clock} ${offsetIn(zoned)}`;
+}
+
+/** Where no page names the zone, such as "Nov 24, 2026, 09:00 (Europe/Berlin)". */
+export function formatInZone(at: Time, timeZone: string): string {
+  return `${formatTime(at, timeZone)} ${timeZone === 'UTC' ? timeZone : `(${timeZone})`}`;
+}
+
+/** Such as "UTC+5:30". */
+function offsetIn({ offset }: Temporal.ZonedDateTime): string {
+  const [, sign, hours, minutes] = /^([+-])0?(\d+):(\d\d)/.exec(offset) ?? [];
+  if (hours === '0' && minutes === '00') return 'UTC';
+  return `UTC${sign}${hours}${minutes === '00' ? '' : `:${minutes}`}`;
 }
 
 // Elapsed time, which a wrong wall clock cannot change. Claims and retention count by it: a clock that once shows 2036

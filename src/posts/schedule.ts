@@ -2,7 +2,7 @@ import { and, asc, count, eq, inArray, lte, sql } from 'drizzle-orm';
 import { changingPosts, dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { postSchedules, posts } from '../../db/schema/posts.ts';
 import { invalidField, notFound } from '../lib/app-error.ts';
-import { formatInZone, isTimeZone, parseInZone, span } from '../lib/time.ts';
+import { formatInZone, knownZone, parseInZone, span, type ZonedTime } from '../lib/time.ts';
 import { type AuditContext, type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { END_OF_DATES, isPublished, type OwnedPost, type Post, withStatus } from './model.ts';
@@ -17,11 +17,10 @@ export interface GivenTime {
   timeZone: string;
 }
 
-/** `isMoved`: clocks skip the time that was given, and the post is published as much later. */
-export interface Scheduled {
+/** `clockChange`: of the time that was given. */
+export interface Scheduled extends Pick<ZonedTime, 'clockChange'> {
   post: Post;
   schedule: Schedule;
-  isMoved: boolean;
 }
 
 /**
@@ -35,14 +34,14 @@ export async function schedulePost(
   check?: (stored: Schedule | null, post: OwnedPost) => void,
 ): Promise<Scheduled> {
   const { timeZone } = given;
-  const { time, isMoved } = readTime(given, deps.clock.now());
+  const { time, clockChange } = readTime(given, deps.clock.now());
   return writeAbout(deps.db, { postId }, async (tx) => {
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
     if (post.status === 'published') throw isPublished();
     check?.(await findSchedule(tx, postId), post);
     const schedule = await insertSchedule(tx, deps, post, { time, timeZone });
-    return { post: await getPost(tx, postId), schedule, isMoved };
+    return { post: await getPost(tx, postId), schedule, clockChange };
   });
 }
 
@@ -67,8 +66,9 @@ export async function insertSchedule(
 }
 
 /** Throws `AppError` 400 with the invalid field. */
-export function readTime({ publishAt, timeZone }: GivenTime, now: Date): { time: Date; isMoved: boolean } {
-  if (!isTimeZone(timeZone)) throw invalidField('timeZone', 'must be an IANA name, such as Europe/Berlin');
+export function readTime({ publishAt, timeZone }: GivenTime, now: Date): ZonedTime {
+  if (knownZone(timeZone) === null)
+    throw invalidField('timeZone', 'must be an IANA name, such as Europe/Berlin');
   const parsed = parseInZone(publishAt, timeZone);
   if (parsed === null) throw invalidField('publishAt', 'must be a date and a time, such as 2027-01-31T09:00');
   const { time } = parsed;

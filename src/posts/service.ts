@@ -2,7 +2,7 @@ import { changingPosts, type Storage, type WriteTx } from '../../db/engine.ts';
 import { AppError, invalidField, notFound } from '../lib/app-error.ts';
 import { withAbsoluteMedia } from '../lib/markdown/media.ts';
 import { cutLine, derivedId } from '../lib/text.ts';
-import { DAY_MS } from '../lib/time.ts';
+import { DAY_MS, formatInZone } from '../lib/time.ts';
 import { type AuditContext, type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { getOrganization } from '../people/organization-store.ts';
@@ -215,7 +215,7 @@ export async function datePost(
     const isSame = isDateSet === post.isDateSet && (!isDateSet || createdAt === post.createdAt);
     if (isSame) return;
     await writePost(tx, { ...post, createdAt, isDateSet, updatedAt: now });
-    const more = isDateSet ? ` to ${createdAt.slice(0, 10)}` : ' to the time of its publication';
+    const more = isDateSet ? ` to ${formatInZone(createdAt, 'UTC')}` : ' to the time of its publication';
     await recordPost(tx, deps, 'post.changed', post, { verb: 'set the date of', more });
   });
 }

@@ -6,7 +6,7 @@ import { getIntegration } from '../integrations/store.ts';
 import { integrationName } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
 import { count } from '../lib/text.ts';
-import { DAY_MS } from '../lib/time.ts';
+import { DAY_MS, formatInZone } from '../lib/time.ts';
 import type { FoundItem } from '../people/attention.ts';
 import {
   type Find,
@@ -78,7 +78,7 @@ export const findExpiringTokens: Find = async (tx, now) => {
       kind: 'token_expires',
       since: new Date(Date.parse(end) - EXPIRES_MS).toISOString(),
       count: 1,
-      message: `${name}: the ${provider} token ${when} on ${end.slice(0, 10)}`,
+      message: `${name}: the ${provider} token ${when} on ${formatInZone(end, 'UTC')}`,
       effect: `Once it has expired, ${NO_ACCESS}`,
     };
   });
@@ -89,7 +89,7 @@ export const findSilent: Find = async (tx) => {
   return Array.fromAsync(rows, async (row): Promise<FoundItem> => {
     const name = row.place === null ? integrationName(await getIntegration(tx, row.id)) : placesOf(row);
     const since = row.since ?? '';
-    const gap = `nothing has arrived since ${since.slice(0, 10)}`;
+    const gap = `nothing has arrived since ${formatInZone(since, 'UTC')}`;
     return {
       ...ofIntegration(row.organizationId, row.id),
       kind: 'silent',

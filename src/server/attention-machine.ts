@@ -6,7 +6,7 @@ import { attention, elapsedTime, serverRuns } from '../../db/schema/processes.ts
 import { BEAT_MS } from '../integrations/uptime.ts';
 import { tidings } from '../lib/build.ts';
 import { freeBytes, megabytes } from '../lib/disk.ts';
-import { HOUR_MS } from '../lib/time.ts';
+import { formatInZone, HOUR_MS } from '../lib/time.ts';
 import type { Find } from '../people/attention.ts';
 import { type AttentionKind, beginAttention, type FoundItem } from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
@@ -65,7 +65,7 @@ const missingLeader = (at: string) =>
   ofServer({
     kind: 'leader_missing',
     since: at,
-    message: `No process has done the work of the leader since ${at}`,
+    message: `No process has done the work of the leader since ${formatInZone(at, 'UTC')}`,
     effect: 'Scheduled posts, hooks, and polling wait, and Attention is not up to date.',
     action: "Restart the server. Its log says what stopped the leader's jobs",
   });

@@ -115,7 +115,7 @@ const cases: Case[] = [
     path: 'posts/:draft/schedule',
     fields: { publishAt: '2026-11-24T09:00', timeZone: 'Europe/Berlin' },
     target: 'post',
-    summary: 'scheduled the post “A draft” for 24 Nov 2026, 09:00 (Europe/Berlin)',
+    summary: 'scheduled the post “A draft” for Nov 24, 2026, 09:00 (Europe/Berlin)',
   },
   {
     action: 'post.unscheduled',
@@ -129,7 +129,7 @@ const cases: Case[] = [
     path: 'posts/:published/date',
     fields: { createdAt: '2025-01-31T09:00', timeZone: 'UTC' },
     target: 'post',
-    summary: 'set the date of the post “A post” to 2025-01-31',
+    summary: 'set the date of the post “A post” to Jan 31, 2025, 09:00 UTC',
   },
   {
     action: 'post.changed',

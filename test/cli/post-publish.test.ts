@@ -39,7 +39,7 @@ test('post publish --at schedules a draft; list and show say when, and unpublish
   expect((await run(...list)).stdout).toMatch(/one +scheduled +changelog +2099-03-29 /);
   expect((await run('post', 'show', 'one')).stdout).toContain('2099-03-29T07:00:00.000Z');
   expect((await run('post', 'publish', 'one', '--at', `${at}+01:00`)).stdout).toBe(
-    'Scheduled for 29 Mar 2099, 08:00 UTC: Title one (one)\n',
+    'Scheduled for Mar 29, 2099, 08:00 UTC: Title one (one)\n',
   );
   expect(await json('post', 'unpublish', 'one')).toMatchObject({ status: 'draft' });
   expect(await json('post', 'show', 'one')).toMatchObject({ scheduledFor: null });
@@ -57,7 +57,7 @@ test('post publish --at takes a day, from its midnight in the time zone', async 
 
 test('post publish --at refuses a time that has passed, and one that it cannot read', async () => {
   expect(await failsWith(2, 'post', 'publish', 'one', '--at', '2001-01-01T09:00')).toContain(
-    '--at must be in the future. 1 Jan 2001, 09:00 UTC has passed',
+    '--at must be in the future. Jan 1, 2001, 09:00 UTC has passed',
   );
   expect(await failsWith(2, 'post', 'publish', 'one', '--at', 'soon')).toContain(
     '--at must be a date and a time',

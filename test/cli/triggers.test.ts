@@ -53,7 +53,7 @@ async function said(...words: string[]): Promise<string> {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   return stdout
     .replaceAll(/\b(trg|int|repo|dlv|post)_\w+/g, '$1_…')
-    .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+Z)?)?/g, 'TIME')
+    .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?/g, 'TIME')
     .replaceAll(/\d{4}-\d\d-\d\d/g, 'DAY')
     .replaceAll(/(?<=\S) {3,}/g, '  ');
 }

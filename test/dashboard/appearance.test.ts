@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { knownZone, readPreferences, writePreferences } from '../../src/dashboard/preferences.ts';
+import { readPreferences, writePreferences } from '../../src/dashboard/preferences.ts';
+import { knownZone } from '../../src/lib/time.ts';
 import { cookieOf, form, hostile, signedIn, visitor } from '../support/dashboard.ts';
 import { appWithOrganization } from '../support/test-app.ts';
 

@@ -106,9 +106,7 @@ describe('Linear', () => {
     linear.fault = null;
     expect(refused.status).toBe(400);
     const html = await refused.text();
-    expect(html).toContain(
-      'Linear accepts no more requests from this token until 21 Nov 2026, 04:10:00 UTC.',
-    );
+    expect(html).toContain('Linear accepts no more requests from this token until Nov 21, 2026, 04:10.');
     expect(html).toContain(`value="${teamId('DES')}" checked`);
     expect(html).toContain('name="which" value="chosen" checked');
     expect(html).not.toContain(linear.adminKey);

@@ -59,24 +59,24 @@ test('each day has its results, as a picture and as a table', async () => {
   const html = await page();
   expect(html).toContain('aria-label="5 deliveries in 7 days: 2 processed, 1 ignored, 1 rejected, 1 failed"');
   expect(cells(html)).toEqual([
-    ['14 Nov', '1 processed'],
-    ['18 Nov', '1 rejected, 1 failed'],
-    ['20 Nov', '1 processed, 1 ignored'],
+    ['Nov 14', '1 processed'],
+    ['Nov 18', '1 rejected, 1 failed'],
+    ['Nov 20', '1 processed, 1 ignored'],
   ]);
-  expect(cells(await page(`?integration=int_other`))).toEqual([['20 Nov', '1 ignored']]);
+  expect(cells(await page(`?integration=int_other`))).toEqual([['Nov 20', '1 ignored']]);
 });
 
 test('a delivery whose draft failed is not counted as processed', async () => {
   const trigger = await createTriggerFor(app, connected, 'release');
   for (let at = 0; at < 2; at++)
     await app.request(...githubRequest(connected, release(at), { event: 'release' }));
-  expect(cells(await page())).toEqual([['20 Nov', '2 processed']]);
+  expect(cells(await page())).toEqual([['Nov 20', '2 processed']]);
   await execute(
     app.db,
     `UPDATE delivery_results SET outcome = 'failed' WHERE trigger_id = '${trigger.id}'
       AND delivery_id = (SELECT min(delivery_id) FROM delivery_results)`,
   );
-  const both = [['20 Nov', '1 processed, 1 with a failed draft']];
+  const both = [['Nov 20', '1 processed, 1 with a failed draft']];
   expect(cells(await page())).toEqual(both);
   expect(
     cells(await (await visit(`/dashboard/org_a/integrations/${connected.integrationId}`)).text()),
@@ -114,7 +114,7 @@ test('a day leads to its deliveries, of the chosen integration', async () => {
   const titles: string[] = [];
   for (let next = links[1]; next !== undefined; ) {
     const listed = await (await visit(next.startsWith('?') ? `${LOG}${next}` : next)).text();
-    expect(listed).toContain('<option value="2026-11-19" selected>19 Nov</option>');
+    expect(listed).toContain('<option value="2026-11-19" selected>Nov 19</option>');
     titles.push(
       ...Array.from(listed.matchAll(/deliveries\/dlv_\w+">([^<]+)<\/a>/g), ([, title = '']) => title),
     );

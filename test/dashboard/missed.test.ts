@@ -178,8 +178,8 @@ describe('after a pause of the server', () => {
     expect(await textOf(page)).not.toContain(NOTE);
     await pause(HOUR_MS);
     const html = await textOf(page);
-    expect(html).toContain('20 Nov 2026, 12:00:00 UTC');
-    expect(html).toContain('20 Nov 2026, 13:00:00 UTC');
+    expect(html).toContain('Nov 20, 2026, 12:00</time>');
+    expect(html).toContain('Nov 20, 2026, 13:00</time>');
     expect(html).toContain('GitHub keeps deliveries for 3 days');
     expect(html).toContain(`href="${page}/token">Add token`);
     const member = await pageVisitor(started.app, { role: 'member' });

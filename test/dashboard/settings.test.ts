@@ -69,7 +69,7 @@ describe('the settings', () => {
     }
     const shown = await html();
     expect(shown).toContain('The log has 40 entries, the oldest from <time');
-    expect(shown).toContain('>20 Nov 2026</time>');
+    expect(shown).toContain('>Nov 20, 2026</time>');
     expect(shown.split('about 28 entries at the current rate')).toHaveLength(2);
     expect(shown).toContain('about 120 entries at the current rate');
   });

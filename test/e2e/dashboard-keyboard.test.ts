@@ -119,7 +119,8 @@ test("times are in the browser's time zone from the second page on", async () =>
   const elsewhere = await context.newPage();
   await elsewhere.goto(`${dashboard.base}/posts`);
   await elsewhere.reload();
-  expect(await elsewhere.locator('main time').first().getAttribute('title')).toContain('GMT+9');
+  expect(await elsewhere.locator('main time').first().getAttribute('title')).toContain('UTC+9');
+  expect(await elsewhere.getByText('Times are in').textContent()).toBe('Times are in Asia/Tokyo.');
   await context.close();
 });
 

@@ -67,10 +67,10 @@ test('a time is on the clock of the browser; selected posts are deleted, and com
   await page.getByLabel('Text, in Markdown').fill('Text');
   await page.getByRole('button', { name: 'Save draft' }).click();
   await page.getByText('Schedule…').click();
-  expect(await page.getByLabel('Time zone').first().isVisible()).toBe(false);
+  await page.getByText('Time zone: America/New_York.').first().waitFor();
   await page.getByLabel('Publish at').fill('2099-03-29T09:00');
   await page.getByRole('button', { name: 'Schedule post' }).click();
-  await page.getByText('Scheduled for 29 Mar 2099, 09:00 (America/New_York).').waitFor();
+  await page.getByText('Scheduled for Mar 29, 2099, 09:00.').waitFor();
   await page.getByText('Change schedule…').click();
   expect(await page.getByLabel('Publish at').inputValue()).toBe('2099-03-29T09:00');
 

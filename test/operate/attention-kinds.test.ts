@@ -100,7 +100,7 @@ const CAUSES: Record<
   ],
   token_expires: [
     () => addTokenState('expires_at', after(5 * DAY_MS).toISOString()),
-    'the GitHub token expires on 2026-11-25',
+    'the GitHub token expires on Nov 25, 2026, 12:00 UTC',
     'integration set-token',
   ],
   silent: [
@@ -110,7 +110,7 @@ const CAUSES: Record<
         `INSERT INTO silences (integration_id, repository_id, since, is_proven, due_at)
          VALUES ('${connected.integrationId}', '${connected.repositoryId}', '${now()}', 0, 0)`,
       ),
-    'nothing has arrived since 2026-11-20, which is unusually long for it',
+    'nothing has arrived since Nov 20, 2026, 12:00 UTC, which is unusually long for it',
     'integration doctor',
   ],
   webhook_off: [
@@ -215,7 +215,7 @@ const CAUSES: Record<
       ms = 900_000;
       await watch.run(new AbortController().signal);
     },
-    'No process has done the work of the leader since 2026-11-20T12:00:00.000Z',
+    'No process has done the work of the leader since Nov 20, 2026, 12:00 UTC',
     "Restart the server. Its log says what stopped the leader's jobs",
   ],
   server_stopped: [

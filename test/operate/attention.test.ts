@@ -190,7 +190,7 @@ test('what is known of webhooks and tokens is found, and ends with it', async ()
   expect(found.map(({ message }) => message).sort()).toEqual([
     'acme/pad: the webhook is switched off or deleted at GitHub',
     'acme/rocket: GitHub rejected the token',
-    'acme/rocket: nothing has arrived since 2026-11-20, but the provider has newer changes',
+    'acme/rocket: nothing has arrived since Nov 20, 2026, 12:00 UTC, but the provider has newer changes',
     'acme/sky: 1 missed delivery cannot be had again (Answered 500)',
   ]);
   for (const { effect, action, path } of found) {

@@ -59,7 +59,8 @@ describe('a webhook that was set up by hand', () => {
         subject: connected.integrationId,
         since: '2027-01-22T12:00:00.000Z',
         count: 1,
-        message: 'acme/rocket: nothing has arrived since 2027-01-22, which is unusually long for it',
+        message:
+          'acme/rocket: nothing has arrived since Jan 22, 2027, 12:00 UTC, which is unusually long for it',
       },
     ]);
     // An event that makes no draft shows that the webhook works.

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { setToken, watchTokens } from '../../src/integrations/token.ts';
+import { formatInZone } from '../../src/lib/time.ts';
 import { gitlabApi } from '../../src/providers/gitlab/api/index.ts';
 import { findInDatabase } from '../../src/server/attention.ts';
 import { startGitlabApi } from '../support/gitlab-api/server.ts';
@@ -43,7 +44,7 @@ test('a token that expires is one item from 14 days ahead, until another one is 
   const token = github.addToken({ user: 'ann', permissions: { repository_hooks: 'write' }, expiresAt: end });
   await setToken(app.deps, integrationId, token);
   expect(await look()).toEqual([]);
-  const day = new Date(end).toISOString().slice(0, 10);
+  const day = formatInZone(end, 'UTC');
   expect(await look(6 * DAY_MS)).toMatchObject([
     {
       kind: 'token_expires',

@@ -97,9 +97,12 @@ export function keeper(form, noun = 'form') {
         <button type="button" class="button" data-discard-copy>Discard</button>
       </div>`;
     const time = new Date(found.at);
-    note.querySelector('span').textContent = time.toLocaleString(undefined, {
+    // The format of the page's other times.
+    note.querySelector('span').textContent = time.toLocaleString('en-US', {
       dateStyle: 'medium',
       timeStyle: 'short',
+      hourCycle: 'h23',
+      timeZone: document.querySelector('.zone a')?.textContent,
     });
     note.addEventListener('click', ({ target }) => {
       const isRestored = target.dataset.restoreCopy !== undefined;

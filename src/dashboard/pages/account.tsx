@@ -1,12 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import { AppError } from '../../lib/app-error.ts';
+import { knownZone } from '../../lib/time.ts';
 import { changePassword } from '../../people/accounts.ts';
 import { createOwnOrganization } from '../../people/members.ts';
 import { endAllSessions, endSession, mayCreateOrganization } from '../../people/sessions.ts';
 import { listSessions, type Session } from '../../people/store.ts';
 import { choiceOf, newPasswordField, readFields } from '../fields.ts';
 import { get, type Page, post, redirect, type UserVisit, type Visit, view } from '../page.ts';
-import { densities, knownZone, type Preferences, themes } from '../preferences.ts';
+import { densities, type Preferences, themes } from '../preferences.ts';
 import { postForm } from '../submission.ts';
 import { Section, useVisit, When } from '../view/elements.tsx';
 import { Action, Choice, Field, FormOf } from '../view/form.tsx';

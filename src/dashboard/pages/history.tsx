@@ -6,7 +6,7 @@ import { findProvider, readableProviders, startHistory, stopHistory } from '../.
 import { getHistory, type History } from '../../intake/history/store.ts';
 import { getIntegration, type Integration, listHistoryOnly } from '../../integrations/store.ts';
 import { AppError } from '../../lib/app-error.ts';
-import { DAY_MS } from '../../lib/time.ts';
+import { DAY_MS, formatDay } from '../../lib/time.ts';
 import { contentTypes, type OwnedPost } from '../../posts/model.ts';
 import { type BulkResult, changePosts, MAX_POSTS } from '../../posts/service.ts';
 import { ProviderProblem } from '../../providers/api.ts';
@@ -86,7 +86,7 @@ export const routes: readonly Page[] = [
         ],
         facts: (
           <>
-            {describeRequest(history)}, started <When at={history.createdAt} />
+            {describeRequest(history, visit.look.zone)}, started <When at={history.createdAt} />
           </>
         ),
         ...(isMoving && {
@@ -137,7 +137,7 @@ async function startImport(visit: MemberVisit): Promise<Answer> {
       ? redirect('integrations', 'This form was already submitted. Nothing else was imported.')
       : redirect(`import/${history.id}`);
   } catch (error) {
-    if (error instanceof ProviderProblem) return showImport(describe(error));
+    if (error instanceof ProviderProblem) return showImport(describe(visit, error));
     if (!(error instanceof AppError) || error.status >= 500) throw error;
     return showImport(error.status === 404 ? new AppError(400, error.message) : error);
   }
@@ -160,8 +160,8 @@ const invalid = (field: string, sentence: string) =>
   new AppError(400, sentence, { code: 'invalid_field', fields: { [field]: sentence } });
 
 /** The provider's problem beside the field that it is about. */
-function describe(problem: ProviderProblem): AppError {
-  const sentence = problemOf(problem);
+function describe(visit: MemberVisit, problem: ProviderProblem): AppError {
+  const sentence = problemOf(visit, problem);
   if (problem.kind === 'place-not-found') return invalid('repository', sentence);
   if (problem.kind === 'bad-token' || problem.kind === 'missing-permission')
     return invalid('token', sentence);
@@ -205,15 +205,15 @@ export function ImportReleases({ error }: { error?: AppError | undefined }) {
 }
 
 /** Such as "20 newest releases". */
-function describeRequest({ releases, since }: Pick<History, 'releases' | 'since'>): string {
+function describeRequest({ releases, since }: Pick<History, 'releases' | 'since'>, zone: string): string {
   if (releases !== null) return releases === 1 ? 'Newest release' : `${releases} newest releases`;
-  return since === null ? 'All releases' : `Releases since ${since.slice(0, 10)}`;
+  return since === null ? 'All releases' : `Releases since ${formatDay(since, zone)}`;
 }
 
 /** The newest imports of an integration's repositories, on its page. */
 export function Imports(props: { integration: Integration; histories: readonly History[] }) {
   const { repositories } = props.integration;
-  const { isOwner } = useVisit();
+  const { isOwner, look } = useVisit();
   const nameOf = (id: string) => repositories.find((each) => each.id === id)?.fullName;
   const [only, ...others] = repositories;
   const query =
@@ -228,7 +228,7 @@ export function Imports(props: { integration: Integration; histories: readonly H
             <li>
               <Status status={history.status === 'queued' ? 'reading' : history.status} />
               <Link class="grow any" to={`import/${history.id}`}>
-                {describeRequest(history)}
+                {describeRequest(history, look.zone)}
                 {others.length === 0 ? '' : ` of ${nameOf(history.repositoryId)}`}:{' '}
                 {history.found.toLocaleString('en')} read
               </Link>

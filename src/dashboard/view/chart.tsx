@@ -1,6 +1,7 @@
 import type { DayCounts } from '../../integrations/deliveries/count-store.ts';
 import { deliveryStatuses } from '../../integrations/deliveries/store.ts';
-import { counted } from './elements.tsx';
+import { formatShortDay } from '../../lib/time.ts';
+import { counted, useVisit } from './elements.tsx';
 
 // A picture of the deliveries of each day.
 
@@ -32,10 +33,9 @@ export function describeDays(days: readonly DayCounts[]): string {
   return `${total} in ${days.length} days: ${describeParts(parts)}`;
 }
 
-const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-
-/** Such as "20 Nov". Days are counted in UTC. */
-export const dayName = (day: string | Date): string => dayFormat.format(new Date(day));
+/** Such as "Nov 20". Days are counted in UTC. `zone`: that of the page's other times. */
+export const dayName = (day: string | Date, zone: string): string =>
+  `${formatShortDay(day, 'UTC')}${zone === 'UTC' ? '' : ' (UTC)'}`;
 
 const WIDTH = 420;
 const HEIGHT = 72;
@@ -57,7 +57,9 @@ export function Chart(props: {
   hrefOf?: (day: string) => string;
 }) {
   const { days, label, hrefOf } = props;
-  const columns = days.map((each) => ({ day: each.day, name: dayName(each.day), parts: partsOf([each]) }));
+  const { zone } = useVisit().look;
+  const nameOf = (day: string) => dayName(day, zone);
+  const columns = days.map((each) => ({ day: each.day, name: nameOf(each.day), parts: partsOf([each]) }));
   const heights = columns.map(({ parts }) => totalOf(parts));
   const scale = (HEIGHT - 4) / Math.max(...heights, 1);
   const pitch = WIDTH / columns.length;

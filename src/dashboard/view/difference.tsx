@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import type { SuggestedLine } from '../../drafting/store.ts';
 import { compareLines } from '../../drafting/suggestions.ts';
+import { formatTime } from '../../lib/time.ts';
 import type { FieldConflict } from '../edit.ts';
-import { useHref } from './elements.tsx';
+import { useHref, useVisit } from './elements.tsx';
 
 /** The subject of a form, in words. `labels`: of its fields. `show`: a value as text, where it is not what people see. */
 export interface EditWords {
@@ -17,7 +18,9 @@ interface Conflicts {
 }
 
 function inWords({ field, stored, typed }: FieldConflict, { labels = {}, show }: EditWords) {
-  const textIn = (value: unknown) => show?.(field, value) ?? textOf(value);
+  const { zone } = useVisit().look;
+  const textIn = (value: unknown) =>
+    value instanceof Date ? formatTime(value, zone) : (show?.(field, value) ?? textOf(value));
   return { label: labels[field] ?? field, stored: textIn(stored), typed: textIn(typed) };
 }
 

@@ -23,7 +23,7 @@ import publishingStyle from '../style/publishing.css' with { type: 'text' };
 import settingsStyle from '../style/settings.css' with { type: 'text' };
 import startStyle from '../style/start.css' with { type: 'text' };
 import triggerStyle from '../style/triggers.css' with { type: 'text' };
-import { ForVisit, Icon } from './elements.tsx';
+import { ForVisit, Icon, useVisit } from './elements.tsx';
 import { Action, FormError } from './form.tsx';
 import { type Frame, type Head, PageHead, Side, type Tab, Tabs } from './frame.tsx';
 
@@ -177,6 +177,7 @@ export function renderPage(
       {/* The script's news for screen readers. */}
       <p role="status" class="hidden" data-spoken />
       {body}
+      {visit.user !== null && <Zone />}
     </main>
   );
   return `<!doctype html>${toHtml(
@@ -230,6 +231,16 @@ export function renderPage(
     </html>,
     visit,
   )}`;
+}
+
+/** Names the zone of the page's times, once. */
+function Zone() {
+  const { zone } = useVisit().look;
+  return (
+    <p class="zone">
+      Times are in <a href="/dashboard/~/account#appearance">{zone}</a>.
+    </p>
+  );
 }
 
 /** The script shows the button that closes it, and closes one without "Undo" after a while. */

@@ -3,7 +3,7 @@ import { useContext } from 'preact/hooks';
 import { AppError } from '../../lib/app-error.ts';
 import { withRelativeMedia } from '../../lib/markdown/media.ts';
 import { texts } from '../../lib/markdown/texts.ts';
-import { DAY_MS } from '../../lib/time.ts';
+import { DAY_MS, formatDay, formatExactly, formatTime } from '../../lib/time.ts';
 import type { DashboardDeps, MemberVisit, Visit } from '../page.ts';
 import { iconShapes } from './icon-shapes.ts';
 
@@ -238,62 +238,34 @@ const units: readonly [name: string, ms: number, belowMs: number][] = [
   ['h', 3_600_000, DAY_MS],
 ];
 
-/** Making a formatter takes a tenth of a millisecond, and a page has a hundred times. There are 400 zones. */
-const formatters = new Map<string, Record<'day' | 'exact', Intl.DateTimeFormat>>();
-
-function formattersOf(timeZone: string) {
-  const known = formatters.get(timeZone);
-  if (known !== undefined) return known;
-  const made = {
-    day: new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone }),
-    exact: new Intl.DateTimeFormat('en-GB', {
-      ...({ day: 'numeric', month: 'short', year: 'numeric' } as const),
-      ...({
-        hour: '2-digit',
-        minute: '2-digit',
-        second: '2-digit',
-        timeZoneName: 'short',
-        timeZone,
-      } as const),
-    }),
-  };
-  formatters.set(timeZone, made);
-  return made;
-}
-
-/** A time such as "12 s ago", "yesterday", "18 Nov 2026" or "in 3 days", with the exact time as its title. */
+/** A time such as "12 s ago", "yesterday", "Nov 18, 2026" or "in 3 days". */
 export function When({ at }: { at: string | number }): VNode {
   const { now, look } = useVisit();
-  return (
-    <Time at={at} text={(time) => relative(time, now, look.zone)} title={(time) => inZone(time, look.zone)} />
-  );
+  return <Time at={at} text={(time) => relative(time, now, look.zone)} />;
 }
 
-/** A time to the second in the person's zone, with UTC as its title. */
-export function Exactly({ at }: { at: string }): VNode {
+/** A time such as "Nov 18, 2026, 17:02". */
+export function Clock({ at }: { at: string | number }): VNode {
   const { zone } = useVisit().look;
-  const text = (time: Date) => (zone === 'UTC' ? exactly(time) : formattersOf(zone).exact.format(time));
-  return <Time at={at} text={text} title={exactly} />;
+  return <Time at={at} text={(time) => formatTime(time, zone)} />;
 }
 
-function Time(props: { at: string | number; text: (time: Date) => string; title: (time: Date) => string }) {
-  const time = new Date(props.at);
-  if (Number.isNaN(time.getTime())) return <span>{props.at}</span>;
+/** A time to the second. */
+export function Exactly({ at }: { at: string | number }): VNode {
+  const { zone } = useVisit().look;
+  return <Time at={at} text={(time) => formatExactly(time, zone)} />;
+}
+
+/** A time in the person's zone, with the exact one as its title. */
+function Time({ at, text }: { at: string | number; text: (time: Date) => string }) {
+  const { zone } = useVisit().look;
+  const time = new Date(at);
+  if (Number.isNaN(time.getTime())) return <span>{at}</span>;
   return (
-    <time datetime={time.toISOString()} title={props.title(time)}>
-      {props.text(time)}
+    <time datetime={time.toISOString()} title={formatExactly(time, zone)}>
+      {text(time)}
     </time>
   );
-}
-
-/** A time to the second, such as "18 Nov 2026, 17:02:11 UTC". */
-export function exactly(at: Date | string): string {
-  const time = new Date(at);
-  return `${formattersOf('UTC').day.format(time)}, ${time.toISOString().slice(11, 19)} UTC`;
-}
-
-function inZone(time: Date, zone: string): string {
-  return zone === 'UTC' ? exactly(time) : `${formattersOf(zone).exact.format(time)} (${exactly(time)})`;
 }
 
 function relative(time: Date, now: Date, zone: string): string {
@@ -303,9 +275,8 @@ function relative(time: Date, now: Date, zone: string): string {
   const [name, unitMs = 1] = units.find(([, , belowMs]) => distance < belowMs) ?? [];
   const amount = `${Math.floor(distance / unitMs)} ${name}`;
   if (name !== undefined) return ms > 0 ? `${amount} ago` : `in ${amount}`;
-  const { day } = formattersOf(zone);
   const days = Math.round(distance / DAY_MS);
-  if (ms > 0) return distance < 2 * DAY_MS ? 'yesterday' : day.format(time);
-  if (days > 30) return day.format(time);
+  if (ms > 0) return distance < 2 * DAY_MS ? 'yesterday' : formatDay(time, zone);
+  if (days > 30) return formatDay(time, zone);
   return days === 1 ? 'tomorrow' : `in ${days} days`;
 }

@@ -40,7 +40,7 @@ interface Selection<Row> {
   form: string;
   valueOf: (row: Row) => string;
   /** Names the row for a screen reader. */
-  labelOf: (row: Row) => string;
+  labelOf: (row: Row, zone: string) => string;
 }
 
 interface Body<Row> {
@@ -87,6 +87,7 @@ export function Table<Row>({ caption, kind = '', ...body }: Body<Row> & { captio
 
 /** The rows of a table alone, for the script to add. */
 export function Rows<Row>({ columns, rows, selection, marksOf = () => ({}) }: Body<Row>) {
+  const { zone } = useVisit().look;
   const present = columns.filter((column) => !!column);
   return rows.map((row) => (
     <tr {...marksOf(row)}>
@@ -98,7 +99,7 @@ export function Rows<Row>({ columns, rows, selection, marksOf = () => ({}) }: Bo
               name="selected"
               form={selection.form}
               value={selection.valueOf(row)}
-              aria-label={`Select ${selection.labelOf(row)}`}
+              aria-label={`Select ${selection.labelOf(row, zone)}`}
             />
           </label>
         </td>

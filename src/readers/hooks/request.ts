@@ -5,7 +5,7 @@ import { messageOf } from '../../lib/app-error.ts';
 import { type PublicConnectOptions, postPublic, RefusedDownload } from '../../lib/public-fetch.ts';
 import { WrongSecretKey } from '../../lib/secret-box.ts';
 import { cutLine } from '../../lib/text.ts';
-import { DAY_MS, span } from '../../lib/time.ts';
+import { DAY_MS, formatInZone, span } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
 import type { HookKind, HookMessage, SealedHook } from './model.ts';
 
@@ -90,7 +90,7 @@ const headings: Readonly<Record<Notice['state'], string>> = {
 /** The lines about an item that a channel reads below its message. */
 function linesOf(notice: Notice, createdAt: string | null): string[] {
   const { state, since, count, effect, action, heldBack } = notice;
-  const from = `${since.slice(0, 16).replace('T', ' ')} UTC`;
+  const from = formatInZone(since, 'UTC');
   const times = count > 1 ? `, ${count.toLocaleString('en')} times` : '';
   const lastedMs = Date.parse(createdAt ?? since) - Date.parse(since);
   const lines = {

@@ -4,7 +4,7 @@ import { AppError } from '../../lib/app-error.ts';
 import { fullAgainAt, type RateLimit, waitMs } from '../../lib/bounded-map.ts';
 import { cutLine } from '../../lib/text.ts';
 import { type After, threadQueue } from '../../lib/thread.ts';
-import type { Clock } from '../../lib/time.ts';
+import { type Clock, formatLongDay } from '../../lib/time.ts';
 import { PUBLIC_POSTS } from '../../posts/model.ts';
 import { findPost } from '../../posts/store.ts';
 import drawableRanges from './card-ranges.json' with { type: 'json' };
@@ -25,8 +25,6 @@ export interface Card {
 const MAX_TITLE = 160;
 const MAX_LINE = 80;
 
-const date = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' });
-
 /** The image of the list, or of a post. A title in a script that the typefaces lack gives way to the page's. */
 export function cardOf(
   publication: Publication,
@@ -37,7 +35,7 @@ export function cardOf(
   const address = cutLine(`${host}${pathname}`.replace(/\/$/, ''), MAX_LINE);
   const pageTitle = drawable(publication.title, MAX_LINE) ?? address;
   const { accentColor } = publication;
-  const footer = post === null ? address : date.format(new Date(post.createdAt));
+  const footer = post === null ? address : formatLongDay(post.createdAt);
   const title = post === null ? null : drawable(post.title, MAX_TITLE);
   return title === null
     ? { heading: '', title: pageTitle, footer, accentColor }

@@ -3,13 +3,13 @@ import { AppError } from '../../lib/app-error.ts';
 import { imageIdsIn, withRelativeMedia } from '../../lib/markdown/media.ts';
 import { excerptOf } from '../../lib/markdown/outline.ts';
 import { texts } from '../../lib/markdown/texts.ts';
-import { letOthersIn } from '../../lib/time.ts';
+import { formatMonth, letOthersIn } from '../../lib/time.ts';
 import { type Found, searchPosts } from '../../posts/list-store.ts';
 import { listMediaSizes } from '../../posts/media/store.ts';
 import { type Post, PUBLIC_POSTS } from '../../posts/model.ts';
 import { listPostPage } from '../../posts/store.ts';
 import { Day, MAX_QUERY_LENGTH, renderPage, type Site, siteOf, summaryOf } from './page.tsx';
-import { formatMonth, MAX_MONTHS, MonthIndex, Pager, pathOfPage, requirePage } from './post-page.tsx';
+import { MAX_MONTHS, MonthIndex, Pager, pathOfPage, requirePage } from './post-page.tsx';
 import type { PublicText, PublicView } from './site.ts';
 import { countMonth, listLines, listMonths } from './store.ts';
 

@@ -6,6 +6,7 @@ import { shorten } from '../../http/look/assets.ts';
 import resetStyle from '../../http/look/reset.css' with { type: 'text' };
 import { cutGraphemes } from '../../lib/markdown/plain-text.ts';
 import { isolatedControls } from '../../lib/text.ts';
+import { formatLongDay } from '../../lib/time.ts';
 import { fileNameOf, findMedia } from '../../posts/media/store.ts';
 import mediaStyle from './media.css' with { type: 'text' };
 import { type Publication, pageAddress, readableOn } from './model.ts';
@@ -220,11 +221,6 @@ function toHtml(accentColor: string, head: VNode, body: VNode): string {
   )}`;
 }
 
-const day = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' });
-
-/** A day in UTC, such as "November 18, 2026". */
-export const formatDay = (at: string) => day.format(new Date(at));
-
 /** The beginning of a post's plain text on one line, without the marks of its lists. */
 export function summaryOf({ content }: { content: string }, maxLength: number): string {
   const lines = content.slice(0, maxLength * 4).split('\n');
@@ -239,7 +235,7 @@ export function summaryOf({ content }: { content: string }, maxLength: number): 
 }
 
 export function Day({ at }: { at: string }) {
-  return <time datetime={at}>{formatDay(at)}</time>;
+  return <time datetime={at}>{formatLongDay(at)}</time>;
 }
 
 /** The accent of a page that belongs to nobody. */

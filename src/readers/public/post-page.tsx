@@ -2,6 +2,7 @@ import { AppError } from '../../lib/app-error.ts';
 import { imageIdsIn, withRelativeMedia } from '../../lib/markdown/media.ts';
 import { texts } from '../../lib/markdown/texts.ts';
 import { isId } from '../../lib/text.ts';
+import { formatMonth } from '../../lib/time.ts';
 import { listMediaSizes } from '../../posts/media/store.ts';
 import { type Post, PUBLIC_POSTS } from '../../posts/model.ts';
 import { findPost } from '../../posts/store.ts';
@@ -90,12 +91,6 @@ function Neighbors({
 
 export const MAX_MONTHS = 120;
 
-const monthName = new Intl.DateTimeFormat('en', { month: 'long', timeZone: 'UTC' });
-const nameOf = (month: string) => monthName.format(new Date(`${month}-01T00:00:00Z`));
-
-/** Such as "November 2026". */
-export const formatMonth = (month: string) => `${nameOf(month)} ${month.slice(0, 4)}`;
-
 export const pathOfPage = (page: number) => (page === 1 ? '' : `?page=${page}`);
 
 /** Throws `AppError` 404 for a page past the end. */
@@ -160,7 +155,7 @@ export function MonthIndex({
             <dd>
               {ofYear.map((month) => (
                 <a href={`${base}/archive/${month}`} aria-current={month === current ? 'page' : undefined}>
-                  {nameOf(month).slice(0, 3)}
+                  {formatMonth(month).slice(0, 3)}
                   <span class="hidden">{` ${year}`}</span>
                 </a>
               ))}

@@ -2,12 +2,11 @@ import { AppError } from '../../lib/app-error.ts';
 import { escapeHtml } from '../../lib/markdown/html.ts';
 import { excerptOf } from '../../lib/markdown/outline.ts';
 import { inlineMarkdown } from '../../lib/markdown/plain-text.ts';
-import { letOthersIn } from '../../lib/time.ts';
+import { formatLongDay, formatMonth, letOthersIn } from '../../lib/time.ts';
 import type { Post } from '../../posts/model.ts';
 import { readListPage, readMonth } from './list.tsx';
 import { type Publication, pageAddress, readableOn } from './model.ts';
-import { formatDay } from './page.tsx';
-import { formatMonth, readPublicPost, requirePage } from './post-page.tsx';
+import { readPublicPost, requirePage } from './post-page.tsx';
 import type { PublicView } from './site.ts';
 import { listLines } from './store.ts';
 
@@ -49,7 +48,7 @@ export async function listMarkdown(
     const body = bodyOf(post, publication, publicUrl).trim();
     const excerpt = excerptOf(body, MAX_TEXT);
     const text = excerpt === null ? body : `${excerpt}\n\n[Continue reading](${url}/${post.id}.md)`;
-    return `## [${labelOf(post.title)}](${url}/${post.id}.md)\n\n${formatDay(post.createdAt)}\n\n${text}`;
+    return `## [${labelOf(post.title)}](${url}/${post.id}.md)\n\n${formatLongDay(post.createdAt)}\n\n${text}`;
   };
   return async () => {
     const body = posts.length === 0 ? ['No posts yet.'] : [];

@@ -61,7 +61,7 @@ const buttons: Button[] = [
   { ...publish, other: 'type', shows: ['LinkedIn'] },
   { ...schedule, other: 'text', shows: changedText },
   { ...schedule, other: 'title', shows: ['<del>Mine</del>', '<ins>Theirs</ins>'] },
-  { ...schedule, other: 'schedule', shows: ['<del>2030-01-01 09:00 UTC</del>'] },
+  { ...schedule, other: 'schedule', shows: ['<del>Jan 1, 2030, 09:00</del>'] },
   { ...remove, other: 'text', shows: changedText },
   { ...remove, other: 'type', shows: ['LinkedIn'] },
   { ...remove, other: 'status', shows: ['<del>Draft</del>', '<ins>Published</ins>'] },
@@ -70,13 +70,13 @@ const buttons: Button[] = [
     to: `${ALL}/p/schedule/cancel`,
     first: () => schedulePost(app.deps, 'p', { publishAt: '2029-01-01T09:00', timeZone: 'UTC' }),
     other: 'schedule',
-    shows: ['Publish at: changed to 2030-01-01 09:00 UTC'],
+    shows: ['Publish at: changed to Jan 1, 2030, 09:00'],
   },
   {
     to: `${ALL}/p/date/reset`,
     first: () => datePost(app.deps, 'p', new Date('2019-01-01T09:00:00Z')),
     other: 'date',
-    shows: ['Date: changed to 2020-02-02 09:00 UTC'],
+    shows: ['Date: changed to Feb 2, 2020, 09:00'],
   },
 ];
 

@@ -110,7 +110,7 @@ type Filter = [name: string, label: string, all: string, options: readonly Optio
 
 /** The two that people need most, and the others behind "More". */
 export function Filters({ integrations }: { integrations: Integration[] }) {
-  const { base, url } = useVisit();
+  const { base, url, look } = useVisit();
   const query = url.searchParams;
   const chosen = query.get('integration');
   const day = dayIn(query);
@@ -133,7 +133,7 @@ export function Filters({ integrations }: { integrations: Integration[] }) {
       'since',
       'Time',
       'Any time',
-      day === null ? spans : [...spans, asOption(query.get('since') ?? '', dayName(day))],
+      day === null ? spans : [...spans, asOption(query.get('since') ?? '', dayName(day, look.zone))],
     ],
   ];
   const isCommon = ([name]: Filter) => name === 'status' || name === 'since';

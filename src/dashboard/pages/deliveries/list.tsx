@@ -14,6 +14,7 @@ import { type Delivery, isReplayable } from '../../../integrations/deliveries/st
 import { listIntegrations } from '../../../integrations/store.ts';
 import { type Integration, providerNames, sourceName } from '../../../integrations/words.ts';
 import { isId } from '../../../lib/text.ts';
+import { formatTime } from '../../../lib/time.ts';
 import { retentionDaysOf } from '../../../people/audit.ts';
 import { listProviders } from '../../../providers/index.ts';
 import script from '../../client/deliveries.client.js' with { type: 'text' };
@@ -246,7 +247,8 @@ const marksOf = ({ id }: Delivery) => ({ id });
 const selection = {
   form: SELECTION,
   valueOf: ({ id }: Delivery) => id,
-  labelOf: ({ title, createdAt }: Delivery) => `${title || 'delivery'}, ${createdAt.slice(0, 19)}`,
+  labelOf: ({ title, createdAt }: Delivery, zone: string) =>
+    `${title || 'delivery'}, ${formatTime(createdAt, zone)}`,
 };
 
 type Beside = Awaited<ReturnType<typeof readBeside>>;

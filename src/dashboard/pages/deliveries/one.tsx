@@ -16,7 +16,7 @@ import { fragment, get, type MemberVisit, type Page, post, redirect, view } from
 import {
   Columns,
   capitalized,
-  exactly,
+  Exactly,
   Facts,
   Id,
   Link,
@@ -253,7 +253,7 @@ function EntryFacts({ entry, integration }: Entry) {
     ['Event', [payload.event ?? 'Unknown', payload.action].filter(Boolean).join(', ')],
     ['Delivery ID', referenceId === null ? 'None' : <Id value={referenceId} name="delivery ID" />],
     ['Integration', source],
-    ['Received', exactly(new Date(createdAt))],
+    ['Received', <Exactly at={createdAt} />],
     ['Arrival', entry.isPolled ? 'Polled' : 'Webhook'],
     ['Response time', entry.isPolled ? null : `${entry.durationMs} ms`],
     ['Kept until', <When at={keptUntil} />],

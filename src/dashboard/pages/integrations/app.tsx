@@ -205,7 +205,7 @@ async function finish(visit: MemberVisit, type: IntegrationType, app: AppSupport
     });
     if (answer !== null) return answer;
   } catch (error) {
-    return showForm(visit, type, app, problemOf(error));
+    return showForm(visit, type, app, problemOf(visit, error));
   }
   // A reload: the App is connected, unless the first request is still at it.
   const all = await deps.db.read((tx) => listIntegrations(tx, organization.id));

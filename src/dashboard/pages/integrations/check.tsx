@@ -13,6 +13,7 @@ import {
   providerNames,
 } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { formatTime } from '../../../lib/time.ts';
 import { providerOf, sampleFor } from '../../../providers/index.ts';
 import { withPeriod } from '../../fields.ts';
 import { type Page, redirect } from '../../page.ts';
@@ -21,7 +22,6 @@ import { Action } from '../../view/form.tsx';
 import { type Failure, showIntegration } from './one.tsx';
 import {
   describeConnected,
-  exactTime,
   type IntegrationVisit,
   integrationForm,
   integrationPage,
@@ -49,7 +49,8 @@ const marks = {
   failed: { tag: 'failed', word: 'Problem' },
 } as const;
 
-function findingRow({ integration, path }: IntegrationVisit, finding: Finding) {
+function findingRow(visit: IntegrationVisit, finding: Finding) {
+  const { integration, path, look } = visit;
   const { name, status, place, fix } = finding;
   const { tag, word } = marks[status];
   const credential = integration.app === null ? 'replace_token' : 'replace_key';
@@ -62,8 +63,8 @@ function findingRow({ integration, path }: IntegrationVisit, finding: Finding) {
         <h2 class="label">{place === undefined ? names[name] : `${names[name]}: ${place}`}</h2>
         <p class="reason">
           {finding.code === 'hook_check_failed'
-            ? problemOf(finding.problem)
-            : withPeriod(describeFinding(finding, exactTime))}
+            ? problemOf(visit, finding.problem)
+            : withPeriod(describeFinding(finding, (at) => formatTime(at, look.zone)))}
         </p>
         <Fix fix={fix ?? (name === 'hook' && status === 'failed' ? credential : undefined)} path={path} />
       </div>

@@ -108,7 +108,7 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise
     return answer ?? redirect('integrations', 'This form was already submitted. Nothing else was connected.');
   } catch (error) {
     // Keep the sealed offer, so that another try does not extend it.
-    return showChoice(visit, type, offer, sealed, problemOf(error));
+    return showChoice(visit, type, offer, sealed, problemOf(visit, error));
   }
 }
 

@@ -112,7 +112,8 @@ function ConnectCard({ failure, ...props }: ConnectProps & { failure: ConnectFai
   const { id: type, name, api, app, reader, hasRepositories, words } = provider;
   const path = `integrations/${type}`;
   const error = failure?.field === 'repository' ? failure.error : null;
-  const problemAt = (field: 'token' | 'poll') => (failure?.field === field ? problemOf(failure.error) : null);
+  const problemAt = (field: 'token' | 'poll') =>
+    failure?.field === field ? problemOf(visit, failure.error) : null;
   const tokenError = problemAt('token');
   const isSuggested = reader !== null && isLocal(visit.deps.publicUrl());
   const polling = (

@@ -9,10 +9,10 @@ import { AppError } from '../../../lib/app-error.ts';
 import { span } from '../../../lib/time.ts';
 import { providerOf } from '../../../providers/index.ts';
 import type { Page } from '../../page.ts';
-import { counted, LinkButton, When } from '../../view/elements.tsx';
+import { Clock, counted, LinkButton, When } from '../../view/elements.tsx';
 import { FormError, Mark } from '../../view/form.tsx';
 import { Table } from '../../view/list.tsx';
-import { exactTime, formPages, type IntegrationVisit, problemOf, subpage } from './subpage.tsx';
+import { formPages, type IntegrationVisit, problemOf, subpage } from './subpage.tsx';
 
 const MAX_ROWS = 200;
 
@@ -38,7 +38,7 @@ async function renderMissed(visit: IntegrationVisit, error: string | undefined) 
       </>
     );
   }
-  const comparison = await findMissed(deps, id).catch((failure: unknown) => problemOf(failure));
+  const comparison = await findMissed(deps, id).catch((failure: unknown) => problemOf(visit, failure));
   if (typeof comparison === 'string') {
     return (
       <>
@@ -54,11 +54,11 @@ async function renderMissed(visit: IntegrationVisit, error: string | undefined) 
       <p class="lede">
         {missed.length === 0 ? 'No deliveries are missing: ' : `Deliveries of ${name}: `}
         {counts.arrived} arrived, {counts.failed} failed, {counts['never-arrived']} never arrived since{' '}
-        {exactTime(since)}.{isCut ? ` ${name} has more, which Tidings did not compare.` : ''}
+        <Clock at={since} />.{isCut ? ` ${name} has more, which Tidings did not compare.` : ''}
       </p>
       {unknown.map(({ place, problem }) => (
         <p class="note">
-          Tidings could not read the deliveries of {place}. {problemOf(problem)}
+          Tidings could not read the deliveries of {place}. {problemOf(visit, problem)}
         </p>
       ))}
       <FormError error={error} />
@@ -141,7 +141,7 @@ async function redeliver(visit: IntegrationVisit) {
   const { name } = providerOf(type);
   const results = await redeliverMissed(visit.deps, id, wantedOf(visit.form));
   const refused = results.flatMap(({ deliveryId, problem }) =>
-    problem === null ? [] : [{ deliveryId, message: problemOf(problem) }],
+    problem === null ? [] : [{ deliveryId, message: problemOf(visit, problem) }],
   );
   const accepted = results.length - refused.length;
   const title =

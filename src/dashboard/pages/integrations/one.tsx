@@ -94,7 +94,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure) {
   const polling = isPolled ? await readPolling(deps, integration) : null;
   const pause = isHistoryOnly ? null : await findMissedPause(deps, integration);
   const path = `${base}/integrations/${id}`;
-  const message = failure && problemOf(failure.error);
+  const message = failure && problemOf(visit, failure.error);
   const errorOf = (about: Failure['about']) => (failure?.about === about ? message : undefined);
   const pages = app === null ? null : (provider.app?.pages(deps.providerUrls?.[type], app) ?? null);
   const props: PageProps = { integration, places: placesOf(integration, hooks), path, isHistoryOnly };

@@ -11,8 +11,17 @@ import type { Deps } from '../../../people/deps.ts';
 import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { Chart, describeDays } from '../../view/chart.tsx';
-import { counted, Link, LinkButton, More, Status, ToCopy, useVisit, When } from '../../view/elements.tsx';
-import { exactTime } from './subpage.tsx';
+import {
+  Clock,
+  counted,
+  Link,
+  LinkButton,
+  More,
+  Status,
+  ToCopy,
+  useVisit,
+  When,
+} from '../../view/elements.tsx';
 
 // The latest deliveries of an integration, their address, and what may be wrong with them.
 
@@ -113,8 +122,8 @@ export function PauseNote({ pause, type, to }: { pause: Pause; type: Integration
   return (
     <div class="note">
       <p>
-        Tidings was not running from {exactTime(pause.from)} to {exactTime(pause.to)}. Deliveries from that
-        time may be missing. Without a token, Tidings can't bring them back.{' '}
+        Tidings was not running from <Clock at={pause.from} /> to <Clock at={pause.to} />. Deliveries from
+        that time may be missing. Without a token, Tidings can't bring them back.{' '}
         {kept === undefined
           ? words.redelivery
           : `${name} keeps deliveries for ${span(kept)}: redeliver them in the settings of the webhook.`}

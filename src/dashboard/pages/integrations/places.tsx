@@ -107,7 +107,8 @@ async function showForm(visit: IntegrationVisit, refused?: string, error?: unkno
 }
 
 /** The places that the integration's token can see. Without a list, a person types a name. */
-async function listChoices({ deps, integration }: IntegrationVisit) {
+async function listChoices(visit: IntegrationVisit) {
+  const { deps, integration } = visit;
   const none = { places: [], isCut: true, problem: null };
   // A token for polling may see places that it cannot administer.
   if (!integration.isManaged || integration.isPolled) return none;
@@ -115,7 +116,7 @@ async function listChoices({ deps, integration }: IntegrationVisit) {
     const api = await requireApi(deps, integration);
     return { ...(await api.listPlaces()), problem: null };
   } catch (error) {
-    return { ...none, problem: problemOf(error) };
+    return { ...none, problem: problemOf(visit, error) };
   }
 }
 

@@ -10,13 +10,22 @@ import {
 } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { WrongSecretKey } from '../../../lib/secret-box.ts';
+import { formatTime } from '../../../lib/time.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
 import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { withPeriod } from '../../fields.ts';
-import { type Answer, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
+import {
+  type Answer,
+  get,
+  type MemberVisit,
+  type Page,
+  post,
+  redirect,
+  type Visit,
+  view,
+} from '../../page.ts';
 import { once } from '../../submission.ts';
-import { exactly } from '../../view/elements.tsx';
 
 /** The name of the field of a token. No page shows its value again. */
 export const TOKEN_FIELD = 'apiToken';
@@ -84,7 +93,7 @@ export function formPages(
   return [
     integrationPage(name, (visit) => show(visit)),
     integrationForm(name, work, (visit, error) =>
-      show({ ...visit, isRefused: true }, problemOf(error), error),
+      show({ ...visit, isRefused: true }, problemOf(visit, error), error),
     ),
   ];
 }
@@ -123,14 +132,15 @@ export function subpage(
   return view({ ...head, crumbs: crumbsOf(integration), status }, ...content);
 }
 
-export const exactTime = (time: string) => exactly(new Date(time));
-
 /** The message for a form that failed. Throws the error again if it is a failure of the server. */
-export function problemOf(error: unknown): string {
+export function problemOf(visit: Pick<Visit, 'look'>, error: unknown): string {
   if (error instanceof ChangeFailed) {
-    return `${problemOf(error.problem)} ${describeOutcome(error.outcome)}`;
+    return `${problemOf(visit, error.problem)} ${describeOutcome(error.outcome)}`;
   }
-  if (error instanceof ProviderProblem) return withPeriod(describeProviderProblem(error, exactTime));
+  if (error instanceof ProviderProblem) {
+    const time = (at: string) => formatTime(at, visit.look.zone);
+    return withPeriod(describeProviderProblem(error, time));
+  }
   if (error instanceof AppError && error.status < 500) return withPeriod(error.message);
   throw error;
 }

@@ -4,10 +4,9 @@ import type { Integration } from '../../../integrations/store.ts';
 import type { AppPages } from '../../../providers/app.ts';
 import { providerOf } from '../../../providers/index.ts';
 import type { MemberVisit } from '../../page.ts';
-import { counted, LinkButton, Section, useVisit, When } from '../../view/elements.tsx';
+import { Clock, counted, LinkButton, Section, useVisit, When } from '../../view/elements.tsx';
 import { Action, Danger, FormError } from '../../view/form.tsx';
 import { Table } from '../../view/list.tsx';
-import { exactTime } from './subpage.tsx';
 
 // How events of an integration come in: by webhooks, by an App, or by polling. These are parts of its page.
 
@@ -148,7 +147,7 @@ export function AppNote({ integration, pages }: { integration: Integration; page
     <div class="note">
       {app.suspendedAt !== null ? (
         <p>
-          Somebody suspended the App at {providerOf(type).name} on {exactTime(app.suspendedAt)}, so it sends
+          Somebody suspended the App at {providerOf(type).name} on <Clock at={app.suspendedAt} />, so it sends
           no events. Unsuspend it in the settings of the account.
         </p>
       ) : (

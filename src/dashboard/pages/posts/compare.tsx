@@ -67,7 +67,7 @@ async function makeDraft(visit: MemberVisit): Promise<Answer> {
     const more = leftOut.length === 0 ? '' : ` ${counted(leftOut.length, 'change')} left out.`;
     return redirect(`posts/${draft.id}`, `Draft written from ${counted(made.commits, 'commit')}.${more}`);
   } catch (error) {
-    if (error instanceof ProviderProblem) return showForm(visit, new AppError(400, problemOf(error)));
+    if (error instanceof ProviderProblem) return showForm(visit, new AppError(400, problemOf(visit, error)));
     if (!(error instanceof AppError) || error.status >= 500) throw error;
     return showForm(visit, error);
   }

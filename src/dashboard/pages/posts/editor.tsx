@@ -24,15 +24,7 @@ import { EditConflict } from '../../view/difference.tsx';
 import { Columns, counted, type Fact, Facts, proseOf, When } from '../../view/elements.tsx';
 import { Field, FormError, Select, TextArea } from '../../view/form.tsx';
 import { copyProblems, InsertImage, imageScript } from '../media/list.tsx';
-import {
-  askingPath,
-  isOfButton,
-  isOfPanel,
-  mustAsk,
-  publishPages,
-  publishPanel,
-  publishScript,
-} from './publish.tsx';
+import { askingPath, isOfButton, isOfPanel, mustAsk, publishPages, publishPanel } from './publish.tsx';
 import {
   findSuggestion,
   findSuggestions,
@@ -240,7 +232,7 @@ function editorPage(visit: MemberVisit, given: EditorProps) {
         </button>
       ),
       class: 'post-page',
-      scripts: [...editorScripts, publishScript, imageScript],
+      scripts: [...editorScripts, imageScript],
     },
     <Columns
       details={

@@ -13,10 +13,9 @@ import { contentTypeRules, contentTypes } from '../../../posts/model.ts';
 import { type BulkAction, type BulkResult, bulkActions, changePosts } from '../../../posts/service.ts';
 import { choiceOf, readFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { counted, Link, LinkButton, Status, useVisit, When } from '../../view/elements.tsx';
+import { Clock, counted, Link, LinkButton, Status, useVisit, When } from '../../view/elements.tsx';
 import { Select } from '../../view/form.tsx';
 import { Empty, FilterBar, Pager, pageIn, SearchField, SelectionBar, Table } from '../../view/list.tsx';
-import { ZonedTime } from './publish.tsx';
 import { restorePath } from './trash.tsx';
 import { describeOrigin, PostSegments, typeOptions } from './words.tsx';
 
@@ -251,7 +250,7 @@ function Posts(props: { filter: ListFilter; found: Awaited<ReturnType<typeof lis
             title: 'Date',
             class: 'end dim',
             cell: ({ createdAt, schedule }) =>
-              schedule === null ? <When at={createdAt} /> : <ZonedTime schedule={schedule} isShort />,
+              schedule === null ? <When at={createdAt} /> : <Clock at={schedule.publishAt} />,
           },
         ]}
       />

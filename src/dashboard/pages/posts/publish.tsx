@@ -1,20 +1,33 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import type { ComponentChildren, VNode } from 'preact';
-import { scriptAsset } from '../../../http/look/assets.ts';
 import { type AppError, invalidField } from '../../../lib/app-error.ts';
-import { DAY_MS, formatInZone, isTimeZone, localTime, parseInZone } from '../../../lib/time.ts';
+import {
+  DAY_MS,
+  describeClockChange,
+  formatTime,
+  knownZone,
+  localTime,
+  parseInZone,
+  parseTime,
+  type ZonedTime,
+} from '../../../lib/time.ts';
 import { describeActor, listAuditEvents } from '../../../people/audit.ts';
 import { contentFor, isWithoutText } from '../../../posts/content.ts';
 import { contentTypeRules, contentTypes, MAX_TEXT, type OwnedPost, type Post } from '../../../posts/model.ts';
-import { cancelSchedule, findSchedule, type Schedule, schedulePost } from '../../../posts/schedule.ts';
+import {
+  cancelSchedule,
+  findSchedule,
+  type GivenTime,
+  type Schedule,
+  schedulePost,
+} from '../../../posts/schedule.ts';
 import { datePost, deletePost, duplicatePost } from '../../../posts/service.ts';
-import script from '../../client/publish.client.js' with { type: 'text' };
 import { type EditState, editState, seenOf } from '../../edit.ts';
 import { EDIT_CONFLICT, type FieldState, formState, NoFields } from '../../fields.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect } from '../../page.ts';
 import { editForm } from '../../submission.ts';
-import { Copy, exactly, More, Status } from '../../view/elements.tsx';
-import { Action, EditVersion, Field, FormError } from '../../view/form.tsx';
+import { Clock, Copy, More, Status } from '../../view/elements.tsx';
+import { Action, EditVersion, Field, FormError, Hidden } from '../../view/form.tsx';
 import { requirePost, type Shown } from './suggestion.tsx';
 import { restorePath } from './trash.tsx';
 import { undoPath } from './versions.tsx';
@@ -28,16 +41,15 @@ const PASTED = contentTypes.flatMap((type) => {
   return pastedInto === null ? [] : [{ type, ...pastedInto }];
 });
 
-export const publishScript = scriptAsset('publish.js', script);
-
-const timeZone = Type.String({ label: 'Time zone', hint: 'Such as Europe/Berlin or UTC.', maxLength: 64 });
+/** Of a field with a time: the zone of the page, and the exact time that the field was opened with. */
+const clock = { timeZone: Type.Optional(Type.String()), openedWith: Type.Optional(Type.String()) };
 const ScheduleForm = Type.Object({
   publishAt: Type.String({ label: 'Publish at', subject: 'The time', maxLength: 40 }),
-  timeZone,
+  ...clock,
 });
 const DateForm = Type.Object({
   createdAt: Type.String({ label: 'Date', maxLength: 40 }),
-  timeZone,
+  ...clock,
 });
 
 const POST = '/dashboard/:organizationId/posts/:postId';
@@ -46,18 +58,20 @@ type ShowEditor = (visit: MemberVisit, error?: AppError) => Promise<Answer>;
 
 /** `show`: the page with the panel. It gets the error of a form that was refused. */
 export const publishPages = (show: ShowEditor): readonly Page[] => [
-  editForm(`${POST}/schedule`, 'member', ScheduleForm, show, async (visit, given, merge) => {
+  editForm(`${POST}/schedule`, 'member', ScheduleForm, show, async (visit, values, merge) => {
     const { post, path } = await requirePost(visit);
-    if (await mustAsk(visit, post)) return redirect(askingPath(path, given));
+    const timeZone = zoneOf(visit);
+    const given = { publishAt: exactOf(visit, values.publishAt), timeZone };
+    if (await mustAsk(visit, post))
+      return redirect(askingPath(path, { ...given, publishAt: values.publishAt }));
     const typed = { publishAt: parseInZone(given.publishAt, given.timeZone)?.time };
-    const { schedule, isMoved } = await schedulePost(visit.deps, post.id, given, (stored, post) => {
+    const { schedule, clockChange } = await schedulePost(visit.deps, post.id, given, (stored, post) => {
       merge.requireSeen(shown(post));
       merge.changes(scheduleIn(typed), scheduleIn(stored));
     });
-    const time = formatInZone(new Date(schedule.publishAt), schedule.timeZone);
-    const moved = isMoved ? ' The clocks go forward that night, so the time you chose does not exist.' : '';
+    const time = formatTime(schedule.publishAt, visit.look.zone);
     const undo = undoPath(`${path}/schedule/cancel`, scheduleIn(schedule));
-    return redirect(path, `Scheduled for ${time}.${moved}`, undo);
+    return redirect(path, `Scheduled for ${time}.${describeClockChange(clockChange)}`, undo);
   }),
 
   editForm(`${POST}/schedule/cancel`, 'member', NoFields, show, async (visit, _, merge) => {
@@ -73,11 +87,14 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
 
   editForm(`${POST}/date`, 'member', DateForm, show, async (visit, given, merge) => {
     const { post, path } = await requirePost(visit);
-    const date = readDate(given);
+    const { time: date, clockChange } = readDate(exactOf(visit, given.createdAt), zoneOf(visit));
     const { createdAt } = await datePost(visit.deps, post.id, date, (stored) => {
       merge.changes(dateIn({ createdAt: date, isDateSet: true }), dateIn(stored));
     });
-    return redirect(path, `Set the date to ${formatInZone(new Date(createdAt), given.timeZone)}.`);
+    return redirect(
+      path,
+      `Set the date to ${formatTime(createdAt, visit.look.zone)}.${describeClockChange(clockChange)}`,
+    );
   }),
 
   editForm(`${POST}/date/reset`, 'member', NoFields, show, async (visit, _, merge) => {
@@ -101,9 +118,8 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
   }),
 ];
 
-/** The edited times, as the fields show them: to the minute. */
-const minutes = (time: Date | string | number) =>
-  `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+/** The edited times as the fields show them: to the minute. */
+const minutes = (time: Date | string | number) => new Date(new Date(time).setUTCSeconds(0, 0));
 const scheduleIn = (schedule: { publishAt?: Date | number | undefined } | null) => ({
   publishAt: schedule?.publishAt === undefined ? null : minutes(schedule.publishAt),
 });
@@ -126,7 +142,7 @@ export async function mustAsk(
 }
 
 /** The page of a post that asks before it is published, or before it is scheduled for this time. */
-export function askingPath(path: string, time?: Static<typeof ScheduleForm>): string {
+export function askingPath(path: string, time?: GivenTime): string {
   return `${path}?${new URLSearchParams({ 'without-text': time ? 'schedule' : 'publish', ...time })}`;
 }
 
@@ -138,11 +154,20 @@ function isAsking(
   return url.searchParams.get('without-text') === what && status === 'draft' && isWithoutText(post);
 }
 
-function readDate({ createdAt, timeZone }: { createdAt: string; timeZone: string }): Date {
-  if (!isTimeZone(timeZone)) throw invalidField('timeZone', 'must be an IANA name, such as Europe/Berlin');
-  const parsed = parseInZone(createdAt, timeZone);
+/** Of the fields: as they were sent, in the form or in the address of a page that asks. */
+const zoneOf = ({ look, form, url }: MemberVisit) =>
+  knownZone(form.get('timeZone') ?? url.searchParams.get('timeZone')) ?? look.zone;
+
+/** The time that a field was opened with, unless it was changed: of a repeated hour, the field shows either. */
+function exactOf(visit: MemberVisit, typed: string): string {
+  const opened = parseTime(visit.form.get('openedWith') ?? '');
+  return opened !== null && localTime(opened, zoneOf(visit)) === typed ? opened.toISOString() : typed;
+}
+
+function readDate(createdAt: string, zone: string): ZonedTime {
+  const parsed = parseInZone(createdAt, zone);
   if (parsed === null) throw invalidField('createdAt', 'must be a date and a time, such as 2026-01-31T09:00');
-  return parsed.time;
+  return parsed;
 }
 
 /** The posted form is one of the panel: its address is below that of the post. */
@@ -190,7 +215,7 @@ export async function publishPanel(
           {schedule && (
             <div class="scheduled-for">
               <p>
-                Scheduled for <ZonedTime schedule={schedule} />
+                Scheduled for <Clock at={schedule.publishAt} />
                 {schedule.actorName !== null && <span class="dim"> by {schedule.actorName}</span>}
               </p>
               <Action
@@ -253,17 +278,6 @@ async function findPublication({ deps, organization }: MemberVisit, { id }: Owne
   return event?.actor.type === 'server' ? `${describeActor(event.actor)} ${event.summary}` : null;
 }
 
-/** A time on the clock of the person who chose it; in UTC as its title. `isShort`: without the zone. */
-export function ZonedTime({ schedule, isShort = false }: { schedule: Schedule; isShort?: boolean }) {
-  const time = new Date(schedule.publishAt);
-  const zoned = formatInZone(time, schedule.timeZone);
-  return (
-    <time datetime={time.toISOString()} title={isShort ? `${zoned}: ${exactly(time)}` : exactly(time)}>
-      {isShort ? zoned.replace(/ (\(.*\)|UTC)$/, '') : zoned}
-    </time>
-  );
-}
-
 /** The conflict of a form about its own fields. */
 const ownConflict = (error: AppError | undefined) => (isOfButton(error) ? undefined : error);
 
@@ -279,11 +293,11 @@ function schedulePart(
   schedule: Schedule | null,
   error: AppError | undefined,
 ) {
-  const zone = schedule?.timeZone ?? visit.look.zone;
+  const zone = zoneOf(visit);
   const time = schedule && new Date(schedule.publishAt);
   const now = visit.deps.clock.now().getTime();
   const tomorrow = localTime(new Date(now + DAY_MS), zone).slice(0, 'YYYY-MM-DD'.length);
-  const stored = { publishAt: time ? localTime(time, zone) : `${tomorrow}T09:00`, timeZone: zone };
+  const stored = { publishAt: time ? localTime(time, zone) : `${tomorrow}T09:00` };
   const isAsked = isAsking(visit, post, 'schedule');
   const asked = { ...stored, ...Object.fromEntries(isAsked ? visit.url.searchParams : []) };
   const { fields, problem } = formState(ScheduleForm, error ? visit.form : asked, error);
@@ -296,14 +310,10 @@ function schedulePart(
       kind="folded"
       isOpen={isAsked || error !== undefined}
     >
-      <form method="post" action={`${path}/schedule`} class="stack" data-zoned>
+      <form method="post" action={`${path}/schedule`} class="stack">
         <EditVersion edit={{ ...edit, noun: 'schedule', labels: { publishAt: 'Publish at' } }} to={path} />
         <FormError error={problem ?? (isAsked ? 'This post has no text. Schedule it anyway?' : null)} />
-        {zonedFields(
-          'schedule',
-          [fields.publishAt, fields.timeZone],
-          isAsked ? (parseInZone(asked.publishAt, asked.timeZone)?.time ?? null) : time,
-        )}
+        <ZonedField id="schedule-time" field={fields.publishAt} zone={zone} at={isAsked ? null : time} />
         {isAsked ? (
           <button type="submit" class="button bad" formAction={`${path}/schedule${ANYWAY}`}>
             Schedule without text
@@ -321,17 +331,18 @@ function schedulePart(
 function datePart(visit: MemberVisit, { post, path }: Shown, error: AppError | undefined) {
   const { status, isDateSet } = post;
   const time = new Date(post.createdAt);
-  const stored = { createdAt: localTime(time, 'UTC'), timeZone: 'UTC' };
+  const zone = zoneOf(visit);
+  const stored = { createdAt: localTime(time, zone) };
   const { fields, problem } = formState(DateForm, error ? visit.form : stored, error);
   const edit = editState(visit, dateIn(post), ownConflict(error));
-  const date = isDateSet ? formatInZone(time, 'UTC') : 'when published';
+  const date = isDateSet ? formatTime(time, zone) : 'when published';
   return (
     <More label={`Date: ${date}`} kind="folded" isOpen={error !== undefined}>
       <p class="hint">The API returns it as createdAt and sorts posts by it.</p>
-      <form method="post" action={`${path}/date`} class="stack" data-zoned>
+      <form method="post" action={`${path}/date`} class="stack">
         <EditVersion edit={{ ...edit, noun: 'date', labels: { createdAt: 'Date' } }} to={path} />
         <FormError error={problem} />
-        {zonedFields('date', [fields.createdAt, fields.timeZone], time)}
+        <ZonedField id="date-time" field={fields.createdAt} zone={zone} at={time} />
         <button type="submit" class="button">
           Set date
         </button>
@@ -343,8 +354,16 @@ function datePart(visit: MemberVisit, { post, path }: Shown, error: AppError | u
   );
 }
 
-/** A time and its zone. The script fills in the browser's zone and hides that field. `id`: begins those of the fields. */
-const zonedFields = (id: string, [time, zone]: [FieldState, FieldState], at: Date | null) => [
-  <Field {...time} {...(at && { 'data-at': at.toISOString() })} id={`${id}-time`} type="datetime-local" />,
-  <Field {...zone} id={`${id}-zone`} />,
-];
+/** A time in the zone. `at`: the one that it was opened with. */
+function ZonedField(props: { id: string; field: FieldState; zone: string; at: Date | null }) {
+  const { id, field, zone, at } = props;
+  const typed = parseInZone(field.value ?? '', zone);
+  const isFirst = typed !== null && (at === null || formatTime(at, zone) === formatTime(typed.time, zone));
+  const hint = `Time zone: ${zone}.${isFirst ? describeClockChange(typed.clockChange) : ''}`;
+  return (
+    <>
+      <Field {...field} id={id} type="datetime-local" hint={hint} />
+      <Hidden values={{ timeZone: zone, ...(at && { openedWith: at.toISOString() }) }} />
+    </>
+  );
+}

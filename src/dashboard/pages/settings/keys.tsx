@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { AppError } from '../../../lib/app-error.ts';
-import { DAY_MS } from '../../../lib/time.ts';
+import { DAY_MS, formatTime, parseInZone } from '../../../lib/time.ts';
 import {
   type ApiKey,
   type CreatedKey,
@@ -60,17 +60,19 @@ const NewKey = Type.Object({
     label: 'Date',
     inputType: 'date',
     isOptional: true,
-    hint: 'The key expires on that day at 00:00 UTC.',
+    hint: 'The key expires at the beginning of that day.',
     serviceField: 'expiresAt',
     problem: 'Choose a day in the future.',
   }),
 });
 
 /** The expiry for the key service, which refuses a text that is no time and a time that has passed. */
-function expiryOf({ expiry, date }: Static<typeof NewKey>, now: Date): string | null {
+function expiryOf({ expiry, date }: Static<typeof NewKey>, now: Date, zone: string): string | null {
   if (expiry === '') return null;
   const days = expiries.some(({ value }) => value === expiry) ? Number(expiry) : 0;
-  return days > 0 ? new Date(now.getTime() + days * DAY_MS).toISOString() : date;
+  return days > 0
+    ? new Date(now.getTime() + days * DAY_MS).toISOString()
+    : (parseInZone(date, zone)?.time.toISOString() ?? date);
 }
 
 function NewKeyForm(props: { values: URLSearchParams; error: AppError | undefined; isOpen: boolean }) {
@@ -123,7 +125,7 @@ function NewKeyForm(props: { values: URLSearchParams; error: AppError | undefine
 }
 
 /** The only page that shows the value of a key. */
-function createdKeyPage({ deps }: MemberVisit, created: CreatedKey): View {
+function createdKeyPage({ deps, look }: MemberVisit, created: CreatedKey): View {
   const { name, key, warning, organizationId, expiresAt, permissions } = created;
   const curl = `curl -H "Authorization: Bearer ${key}" "${deps.publicUrl()}/v1/${organizationId}/posts"`;
   return view(
@@ -150,7 +152,7 @@ function createdKeyPage({ deps }: MemberVisit, created: CreatedKey): View {
     <p class="hint">
       Keep the key on the server, in an environment variable or a secret store. Never put it in a page or an
       app.
-      {expiresAt === null ? '' : ` It expires on ${expiresAt.slice(0, 10)}.`}
+      {expiresAt === null ? '' : ` It expires on ${formatTime(expiresAt, look.zone)}.`}
     </p>,
     <div class="bar after">
       <LinkButton to={KEYS} label="Back to API keys" />
@@ -190,13 +192,13 @@ export const routes: readonly Page[] = [
   ),
 ];
 
-function createKey({ deps, organization, form }: MemberVisit): Promise<CreatedKey> {
+function createKey({ deps, organization, form, look }: MemberVisit): Promise<CreatedKey> {
   const values = readFields(NewKey, form);
   return deps.keys.createKey({
     organizationId: organization.id,
     name: values.name.trim(),
     permissions: [...permissionsOf[values.access]],
-    expiresAt: expiryOf(values, deps.clock.now()),
+    expiresAt: expiryOf(values, deps.clock.now(), look.zone),
   });
 }
 

@@ -12,10 +12,11 @@ import { listDeliveries } from '../../../integrations/deliveries/log-store.ts';
 import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { cut as cutText } from '../../../lib/text.ts';
+import { formatExactly } from '../../../lib/time.ts';
 import { contentTypeRules } from '../../../posts/model.ts';
 import { formState, readFields } from '../../fields.ts';
 import { fragment, type MemberVisit } from '../../page.ts';
-import { counted, exactly, proseOf, Section, Status, When } from '../../view/elements.tsx';
+import { counted, proseOf, Section, Status, When } from '../../view/elements.tsx';
 import { FormError, type Option, Select } from '../../view/form.tsx';
 import { findEntry } from '../deliveries/one.tsx';
 import { LeftOutList } from '../posts/words.tsx';
@@ -63,7 +64,7 @@ export async function previewTyped(
   const { offered, chosen, isMissing } = await readChoice(visit, trigger, values);
   const options = [
     { value: SAMPLE, label: 'Sample event' },
-    ...offered.map((each) => ({ value: each.id, label: nameOf(each) })),
+    ...offered.map((each) => ({ value: each.id, label: nameOf(each, visit.look.zone) })),
   ];
   const integrationPath = `${visit.base}/integrations/${trigger.integrationId}`;
   const hint =
@@ -186,9 +187,9 @@ export async function previewFragment(visit: MemberVisit, trigger: Trigger, valu
   );
 }
 
-function nameOf({ title, createdAt }: Delivery): string {
+function nameOf({ title, createdAt }: Delivery, zone: string): string {
   const name = title.length > MAX_TITLE_LENGTH ? `${cutText(title, MAX_TITLE_LENGTH)}…` : title;
-  return `${name || 'Untitled'} (${exactly(new Date(createdAt))})`;
+  return `${name || 'Untitled'} (${formatExactly(createdAt, zone)})`;
 }
 
 /** Limits the posts on the page. */

@@ -48,7 +48,7 @@ async function showPage(visit: MemberVisit) {
   } catch (error) {
     const message =
       error instanceof ProviderProblem || (error instanceof AppError && error.status < 500)
-        ? problemOf(error)
+        ? problemOf(visit, error)
         : null;
     if (message === null) throw error;
     return render(asked ?? '', invalid(message), null);
