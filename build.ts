@@ -8,15 +8,26 @@ import { STARTING_JIT_POLICY } from './src/lib/build.ts';
 // Whatever the program reads at run time is a module or a text import, so all of it is inside.
 
 /** What a binary can be made for: Bun's own name for it without `bun-`, and the end of the binary's name. */
-const targets = [
+export const targets = [
   'linux-x64',
+  'linux-x64-baseline',
   'linux-x64-musl',
   'linux-arm64',
   'linux-arm64-musl',
   'darwin-x64',
   'darwin-arm64',
 ] as const;
-type Target = (typeof targets)[number];
+export type Target = (typeof targets)[number];
+
+/** A thread is an entry point too. It is looked for beside the first, so all of them go into one folder. */
+export const entryPoints = [
+  'src/cli.ts',
+  'db/sqlite/checkpoint-thread.ts',
+  'src/drafting/thread-main.ts',
+  'src/lib/markdown/texts-thread.ts',
+  'src/server/backup/backup-thread.ts',
+  'src/readers/public/card-thread.ts',
+];
 
 interface Options {
   all?: true;
@@ -28,7 +39,7 @@ interface Options {
 const root = import.meta.dir;
 // Source maps name files as they are found from here, and one commit should give the same bytes wherever it is built.
 const startedIn = process.cwd();
-process.chdir(root);
+if (import.meta.main) process.chdir(root);
 
 const command = new Command('build')
   .description('Makes dist/tidings, the binary for this machine, or dist/tidings-TARGET for others.')
@@ -71,15 +82,7 @@ async function build(target: Target | null, outdir: string, commit: string): Pro
   const folder = mkdtempSync(join(outdir, '.build-'));
   try {
     await Bun.build({
-      // A thread is an entry point too. It is looked for beside the first, so all of them go into one folder.
-      entrypoints: [
-        join(root, 'src/cli.ts'),
-        join(root, 'db/sqlite/checkpoint-thread.ts'),
-        join(root, 'src/drafting/thread-main.ts'),
-        join(root, 'src/lib/markdown/texts-thread.ts'),
-        join(root, 'src/server/backup/backup-thread.ts'),
-        join(root, 'src/readers/public/card-thread.ts'),
-      ],
+      entrypoints: entryPoints.map((path) => join(root, path)),
       plugins: [compressWasm],
       naming: '[name].[ext]',
       root,
@@ -140,4 +143,4 @@ function reasonOf(error: unknown): string {
   return errors.map((one) => (one instanceof Error ? one.message : String(one))).join('; ') || String(error);
 }
 
-await command.parseAsync(Bun.argv);
+if (import.meta.main) await command.parseAsync(Bun.argv);

@@ -26,7 +26,7 @@ test('the image copies only files that .dockerignore allows', async () => {
 
 test('the image, the systemd unit and the benchmarks give the JavaScript engine the same options', async () => {
   const [image, unit, bench] = await Promise.all(
-    ['Dockerfile', 'docs/operating.md', 'bench/support/server.ts'].map(async (name) =>
+    ['Dockerfile', 'deploy/tidings.service', 'bench/support/server.ts'].map(async (name) =>
       found(await read(name), /(BUN_(?:JSC|CONFIG)_\w+(?:=|: ')\w+)/g).map((option) =>
         option.replace(": '", '='),
       ),

