@@ -183,6 +183,35 @@ describe.skipIf(Bun.which('git') === null)('a release is refused', () => {
   });
 });
 
+describe('the workflows', async () => {
+  const names = (await Array.fromAsync(new Bun.Glob('*').scan(join(root, '.github/workflows')))).sort();
+
+  test.each(names)('%s pins what it runs, and gives each job its own rights', async (name) => {
+    const text = await Bun.file(join(root, '.github/workflows', name)).text();
+    for (const [line] of text.matchAll(/^.*\b(?:uses|container): (?!\.\/).*$/gm))
+      expect(line).toMatch(/@[0-9a-f]{40} # v\d|@sha256:[0-9a-f]{64}$/);
+    for (const [, version] of text.matchAll(/\bbun@(\S+)/g))
+      expect(`bun@${version}`).toBe(manifest.packageManager);
+    const { permissions, jobs } = Bun.YAML.parse(text) as {
+      permissions: Record<string, string>;
+      jobs: Record<string, { permissions?: object; steps?: { run?: string }[] }>;
+    };
+    expect(Object.values(permissions).filter((right) => right !== 'read')).toEqual([]);
+    for (const { permissions: own = permissions, steps = [] } of Object.values(jobs)) {
+      // Whoever may write runs no command of ours.
+      const runs = steps.flatMap(({ run: script }) => script ?? []).join('\n');
+      if (Object.values(own).includes('write')) expect(runs).not.toMatch(/bun|npm|node|sh\b/);
+      // A value that somebody else chose is no part of a script.
+      expect(runs).not.toContain('${{');
+    }
+  });
+
+  const linter = Bun.which('actionlint');
+  test.skipIf(linter === null)('pass actionlint', () => {
+    expect(run([linter ?? ''], {}, root)).toEqual({ exitCode: 0, output: '', problem: '' });
+  });
+});
+
 describe.skipIf(process.platform !== 'linux')('install.sh', () => {
   const prefix = join(folder.path, 'installed');
   const files = join(folder.path, 'files');
