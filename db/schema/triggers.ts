@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { EVENT_TYPES, integrations, repositories } from './integrations.ts';
-import { oneOf, partOf } from './organizations.ts';
+import { oneOf, organizations, partOf } from './organizations.ts';
 import { CONTENT_TYPES } from './posts.ts';
 
 /** Rules that turn events of an integration into drafts. */
@@ -169,4 +169,99 @@ export const deliveryResults = sqliteTable(
     index('delivery_results_by_expiry').on(table.expiresAt),
     oneOf(table.outcome),
   ],
+);
+
+/** Drafts by the calendar, of what changed in several repositories and teams. */
+export const roundups = sqliteTable(
+  'roundups',
+  {
+    id: text().primaryKey(),
+    organizationId: partOf('organization_id', () => organizations.id),
+    /** The start of the titles of its posts. */
+    name: text().notNull(),
+    cadence: text({ enum: ['weekly', 'biweekly', 'monthly'] }).notNull(),
+    /** 1 is Monday, and 7 is Sunday. */
+    weekday: integer().notNull(),
+    /** On the clock of the time zone, such as `09:00`. */
+    time: text().notNull(),
+    timeZone: text('time_zone').notNull(),
+    /** The local date from which weeks are counted, such as `2026-11-27`. */
+    startsOn: text('starts_on').notNull(),
+    groupBy: text('group_by', { enum: ['repository', 'kind'] }).notNull(),
+    /** Without any change: no post, or one that says so. */
+    whenEmpty: text('when_empty', { enum: ['skip', 'line'] }).notNull(),
+    contentType: text('content_type', { enum: CONTENT_TYPES }).notNull(),
+    enabled: integer({ mode: 'boolean' }).notNull(),
+    /** The next due time, in milliseconds since 1970. */
+    nextAt: integer('next_at').notNull(),
+    createdAt: text('created_at').notNull(),
+    updatedAt: text('updated_at').notNull(),
+  },
+  (table) => [
+    index('roundups_by_organization').on(table.organizationId, table.createdAt),
+    index('roundups_due').on(table.nextAt),
+    oneOf(table.cadence),
+    oneOf(table.groupBy),
+    oneOf(table.whenEmpty),
+  ],
+);
+
+/** The repositories and teams of a roundup. */
+export const roundupSources = sqliteTable(
+  'roundup_sources',
+  {
+    roundupId: partOf('roundup_id', () => roundups.id),
+    position: integer().notNull(),
+    integrationId: partOf('integration_id', () => integrations.id),
+    /** Null: every repository of the integration. */
+    repositoryId: text('repository_id').references(() => repositories.id, { onDelete: 'cascade' }),
+    /** A team's key, name or id. Null: every team. */
+    team: text(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.roundupId, table.position] }),
+    index('roundup_sources_by_integration').on(table.integrationId),
+  ],
+);
+
+/**
+ * The changes of a roundup. Each is a row, which stays after its post is made, so that no other post of the roundup has
+ * it. `integrationId` is no foreign key: a repository that is connected again brings the same changes.
+ */
+export const roundupChanges = sqliteTable(
+  'roundup_changes',
+  {
+    roundupId: partOf('roundup_id', () => roundups.id),
+    /** A commit, a pull request or an issue. */
+    key: text().notNull(),
+    integrationId: text('integration_id').notNull(),
+    /** Empty for an issue tracker. */
+    repositoryId: text('repository_id').notNull(),
+    /** The event that brought it: its type, a space, and its key. */
+    event: text().notNull(),
+    claimedAt: text('claimed_at').notNull(),
+    /** Null until its post is made. Empty where nothing was to be told. */
+    postId: text('post_id'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.roundupId, table.key] }),
+    index('roundup_changes_pending')
+      .on(table.roundupId, table.claimedAt, table.event, table.key)
+      .where(sql`${table.postId} is null`),
+  ],
+);
+
+/** The posts of a roundup. A row without its post means that a person deleted it. */
+export const roundupPosts = sqliteTable(
+  'roundup_posts',
+  {
+    postId: text('post_id').primaryKey(),
+    roundupId: partOf('roundup_id', () => roundups.id),
+    madeAt: text('made_at').notNull(),
+    /** Changes that it does not list, and why. */
+    leftOut: text('left_out', { mode: 'json' })
+      .$type<{ title: string; reference: { label: string; url: string | null }; reason: string }[]>()
+      .notNull(),
+  },
+  (table) => [index('roundup_posts_by_time').on(table.roundupId, table.madeAt)],
 );

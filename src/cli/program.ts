@@ -44,6 +44,7 @@ const groups: readonly (readonly [
   [POSTS, ['hook'], () => import('./hook.ts')],
   [WEBHOOKS, ['integration'], () => import('./integration.ts')],
   [WEBHOOKS, ['trigger'], () => import('./trigger.ts')],
+  [WEBHOOKS, ['roundup'], () => import('./roundup.ts')],
   [WEBHOOKS, ['delivery'], () => import('./delivery.ts')],
   [WEBHOOKS, ['send'], () => import('./send.ts')],
   ['Other:', [COMPLETION], () => import('./completion.ts')],

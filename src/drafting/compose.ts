@@ -20,11 +20,12 @@ export function composeDraft(recipe: Recipe, material: Material): Composition {
   const found = changesIn(material, recipe.entries);
   const { changes, leftOut } = found;
   const shown = leftOut.slice(0, MAX_LEFT_OUT);
+  const { roundup } = material;
   const isAboutChanges = [material.pushes, material.pullRequests, material.issues].some(
     (each) => each.length > 0,
   );
-  if (recipe.event !== 'release' && isAboutChanges && changes.length === 0)
-    return { text: null, leftOut: shown };
+  const isSilent = roundup ? roundup.whenEmpty === 'skip' : recipe.event !== 'release' && isAboutChanges;
+  if (isSilent && changes.length === 0) return { text: null, leftOut: shown };
   const variables = variablesOf(material, found);
   const builtIn = builtInTemplates(recipe.event, recipe.contentType);
   const title = renderTitle(recipe.titleTemplate ?? builtIn.title, variables);
@@ -74,6 +75,7 @@ function metadataOf(
     url,
     deliveryId: (main ?? newest)?.deliveryId || null,
     triggerId,
+    roundupId: material.roundup?.id,
   };
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value != null));
 }

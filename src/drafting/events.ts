@@ -181,10 +181,15 @@ export function eventReader(tx: ReadTx, source: EventSource & { triggerId: strin
   };
 }
 
-/** The stored pushes to these commits. */
-export async function findStoredPushes(tx: ReadTx, source: EventSource, keys: readonly string[]) {
-  const rows = await statements(tx).findAll.all({ ...idsOf(source), type: 'push', keys });
-  return rows.map(toEvent).filter((event) => event.type === 'push');
+/** The stored events with these keys. */
+export async function findEvents<Type extends EventType>(
+  tx: ReadTx,
+  source: EventSource,
+  type: Type,
+  keys: readonly string[],
+): Promise<Extract<Event, { type: Type }>[]> {
+  const rows = await statements(tx).findAll.all({ ...idsOf(source), type, keys });
+  return rows.map(toEvent).filter((event): event is Extract<Event, { type: Type }> => event.type === type);
 }
 
 /** The releases of some repositories of an integration, newest first, without their notes. */

@@ -21,9 +21,11 @@ const CHANGES = `{% for group in groups %}### {{ group.name }}
 
 {% endif %}{% if compareUrl %}[All changes]({{ compareUrl }}){% endif %}`;
 
-const HIGHLIGHTS = `{% for change in highlights %}- {% if change.isBreaking %}Breaking: {% endif %}{{ change.text | cut: 180 | md }}
+const TOP = `{% for change in highlights %}- {% if change.isBreaking %}Breaking: {% endif %}{{ change.text | cut: 180 | md }}
 {% endfor %}
-{% if moreCount > 0 %}And {{ moreCount }} more: {% endif %}{{ url }}`;
+`;
+
+const HIGHLIGHTS = `${TOP}{% if moreCount > 0 %}And {{ moreCount }} more: {% endif %}{{ url }}`;
 
 const changelog: Record<EventType, Templates> = {
   release: {
@@ -78,6 +80,33 @@ ${HIGHLIGHTS}`,
 };
 
 const all: Record<ContentType, Record<EventType, Templates>> = { changelog, linkedin_post: linkedinPost };
+
+const ROUNDUP_TITLE = '{{ roundup.name }}: {{ roundup.date }}';
+
+const NOTHING = '{% if changes.size == 0 %}No changes this time.{% endif %}';
+
+const BY_REPOSITORY = `{% for section in sections %}## {% if section.url %}[{{ section.name | md }}]({{ section.url }}){% else %}{{ section.name | md }}{% endif %}
+
+{% for group in section.groups %}### {{ group.name }}
+
+{% for change in group.changes %}- {{ change.line }}
+{% endfor %}
+{% endfor %}{% if section.omitted > 0 %}…and {{ section.omitted }} more changes.
+
+{% endif %}{% endfor %}${NOTHING}`;
+
+const BY_KIND = `${CHANGES.replace('###', '##')}${NOTHING}`;
+
+const ROUNDUP_POST = `{{ roundup.name | md }}:
+
+${TOP}{% if moreCount > 0 %}And {{ moreCount }} more.{% endif %}${NOTHING}`;
+
+/** The templates of a roundup. */
+export function roundupTemplates(contentType: ContentType, groupBy: 'repository' | 'kind'): Templates {
+  const changelog = groupBy === 'kind' ? BY_KIND : BY_REPOSITORY;
+  const bodies: Record<ContentType, string> = { changelog, linkedin_post: ROUNDUP_POST };
+  return { title: ROUNDUP_TITLE, body: bodies[contentType] };
+}
 
 /** The templates of a trigger that has none of its own. */
 export function builtInTemplates(event: EventType, contentType: ContentType): Templates {

@@ -344,6 +344,19 @@ export interface Material {
   /** The team or project of a rolling draft. */
   team: { id: string; name: string } | null;
   inProject: { id: string; name: string } | null;
+  /** Only of a roundup, which has nothing else. */
+  roundup?: RoundupMaterial;
+}
+
+export interface RoundupMaterial {
+  id: string;
+  name: string;
+  /** In words, such as `November 27, 2026`. */
+  date: string;
+  /** Without any change: no text, or one that says so. */
+  whenEmpty: 'skip' | 'line';
+  /** A repository or a team each. */
+  sections: { name: string; material: Material }[];
 }
 
 /** In Liquid; null is the built-in one. */
@@ -356,7 +369,8 @@ export interface OwnTemplates {
 export interface Recipe extends OwnTemplates {
   /** Null for a draft that no trigger makes. */
   triggerId: string | null;
-  platform: IntegrationType;
+  /** Null for several. */
+  platform: IntegrationType | null;
   event: EventType;
   contentType: ContentType;
   /** The rules for entries. */

@@ -6,7 +6,7 @@ import { changesOfNotes } from './changes/notes.ts';
 import { changesOf } from './changes/reached.ts';
 import { type EntryRules, findLabel } from './changes/rules.ts';
 import { changeLine, compareUrl, repositoryUrl, versionOf } from './links.ts';
-import type { Material, Shipped } from './store.ts';
+import type { Material, RoundupMaterial, Shipped } from './store.ts';
 
 /** Keeps a changelog within the limit of a post, in characters. */
 const MAX_LINES_LENGTH = 150_000;
@@ -17,9 +17,9 @@ export const OPTIONAL_VARIABLES: readonly string[] = ['summary', 'compareUrl', '
 /** The variables of templates, a function of the material. `variable-list.ts` describes them. */
 export function variablesOf(
   material: Material,
-  { changes: all, notes }: Pick<ReturnType<typeof changesIn>, 'changes' | 'notes'> = changesIn(material),
+  { changes: all, notes, sections }: Omit<Found, 'leftOut'> = changesIn(material),
 ): Record<string, unknown> {
-  const { branch, isDefaultBranch, release, project, update, team, inProject } = material;
+  const { branch, isDefaultBranch, release, project, update, team, inProject, roundup } = material;
   const changes = withoutRepetitions(all);
   const { lines, omitted } = withLines(changes);
   const shown = highlights(changes, 5);
@@ -42,7 +42,21 @@ export function variablesOf(
     update: update === null ? null : updateOf(update),
     compareUrl: comparison,
     url: release?.data.url ?? project?.data.url ?? update?.data.url ?? comparison ?? repositoryUrl(material),
+    ...(roundup && { roundup: { name: roundup.name, date: roundup.date }, sections: linesOf(sections) }),
   };
+}
+
+interface Found extends ReturnType<typeof changesOf> {
+  notes: string | null;
+  /** Of a roundup. */
+  sections: Section[];
+}
+
+interface Section {
+  name: string;
+  /** The repository's page. */
+  url: string | null;
+  changes: Change[];
 }
 
 /**
@@ -50,9 +64,10 @@ export function variablesOf(
  * closes a draft keeps its changes. `notes`: those of the release, safe to show; null without any.
  */
 export function changesIn(
-  { pushes, pullRequests, issues, linked, release }: Material,
+  { pushes, pullRequests, issues, linked, release, roundup }: Material,
   rules: EntryRules = {},
-): ReturnType<typeof changesOf> & { notes: string | null } {
+): Found {
+  if (roundup !== undefined) return changesOfSections(roundup, rules);
   const { changes, leftOut } = changesOf({ pushes, pullRequests, linked }, rules);
   const arrived = [...changes];
   for (const { data } of issues) {
@@ -63,17 +78,63 @@ export function changesIn(
   }
   const notes = safe(release?.data.notes);
   const isOfNotes = arrived.length === 0 && leftOut.length === 0 && notes !== null;
-  return { changes: isOfNotes ? changesOfNotes(notes) : arrived, leftOut, notes };
+  return { changes: isOfNotes ? changesOfNotes(notes) : arrived, leftOut, notes, sections: [] };
+}
+
+/** An issue that a change of a repository names is no change of its own. Over several repositories, references name theirs. */
+function changesOfSections({ sections }: RoundupMaterial, rules: EntryRules): Found {
+  const found = sections.map(({ name, material }) => ({ name, material, ...changesIn(material, rules) }));
+  const ofCode = found.filter(({ material }) => material.repository !== null);
+  const labels = ofCode.flatMap(({ changes }) => changes.flatMap((change) => labelsOf(change)));
+  const known = new Set(labels);
+  const listed = found.flatMap(({ name, material, changes: all }): Section[] => {
+    const isNew = (change: Change) => !labelsOf(change).some((label) => known.has(label));
+    const changes = material.repository === null ? all.filter(isNew) : all;
+    return changes.length === 0 ? [] : [{ name, url: repositoryUrl(material), changes }];
+  });
+  const changes =
+    listed.length === 1
+      ? listed.flatMap((section) => section.changes)
+      : listed.flatMap(({ name, changes }) => changes.map((change) => withRepository(change, name)));
+  return { changes, leftOut: found.flatMap(({ leftOut }) => leftOut), notes: null, sections: listed };
+}
+
+const labelsOf = ({ references }: Change) => references.map(({ label }) => label);
+
+/** `rocket#12` for `#12`, and `rocket@c02f9a6` for a commit. Identifiers of issues stay. */
+function withRepository(change: Change, fullName: string): Change {
+  const name = fullName.slice(fullName.lastIndexOf('/') + 1);
+  const labelIn = (label: string) => {
+    if (/^[#!]\d/.test(label)) return name + label;
+    return /^[0-9a-f]{7}$/.test(label) ? `${name}@${label}` : label;
+  };
+  return {
+    ...change,
+    references: change.references.map(({ label, url }) => ({ label: labelIn(label), url })),
+  };
+}
+
+/** As many changes as fit in all. */
+function linesOf(sections: readonly Section[]) {
+  let room = MAX_LINES_LENGTH;
+  return sections.map(({ name, url, changes }) => {
+    const { lines, omitted } = withLines(withoutRepetitions(changes), room);
+    room -= lines.reduce((length, { line }) => length + line.length, 0);
+    return { name, url, groups: groupChanges(lines), omitted };
+  });
 }
 
 /** As many changes as fit with their Markdown, and how many do not. */
-function withLines(changes: readonly Change[]): { lines: (Change & { line: string })[]; omitted: number } {
+function withLines(
+  changes: readonly Change[],
+  room = MAX_LINES_LENGTH,
+): { lines: (Change & { line: string })[]; omitted: number } {
   const lines: (Change & { line: string })[] = [];
   let length = 0;
   for (const change of changes) {
     const line = changeLine(change);
     length += line.length;
-    if (length > MAX_LINES_LENGTH) break;
+    if (length > room) break;
     lines.push({ ...change, line });
   }
   return { lines, omitted: changes.length - lines.length };

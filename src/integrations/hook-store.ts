@@ -1,8 +1,9 @@
 import { and, asc, count, eq, getTableColumns, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { matching, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apps, hooks, integrations } from '../../db/schema/integrations.ts';
-import { triggers } from '../../db/schema/triggers.ts';
+import { roundupSources, triggers } from '../../db/schema/triggers.ts';
 import { DAY_MS } from '../lib/time.ts';
+import { ROUNDUP_EVENTS } from '../providers/events.ts';
 import { getIntegration } from './store.ts';
 
 const { createdAt: _, knownUntil: __, recoverAt: ___, recovery: ____, ...columns } = getTableColumns(hooks);
@@ -61,13 +62,21 @@ export async function listDueHooks(tx: ReadTx, now: Date, key?: HookKey) {
     .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId));
 }
 
-/** Of one integration, or of all. `repositoryId` null: it listens to every repository. */
+/** Those of one integration, or of all, and what roundups need likewise. `repositoryId` null: it listens to every repository. */
 export async function listEnabledTriggers(tx: ReadTx, id?: string) {
-  const { integrationId, repositoryId, event, enabled } = triggers;
-  return await tx
+  const { integrationId, repositoryId, event } = triggers;
+  const listening = await tx
     .select({ integrationId, repositoryId, event })
     .from(triggers)
-    .where(and(eq(enabled, true), id === undefined ? undefined : eq(integrationId, id)));
+    .where(matching(triggers, { enabled: true, integrationId: id }));
+  const sources = await tx
+    .select({ integrationId: roundupSources.integrationId, repositoryId: roundupSources.repositoryId })
+    .from(roundupSources)
+    .where(matching(roundupSources, { integrationId: id }));
+  return [
+    ...listening,
+    ...sources.flatMap((source) => ROUNDUP_EVENTS.map((each) => ({ ...source, event: each }))),
+  ];
 }
 
 /** Does nothing if the hook is gone. */

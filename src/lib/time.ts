@@ -163,9 +163,9 @@ export function formatMonth(at: Time): string {
   return `${months[month - 1]} ${year}`;
 }
 
-/** Such as "November 24, 2026", in UTC: the date of a post for its readers. */
-export function formatLongDay(at: Time): string {
-  const { month, day, year } = onClock(at, 'UTC');
+/** Such as "November 24, 2026": the date of a post for its readers. */
+export function formatLongDay(at: Time, timeZone = 'UTC'): string {
+  const { month, day, year } = onClock(at, timeZone);
   return `${months[month - 1]} ${day}, ${year}`;
 }
 

@@ -135,6 +135,9 @@ export const eventTypes: readonly EventType[] = [
   'project_update',
 ];
 
+/** The types of which roundups consist: what reached the default branch of a repository, and what a team completed. */
+export const ROUNDUP_EVENTS: readonly EventType[] = ['push', 'pull_request', 'issue'];
+
 interface EventOf<Type extends EventType> {
   type: Type;
   /** The same in every delivery about it: a commit, a number, a tag, an id. */

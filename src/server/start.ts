@@ -131,7 +131,7 @@ export async function startServer(services: Services, config: Config) {
     jobs = startJobs(processJobs(own, composer.compose, uptime, [watch, leaderWatch(own)]), services);
     const backups = config.backups && (await import('./backup/job.ts')).backupJobs(config, services);
     leadership = startLeader(services, (db) => [
-      ...leaderJobs({ ...services, publicUrl, db }),
+      ...leaderJobs({ ...services, publicUrl, db }, composer.compose),
       ...(backups ?? []),
       attentionJob(
         { ...services, publicUrl, db, checkpointFailures: services.db.checkpointFailures },

@@ -68,7 +68,7 @@ export function processJobs(
 }
 
 /** The jobs of the leader. The leader makes the scheduled backups too. */
-export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
+export function leaderJobs(deps: Deps & { elapsed: Elapsed }, compose: Compose): Job[] {
   const { clock, log } = deps;
   const runningSince = clock.now();
   let knownJump: string | null = null;
@@ -78,6 +78,13 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }): Job[] {
       every: 1_000,
       run: async (signal) =>
         (await import('../posts/schedule.ts')).publishDuePosts(deps, { signal, runningSince }),
+    },
+    {
+      name: 'make-roundups',
+      every: 5_000,
+      run: late(async () =>
+        (await import('../drafting/roundups/make.ts')).createRoundupWorker(deps, compose),
+      ),
     },
     {
       name: 'sync-hooks',

@@ -5,6 +5,7 @@ import { DatabaseUnavailable, LeaseLost } from '../../db/failures.ts';
 import { type Job, startJobs, startLeader } from '../../src/server/jobs.ts';
 import { leaderJobs } from '../../src/server/work.ts';
 import { valuesOf } from '../support/database.ts';
+import { compose } from '../support/drafts.ts';
 import { createTestApp } from '../support/test-app.ts';
 import { openTogether } from '../support/together.ts';
 import { until } from '../support/until.ts';
@@ -129,7 +130,7 @@ test('the jobs of the leader write under its lease', async () => {
     return [];
   });
   await until(async () => leadership.isLeader(), isTrue);
-  const sweep = leaderJobs({ ...app.deps, db: leased ?? db }).find(({ name }) => name === 'sweep');
+  const sweep = leaderJobs({ ...app.deps, db: leased ?? db }, compose).find(({ name }) => name === 'sweep');
   await together.endLeases();
   const ended = await sweep?.run(new AbortController().signal).catch((error: unknown) => error);
   expect(ended).toBeInstanceOf(LeaseLost);

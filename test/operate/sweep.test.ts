@@ -8,6 +8,7 @@ import { planSweep, sweep } from '../../src/server/sweep.ts';
 import { leaderJobs } from '../../src/server/work.ts';
 import { oneStep, testPostgres, valuesOf } from '../support/database.ts';
 import { claimCount, connectGithub, githubRequest, logOf } from '../support/deliveries.ts';
+import { compose } from '../support/drafts.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
@@ -144,7 +145,7 @@ test('ends between two commits when the server stops', async () => {
 });
 
 test('the job logs how much it removed, and nothing when it removed nothing', async () => {
-  const job = leaderJobs(app.deps).find(({ name }) => name === 'sweep');
+  const job = leaderJobs(app.deps, compose).find(({ name }) => name === 'sweep');
   expect(job?.every).toBe('*/5 * * * *');
   const said = () => app.logged.filter(({ job }) => job === 'sweep');
   await job?.run(new AbortController().signal);

@@ -402,6 +402,59 @@ CREATE TABLE trigger_runs (
 );
 CREATE INDEX trigger_runs_due ON trigger_runs (status, attempts, due_at);
 
+CREATE TABLE roundups (
+  id text COLLATE "C" PRIMARY KEY,
+  organization_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  name text COLLATE "C" NOT NULL,
+  cadence text COLLATE "C" NOT NULL,
+  weekday bigint NOT NULL,
+  time text COLLATE "C" NOT NULL,
+  time_zone text COLLATE "C" NOT NULL,
+  starts_on text COLLATE "C" NOT NULL,
+  group_by text COLLATE "C" NOT NULL,
+  when_empty text COLLATE "C" NOT NULL,
+  content_type text COLLATE "C" NOT NULL,
+  enabled bigint NOT NULL,
+  next_at bigint NOT NULL,
+  created_at text COLLATE "C" NOT NULL,
+  updated_at text COLLATE "C" NOT NULL,
+  CONSTRAINT roundups_cadence CHECK (cadence in ('weekly', 'biweekly', 'monthly')),
+  CONSTRAINT roundups_group_by CHECK (group_by in ('repository', 'kind')),
+  CONSTRAINT roundups_when_empty CHECK (when_empty in ('skip', 'line'))
+);
+CREATE INDEX roundups_by_organization ON roundups (organization_id, created_at);
+CREATE INDEX roundups_due ON roundups (next_at);
+
+CREATE TABLE roundup_sources (
+  roundup_id text COLLATE "C" NOT NULL REFERENCES roundups ON DELETE CASCADE,
+  position bigint NOT NULL,
+  integration_id text COLLATE "C" NOT NULL REFERENCES integrations ON DELETE CASCADE,
+  repository_id text COLLATE "C" REFERENCES repositories ON DELETE CASCADE,
+  team text COLLATE "C",
+  PRIMARY KEY (roundup_id, position)
+);
+CREATE INDEX roundup_sources_by_integration ON roundup_sources (integration_id);
+
+CREATE TABLE roundup_changes (
+  roundup_id text COLLATE "C" NOT NULL REFERENCES roundups ON DELETE CASCADE,
+  key text COLLATE "C" NOT NULL,
+  integration_id text COLLATE "C" NOT NULL,
+  repository_id text COLLATE "C" NOT NULL,
+  event text COLLATE "C" NOT NULL,
+  claimed_at text COLLATE "C" NOT NULL,
+  post_id text COLLATE "C",
+  PRIMARY KEY (roundup_id, key)
+);
+CREATE INDEX roundup_changes_pending ON roundup_changes (roundup_id, claimed_at, event, key) WHERE post_id is null;
+
+CREATE TABLE roundup_posts (
+  post_id text COLLATE "C" PRIMARY KEY,
+  roundup_id text COLLATE "C" NOT NULL REFERENCES roundups ON DELETE CASCADE,
+  made_at text COLLATE "C" NOT NULL,
+  left_out text COLLATE "C" NOT NULL
+);
+CREATE INDEX roundup_posts_by_time ON roundup_posts (roundup_id, made_at);
+
 CREATE TABLE delivery_results (
   delivery_id text COLLATE "C" NOT NULL,
   trigger_id text COLLATE "C" NOT NULL,

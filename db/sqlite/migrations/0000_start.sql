@@ -352,6 +352,65 @@ CREATE TABLE `triggers` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `triggers_rule_unique` ON `triggers` (`rule`);--> statement-breakpoint
 CREATE INDEX `triggers_by_integration` ON `triggers` (`integration_id`);--> statement-breakpoint
+CREATE TABLE `roundup_changes` (
+	`roundup_id` text NOT NULL,
+	`key` text NOT NULL,
+	`integration_id` text NOT NULL,
+	`repository_id` text NOT NULL,
+	`event` text NOT NULL,
+	`claimed_at` text NOT NULL,
+	`post_id` text,
+	PRIMARY KEY(`roundup_id`, `key`),
+	FOREIGN KEY (`roundup_id`) REFERENCES `roundups`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `roundup_changes_pending` ON `roundup_changes` (`roundup_id`,`claimed_at`,`event`,`key`) WHERE "roundup_changes"."post_id" is null;--> statement-breakpoint
+CREATE TABLE `roundup_posts` (
+	`post_id` text PRIMARY KEY NOT NULL,
+	`roundup_id` text NOT NULL,
+	`made_at` text NOT NULL,
+	`left_out` text NOT NULL,
+	FOREIGN KEY (`roundup_id`) REFERENCES `roundups`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `roundup_posts_by_time` ON `roundup_posts` (`roundup_id`,`made_at`);--> statement-breakpoint
+CREATE TABLE `roundup_sources` (
+	`roundup_id` text NOT NULL,
+	`position` integer NOT NULL,
+	`integration_id` text NOT NULL,
+	`repository_id` text,
+	`team` text,
+	PRIMARY KEY(`roundup_id`, `position`),
+	FOREIGN KEY (`roundup_id`) REFERENCES `roundups`(`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`integration_id`) REFERENCES `integrations`(`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`repository_id`) REFERENCES `repositories`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `roundup_sources_by_integration` ON `roundup_sources` (`integration_id`);--> statement-breakpoint
+CREATE TABLE `roundups` (
+	`id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`name` text NOT NULL,
+	`cadence` text NOT NULL,
+	`weekday` integer NOT NULL,
+	`time` text NOT NULL,
+	`time_zone` text NOT NULL,
+	`starts_on` text NOT NULL,
+	`group_by` text NOT NULL,
+	`when_empty` text NOT NULL,
+	`content_type` text NOT NULL,
+	`enabled` integer NOT NULL,
+	`next_at` integer NOT NULL,
+	`created_at` text NOT NULL,
+	`updated_at` text NOT NULL,
+	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade,
+	CONSTRAINT "roundups_cadence" CHECK("roundups"."cadence" in ('weekly', 'biweekly', 'monthly')),
+	CONSTRAINT "roundups_group_by" CHECK("roundups"."group_by" in ('repository', 'kind')),
+	CONSTRAINT "roundups_when_empty" CHECK("roundups"."when_empty" in ('skip', 'line'))
+);
+--> statement-breakpoint
+CREATE INDEX `roundups_by_organization` ON `roundups` (`organization_id`,`created_at`);--> statement-breakpoint
+CREATE INDEX `roundups_due` ON `roundups` (`next_at`);--> statement-breakpoint
 CREATE TABLE `hook_attempts` (
 	`id` text PRIMARY KEY NOT NULL,
 	`message_id` text NOT NULL,

@@ -197,7 +197,7 @@ function commitsOf(
  * The commits that the push of a merge brought from the branch of its pull request. A merge queue may push several at
  * once: what names another pull request is not of this one, and a squash brings nothing but itself.
  */
-function commitsOfRequest(
+export function commitsOfRequest(
   { after, commits }: EventData['push'],
   merges: ReadonlyMap<string | null, number>,
 ): string[] {

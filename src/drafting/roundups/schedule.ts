@@ -1,3 +1,5 @@
+import { localTime } from '../../lib/time.ts';
+
 // The calendar of roundups: a weekday and a time on the clock of a time zone.
 
 export const CADENCES = ['weekly', 'biweekly', 'monthly'] as const;
@@ -34,6 +36,9 @@ export function nextRoundup(schedule: Schedule, after: Date): Date {
     from = day.add({ days: 1 });
   }
 }
+
+/** The local date of a time. */
+export const startOf = (timeZone: string, now: Date) => localTime(now, timeZone).slice(0, 10);
 
 /** The first day of the schedule that is not before `from`. */
 function firstDay({ cadence, weekday, startsOn }: Schedule, from: Temporal.PlainDate): Temporal.PlainDate {

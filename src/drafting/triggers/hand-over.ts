@@ -8,6 +8,7 @@ import type { Deps } from '../../people/deps.ts';
 import type { Event, EventSource } from '../../providers/events.ts';
 import { toEvent } from '../../providers/index.ts';
 import { findSame, recordEvent } from '../events.ts';
+import { claimChanges, listSources } from '../roundups/store.ts';
 import { listPostsOfDelivery } from '../store.ts';
 import { branchScope } from './kinds/branch.ts';
 import { keysOf } from './kinds/kind.ts';
@@ -94,11 +95,12 @@ async function renameRelease(
 /** The rows that `handOver` needs, in one round trip. */
 export async function readHandOver(tx: ReadTx, source: EventSource, event: Event) {
   const { integrationId, repositoryId } = source;
-  const [previous, triggers] = await Promise.all([
+  const [previous, triggers, sources] = await Promise.all([
     findSame(tx, source, event),
     listEnabledTriggers(tx, integrationId, repositoryId),
+    listSources(tx, integrationId),
   ]);
-  return { previous, triggers };
+  return { previous, triggers, sources };
 }
 
 /**
@@ -111,7 +113,7 @@ export async function handOver(
   delivery: EventSource & { action: string; images: ImageOwner | null },
   entry: ResultEntry,
   event: Event,
-  { previous, triggers }: Awaited<ReturnType<typeof readHandOver>>,
+  { previous, triggers, sources }: Awaited<ReturnType<typeof readHandOver>>,
   now: Date,
 ): Promise<void> {
   const { repositoryId } = delivery;
@@ -148,12 +150,14 @@ export async function handOver(
       await queueRun(tx, { triggerId, scope: each, since, deliveryId }, now);
     }
   }
+  if (!isEdit(delivery, event)) await claimChanges(tx, delivery, { event: newest, previous }, sources, now);
   const { images, integrationId } = delivery;
   await queueNaming(tx, integrationId, [newest, ...versions], now);
   if (isUsed && images !== null) await queueImages(tx, images, integrationId, newest, now);
   if (repositoryId === null) return;
   const ofPush = rangeOfPush(newest);
-  if (ofPush !== null && triggers.some(({ event: each }) => kinds[each].content.includes('push')))
+  const lists = triggers.some(({ event: each }) => kinds[each].content.includes('push'));
+  if (ofPush !== null && (lists || sources.length > 0))
     await queueRange(tx, { integrationId, repositoryId, tag: ofPush }, now);
   if (newest.type !== 'release' || newest.branch === null) return;
   const { notes } = newest.data;

@@ -15,6 +15,7 @@ import type {
   RepositoryReader,
 } from '../../providers/reader.ts';
 import { findEvent, listReleases, recordEvent } from '../events.ts';
+import { claimChanges, listSources } from '../roundups/store.ts';
 import { branchScope, isDivider } from './kinds/branch.ts';
 import { prefixesOf } from './kinds/kind.ts';
 import { kinds } from './model.ts';
@@ -283,7 +284,10 @@ async function completePush(place: Place, range: DueRange, key: string): Promise
     if (read === null) return;
     const { complete } = read;
     const now = deps.clock.now();
-    const newest = await recordEvent(tx, range, complete, await findEvent(tx, range, complete));
+    const previous = await findEvent(tx, range, complete);
+    const newest = await recordEvent(tx, range, complete, previous);
+    const claimed = { event: newest, previous };
+    await claimChanges(tx, range, claimed, await listSources(tx, integrationId), now);
     const { deliveryId, occurredAt: since } = newest;
     for (const { id: triggerId, event, filters } of await listEnabledTriggers(
       tx,

@@ -1,5 +1,5 @@
 import { changing, NONE, THROTTLES } from '../../../db/engine.ts';
-import { findStoredPushes } from '../../drafting/events.ts';
+import { findEvents } from '../../drafting/events.ts';
 import { listEnabledTriggers } from '../../drafting/triggers/queue-store.ts';
 import { findWebhookDelivery } from '../../integrations/deliveries/log-store.ts';
 import { deleteHooks, listHooks } from '../../integrations/hook-store.ts';
@@ -260,7 +260,9 @@ async function pollOnce(
   const needsFiles = triggers.some(({ filters }) => filters.path !== undefined);
   const reader = await openReaderOf(deps, integration, signal);
   const findPushes = (keys: readonly string[]) =>
-    db.read((tx) => findStoredPushes(tx, { integrationId: integration.id, repositoryId: subject.id }, keys));
+    db.read((tx) =>
+      findEvents(tx, { integrationId: integration.id, repositoryId: subject.id }, 'push', keys),
+    );
   const reading = { reader, log, now: clock.now(), needsFiles, findPushes };
   const round = await readRound(reading, subject, seen);
   const now = clock.now();

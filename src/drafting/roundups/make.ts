@@ -1,0 +1,263 @@
+import { changingPosts, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { messageOf } from '../../lib/app-error.ts';
+import { formatLongDay } from '../../lib/time.ts';
+import type { AuditDeps } from '../../people/audit.ts';
+import type { Deps } from '../../people/deps.ts';
+import { writePost } from '../../posts/store.ts';
+import { recordVersion } from '../../posts/versions.ts';
+import { type Event, type EventSource, ROUNDUP_EVENTS } from '../../providers/events.ts';
+import { byTime, commitsOfRequest } from '../changes/reached.ts';
+import { findEvents } from '../events.ts';
+import { roundupTemplates } from '../starters.ts';
+import type { Compose, Composition, Material } from '../store.ts';
+import { draftOf, type PlannedDraft, withCommits } from '../triggers/kinds/kind.ts';
+import { withIssues } from '../triggers/material.ts';
+import { nextRoundup, startOf } from './schedule.ts';
+import {
+  type Change,
+  findRoundup,
+  forgetChanges,
+  getRoundup,
+  holds,
+  insertRoundupPost,
+  listDue,
+  listPending,
+  type Roundup,
+  readTaken,
+  saveRoundup,
+  takeChanges,
+} from './store.ts';
+
+// Makes the post of a roundup: reads the changes that wait, composes them, and takes them in the transaction that writes the
+// post. What arrives meanwhile waits for the next one.
+
+/** Of one post. The rest is for the next one. */
+const MAX_CHANGES = 10_000;
+
+/** How often to begin again, because somebody changed the roundup or made its post meanwhile. */
+const MAX_TRIES = 5;
+
+/** How long a roundup rests after its post could not be made, in milliseconds. */
+const REST_MS = 10 * 60_000;
+
+type Needs = AuditDeps & Pick<Deps, 'ids'>;
+
+/** Null where nothing was to be told. */
+export type Made = { id: string; title: string } | null;
+
+/** Makes the post of a roundup now, and leaves its schedule as it is. Throws `AppError` 404. */
+export async function makeNow(deps: Needs, compose: Compose, id: string): Promise<Made> {
+  await deps.db.read((tx) => getRoundup(tx, id));
+  return make(deps, compose, id, (roundup) => roundup);
+}
+
+/** For the server's job. A roundup that was due while no server ran is made once. Returns how many posts it made. */
+export function createRoundupWorker(deps: Needs & Pick<Deps, 'elapsed'>, compose: Compose) {
+  const failedAt = new Map<string, number>();
+  return async (signal?: AbortSignal): Promise<number> => {
+    const now = deps.elapsed.dueAt();
+    let made = 0;
+    for (const id of await deps.db.read((tx) => listDue(tx, now), { single: true })) {
+      if (signal?.aborted === true) break;
+      const restedMs = now.getTime() - (failedAt.get(id) ?? Number.NEGATIVE_INFINITY);
+      if (restedMs >= 0 && restedMs < REST_MS) continue;
+      try {
+        const post = await make(deps, compose, id, (roundup) => planNext(roundup, now));
+        if (post !== null) made++;
+        failedAt.delete(id);
+      } catch (error) {
+        failedAt.set(id, now.getTime());
+        deps.log.error(
+          { roundupId: id, err: error, reason: messageOf(error) },
+          'a roundup failed; retrying later',
+        );
+      }
+    }
+    return made;
+  };
+}
+
+/** The roundup after its post; null when it is not due. */
+function planNext(roundup: Roundup, now: Date): Roundup | null {
+  if (!roundup.enabled) return null;
+  // Either may date from a clock set ahead.
+  const [startsOn = ''] = [roundup.startsOn, startOf(roundup.timeZone, now)].sort();
+  const nextAt = nextRoundup({ ...roundup, startsOn }, now).toISOString();
+  const isAhead = roundup.nextAt > now.toISOString();
+  return isAhead && roundup.nextAt <= nextAt ? null : { ...roundup, startsOn, nextAt };
+}
+
+/** `after`: the roundup as it is afterwards; null to leave it. */
+async function make(
+  deps: Needs,
+  compose: Compose,
+  id: string,
+  after: (roundup: Roundup) => Roundup | null,
+): Promise<Made> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const now = deps.clock.now();
+    const read = await deps.db.read(async (tx) => {
+      const roundup = await findRoundup(tx, id);
+      return roundup && { roundup, ...(await readChanges(tx, roundup)) };
+    });
+    const next = read && after(read.roundup);
+    if (read === null || next === null) return null;
+    const { roundup, sections, keys } = read;
+    const isEarly = next.nextAt !== roundup.nextAt && roundup.nextAt > now.toISOString();
+    const composition = await composeRoundup(compose, roundup, sections, now);
+    const order = changingPosts(roundup.organizationId, `roundup ${id}`);
+    try {
+      return await deps.db.write(async (tx) => {
+        if (!Bun.deepEquals(await findRoundup(tx, id), roundup)) throw new ChangedMeanwhile();
+        if (next !== roundup) await saveRoundup(tx, next);
+        // Its time dated from a clock set ahead.
+        if (isEarly) return null;
+        return write(tx, deps, roundup, keys, composition, now);
+      }, order);
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhile)) throw error;
+    }
+  }
+  throw new ChangedMeanwhile();
+}
+
+class ChangedMeanwhile extends Error {
+  override readonly message = 'the roundup was changed again and again meanwhile';
+}
+
+async function write(
+  tx: WriteTx,
+  deps: Needs,
+  { id: roundupId, organizationId, contentType }: Roundup,
+  keys: readonly string[],
+  { text, leftOut }: Composition,
+  now: Date,
+): Promise<Made> {
+  const postId = text === null ? null : deps.ids.newId('post');
+  if (!(await takeChanges(tx, roundupId, keys, postId))) throw new ChangedMeanwhile();
+  await forgetChanges(tx, roundupId, now);
+  if (text === null || postId === null) return null;
+  const madeAt = now.toISOString();
+  const times = { createdAt: madeAt, updatedAt: madeAt, isDateSet: false };
+  const post = { ...text, ...times, id: postId, organizationId, contentType, status: 'draft' as const };
+  await writePost(tx, post);
+  await recordVersion(tx, deps, { before: null, after: post, origin: 'trigger' });
+  await insertRoundupPost(tx, { postId, roundupId, madeAt, leftOut });
+  return { id: postId, title: text.title };
+}
+
+function composeRoundup(
+  compose: Compose,
+  { id, name, contentType, groupBy, whenEmpty, timeZone }: Roundup,
+  sections: Section[],
+  now: Date,
+): Promise<Composition> {
+  const { title: titleTemplate, body: bodyTemplate } = roundupTemplates(contentType, groupBy);
+  const date = formatLongDay(now, timeZone);
+  const { material } = draftOf('roundup', [], { roundup: { id, name, date, whenEmpty, sections } });
+  const recipe = { triggerId: null, platform: null, event: 'push', contentType } as const;
+  if (material === null) throw new Error('a roundup has material');
+  return compose({ ...recipe, titleTemplate, bodyTemplate }, material);
+}
+
+interface Section {
+  name: string;
+  material: Material;
+}
+
+/** What waits: the sections of the post, and the changes that it takes. */
+async function readChanges(tx: ReadTx, roundup: Roundup): Promise<{ sections: Section[]; keys: string[] }> {
+  const rows = await listPending(tx, roundup.id, MAX_CHANGES);
+  const drafts: PlannedDraft[] = [];
+  const waiting = new Set<string>();
+  const places = Map.groupBy(rows, ({ integrationId, repositoryId }) => `${integrationId} ${repositoryId}`);
+  for (const ofPlace of places.values()) {
+    const [{ integrationId = '', repositoryId = '' } = {}] = ofPlace;
+    const source = { integrationId, repositoryId: repositoryId || null };
+    const events = await readEvents(tx, source, ofPlace);
+    for (const { type, key, data } of events) {
+      // A reopened issue waits until it is completed again.
+      if (type === 'issue' && !data.isCompleted) waiting.add(`issue ${key}`);
+    }
+    const held = events.filter((event) => roundup.sources.some((each) => holds(each, event, source)));
+    drafts.push(...sectionsOf(await withoutTaken(tx, roundup.id, ofPlace, held)));
+  }
+  const linked = await withIssues(tx, roundup.organizationId, drafts);
+  const sections = linked.flatMap(({ subject: name, material }) =>
+    material === null ? [] : { name, material },
+  );
+  const rankOf = ({ material }: Section) => Number(material.repository === null);
+  return {
+    sections: sections.sort((a, b) => rankOf(a) - rankOf(b) || (a.name < b.name ? -1 : 1)),
+    keys: rows.map(({ key }) => key).filter((key) => !waiting.has(key)),
+  };
+}
+
+async function readEvents(tx: ReadTx, source: EventSource, rows: readonly Change[]): Promise<Event[]> {
+  const found = ROUNDUP_EVENTS.map((type) => {
+    const start = `${type} `;
+    const names = rows.map(({ event }) => event).filter((event) => event.startsWith(start));
+    return findEvents(tx, source, type, [...new Set(names.map((name) => name.slice(start.length)))]);
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/**
+ * Leaves out what an earlier post has: a pull request may come after the push of its merge, or the other way round, and
+ * several pushes may bring the same commits. `rows`: those of one place, and `events` those that brought them.
+ */
+async function withoutTaken(
+  tx: ReadTx,
+  roundupId: string,
+  rows: readonly Change[],
+  events: readonly Event[],
+): Promise<Event[]> {
+  const merges = events.flatMap(({ type, data }) =>
+    type === 'push' ? data.after : type === 'pull_request' ? (data.mergeCommitSha ?? []) : [],
+  );
+  const taken = await readTaken(
+    tx,
+    roundupId,
+    merges.map((sha) => `commit ${sha}`),
+  );
+  const own = new Set(rows.flatMap(({ key, event }) => (key.startsWith('commit ') ? [] : event)));
+  const whole = events.filter(
+    (event) =>
+      event.type !== 'push' &&
+      own.has(nameOf(event)) &&
+      !(event.type === 'pull_request' && taken.has(`commit ${event.data.mergeCommitSha}`)),
+  );
+  const requests = new Set(whole.map(nameOf));
+  const isGone = (name: string) => isRequest(name) && !requests.has(name);
+  const open = new Set(rows.flatMap(({ key, event }) => (isGone(event) ? [] : key)));
+  const pushes = events.filter((event) => event.type === 'push');
+  return [
+    ...whole,
+    ...pushes.flatMap((push) => {
+      const { after } = push.data;
+      const by = taken.get(`commit ${after}`) ?? '';
+      const merged = isRequest(by) ? new Map([[after, Number(by.slice(REQUEST.length))]]) : new Map();
+      const ofRequest = new Set(commitsOfRequest(push.data, merged));
+      return withCommits([push], ({ sha }) => open.has(`commit ${sha}`) && !ofRequest.has(sha));
+    }),
+  ];
+}
+
+const REQUEST = 'pull_request ';
+const isRequest = (name: string) => name.startsWith(REQUEST);
+const nameOf = ({ type, key }: Event) => `${type} ${key}`;
+
+/** The events of one place as sections: a repository is one, and a team of a tracker. */
+function sectionsOf(events: readonly Event[]): PlannedDraft[] {
+  const teams = Map.groupBy(events, (event) => (event.type === 'issue' ? event.data.team?.id : null));
+  return Array.from(teams.values(), (own) => {
+    const pushes = own.filter((event) => event.type === 'push');
+    const pullRequests = own.filter((event) => event.type === 'pull_request');
+    const issues = own.filter((event) => event.type === 'issue').sort(byTime);
+    const newest = [...pushes, ...pullRequests].sort(byTime).at(-1);
+    const team = issues[0]?.data.team ?? null;
+    const { repository = null, branch = null } = newest ?? {};
+    const material = { repository, branch, pushes, pullRequests, issues, team };
+    return draftOf(repository ?? team?.name ?? 'Issues', [], material);
+  });
+}
