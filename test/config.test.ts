@@ -182,7 +182,7 @@ describe('a wrong value is refused by the name of its variable', () => {
     [
       'PUBLIC_URL',
       'https://example.com:8443/tidings/',
-      'PUBLIC_URL must have no path, not "/tidings". Give Tidings a host name of its own, such as tidings.example.com:8443, and its proxy the lines in docs/operating.md, "Add TLS"',
+      'PUBLIC_URL must have no path, not "/tidings". Give Tidings a host name of its own, such as tidings.example.com:8443, and its proxy the lines in docs/proxies.md',
     ],
     ['PUBLIC_URL', 'https://x.test/?a', 'PUBLIC_URL must be'],
     ['UNKEY_TIMEOUT_MS', '0', 'UNKEY_TIMEOUT_MS must be a number of milliseconds from 1 to 60000, not "0"'],

@@ -87,7 +87,7 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     const { pathname = '/', host } = (url && URL.parse(url)) || {};
     if (pathname === '/') return url;
     problems.push(
-      `PUBLIC_URL must have no path, not ${JSON.stringify(pathname.slice(0, 80))}. Give Tidings a host name of its own, such as tidings.${host}, and its proxy the lines in docs/operating.md, "Add TLS"`,
+      `PUBLIC_URL must have no path, not ${JSON.stringify(pathname.slice(0, 80))}. Give Tidings a host name of its own, such as tidings.${host}, and its proxy the lines in docs/proxies.md`,
     );
     return null;
   }

@@ -6,7 +6,7 @@ import { rounds } from '../support/rounds.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
-// Bun's HTTP server handles these connections before Tidings sees a request. docs/operating.md and docs/api.md state it.
+// Bun's HTTP server handles these connections before Tidings sees a request. docs/proxies.md and docs/api.md state it.
 
 const folder = temporaryFolder();
 let server: ServerProcess;
