@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
@@ -50,7 +50,7 @@ async function release(out: string, { key, checked, ...options }: Options): Prom
     const differing = await differences(first.files, second.files);
     if (differing.length > 0) throw new Error(`two builds differ: ${differing.join(', ')}`);
     rmSync(out, { recursive: true, force: true });
-    run(['cp', '-R', first.files, out]);
+    cpSync(first.files, out, { recursive: true });
   } finally {
     for (const { remove } of [first, second]) remove();
   }

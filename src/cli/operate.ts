@@ -1,6 +1,7 @@
 import { get, type IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { AppError } from '../lib/app-error.ts';
+import { AppError, messageOf } from '../lib/app-error.ts';
+import { version } from '../lib/build.ts';
 import { fetchWithoutRedirects } from '../lib/public-fetch.ts';
 import { systemClock } from '../lib/time.ts';
 import type { Result } from '../server/doctor/check.ts';
@@ -14,6 +15,7 @@ export function add(program: TidingsCommand): void {
   addDoctorCommand(program);
   addHealthcheckCommand(program);
   addSweepCommand(program);
+  addUpgradeCommand(program);
 }
 
 function addSweepCommand(program: TidingsCommand): void {
@@ -100,4 +102,70 @@ function addHealthcheckCommand(program: TidingsCommand): void {
       command.print(health, ({ url }) => `${url} responds.`);
     })
     .examples('healthcheck', 'healthcheck --port 8080');
+}
+
+/** A version file has a few hundred bytes. */
+const MAX_VERSION_BYTES = 64 * 1024;
+const VERSION_TIMEOUT_MS = 10_000;
+
+/** The `version.json` of a release. Throws `AppError` 400 when it cannot be read or is none. */
+async function readRelease(source: string): Promise<{ version: string; url: string | null }> {
+  const refuse = (reason: string) => new AppError(400, `${source}: ${reason}`);
+  let text: string;
+  try {
+    text = await (/^https?:/i.test(source)
+      ? download(source)
+      : Bun.file(source).slice(0, MAX_VERSION_BYTES).text());
+  } catch (error) {
+    throw refuse(messageOf(error));
+  }
+  const { version: newest, url } = parseRelease(text) ?? {};
+  if (typeof newest !== 'string' || !/^\d+\.\d+\.\d+(?:-[\w.-]{1,64})?$/.test(newest)) {
+    throw refuse('it is not the version.json of a release');
+  }
+  return { version: newest, url: typeof url === 'string' ? url : null };
+}
+
+function parseRelease(text: string): { version?: unknown; url?: unknown } | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+async function download(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(VERSION_TIMEOUT_MS) });
+  if (!response.ok) throw new Error(`the response was ${response.status}`);
+  const chunks: Uint8Array[] = [];
+  let left = MAX_VERSION_BYTES;
+  for await (const chunk of response.body ?? []) {
+    left -= chunk.length;
+    if (left < 0) throw new Error('it is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function addUpgradeCommand(program: TidingsCommand): void {
+  program
+    .sub('upgrade', 'Compare this version with the newest release')
+    .requiredOption('--check <file>', 'The version.json of the newest release: a path or a URL')
+    .action(async ({ check: source }: { check: string }, command: TidingsCommand) => {
+      const newest = await readRelease(source);
+      const isNewer = Bun.semver.order(newest.version, version) > 0;
+      command.print({ version, newest: newest.version, isNewer, url: newest.url }, () =>
+        isNewer
+          ? `Tidings ${newest.version} is newer than this version, ${version}.${newest.url === null ? '' : ` Its files: ${newest.url}`}`
+          : `This version, ${version}, is the newest.`,
+      );
+      if (isNewer) throw new WorkFailed();
+    })
+    .note(
+      'Exits with 1 if the release is newer. Changes nothing: install the new version and restart the server. No other command, and no server, looks for releases.',
+    )
+    .examples(
+      'upgrade --check https://example.com/tidings/version.json',
+      'upgrade --check ./version.json --json',
+    );
 }

@@ -28,7 +28,7 @@ const groups: readonly (readonly [
   load: () => Promise<{ add: (program: TidingsCommand) => void }>,
 ])[] = [
   [SERVER, ['serve'], () => import('./serve.ts')],
-  [SERVER, ['doctor', 'healthcheck', 'sweep'], () => import('./operate.ts')],
+  [SERVER, ['doctor', 'healthcheck', 'sweep', 'upgrade'], () => import('./operate.ts')],
   [SERVER, ['attention'], () => import('./attention.ts')],
   [SERVER, ['backup', 'restore'], () => import('./backup.ts')],
   [SERVER, ['move'], () => import('./move.ts')],
