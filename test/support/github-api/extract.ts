@@ -21,7 +21,6 @@ const ROUTES = [
   'GET /repos/{owner}/{repo}/hooks/{hook_id}',
   'PATCH /repos/{owner}/{repo}/hooks/{hook_id}',
   'DELETE /repos/{owner}/{repo}/hooks/{hook_id}',
-  'PATCH /repos/{owner}/{repo}/hooks/{hook_id}/config',
   'POST /repos/{owner}/{repo}/hooks/{hook_id}/pings',
   'GET /repos/{owner}/{repo}/hooks/{hook_id}/deliveries',
   'POST /repos/{owner}/{repo}/hooks/{hook_id}/deliveries/{delivery_id}/attempts',

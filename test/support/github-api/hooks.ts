@@ -54,17 +54,6 @@ export function changeHook(
   Object.assign(hook, changed);
 }
 
-/** Changes single fields of the config, and leaves the others. */
-export function changeConfig(
-  hook: StoredHook,
-  change: Partial<HookConfig>,
-  now: string,
-  allowLocal: boolean,
-): void {
-  hook.config = configOf({ ...hook.config, ...change }, allowLocal);
-  hook.updatedAt = now;
-}
-
 function configOf({ url, secret, ...config }: Partial<HookConfig>, allowLocal: boolean): HookConfig {
   if (url === undefined || url === '') throw refusals.noUrl();
   const { hostname } = new URL(url);

@@ -2,9 +2,9 @@ import { type Access, canSee, type Reading, requireHooks, wantsSso } from './acc
 import { installationOperations } from './apps.ts';
 import { codeOperations } from './code-operations.ts';
 import type { Delivery } from './deliver.ts';
-import { changeConfig, changeHook, type HookBody, makeHook } from './hooks.ts';
+import { changeHook, type HookBody, makeHook } from './hooks.ts';
 import { refusals } from './refusal.ts';
-import type { HookConfig, StoredHook, StoredRepository, StoredToken } from './state.ts';
+import type { StoredHook, StoredRepository, StoredToken } from './state.ts';
 import { attemptPageOf, attemptView, hookView, pageOf, repositoryView } from './views.ts';
 import { deliverSoon, type World } from './world.ts';
 
@@ -133,16 +133,6 @@ export const operations: Record<string, Operation> = {
       const hook = hookOf(context, repository);
       changeHook(repository, hook, context.body as HookBody, now(context), context.world.allowLocal);
       return { status: 200, body: hookView(context.world.url, repository, hook) };
-    },
-  },
-  'PATCH /repos/{owner}/{repo}/hooks/{hook_id}/config': {
-    access: 'write',
-    run(context) {
-      const repository = writable(context);
-      const hook = hookOf(context, repository);
-      changeConfig(hook, (context.body ?? {}) as Partial<HookConfig>, now(context), context.world.allowLocal);
-      const { config } = hookView(context.world.url, repository, hook) as { config: object };
-      return { status: 200, body: config };
     },
   },
   'DELETE /repos/{owner}/{repo}/hooks/{hook_id}': {
