@@ -204,10 +204,10 @@ export function createMetrics(providerIds: readonly string[] = []) {
     ),
     /** `lastAtMs` by `performance.now()`. */
     failedDeliveries,
-    /** The jobs whose last runs failed: how many in a row, and why. */
-    failingJobs: new Map<string, { inARow: number; reason: string }>(),
+    /** The jobs whose last runs failed: how many in a row, why, and how many milliseconds ago the first one began. */
+    failingJobs: new Map<string, { inARow: number; reason: string; agoMs: () => number; effect: string }>(),
     /** The jobs that run now, and for how many milliseconds they have. */
-    runningJobs: new Map<string, () => number>(),
+    runningJobs: new Map<string, { agoMs: () => number; effect: string }>(),
     verifications: countsOf(verifications, ['valid', 'invalid', 'forbidden', 'limited', 'unavailable']),
     verificationDurations: registry.histogram(
       'tidings_key_verification_duration_seconds',

@@ -214,7 +214,8 @@ export type Find = (tx: ReadTx, now: Date) => Promise<FoundItem[]>;
 /** Items of one kind. Beyond that, a person has enough to do. */
 export const MAX_ITEMS = 100;
 
-export const NO_DRAFTS = 'Changes there make no drafts.';
+export const NO_DRAFTS = 'Changes there make no drafts, so readers do not learn of them.';
+export const READ_LATE = 'Tidings reads the changes instead, so drafts come later than with a webhook.';
 
 export const ofIntegration = (organizationId: string, subject: string) => ({
   organizationId,

@@ -62,6 +62,8 @@ export interface AppPages {
   install: string;
   /** Makes keys. */
   settings: string;
+  /** Lists the accounts that have it, and suspends or unsuspends it there. */
+  installations: string;
   /** Deletes the App. */
   danger: string;
 }

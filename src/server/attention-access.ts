@@ -15,6 +15,7 @@ import {
   NO_DRAFTS,
   ofIntegration,
   placesOf,
+  READ_LATE,
 } from '../people/attention.ts';
 import { providerOf } from '../providers/index.ts';
 
@@ -94,7 +95,7 @@ export const findSilent: Find = async (tx) => {
       ...ofIntegration(row.organizationId, row.id),
       kind: 'silent',
       since,
-      count: row.places,
+      count: 1,
       message: row.isProven
         ? `${name}: ${gap}, but the provider has newer changes`
         : `${name}: ${gap}, which is unusually long for it`,
@@ -105,20 +106,24 @@ export const findSilent: Find = async (tx) => {
 
 export const findSuspendedApps: Find = async (tx) => {
   const rows = await tx
-    .select({ id, organizationId, slug: apps.slug, since: apps.suspendedAt })
+    .select({ id, organizationId, type, slug: apps.slug, url: apps.url, since: apps.suspendedAt })
     .from(apps)
     .innerJoin(integrations, eq(id, apps.integrationId))
     .where(and(isNotNull(apps.suspendedAt), eq(enabled, true)))
     .limit(MAX_ITEMS)
     .all();
-  return rows.map((row) => ({
-    ...ofIntegration(row.organizationId, row.id),
-    kind: 'app_suspended',
-    since: row.since,
-    count: 1,
-    message: `The installation of the App ${row.slug} is suspended`,
-    effect: NO_DRAFTS,
-  }));
+  return rows.map(({ type: of, ...row }) => {
+    const { name, app } = providerOf(of);
+    return {
+      ...ofIntegration(row.organizationId, row.id),
+      kind: 'app_suspended',
+      since: row.since,
+      count: 1,
+      message: `Somebody suspended the App ${row.slug} at ${name}`,
+      effect: `${name} delivers nothing. ${NO_DRAFTS}`,
+      action: `Choose the account, and unsuspend the App: ${app?.pages(undefined, row).installations ?? row.url}`,
+    };
+  });
 };
 
 /** Of each integration, its webhooks whose recovery may have this in its JSON. */
@@ -147,9 +152,9 @@ export const findSwitchedOff: Find = async (tx) =>
       ...ofIntegration(row.organizationId, row.id),
       kind: 'webhook_off',
       since: null,
-      count: row.places,
+      count: 1,
       message: `${placesOf(row)}: the webhook is switched off or deleted at ${name}`,
-      effect: 'Tidings reads changes instead, but later than a webhook tells.',
+      effect: READ_LATE,
       action: `${tidings} integration repair ${row.id}`,
     };
   });
@@ -167,9 +172,9 @@ export const findFailedHeartbeats: Find = async (tx) =>
       ...ofIntegration(row.organizationId, row.id),
       kind: 'heartbeat_failed',
       since: first.since,
-      count: failed.length,
+      count: 1,
       message: `${placesOf({ place: first.place, places: failed.length })}: the ${first.what} that Tidings asked for did not arrive (${first.problem})`,
-      effect: NO_DRAFTS,
+      effect: `Deliveries may not arrive either. ${READ_LATE}`,
     };
   });
 
@@ -183,7 +188,8 @@ export const findLost: Find = async (tx) =>
       since,
       count: lost.length,
       message: `${placesOf(row)}: ${count(lost.length, 'missed delivery', 'missed deliveries')} cannot be had again (${firstSentence(lost[0]?.reason ?? '')})`,
-      effect: 'Their changes make no drafts. The item ends a week after the delivery.',
+      effect:
+        'Their changes make no drafts: write a post about what readers miss. The item ends after a week.',
       action: `${tidings} integration missed ${row.id}`,
     };
   });

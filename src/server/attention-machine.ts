@@ -11,7 +11,7 @@ import type { Find } from '../people/attention.ts';
 import { type AttentionKind, beginAttention, type FoundItem } from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
 import { queueNotices } from '../readers/hooks/notices.ts';
-import { describeBackupTrouble } from './backup/job.ts';
+import { describeBackupTrouble, NO_BACKUP } from './backup/job.ts';
 import type { Config } from './config.ts';
 import { listLeftovers } from './data-folder.ts';
 import { describeJump, type Elapsed } from './elapsed.ts';
@@ -103,6 +103,7 @@ export function leaderWatch(
   let changedAt = elapsedMs();
   return {
     name: 'watch-leader',
+    effect: 'Nobody is told when the jobs of the leader stop.',
     every: BEAT_MS,
     async run() {
       const seen = await deps.db.read((tx) =>
@@ -163,60 +164,64 @@ export async function findOnMachine(
   const { inARow = 0, cause = null } = checkpointFailures?.() ?? {};
   const leftovers = isSqlite ? listOldLeftovers(config.dataDir, clock.now()) : [];
   const unfinished = describeLeftovers(leftovers);
+  const ago = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
   const isFailing = (name: string) => (metrics?.failingJobs.get(name)?.inARow ?? 0) >= MAX_FAILED_RUNS;
   const items = [
     backup !== null &&
       !backup.isReminder &&
       ofServer({
         kind: 'backup_failed',
+        since: backup.since ?? null,
         message: backup.message,
-        effect: 'After a loss of this disk, newer posts and deliveries would be gone.',
+        effect: NO_BACKUP,
         action: backup.advice,
       }),
     full !== null &&
       ofServer({
         kind: 'disk_full',
         message: full.problem,
-        effect: 'Deliveries are refused until there is room.',
+        effect:
+          'Deliveries are refused, and nobody can publish until there is room. Readers see what is published.',
         action: full.advice,
       }),
     jump !== null &&
       ofServer({
         kind: 'clock_jumped',
         message: jump.problem,
-        effect: 'Old log entries stay longer. Deliveries and posts are not affected.',
+        effect: 'Expired log entries stay. Deliveries and posts are not affected.',
         action: jump.advice,
       }),
     inARow > 0 &&
       ofServer({
         kind: 'checkpoint_failing',
+        count: inARow,
         message: `The write-ahead log cannot be copied into the database (${cause})`,
-        effect: 'The log grows until the disk is full. Then deliveries are refused.',
-        action: 'Look for read-only or faulty storage in the log of the server and of the machine',
+        effect: 'The log grows until the disk is full. Then deliveries are refused, and nobody can publish.',
+        action: `Check whether the disk of ${config.dataDir} is full, read-only, or faulty, then restart the server`,
       }),
     unfinished !== null &&
       ofServer({
         kind: 'upgrade_unfinished',
-        count: leftovers.length,
         message: unfinished.problem,
         effect: 'The files take as much room as the database. Readers notice nothing.',
         action: unfinished.advice,
       }),
-    ...Array.from(metrics?.failingJobs ?? [], ([name, { inARow: failures, reason }]) => {
+    ...Array.from(metrics?.failingJobs ?? [], ([name, { inARow: failures, reason, agoMs, effect }]) => {
       return (
         isFailing(name) &&
         ofServer({
           kind: 'job_failing',
           subject: name,
+          since: ago(agoMs()),
           count: failures,
           message: `The job ${name} has failed ${failures} times in a row (${reason})`,
-          effect: 'Its work waits until a run succeeds.',
-          action: "Look at the server's log",
+          effect,
+          action: `Restart the server. If it goes on, search its log for the job ${name}`,
         })
       );
     }),
-    ...Array.from(metrics?.runningJobs ?? [], ([name, silentMs]) => {
-      const ms = silentMs();
+    ...Array.from(metrics?.runningJobs ?? [], ([name, { agoMs, effect }]) => {
+      const ms = agoMs();
       // An overdue backup is an item of its own.
       return (
         ms >= HANGS_MS &&
@@ -225,10 +230,10 @@ export async function findOnMachine(
         ofServer({
           kind: 'job_failing',
           subject: name,
-          since: new Date(clock.now().getTime() - ms).toISOString(),
+          since: ago(ms),
           message: `The job ${name} does not end`,
-          effect: 'Its work waits until a person restarts the server.',
-          action: 'Restart the server. Its log says what the job did last',
+          effect,
+          action: 'Restart the server',
         })
       );
     }),

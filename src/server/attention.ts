@@ -132,9 +132,12 @@ async function findNoDeliveries(tx: ReadTx, now: Date): Promise<FoundItem[]> {
 }
 
 const findFailingWebhooks: Find = async (tx) => {
-  const { problem, placeName } = hooks;
+  const { problem, placeName, attempts } = hooks;
   const rows = await tx
-    .select({ id, organizationId, places: count(), place: min(placeName), problem: max(problem) })
+    .select({
+      ...{ id, organizationId, places: count(), place: min(placeName) },
+      ...{ problem: max(problem), attempts: max(attempts) },
+    })
     .from(hooks)
     .innerJoin(integrations, eq(id, hooks.integrationId))
     .where(and(isNotNull(problem), eq(enabled, true)))
@@ -145,9 +148,10 @@ const findFailingWebhooks: Find = async (tx) => {
     ...ofIntegration(row.organizationId, row.id),
     kind: 'webhook_failing',
     since: null,
-    count: row.places,
-    message: `${placesOf(row)}: the webhook is not as it should be (${row.problem})`,
-    effect: 'Some changes may make no drafts.',
+    count: Math.max(1, row.attempts ?? 1),
+    message: `${placesOf(row)}: Tidings could not set up the webhook (${firstSentence(row.problem ?? '')})`,
+    effect: 'Deliveries may not come, or be refused. Their changes make no drafts.',
+    action: `${tidings} integration repair ${row.id}`,
   }));
 };
 
@@ -182,8 +186,9 @@ const findFailingPolls: Find = async (tx) => {
     kind: 'polling_failing',
     since: row.polledAt,
     count: row.rounds ?? 1,
-    message: `${placesOf(row)}: polling fails (${row.problem})`,
-    effect: `${NO_DRAFTS} Tidings reads them when polling works again.`,
+    message: `${placesOf(row)}: polling fails (${firstSentence(row.problem ?? '')})`,
+    effect: 'Changes there make no drafts until polling works again. None is lost.',
+    action: `${tidings} integration poll ${row.id}`,
   }));
 };
 
@@ -359,6 +364,7 @@ export function attentionJob(
 ): Job {
   return {
     name: 'attention',
+    effect: 'Attention is not up to date.',
     every: EVERY_MS,
     async run() {
       const found = await findAttention(deps, config);

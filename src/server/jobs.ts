@@ -7,6 +7,8 @@ import type { Deps } from '../people/deps.ts';
 /** Something that the server does by itself. */
 export interface Job {
   name: string;
+  /** A sentence about what readers and people notice while it fails. */
+  effect: string;
   /** A number of milliseconds, or a cron expression in UTC. */
   every: number | string;
   /**
@@ -40,8 +42,10 @@ export function startJobs(
     const onAlive = () => void aliveAt.set(job.name, elapsedMs());
     onAlive();
     async function run(): Promise<void> {
+      const { effect } = job;
       const startedAt = elapsedMs();
-      metrics.runningJobs.set(job.name, () => elapsedMs() - startedAt);
+      const agoMs = () => elapsedMs() - startedAt;
+      metrics.runningJobs.set(job.name, { agoMs, effect });
       try {
         await job.run(abort.signal, onAlive);
         onAlive();
@@ -54,8 +58,8 @@ export function startJobs(
         // The database logs its own outages, once.
         if (error instanceof DatabaseUnavailable) return;
         log.error({ job: job.name, err: error }, 'job failed');
-        const { inARow = 0 } = metrics.failingJobs.get(job.name) ?? {};
-        metrics.failingJobs.set(job.name, { inARow: inARow + 1, reason: messageOf(error) });
+        const { inARow, ...first } = metrics.failingJobs.get(job.name) ?? { inARow: 0, agoMs, effect };
+        metrics.failingJobs.set(job.name, { ...first, inARow: inARow + 1, reason: messageOf(error) });
       } finally {
         metrics.runningJobs.delete(job.name);
       }

@@ -125,8 +125,18 @@ export async function startServer(services: Services, config: Config) {
     const { sharedClock } = services;
     const watch =
       sharedClock === null
-        ? { name: 'watch-database', every: 1_000, run: watchDatabase(services) }
-        : { name: 'follow-clock', every: LOOK_MS, run: sharedClock.follow };
+        ? {
+            name: 'watch-database',
+            effect: 'Nobody is told when the log of the database keeps growing. Readers notice nothing.',
+            every: 1_000,
+            run: watchDatabase(services),
+          }
+        : {
+            name: 'follow-clock',
+            effect: 'Scheduled posts may be published early or late.',
+            every: LOOK_MS,
+            run: sharedClock.follow,
+          };
     const own = { ...services, publicUrl };
     jobs = startJobs(processJobs(own, composer.compose, uptime, [watch, leaderWatch(own)]), services);
     const backups = config.backups && (await import('./backup/job.ts')).backupJobs(config, services);

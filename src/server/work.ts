@@ -49,21 +49,33 @@ export function processJobs(
   return [
     ...watches,
     // Each process collects the uses that it saw.
-    { name: 'record-key-usage', every: 1_000, run: () => deps.keys.flush() },
+    {
+      name: 'record-key-usage',
+      effect: 'The last use of API keys is not recorded. Readers notice nothing.',
+      every: 1_000,
+      run: () => deps.keys.flush(),
+    },
     // One process reads a history at a time, and another takes a run of a trigger.
     {
       name: 'read-histories',
+      effect: 'Past releases that somebody imports make no drafts.',
       every: 1_000,
       restMs: LONG_REST_MS,
       run: async (signal) => (await import('../intake/history/read.ts')).readDueHistories(deps, signal),
     },
     {
       name: 'run-triggers',
+      effect: 'Changes make no drafts until it works again. None is lost.',
       every: 250,
       restMs: SHORT_REST_MS,
       run: late(async () => (await import('../drafting/triggers/run.ts')).createTriggerWorker(deps, compose)),
     },
-    { name: 'beat', every: BEAT_MS, run: () => uptime.beat() },
+    {
+      name: 'beat',
+      effect: 'Commands say that no server runs. Readers notice nothing.',
+      every: BEAT_MS,
+      run: () => uptime.beat(),
+    },
   ];
 }
 
@@ -75,12 +87,14 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }, compose: Compose):
   return [
     {
       name: 'publish-scheduled',
+      effect: 'Scheduled posts are not published, so readers do not see them.',
       every: 1_000,
       run: async (signal) =>
         (await import('../posts/schedule.ts')).publishDuePosts(deps, { signal, runningSince }),
     },
     {
       name: 'make-roundups',
+      effect: 'Roundups are not drafted at their time.',
       every: 5_000,
       run: late(async () =>
         (await import('../drafting/roundups/make.ts')).createRoundupWorker(deps, compose),
@@ -88,12 +102,14 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }, compose: Compose):
     },
     {
       name: 'sync-hooks',
+      effect: 'Webhooks keep their old settings, and deliveries with an old secret may be refused.',
       every: 2_000,
       restMs: LONG_REST_MS,
       run: async (signal) => (await import('../integrations/rotate.ts')).syncHooks(deps, signal),
     },
     {
       name: 'recovery',
+      effect: 'Missed deliveries make no drafts.',
       every: 10_000,
       restMs: 60_000,
       run: late(async () => {
@@ -114,45 +130,54 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }, compose: Compose):
     },
     {
       name: 'poll',
+      effect: 'Changes that are polled make no drafts.',
       every: 1_000,
       restMs: LONG_REST_MS,
       run: async (signal) => (await import('../intake/polling/poll.ts')).pollDue(deps, signal),
     },
     {
       name: 'watch-tokens',
+      effect: 'Nobody is told of tokens that expire or are refused.',
       every: 60_000,
       run: async (signal) => (await import('../integrations/token.ts')).watchTokens(deps, signal),
     },
     {
       name: 'watch-silence',
+      effect: 'Nobody is told of webhooks that have gone silent.',
       every: 60_000,
       run: async (signal) => (await import('../intake/watch/silence.ts')).watchSilence(deps, signal),
     },
     {
       name: 'image-addresses',
+      effect:
+        'After a change of PUBLIC_URL, images in posts keep the old address, and readers may not see them.',
       every: 5_000,
       run: late(async () => (await import('./sweep.ts')).addressWork(deps)),
     },
     {
       name: 'copy-images',
+      effect: 'Images in new drafts stay at the provider, where readers may not see them.',
       every: 500,
       restMs: SHORT_REST_MS,
       run: async (signal) => (await import('./sweep.ts')).copyDueImages(deps, signal),
     },
     {
       name: 'read-ranges',
+      effect: 'Drafts of releases may lack changes.',
       every: 500,
       restMs: SHORT_REST_MS,
       run: async (signal) => (await import('../drafting/triggers/ranges.ts')).readRanges(deps, { signal }),
     },
     {
       name: 'send-hooks',
+      effect: 'Sites and channels are not told of posts.',
       every: 100,
       restMs: SHORT_REST_MS,
       run: late(async () => (await import('../readers/hooks/send.ts')).createHookSender(deps)),
     },
     {
       name: 'sweep-images',
+      effect: 'Images that no post uses take up room. Readers notice nothing.',
       every: '17 * * * *',
       async run(signal) {
         const { sweepFiles } = await import('../posts/media/service.ts');
@@ -163,6 +188,7 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }, compose: Compose):
     },
     {
       name: 'sweep',
+      effect: 'Expired entries take up room. Readers notice nothing.',
       every: '*/5 * * * *',
       async run(signal) {
         const swept = await (await import('./sweep.ts')).sweep(deps, { signal });

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { recoverDue } from '../../src/intake/recovery.ts';
+import { watchSilence } from '../../src/intake/watch/silence.ts';
 import { connectWithToken, setEnabled } from '../../src/integrations/connect.ts';
 import { listRecoveries } from '../../src/integrations/recovery-store.ts';
+import { findInDatabase } from '../../src/server/attention.ts';
+import { execute } from '../support/database.ts';
 import { logOf } from '../support/deliveries.ts';
 import { postsOf, textsOf } from '../support/drafts.ts';
 import type { LinearEvent } from '../support/linear-api/deliver.ts';
@@ -355,4 +358,21 @@ test('what changed while the integration was disabled stays away', async () => {
   await setEnabled(app.deps, integrationId, true);
   await world.run(20 * MINUTE_MS);
   expect(await world.log(true)).toEqual([]);
+});
+
+test('a silence is an item only without a token: with one, the readings find what happened', async () => {
+  await using world = await start();
+  const { app } = world;
+  for (let day = 0; day < 30; day++) {
+    app.clock.advance(24 * HOUR_MS);
+    await deliver(world, [world.issue(day, 'completed')]);
+  }
+  const silences = async () => {
+    app.clock.advance(20 * 24 * HOUR_MS);
+    await watchSilence(app.deps);
+    return (await app.db.read((tx) => findInDatabase(tx, app.clock.now(), ['silent']))).length;
+  };
+  expect(await silences()).toBe(0);
+  await execute(app.db, 'UPDATE integrations SET token = NULL');
+  expect(await silences()).toBe(1);
 });

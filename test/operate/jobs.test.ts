@@ -16,6 +16,7 @@ function restingJob({
     [
       {
         name: 'rests',
+        effect: '',
         every: 1,
         restMs,
         async run() {
@@ -23,7 +24,7 @@ function restingJob({
           await work();
         },
       },
-      { name: 'beats', every: 1, run: async () => onBeat?.() },
+      { name: 'beats', effect: '', every: 1, run: async () => onBeat?.() },
     ],
     { ...deps, db: { version: () => state.version } },
     () => state.now,
@@ -96,6 +97,7 @@ test('a write of another process ends the rest', async () => {
     [
       {
         name: 'rests',
+        effect: '',
         every: 1,
         restMs: Number.POSITIVE_INFINITY,
         async run() {

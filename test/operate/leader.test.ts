@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 
 /** A job that runs until it is aborted. */
 function longJob(run: (signal: AbortSignal) => Promise<unknown>): Job {
-  return { name: 'long', every: 1, run };
+  return { name: 'long', effect: '', every: 1, run };
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {
@@ -153,7 +153,12 @@ test('a process tries again when the database was away', async () => {
 
 test('a job that fails because the database is away is counted, not logged', async () => {
   const { deps, logged } = createTestApp();
-  const away = { name: 'away', every: 1, run: () => Promise.reject(new DatabaseUnavailable(null)) };
+  const away = {
+    name: 'away',
+    effect: '',
+    every: 1,
+    run: () => Promise.reject(new DatabaseUnavailable(null)),
+  };
   const jobs = startJobs([away], deps);
   await until(
     async () => deps.metrics.jobs('away', 'failed').value,

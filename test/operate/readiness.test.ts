@@ -138,18 +138,20 @@ test('a job that hangs or fails grows silent; one that works or says so does not
   let elapsed = 0;
   const jobs = startJobs(
     [
-      { name: 'hangs', every: 1, run: () => Promise.withResolvers<void>().promise },
-      { name: 'fails', every: 1, run: () => Promise.reject(new Error('no')) },
+      { name: 'hangs', effect: '', every: 1, run: () => Promise.withResolvers<void>().promise },
+      { name: 'fails', effect: '', every: 1, run: () => Promise.reject(new Error('no')) },
       {
         name: 'throws',
+        effect: '',
         every: 1,
         run: () => {
           throw new Error('no');
         },
       },
-      { name: 'works', every: 1, run: async () => undefined },
+      { name: 'works', effect: '', every: 1, run: async () => undefined },
       {
         name: 'is long',
+        effect: '',
         every: 1,
         run: (_, onAlive) => {
           alive = onAlive;

@@ -162,6 +162,7 @@ test('a failed job is logged and runs again', async () => {
     [
       {
         name: 'failing',
+        effect: '',
         every: 1,
         async run() {
           if (++runs === 2) twice.resolve();

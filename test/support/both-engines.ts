@@ -31,6 +31,8 @@ const NEUTRAL = [
   'integrations',
   'keys',
   'media',
+  'operate/attention.test.ts',
+  'operate/attention-kinds.test.ts',
   'polling',
   'posts',
   'public',

@@ -126,7 +126,7 @@ test('with a token, only what the provider has and Tidings lacks makes a silence
   await watchSilence(app.deps);
   const [item] = await itemsOf(app);
   expect(item?.message).toEndWith('but the provider has newer changes');
-  expect(item?.effect).toBe('Changes there make no drafts.');
+  expect(item?.effect).toBe('Changes there make no drafts, so readers do not learn of them.');
   await world.happen({ push: ['fix: this arrived'] });
   app.clock.advance(300_000);
   await watchSilence(app.deps);

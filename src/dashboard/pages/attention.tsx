@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { AppError } from '../../lib/app-error.ts';
+import { tidings } from '../../lib/build.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import {
   type AttentionItem,
@@ -73,6 +74,12 @@ async function showAttention(visit: MemberVisit, error?: AppError): Promise<View
   );
 }
 
+/** The sentence, with the address at its end as a link. */
+function withLink(action: string) {
+  const [before, url] = action.split(/(https:\/\/\S+)$/, 2);
+  return url === undefined ? action : [before, <a href={url}>{url}</a>];
+}
+
 function Item({ item, isMuted = false }: { item: AttentionItem; isMuted?: boolean }) {
   const { id, message, since, count, effect, action, path, mutedUntil } = item;
   const mute = (days: number, label: string) => (
@@ -91,7 +98,7 @@ function Item({ item, isMuted = false }: { item: AttentionItem; isMuted?: boolea
           </>
         )}
       </p>
-      {path === null && <p>{action}</p>}
+      {(path === null || !action.startsWith(tidings)) && <p>{withLink(action)}</p>}
       <div class="bar">
         {path !== null && <LinkButton to={path} label="Open" kind={isMuted ? undefined : 'go'} />}
         {isMuted && mute(0, 'Unmute')}

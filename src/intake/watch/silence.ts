@@ -43,7 +43,10 @@ async function look(deps: Deps, place: Place, signal: AbortSignal | undefined) {
   const activity = await db.read((tx) => readActivity(tx, place, from));
   if (!isQuiet(activity, from, Math.floor(today))) return HEARD;
   const { lastAt } = activity;
-  if (!place.hasToken || providerOf(place.type).reader === null) return { since: lastAt, isProven: false };
+  const { reader, api } = providerOf(place.type);
+  // The recovery reads what changed there, which is an activity then.
+  if (place.hasToken && api?.changes === true) return HEARD;
+  if (!place.hasToken || reader === null) return { since: lastAt, isProven: false };
   // Nothing came since, so the answer still holds.
   if (place.since === lastAt) return { since: lastAt, isProven: true };
   try {

@@ -158,6 +158,9 @@ export async function lastBackup(dataDir: string): Promise<LastBackup> {
 /** A backup by hand is worth a reminder after so long. */
 const OLD_MS = 30 * DAY_MS;
 
+/** What is at stake without a newer backup. */
+export const NO_BACKUP = 'After a loss of this disk, newer posts and deliveries would be gone.';
+
 /**
  * Why there is no good backup of lately, and what to do; null when there is one. Without a schedule, one that a person made
  * counts for a month. `isFailed`: it was tried in vain, or is gone. `isReminder`: nobody has thought of backups yet.
@@ -165,12 +168,17 @@ const OLD_MS = 30 * DAY_MS;
 export async function describeBackupTrouble(
   { dataDir, backups }: Pick<Config, 'dataDir' | 'backups'>,
   now: Date,
-): Promise<{ message: string; advice: string; isFailed?: true; isReminder?: true } | null> {
+): Promise<{ message: string; advice: string; since?: string; isFailed?: true; isReminder?: true } | null> {
   const { success, failure } = await lastBackup(dataDir);
   const made = success === null ? 'There is no backup yet' : `The last good backup is from ${success.at}`;
   if (failure !== null) {
     const message = `The backup of ${failure.at} failed: ${failure.error}. ${made}`;
-    return { message, advice: `Fix the cause, then run: ${tidings} backup FILE`, isFailed: true };
+    return {
+      message,
+      advice: `Fix the cause, then run: ${tidings} backup FILE`,
+      since: failure.at,
+      isFailed: true,
+    };
   }
   if (success !== null && !isStore(success.file) && !existsSync(success.file)) {
     const message = `The last good backup, ${success.file}, is gone`;
@@ -180,7 +188,7 @@ export async function describeBackupTrouble(
     const due = success && Bun.cron.parse(backups.schedule, new Date(success.at));
     if (due === null || now.getTime() - due.getTime() <= DAY_MS) return null;
     const message = `${made}; one was due at ${due.toISOString()}`;
-    return { message, advice: 'Check whether the server was running then' };
+    return { message, advice: `Make one now: ${tidings} backup FILE`, since: due.toISOString() };
   }
   if (success !== null && now.getTime() - Date.parse(success.at) <= OLD_MS) return null;
   const advice = `Set BACKUP_DIR, or run "${tidings} backup FILE" regularly`;
@@ -279,6 +287,7 @@ export function backupJobs(
   return [
     {
       name: 'backup',
+      effect: NO_BACKUP,
       every: schedule,
       async run(signal) {
         const nextDue = Bun.cron.parse(schedule, clock.now());

@@ -72,6 +72,7 @@ test('an App has pages for its repositories, its keys and its end', () => {
   expect(pages(undefined, app)).toEqual({
     install: 'https://github.com/apps/tidings/installations/new',
     settings: app.url,
+    installations: `${app.url}/installations`,
     danger: `${app.url}/advanced`,
   });
 });

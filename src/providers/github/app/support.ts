@@ -148,7 +148,12 @@ export function registration(
 
 export function pages(baseUrl: string | undefined, { slug, url }: { slug: string; url: string }): AppPages {
   const site = webOf(baseUrl ?? PUBLIC_API);
-  return { install: `${site}/apps/${slug}/installations/new`, settings: url, danger: `${url}/advanced` };
+  return {
+    install: `${site}/apps/${slug}/installations/new`,
+    settings: url,
+    installations: `${url}/installations`,
+    danger: `${url}/advanced`,
+  };
 }
 
 /** The page of an App's settings. */
