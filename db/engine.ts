@@ -1,5 +1,17 @@
-import { and, eq, getTableColumns, Placeholder, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import type { BaseSQLiteDatabase, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import {
+  and,
+  eq,
+  getTableColumns,
+  gt,
+  isNull,
+  lte,
+  or,
+  Placeholder,
+  type SQL,
+  type SQLWrapper,
+  sql,
+} from 'drizzle-orm';
+import type { BaseSQLiteDatabase, SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 
 // Access to the database: `read` and `write`. Their bodies are asynchronous and call only stores. `sqlite/` and
 // `postgres/` are the engines behind them.
@@ -251,6 +263,14 @@ export function matching<Table extends SQLiteTable>(
   const columns = getTableColumns(table);
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return and(...given.map(([name, value]) => eq(columns[name] as SQLWrapper, value)));
+}
+
+/**
+ * The condition that something is due: its time has come, it has none, or a clock that was ahead computed it, since nothing
+ * waits longer than `maxWaitMs`.
+ */
+export function isDue(at: SQLiteColumn, now: number, maxWaitMs = 86_400_000): SQL | undefined {
+  return or(at.notNull ? undefined : isNull(at), lte(at, now), gt(at, now + maxWaitMs));
 }
 
 /** Sets columns to the values of the row that was to be inserted, on a conflict. */

@@ -1,5 +1,5 @@
-import { and, asc, count, eq, getTableColumns, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
-import { matching, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { and, asc, count, eq, getTableColumns, gt, isNotNull, isNull, or, sql } from 'drizzle-orm';
+import { isDue, matching, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apps, hooks, integrations } from '../../db/schema/integrations.ts';
 import { roundupSources, triggers } from '../../db/schema/triggers.ts';
 import { DAY_MS } from '../lib/time.ts';
@@ -46,19 +46,24 @@ export async function getWithHooks(tx: ReadTx, id: string) {
   return { integration: await getIntegration(tx, id), hooks: await listHooks(tx, id) };
 }
 
-/** The longest wait before a retry, in milliseconds. A longer one was computed by a clock that was ahead. */
+/** The longest wait before a retry, in milliseconds. */
 export const MAX_WAIT_MS = DAY_MS;
 
 /** Hooks of integrations with a token or an App that may be tried now, those with the fewest attempts first; `key`: only this. */
 export async function listDueHooks(tx: ReadTx, now: Date, key?: HookKey) {
   const { retryAt } = hooks;
-  const isDue = or(isNull(retryAt), lte(retryAt, now.getTime()), gt(retryAt, now.getTime() + MAX_WAIT_MS));
   return await tx
     .select({ ...columns, type: integrations.type })
     .from(hooks)
     .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
     .leftJoin(apps, eq(apps.integrationId, hooks.integrationId))
-    .where(and(or(isNotNull(integrations.token), isNotNull(apps.integrationId)), isDue, key && isHook(key)))
+    .where(
+      and(
+        or(isNotNull(integrations.token), isNotNull(apps.integrationId)),
+        isDue(retryAt, now.getTime()),
+        key && isHook(key),
+      ),
+    )
     .orderBy(asc(hooks.attempts), asc(hooks.integrationId), asc(hooks.placeId));
 }
 

@@ -1,5 +1,5 @@
-import { and, asc, count, eq, inArray, isNull, lt, lte, sql } from 'drizzle-orm';
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { and, asc, count, eq, inArray, isNull, lt, sql } from 'drizzle-orm';
+import { isDue, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apps, integrations, polls, repositories } from '../../db/schema/integrations.ts';
 import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import { providerOf } from '../providers/index.ts';
@@ -34,14 +34,15 @@ export async function listDuePolls(tx: ReadTx, now: Date, limit: number): Promis
   return tx
     .select()
     .from(polls)
-    .where(lte(polls.dueAt, now.getTime()))
+    .where(isDue(polls.dueAt, now.getTime()))
     .orderBy(asc(polls.dueAt), asc(polls.repositoryId))
     .limit(limit);
 }
 
-/** Null when the repository is not polled. */
-export async function findPoll(tx: ReadTx, repositoryId: string): Promise<Poll | null> {
-  return (await tx.select().from(polls).where(eq(polls.repositoryId, repositoryId)).get()) ?? null;
+/** Null when the repository is not polled, or not due at `now`. */
+export async function findPoll(tx: ReadTx, repositoryId: string, now?: Date): Promise<Poll | null> {
+  const isIt = and(eq(polls.repositoryId, repositoryId), now && isDue(polls.dueAt, now.getTime()));
+  return (await tx.select().from(polls).where(isIt).get()) ?? null;
 }
 
 /**

@@ -1,8 +1,8 @@
-import { and, asc, eq, getTableColumns, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { and, asc, eq, getTableColumns, isNotNull, isNull, or, sql } from 'drizzle-orm';
+import { isDue, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apps, hooks, integrations } from '../../db/schema/integrations.ts';
 import { DEDUP_WINDOW_MS } from './deliveries/store.ts';
-import { MAX_WAIT_MS, type MadeHook } from './hook-store.ts';
+import type { MadeHook } from './hook-store.ts';
 
 type Row = typeof hooks.$inferSelect;
 
@@ -21,8 +21,6 @@ const isHook = ({ integrationId, placeId }: HookKey) =>
 /** Hooks of enabled integrations with a token or an App that are due, the longest due first. `now` null: all, as at a start. */
 export async function listRecovering(tx: ReadTx, now: Date | null, key?: HookKey): Promise<RecoveringHook[]> {
   const { recoverAt } = hooks;
-  const isDue =
-    now && or(isNull(recoverAt), lte(recoverAt, now.getTime()), gt(recoverAt, now.getTime() + MAX_WAIT_MS));
   const { enabled, isPolled, token } = integrations;
   const hasAccess = or(isNotNull(token), isNotNull(apps.integrationId));
   const rows = await tx
@@ -36,7 +34,7 @@ export async function listRecovering(tx: ReadTx, now: Date | null, key?: HookKey
         eq(enabled, true),
         eq(isPolled, false),
         hasAccess,
-        isDue ?? undefined,
+        now === null ? undefined : isDue(recoverAt, now.getTime()),
         key && isHook(key),
       ),
     )

@@ -1,5 +1,5 @@
-import { and, asc, eq, getTableColumns, isNotNull, isNull, lte, or } from 'drizzle-orm';
-import { excluded, NONE, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { and, asc, eq, getTableColumns, isNotNull } from 'drizzle-orm';
+import { excluded, isDue, NONE, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { integrations, tokenStates } from '../../db/schema/integrations.ts';
 import { AccessEnded } from '../lib/app-error.ts';
 import { DAY_MS, HOUR_MS } from '../lib/time.ts';
@@ -253,13 +253,7 @@ export async function listDueTokens(tx: ReadTx, now: Date, limit: number) {
     .select({ id, organizationId, type, state: tokenStates })
     .from(integrations)
     .leftJoin(tokenStates, eq(tokenStates.integrationId, integrations.id))
-    .where(
-      and(
-        eq(integrations.enabled, true),
-        isNotNull(integrations.token),
-        or(isNull(dueAt), lte(dueAt, now.getTime())),
-      ),
-    )
+    .where(and(eq(integrations.enabled, true), isNotNull(integrations.token), isDue(dueAt, now.getTime())))
     .orderBy(asc(dueAt), asc(integrations.id))
     .limit(limit)
     .all();

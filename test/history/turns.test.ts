@@ -84,7 +84,7 @@ test('ranges of many releases leave turns to other organizations', async () => {
     await queueRange(tx, { ...placeOf(few), tag: 'w1' }, new Date(app.clock.now().getTime() + 1));
   });
   const due = await app.db.read((tx) =>
-    listDueRanges(tx, new Date(app.clock.now().getTime() + 1), { limit: 10, maxWaitMs: 60_000 }),
+    listDueRanges(tx, new Date(app.clock.now().getTime() + 1), { limit: 10 }),
   );
   expect(due.map(({ tag }) => tag).slice(0, 3)).toEqual(['v10', 'w1', 'v11']);
   expect(due).toHaveLength(10);

@@ -103,3 +103,14 @@ test('a release whose edit alone was delivered is still drafted', async () => {
     'polled processed: Release v1.0.0 published',
   ]);
 });
+
+test('a clock that was days ahead for a while holds up no round for days', async () => {
+  await using world = await startPolling();
+  const { app, project } = world;
+  await world.poll();
+  await world.poll(3 * 86_400_000);
+  app.clock.advance(-3 * 86_400_000);
+  project.happen({ release: 'v1.0.0', notes: '- Better' });
+  await world.poll();
+  expect(await world.log()).toEqual([expect.stringContaining('v1.0.0')]);
+});

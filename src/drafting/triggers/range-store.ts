@@ -1,5 +1,5 @@
-import { and, asc, eq, getTableColumns, gt, inArray, isNull, lt, lte, notExists, or, sql } from 'drizzle-orm';
-import { dialectOf, matching, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { and, asc, eq, getTableColumns, gt, inArray, isNull, lt, notExists, sql } from 'drizzle-orm';
+import { dialectOf, isDue, matching, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { integrations, releaseRanges, repositories } from '../../../db/schema/integrations.ts';
 import { providerNames } from '../../integrations/words.ts';
 import { count } from '../../lib/text.ts';
@@ -95,23 +95,21 @@ export async function requeueRanges(
 
 /**
  * The next ranges to ask for; of one repository, or of all. Organizations take turns, each with the range that waits
- * longest. One that waits longer than `maxWaitMs` dates from a clock set ahead.
+ * longest.
  */
 export async function listDueRanges(
   tx: ReadTx,
   now: Date,
-  { limit, maxWaitMs, repositoryId }: { limit: number; maxWaitMs: number; repositoryId?: string | undefined },
+  { limit, repositoryId }: { limit: number; repositoryId?: string | undefined },
 ): Promise<Row[]> {
-  const isDue = or(
-    lte(releaseRanges.dueAt, now.getTime()),
-    gt(releaseRanges.dueAt, now.getTime() + maxWaitMs),
-  );
   const turn = sql`row_number() over (partition by ${integrations.organizationId} order by ${dueAt}, ${tag})`;
   return tx
     .select(getTableColumns(releaseRanges))
     .from(releaseRanges)
     .leftJoin(integrations, eq(integrations.id, releaseRanges.integrationId))
-    .where(and(isQueued, isDue, matching(releaseRanges, { repositoryId })))
+    .where(
+      and(isQueued, isDue(releaseRanges.dueAt, now.getTime()), matching(releaseRanges, { repositoryId })),
+    )
     .orderBy(turn, asc(dueAt), asc(tag))
     .limit(limit);
 }

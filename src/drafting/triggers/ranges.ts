@@ -73,7 +73,7 @@ export async function readRanges(
   let asked = 0;
   while (signal?.aborted !== true) {
     const due = await deps.db.read((tx) =>
-      listDueRanges(tx, deps.clock.now(), { limit: BATCH, maxWaitMs: MAX_WAIT_MS, repositoryId }),
+      listDueRanges(tx, deps.clock.now(), { limit: BATCH, repositoryId }),
     );
     if (due.length === 0) break;
     const places = Map.groupBy(due, (each) => `${each.integrationId} ${each.repositoryId}`);

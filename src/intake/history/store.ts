@@ -1,5 +1,5 @@
-import { and, asc, desc, eq, getTableColumns, gt, lte, or, sql } from 'drizzle-orm';
-import type { ReadTx, WriteTx } from '../../../db/engine.ts';
+import { and, asc, desc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { isDue, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { histories, integrations } from '../../../db/schema/integrations.ts';
 import { findEvent, findSame, listReleases } from '../../drafting/events.ts';
 import { recordNewest } from '../../drafting/triggers/hand-over.ts';
@@ -48,7 +48,7 @@ export async function claimHistory(
   now: Date,
   dueAt: number,
 ): Promise<History | null> {
-  const isFree = and(eq(histories.id, id), isQueued, isDue(now));
+  const isFree = and(eq(histories.id, id), isQueued, mayBeRead(now));
   const [claimed] = await tx.update(histories).set({ dueAt }).where(isFree).returning();
   return claimed ?? null;
 }
@@ -56,8 +56,7 @@ export async function claimHistory(
 /** No history waits longer: a later time dates from a clock set ahead. */
 const MAX_WAIT_MS = 25 * 3_600_000;
 
-const isDue = (now: Date) =>
-  or(lte(histories.dueAt, now.getTime()), gt(histories.dueAt, now.getTime() + MAX_WAIT_MS));
+const mayBeRead = (now: Date) => isDue(histories.dueAt, now.getTime(), MAX_WAIT_MS);
 
 /** Those of an organization, newest first; of all its integrations, or of one. */
 export async function listHistories(
@@ -99,7 +98,7 @@ export async function findHistory(tx: ReadTx, id: string): Promise<History | nul
 
 /** Histories that are due. Organizations take turns, and the one that waits longest comes first. */
 export async function listDueHistories(tx: ReadTx, now: Date, limit: number): Promise<History[]> {
-  const isOpen = and(isQueued, isDue(now));
+  const isOpen = and(isQueued, mayBeRead(now));
   const { organizationId } = integrations;
   const turn = sql`row_number() over (partition by ${organizationId} order by ${histories.createdAt}, ${histories.id})`;
   return tx

@@ -136,8 +136,8 @@ export async function pollDue(deps: Deps, signal?: AbortSignal): Promise<void> {
 
 /** Polls one that was due. Another round of the same run may have postponed it since. */
 async function pollAgain(deps: Deps, { repositoryId }: Poll, signal: AbortSignal | undefined): Promise<void> {
-  const poll = await deps.db.read((tx) => findPoll(tx, repositoryId));
-  if (poll === null || poll.dueAt > deps.clock.now().getTime()) return;
+  const poll = await deps.db.read((tx) => findPoll(tx, repositoryId, deps.clock.now()));
+  if (poll === null) return;
   await pollRepository(deps, poll, signal);
 }
 

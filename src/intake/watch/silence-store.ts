@@ -1,5 +1,5 @@
-import { and, asc, count, desc, eq, gte, isNull, lte, min, or, sql } from 'drizzle-orm';
-import { excluded, matching, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { and, asc, count, desc, eq, gte, min, or, sql } from 'drizzle-orm';
+import { excluded, isDue, matching, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import {
   deliveries,
   EVENT_TYPES,
@@ -27,7 +27,7 @@ export async function listDuePlaces(tx: ReadTx, now: Date, limit: number) {
     .from(integrations)
     .leftJoin(repositories, eq(repositories.integrationId, id))
     .leftJoin(silences, and(eq(silences.integrationId, id), eq(silences.repositoryId, repositoryId)))
-    .where(and(eq(enabled, true), eq(isPolled, false), or(isNull(dueAt), lte(dueAt, now.getTime()))))
+    .where(and(eq(enabled, true), eq(isPolled, false), isDue(dueAt, now.getTime())))
     .orderBy(asc(sql`coalesce(${dueAt}, 0)`), asc(id), asc(repositoryId))
     .limit(limit)
     .all();

@@ -1,6 +1,6 @@
-import { and, asc, desc, eq, gt, inArray, lte, notInArray, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, notInArray, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { dialectOf, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { dialectOf, isDue, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { deletedPosts, media, mediaCopies, posts, postVersions } from '../../../db/schema/posts.ts';
 import { drafts } from '../../../db/schema/triggers.ts';
 
@@ -205,7 +205,7 @@ export async function listDueCopies(
       and(
         eq(mediaCopies.status, 'queued'),
         notInArray(mediaCopies.organizationId, dialectOf(tx).listed([...except])),
-        or(lte(mediaCopies.dueAt, now.getTime()), gt(mediaCopies.dueAt, now.getTime() + maxWaitMs)),
+        isDue(mediaCopies.dueAt, now.getTime(), maxWaitMs),
       ),
     )
     .orderBy(asc(mediaCopies.dueAt))

@@ -18,7 +18,7 @@ import {
   sql,
 } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
-import { dialectOf, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { dialectOf, isDue, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { organizations } from '../../../db/schema/organizations.ts';
 import { hookAttempts, hookMessages, rebuildHooks } from '../../../db/schema/public.ts';
 import { notFound } from '../../lib/app-error.ts';
@@ -116,13 +116,13 @@ export async function countQueued(tx: ReadTx, hookId: string): Promise<number> {
   return tx.$count(hookMessages, and(ofHook(hookId), isQueued, isAccepted));
 }
 
-const isDue = (now: number) => and(isQueued, isAccepted, lte(hookMessages.dueAt, now));
+const mayBeSent = (now: number) => and(isQueued, isAccepted, isDue(hookMessages.dueAt, now));
 
 export async function listDueHooks(tx: ReadTx, now: number) {
   const due = tx
     .select({ id: hookMessages.id })
     .from(hookMessages)
-    .where(and(eq(hookMessages.hookId, rebuildHooks.id), isDue(now)));
+    .where(and(eq(hookMessages.hookId, rebuildHooks.id), mayBeSent(now)));
   return tx
     .select()
     .from(rebuildHooks)
@@ -152,7 +152,7 @@ export async function listDueMessages(
   return tx
     .select()
     .from(hookMessages)
-    .where(and(ofHook(hookId), isDue(now), notExists(waits)))
+    .where(and(ofHook(hookId), mayBeSent(now), notExists(waits)))
     .orderBy(asc(hookMessages.dueAt))
     .limit(limit)
     .all();
