@@ -12,10 +12,14 @@ import { LOCAL_HOSTS } from '../support/hook-receiver.ts';
 import { root, startProcess } from '../support/server.ts';
 import { createTestApp } from '../support/test-app.ts';
 
-// `bun run test:sites` builds the sites of docs/client.md, as they stand there, with the packages of this folder's lock
-// file. They read a running service, in which the tests publish posts, and whose hooks call them.
+// `bun run test:sites` builds the sites of docs/client.md, as they stand there, with the packages that npm gives a reader
+// today. They read a running service, in which the tests publish posts, and whose hooks call them.
 
 const PATIENCE_MS = 300_000;
+
+/** A week: malicious releases are mostly found sooner. */
+const MIN_AGE_SECONDS = 604_800;
+
 const folder = join(root, 'dist/sites');
 const modules = join(folder, 'node_modules');
 const bun = process.execPath;
@@ -48,8 +52,9 @@ const recipes = await Bun.file(join(root, 'docs/client.md')).text();
 
 beforeAll(async () => {
   mkdirSync(folder, { recursive: true });
-  for (const name of ['package.json', 'bun.lock']) cpSync(join(import.meta.dir, name), join(folder, name));
-  await run([bun, 'install', '--frozen-lockfile'], folder);
+  rmSync(join(folder, 'bun.lock'), { force: true });
+  cpSync(join(import.meta.dir, 'package.json'), join(folder, 'package.json'));
+  await run([bun, 'install', `--minimum-release-age=${MIN_AGE_SECONDS}`], folder);
   await run([bun, 'run', 'sdk'], root);
   rmSync(join(modules, 'tidings'), { recursive: true, force: true });
   cpSync(join(root, 'dist/sdk'), join(modules, 'tidings'), { recursive: true });
