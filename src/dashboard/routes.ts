@@ -42,6 +42,7 @@ import { routes as start } from './pages/start.tsx';
 import { routes as triggersAll } from './pages/triggers/all.tsx';
 import { routes as triggersCreate } from './pages/triggers/create.tsx';
 import { routes as triggersRequest } from './pages/triggers/request.tsx';
+import { routes as triggersRoundups } from './pages/triggers/roundups.tsx';
 
 export const pages: readonly Page[] = [
   ...signIn,
@@ -73,6 +74,7 @@ export const pages: readonly Page[] = [
   ...triggersAll,
   ...triggersCreate,
   ...triggersRequest,
+  ...triggersRoundups,
   ...explorer,
   ...publishingAgents,
   ...publishingHooks,

@@ -25,7 +25,7 @@ test('a roundup is created, listed, changed, made now and deleted', async () => 
   const [, ...lines] = created.stdout.replace(/Next( +).*/, 'Next$1…').split('\n');
   expect(lines).toEqual([
     'Name             This week',
-    'Schedule         Every Monday at 09:00 (Europe/Berlin)',
+    'Schedule         every Monday at 09:00 (Europe/Berlin)',
     'Next             …',
     'Places           acme/rocket, Linear: ENG',
     'Creates          changelog drafts, grouped by repository',
@@ -49,7 +49,7 @@ test('a roundup is created, listed, changed, made now and deleted', async () => 
     timeZone: 'Europe/Berlin',
     sources: [{ integrationId: linearId, repositoryId: null, team: null }],
   });
-  expect((await run('roundup', 'list')).stdout).toContain('On the first Friday of a month at 09:00');
+  expect((await run('roundup', 'list')).stdout).toContain('on the first Friday of a month at 09:00');
   const made = await json<{ post: { id: string } }>('roundup', 'now', id);
   expect(await json('post', 'show', made.post.id)).toMatchObject({ content: 'No changes this time.' });
   expect((await run('roundup', 'disable', id)).stdout).toBe(`Disabled: ${id}\n`);

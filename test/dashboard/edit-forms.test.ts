@@ -36,6 +36,11 @@ const edits: Readonly<Record<string, Edit>> = {
     values: ['Mine', 'Yours'],
     also: ['tag', 'v2.*'],
   },
+  [`${IN}/triggers/roundups/:roundupId`]: {
+    field: 'name',
+    values: ['What Ann made', 'What Bob made'],
+    also: ['time', '10:30'],
+  },
   [`${IN}/publishing`]: {
     field: 'description',
     values: ['What Ann says.', 'What Bob says.'],
@@ -48,13 +53,13 @@ const edits: Readonly<Record<string, Edit>> = {
 /** Forms that overwrite no text or choice that a person has seen. */
 const others: Readonly<Record<string, RegExp>> = {
   'make something new':
-    /\/(?:new|triggers|organizations|invitations|duplicate|media|hooks|keys|import|logo|compare)$/,
+    /\/(?:new|triggers|roundups|now|organizations|invitations|duplicate|media|hooks|keys|import|logo|compare)$/,
   'connect, or set a new secret, which no page shows':
     /\/integrations\/(?:[\w-]+|[\w-]+\/(?:choose|connect|app|poll)|~\/[\w/-]+|:integrationId\/(?!(?:enable|disable|remove|test|refresh|triggers)$)[\w-]+)$|\/(?:rotate|password|password-link)$/,
   'say what then is: on, off, an owner, gone':
     /\/(?:mute|enable|disable|revoke|remove|role|withdraw|stop|end|sign-out-everywhere|(?:media|hooks|keys)\/:\w+\/delete)$/,
   'are buttons that carry the version, which other files test':
-    /\/(?:triggers\/:triggerId\/delete|posts\/:postId\/(?:delete|schedule\/cancel|date\/reset)|versions\/:versionId\/restore|trash\/(?:restore|erase|empty)|import\/:historyId\/publish)$/,
+    /\/(?:roundups\/:roundupId\/delete|triggers\/:triggerId\/delete|posts\/:postId\/(?:delete|schedule\/cancel|date\/reset)|versions\/:versionId\/restore|trash\/(?:restore|erase|empty)|import\/:historyId\/publish)$/,
   'show or send something': /\/(?:preview|test|retry|replay|resend|trigger|refresh)$/,
   'are of this browser alone': /\/appearance$/,
   'carry the version by `updatedAt`': /\/posts\/:postId\/suggestions?(?:\/:suggestionId)?$/,

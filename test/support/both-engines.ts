@@ -38,6 +38,7 @@ const NEUTRAL = [
   'public',
   'rebuild',
   'receiver',
+  'roundups',
   'triggers',
   'watch',
   'users',
@@ -55,6 +56,7 @@ const SAME_EVERYWHERE = [
   'public/{cards,feeds,look,page,programs,proxy,render-queue}',
   'rebuild/dashboard',
   'receiver/{body-variants,clock,full-disk,gitlab,signature-*}',
+  'roundups/schedule',
   'triggers/{failing,hostile,images,linear,linked-issues,match,month,month.property,octokit,paths,unchanged.property}',
   'users/password-*',
 ];

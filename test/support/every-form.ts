@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { Storage } from '../../db/engine.ts';
 import { seenOf } from '../../src/dashboard/edit.ts';
 import type { Page } from '../../src/dashboard/page.ts';
+import { createRoundup } from '../../src/drafting/roundups/service.ts';
 import { changeTrigger } from '../../src/drafting/triggers/service.ts';
 import { connectPolled } from '../../src/intake/polling/connect.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
@@ -107,6 +108,16 @@ const forms: Readonly<Record<string, (has: Record<string, string>) => Filled>> =
   '/import': () => ({ fields: { repository: 'acme/past', span: 'newest20', mark: 'import' }, does: 'parts' }),
   '/import/:historyId/publish': () => ({ does: 'parts' }),
   '/import/:historyId/stop': () => ({}),
+  '/triggers/roundups': ({ integrationId = '' }) => ({
+    fields: { name: 'Other', time: '09:00', timeZone: 'UTC', sources: integrationId },
+  }),
+  '/triggers/roundups/:roundupId': ({ integrationId = '' }) => ({
+    fields: { name: 'Renamed', time: '10:00', timeZone: 'UTC', sources: integrationId, whenEmpty: 'line' },
+  }),
+  '/triggers/roundups/:roundupId/now': () => ({}),
+  '/triggers/roundups/:roundupId/disable': () => ({}),
+  '/triggers/roundups/:roundupId/enable': () => ({}),
+  '/triggers/roundups/:roundupId/delete': () => ({}),
   '/integrations/:integrationId/triggers': () => ({ fields: { event: 'push' } }),
   '/integrations/:integrationId/triggers/preview': () => ({ fields: { event: 'push' }, does: 'reads' }),
   '/integrations/:integrationId/triggers/:triggerId/preview': () => ({ does: 'reads' }),
@@ -331,6 +342,11 @@ export async function createEveryForm() {
       values (${trigger.id}, 'none', ${suggestedAt}, 1, 'failed', 5, 0, 'none', ${suggestedAt})`,
   );
 
+  const roundup = await createRoundup(app.deps, 'org_a', {
+    ...{ name: 'Weekly', cadence: 'weekly', weekday: 1, time: '09:00', timeZone: 'UTC' },
+    ...{ groupBy: 'kind', whenEmpty: 'line', contentType: 'changelog' },
+    sources: [{ integrationId, repositoryId: null, team: null }],
+  });
   const hook = await createHook(app.deps, {
     organizationId: 'org_a',
     name: 'Site',
@@ -384,6 +400,7 @@ export async function createEveryForm() {
     ...{ keyId, integrationId, managedId: managed.integrationId, polledId: polling.integrationId, token },
     ...{
       hookId: hook.id,
+      roundupId: roundup.id,
       triggerId: trigger.id,
       historyId: 'his_1',
       mediaId: image.id,

@@ -6,7 +6,9 @@ import type { Deps } from '../../people/deps.ts';
 import { writePost } from '../../posts/store.ts';
 import { recordVersion } from '../../posts/versions.ts';
 import { type Event, type EventSource, ROUNDUP_EVENTS } from '../../providers/events.ts';
-import { byTime, commitsOfRequest } from '../changes/reached.ts';
+import { changeOfIssue } from '../changes/issues.ts';
+import { byTime, changesOf, commitsOfRequest } from '../changes/reached.ts';
+import type { LeftOut } from '../changes/rules.ts';
 import { findEvents } from '../events.ts';
 import { roundupTemplates } from '../starters.ts';
 import type { Compose, Composition, Material } from '../store.ts';
@@ -170,11 +172,7 @@ async function readChanges(tx: ReadTx, roundup: Roundup): Promise<{ sections: Se
   const rows = await listPending(tx, roundup.id, MAX_CHANGES);
   const drafts: PlannedDraft[] = [];
   const waiting = new Set<string>();
-  const places = Map.groupBy(rows, ({ integrationId, repositoryId }) => `${integrationId} ${repositoryId}`);
-  for (const ofPlace of places.values()) {
-    const [{ integrationId = '', repositoryId = '' } = {}] = ofPlace;
-    const source = { integrationId, repositoryId: repositoryId || null };
-    const events = await readEvents(tx, source, ofPlace);
+  for (const { source, rows: ofPlace, events } of await readPlaces(tx, rows)) {
     for (const { type, key, data } of events) {
       // A reopened issue waits until it is completed again.
       if (type === 'issue' && !data.isCompleted) waiting.add(`issue ${key}`);
@@ -191,6 +189,38 @@ async function readChanges(tx: ReadTx, roundup: Roundup): Promise<{ sections: Se
     sections: sections.sort((a, b) => rankOf(a) - rankOf(b) || (a.name < b.name ? -1 : 1)),
     keys: rows.map(({ key }) => key).filter((key) => !waiting.has(key)),
   };
+}
+
+/** What a post has, as a draft lists it. */
+export async function listContents(tx: ReadTx, rows: readonly Change[]): Promise<Omit<LeftOut, 'reason'>[]> {
+  const places = await readPlaces(tx, rows);
+  return places.flatMap(({ rows: own, events }) => {
+    const keys = new Set(own.map(({ key }) => key));
+    const pushes = withCommits(
+      events.filter((event) => event.type === 'push'),
+      ({ sha }) => keys.has(`commit ${sha}`),
+    );
+    const pullRequests = events.filter((event) => event.type === 'pull_request');
+    const issues = events.filter((event) => event.type === 'issue');
+    const changes = [
+      ...changesOf({ pushes, pullRequests }).changes,
+      ...issues.map(({ data }) => changeOfIssue(data)),
+    ];
+    return changes.flatMap(({ text: title, references: [reference] }) =>
+      reference ? { title, reference } : [],
+    );
+  });
+}
+
+/** The changes of each repository, or of each tracker, with the events that brought them. */
+async function readPlaces(tx: ReadTx, rows: readonly Change[]) {
+  const places = Map.groupBy(rows, ({ integrationId, repositoryId }) => `${integrationId} ${repositoryId}`);
+  const read = Array.from(places.values(), async (own) => {
+    const [{ integrationId = '', repositoryId = '' } = {}] = own;
+    const source = { integrationId, repositoryId: repositoryId || null };
+    return { source, rows: own, events: await readEvents(tx, source, own) };
+  });
+  return Promise.all(read);
 }
 
 async function readEvents(tx: ReadTx, source: EventSource, rows: readonly Change[]): Promise<Event[]> {

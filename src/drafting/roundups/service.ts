@@ -220,18 +220,15 @@ function requireRule(given: RoundupRule): RoundupRule & { sources: Source[] } {
   return { ...rule, timeZone: zone, sources: [...unique.values()] };
 }
 
-/** The organization has all of them, and they have changes. */
+/** The organization has all of them, and only issue trackers have teams. */
 async function requireSources(tx: WriteTx, { organizationId, sources }: Roundup): Promise<void> {
   const integrations = await listIntegrations(tx, organizationId);
-  for (const { integrationId, repositoryId, team } of sources) {
+  const isKnown = ({ integrationId, repositoryId, team }: Source) => {
     const integration = integrations.find(({ id }) => id === integrationId);
-    if (integration === undefined)
-      throw invalidField('sources', `has an unknown integration: ${integrationId}`);
-    if (repositoryId !== null && !integration.repositories.some(({ id }) => id === repositoryId))
-      throw invalidField('sources', `has an unknown repository: ${repositoryId}`);
-    if (team !== null && !hasTeams(integration))
-      throw invalidField('sources', `has a team of an integration without teams: ${integrationId}`);
-  }
+    if (integration === undefined || (team !== null && !hasTeams(integration))) return false;
+    return repositoryId === null || integration.repositories.some(({ id }) => id === repositoryId);
+  };
+  if (!sources.every(isKnown)) throw invalidField('sources', 'must belong to this organization');
 }
 
 /** The integration is an issue tracker. */
@@ -239,19 +236,22 @@ export const hasTeams = ({ type }: Pick<Integration, 'type'>) =>
   kindsFor(type).some(({ event, isOfBranch }) => ROUNDUP_EVENTS.includes(event) && !isOfBranch);
 
 const CADENCE_WORDS = {
-  weekly: 'Every',
-  biweekly: 'Every second',
-  monthly: 'On the first',
+  weekly: 'every',
+  biweekly: 'every second',
+  monthly: 'on the first',
 } as const;
 
-/** Such as `Every Monday at 09:00 (Europe/Berlin)`. */
+/** Such as `every Monday at 09:00 (Europe/Berlin)`. */
 export function describeSchedule({ cadence, weekday, time, timeZone }: Roundup): string {
   const end = cadence === 'monthly' ? ' of a month' : '';
   return `${CADENCE_WORDS[cadence]} ${WEEKDAYS[weekday - 1]}${end} at ${time} (${timeZone})`;
 }
 
 /** The names of the sources, as far as the integrations are known. */
-export function nameSources({ sources }: Roundup, integrations: readonly Integration[]): string[] {
+export function nameSources(
+  { sources }: Pick<Roundup, 'sources'>,
+  integrations: readonly Integration[],
+): string[] {
   return sources.map(({ integrationId, repositoryId, team }) => {
     const integration = integrations.find(({ id }) => id === integrationId);
     const name = integration === undefined ? integrationId : sourceName(integration, repositoryId);

@@ -1,8 +1,10 @@
-import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, lte, max, or, sql } from 'drizzle-orm';
 import { dialectOf, matching, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { posts } from '../../../db/schema/posts.ts';
 import { roundupChanges, roundupPosts, roundupSources, roundups } from '../../../db/schema/triggers.ts';
 import { notFound } from '../../lib/app-error.ts';
 import { DAY_MS } from '../../lib/time.ts';
+import type { Post } from '../../posts/model.ts';
 import { type Event, type EventSource, ROUNDUP_EVENTS } from '../../providers/events.ts';
 import type { LeftOut } from '../changes/rules.ts';
 import { kinds } from '../triggers/model.ts';
@@ -150,7 +152,34 @@ export async function insertRoundupPost(tx: WriteTx, row: typeof roundupPosts.$i
   await tx.insert(roundupPosts).values(row);
 }
 
-/** The roundup of a post, the changes that it has, and those that it leaves out; null for another post. */
+/** The newest posts of some roundups, but for those that a person deleted. By roundup. */
+export async function listLastPosts(
+  tx: ReadTx,
+  roundupIds: readonly string[],
+): Promise<ReadonlyMap<string, Pick<Post, 'id' | 'title' | 'status' | 'createdAt'>>> {
+  const newest = tx
+    .select({ roundupId: roundupPosts.roundupId, madeAt: max(roundupPosts.madeAt).as('newest') })
+    .from(roundupPosts)
+    .innerJoin(posts, eq(posts.id, roundupPosts.postId))
+    .where(inArray(roundupPosts.roundupId, dialectOf(tx).listed(roundupIds)))
+    .groupBy(roundupPosts.roundupId)
+    .as('latest');
+  const { id, title, status, createdAt } = posts;
+  const rows = await tx
+    .select({ roundupId: roundupPosts.roundupId, post: { id, title, status, createdAt } })
+    .from(newest)
+    .innerJoin(
+      roundupPosts,
+      and(eq(roundupPosts.roundupId, newest.roundupId), eq(roundupPosts.madeAt, newest.madeAt)),
+    )
+    .innerJoin(posts, eq(posts.id, roundupPosts.postId));
+  return new Map(rows.map(({ roundupId, post }) => [roundupId, post]));
+}
+
+/** Changes of a post that its page reads. */
+export const MAX_READ = 300;
+
+/** The roundup of a post, the first changes that it has, and those that it leaves out; null for another post. */
 export async function findRoundupOfPost(
   tx: ReadTx,
   postId: string,
@@ -159,7 +188,11 @@ export async function findRoundupOfPost(
   const roundup = row && (await findRoundup(tx, row.roundupId));
   if (!roundup) return null;
   const isOfPost = matching(roundupChanges, { roundupId: roundup.id, postId });
-  return { roundup, changes: await tx.select().from(roundupChanges).where(isOfPost), leftOut: row.leftOut };
+  return {
+    roundup,
+    changes: await tx.select().from(roundupChanges).where(isOfPost).limit(MAX_READ),
+    leftOut: row.leftOut,
+  };
 }
 
 // Roundups.

@@ -1,5 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { VNode } from 'preact';
+import { listContents } from '../../../drafting/roundups/make.ts';
+import { findRoundupOfPost, MAX_READ } from '../../../drafting/roundups/store.ts';
 import { findDraftOfPost } from '../../../drafting/store.ts';
 import { findRangeProblem } from '../../../drafting/triggers/range-store.ts';
 import { listDeliveries } from '../../../integrations/deliveries/log-store.ts';
@@ -21,7 +23,7 @@ import { EDIT_CONFLICT, type FieldState, formState, type Problem, readFields } f
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { editForm, postForm } from '../../submission.ts';
 import { EditConflict } from '../../view/difference.tsx';
-import { Columns, counted, type Fact, Facts, proseOf, When } from '../../view/elements.tsx';
+import { Columns, counted, type Fact, Facts, Link, proseOf, When } from '../../view/elements.tsx';
 import { Field, FormError, Select, TextArea } from '../../view/form.tsx';
 import { copyProblems, InsertImage, imageScript } from '../media/list.tsx';
 import { askingPath, isOfButton, isOfPanel, mustAsk, publishPages, publishPanel } from './publish.tsx';
@@ -35,7 +37,7 @@ import {
 } from './suggestion.tsx';
 import { editorScripts, Toolbar } from './toolbar.tsx';
 import { changedSince } from './versions.tsx';
-import { describeOrigin, editWords, LeftOutList, originOf, shown, typeOptions } from './words.tsx';
+import { ChangeList, describeOrigin, editWords, originOf, shown, typeOptions } from './words.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
 const NEW = '/dashboard/:organizationId/posts/~/new';
@@ -323,14 +325,17 @@ async function findSource({ deps, organization, base }: MemberVisit, post: Post)
 async function readFacts(visit: MemberVisit, { post, path }: Shown): Promise<Fact[]> {
   const { db, publicUrl } = visit.deps;
   const source = await findSource(visit, post);
-  const { rangeProblem, draft, publicly } = await db.read(async (tx) => {
+  const { rangeProblem, draft, roundup, publicly } = await db.read(async (tx) => {
     const draft = await findDraftOfPost(tx, post.id);
+    const roundup = await findRoundupOfPost(tx, post.id);
     return {
       draft,
+      roundup: roundup && { ...roundup, contents: await listContents(tx, roundup.changes) },
       rangeProblem: await findRangeProblem(tx, draft),
       publicly: isPublic(post) ? await findPublication(tx, post.organizationId) : null,
     };
   });
+  const { leftOut = [] } = draft ?? roundup ?? {};
   const { url, author } = originOf(post);
   const words = describeOrigin(post);
   const link = url && (
@@ -343,10 +348,23 @@ async function readFacts(visit: MemberVisit, { post, path }: Shown): Promise<Fac
       'Readers',
       publicly?.isPageOn && <a href={postAddress(publicly, publicUrl(), post.id)}>View on the public page</a>,
     ],
-    ['Source', link ?? words ?? 'Written or imported by hand'],
+    [
+      'Source',
+      roundup ? (
+        <Link to={`triggers/roundups/${roundup.roundup.id}`}>{roundup.roundup.name}</Link>
+      ) : (
+        (link ?? words ?? 'Written or imported by hand')
+      ),
+    ],
+    [
+      'Holds',
+      roundup && (
+        <ChangeList changes={roundup.contents} says={roundup.changes.length < MAX_READ ? '' : ' and more'} />
+      ),
+    ],
     ['Author', author],
     ['Changes', rangeProblem],
-    ['Left out', draft && draft.leftOut.length > 0 && <LeftOutList leftOut={draft.leftOut} says="" />],
+    ['Left out', leftOut.length > 0 && <ChangeList changes={leftOut} says="" />],
     ['Delivery', source && <a href={source}>Open delivery</a>],
     ['Changed', post.updatedAt === post.createdAt ? null : <When at={post.updatedAt} />],
     ['Versions', <a href={`${path}/versions`}>Version history</a>],

@@ -108,13 +108,19 @@ export function PostSegments(props: { numbers: PostNumbers; current: View; more?
   return <Segments label="Posts by status" items={[...items, segment('trash', 'Trash', 'posts/~/trash')]} />;
 }
 
-/** The changes that a draft does not list, and why. */
-export function LeftOutList({ leftOut, says = ' left out' }: { leftOut: readonly LeftOut[]; says?: string }) {
-  if (leftOut.length === 0) return null;
+/** The changes that a draft does not list, and why, or those that it has. */
+export function ChangeList({
+  changes,
+  says = ' left out',
+}: {
+  changes: readonly (Omit<LeftOut, 'reason'> & { reason?: string })[];
+  says?: string;
+}) {
+  if (changes.length === 0) return null;
   return (
-    <More label={`${counted(leftOut.length, 'change')}${says}`}>
+    <More label={`${counted(changes.length, 'change')}${says}`}>
       <ul>
-        {leftOut.map(({ title, reference: { label, url }, reason }) => (
+        {changes.map(({ title, reference: { label, url }, reason }) => (
           <li>
             {url === null ? (
               label
@@ -123,7 +129,8 @@ export function LeftOutList({ leftOut, says = ' left out' }: { leftOut: readonly
                 {label}
               </a>
             )}{' '}
-            <bdi>{title}</bdi> <span class="dim">({reason})</span>
+            <bdi>{title}</bdi>
+            {reason !== undefined && <span class="dim"> ({reason})</span>}
           </li>
         ))}
       </ul>

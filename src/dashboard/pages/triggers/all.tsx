@@ -13,6 +13,7 @@ import { Select } from '../../view/form.tsx';
 import { Empty, NumberedPager, pageIn } from '../../view/list.tsx';
 import { typeOptions } from '../posts/words.tsx';
 import { eventsOf } from './list.tsx';
+import { Roundups, readRoundups } from './roundups.tsx';
 
 // All triggers of an organization, each as a sentence.
 
@@ -227,7 +228,10 @@ function NoTriggers({ integrations }: { integrations: readonly Integration[] }) 
 
 async function showTriggers({ deps, organization, url, isOwner }: MemberVisit) {
   const page = pageIn(url.searchParams);
-  const { integrations, rows, hasMore } = await deps.db.read((tx) => readRows(tx, organization.id, page));
+  const { integrations, rows, hasMore, ...listed } = await deps.db.read(async (tx) => ({
+    ...(await readRows(tx, organization.id, page)),
+    ...(await readRoundups(tx, organization.id)),
+  }));
   return view(
     {
       title: 'Triggers',
@@ -245,6 +249,9 @@ async function showTriggers({ deps, organization, url, isOwner }: MemberVisit) {
     ),
     <NumberedPager page={page} hasMore={hasMore} path="triggers" />,
     isOwner && integrations.length > 0 && <AddTrigger integrations={integrations} />,
+    (integrations.length > 0 || listed.roundups.length > 0) && (
+      <Roundups {...listed} {...{ integrations, nounOf }} />
+    ),
   );
 }
 

@@ -19,7 +19,7 @@ import { fragment, type MemberVisit } from '../../page.ts';
 import { counted, proseOf, Section, Status, When } from '../../view/elements.tsx';
 import { FormError, type Option, Select } from '../../view/form.tsx';
 import { findEntry } from '../deliveries/one.tsx';
-import { LeftOutList } from '../posts/words.tsx';
+import { ChangeList } from '../posts/words.tsx';
 import { Excerpt, placeOf, ruleOf, TriggerForm } from './form.tsx';
 
 /** The time limit of a preview or a rehearsal, in milliseconds. */
@@ -244,7 +244,7 @@ export async function trialPost(
       ) : (
         await proseOf(deps, markdown)
       )}
-      <LeftOutList leftOut={post.leftOut} />
+      <ChangeList changes={post.leftOut} />
       <details class="more">
         <summary>
           Markdown<span class="hidden">: {title}</span>
