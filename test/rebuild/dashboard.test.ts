@@ -28,7 +28,7 @@ const item = {
   message: '2 drafts were given up',
   effect: 'These drafts are missing.',
   action: 'tidings trigger retry trigger_1',
-  path: 'integrations/int_1#failing',
+  path: 'integrations/int_1/triggers/trigger_1',
   mutedUntil: null,
 };
 
