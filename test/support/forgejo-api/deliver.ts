@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { sendDelivery } from '../stand-in.ts';
 import type { StoredHook, World } from './state.ts';
-
-const TIMEOUT_MS = 10_000;
 
 /** Sends a delivery over HTTP, as Forgejo or Gitea would. Returns the status; null when nobody answered. */
 export async function deliver(
@@ -29,18 +28,7 @@ export async function deliver(
   const isForm = hook.contentType === 'form';
   headers.set('content-type', isForm ? 'application/x-www-form-urlencoded' : 'application/json');
   const body = isForm ? new URLSearchParams({ payload: json }).toString() : json;
-  const status = await send(hook.url, headers, body);
+  const status = (await sendDelivery(hook.url, headers, body))?.status ?? null;
   hook.deliveries.unshift({ event, status });
   return status;
-}
-
-async function send(url: string, headers: Headers, body: string): Promise<number | null> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
-  try {
-    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
-    await response.body?.cancel();
-    return response.status;
-  } catch {
-    return null;
-  }
 }

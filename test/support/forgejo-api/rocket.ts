@@ -1,19 +1,15 @@
-import type { HookSettings } from '../../../src/providers/api.ts';
 import { forgejoApi } from '../../../src/providers/forgejo/api/index.ts';
 import { forgejoReader } from '../../../src/providers/forgejo/reader.ts';
 import type { ClientOptions } from '../../../src/providers/host.ts';
 import { fixedClock } from '../clock.ts';
-import { problemOf as providerProblemOf } from '../problem-of.ts';
+import { settingsFor, shaOf } from '../stand-in.ts';
 import { startForgejoApi } from './server.ts';
 import type { StoredCommit, StoredPull, StoredRelease, StoredToken } from './state.ts';
 
+export { problemOf, SECRET, shaOf } from '../stand-in.ts';
+
 export const PLACE = 'acme/rocket';
-export const SECRET = 'the-secret-of-the-webhook';
-export const SETTINGS: HookSettings = {
-  url: 'http://127.0.0.1:1/hook',
-  secret: SECRET,
-  events: ['pull_request', 'push', 'release'],
-};
+export const SETTINGS = settingsFor('pull_request', 'push', 'release');
 
 /** Forgejo with acme/rocket, which ann administers, and Tidings' clients with her token. */
 export function startRocket(
@@ -42,14 +38,6 @@ export function startRocket(
     [Symbol.dispose]: () => forgejo[Symbol.dispose](),
   };
 }
-
-/** The failure of a call, after a check that it holds no secret. */
-export async function problemOf(call: Promise<unknown>, ...secrets: string[]) {
-  const { kind, message, retryAt } = await providerProblemOf(call, [SECRET, ...secrets]);
-  return { kind, message, retryAt };
-}
-
-export const shaOf = (number: number) => number.toString(16).padStart(40, 'a');
 
 /** As Forgejo writes times: in the time zone of the server, without milliseconds. */
 const at = (minute: number) => {

@@ -1,13 +1,8 @@
 import { type Clock, systemClock } from '../../../src/lib/time.ts';
+import { type FaultCounts, type RecordedRequest, type Respond, recordRequests } from '../stand-in.ts';
 import { deliver } from './deliver.ts';
 import { type Answer, answer } from './operations.ts';
-import {
-  ForgejoRefusal,
-  type RecordedRequest,
-  type StoredRepository,
-  type StoredToken,
-  type World,
-} from './state.ts';
+import { ForgejoRefusal, type StoredRepository, type StoredToken, type World } from './state.ts';
 
 export interface ForgejoApi extends Disposable {
   /** For `FORGEJO_API_URL`, without a trailing slash. */
@@ -24,7 +19,7 @@ export interface ForgejoApi extends Disposable {
   /** Resolves when every test delivery that was requested was sent. */
   settled(): Promise<void>;
   /** Answers the next request, or the next `times`, after `after` that Forgejo answers itself. */
-  failNext(respond: () => Response | Promise<Response>, counts?: { times?: number; after?: number }): void;
+  failNext(respond: Respond, counts?: FaultCounts): void;
 }
 
 /** The page size of a server whose administrator changed nothing. */
@@ -38,36 +33,10 @@ export function startForgejoApi(
   options: { clock?: Clock; isGitea?: boolean; sendsEtags?: boolean; path?: string } = {},
 ): ForgejoApi {
   const { clock = systemClock, isGitea = false, sendsEtags = false, path = '' } = options;
-  const requests: RecordedRequest[] = [];
-  const planned: { respond: () => Response | Promise<Response>; times: number; after: number }[] = [];
+  const base = `${path}/api/v1`;
+  const { requests, failNext, respond } = recordRequests(base, respondTo);
 
-  function nextFault() {
-    const [first] = planned;
-    if (first === undefined || first.after-- > 0) return null;
-    if (--first.times <= 0) planned.shift();
-    return first.respond;
-  }
-
-  async function respond(request: Request): Promise<Response> {
-    const url = new URL(request.url);
-    const text = await request.text();
-    const below = url.pathname.replace(`${path}/api/v1`, '');
-    const record: RecordedRequest = {
-      method: request.method,
-      path: below,
-      query: Object.fromEntries(url.searchParams),
-      body: text === '' ? null : JSON.parse(text),
-      authorization: request.headers.get('authorization'),
-      status: 0,
-    };
-    requests.push(record);
-    const fault = nextFault();
-    const response = fault === null ? await respondTo(request, url, below, record.body) : await fault();
-    record.status = response.status;
-    return response;
-  }
-
-  async function respondTo(request: Request, url: URL, below: string, body: unknown): Promise<Response> {
+  async function respondTo(request: Request, url: URL, body: unknown): Promise<Response> {
     try {
       const context = {
         world,
@@ -76,7 +45,7 @@ export function startForgejoApi(
         query: url.searchParams,
         body: { ...(body as Record<string, unknown> | null) },
       };
-      return show(request, url, await answer(context, below));
+      return show(request, url, await answer(context, url.pathname.replace(base, '')));
     } catch (error) {
       if (!(error instanceof ForgejoRefusal)) throw error;
       const { status, message, headers } = error;
@@ -160,7 +129,7 @@ export function startForgejoApi(
         world.pending.delete(delivery);
       }
     },
-    failNext: (fault, { times = 1, after = 0 } = {}) => void planned.push({ respond: fault, times, after }),
+    failNext,
     [Symbol.dispose]: () => void server.stop(true),
   };
 }

@@ -80,16 +80,6 @@ export interface StoredToken {
   scopes: readonly ('read:user' | 'read:repository' | 'write:repository' | 'public-only')[];
 }
 
-export interface RecordedRequest {
-  method: string;
-  /** Below the API. */
-  path: string;
-  query: Record<string, string>;
-  body: unknown;
-  authorization: string | null;
-  status: number;
-}
-
 /** The state of the stand-in. */
 export interface World {
   /** The site: the API is below `/api/v1`. */

@@ -1,3 +1,5 @@
+import { type FaultCounts, planFaults as plan, type Respond } from '../stand-in.ts';
+
 // Ways in which GitHub, or a proxy in front of it, refuses or fails any request.
 
 type Headers = Record<string, string>;
@@ -73,28 +75,12 @@ export const redirectTo =
   () =>
     new Response(null, { status, headers: { location } });
 
-export type Respond = (request: Request) => Response | Promise<Response>;
-
-export interface FaultCounts {
-  /** The number of requests that fail; 1 by default. */
-  times?: number;
-  /** The number of requests that succeed before. */
-  after?: number;
-}
-
 /** A queue of faults. Call `next` once for each request. */
 export function planFaults() {
-  const planned: { respond: Respond; times: number; after: number }[] = [];
+  const { add, next } = plan();
   return {
-    add(fault: Fault | Respond, { times = 1, after = 0 }: FaultCounts = {}): void {
-      planned.push({ respond: typeof fault === 'string' ? faults[fault] : fault, times, after });
-    },
-    next(): Respond | null {
-      const [first] = planned;
-      if (first === undefined) return null;
-      if (first.after-- > 0) return null;
-      if (--first.times <= 0) planned.shift();
-      return first.respond;
-    },
+    add: (fault: Fault | Respond, counts?: FaultCounts) =>
+      add(typeof fault === 'string' ? faults[fault] : fault, counts),
+    next,
   };
 }

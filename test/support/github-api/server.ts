@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../../src/lib/time.ts';
+import type { FaultCounts, RecordedRequest, Respond } from '../stand-in.ts';
 import { accessHeaders, isKnown, requireReading, tokenOf } from './access.ts';
 import { appPage } from './app-pages.ts';
 import {
@@ -17,12 +18,12 @@ import {
 import { noCode } from './code.ts';
 import { type ApiRequest, decoded, requestViolations, responseViolations, routeOf } from './contract.ts';
 import { deliver } from './deliver.ts';
-import { type Fault, type FaultCounts, planFaults, type Respond } from './faults.ts';
+import { type Fault, planFaults } from './faults.ts';
 import { type StoredImage, serveImages } from './images.ts';
 import { countRequests, type Limits } from './limits.ts';
 import { operations, type Result } from './operations.ts';
 import { GithubRefusal, refusals } from './refusal.ts';
-import type { RecordedRequest, StoredAttempt, StoredRepository, StoredToken } from './state.ts';
+import type { StoredAttempt, StoredRepository, StoredToken } from './state.ts';
 import { describedPath, repositoryAt, type World } from './world.ts';
 
 export interface GithubApi extends Disposable {

@@ -71,14 +71,3 @@ export interface StoredToken {
   /** When it ends, in milliseconds since 1970. */
   expiresAt?: number;
 }
-
-export interface RecordedRequest {
-  method: string;
-  /** Without the base URL. */
-  path: string;
-  query: Record<string, string>;
-  body: unknown;
-  /** The header's value, to see that a token went nowhere else. */
-  authorization: string | null;
-  status: number;
-}

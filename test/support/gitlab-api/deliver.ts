@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
+import { sendDelivery } from '../stand-in.ts';
 import type { StoredAttempt, StoredHook, World } from './state.ts';
 
-const TIMEOUT_MS = 10_000;
 let lastId = 7_000;
 
 /** Sends a delivery over HTTP with the token and the signature that GitLab would add, and records the attempt. */
@@ -32,7 +32,8 @@ export async function deliver(
     headers['webhook-timestamp'] = signedAt;
     headers['webhook-signature'] = `v1,${hmac.digest('base64')}`;
   }
-  const answer = await send(hook.url, headers, body);
+  const answered = await sendDelivery(hook.url, headers, body);
+  const date = answered?.headers.get('date');
   const logged = headers['X-Gitlab-Token'] === undefined ? {} : { 'X-Gitlab-Token': '[REDACTED]' };
   const attempt = {
     id: ++lastId,
@@ -40,21 +41,10 @@ export async function deliver(
     trigger: `${String(payload.object_kind)}_hooks`,
     payload,
     requestHeaders: { ...headers, ...logged },
-    ...answer,
+    status: String(answered?.status ?? 'internal error'),
+    responseHeaders: date == null ? {} : { Date: date },
   };
   hook.attempts.unshift(attempt);
-  if (answer.status.startsWith('2')) hook.alertStatus = 'executable';
+  if (answered?.ok) hook.alertStatus = 'executable';
   return attempt;
-}
-
-async function send(url: string, headers: Record<string, string>, body: string) {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
-  try {
-    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
-    await response.body?.cancel();
-    const date = response.headers.get('date');
-    return { status: String(response.status), responseHeaders: date === null ? {} : { Date: date } };
-  } catch {
-    return { status: 'internal error', responseHeaders: {} };
-  }
 }

@@ -1,18 +1,14 @@
-import type { HookSettings } from '../../../src/providers/api.ts';
 import { gitlabApi } from '../../../src/providers/gitlab/api/index.ts';
 import { gitlabReader } from '../../../src/providers/gitlab/reader.ts';
 import type { ClientOptions } from '../../../src/providers/host.ts';
 import { fixedClock } from '../clock.ts';
-import { problemOf as providerProblemOf } from '../problem-of.ts';
+import { settingsFor, shaOf } from '../stand-in.ts';
 import { startGitlabApi } from './server.ts';
 import type { StoredCommit, StoredMergeRequest, StoredRelease, StoredToken } from './state.ts';
 
-export const SECRET = 'the-secret-of-the-webhook';
-export const SETTINGS: HookSettings = {
-  url: 'http://127.0.0.1:1/hook',
-  secret: SECRET,
-  events: ['push', 'release'],
-};
+export { problemOf, SECRET, shaOf } from '../stand-in.ts';
+
+export const SETTINGS = settingsFor('push', 'release');
 
 /** GitLab with acme/tools/rocket, which ann maintains, and Tidings' clients with her token. */
 export function startRocket(
@@ -40,14 +36,6 @@ export function startRocket(
     [Symbol.dispose]: () => gitlab[Symbol.dispose](),
   };
 }
-
-/** The failure of a call, after a check that it holds no secret. */
-export async function problemOf(call: Promise<unknown>, ...secrets: string[]) {
-  const { kind, message, retryAt } = await providerProblemOf(call, [SECRET, ...secrets]);
-  return { kind, message, retryAt };
-}
-
-export const shaOf = (number: number) => number.toString(16).padStart(40, 'a');
 
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, 12, minute, 7, 519)).toISOString();
 

@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from '../../../src/lib/time.ts';
+import { type FaultCounts, type RecordedRequest, type Respond, recordRequests } from '../stand-in.ts';
 import { deliver } from './deliver.ts';
 import { type Answer, answer } from './operations.ts';
 import {
   GitlabRefusal,
-  type RecordedRequest,
   type StoredAttempt,
   type StoredProject,
   type StoredToken,
@@ -23,7 +23,7 @@ export interface GitlabApi extends Disposable {
   /** Delivers an event to each hook that is enabled and listens to it. */
   emit(project: StoredProject, flag: string, header: string, payload: object): Promise<StoredAttempt[]>;
   /** Answers the next request, or the next `times`, after `after` that GitLab answers itself. */
-  failNext(respond: () => Response | Promise<Response>, counts?: { times?: number; after?: number }): void;
+  failNext(respond: Respond, counts?: FaultCounts): void;
   /** Leaves `x-next-page` out, as GitLab does of very long lists: only the link leads on. */
   omitNextPage(): void;
   /** Allows this many more requests until `resetAt`. */
@@ -35,36 +35,10 @@ export function startGitlabApi(
   options: { clock?: Clock; canSign?: boolean; allowLocal?: boolean } = {},
 ): GitlabApi {
   const { clock = systemClock, canSign = true, allowLocal = true } = options;
-  const requests: RecordedRequest[] = [];
-  const planned: { respond: () => Response | Promise<Response>; times: number; after: number }[] = [];
+  const { requests, failNext, respond } = recordRequests('/api/v4', respondTo);
   let budget = { limit: 2000, remaining: 2000, resetAt: new Date(clock.now().getTime() + 60_000) };
 
   let hasNextPage = true;
-
-  function nextFault() {
-    const [first] = planned;
-    if (first === undefined || first.after-- > 0) return null;
-    if (--first.times <= 0) planned.shift();
-    return first.respond;
-  }
-
-  async function respond(request: Request): Promise<Response> {
-    const url = new URL(request.url);
-    const text = await request.text();
-    const record: RecordedRequest = {
-      method: request.method,
-      path: decodeURIComponent(url.pathname.replace('/api/v4', '')),
-      query: Object.fromEntries(url.searchParams),
-      body: text === '' ? null : JSON.parse(text),
-      authorization: request.headers.get('authorization'),
-      status: 0,
-    };
-    requests.push(record);
-    const fault = nextFault();
-    const response = fault === null ? await respondTo(request, url, record.body) : await fault();
-    record.status = response.status;
-    return response;
-  }
 
   async function respondTo(request: Request, url: URL, body: unknown): Promise<Response> {
     if (budget.remaining <= 0 && clock.now() < budget.resetAt) {
@@ -169,7 +143,7 @@ export function startGitlabApi(
         hooks.map((hook) => deliver(world, hook, header, payload as Record<string, unknown>)),
       );
     },
-    failNext: (fault, { times = 1, after = 0 } = {}) => void planned.push({ respond: fault, times, after }),
+    failNext,
     omitNextPage() {
       hasNextPage = false;
     },

@@ -98,16 +98,6 @@ export interface StoredToken {
   expiresAt?: string;
 }
 
-export interface RecordedRequest {
-  method: string;
-  /** Below the API. */
-  path: string;
-  query: Record<string, string>;
-  body: unknown;
-  authorization: string | null;
-  status: number;
-}
-
 /** The state of the stand-in. */
 export interface World {
   /** The site: the API is below `/api/v4`. */
