@@ -215,7 +215,7 @@ describe.skipIf(MINUTES === 0 || process.platform !== 'linux')('under mixed traf
     const response = await fetch(`${server.url}${post.path}/autosave`, {
       method: 'POST',
       headers: headers(),
-      body: new URLSearchParams({ title: 'A draft', markdown, seen: post.seen, mark: 'long-run' }),
+      body: new URLSearchParams({ title: 'A draft', markdown, seen: post.seen, mark: `long-run-${life}` }),
     });
     const text = await response.text();
     expect(response.status).toBe(200);
