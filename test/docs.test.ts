@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { COMMANDS_PAGE, commandsPage } from './support/commands-page.ts';
 
@@ -66,4 +67,15 @@ test('every document is reached from the README or the index of the documents', 
 
 test('the page of commands is what the program has: bun run docs:commands', async () => {
   expect(await Bun.file(join(root, COMMANDS_PAGE)).text()).toBe(await commandsPage());
+});
+
+test('every test that the table of the ASVS names is there', async () => {
+  const rows = (await Bun.file(join(root, 'docs/asvs.md')).text()).split('## Met')[1]?.split('## Threat')[0];
+  const cells = rows
+    ?.split('\n')
+    .flatMap((row) => row.match(/\| ([a-z][^|]*?) +\|$/)?.[1]?.split(', ') ?? []);
+  const named = cells?.filter((each) => each !== 'tests') ?? [];
+  expect(named.length).toBeGreaterThan(80);
+  const missing = named.filter((each) => !existsSync(join(root, `test/${each}.test.ts`)));
+  expect(missing).toEqual([]);
 });
