@@ -32,6 +32,9 @@ const LIBC = {
   arm64: '01f4330719fd4f65580e16ea5a0527f372fca750e8f588d26deaf09f2d3b1cf4',
 };
 
+/** Where the packages are kept, so that they are downloaded once. The variable of this name leads clones there. */
+export const LIBC_FOLDER = 'dist/debian';
+
 /** The user of the Dockerfile. */
 const NONROOT = 65532;
 
@@ -39,8 +42,11 @@ const architectures = { amd64: 'linux-x64', arm64: 'linux-arm64' } as const;
 type Architecture = keyof typeof architectures;
 
 /** Runs a command in the checkout and returns its output. Throws with its errors when it fails. */
-export function run(words: readonly string[], env: Record<string, string> = {}): Buffer {
-  const { success, stdout, stderr } = Bun.spawnSync([...words], { cwd: root, env: { ...Bun.env, ...env } });
+export function run(
+  words: readonly string[],
+  { cwd = root, env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+): Buffer {
+  const { success, stdout, stderr } = Bun.spawnSync([...words], { cwd, env: { ...Bun.env, ...env } });
   if (!success) throw new Error(`${words.join(' ')}: ${stderr.toString().trim()}`);
   return stdout;
 }
@@ -133,7 +139,7 @@ const binaryAt = (name: string, body: Uint8Array): Entry => ({ name, body, mode:
 /** What lies beside the binary in each archive. */
 async function sharedFiles(thirdParty: string): Promise<(Entry & { body: string })[]> {
   const completion = (shell: string) => run([process.execPath, 'src/cli.ts', 'completion', shell]).toString();
-  const deploy = ['tidings.service', 'compose.yaml', 'compose.postgres.yaml', 'Caddyfile', 'kubernetes.yml'];
+  const deploy = await Array.fromAsync(new Bun.Glob('*').scan(join(root, 'deploy')));
   return [
     { name: 'LICENSE', body: await read('LICENSE') },
     { name: 'THIRD-PARTY-NOTICES.txt', body: thirdParty },
@@ -142,14 +148,16 @@ async function sharedFiles(thirdParty: string): Promise<(Entry & { body: string 
     { name: 'completions/_tidings', body: completion('zsh') },
     { name: 'completions/tidings.fish', body: completion('fish') },
     ...(await Promise.all(
-      deploy.map(async (name) => ({ name: `deploy/${name}`, body: await read(`deploy/${name}`) })),
+      deploy
+        .filter((name) => name !== 'install.sh')
+        .map(async (name) => ({ name: `deploy/${name}`, body: await read(`deploy/${name}`) })),
     )),
   ];
 }
 
 /** The C library that the binary is linked with, and the data folder. */
 async function imageFiles(architecture: Architecture): Promise<Entry[]> {
-  const folder = join(root, 'dist/debian');
+  const folder = Bun.env.LIBC_FOLDER ?? join(root, LIBC_FOLDER);
   const path = join(folder, `libc6_${LIBC.version}_${architecture}.deb`);
   if (!(await Bun.file(path).exists())) download(folder, architecture);
   if (sha256(await Bun.file(path).bytes()) !== LIBC[architecture]) {
@@ -187,7 +195,7 @@ function download(folder: string, architecture: Architecture): void {
     };
     const words = Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
     run(['apt-get', ...words, 'update']);
-    run(['sh', '-c', 'cd "$0" && exec apt-get "$@"', folder, ...words, 'download', `libc6=${LIBC.version}`]);
+    run(['apt-get', ...words, 'download', `libc6=${LIBC.version}`], { cwd: folder });
   } finally {
     rmSync(state, { recursive: true, force: true });
   }

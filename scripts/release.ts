@@ -7,7 +7,7 @@ import manifest from '../package.json' with { type: 'json' };
 import client from '../sdk/package.json' with { type: 'json' };
 import { audit, isPassed } from '../test/support/audit.ts';
 import { sha256 } from './archives.ts';
-import { checksums, makeArtifacts, releaseNotes, run } from './artifacts.ts';
+import { checksums, LIBC_FOLDER, makeArtifacts, releaseNotes, run } from './artifacts.ts';
 
 // `bun run release` makes a release of the commit that is checked out. It builds everything twice, in two new clones, and
 // gives up when one byte differs. docs/releasing.md is its manual.
@@ -61,7 +61,7 @@ async function release(out: string, { key, checked, ...options }: Options): Prom
     if (!signed.success) throw new Error('SHA256SUMS is not signed');
   }
   say(await Bun.file(join(out, 'SHA256SUMS')).text());
-  say(`${out}: two builds of ${run(['git', 'rev-parse', '--short', 'HEAD'])}had the same bytes.`);
+  say(`${out}: two builds of ${manifest.version} had the same bytes.`);
 }
 
 /** Refuses a commit that nobody should get. */
@@ -99,17 +99,10 @@ async function buildInClone(
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
     run(['git', 'clone', '--quiet', '--no-checkout', root, clone]);
-    run([
-      'git',
-      '-C',
-      clone,
-      'checkout',
-      '--quiet',
-      '--detach',
-      run(['git', 'rev-parse', commit]).toString().trim(),
-    ]);
-    const bun = (...words: string[]) =>
-      run(['sh', '-c', 'cd "$0" && exec "$@"', clone, process.execPath, ...words], environment);
+    const id = run(['git', 'rev-parse', commit]).toString().trim();
+    run(['git', 'checkout', '--quiet', '--detach', id], { cwd: clone });
+    const env = { LIBC_FOLDER: join(root, LIBC_FOLDER), ...environment };
+    const bun = (...words: string[]) => run([process.execPath, ...words], { cwd: clone, env });
     bun('install', '--frozen-lockfile');
     const words = ['scripts/release.ts', '--artifacts', '--out', files, '--url', url, '--target', ...target];
     say(`Building ${target.join(', ')} in ${clone}`);
