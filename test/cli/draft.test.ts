@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { systemClock } from '../../src/lib/time.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
-import { projectOf } from '../support/github-api/project.ts';
+import { type Happening, projectOf } from '../support/github-api/project.ts';
 import { type GithubApi, startGithubApi } from '../support/github-api/server.ts';
 import { day } from '../support/import.ts';
 
@@ -95,6 +95,79 @@ test('with a trigger, its templates and rules make the draft', async () => {
     pullRequests: 2,
     leftOut: [{ reason: 'label skip-changelog' }, { reason: 'type fix' }],
   });
+});
+
+/** What happens in the repository after v1.3.1, up to the next tag. */
+function happen(...happenings: Happening[]): void {
+  const project = projectOf(github.repositories[0] ?? expect.unreachable(), systemClock);
+  const all = [...happenings, { release: 'v1.4.0' }];
+  for (const [index, each] of all.entries()) project.happen({ at: day(9 + index), ...each });
+}
+
+const listOf = async () => {
+  const [post] = (await posts()) as { id: string }[];
+  const { markdown } = (await cliJson(folder.path, ['post', 'show', post?.id ?? ''])) as { markdown: string };
+  return markdown.split('\n').flatMap((line) => /^- (.+?)(?: \(\[|$)/.exec(line)?.[1] ?? []);
+};
+
+test('the trigger filters the range by path, whether changes were pushed, squashed or merged', async () => {
+  const change = (message: string, path: string) => ({ message, paths: [path] });
+  happen(
+    { push: [change('feat: pushed in api', 'packages/api/a.ts'), change('feat: pushed in web', 'web/a.ts')] },
+    ...(['squash', 'merge', 'rebase'] as const).flatMap((how, index) => [
+      {
+        ...{ merge: 20 + index, title: `feat: ${how} in api`, how },
+        commits: [change('one', 'packages/api/b.ts'), change('two', 'docs/b.md')],
+      },
+      {
+        ...{ merge: 30 + index, title: `feat: ${how} in web`, how },
+        commits: [change(`feat: ${how} in web`, 'web/b.ts')],
+      },
+    ]),
+  );
+  const id = await connect('--event', 'push', '--path', 'packages/api/**');
+  const { exitCode, stderr } = await run('acme/rocket', 'v1.3.1..v1.4.0', '--trigger', id);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(await listOf()).toEqual(['Pushed in api', 'Squash in api', 'Merge in api', 'Rebase in api']);
+});
+
+test('a block in the message of a squash commit is read, and the description wins', async () => {
+  happen(
+    { push: [`Start softer (#77)\n\n* one\n\n${block('Softer starts')}\n\nChangelog: fixed`] },
+    { push: [`Tidy (#78)\n\n${block('NONE')}`] },
+    {
+      ...{ merge: 40, title: 'Land softer', body: block('Softer landings'), how: 'merge' },
+      commits: [`Land\n\n${block('Soft landings')}`],
+    },
+  );
+  const { stdout, stderr } = await run('acme/rocket', 'v1.3.1..v1.4.0');
+  expect(stderr).toBe('');
+  expect((await listOf()).toSorted()).toEqual(['Softer landings', 'Softer starts']);
+  expect(stdout).toContain('Tidy (#78) (its author wrote that there is nothing to say)');
+});
+
+test('a range of more than 2,000 commits is refused, and of 2,000 is not', async () => {
+  happen({ push: Array.from({ length: 2_000 }, (_, n) => `fix: gauge ${n}`) });
+  const { exitCode, stderr } = await run('acme/rocket', 'v1.3.0..v1.4.0');
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: expect.stringContaining(
+      'v1.3.0..v1.4.0 has more than 2,000 commits, the most that Tidings reads. Choose a shorter range.',
+    ),
+  });
+  expect(await posts()).toEqual([]);
+  expect((await run('acme/rocket', 'v1.3.1..v1.4.0')).exitCode).toBe(0);
+});
+
+test('a private repository needs a token, connected by hand or not at all', async () => {
+  (github.repositories[0] ?? expect.unreachable()).isPrivate = true;
+  const message =
+    'GitHub has no public repository acme/rocket. Check the name; a private repository needs a token.';
+  expect((await run('acme/rocket', 'v1.2.0..v1.3.0')).stderr).toContain(message);
+  await connect('--event', 'push');
+  const { exitCode, stderr } = await run('acme/rocket', 'v1.2.0..v1.3.0');
+  expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining(message) });
+  expect(await posts()).toEqual([]);
 });
 
 test('a branch is not released yet', async () => {
