@@ -34,7 +34,7 @@ test('without triggers, the built-in rules say what a pull request adds, and why
   expect(text).toContain('acme/rocket#7 Quieter Merged. It adds this.');
   expect(text).toContain('No enabled trigger takes it. By the built-in rules:');
   expect(text).toContain('Added Quiet mode');
-  expect(text).toContain('Words from block release-note of the description Group from label enhancement');
+  expect(text).toContain('Words: block release-note of the description. Group: label enhancement.');
   expect(html).toContain('<li>Quiet <em>mode</em> (');
   expect(await postsOf(it.app)).toEqual([]);
 });
@@ -52,6 +52,9 @@ test('each enabled trigger of the repository has its part', async () => {
   expect(text).toMatch(/receives a push → .*?Left out: author ann/);
   expect(text).toMatch(/merges a pull request → .*?Left out: outside of the trigger's filter by label/);
   expect(text).toMatch(/publishes a release → .*?Added Quiet mode/);
+  // Two with the same entries.
+  await createTriggerFor(it.app, connected, 'pull_request');
+  expect((await it.open({ request: '7' })).text.split('Added Quiet mode')).toHaveLength(2);
   expect(text).not.toContain('LinkedIn');
   expect((await it.open({ request: '#8' })).text).toContain('Left out: label no-changelog');
   expect((await it.open({ request: '9' })).text).toContain(

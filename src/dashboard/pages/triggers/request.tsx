@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { listTriggers } from '../../../drafting/triggers/model.ts';
+import { describeFilters, listTriggers } from '../../../drafting/triggers/model.ts';
 import { parseRequest, previewRequest, type RequestPreview } from '../../../intake/history/preview.ts';
 import { readableProviders } from '../../../intake/history/service.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
@@ -7,7 +7,7 @@ import { AppError } from '../../../lib/app-error.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
 import { formState } from '../../fields.ts';
 import { get, type MemberVisit, type Page, view } from '../../page.ts';
-import { Facts, proseOf } from '../../view/elements.tsx';
+import { proseOf } from '../../view/elements.tsx';
 import { Field, FormError } from '../../view/form.tsx';
 import { problemOf } from '../integrations/subpage.tsx';
 import { Sentence } from './all.tsx';
@@ -121,32 +121,41 @@ async function renderPreview(
   { integrations, triggers }: Known,
 ) {
   const cards = [];
-  for (const { triggerId, entries, because, leftOut } of drafts) {
-    const trigger = triggers.find(({ id }) => id === triggerId);
-    const integration = integrations.find(({ id }) => id === trigger?.integrationId);
+  // Triggers with the same entries share a card.
+  const results = Map.groupBy(drafts, ({ entries, because, leftOut }) =>
+    JSON.stringify([entries, leftOut ?? because]),
+  );
+  for (const same of results.values()) {
+    const [{ entries, because, leftOut }] = same as [(typeof same)[number]];
     const groups = Map.groupBy(entries, ({ group }) => group);
     const markdown = Array.from(
       groups,
       ([group, of]) => `#### ${group}\n\n${of.map(({ line }) => `- ${line}`).join('\n')}`,
     );
     cards.push(
-      <article class="card pad trial">
-        <h3>
-          {trigger && integration ? (
-            <Sentence trigger={trigger} integration={integration} />
-          ) : (
-            'No enabled trigger takes it. By the built-in rules:'
-          )}
-        </h3>
+      <article class="card pad stack">
+        {same.map(({ triggerId }) => {
+          const trigger = triggers.find(({ id }) => id === triggerId);
+          const integration = integrations.find(({ id }) => id === trigger?.integrationId);
+          const filters = describeFilters(trigger?.filters ?? {});
+          return (
+            <div>
+              <h3 class="flat">
+                {trigger && integration ? (
+                  <Sentence trigger={trigger} integration={integration} />
+                ) : (
+                  'No enabled trigger takes it. By the built-in rules:'
+                )}
+              </h3>
+              {filters !== '–' && <span class="dim">Only: {filters}</span>}
+            </div>
+          );
+        })}
         {entries.length > 0 && (await proseOf(deps, markdown.join('\n\n')))}
         {leftOut === null ? (
-          <Facts
-            kind="row"
-            facts={[
-              ['Words from', because.words],
-              ['Group from', because.group],
-            ]}
-          />
+          <p class="dim">
+            Words: {because.words}. Group: {because.group}.
+          </p>
         ) : (
           <p>
             <strong>Left out:</strong> {leftOut}
