@@ -91,7 +91,7 @@ function blockOf(info: string, content: readonly string[], room: number): Writte
   if (word === undefined || CODE.has(word.toLowerCase())) return null;
   const name = blockName(word);
   const written = withoutComments(content);
-  const isEmpty = written.every((line) => line.trim() === '');
+  const isEmpty = PLACEHOLDER.test(written.join('\n').trim());
   const beside = rest.trim();
   if (isEmpty) {
     if (beside === '' || isKind(beside)) return null;
@@ -128,9 +128,12 @@ function withoutComments(lines: readonly string[]): string[] {
   });
 }
 
-/** `NONE`, `none.`, `"N/A"`, `None required`, also as an item of a list. */
+/** Nothing, or what people write until they know more. `NOTE` alone is a slip for `NONE`. */
+const PLACEHOLDER = /^(?:(?:tbd|tba|todo|note|\.{3}|…|\?)[.!]?)?$/i;
+
+/** `NONE`, `none.`, `"N/A"`, `None required`, `release-note-none`, also as an item of a list. */
 function isNone(text: string): boolean {
-  return /^(?:[-*+] +)?["'`*_“”‘’«»([]{0,4}(?:none(?: required| needed)?|n\/a|not (?:required|needed|applicable))["'`*_“”‘’«»)\].!]{0,5}$/i.test(
+  return /^(?:[-*+] +)?["'`*_“”‘’«»([]{0,4}(?:(?:release[- ]notes?[-: ]{1,3})?none(?: required| needed)?|n\/a|not (?:required|needed|applicable))["'`*_“”‘’«»)\].!]{0,5}$/i.test(
     text.trim(),
   );
 }
@@ -138,7 +141,32 @@ function isNone(text: string): boolean {
 const HEADING = /^ {0,3}#{1,6} +(.{1,60}?)[ #:]*$/;
 const ITEM = /^(\s*)(?:[-*+•]|\d{1,9}[.)])\s+(.*)$/;
 
-/** An item of a list is an entry with what is below it, otherwise each paragraph. A heading names the kind of what follows. */
+/** `engine: starts softer`: a change and its place. */
+const SCOPED = /^ {0,3}`?[\w./-]{1,50}`?(?:\([^()]{1,50}\))?!?: +\S/;
+
+/** The lines of a paragraph in which each begins with a scope, as items. */
+function withScopedItems(lines: readonly string[]): string[] {
+  const read: string[] = [];
+  for (let at = 0; at < lines.length; ) {
+    const start = at;
+    while (SCOPED.test(lines[at] ?? '')) at++;
+    const isWhole = isBetween(lines[start - 1]) && isBetween(lines[at]) && at - start > 1;
+    for (const line of lines.slice(start, at)) read.push(isWhole ? `- ${line.trim()}` : line);
+    if (at < lines.length) read.push(lines[at++] ?? '');
+  }
+  return read;
+}
+
+const isBetween = (line = '') => line.trim() === '' || HEADING.test(line) || ITEM.test(line);
+
+/** Words before a list that name a kind, or only that there is a list. */
+const LEAD =
+  /^(?:(?:new|notable|other|breaking|user-facing) )?(?:added|changed|changes|deprecated|deprecations|removed|fixed|fixes|bugs|bug ?fixes|security|performance|features|enhancements|improvements|action required|notes|release notes|changelog):$/i;
+
+/**
+ * An item of a list is an entry with what is below it, otherwise each paragraph. A heading names the kind of what follows. A
+ * sentence that ends with a colon goes on with the list or the paragraph that it leads to.
+ */
 function entriesOf(lines: readonly string[], kindOfBlock: string | undefined): WrittenEntry[] {
   const entries: WrittenEntry[] = [];
   let kind = kindOfBlock;
@@ -146,6 +174,8 @@ function entriesOf(lines: readonly string[], kindOfBlock: string | undefined): W
   /** The indent of the list that the entry is an item of; null in a paragraph. */
   let indent: number | null = null;
   let isAfterBlank = false;
+  /** The entry leads to the list. */
+  let isLed = false;
   const end = () => {
     const text = cutLine(entry, MAX_ENTRY_LENGTH);
     if (text !== '' && !isNone(text) && entries.length < MAX_ENTRIES)
@@ -155,10 +185,11 @@ function entriesOf(lines: readonly string[], kindOfBlock: string | undefined): W
   const append = (words: string, separator: string) => {
     if (entry.length <= MAX_ENTRY_LENGTH) entry += entry === '' ? words : `${separator}${words}`;
   };
-  for (const line of lines) {
+  const appendItem = (item: string) => append(item, ':;,.'.includes(entry.at(-1) ?? '') ? ' ' : '; ');
+  for (const line of withScopedItems(lines)) {
     const words = line.trim();
     if (words === '') {
-      if (indent === null) end();
+      if (indent === null && !entry.endsWith(':')) end();
       isAfterBlank = true;
       continue;
     }
@@ -170,10 +201,14 @@ function entriesOf(lines: readonly string[], kindOfBlock: string | undefined): W
       indent = null;
       kind = heading.toLowerCase();
     } else if (item !== undefined && (indent === null || spaces.length <= indent + 1)) {
-      end();
+      if (indent === null) {
+        isLed = entry.endsWith(':') && !LEAD.test(entry);
+        if (LEAD.test(entry)) [kind, entry] = [entry.slice(0, -1).toLowerCase(), ''];
+      }
+      if (!isLed) end();
       indent = spaces.length;
-      append(item.replace(/^\[[ x]\] +/i, ''), '');
-    } else if (item !== undefined) append(item, /[:;,]$/.test(entry) ? ' ' : '; ');
+      appendItem(item.replace(/^\[[ x]\] +/i, ''));
+    } else if (item !== undefined) appendItem(item);
     else {
       // A paragraph after the list.
       if (indent !== null && isAfterBlank && !isBelow) {
@@ -195,6 +230,9 @@ const TRAILER = /^([A-Za-z0-9][A-Za-z0-9-]{0,60})[ \t]*:[ \t]*(.*)$/;
 /** Lines that git itself writes. Others may stand beside these. */
 const OF_GIT = /^(?:Signed-off-by: |\(cherry picked from commit )/;
 
+/** The value of a trailer whose author has nothing to say to readers. */
+export const NO_ENTRY = 'none';
+
 /**
  * The value of the last trailer `Changelog` of a commit's message, in lower case; null without one. Trailers stand in the
  * last paragraph; GitHub puts those of the authors of a squash in one of their own below it.
@@ -209,7 +247,7 @@ export function changelogTrailer(message: string): string | null {
     const trailers = trailersOf(paragraph.split('\n'));
     if (trailers === null) return null;
     const value = trailers.findLast(({ key }) => key === 'changelog')?.value;
-    if (value !== undefined) return cutLine(value, 30).toLowerCase() || null;
+    if (value !== undefined) return isNone(value) ? NO_ENTRY : cutLine(value, 30).toLowerCase() || null;
   }
   return null;
 }

@@ -1,5 +1,5 @@
 import type { Commit, Event, EventData, EventType } from '../../providers/events.ts';
-import type { WrittenBlock } from '../../providers/written.ts';
+import { NO_ENTRY, type WrittenBlock } from '../../providers/written.ts';
 import { labelOfAddress } from '../links.ts';
 import type { Shipped } from '../store.ts';
 import { type Change, joinChanges, type Reference } from './groups.ts';
@@ -85,7 +85,11 @@ const labelOf = ({ change }: Entry) => change.references[0]?.label ?? change.tex
 
 /** The kind that the last trailer of some commits names. */
 export const kindOf = (commits: readonly Commit[]): string | undefined =>
-  commits.findLast((each) => each.kind !== undefined)?.kind;
+  commits.findLast(({ kind }) => kind !== undefined && kind !== NO_ENTRY)?.kind;
+
+/** What the trailers say of changes that nobody described: `[]` if all say that there is nothing to tell readers. */
+const unwritten = (commits: readonly Commit[]): Change[] | null =>
+  commits.length > 0 && commits.every(({ kind }) => kind === NO_ENTRY) ? [] : null;
 
 export const blocksOf = (commits: readonly Commit[]): WrittenBlock[] =>
   commits.flatMap((each) => each.blocks ?? []);
@@ -104,7 +108,8 @@ function entryOfRequest(
   return {
     ...{ occurredAt, key, title, labels, author, isFixup: false, partOf: null },
     change: changeOfPullRequest(data, kind),
-    written: writtenOf(() => titledOfRequest(data, kind), rules, data.blocks, blocksOf(commits)),
+    written:
+      writtenOf(() => titledOfRequest(data, kind), rules, data.blocks, blocksOf(commits)) ?? unwritten(own),
     names: [
       `#${number}`,
       ...(mergeCommitSha === null ? [] : [mergeCommitSha]),
@@ -155,7 +160,7 @@ function commitsOf(
       const request = requests.get(merges.get(sha) ?? number ?? -1);
       const isOwn = number === null ? !BRANCH_MERGE.test(subject) : !requests.has(number);
       const isOfRequest = merges.has(sha) || (number !== null && !isOwn);
-      const written = writtenOf(() => titledOfCommit(commit), rules, commit.blocks);
+      const written = writtenOf(() => titledOfCommit(commit), rules, commit.blocks) ?? unwritten([commit]);
       const isNoted = written !== null || noted.has(sha) || noted.has(`#${request?.data.number}`);
       const further =
         isNoted || squashed.has(sha) || (seen.has(sha) && !isOfRequest) ? [] : (commit.further ?? []);

@@ -142,7 +142,7 @@ function readEntry({ text, kind }: WrittenEntry) {
       SAYS_BREAKING.test(markdown) ||
       SHOUTS_BREAKING.test(markdown) ||
       (isTyped && mark === '!') ||
-      /^breaking\b/i.test(kind ?? ''),
+      /^(?:breaking|action required)\b/i.test(kind ?? ''),
     /** The group that the entry names itself. */
     named: groupOfKind(kind) ?? (isTyped ? groupOfType(type, scope ?? null) : null),
   };

@@ -254,6 +254,40 @@ describe('entries in descriptions', () => {
       '```release-note\nEngines start softer\n```\n\n#### Additional documentation:\n\n```docs\n\n```',
       ['Other: Engines start softer'],
     ],
+    ['the name of a label for none', '```release-note\nrelease-note-none\n```', []],
+    ['none behind its own name', '```release-note\nRelease note: none\n```', []],
+    ['nothing written yet: the title', '```release-note\nTBD\n```', ['Other: (title) Start softer']],
+    ['NONE with a slip: the title', '```release-note\nNOTE\n```', ['Other: (title) Start softer']],
+    [
+      'lines that each begin with a scope',
+      '```release-note:enhancement\nengine: starts softer\nengine: stops softer\n`hull`: rings less\n```',
+      ['Added: engine: starts softer', 'Added: engine: stops softer', 'Added: `hull`: rings less'],
+    ],
+    [
+      'lines of which one begins with a scope',
+      '```release-note\nengine: starts softer, and it is\nquieter\n```',
+      ['Other: engine: starts softer, and it is quieter'],
+    ],
+    [
+      'a sentence that leads to items',
+      '```release-note\nTwo gates are new:\n* `soft`: starts softer\n* `quiet`: rings less\n\nMore to come.\n```',
+      ['Other: Two gates are new: `soft`: starts softer; `quiet`: rings less', 'Other: More to come.'],
+    ],
+    [
+      'a sentence that leads to items after a blank line',
+      '```release-note\nQuiet mode.\n\nIt has two levels:\n\n- soft\n- softer\n```',
+      ['Other: Quiet mode.', 'Other: It has two levels: soft; softer'],
+    ],
+    [
+      'a sentence that leads to a paragraph',
+      '```release-note\nAction required:\n\nSet a key.\n```',
+      ['Changed!: Action required: Set a key.'],
+    ],
+    [
+      'words that lead to items as a heading does',
+      '```release-note\nBug fixes:\n- Engines start softer\n\nNew features:\n- Quiet mode\n```',
+      ['Fixed: Engines start softer', 'Added: Quiet mode'],
+    ],
     ['a new resource', '```release-note:new-resource\naws_rocket\n```', ['Added: aws_rocket']],
   ])('%s', (_, body, entries) => {
     expect(read(body)).toEqual(entries);
@@ -325,9 +359,35 @@ describe('commits', () => {
       ['Fixed: Softer starts'],
     ],
     ['nothing to say', 'x\n\n```release-note\nNONE\n```', []],
+    ['nothing to say in the trailer', 'fix: x\n\nWhy.\n\nChangelog: None\nTicket: ENG-1', []],
+    [
+      'a block that says more than the trailer',
+      'x\n\n```release-note\nY\n```\n\nChangelog: none',
+      ['Other: Y'],
+    ],
+    ['a trailer none before another', 'x\n\nChangelog: none\nChangelog: fixed', ['Fixed: X']],
     ['lines of Windows', 'x\r\n\r\nChangelog: fixed\r\n', ['Fixed: X']],
   ])('%s', (_, message, expected) => {
     expect(changes(message)).toEqual(expected);
+  });
+
+  test.each([
+    [['none', 'none'], []],
+    [['fixed', 'none'], ['Fixed: Start softer']],
+    [['none', undefined], ['Other: Start softer']],
+  ])('a pull request whose commits have the trailers %j', (kinds, expected) => {
+    const at = { key: 'x', occurredAt: '2026-11-20T12:00:00.000Z' };
+    const commits = kinds.map((kind, index) =>
+      commit({ sha: String(index).repeat(40), subject: `part ${index}`, ...(kind && { kind }) }),
+    );
+    const after = commits.at(-1)?.sha ?? '';
+    const data = pullRequest({ title: 'Start softer', labels: [], mergeCommitSha: after });
+    const { changes, leftOut } = changesOf({
+      pushes: [{ ...at, data: { after, compareUrl: null, commits } }],
+      pullRequests: [{ ...at, data }],
+    });
+    expect(changes.map(({ group, text }) => `${group}: ${text}`)).toEqual(expected);
+    expect(leftOut).toHaveLength(1 - expected.length);
   });
 
   test('a long message keeps the trailer at its end', () => {
@@ -393,6 +453,9 @@ const grows: Record<string, string> = {
   items: '- x\n',
   'items below items': '- x\n  - y\n',
   headings: '### x\n',
+  'lines with a scope': 'a: b\n',
+  'lines that lead to a list': 'x:\n- y\n\n',
+  'paragraphs that lead on': 'x:\n\n',
   'lines of nothing': ' \n',
   'words of one line': 'word ',
   trailers: 'Changelog: fixed\n',
