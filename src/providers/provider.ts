@@ -67,6 +67,8 @@ export interface Provider<Id extends string = string> extends Signing {
     shortSteps(repository: string | null): string;
     /** Explains how missed deliveries come back, where the API does not list deliveries. */
     redelivery?: string;
+    /** Explains why no heartbeat tries the way from the provider; absent: one does. */
+    noHeartbeat?: string;
   };
 }
 

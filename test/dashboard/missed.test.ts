@@ -272,6 +272,7 @@ test('the page of Linear shows what was read, and what its plan does not list', 
   await recoverDue(app.deps);
   const html = await page();
   expect(html).toContain('Every 10 minutes, Tidings reads the changes at Linear');
+  expect(html).toContain('Linear has no ping, so there is no heartbeat');
   expect(html).toContain('1 of 1');
   expect(html).toContain('Read through the API');
   expect(html).toContain('read Release: Linear rejected the request');

@@ -16,6 +16,7 @@ import { examine } from '../../src/server/doctor/examine.ts';
 import { createElapsed } from '../../src/server/elapsed.ts';
 import { addDatabaseGauges } from '../../src/server/metrics.ts';
 import { cli, temporaryFolder } from '../support/cli.ts';
+import { pageVisitor } from '../support/dashboard.ts';
 import { execute, testEngine, valuesOf } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { createTriggerFor } from '../support/drafts.ts';
@@ -293,6 +294,17 @@ describe('an item of the kind', () => {
 
     const kept = (await db.read((tx) => listAttention(tx))).filter((each) => each.kind === kind);
     expect(kept).toEqual(listed);
+
+    if (item?.path != null) {
+      const visit = await pageVisitor(app);
+      const html = await (await visit('/dashboard/org_a/attention')).text();
+      const [, href = ''] = /<div class="bar"><a [^>]*href="([^"]+)"/.exec(html) ?? [];
+      expect(href).toStartWith(`/dashboard/org_a/${item.path.replace(/#.*/, '')}`);
+      const [page = '', anchor] = href.split('#');
+      const opened = await visit(page);
+      expect(opened.status).toBe(200);
+      expect(await opened.text()).toContain(anchor === undefined ? '<h1' : `id="${anchor}"`);
+    }
 
     const patient = {
       ...{ config, clock, folder, db: db as Patient['db'], fetch, secrets: deps.secrets },

@@ -4,6 +4,7 @@ import { tidings } from '../../lib/build.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import {
   type AttentionItem,
+  type AttentionKind,
   isMuted,
   listAttention,
   muteAttention,
@@ -12,7 +13,7 @@ import {
 import { endNotices } from '../../readers/hooks/notices.ts';
 import { get, type MemberVisit, type Page, redirect, type View, view } from '../page.ts';
 import { postForm } from '../submission.ts';
-import { Link, LinkButton, When } from '../view/elements.tsx';
+import { Link, LinkButton, useVisit, When } from '../view/elements.tsx';
 import { Action, FormError } from '../view/form.tsx';
 import { Empty } from '../view/list.tsx';
 
@@ -80,8 +81,31 @@ function withLink(action: string) {
   return url === undefined ? action : [before, <a href={url}>{url}</a>];
 }
 
+type Step = { label: string; page?: string };
+const check: Step = { label: 'Check integration', page: '/check' };
+const token: Step = { label: 'Replace token', page: '/token' };
+
+/** Where the help is: the name of the link, and the page below the item's own that only owners may open. */
+const steps: Readonly<Partial<Record<string, Step>>> = {
+  deliveries_rejected: check,
+  no_deliveries: check,
+  webhook_failing: check,
+  silent: check,
+  webhook_off: check,
+  heartbeat_failed: check,
+  token_refused: token,
+  token_expires: token,
+  deliveries_lost: { label: 'Show missed deliveries', page: '/missed' },
+  trigger_failed: { label: 'Show failed drafts' },
+  hook_failed: { label: 'Show messages' },
+  schedule_late: { label: 'Open post' },
+} satisfies Partial<Record<AttentionKind, Step>>;
+
 function Item({ item, isMuted = false }: { item: AttentionItem; isMuted?: boolean }) {
-  const { id, message, since, count, effect, action, path, mutedUntil } = item;
+  const { id, kind, message, since, count, effect, action, path, mutedUntil } = item;
+  const { isOwner } = useVisit();
+  const step = isOwner || steps[kind]?.page === undefined ? steps[kind] : undefined;
+  const { label, page = '' } = step ?? { label: 'Open integration' };
   const mute = (days: number, label: string) => (
     <Action to="attention/mute" label={label} fields={{ id, days: `${days}` }} />
   );
@@ -100,7 +124,9 @@ function Item({ item, isMuted = false }: { item: AttentionItem; isMuted?: boolea
       </p>
       {(path === null || !action.startsWith(tidings)) && <p>{withLink(action)}</p>}
       <div class="bar">
-        {path !== null && <LinkButton to={path} label="Open" kind={isMuted ? undefined : 'go'} />}
+        {path !== null && (
+          <LinkButton to={`${path}${page}`} label={label} kind={isMuted ? undefined : 'go'} />
+        )}
         {isMuted && mute(0, 'Unmute')}
         {!isMuted && mute(1, 'Mute for a day')}
         {!isMuted && mute(7, 'Mute for a week')}

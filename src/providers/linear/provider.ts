@@ -77,5 +77,7 @@ export const linear: Provider<'linear'> = {
       'At Linear, open Settings, API, New webhook. Paste the URL and the secret. Choose Issues, Issue attachments, Projects, Project updates and Releases.',
     redelivery:
       'Linear lists no deliveries. It retries a failed one for up to 7 hours, and with a token, Tidings reads the changes every 10 minutes.',
+    noHeartbeat:
+      'Linear has no ping, so there is no heartbeat: these readings find what its webhook does not bring.',
   },
 };

@@ -28,6 +28,7 @@ export function RecoverySection({
         {api?.redelivery != null
           ? `Every 10 minutes, Tidings compares what ${name} delivered with the log, and requests what is missing.`
           : `Every 10 minutes, Tidings reads the changes at ${name}, and drafts what no webhook delivered.`}
+        {words.noHeartbeat !== undefined && ` ${words.noHeartbeat}`}
         {integration.app !== null &&
           ` ${name} sends no ping of an App on request, so the heartbeat requests the newest delivery again, which the log lists as a duplicate.`}
       </p>
