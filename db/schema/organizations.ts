@@ -23,6 +23,8 @@ export const organizations = sqliteTable(
     name: text().notNull(),
     plan: text({ enum: ['free', 'pro'] }).notNull(),
     createdAt: text('created_at').notNull(),
+    /** When somebody moved it to the trash, ISO 8601. Null: it is in use. */
+    deletedAt: text('deleted_at'),
   },
   (table) => [oneOf(table.plan)],
 );

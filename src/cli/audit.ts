@@ -6,7 +6,7 @@ import {
   describeActor,
   listAuditEvents,
 } from '../people/audit.ts';
-import { getOrganization } from '../people/organization-store.ts';
+import { getOrganization, isDeleted } from '../people/organization-store.ts';
 import { clockTime, limitTo, ofOrganization, sinceThen, sinceWhen, type TidingsCommand } from './command.ts';
 import { table } from './output.ts';
 
@@ -31,7 +31,9 @@ export function add(program: TidingsCommand): void {
     .answers(
       ({ db, clock }, { organization, action, since, limit }: ListOptions) =>
         db.read(async (tx) => {
-          if (organization !== undefined) await getOrganization(tx, organization);
+          // The log of one in the trash says who deleted it.
+          if (organization !== undefined && !(await isDeleted(tx, organization)))
+            await getOrganization(tx, organization);
           const filter = {
             actions: action && [action],
             since: since === undefined ? undefined : sinceWhen(since, clock.now()),

@@ -5,6 +5,7 @@ import { importFormats } from '../posts/import/records.ts';
 /** Advice after the message, by the code of the error. */
 const hints: Readonly<Record<string, string>> = {
   organization_exists: 'Choose another --id.',
+  organization_not_in_trash: '"organization list" lists those that are.',
   delivery_not_replayable: 'Ask the provider to redeliver it.',
   service_unreachable: `Start the server ("${tidings} serve"), or set its address with --url.`,
   no_posts: 'Another format? Set --format.',
@@ -52,6 +53,9 @@ function optionNamed(path: string): string {
 }
 
 function hintOf({ code = '', details }: AppError): string | undefined {
+  if (code === 'organization_not_found' && details.isDeleted === true) {
+    return `It is in the trash. "organization restore ${details.id}" restores it.`;
+  }
   if (code === 'organization_not_found' && details.isEmpty === true) {
     return 'This data folder has no organizations yet. "organization create" creates one. --data-dir selects another folder.';
   }

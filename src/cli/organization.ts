@@ -1,7 +1,21 @@
 import { Argument, Option } from 'commander';
 import { tidings } from '../lib/build.ts';
-import { listOrganizations } from '../people/organization-store.ts';
-import { changeOrganization, createOrganization, type Organization, Plan } from '../people/organizations.ts';
+import {
+  findOrganization,
+  listDeletedOrganizations,
+  listOrganizations,
+} from '../people/organization-store.ts';
+import {
+  changeOrganization,
+  createOrganization,
+  type DeletedOrganization,
+  deleteOrganization,
+  type Organization,
+  Plan,
+  restoreOrganization,
+} from '../people/organizations.ts';
+import { findSlugOwner } from '../readers/public/store.ts';
+import type { Services } from '../server/services.ts';
 import type { TidingsCommand } from './command.ts';
 import { fields, table } from './output.ts';
 
@@ -9,7 +23,7 @@ const plans = Plan.anyOf.map((choice) => choice.const);
 
 export function add(program: TidingsCommand): void {
   const group = program
-    .sub('organization', 'Create, list and change organizations')
+    .sub('organization', 'Create, list, change and delete organizations')
     .examples('organization create --name "Acme" --id acme', 'organization list');
 
   group
@@ -25,17 +39,26 @@ export function add(program: TidingsCommand): void {
     .examples('organization create --name "Acme" --id acme', 'organization create --name "Beta" --plan pro');
 
   group
-    .sub('list', 'List the organizations, oldest first')
+    .sub('list', 'List the organizations, oldest first, then those in the trash')
     .answers(
-      ({ db }) => db.read(listOrganizations),
-      (all) =>
-        all.length === 0
-          ? `No organizations yet. Create one: ${tidings} organization create --name "Acme"`
-          : table(
-              ['ID', 'NAME', 'PLAN', 'CREATED'],
-              all.map((each) => [each.id, each.name, each.plan, each.createdAt.slice(0, 10)]),
-              ['NAME'],
-            ),
+      ({ db, clock }) =>
+        db.read(async (tx): Promise<(Organization & Partial<DeletedOrganization>)[]> => {
+          const deleted = await listDeletedOrganizations(tx, clock.now());
+          return [...(await listOrganizations(tx)), ...deleted];
+        }),
+      (all) => {
+        if (all.length === 0)
+          return `No organizations yet. Create one: ${tidings} organization create --name "Acme"`;
+        const hasTrash = all.some(({ expiresAt }) => expiresAt !== undefined);
+        return table(
+          ['ID', 'NAME', 'PLAN', 'CREATED', ...(hasTrash ? ['IN TRASH UNTIL'] : [])],
+          all.map(({ id, name, plan, createdAt, expiresAt }) => [
+            ...[id, name, plan, createdAt.slice(0, 10)],
+            ...(hasTrash ? [expiresAt?.slice(0, 10) ?? '-'] : []),
+          ]),
+          ['NAME'],
+        );
+      },
     )
     .examples('organization list', 'organization list --json');
 
@@ -55,7 +78,37 @@ export function add(program: TidingsCommand): void {
     .addArgument(new Argument('<plan>', 'New plan').choices(plans))
     .answers((services, id: string, plan: Plan) => changeOrganization(services, id, { plan }), describe)
     .examples('organization set-plan acme pro');
+
+  group
+    .sub('delete', 'Move an organization to the trash, where it stays for 30 days')
+    .argument('<id>', 'Id of the organization, or the slug of its public page')
+    .requiredOption('--confirm <name>', 'Name of the organization, to confirm')
+    .note(
+      'Its API keys, public pages, feeds, webhooks and schedules stop at once, and its members no longer see it. After 30 days, Tidings removes it for good.',
+    )
+    .answers(
+      async (services, given: string, { confirm }: { confirm: string }) =>
+        deleteOrganization(services, await idOf(services, given), confirm),
+      ({ id, name, expiresAt }) =>
+        `Deleted: ${name}. To restore it until ${expiresAt.slice(0, 10)}: ${tidings} organization restore ${id}`,
+    )
+    .examples('organization delete acme --confirm "Acme"');
+
+  group
+    .sub('restore', 'Restore an organization from the trash, with everything it had')
+    .argument('<id>', 'Id of the organization, or the slug of its public page')
+    .answers(
+      async (services, given: string) => restoreOrganization(services, await idOf(services, given)),
+      ({ id, name }) => `Restored: ${name} (${id})`,
+    )
+    .examples('organization restore acme');
 }
+
+/** The id, or that of the organization with this slug; also in the trash. */
+const idOf = ({ db }: Pick<Services, 'db'>, given: string): Promise<string> =>
+  db.read(async (tx) =>
+    (await findOrganization(tx, given)) === null ? ((await findSlugOwner(tx, given)) ?? given) : given,
+  );
 
 function describe({ id, name, plan, createdAt }: Organization) {
   return fields({ Organization: id, Name: name, Plan: plan, Created: createdAt });

@@ -3,6 +3,7 @@ import { isDue, matching, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apps, hooks, integrations } from '../../db/schema/integrations.ts';
 import { roundupSources, triggers } from '../../db/schema/triggers.ts';
 import { DAY_MS } from '../lib/time.ts';
+import { isOfLive } from '../people/organization-store.ts';
 import { ROUNDUP_EVENTS } from '../providers/events.ts';
 import { getIntegration } from './store.ts';
 
@@ -60,6 +61,7 @@ export async function listDueHooks(tx: ReadTx, now: Date, key?: HookKey) {
     .where(
       and(
         or(isNotNull(integrations.token), isNotNull(apps.integrationId)),
+        isOfLive(integrations.organizationId),
         isDue(retryAt, now.getTime()),
         key && isHook(key),
       ),
@@ -148,7 +150,11 @@ export async function deleteHooks(tx: WriteTx, integrationId: string, placeId?: 
 
 /** Hooks that differ from the desired state because the provider refused or failed. */
 export async function countProblems(tx: ReadTx): Promise<number> {
-  return (
-    (await tx.select({ problems: count() }).from(hooks).where(isNotNull(hooks.problem)).get())?.problems ?? 0
-  );
+  const row = await tx
+    .select({ problems: count() })
+    .from(hooks)
+    .innerJoin(integrations, eq(integrations.id, hooks.integrationId))
+    .where(and(isNotNull(hooks.problem), isOfLive(integrations.organizationId)))
+    .get();
+  return row?.problems ?? 0;
 }

@@ -1,7 +1,8 @@
-import { and, asc, count, eq, inArray, isNull, lt, sql } from 'drizzle-orm';
+import { and, asc, count, eq, getTableColumns, inArray, isNull, lt, sql } from 'drizzle-orm';
 import { isDue, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apps, integrations, polls, repositories } from '../../db/schema/integrations.ts';
 import { DAY_MS, HOUR_MS } from '../lib/time.ts';
+import { isOfLive } from '../people/organization-store.ts';
 import { providerOf } from '../providers/index.ts';
 import type { RequestBudget } from '../providers/reader.ts';
 import type { Integration } from './store.ts';
@@ -32,9 +33,10 @@ export async function listPolls(tx: ReadTx, integrationId: string): Promise<(Pol
 /** Those that are due, the longest due first; also those of integrations that are disabled. */
 export async function listDuePolls(tx: ReadTx, now: Date, limit: number): Promise<Poll[]> {
   return tx
-    .select()
+    .select(getTableColumns(polls))
     .from(polls)
-    .where(isDue(polls.dueAt, now.getTime()))
+    .innerJoin(integrations, eq(integrations.id, polls.integrationId))
+    .where(and(isDue(polls.dueAt, now.getTime()), isOfLive(integrations.organizationId)))
     .orderBy(asc(polls.dueAt), asc(polls.repositoryId))
     .limit(limit);
 }
@@ -125,7 +127,13 @@ export async function countPolls(tx: ReadTx): Promise<{ ok: number; failing: num
     .select({ all: count(), failing: sql<number>`count(${polls.problem})`.mapWith(Number) })
     .from(polls)
     .innerJoin(integrations, eq(integrations.id, polls.integrationId))
-    .where(and(eq(integrations.enabled, true), eq(integrations.isPolled, true)))
+    .where(
+      and(
+        eq(integrations.enabled, true),
+        eq(integrations.isPolled, true),
+        isOfLive(integrations.organizationId),
+      ),
+    )
     .get();
   const { all = 0, failing = 0 } = row ?? {};
   return { ok: all - failing, failing };

@@ -1,6 +1,7 @@
 import { and, asc, eq, getTableColumns, isNotNull, isNull, or, sql } from 'drizzle-orm';
 import { isDue, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apps, hooks, integrations } from '../../db/schema/integrations.ts';
+import { isOfLive } from '../people/organization-store.ts';
 import { DEDUP_WINDOW_MS } from './deliveries/store.ts';
 import type { MadeHook } from './hook-store.ts';
 
@@ -33,6 +34,7 @@ export async function listRecovering(tx: ReadTx, now: Date | null, key?: HookKey
         isNotNull(hooks.remoteId),
         eq(enabled, true),
         eq(isPolled, false),
+        isOfLive(integrations.organizationId),
         hasAccess,
         now === null ? undefined : isDue(recoverAt, now.getTime()),
         key && isHook(key),

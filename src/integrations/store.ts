@@ -36,6 +36,7 @@ import { triggers } from '../../db/schema/triggers.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
 import { randomToken } from '../lib/text.ts';
 import type { Deps } from '../people/deps.ts';
+import { isOfLive } from '../people/organization-store.ts';
 import { ALL_PUBLIC_TEAMS } from '../providers/api.ts';
 import type { findAddress } from './deliveries/store.ts';
 import { IntegrationProblem } from './words.ts';
@@ -102,7 +103,7 @@ export async function hasIntegrations(tx: ReadTx): Promise<boolean> {
 }
 
 export async function countEnabled(tx: ReadTx): Promise<number> {
-  return tx.$count(integrations, eq(integrations.enabled, true));
+  return tx.$count(integrations, and(eq(integrations.enabled, true), isOfLive(integrations.organizationId)));
 }
 
 /** Throws `IntegrationProblem` `integration_not_found`. */
@@ -138,7 +139,7 @@ function select(tx: ReadTx, filter: SQL | undefined) {
     .from(integrations)
     .leftJoin(apps, eq(apps.integrationId, id))
     .leftJoin(repositories, eq(repositories.integrationId, id))
-    .where(filter)
+    .where(and(filter, isOfLive(organizationId)))
     .orderBy(asc(createdAt), asc(id), asc(repositories.fullName))
     .prepare();
 }
@@ -205,7 +206,8 @@ export async function listSealedSecrets(tx: ReadTx): Promise<SealedSecrets[]> {
 
 /** With its encrypted secrets and token. */
 export async function findSealedIntegration(tx: ReadTx, id: string) {
-  return (await tx.select().from(integrations).where(eq(integrations.id, id)).get()) ?? null;
+  const isIt = and(eq(integrations.id, id), isOfLive(integrations.organizationId));
+  return (await tx.select().from(integrations).where(isIt).get()) ?? null;
 }
 
 /** Throws `IntegrationProblem` `integration_not_found`. */

@@ -4,6 +4,7 @@ import { integrations, tokenStates } from '../../db/schema/integrations.ts';
 import { AccessEnded } from '../lib/app-error.ts';
 import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import type { Deps } from '../people/deps.ts';
+import { isOfLive } from '../people/organization-store.ts';
 import {
   ALL_PUBLIC_TEAMS,
   ATTACHMENTS,
@@ -253,7 +254,14 @@ export async function listDueTokens(tx: ReadTx, now: Date, limit: number) {
     .select({ id, organizationId, type, state: tokenStates })
     .from(integrations)
     .leftJoin(tokenStates, eq(tokenStates.integrationId, integrations.id))
-    .where(and(eq(integrations.enabled, true), isNotNull(integrations.token), isDue(dueAt, now.getTime())))
+    .where(
+      and(
+        eq(integrations.enabled, true),
+        isNotNull(integrations.token),
+        isOfLive(organizationId),
+        isDue(dueAt, now.getTime()),
+      ),
+    )
     .orderBy(asc(dueAt), asc(integrations.id))
     .limit(limit)
     .all();

@@ -80,8 +80,8 @@ export function deleteAccount(deps: AuditDeps, email: string, options: Force = {
   return changeAccount(deps, email, async (tx, account) => {
     await requireOtherOwners(tx, account, options);
     await recordAccount(tx, deps, 'user.deleted', account.id, `deleted the account ${account.email}`);
-    await store.deleteUser(tx, account.id);
     await dropLinks(tx, account);
+    await store.deleteUser(tx, account.id);
   });
 }
 
@@ -173,6 +173,7 @@ async function requireOtherOwners(tx: WriteTx, account: Account, { force = false
 }
 
 /** Ends the links of owners that the person may have kept: a link does not name who made it. */
-async function dropLinks(tx: WriteTx, { organizations }: Account): Promise<void> {
-  for (const { organizationId } of organizations) await store.deleteLinksOfOwners(tx, organizationId);
+async function dropLinks(tx: WriteTx, { id }: Account): Promise<void> {
+  for (const { organizationId } of await store.listRoles(tx, id))
+    await store.deleteLinksOfOwners(tx, organizationId);
 }

@@ -13,6 +13,7 @@ import {
 import { attention } from '../../db/schema/processes.ts';
 import { notFound } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
+import { isOfLive } from './organization-store.ts';
 import type { Role } from './permission.ts';
 
 // The list of what needs a person. `server/attention.ts` finds the items, and the leader keeps them here: each from the
@@ -65,7 +66,7 @@ export async function listAttention(
   return tx
     .select()
     .from(attention)
-    .where(of && isShownTo(of))
+    .where(and(of && isShownTo(of), isOfLive(attention.organizationId)))
     .orderBy(asc(attention.since), asc(attention.id))
     .all();
 }

@@ -61,7 +61,13 @@ export const auditGroups = {
     'password.changed',
     'password.link_created',
   ],
-  organization: ['organization.created', 'organization.changed'],
+  organization: [
+    'organization.created',
+    'organization.changed',
+    'organization.deleted',
+    'organization.restored',
+    'organization.erased',
+  ],
   public: ['publication.changed', 'hook.created', 'hook.changed', 'hook.deleted'],
 } as const;
 

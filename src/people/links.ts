@@ -1,4 +1,4 @@
-import { ACCOUNTS, account, changing, organization, type ReadTx } from '../../db/engine.ts';
+import { ACCOUNTS, account, changing, organization, type WriteTx } from '../../db/engine.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { passwordFacts, requireEmail } from './accounts.ts';
 import { type AuditDeps, recordAudit } from './audit.ts';
@@ -154,11 +154,10 @@ export async function createMemberPasswordLink(
   );
 }
 
-async function isInThisAlone(tx: ReadTx, userId: string, organizationId: string): Promise<boolean> {
-  const memberships = await store.listMemberships(tx, userId);
-  return (
-    memberships.every(({ organization }) => organization.id === organizationId) && memberships.length > 0
-  );
+/** One in the trash counts, because it may be restored. */
+async function isInThisAlone(tx: WriteTx, userId: string, organizationId: string): Promise<boolean> {
+  const roles = await store.listRoles(tx, userId);
+  return roles.every((each) => each.organizationId === organizationId) && roles.length > 0;
 }
 
 /** Sets the password that a link asks for, signs out everywhere, and signs in. Throws `AppError` 400 and 404. */

@@ -1,10 +1,40 @@
-import { asc, eq } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  eq,
+  getTableColumns,
+  gt,
+  isNotNull,
+  isNull,
+  type SQL,
+  type SQLWrapper,
+  sql,
+} from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { organizations } from '../../db/schema/organizations.ts';
 import { AppError } from '../lib/app-error.ts';
-import type { Organization } from './organizations.ts';
+import { DAY_MS } from '../lib/time.ts';
+import type { DeletedOrganization, Organization } from './organizations.ts';
 
-/** Throws `AppError` 409 when the id is in use. */
+// An organization in the trash looks to everybody as if it did not exist. Each way to an organization, and each job's list of
+// due work, has one of these two conditions; `test/users/organization-trash.test.ts` tries them.
+
+/** The condition that an organization is not in the trash. */
+export const isLive = isNull(organizations.deletedAt);
+
+/** The condition that the organization of a row is not in the trash. True for a row without an organization. */
+export const isOfLive = (organizationId: SQLWrapper): SQL =>
+  sql`not exists (select 1 from ${organizations} where ${organizations.id} = ${organizationId} and ${isNotNull(organizations.deletedAt)})`;
+
+const { deletedAt, ...columns } = getTableColumns(organizations);
+
+/** The columns of an `Organization`. */
+export const organizationColumns = columns;
+
+/** How long a deleted organization can be restored, in days. */
+export const ORGANIZATION_TRASH_DAYS = 30;
+
+/** Throws `AppError` 409 when the id is in use, also in the trash. */
 export async function insertOrganization(tx: WriteTx, organization: Organization): Promise<void> {
   const inserted = await tx
     .insert(organizations)
@@ -13,9 +43,11 @@ export async function insertOrganization(tx: WriteTx, organization: Organization
     .returning()
     .all();
   if (inserted.length > 0) return;
-  throw new AppError(409, `Organization ${organization.id} already exists`, {
+  const { id } = organization;
+  const problem = (await isDeleted(tx, id)) ? 'is in the trash' : 'already exists';
+  throw new AppError(409, `Organization ${id} ${problem}`, {
     code: 'organization_exists',
-    details: { id: organization.id },
+    details: { id },
   });
 }
 
@@ -23,30 +55,65 @@ export async function updateOrganization(tx: WriteTx, { id, name, plan }: Organi
   await tx.update(organizations).set({ name, plan }).where(eq(organizations.id, id)).run();
 }
 
-export async function findOrganization(tx: ReadTx, id: string): Promise<Organization | null> {
-  return (await tx.select().from(organizations).where(eq(organizations.id, id)).get()) ?? null;
+/** Moves it to the trash, or takes it out for `null`. */
+export async function setDeleted(tx: WriteTx, id: string, at: string | null): Promise<void> {
+  await tx.update(organizations).set({ deletedAt: at }).where(eq(organizations.id, id)).run();
 }
 
-/** Throws `AppError` 404; `details.isEmpty` says that there is no organization at all. */
+export async function findOrganization(tx: ReadTx, id: string): Promise<Organization | null> {
+  const isIt = and(eq(organizations.id, id), isLive);
+  return (await tx.select(columns).from(organizations).where(isIt).get()) ?? null;
+}
+
+/** Throws `AppError` 404; `details.isEmpty` says that there is no organization at all, `isDeleted` that it is in the trash. */
 export async function getOrganization(tx: ReadTx, id: string): Promise<Organization> {
   const organization = await findOrganization(tx, id);
   if (organization !== null) return organization;
   const isEmpty = (await countOrganizations(tx)) === 0;
   throw new AppError(404, `Organization ${id} not found`, {
     code: 'organization_not_found',
-    details: { id, isEmpty },
+    details: { id, isEmpty, isDeleted: await isDeleted(tx, id) },
   });
 }
+
+/** It is in the trash. False for one that is unknown, which Unkey may have keys of. */
+export async function isDeleted(tx: ReadTx, id: string): Promise<boolean> {
+  return (await tx.$count(organizations, and(eq(organizations.id, id), isNotNull(deletedAt)))) > 0;
+}
+
+const oldestFirst = [asc(organizations.createdAt), asc(organizations.id)];
 
 /** Oldest first. */
 export async function listOrganizations(tx: ReadTx): Promise<Organization[]> {
   return await tx
-    .select()
+    .select(columns)
     .from(organizations)
-    .orderBy(asc(organizations.createdAt), asc(organizations.id))
+    .where(isLive)
+    .orderBy(...oldestFirst)
     .all();
 }
 
+/** In the trash, those that can still be restored: all, or those with these ids. Oldest first. */
+export async function listDeletedOrganizations(
+  tx: ReadTx,
+  now: Date,
+  id?: string,
+): Promise<DeletedOrganization[]> {
+  const since = new Date(now.getTime() - ORGANIZATION_TRASH_DAYS * DAY_MS).toISOString();
+  const isIt = id === undefined ? undefined : eq(organizations.id, id);
+  const rows = await tx
+    .select({ ...columns, deletedAt: sql<string>`${deletedAt}` })
+    .from(organizations)
+    .where(and(gt(deletedAt, since), isIt))
+    .orderBy(...oldestFirst)
+    .all();
+  return rows.map((row) => ({ ...row, expiresAt: expiryOf(row.deletedAt) }));
+}
+
+export const expiryOf = (deleted: string): string =>
+  new Date(Date.parse(deleted) + ORGANIZATION_TRASH_DAYS * DAY_MS).toISOString();
+
+/** With those in the trash. */
 export async function countOrganizations(tx: ReadTx): Promise<number> {
   return tx.$count(organizations);
 }

@@ -1,11 +1,18 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { changing, NONE, organization as organizationKey, type WriteTx } from '../../db/engine.ts';
-import { type ChangeOf, changeFor } from '../lib/app-error.ts';
+import { AppError, type ChangeOf, changeFor, invalidField } from '../lib/app-error.ts';
 import { ID_PATTERN, ID_RULE, type Ids } from '../lib/text.ts';
 import type { Clock } from '../lib/time.ts';
 import { requireValid } from '../lib/validation.ts';
 import { type AuditContext, type AuditDeps, quote, recordAudit } from './audit.ts';
-import { getOrganization, insertOrganization, updateOrganization } from './organization-store.ts';
+import {
+  expiryOf,
+  getOrganization,
+  insertOrganization,
+  listDeletedOrganizations,
+  setDeleted,
+  updateOrganization,
+} from './organization-store.ts';
 
 /** The organization that the demo creates and fills. */
 export const DEMO_ORGANIZATION = 'org_demo';
@@ -25,6 +32,9 @@ export type OrganizationCreation = 'owners' | 'anyone' | 'nobody';
 
 /** `createdAt`: ISO 8601 with milliseconds, UTC. */
 export type Organization = Required<NewOrganization> & { createdAt: string };
+
+/** In the trash, until `expiresAt`. Both are ISO 8601. */
+export type DeletedOrganization = Organization & { deletedAt: string; expiresAt: string };
 
 /** Throws `AppError` 400 for an invalid field and 409 for an id in use. */
 export async function createOrganization(
@@ -88,4 +98,55 @@ export async function changeOrganization(
     },
     changing(organizationKey(id)),
   );
+}
+
+/**
+ * Moves an organization to the trash. From the next request on, it looks to everybody as if it did not exist, and its jobs
+ * rest. `name`: as a person typed it. Throws `AppError` 400 for another name, and 404.
+ */
+export function deleteOrganization(deps: AuditDeps, id: string, name: string): Promise<DeletedOrganization> {
+  return deps.db.write(
+    async (tx) => {
+      const organization = await getOrganization(tx, id);
+      if (name.trim() !== organization.name) {
+        throw invalidField('confirm', `must be the name of the organization: ${organization.name}`);
+      }
+      const deletedAt = deps.clock.now().toISOString();
+      await setDeleted(tx, id, deletedAt);
+      await recordOrganization(tx, deps, 'organization.deleted', organization);
+      return { ...organization, deletedAt, expiresAt: expiryOf(deletedAt) };
+    },
+    changing(organizationKey(id)),
+  );
+}
+
+/** Takes an organization out of the trash, with everything as it was. Throws `AppError` 404. */
+export function restoreOrganization(deps: AuditDeps, id: string): Promise<Organization> {
+  return deps.db.write((tx) => restoreIn(tx, deps, id), changing(organizationKey(id)));
+}
+
+/** The same, in the caller's transaction. */
+export async function restoreIn(tx: WriteTx, deps: AuditContext, id: string): Promise<Organization> {
+  const [deleted] = await listDeletedOrganizations(tx, deps.clock.now(), id);
+  if (deleted === undefined) {
+    throw new AppError(404, `Organization ${id} is not in the trash`, {
+      code: 'organization_not_in_trash',
+      details: { id },
+    });
+  }
+  const { deletedAt: _, expiresAt: __, ...organization } = deleted;
+  await setDeleted(tx, id, null);
+  await recordOrganization(tx, deps, 'organization.restored', organization);
+  return organization;
+}
+
+async function recordOrganization(
+  tx: WriteTx,
+  deps: AuditContext,
+  action: 'organization.deleted' | 'organization.restored',
+  { id: organizationId, name }: Organization,
+): Promise<void> {
+  const summary = `${action.replace('organization.', '')} the organization ${quote(name)}`;
+  const target = { type: 'organization', id: organizationId };
+  await recordAudit(tx, deps, { organizationId, action, target, summary });
 }

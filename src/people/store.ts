@@ -1,19 +1,7 @@
-import {
-  and,
-  asc,
-  desc,
-  eq,
-  getTableColumns,
-  gt,
-  inArray,
-  isNull,
-  lte,
-  ne,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, isNull, lte, ne, type SQL, sql } from 'drizzle-orm';
 import { dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { memberships, oneTimeLinks, organizations, sessions, users } from '../../db/schema/organizations.ts';
+import { isLive, isOfLive, organizationColumns } from './organization-store.ts';
 import type { Member, Membership, Role, User } from './permission.ts';
 
 const userColumns = { id: users.id, email: users.email, createdAt: users.createdAt };
@@ -86,9 +74,9 @@ const byName = [asc(sql`lower(${organizations.name})`), asc(organizations.id)];
 
 const membershipsIn = (tx: ReadTx) =>
   tx
-    .select({ organization: getTableColumns(organizations), role: memberships.role })
+    .select({ organization: organizationColumns, role: memberships.role })
     .from(memberships)
-    .innerJoin(organizations, eq(organizations.id, memberships.organizationId));
+    .innerJoin(organizations, and(eq(organizations.id, memberships.organizationId), isLive));
 
 /** The organizations of a person, or of the person of a session, by name. */
 export async function listMemberships(
@@ -102,14 +90,17 @@ export async function listMemberships(
     .all();
 }
 
-/** The roles of a person in all organizations; they stay so until the commit. */
-export async function listRoles(tx: WriteTx, userId: string): Promise<Pick<Membership, 'role'>[]> {
-  const { role, userId: owner } = memberships;
+/** The roles of a person in all organizations, also in the trash; they stay so until the commit. */
+export async function listRoles(
+  tx: WriteTx,
+  userId: string,
+): Promise<{ role: Role; organizationId: string }[]> {
+  const { role, organizationId, userId: owner } = memberships;
   const { keepRows } = dialectOf(tx);
-  const rows = await tx.values<[Role]>(
-    sql`select ${role} from ${memberships} where ${owner} = ${userId} ${keepRows}`,
+  const rows = await tx.values<[Role, string]>(
+    sql`select ${role}, ${organizationId} from ${memberships} where ${owner} = ${userId} ${keepRows}`,
   );
-  return rows.map(([role]) => ({ role }));
+  return rows.map(([role, organizationId]) => ({ role, organizationId }));
 }
 
 export async function listMembers(tx: ReadTx, organizationId: string): Promise<Member[]> {
@@ -167,15 +158,20 @@ export async function insertLink(tx: WriteTx, link: typeof oneTimeLinks.$inferIn
 }
 
 export async function findLink(tx: ReadTx, hash: string, now: Date): Promise<OneTimeLink | null> {
-  const works = and(eq(oneTimeLinks.hash, hash), gt(oneTimeLinks.expiresAt, now.getTime()));
-  return (await tx.select().from(oneTimeLinks).where(works).get()) ?? null;
+  return (await tx.select().from(oneTimeLinks).where(works(hash, now)).get()) ?? null;
 }
 
 /** False when the link is gone or has expired: it was used, or withdrawn, meanwhile. */
 export async function useLink(tx: WriteTx, hash: string, now: Date): Promise<boolean> {
-  const works = and(eq(oneTimeLinks.hash, hash), gt(oneTimeLinks.expiresAt, now.getTime()));
-  return (await tx.delete(oneTimeLinks).where(works).returning().all()).length > 0;
+  return (await tx.delete(oneTimeLinks).where(works(hash, now)).returning().all()).length > 0;
 }
+
+const works = (hash: string, now: Date) =>
+  and(
+    eq(oneTimeLinks.hash, hash),
+    gt(oneTimeLinks.expiresAt, now.getTime()),
+    isOfLive(oneTimeLinks.organizationId),
+  );
 
 export async function deleteLinks(tx: WriteTx, purpose: OneTimeLink['purpose'], userId?: string) {
   const ofUser = userId === undefined ? undefined : eq(oneTimeLinks.userId, userId);
@@ -246,6 +242,7 @@ const ofSession = prepared((tx) => {
     tx
       .select({
         role: sql<Role | null>`(select ${memberships.role} from ${memberships}
+          join ${organizations} on ${organizations.id} = ${memberships.organizationId} and ${isLive}
           where ${memberships.userId} = ${users.id}
           and ${memberships.organizationId} = ${sql.placeholder('organizationId')} ${end})`,
       })

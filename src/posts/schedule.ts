@@ -5,6 +5,7 @@ import { invalidField, notFound } from '../lib/app-error.ts';
 import { formatInZone, knownZone, parseInZone, span, type ZonedTime } from '../lib/time.ts';
 import { type AuditContext, type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
+import { isOfLive } from '../people/organization-store.ts';
 import { END_OF_DATES, isPublished, type OwnedPost, type Post, withStatus } from './model.ts';
 import { getPost, readPost, recordPost, writeAbout, writePost } from './store.ts';
 import { keepVersion } from './versions.ts';
@@ -206,7 +207,7 @@ export async function listDuePosts(
   return tx
     .select({ postId, organizationId })
     .from(postSchedules)
-    .where(lte(publishAt, now.getTime()))
+    .where(and(lte(publishAt, now.getTime()), isOfLive(organizationId)))
     .orderBy(asc(publishAt), asc(postId))
     .limit(limit)
     .all();

@@ -12,6 +12,7 @@ import {
 import { deletedPosts, postCounts, postSchedules, posts } from '../../db/schema/posts.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
 import { type AuditAction, type AuditContext, quote, recordAudit } from '../people/audit.ts';
+import { isOfLive } from '../people/organization-store.ts';
 import {
   type ContentType,
   contentTypes,
@@ -327,7 +328,7 @@ const statements = prepared((tx) => {
     byId: tx
       .select({ ...post, organizationId: posts.organizationId, isDateSet: posts.isDateSet })
       .from(posts)
-      .where(isIt(posts))
+      .where(and(isIt(posts), isOfLive(posts.organizationId)))
       .prepare(),
     save: tx
       .insert(posts)

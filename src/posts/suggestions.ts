@@ -8,6 +8,7 @@ import { requireValid } from '../lib/validation.ts';
 import { type AuditDeps, quote } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import type { KeyHolder } from '../people/keys/store.ts';
+import { isOfLive } from '../people/organization-store.ts';
 import { withContent } from './content.ts';
 import { MAX_TEXT, MAX_TITLE, type OwnedPost, type Post } from './model.ts';
 import { checkText } from './service.ts';
@@ -20,7 +21,8 @@ export type SuggestedChange = typeof postSuggestions.$inferSelect;
 export type SuggestedHead = Omit<SuggestedChange, 'title' | 'markdown'> & { title: string };
 
 export async function findSuggestedChange(tx: ReadTx, id: string): Promise<SuggestedChange | null> {
-  return (await tx.select().from(postSuggestions).where(eq(postSuggestions.id, id)).get()) ?? null;
+  const isIt = and(eq(postSuggestions.id, id), isOfLive(postSuggestions.organizationId));
+  return (await tx.select().from(postSuggestions).where(isIt).get()) ?? null;
 }
 
 /** The same text for the same post, from the same key. */
@@ -61,6 +63,7 @@ export async function listOpenChanges(
     .innerJoin(posts, eq(posts.id, postSuggestions.postId))
     .where(
       and(
+        isOfLive(postSuggestions.organizationId),
         organizationId === undefined ? undefined : eq(postSuggestions.organizationId, organizationId),
         postId === undefined ? undefined : eq(postSuggestions.postId, postId),
       ),

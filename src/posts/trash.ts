@@ -11,6 +11,7 @@ import { deletedPosts, postSuggestions, posts, postVersions } from '../../db/sch
 import { AppError, notFound } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../people/audit.ts';
+import { isOfLive } from '../people/organization-store.ts';
 import type { Post } from './model.ts';
 import { deletePostRow, getPost, readPost, recordPost, writeAbout, writePost } from './store.ts';
 
@@ -150,7 +151,8 @@ async function takeDeletedPost(tx: WriteTx, postId: string): Promise<DeletedPost
 
 /** A post of any organization. */
 export async function findDeletedPost(tx: ReadTx, postId: string): Promise<DeletedPost | null> {
-  return (await tx.select().from(deletedPosts).where(eq(deletedPosts.id, postId)).get()) ?? null;
+  const isIt = and(eq(deletedPosts.id, postId), isOfLive(deletedPosts.organizationId));
+  return (await tx.select().from(deletedPosts).where(isIt).get()) ?? null;
 }
 
 const {
@@ -194,6 +196,24 @@ async function deleteFromTrash(
 /** Deletes at most `limit` posts whose time in the trash is over. Returns their number. */
 export async function deleteExpiredTrash(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
   return deleteRows(tx, lte(deletedPosts.expiresAt, asOf.getTime()), limit);
+}
+
+/** Deletes posts of an organization for good, also those in the trash, `limit` at most. Returns their number. */
+export async function deleteOrganizationPosts(
+  tx: WriteTx,
+  organizationId: string,
+  limit: number,
+): Promise<number> {
+  const trashed = await deleteRows(tx, eq(deletedPosts.organizationId, organizationId), limit);
+  if (trashed > 0) return trashed;
+  const isOwn = eq(posts.organizationId, organizationId);
+  const rows = await tx.select({ id: posts.id }).from(posts).where(isOwn).limit(limit).all();
+  for (const { id } of rows) await deletePostRow(tx, id);
+  await deleteOrphans(
+    tx,
+    rows.map(({ id }) => id),
+  );
+  return rows.length;
 }
 
 async function deleteRows(tx: WriteTx, isGone: SQL | undefined, limit: number): Promise<number> {

@@ -23,6 +23,7 @@ import {
   placesOf,
 } from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
+import { listOrganizations } from '../people/organization-store.ts';
 import { queueNotices, queueSummaries } from '../readers/hooks/notices.ts';
 import {
   findExpiringTokens,
@@ -328,7 +329,9 @@ export async function findInDatabase(
   now: Date,
   kinds: readonly KindInDatabase[] = kindsInDatabase,
 ): Promise<FoundItem[]> {
-  return (await Array.fromAsync(kinds, (kind) => finders[kind](tx, now))).flat();
+  const items = (await Array.fromAsync(kinds, (kind) => finders[kind](tx, now))).flat();
+  const live = new Set((await listOrganizations(tx)).map(({ id }) => id));
+  return items.filter(({ organizationId }) => organizationId === null || live.has(organizationId));
 }
 
 type Needs = MachineNeeds & Pick<Deps, 'db'>;

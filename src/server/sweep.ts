@@ -13,7 +13,7 @@ import {
 } from '../integrations/deliveries/store.ts';
 import { imageAccess } from '../integrations/token.ts';
 import { BEAT_MS, listRuns } from '../integrations/uptime.ts';
-import { deleteExpiredAudit } from '../people/audit.ts';
+import { type AuditContext, deleteExpiredAudit } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { deleteExpiredFormMarks } from '../people/guard.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../people/store.ts';
@@ -25,11 +25,12 @@ import { deleteExpiredMessages } from '../readers/hooks/message-store.ts';
 import { deleteExpiredSlugs } from '../readers/public/store.ts';
 import type { Elapsed } from './elapsed.ts';
 import type { Job } from './jobs.ts';
+import { removeOrganizations } from './removal.ts';
 
 /** How many times as many counts are looked at in a step as rows of a log are removed: they are small. */
 const COUNTS = 20;
 
-type Needs = Pick<Deps, 'db'> & { elapsed: Elapsed };
+type Needs = Pick<Deps, 'db'> & AuditContext & { elapsed: Elapsed };
 
 interface SweepOptions {
   /** A person vouches that the rows that expired by this time may go. Absent: as elapsed time allows. */
@@ -40,10 +41,11 @@ interface SweepOptions {
 
 /**
  * Deletes what has expired: delivery ids after 24 hours, log entries with their results and audit events after their
- * retention, messages of hooks, limits on guessing, marks of forms, former slugs after a year, and posts in the trash after
- * 30 days.
+ * retention, messages of hooks, limits on guessing, marks of forms, former slugs after a year, and posts and organizations in
+ * the trash after 30 days.
  */
-export async function sweep({ db, elapsed }: Needs, { confirmed, signal }: SweepOptions = {}) {
+export async function sweep(deps: Needs, { confirmed, signal }: SweepOptions = {}) {
+  const { db, elapsed } = deps;
   const { asOf, textAsOf, claimsAsOf } = await db.write((tx) => elapsed.beginSweep(tx, confirmed), {
     key: 'sweep',
   });
@@ -72,6 +74,7 @@ export async function sweep({ db, elapsed }: Needs, { confirmed, signal }: Sweep
   ];
   for (const deleteExpired of others) await drain(deleteExpired);
   await drain(deleteExpiredTrash, textAsOf);
+  await drain((tx, until, limit) => removeOrganizations(tx, deps, until, limit), textAsOf);
   let after = FIRST_COUNT;
   const fold = async (tx: WriteTx) => {
     const result = await foldPastCounts(tx, asOf, after, COUNTS * db.pace.stepRows);
@@ -84,7 +87,10 @@ export async function sweep({ db, elapsed }: Needs, { confirmed, signal }: Sweep
 }
 
 /** Counts the rows that `sweep` would remove. */
-export function planSweep({ db, elapsed }: Needs, { confirmed }: Pick<SweepOptions, 'confirmed'> = {}) {
+export function planSweep(
+  { db, elapsed }: Pick<Needs, 'db' | 'elapsed'>,
+  { confirmed }: Pick<SweepOptions, 'confirmed'> = {},
+) {
   return db.read(async (tx) => {
     const { asOf, claimsAsOf } = await elapsed.planSweep(tx, confirmed);
     return {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { describeRevocation } from '../../src/people/keys/store.ts';
+import { deleteOrganization, restoreOrganization } from '../../src/people/organizations.ts';
 import { allRows } from '../support/rows.ts';
 import { bearer } from '../support/test-app.ts';
 import type { Verification } from '../support/unkey/keys.ts';
@@ -21,6 +22,14 @@ test('a good key reads, and Unkey is asked each time', async () => {
     expect((await app.request(path, bearer(app.key))).status).toBe(200);
   }
   expect(app.unkey.requests).toEqual(['keys.verifyKey', 'keys.verifyKey']);
+});
+
+test('a key of an organization in the trash is refused at once', async () => {
+  using app = await begin();
+  await deleteOrganization(app.deps, 'org_1', 'Organization org_1');
+  expect(await (await app.request(PATH, bearer(app.key))).json()).toEqual({ error: 'INVALID_KEY' });
+  await restoreOrganization(app.deps, 'org_1');
+  expect((await app.request(PATH, bearer(app.key))).status).toBe(200);
 });
 
 describe("Unkey's answer about a key decides the response", () => {

@@ -440,7 +440,10 @@ export async function createEveryForm() {
   return {
     app,
     server,
+    github,
+    receiver,
     has,
+    connected,
     filled,
     /** An owner with a password, another session, and the form that connects a repository. */
     async addOwner() {

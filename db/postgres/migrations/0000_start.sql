@@ -88,6 +88,7 @@ CREATE TABLE organizations (
   name text COLLATE "C" NOT NULL,
   plan text COLLATE "C" NOT NULL,
   created_at text COLLATE "C" NOT NULL,
+  deleted_at text COLLATE "C",
   CONSTRAINT organizations_plan CHECK (plan in ('free', 'pro'))
 );
 

@@ -64,6 +64,7 @@ CREATE TABLE `organizations` (
 	`name` text NOT NULL,
 	`plan` text NOT NULL,
 	`created_at` text NOT NULL,
+	`deleted_at` text,
 	CONSTRAINT "organizations_plan" CHECK("organizations"."plan" in ('free', 'pro'))
 );
 --> statement-breakpoint

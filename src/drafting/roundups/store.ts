@@ -4,6 +4,7 @@ import { posts } from '../../../db/schema/posts.ts';
 import { roundupChanges, roundupPosts, roundupSources, roundups } from '../../../db/schema/triggers.ts';
 import { notFound } from '../../lib/app-error.ts';
 import { DAY_MS } from '../../lib/time.ts';
+import { isOfLive } from '../../people/organization-store.ts';
 import type { Post } from '../../posts/model.ts';
 import { type Event, type EventSource, ROUNDUP_EVENTS } from '../../providers/events.ts';
 import type { LeftOut } from '../changes/rules.ts';
@@ -202,7 +203,7 @@ export async function listRoundups(tx: ReadTx, organizationId?: string): Promise
   const rows = await tx
     .select()
     .from(roundups)
-    .where(matching(roundups, { organizationId }))
+    .where(and(matching(roundups, { organizationId }), isOfLive(roundups.organizationId)))
     .orderBy(asc(roundups.createdAt), asc(roundups.id));
   const ids = rows.map(({ id }) => id);
   const sources = await tx
@@ -242,7 +243,7 @@ export async function listDue(tx: ReadTx, now: Date): Promise<string[]> {
   const due = tx
     .select({ id })
     .from(roundups)
-    .where(and(isDue, eq(enabled, true)));
+    .where(and(isDue, eq(enabled, true), isOfLive(roundups.organizationId)));
   return (await due.orderBy(asc(nextAt), asc(id))).map((row) => row.id);
 }
 

@@ -4,6 +4,7 @@ import { prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { integrations } from '../../../db/schema/integrations.ts';
 import { triggers } from '../../../db/schema/triggers.ts';
 import { AppError } from '../../lib/app-error.ts';
+import { isOfLive } from '../../people/organization-store.ts';
 import type { ContentType } from '../../posts/model.ts';
 import type { Event, EventType } from '../../providers/events.ts';
 import { type IntegrationType, providerOf } from '../../providers/index.ts';
@@ -254,6 +255,7 @@ export async function listTriggers(tx: ReadTx, owner: TriggerOwner): Promise<Tri
 /** For a query that joins triggers and their integrations. */
 export function isOwnedBy({ organizationId, integrationId }: TriggerOwner): SQL | undefined {
   return and(
+    isOfLive(integrations.organizationId),
     organizationId === undefined ? undefined : eq(integrations.organizationId, organizationId),
     integrationId === undefined ? undefined : eq(integrations.id, integrationId),
   );
@@ -297,5 +299,8 @@ function toTrigger({
 }
 
 const statements = prepared((tx) => ({
-  byId: select(tx, eq(triggers.id, sql.placeholder('id'))).prepare(),
+  byId: select(
+    tx,
+    and(eq(triggers.id, sql.placeholder('id')), isOfLive(integrations.organizationId)),
+  ).prepare(),
 }));

@@ -3,6 +3,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { matching, placeholdersFor, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { integrations } from '../../../db/schema/integrations.ts';
 import { triggerEvents, triggerRuns, triggers } from '../../../db/schema/triggers.ts';
+import { isOfLive } from '../../people/organization-store.ts';
 import type { Arrival, Event } from '../../providers/events.ts';
 import { backOffMs, isOwnedBy, type Trigger, type TriggerFilters, type TriggerOwner } from './model.ts';
 
@@ -245,6 +246,8 @@ export async function measureQueue(tx: ReadTx) {
     .select({ status: triggerRuns.status, runs: count(), oldest })
     .from(triggerRuns)
     .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
+    .innerJoin(integrations, eq(integrations.id, triggers.integrationId))
+    .where(isOfLive(integrations.organizationId))
     .groupBy(triggerRuns.status);
   const queued = rows.find(({ status }) => status === 'queued');
   const failed = rows.find(({ status }) => status === 'failed');
@@ -282,6 +285,7 @@ const statements = prepared((tx) => {
     eq(triggerRuns.status, 'queued'),
     or(lte(triggerRuns.dueAt, sql.placeholder('now')), gt(triggerRuns.dueAt, sql.placeholder('latestDue'))),
     eq(triggers.enabled, true),
+    isOfLive(integrations.organizationId),
   );
   const { integrationId } = triggers;
   const { organizationId } = integrations;

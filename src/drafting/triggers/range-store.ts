@@ -3,6 +3,7 @@ import { dialectOf, isDue, matching, prepared, type ReadTx, type WriteTx } from 
 import { integrations, releaseRanges, repositories } from '../../../db/schema/integrations.ts';
 import { providerNames } from '../../integrations/words.ts';
 import { count } from '../../lib/text.ts';
+import { isOfLive } from '../../people/organization-store.ts';
 import type { Event } from '../../providers/events.ts';
 import { eventReader, findEvent } from '../events.ts';
 import type { DraftRow } from '../store.ts';
@@ -108,7 +109,12 @@ export async function listDueRanges(
     .from(releaseRanges)
     .leftJoin(integrations, eq(integrations.id, releaseRanges.integrationId))
     .where(
-      and(isQueued, isDue(releaseRanges.dueAt, now.getTime()), matching(releaseRanges, { repositoryId })),
+      and(
+        isQueued,
+        isDue(releaseRanges.dueAt, now.getTime()),
+        isOfLive(integrations.organizationId),
+        matching(releaseRanges, { repositoryId }),
+      ),
     )
     .orderBy(turn, asc(dueAt), asc(tag))
     .limit(limit);

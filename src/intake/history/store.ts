@@ -16,6 +16,7 @@ import type { Integration, Repository } from '../../integrations/store.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { fitsOne } from '../../lib/text.ts';
 import type { Deps } from '../../people/deps.ts';
+import { isOfLive } from '../../people/organization-store.ts';
 import type { Arrival, Event } from '../../providers/events.ts';
 import type { RemoteRepository, RepositoryReader } from '../../providers/reader.ts';
 
@@ -105,7 +106,7 @@ export async function listDueHistories(tx: ReadTx, now: Date, limit: number): Pr
     .select(getTableColumns(histories))
     .from(histories)
     .innerJoin(integrations, eq(integrations.id, histories.integrationId))
-    .where(isOpen)
+    .where(and(isOpen, isOfLive(organizationId)))
     .orderBy(turn, asc(histories.dueAt), asc(histories.createdAt))
     .limit(limit);
 }

@@ -8,6 +8,7 @@ import {
   repositories,
   silences,
 } from '../../../db/schema/integrations.ts';
+import { isOfLive } from '../../people/organization-store.ts';
 import type { EventType } from '../../providers/events.ts';
 
 /** A repository, or an issue tracker, whose id is empty. */
@@ -27,7 +28,7 @@ export async function listDuePlaces(tx: ReadTx, now: Date, limit: number) {
     .from(integrations)
     .leftJoin(repositories, eq(repositories.integrationId, id))
     .leftJoin(silences, and(eq(silences.integrationId, id), eq(silences.repositoryId, repositoryId)))
-    .where(and(eq(enabled, true), eq(isPolled, false), isDue(dueAt, now.getTime())))
+    .where(and(eq(enabled, true), eq(isPolled, false), isOfLive(organizationId), isDue(dueAt, now.getTime())))
     .orderBy(asc(sql`coalesce(${dueAt}, 0)`), asc(id), asc(repositoryId))
     .limit(limit)
     .all();

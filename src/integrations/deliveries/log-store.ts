@@ -5,6 +5,7 @@ import { dialectOf, matching, type ReadTx } from '../../../db/engine.ts';
 import { deliveries } from '../../../db/schema/integrations.ts';
 import { deliveryResults } from '../../../db/schema/triggers.ts';
 import { AppError } from '../../lib/app-error.ts';
+import { isOfLive } from '../../people/organization-store.ts';
 import type { IntegrationType } from '../../providers/index.ts';
 import type { Delivery, DeliveryStatus } from './store.ts';
 
@@ -220,7 +221,9 @@ export async function getDelivery(tx: ReadTx, id: string, status?: DeliveryStatu
   const row = await tx
     .select()
     .from(deliveries)
-    .where(or(eq(deliveries.id, id), eq(deliveries.referenceId, id)))
+    .where(
+      and(or(eq(deliveries.id, id), eq(deliveries.referenceId, id)), isOfLive(deliveries.organizationId)),
+    )
     .orderBy(desc(isFirst), ...newestFirst)
     .limit(1)
     .get();

@@ -20,6 +20,7 @@ import { deliveryResults } from '../../../db/schema/triggers.ts';
 import type { Ids } from '../../lib/text.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import { retentionDaysOf } from '../../people/audit.ts';
+import { isLive } from '../../people/organization-store.ts';
 import type { ProcessedDelivery } from '../../providers/provider.ts';
 
 /** How long a delivery id is remembered, in milliseconds (section 8 of the spec: 86,400 seconds). */
@@ -301,7 +302,7 @@ const statements = prepared((db) => {
         },
       })
       .from(integrations)
-      .innerJoin(organizations, eq(organizations.id, integrations.organizationId))
+      .innerJoin(organizations, and(eq(organizations.id, integrations.organizationId), isLive))
       .leftJoin(apps, eq(apps.integrationId, integrations.id))
       .leftJoin(repositories, eq(repositories.id, sql.placeholder('repositoryId')))
       .where(eq(integrations.id, integrationId))

@@ -6,7 +6,7 @@ import { tidings } from '../../lib/build.ts';
 import { type Ids, randomToken } from '../../lib/text.ts';
 import { DAY_MS, requireFuture } from '../../lib/time.ts';
 import { type AuditAction, type AuditContext, type AuditDeps, quote, recordAudit } from '../audit.ts';
-import { getOrganization } from '../organization-store.ts';
+import { getOrganization, isOfLive } from '../organization-store.ts';
 import type { NewKey } from './new-key.ts';
 
 type KeyRow = typeof apiKeys.$inferSelect;
@@ -23,7 +23,7 @@ const byHash = prepared((db) =>
       revokedAt: apiKeys.revokedAt,
     })
     .from(apiKeys)
-    .where(eq(apiKeys.hash, sql.placeholder('hash')))
+    .where(and(eq(apiKeys.hash, sql.placeholder('hash')), isOfLive(apiKeys.organizationId)))
     .prepare(),
 );
 
@@ -35,7 +35,7 @@ async function findGrant(
 ): Promise<Pick<KeyRow, 'permissions' | 'expiresAt' | 'revokedAt'> | null> {
   const { permissions, expiresAt, revokedAt } = apiKeys;
   const [row] = await tx.values<[permissions: string, expiresAt: string | null, revokedAt: string | null]>(
-    sql`select ${permissions}, ${expiresAt}, ${revokedAt} from ${apiKeys} where ${apiKeys.id} = ${id} ${isKept ? dialectOf(tx).keepRows : sql``}`,
+    sql`select ${permissions}, ${expiresAt}, ${revokedAt} from ${apiKeys} where ${apiKeys.id} = ${id} and ${isOfLive(apiKeys.organizationId)} ${isKept ? dialectOf(tx).keepRows : sql``}`,
   );
   return row ? { permissions: JSON.parse(row[0]), expiresAt: row[1], revokedAt: row[2] } : null;
 }

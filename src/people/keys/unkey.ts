@@ -13,7 +13,7 @@ import { BoundedMap } from '../../lib/bounded-map.ts';
 import { maxRequests } from '../../lib/build.ts';
 import { fetchWithoutRedirects } from '../../lib/public-fetch.ts';
 import { requireFuture } from '../../lib/time.ts';
-import { getOrganization } from '../organization-store.ts';
+import { getOrganization, isDeleted } from '../organization-store.ts';
 import { requireNewKey } from './new-key.ts';
 import {
   type ApiKey,
@@ -172,11 +172,16 @@ export function unkeyKeys(
     revocationDelayS: 10,
 
     async verifyKey(key, permissions) {
+      let verdict: Verdict;
       try {
-        return await verify(key, permissions);
+        verdict = await verify(key, permissions);
       } catch (error) {
         throw new KeyServiceUnavailable(error, limitOf(error, deps.clock.now()));
       }
+      if (verdict.outcome !== 'valid' || verdict.organizationId === null) return verdict;
+      const { organizationId } = verdict;
+      const isRefused = await deps.db.read((tx) => isDeleted(tx, organizationId), { single: true });
+      return isRefused ? { outcome: 'invalid' } : verdict;
     },
 
     isStillValid: async () => true,

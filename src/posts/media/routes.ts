@@ -6,8 +6,8 @@ import { imageServer } from './serve.ts';
 import { imageTypes } from './store.ts';
 
 /** `GET /media/{file}`: the images of posts, for everybody. The content of an address never changes. */
-export function media({ media: { files } }: Pick<Deps, 'media'>) {
-  const serve = imageServer(files);
+export function media(deps: Pick<Deps, 'db' | 'media'>) {
+  const serve = imageServer(deps);
 
   return new Elysia({ name: 'media' }).get(
     '/media/:file',

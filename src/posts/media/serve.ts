@@ -1,17 +1,22 @@
 import { fileResponse, matchesEtag, notModifiedFile } from '../../http/respond.ts';
 import { AppError } from '../../lib/app-error.ts';
-import type { ByteRange, FileStore } from '../../lib/file-store.ts';
+import type { ByteRange } from '../../lib/file-store.ts';
+import type { Deps } from '../../people/deps.ts';
 import { fromStore } from './service.ts';
-import { parseFileName } from './store.ts';
+import { isPublished, parseFileName } from './store.ts';
 
-/** Returns a function that responds with an image by the name of its file. Throws `AppError` 404, 416 and 503. */
-export function imageServer(files: FileStore | null) {
+/**
+ * Returns a function that responds with an image by the name of its file. Throws `AppError` 404, also for an image without a
+ * row or of an organization in the trash, 416 and 503.
+ */
+export function imageServer({ db, media: { files } }: Pick<Deps, 'db' | 'media'>) {
   return async function serveImage(request: Request, name: string): Promise<Response> {
     const file = parseFileName(name);
     if (file === null || files === null) throw new AppError(404, 'Not found');
     // The id stands for one content, and is as good a tag as a hash of it.
     const etag = `"${file.id}"`;
-    const size = await fromStore(files.size(name));
+    const isKnown = await db.read((tx) => isPublished(tx, file.id), { single: true });
+    const size = isKnown ? await fromStore(files.size(name)) : null;
     if (size === null) throw new AppError(404, 'Not found');
     if (matchesEtag(request.headers.get('if-none-match'), etag)) return notModifiedFile(etag);
     const range = rangeOf(request.headers, etag, size);

@@ -1,8 +1,9 @@
 import { and, asc, desc, eq, gt, inArray, notInArray, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { dialectOf, isDue, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { dialectOf, isDue, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { deletedPosts, media, mediaCopies, posts, postVersions } from '../../../db/schema/posts.ts';
 import { drafts } from '../../../db/schema/triggers.ts';
+import { isOfLive } from '../../people/organization-store.ts';
 
 /** An image of an organization. Its file is under `fileNameOf`. */
 export type Media = Omit<typeof media.$inferSelect, 'sha256'>;
@@ -19,6 +20,20 @@ export async function insertMedia(tx: WriteTx, row: typeof media.$inferInsert): 
 export async function findMedia(tx: ReadTx, mediaId: string): Promise<Media | null> {
   return (await tx.select(columns).from(media).where(eq(id, mediaId)).get()) ?? null;
 }
+
+/** The image exists, and its organization is not in the trash. */
+export async function isPublished(tx: ReadTx, mediaId: string): Promise<boolean> {
+  return (await statements(tx).published.get({ mediaId })) !== undefined;
+}
+
+// Every request for an image asks this.
+const statements = prepared((tx) => ({
+  published: tx
+    .select({ id })
+    .from(media)
+    .where(and(eq(id, sql.placeholder('mediaId')), isOfLive(organizationId)))
+    .prepare(),
+}));
 
 export async function findMediaByContent(tx: ReadTx, owner: string, sha256: Buffer): Promise<Media | null> {
   const isSame = and(eq(organizationId, owner), eq(media.sha256, sha256));
@@ -204,6 +219,7 @@ export async function listDueCopies(
     .where(
       and(
         eq(mediaCopies.status, 'queued'),
+        isOfLive(mediaCopies.organizationId),
         notInArray(mediaCopies.organizationId, dialectOf(tx).listed([...except])),
         isDue(mediaCopies.dueAt, now.getTime(), maxWaitMs),
       ),

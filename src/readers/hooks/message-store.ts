@@ -22,6 +22,7 @@ import { dialectOf, isDue, type ReadTx, type WriteTx } from '../../../db/engine.
 import { organizations } from '../../../db/schema/organizations.ts';
 import { hookAttempts, hookMessages, rebuildHooks } from '../../../db/schema/public.ts';
 import { notFound } from '../../lib/app-error.ts';
+import { isLive, isOfLive } from '../../people/organization-store.ts';
 import type { HookMessage } from './model.ts';
 
 // The outbox: SQL triggers insert messages about posts, and the sender accepts and sends them. Notices are accepted already.
@@ -39,7 +40,9 @@ const among = (tx: ReadTx, ids: readonly string[]) => inArray(hookMessages.id, d
 /** When the first and the last queued message are due: 0 for a new one, null without one. Costs two look-ups. */
 export async function findDueTimes(tx: ReadTx): Promise<{ first: number | null; last: number | null }> {
   const timeOf = (which: typeof min) =>
-    sql<number | null>`(select ${which(hookMessages.dueAt)} from ${hookMessages} where ${isQueued})`;
+    sql<
+      number | null
+    >`(select ${which(hookMessages.dueAt)} from ${hookMessages} where ${isQueued} and ${isOfLive(hookMessages.organizationId)})`;
   const [row] = await tx.values<[number | null, number | null]>(sql`select ${timeOf(min)}, ${timeOf(max)}`);
   return { first: row?.[0] ?? null, last: row?.[1] ?? null };
 }
@@ -65,7 +68,7 @@ export async function listNewMessages(tx: ReadTx, limit: number) {
     })
     .from(hookMessages)
     .innerJoin(rebuildHooks, eq(rebuildHooks.id, hookId))
-    .innerJoin(organizations, eq(organizations.id, rebuildHooks.organizationId))
+    .innerJoin(organizations, and(eq(organizations.id, rebuildHooks.organizationId), isLive))
     .where(isNew)
     .limit(limit)
     .all();
@@ -126,7 +129,7 @@ export async function listDueHooks(tx: ReadTx, now: number) {
   return tx
     .select()
     .from(rebuildHooks)
-    .where(and(eq(rebuildHooks.isEnabled, true), exists(due)))
+    .where(and(eq(rebuildHooks.isEnabled, true), isOfLive(rebuildHooks.organizationId), exists(due)))
     .all();
 }
 
@@ -342,7 +345,7 @@ export async function measureOutbox(tx: ReadTx): Promise<{ queued: number; dueSi
       dueSince: sql<number | null>`min(case when ${hookMessages.dueAt} > 0 then ${hookMessages.dueAt} end)`,
     })
     .from(hookMessages)
-    .where(isQueued)
+    .where(and(isQueued, isOfLive(hookMessages.organizationId)))
     .get();
   return { queued: row?.queued ?? 0, dueSince: row?.dueSince ?? null };
 }

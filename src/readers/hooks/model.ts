@@ -5,6 +5,7 @@ import { organizations } from '../../../db/schema/organizations.ts';
 import { type hookMessages, rebuildHooks } from '../../../db/schema/public.ts';
 import { notFound } from '../../lib/app-error.ts';
 import type { Ids } from '../../lib/text.ts';
+import { isLive, isOfLive } from '../../people/organization-store.ts';
 
 export const hookKinds = ['signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'] as const;
 export type HookKind = (typeof hookKinds)[number];
@@ -70,7 +71,12 @@ const open = { id, organizationId, name, kind, about, host, isEnabled, createdAt
 /** Oldest first; of one organization, or of all. */
 export async function listHooks(tx: ReadTx, ofOrganization?: string): Promise<Hook[]> {
   const isWanted = ofOrganization === undefined ? undefined : eq(organizationId, ofOrganization);
-  return tx.select(open).from(rebuildHooks).where(isWanted).orderBy(asc(createdAt), asc(id)).all();
+  return tx
+    .select(open)
+    .from(rebuildHooks)
+    .where(and(isWanted, isOfLive(organizationId)))
+    .orderBy(asc(createdAt), asc(id))
+    .all();
 }
 
 /** Throws `AppError` 404 `hook_not_found`, also for another organization's. */
@@ -97,7 +103,8 @@ export async function getSealedHook(
 }
 
 export async function findSealedHook(tx: ReadTx, hookId: string): Promise<SealedHook | null> {
-  return (await tx.select().from(rebuildHooks).where(eq(id, hookId)).get()) ?? null;
+  const isIt = and(eq(id, hookId), isOfLive(organizationId));
+  return (await tx.select().from(rebuildHooks).where(isIt).get()) ?? null;
 }
 
 export type Listener = Awaited<ReturnType<typeof listListeners>>[number];
@@ -107,7 +114,7 @@ export function listListeners(tx: ReadTx) {
   return tx
     .select({ id, organizationId, about, held, plan: organizations.plan })
     .from(rebuildHooks)
-    .innerJoin(organizations, eq(organizations.id, organizationId))
+    .innerJoin(organizations, and(eq(organizations.id, organizationId), isLive))
     .where(and(ne(about, 'posts'), eq(isEnabled, true)))
     .all();
 }

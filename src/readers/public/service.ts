@@ -16,6 +16,7 @@ import {
   findPublication,
   findPublicationByFormerSlug,
   findPublicationBySlug,
+  findSlugOwner,
   saveFormerSlug,
   savePublication,
 } from './store.ts';
@@ -70,7 +71,7 @@ export async function followSlug(
 
 async function initial(tx: ReadTx, { id, name }: Organization): Promise<Publication> {
   const short = slugOf(name) || slugOf(id) || 'changelog';
-  const owner = (await findPublicationBySlug(tx, short)) ?? (await findPublicationByFormerSlug(tx, short));
+  const owner = (await findSlugOwner(tx, short)) ?? (await findPublicationByFormerSlug(tx, short));
   // Of two organizations with one name, the second starts with its id.
   const slug = owner === null ? short : slugOf(`${id} ${name}`) || short;
   return {
@@ -137,8 +138,8 @@ export async function changePublication(
         version: deps.ids.newId('version'),
         updatedAt: deps.clock.now().toISOString(),
       };
-      const owner = await findPublicationBySlug(tx, after.slug);
-      if (owner !== null && owner.organizationId !== organizationId) {
+      const owner = await findSlugOwner(tx, after.slug);
+      if (owner !== null && owner !== organizationId) {
         throw new AppError(409, `The address /changelog/${after.slug} is in use. Choose another one`, {
           code: 'slug_taken',
           fields: { slug: 'is in use. Choose another one' },

@@ -153,7 +153,7 @@ export function createPublicSite(deps: SiteDeps) {
   const renderPublic = createPublicPages(db);
   const countSearch = createSearchLimit(deps.clock);
   const inTurn = createRenderQueue();
-  const serveImage = imageServer(deps.media.files);
+  const serveImage = imageServer(deps);
   const sendCard = createCards(deps);
 
   async function send(request: Request, slug: string, { key, type, make }: Content): Promise<Response> {

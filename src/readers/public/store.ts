@@ -2,13 +2,13 @@ import { and, asc, desc, eq, getTableColumns, gte, inArray, lt, type SQL, sql } 
 import { dialectOf, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { posts } from '../../../db/schema/posts.ts';
 import { formerSlugs, publications } from '../../../db/schema/public.ts';
+import { isOfLive } from '../../people/organization-store.ts';
 import { deleteExpired } from '../../people/throttles.ts';
 import { type Post, PUBLIC_POSTS } from '../../posts/model.ts';
 import type { Publication } from './model.ts';
 
 export async function findPublication(tx: ReadTx, organizationId: string): Promise<Publication | null> {
-  const ofOrganization = eq(publications.organizationId, organizationId);
-  return (await tx.select().from(publications).where(ofOrganization).get()) ?? null;
+  return findLive(tx, eq(publications.organizationId, organizationId));
 }
 
 /** `isKept`: in `write`, where it stays so until the commit. */
@@ -16,13 +16,25 @@ export async function isMcpOn(tx: ReadTx, organizationId: string, isKept: boolea
   const { isMcpOn, organizationId: id } = publications;
   const kept = isKept ? dialectOf(tx).keepRows : sql``;
   const [row] = await tx.values<[number]>(
-    sql`select ${isMcpOn} from ${publications} where ${id} = ${organizationId} ${kept}`,
+    sql`select ${isMcpOn} from ${publications} where ${id} = ${organizationId} and ${isOfLive(id)} ${kept}`,
   );
   return row?.[0] === 1;
 }
 
 export async function findPublicationBySlug(tx: ReadTx, slug: string): Promise<Publication | null> {
-  return (await tx.select().from(publications).where(eq(publications.slug, slug)).get()) ?? null;
+  return findLive(tx, eq(publications.slug, slug));
+}
+
+async function findLive(tx: ReadTx, isIt: SQL): Promise<Publication | null> {
+  const isWanted = and(isIt, isOfLive(publications.organizationId));
+  return (await tx.select().from(publications).where(isWanted).get()) ?? null;
+}
+
+/** The id of the organization that has a slug, also in the trash. */
+export async function findSlugOwner(tx: ReadTx, slug: string): Promise<string | null> {
+  const { organizationId } = publications;
+  const found = tx.select({ organizationId }).from(publications).where(eq(publications.slug, slug));
+  return (await found.get())?.organizationId ?? null;
 }
 
 /** Inserts or replaces it. The caller must have checked that no other organization has the slug. */
@@ -41,7 +53,7 @@ export async function findPublicationByFormerSlug(tx: ReadTx, slug: string): Pro
     .select(getTableColumns(publications))
     .from(formerSlugs)
     .innerJoin(publications, eq(publications.organizationId, formerSlugs.organizationId))
-    .where(eq(formerSlugs.slug, slug));
+    .where(and(eq(formerSlugs.slug, slug), isOfLive(formerSlugs.organizationId)));
   return (await found.get()) ?? null;
 }
 

@@ -14,8 +14,8 @@ import { derivedId } from '../../lib/text.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
 import { READ_PERMISSION } from '../../people/keys/store.ts';
-import { countOrganizations, findOrganization } from '../../people/organization-store.ts';
-import { createOrganization, DEMO_ORGANIZATION } from '../../people/organizations.ts';
+import { countOrganizations, findOrganization, isDeleted } from '../../people/organization-store.ts';
+import { createOrganization, DEMO_ORGANIZATION, restoreOrganization } from '../../people/organizations.ts';
 import { contentTypes, type Post } from '../../posts/model.ts';
 import { savePosts } from '../../posts/service.ts';
 import { listPostPage } from '../../posts/store.ts';
@@ -57,17 +57,20 @@ type DemoDelivery = Awaited<ReturnType<typeof sendDemoDelivery>>;
 /**
  * Opens the demo of this database, and creates it first: an organization, a year of posts, a key, and a connected
  * repository whose webhook nobody set up. The database holds only the key's hash, so `keyFile` (mode 0600) keeps the key
- * for the next start. Throws `AppError` 409 when the database holds organizations and none is the demo's.
+ * for the next start. Restores a demo in the trash. Throws `AppError` 409 when the database holds organizations and none is the demo's.
  */
 export async function openDemo(
   deps: Omit<Deps, 'fetch'> & { db: Pick<Database, 'engine'> },
   keyFile: string,
 ) {
   const { db } = deps;
-  const { existing, others } = await db.read(async (tx) => ({
-    existing: await findOrganization(tx, DEMO_ORGANIZATION),
+  const { present, isInTrash, others } = await db.read(async (tx) => ({
+    present: await findOrganization(tx, DEMO_ORGANIZATION),
+    isInTrash: await isDeleted(tx, DEMO_ORGANIZATION),
     others: await countOrganizations(tx),
   }));
+  // Whoever starts the demo wants to see it.
+  const existing = isInTrash ? await restoreOrganization(deps, DEMO_ORGANIZATION) : present;
   if (existing === null && others > 0) {
     const [place, setting] =
       db.engine === 'sqlite' ? ['data folder', 'DATA_DIR'] : ['database', 'DATABASE_URL'];
