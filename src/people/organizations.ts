@@ -126,7 +126,7 @@ export function restoreOrganization(deps: AuditDeps, id: string): Promise<Organi
 }
 
 /** The same, in the caller's transaction. */
-export async function restoreIn(tx: WriteTx, deps: AuditContext, id: string): Promise<Organization> {
+async function restoreIn(tx: WriteTx, deps: AuditContext, id: string): Promise<Organization> {
   const [deleted] = await listDeletedOrganizations(tx, deps.clock.now(), id);
   if (deleted === undefined) {
     throw new AppError(404, `Organization ${id} is not in the trash`, {
