@@ -295,6 +295,19 @@ describe('a change is in one roundup', () => {
     expect(await makeNow(app.deps, compose, id)).toBeNull();
   });
 
+  test('of very many, in several drafts at once', async () => {
+    await create();
+    const subjects = Array.from({ length: 2_500 }, (_, index) => `feat: thing ${index}`);
+    for (let start = 0; start < subjects.length; start += 500) {
+      app.clock.advance(1_000);
+      await push(subjects.slice(start, start + 500));
+    }
+    expect(await nextWeek()).toBe(3);
+    expect((await told()).map(({ length }) => length).sort((a, b) => a - b)).toEqual([500, 1_000, 1_000]);
+    expect(new Set((await told()).flat()).size).toBe(2_500);
+    expect(await nextWeek()).toBe(0);
+  });
+
   test('when the draft could not be written', async () => {
     await create();
     await push(['feat: one']);

@@ -1,4 +1,5 @@
 import { changingPosts, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { isSystemFailure, LeaseLost } from '../../../db/failures.ts';
 import { messageOf } from '../../lib/app-error.ts';
 import { formatLongDay } from '../../lib/time.ts';
 import type { AuditDeps } from '../../people/audit.ts';
@@ -24,17 +25,17 @@ import {
   insertRoundupPost,
   listDue,
   listPending,
+  moveRoundup,
   type Roundup,
   readTaken,
-  saveRoundup,
   takeChanges,
 } from './store.ts';
 
 // Makes the post of a roundup: reads the changes that wait, composes them, and takes them in the transaction that writes the
 // post. What arrives meanwhile waits for the next one.
 
-/** Of one post. The rest is for the next one. */
-const MAX_CHANGES = 10_000;
+/** Of one post, so that it is composed within its time limit and can list them. The rest is for another post, right after it. */
+const MAX_CHANGES = 1_000;
 
 /** How often to begin again, because somebody changed the roundup or made its post meanwhile. */
 const MAX_TRIES = 5;
@@ -50,7 +51,8 @@ export type Made = { id: string; title: string } | null;
 /** Makes the post of a roundup now, and leaves its schedule as it is. Throws `AppError` 404. */
 export async function makeNow(deps: Needs, compose: Compose, id: string): Promise<Made> {
   await deps.db.read((tx) => getRoundup(tx, id));
-  return make(deps, compose, id, (roundup) => roundup);
+  const [first = null] = await makeAll(deps, compose, id, deps.clock.now(), (roundup) => roundup);
+  return first;
 }
 
 /** For the server's job. A roundup that was due while no server ran is made once. Returns how many posts it made. */
@@ -64,10 +66,11 @@ export function createRoundupWorker(deps: Needs & Pick<Deps, 'elapsed'>, compose
       const restedMs = now.getTime() - (failedAt.get(id) ?? Number.NEGATIVE_INFINITY);
       if (restedMs >= 0 && restedMs < REST_MS) continue;
       try {
-        const post = await make(deps, compose, id, (roundup) => planNext(roundup, now));
-        if (post !== null) made++;
+        const posts = await makeAll(deps, compose, id, now, (roundup) => planNext(roundup, now));
+        made += posts.length;
         failedAt.delete(id);
       } catch (error) {
+        if (isSystemFailure(error) || error instanceof LeaseLost) throw error;
         failedAt.set(id, now.getTime());
         deps.log.error(
           { roundupId: id, err: error, reason: messageOf(error) },
@@ -79,42 +82,55 @@ export function createRoundupWorker(deps: Needs & Pick<Deps, 'elapsed'>, compose
   };
 }
 
-/** The roundup after its post; null when it is not due. */
-function planNext(roundup: Roundup, now: Date): Roundup | null {
+/** The schedule after the post of a roundup; null when it is not due. */
+function planNext(roundup: Roundup, now: Date): ReturnType<Schedule> {
   if (!roundup.enabled) return null;
   // Either may date from a clock set ahead.
   const [startsOn = ''] = [roundup.startsOn, startOf(roundup.timeZone, now)].sort();
   const nextAt = nextRoundup({ ...roundup, startsOn }, now).toISOString();
   const isAhead = roundup.nextAt > now.toISOString();
-  return isAhead && roundup.nextAt <= nextAt ? null : { ...roundup, startsOn, nextAt };
+  return isAhead && roundup.nextAt <= nextAt ? null : { startsOn, nextAt };
 }
 
-/** `after`: the roundup as it is afterwards; null to leave it. */
+/** What becomes of the schedule; null to leave the roundup alone. */
+type Schedule = (roundup: Roundup) => Pick<Roundup, 'nextAt' | 'startsOn'> | null;
+
+async function makeAll(deps: Needs, compose: Compose, id: string, now: Date, schedule: Schedule) {
+  const posts: NonNullable<Made>[] = [];
+  for (let hasMore = true, each = schedule; hasMore; each = (roundup) => roundup) {
+    const made = await make(deps, compose, id, now, each);
+    if (made?.post) posts.push(made.post);
+    hasMore = made?.hasMore === true;
+  }
+  return posts;
+}
+
 async function make(
   deps: Needs,
   compose: Compose,
   id: string,
-  after: (roundup: Roundup) => Roundup | null,
-): Promise<Made> {
+  now: Date,
+  schedule: Schedule,
+): Promise<{ post: Made; hasMore: boolean } | null> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const now = deps.clock.now();
     const read = await deps.db.read(async (tx) => {
       const roundup = await findRoundup(tx, id);
       return roundup && { roundup, ...(await readChanges(tx, roundup)) };
     });
-    const next = read && after(read.roundup);
+    const next = read && schedule(read.roundup);
     if (read === null || next === null) return null;
-    const { roundup, sections, keys } = read;
-    const isEarly = next.nextAt !== roundup.nextAt && roundup.nextAt > now.toISOString();
+    const { roundup, sections, keys, hasMore } = read;
+    const { nextAt, startsOn } = next;
+    const isMoved = nextAt !== roundup.nextAt;
     const composition = await composeRoundup(compose, roundup, sections, now);
     const order = changingPosts(roundup.organizationId, `roundup ${id}`);
     try {
       return await deps.db.write(async (tx) => {
         if (!Bun.deepEquals(await findRoundup(tx, id), roundup)) throw new ChangedMeanwhile();
-        if (next !== roundup) await saveRoundup(tx, next);
+        if (isMoved) await moveRoundup(tx, id, { nextAt, startsOn });
         // Its time dated from a clock set ahead.
-        if (isEarly) return null;
-        return write(tx, deps, roundup, keys, composition, now);
+        if (isMoved && roundup.nextAt > now.toISOString()) return null;
+        return { post: await write(tx, deps, roundup, keys, composition, now), hasMore };
       }, order);
     } catch (error) {
       if (!(error instanceof ChangedMeanwhile)) throw error;
@@ -168,8 +184,11 @@ interface Section {
 }
 
 /** What waits: the sections of the post, and the changes that it takes. */
-async function readChanges(tx: ReadTx, roundup: Roundup): Promise<{ sections: Section[]; keys: string[] }> {
-  const rows = await listPending(tx, roundup.id, MAX_CHANGES);
+async function readChanges(
+  tx: ReadTx,
+  roundup: Roundup,
+): Promise<{ sections: Section[]; keys: string[]; hasMore: boolean }> {
+  const { rows, hasMore } = await listPending(tx, roundup.id, MAX_CHANGES);
   const drafts: PlannedDraft[] = [];
   const waiting = new Set<string>();
   for (const { source, rows: ofPlace, events } of await readPlaces(tx, rows)) {
@@ -188,6 +207,7 @@ async function readChanges(tx: ReadTx, roundup: Roundup): Promise<{ sections: Se
   return {
     sections: sections.sort((a, b) => rankOf(a) - rankOf(b) || (a.name < b.name ? -1 : 1)),
     keys: rows.map(({ key }) => key).filter((key) => !waiting.has(key)),
+    hasMore: hasMore && waiting.size < rows.length,
   };
 }
 

@@ -94,18 +94,23 @@ export async function claimChanges(
 
 export type Change = typeof roundupChanges.$inferSelect;
 
-/** Those that wait longest, with all that came with each. */
-export async function listPending(tx: ReadTx, roundupId: string, limit: number): Promise<Change[]> {
+/** Those that wait longest, with all that came with each, and whether there are more. */
+export async function listPending(
+  tx: ReadTx,
+  roundupId: string,
+  limit: number,
+): Promise<{ rows: Change[]; hasMore: boolean }> {
   const { claimedAt, event, key } = roundupChanges;
   const rows = await tx
     .select()
     .from(roundupChanges)
     .where(and(eq(roundupChanges.roundupId, roundupId), isNull(roundupChanges.postId)))
     .orderBy(asc(claimedAt), asc(event), asc(key))
-    .limit(limit);
-  const last = rows.at(-1)?.event;
-  const whole = rows.length < limit ? rows : rows.filter((each) => each.event !== last);
-  return whole.length > 0 ? whole : rows;
+    .limit(limit + 1);
+  const next = rows[limit];
+  if (next === undefined) return { rows, hasMore: false };
+  const whole = rows.filter((each) => each.event !== next.event);
+  return { rows: whole.length > 0 ? whole : rows.slice(0, limit), hasMore: true };
 }
 
 /** Those of some changes that were in an earlier post, each with the event that brought it. */
@@ -258,6 +263,15 @@ export async function saveRoundup(tx: WriteTx, { sources, nextAt, ...roundup }: 
   await tx.delete(roundupSources).where(eq(roundupSources.roundupId, roundup.id));
   const rows = sources.map((source, position) => ({ ...source, position, roundupId: roundup.id }));
   if (rows.length > 0) await tx.insert(roundupSources).values(rows);
+}
+
+export async function moveRoundup(
+  tx: WriteTx,
+  id: string,
+  { nextAt, startsOn }: Pick<Roundup, 'nextAt' | 'startsOn'>,
+): Promise<void> {
+  const changes = { nextAt: Date.parse(nextAt), startsOn };
+  await tx.update(roundups).set(changes).where(eq(roundups.id, id));
 }
 
 /** With the changes that it has; its posts stay. */
