@@ -138,6 +138,29 @@ describe.each(Object.keys(proxies).filter((name) => Bun.which(name) !== null))('
   });
 });
 
+test.each(['caddy', 'nginx'])('%s understands the configurations of docs/public-page.md', async (name) => {
+  if (Bun.which(name) === null) return;
+  const folder = temporaryFolder();
+  const text = await Bun.file(join(root, 'docs/public-page.md')).text();
+  const language = name === 'caddy' ? 'caddyfile' : name;
+  const blocks = Array.from(
+    text.matchAll(new RegExp(`\`\`\`${language}\\n(.+?)\`\`\``, 'gs')),
+    ([, code = '']) => code,
+  );
+  expect(blocks.length).toBeGreaterThan(0);
+  const file = join(folder.path, 'proxy.conf');
+  for (const block of blocks) {
+    const server = block.startsWith('server') ? block.replace('443 ssl', '443') : `server { ${block} }`;
+    await Bun.write(file, name === 'caddy' ? block : `pid ${folder.path}/pid; events {}\nhttp { ${server} }`);
+    const words =
+      name === 'caddy' ? ['adapt', '--adapter', 'caddyfile', '--config', file] : ['-t', '-c', file];
+    const child = Bun.spawn([name, ...words], { stdout: 'ignore', stderr: 'pipe' });
+    const errors = await new Response(child.stderr).text();
+    expect(await child.exited, errors).toBe(0);
+  }
+  folder.remove();
+});
+
 test('the page has a configuration for each of four proxies', () => {
   for (const name of ['Caddy', 'nginx', 'Traefik', 'Cloudflare']) expect(page).toContain(`\n## ${name}\n`);
 });
