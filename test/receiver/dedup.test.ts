@@ -37,22 +37,6 @@ beforeEach(async () => {
 const deliver = (to = connected, delivery = DELIVERY, body: unknown = payload) =>
   app.request(...githubRequest(to, body, { event: 'count', delivery }));
 
-test('200 equal deliveries in parallel: one is processed, 199 are duplicates, one claim', async () => {
-  const responses = await Promise.all(Array.from({ length: 200 }, () => deliver()));
-  expect(responses.map(({ status }) => status)).toEqual(Array(200).fill(200));
-  const bodies = (await Promise.all(responses.map((response) => response.json()))) as {
-    message: string;
-    data?: object;
-  }[];
-  expect(bodies.filter(({ data }) => data !== undefined)).toHaveLength(1);
-  expect(bodies.filter(({ message }) => message.startsWith('Duplicate delivery'))).toHaveLength(199);
-  expect(await claimCount(app)).toBe(1);
-  const log = await logOf(app);
-  expect(log.filter(({ payload: { data } }) => data !== null)).toHaveLength(1);
-  expect(Map.groupBy(log, ({ status }) => status).get('processed')).toHaveLength(1);
-  expect(Map.groupBy(log, ({ status }) => status).get('duplicate')).toHaveLength(199);
-});
-
 test('a duplicate is logged under the title of the first, without its data', async () => {
   await deliver();
   const response = await deliver();
@@ -66,22 +50,6 @@ test('a duplicate is logged under the title of the first, without its data', asy
     referenceId: DELIVERY,
     payload: { event: 'count', action: null, data: null },
   });
-});
-
-test.each([
-  ['a millisecond before 24 hours', 86_399_999, 'duplicate'],
-  ['after 24 hours', 86_400_000, 'processed'],
-])('the same id %s is %s', async (_, ms, status) => {
-  await deliver();
-  app.clock.advance(ms);
-  await deliver();
-  expect((await logOf(app))[0]?.status).toBe(status as 'processed');
-  expect(await claimCount(app)).toBe(1);
-  if (status === 'duplicate') return;
-  // The window begins anew.
-  app.clock.advance(86_399_000);
-  await deliver();
-  expect((await logOf(app))[0]?.status).toBe('duplicate');
 });
 
 test('a duplicate of an ignored delivery has its title', async () => {
