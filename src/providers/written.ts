@@ -161,7 +161,7 @@ const isBetween = (line = '') => line.trim() === '' || HEADING.test(line) || ITE
 
 /** Words before a list that name a kind, or only that there is a list. */
 const LEAD =
-  /^(?:(?:new|notable|other|breaking|user-facing) )?(?:added|changed|changes|deprecated|deprecations|removed|fixed|fixes|bugs|bug ?fixes|security|performance|features|enhancements|improvements|action required|notes|release notes|changelog):$/i;
+  /^(?:(?:new|notable|other|breaking|user-facing) )?(?:added|changed|changes|deprecated|deprecations|removed|fixed|fixes|bugs|bug ?fixes|security|performance|features|enhancements|improvements|action[ -]required|notes|release notes|changelog):$/i;
 
 /**
  * An item of a list is an entry with what is below it, otherwise each paragraph. A heading names the kind of what follows. A

@@ -1,9 +1,12 @@
 import { expect, test } from 'bun:test';
 import { switchTrigger } from '../../src/drafting/triggers/service.ts';
+import { previewRequest } from '../../src/intake/history/preview.ts';
 import { pageVisitor } from '../support/dashboard.ts';
 import { connectGithub } from '../support/deliveries.ts';
-import { createTriggerFor, postsOf } from '../support/drafts.ts';
+import { createTriggerFor, postsOf, runAll } from '../support/drafts.ts';
+import type { Happening } from '../support/github-api/project.ts';
 import { day, startProject } from '../support/import.ts';
+import { READER, startPolling } from '../support/polling.ts';
 
 const PAGE = '/dashboard/org_a/triggers/request';
 const block = (text: string) => `\`\`\`release-note\n${text}\n\`\`\``;
@@ -101,4 +104,33 @@ test('a limit of requests says until when, in the words of somebody without a to
   it.github.limits.anonymous = 0;
   const { text } = await it.open({ request: 'acme/rocket#7' });
   expect(text).toMatch(/no more requests without a token until \w+ \d+, \d{4}, [\d:]+\. Try again then/);
+});
+
+test.each<Partial<Extract<Happening, { merge: number }>>>([
+  { title: 'feat: quiet mode' },
+  { title: 'Quieter', labels: ['bug'], body: block('- Quiet *mode*\n- fix: `plan` waits') },
+  { title: 'Quieter', body: block('engine: softer\nhull: quieter'), how: 'rebase', commits: ['one', 'two'] },
+  {
+    title: 'Quieter',
+    how: 'merge',
+    commits: ['one', `two\n\n${block('From a commit')}\n\nChangelog: fixed`],
+  },
+  { title: 'Quieter', how: 'merge', commits: ['one\n\nChangelog: security', 'two\n\nChangelog: none'] },
+  { title: 'Quieter', how: 'rebase', commits: ['fix: one', 'feat: two'] },
+  { title: 'feat: hidden', how: 'merge', commits: ['one\n\nChangelog: none'] },
+  { title: 'feat: hidden', labels: ['skip-changelog'], body: block('Quiet') },
+  { title: 'feat: hidden', body: block('NONE') },
+  { title: 'Revert "feat: quiet mode"' },
+])('the preview of %j is what its draft lists, in a private repository too', async (merge) => {
+  await using world = await startPolling({ token: READER, about: { isPrivate: true }, events: ['push'] });
+  await world.deliver(world.project.happen({ at: day(2), merge: 7, title: '', ...merge }));
+  const preview = { repository: 'acme/rocket', number: 7 };
+  const { drafts } = await previewRequest(world.app.deps, 'org_a', preview);
+  await runAll(world.app);
+  const [post] = await postsOf(world.app);
+  const listed = post?.markdown.split('\n').flatMap((line) => /^(?:### |- )(.*)/.exec(line)?.[1] ?? []);
+  const groups = Map.groupBy(drafts[0]?.entries ?? [], ({ group }) => group);
+  const previewed = [...groups].flatMap(([group, of]) => [group, ...of.map(({ line }) => line)]);
+  expect(previewed.toSorted()).toEqual((listed ?? []).toSorted());
+  expect(drafts[0]?.leftOut === null).toBe(post !== undefined);
 });

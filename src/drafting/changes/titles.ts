@@ -97,9 +97,9 @@ export function whyGroup(
 
 /** `[Action required] `, `**Breaking change:** `. */
 const SAYS_BREAKING =
-  /^[*_]{0,2}(?:\[(?:action required|breaking(?:[ -]changes?)?)\]|(?:action required|breaking(?:[ -]changes?)?)[*_]{0,2}:)/i;
+  /^[*_]{0,2}(?:\[(?:action[ -]required|breaking(?:[ -]changes?)?)\]|(?:action[ -]required|breaking(?:[ -]changes?)?)[*_]{0,2}:)/i;
 /** In capitals without a colon too. A sentence may begin with "Breaking". */
-const SHOUTS_BREAKING = /^[*_]{0,2}(?:ACTION REQUIRED|BREAKING)\b/;
+const SHOUTS_BREAKING = /^[*_]{0,2}(?:ACTION[ -]REQUIRED|BREAKING)\b/;
 
 /** `fix(engine): `. */
 const TYPED = /^([a-z]{1,30})(?:\(([^()]{1,50})\))?(!?): +/;
@@ -142,7 +142,7 @@ function readEntry({ text, kind }: WrittenEntry) {
       SAYS_BREAKING.test(markdown) ||
       SHOUTS_BREAKING.test(markdown) ||
       (isTyped && mark === '!') ||
-      /^(?:breaking|action required)\b/i.test(kind ?? ''),
+      /^(?:breaking|action[ -]required)\b/i.test(kind ?? ''),
     /** The group that the entry names itself. */
     named: groupOfKind(kind) ?? (isTyped ? groupOfType(type, scope ?? null) : null),
   };

@@ -234,6 +234,11 @@ describe('entries in descriptions', () => {
       ['Changed!: [ACTION REQUIRED] Engines need a key'],
     ],
     [
+      'action required with a hyphen',
+      '```release-note\n- Action-required: engines need a key\n- Quiet mode\n```',
+      ['Changed!: Action-required: engines need a key', 'Other: Quiet mode'],
+    ],
+    [
       'breaking in bold',
       '```release-note\n- **BREAKING:** Engines need a key\n- Quiet mode\n```',
       ['Changed!: **BREAKING:** Engines need a key', 'Other: Quiet mode'],
