@@ -187,11 +187,12 @@ export function formatTime(at: Time, timeZone: string): string {
   return isRepeated(zoned) ? `${text} ${offsetIn(zoned)}` : text;
 }
 
-/** To the second and with its offset, such as "Nov 24, 2026, 09:00:12 UTC+1". */
+/** To the second, and with its offset unless the zone is UTC, such as "Nov 24, 2026, 09:00:12 UTC+1". */
 export function formatExactly(at: Time, timeZone: string): string {
   const zoned = onClock(at, timeZone);
   const clock = zoned.toPlainTime().toString({ smallestUnit: 'second' });
-  return `${formatDay(at, timeZone)}, ${clock} ${offsetIn(zoned)}`;
+  const text = `${formatDay(at, timeZone)}, ${clock}`;
+  return timeZone === 'UTC' ? text : `${text} ${offsetIn(zoned)}`;
 }
 
 /** Where no page names the zone, such as "Nov 24, 2026, 09:00 (Europe/Berlin)". */

@@ -295,7 +295,7 @@ const nowOf = ({ clock }: Pick<AuditDeps, 'clock'>) => clock.now().toISOString()
 export const bulkActions = ['publish', 'unpublish', 'delete'] as const;
 export type BulkAction = (typeof bulkActions)[number];
 
-export const MAX_POSTS = 100;
+const BATCH = 100;
 
 export interface BulkResult {
   /** The ids of the posts that changed. */
@@ -310,19 +310,40 @@ export interface BulkResult {
   unseen: number;
 }
 
-/**
- * Does the same to several posts of an organization, in one transaction. `needsText`: publishes no draft without text.
- * `isSeen`: false for a post that the person has not seen as it is. Throws `AppError` 400 for too many.
- */
-export function changePosts(
+interface BulkOptions {
+  /** Publishes no draft without text. */
+  needsText?: boolean;
+  /** False for a post that the person has not seen as it is. */
+  isSeen?: (stored: OwnedPost) => boolean;
+}
+
+/** Does the same to posts of an organization, a hundred in a transaction, so that nobody waits for all of them. */
+export async function changePosts(
   deps: AuditDeps,
   organizationId: string,
   postIds: readonly string[],
   action: BulkAction,
-  { needsText = false, isSeen }: { needsText?: boolean; isSeen?: (stored: OwnedPost) => boolean } = {},
+  options: BulkOptions = {},
 ): Promise<BulkResult> {
   const ids = [...new Set(postIds)];
-  if (ids.length > MAX_POSTS) throw new AppError(400, `Select at most ${MAX_POSTS} posts`);
+  const total: BulkResult = { changed: [], unchanged: 0, missing: 0, withoutText: 0, unseen: 0 };
+  for (let at = 0; at < ids.length; at += BATCH) {
+    const some = ids.slice(at, at + BATCH);
+    const result = await changeBatch(deps, organizationId, some, action, options);
+    total.changed.push(...result.changed);
+    for (const name of ['unchanged', 'missing', 'withoutText', 'unseen'] as const)
+      total[name] += result[name];
+  }
+  return total;
+}
+
+function changeBatch(
+  deps: AuditDeps,
+  organizationId: string,
+  ids: readonly string[],
+  action: BulkAction,
+  { needsText = false, isSeen }: BulkOptions,
+): Promise<BulkResult> {
   return deps.db.write(async (tx) => {
     const result: BulkResult = { changed: [], unchanged: 0, missing: 0, withoutText: 0, unseen: 0 };
     for (const id of ids) {

@@ -34,7 +34,7 @@ test.each([
 
 test('the exact time stands beside it, and what is no time is shown as it is', () => {
   expect(shown('2026-11-16T17:02:11.482Z')).toBe(
-    '<time datetime="2026-11-16T17:02:11.482Z" title="Nov 16, 2026, 17:02:11 UTC">Nov 16, 2026</time>',
+    '<time datetime="2026-11-16T17:02:11.482Z" title="Nov 16, 2026, 17:02:11">Nov 16, 2026</time>',
   );
   expect(shown('<b>')).toBe('<span>&lt;b></span>');
 });
@@ -42,7 +42,7 @@ test('the exact time stands beside it, and what is no time is shown as it is', (
 test.each([
   ['2026-11-16T23:30:00.000Z', 'Europe/Berlin', When, 'Nov 17, 2026', '00:30:00 UTC+1'],
   ['2026-11-16T23:30:00.000Z', 'Europe/Berlin', Clock, 'Nov 17, 2026, 00:30', '00:30:00 UTC+1'],
-  ['2026-09-29T12:00:09.000Z', 'UTC', Clock, 'Sep 29, 2026, 12:00', '12:00:09 UTC'],
+  ['2026-09-29T12:00:09.000Z', 'UTC', Clock, 'Sep 29, 2026, 12:00', '12:00:09'],
   [
     '2026-09-29T12:00:09.000Z',
     'Asia/Kolkata',

@@ -93,7 +93,11 @@ for (const bar of document.querySelectorAll('form[data-selection]')) {
     if (all === null) return;
     // With the page's rows selected, those of the other pages are one more click.
     const rest = bar.querySelector('[data-all-matching]');
-    if (rest !== null) rest.hidden = selected.length < boxes().length;
+    if (rest !== null) {
+      rest.hidden = selected.length < boxes().length;
+      const box = rest.querySelector('input');
+      if (box !== null && rest.hidden) box.checked = false;
+    }
     all.checked = selected.length > 0 && selected.length === boxes().length;
     all.indeterminate = selected.length > 0 && !all.checked;
   };

@@ -8,7 +8,7 @@ import { getIntegration, type Integration, listHistoryOnly } from '../../integra
 import { AppError } from '../../lib/app-error.ts';
 import { DAY_MS, formatDay } from '../../lib/time.ts';
 import { contentTypes, type OwnedPost } from '../../posts/model.ts';
-import { type BulkResult, changePosts, MAX_POSTS } from '../../posts/service.ts';
+import { changePosts } from '../../posts/service.ts';
 import { ProviderProblem } from '../../providers/api.ts';
 import { listProviders, providerOf } from '../../providers/index.ts';
 import script from '../client/history.client.js' with { type: 'text' };
@@ -113,16 +113,8 @@ export const routes: readonly Page[] = [
     const ids = posts.map(({ id }) => id);
     const seenAt = form.get('seen');
     const isSeen = ({ updatedAt }: OwnedPost) => seenAt === null || updatedAt <= seenAt;
-    const total: BulkResult = { changed: [], unchanged: 0, missing: 0, withoutText: 0, unseen: 0 };
-    // Transactions of a hundred posts, so that nobody waits for all of them.
-    for (let at = 0; at < ids.length; at += MAX_POSTS) {
-      const some = ids.slice(at, at + MAX_POSTS);
-      const result = await changePosts(deps, organization.id, some, 'publish', { needsText: true, isSeen });
-      total.changed.push(...result.changed);
-      for (const name of ['unchanged', 'missing', 'withoutText', 'unseen'] as const)
-        total[name] += result[name];
-    }
-    return redirect(`import/${history.id}`, describeBulk('publish', total));
+    const result = await changePosts(deps, organization.id, ids, 'publish', { needsText: true, isSeen });
+    return redirect(`import/${history.id}`, describeBulk('publish', result));
   }),
 ];
 

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw, type ZlibOptions } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
+import type { ReadTx } from '../../../../db/engine.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import {
   countPosts,
@@ -52,25 +53,51 @@ export const routes: readonly Page[] = [
   // The buttons that act on the selected posts of the list.
   post(`${LIST}/~/selected`, 'member', async (visit) => {
     const { deps, organization, form } = visit;
-    const { selected, action, back } = readFields(SelectionForm, form);
+    const { selected, action, back, all } = readFields(SelectionForm, form);
     if (action === undefined) throw new AppError(400, 'Choose what to do with the selected posts.');
-    const to = addressOf(readFilter(new URLSearchParams(back.slice(0, 1_000))));
+    const filter = readFilter(new URLSearchParams(back.slice(0, 1_000)));
+    const to = addressOf(filter);
     if (selected.length === 0) return redirect(to, 'Select posts first.');
     const versions = new Map(selected.map(readSelected));
-    const result = await changePosts(deps, organization.id, [...versions.keys()], action, {
+    const ids = all === undefined ? versions.keys() : await listMatching(visit, filter);
+    const result = await changePosts(deps, organization.id, [...ids], action, {
       needsText: true,
-      isSeen: (post) => [undefined, versionOf(post)].includes(versions.get(post.id)),
+      // Nobody looked at the rows of other pages: they must be as they were when this one was opened.
+      isSeen: (post) =>
+        all === undefined || versions.has(post.id)
+          ? [undefined, versionOf(post)].includes(versions.get(post.id))
+          : post.updatedAt <= all,
     });
     const undo = action === 'delete' ? restorePath(visit, result.changed) : undefined;
     return redirect(to, describeBulk(action, result), undo);
   }),
 ];
 
-/** `back`: the query of the list. */
+/** Posts that one form acts on. */
+const MAX_MATCHING = 1_000;
+const READ_AT_ONCE = 100;
+
+/** The ids of the posts on all pages of a list, the newest. */
+async function listMatching({ deps, organization }: MemberVisit, filter: ListFilter): Promise<string[]> {
+  const read = async (tx: ReadTx) => {
+    const ids: string[] = [];
+    // Posts come with their texts: not all at once.
+    for (let page = 1; page <= MAX_MATCHING / READ_AT_ONCE; page++) {
+      const { posts } = await listPosts(tx, organization.id, { ...filter, page }, READ_AT_ONCE);
+      ids.push(...posts.map(({ id }) => id));
+      if (posts.length < READ_AT_ONCE) break;
+    }
+    return ids;
+  };
+  return deps.db.read(read, { isLong: true });
+}
+
+/** `back`: the query of the list. `all`: also the posts of its other pages, and when the page was opened. */
 const SelectionForm = Type.Object({
   selected: Type.Array(Type.String()),
   action: Type.Optional(choiceOf(bulkActions, {})),
   back: Type.String(),
+  all: Type.Optional(Type.String()),
 });
 
 const done: Readonly<Record<BulkAction, [past: string, state: string]>> = {
@@ -187,6 +214,7 @@ const emptyTexts: Readonly<Record<ReturnType<typeof currentOf>, string>> = {
 
 function Posts(props: { filter: ListFilter; found: Awaited<ReturnType<typeof listPosts>> }) {
   const { filter } = props;
+  const { now } = useVisit();
   const { posts, totalItems, isCut } = props.found;
   const { page, q, contentType } = filter;
   if (totalItems === 0) {
@@ -205,6 +233,14 @@ function Posts(props: { filter: ListFilter; found: Awaited<ReturnType<typeof lis
     <>
       <SelectionBar id="selection" to="posts/~/selected">
         <input type="hidden" name="back" value={queryOf(filter)} />
+        {totalItems > posts.length && (
+          <label class="check" data-all-matching>
+            <input type="checkbox" name="all" value={now.toISOString()} />
+            {totalItems > MAX_MATCHING
+              ? `The newest ${counted(MAX_MATCHING, 'post')}`
+              : `All ${counted(totalItems, 'post')}`}
+          </label>
+        )}
         {bulkActions.map((action) => (
           <button
             type="submit"
