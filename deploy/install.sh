@@ -58,6 +58,10 @@ cd "tidings-$version-$target"
 # A running server keeps the file that it was started from.
 cp tidings "$prefix/bin/.tidings.new"
 chmod 755 "$prefix/bin/.tidings.new"
+# Bun leaves the signature of its own binary on this one, and macOS may refuse it.
+if [ "$target" = darwin-x64 ]; then
+	codesign --force --sign - "$prefix/bin/.tidings.new"
+fi
 mv "$prefix/bin/.tidings.new" "$prefix/bin/tidings"
 completion() {
 	mkdir -p "$prefix/share/$2"

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unpackTar } from 'modern-tar';
@@ -106,7 +106,10 @@ export async function makeArtifacts(release: Release, out: string): Promise<void
     await write(`tidings-${version}-image.cdx.json`, sbom({ ...subject, type: 'container' }, inImage));
     await write('THIRD-PARTY-NOTICES.txt', notices(parts));
     run([process.execPath, 'run', 'sdk']);
-    copyFileSync(join(root, `dist/tidings-${version}.tgz`), join(out, `tidings-client-${version}.tgz`));
+    // The modes in it are those that the umask left.
+    const packed = Bun.gunzipSync(await Bun.file(join(root, `dist/tidings-${version}.tgz`)).bytes());
+    const files = (await unpackTar(packed)).map(({ header: { name }, data }) => ({ name, body: data ?? '' }));
+    await write(`tidings-client-${version}.tgz`, gzip(await tar(files, time)));
     await write('RELEASE-NOTES.md', await releaseNotes(await read('CHANGELOG.md'), version));
     await write('version.json', `${JSON.stringify({ version, commit, releasedAt: time, url })}\n`);
 
@@ -280,6 +283,8 @@ ${download(`${prefix}-x64`)}
 ${system('macos', 'darwin')}
 ${system('linux', 'linux')}
   def install
+    # Bun leaves the signature of its own binary on this one, and macOS may refuse it.
+    system "codesign", "--force", "--sign", "-", "tidings" if OS.mac? && Hardware::CPU.intel?
     bin.install "tidings"
     bash_completion.install "completions/tidings.bash" => "tidings"
     zsh_completion.install "completions/_tidings"
