@@ -270,7 +270,8 @@ export function matching<Table extends SQLiteTable>(
  * waits longer than `maxWaitMs`.
  */
 export function isDue(at: SQLiteColumn, now: number, maxWaitMs = 86_400_000): SQL | undefined {
-  return or(at.notNull ? undefined : isNull(at), lte(at, now), gt(at, now + maxWaitMs));
+  // An outer join has none where the column itself always has one.
+  return or(isNull(at), lte(at, now), gt(at, now + maxWaitMs));
 }
 
 /** Sets columns to the values of the row that was to be inserted, on a conflict. */

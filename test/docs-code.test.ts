@@ -42,7 +42,7 @@ const elsewhere: readonly [path: string, languages: string, test: string][] = [
   ['docs/public-page.md', 'caddyfile nginx', 'test/e2e/proxies.test.ts'],
 ];
 
-/** What others run: their names, and not what they do. */
+/** Blocks that others run: their names, and not what they do. */
 const tools =
   /^(?:apt|brew|cd|claude|cloudflared|createdb|createuser|curl|docker|echo|export|helm|install|journalctl|kubectl|litestream|npm|npx|openssl|pg_dump|pg_restore|psql|set|sh|sudo|systemctl|tee|umask|source|chown|git|gh|bun|minisign|sha256sum)\b|^[A-Z_0-9]+=|^\(umask /;
 

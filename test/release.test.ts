@@ -198,7 +198,7 @@ describe('the workflows', async () => {
     };
     expect(Object.values(permissions).filter((right) => right !== 'read')).toEqual([]);
     for (const { permissions: own = permissions, steps = [] } of Object.values(jobs)) {
-      // Whoever may write runs no command of ours.
+      // A person who may write runs no command of ours.
       const runs = steps.flatMap(({ run: script }) => script ?? []).join('\n');
       if (Object.values(own).includes('write')) expect(runs).not.toMatch(/bun|npm|node|sh\b/);
       // A value that somebody else chose is no part of a script.

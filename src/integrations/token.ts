@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, isNotNull, isNull, or } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, isNotNull } from 'drizzle-orm';
 import { excluded, isDue, NONE, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { integrations, tokenStates } from '../../db/schema/integrations.ts';
 import { AccessEnded } from '../lib/app-error.ts';
@@ -259,8 +259,7 @@ export async function listDueTokens(tx: ReadTx, now: Date, limit: number) {
         eq(integrations.enabled, true),
         isNotNull(integrations.token),
         isOfLive(organizationId),
-        // The join has no row before the first question.
-        or(isNull(dueAt), isDue(dueAt, now.getTime())),
+        isDue(dueAt, now.getTime()),
       ),
     )
     .orderBy(asc(dueAt), asc(integrations.id))

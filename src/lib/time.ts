@@ -195,7 +195,7 @@ export function formatExactly(at: Time, timeZone: string): string {
   return timeZone === 'UTC' ? text : `${text} ${offsetIn(zoned)}`;
 }
 
-/** Where no page names the zone, such as "Nov 24, 2026, 09:00 (Europe/Berlin)". */
+/** With its zone, for a text that no page surrounds, such as "Nov 24, 2026, 09:00 (Europe/Berlin)". */
 export function formatInZone(at: Time, timeZone: string): string {
   return `${formatTime(at, timeZone)} ${timeZone === 'UTC' ? timeZone : `(${timeZone})`}`;
 }

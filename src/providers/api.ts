@@ -137,7 +137,7 @@ export interface ProviderApi {
     etag?: string | null,
   ): Promise<{ attempts: RemoteAttempt[]; isCut: boolean; etag: string | null; isUnchanged: boolean }>;
   /**
-   * What changed since then, as deliveries of this event to a webhook of the place. `next` is the cursor of the next page, or
+   * The changes since then, as deliveries of this event to a webhook of the place. `next` is the cursor of the next page, or
    * null. Present where `ApiSupport` has `changes`.
    */
   listChanges?(

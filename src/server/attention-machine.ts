@@ -128,7 +128,7 @@ export const findUnswept: Find = async (tx) => {
   return kept.filter(({ since }) => since !== null && Date.parse(since) >= (seen?.wallMs ?? 0));
 };
 
-/** What only the process of the leader can count. */
+/** Kinds that only the process of the leader can count. */
 export const LEADER_KINDS = ['checkpoint_failing', 'job_failing'] as const satisfies AttentionKind[];
 
 /** Finds items as the leader last saw them. Empty once no server runs. */

@@ -170,7 +170,7 @@ export function startLeader(
     while (!signal.aborted && lease.isHeld()) await rest(CHECK_MS);
     if (!signal.aborted) log.warn('stopped the jobs of the leader: another process may be the leader now');
     const stopped = jobs.stop();
-    // What runs on is like a job of a process that was frozen: its writes fail.
+    // A job that runs on is like one of a process that was frozen: its writes fail.
     if (!signal.aborted) await Promise.race([stopped, rest(stopMs)]);
     if (signal.aborted) await stopped;
     await lease.release();

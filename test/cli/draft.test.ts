@@ -97,7 +97,7 @@ test('with a trigger, its templates and rules make the draft', async () => {
   });
 });
 
-/** What happens in the repository after v1.3.1, up to the next tag. */
+/** The history of the repository after v1.3.1, up to the next tag. */
 function happen(...happenings: Happening[]): void {
   const project = projectOf(github.repositories[0] ?? expect.unreachable(), systemClock);
   const all = [...happenings, { release: 'v1.4.0' }];

@@ -21,7 +21,7 @@ const NEVER = 'sug_never';
 
 const file = join(folder.path, 'post.md');
 
-/** What the fixture has of each group of commands. */
+/** The rows that the fixture has of each group of commands. */
 const things: Readonly<Record<string, string>> = {
   key: 'api_keys_0',
   post: 'posts_0',
@@ -76,7 +76,7 @@ beforeAll(async () => {
   db.run(`update organizations set deleted_at = null, name = 'Acme'`);
   db.run('pragma foreign_keys = on');
   db.run(`delete from organizations where id <> '${ORGANIZATION}'`);
-  // What no foreign key joins.
+  // Rows that no foreign key joins.
   db.run(`update deliveries set organization_id = '${ORGANIZATION}' where id = 'deliveries_0'`);
   db.run(`update post_suggestions set id = 'sug_0', post_id = 'posts_0' where id = 'post_suggestions_0'`);
   await Bun.write(file, 'Text');

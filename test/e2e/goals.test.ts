@@ -10,7 +10,7 @@ import { type GithubApi, startGithubApi } from '../support/github-api/server.ts'
 import { day } from '../support/import.ts';
 import { until } from '../support/until.ts';
 
-// What people come for, in few steps and by the keyboard alone.
+// The goals that people come for, in few steps and by the keyboard alone.
 
 let github: GithubApi;
 let fresh: OpenDashboard;

@@ -25,7 +25,7 @@ const WARM = 1 / 3;
 const MAX_GROWTH = 1.05;
 const MAX_P99_MS = 25;
 
-/** What happens, each from a share of the time to another. Killed processes come first: each begins with fresh memory. */
+/** Events, each from a share of the time to another. Killed processes come first: each begins with fresh memory. */
 const KILLS = [0.05, 0.12, 0.2];
 const SLOW_DISK = [0.08, 0.25, 0.4, 0.52, 0.64, 0.76, 0.88].map((at) => [at, at + 0.01] as const);
 const CLOCK = [
@@ -333,7 +333,7 @@ describe.skipIf(MINUTES === 0 || process.platform !== 'linux')('under mixed traf
         `${capacity.toFixed(1)} turns/s, ${n} turns, ${sent.size} deliveries, ${retries} retries, ${backups} backups; lists p50 ${quantile(listMs, 0.5).toFixed(1)} p99 ${p99.toFixed(1)} ms; ${before.toFixed(0)} MB, then ${after.toFixed(0)}\n`,
       );
 
-      // What was polled last becomes a draft.
+      // The release that was polled last becomes a draft.
       const drafted = () => {
         using db = new Database(join(dataDir, 'tidings.db'), { readonly: true });
         return db

@@ -59,7 +59,7 @@ async function check({ schedules, steps }: typeof world extends fc.Arbitrary<inf
   /** Deliveries on their way, and all that were sent. */
   const late: { event: string; payload: unknown }[] = [];
   const sent: typeof late = [];
-  /** What must be in one post, and what may be. */
+  /** Changes that must be in one post, and those that may be. */
   const titles: string[] = [];
   const sides: string[] = [];
   /** The subjects of all commits. */

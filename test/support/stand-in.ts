@@ -1,7 +1,7 @@
 import type { HookSettings } from '../../src/providers/api.ts';
 import { problemOf as providerProblemOf } from './problem-of.ts';
 
-// What the stand-ins for code hosts share.
+// Parts that the stand-ins for code hosts share.
 
 export interface RecordedRequest {
   method: string;

@@ -364,7 +364,7 @@ describe('while an organization is in the trash', () => {
 });
 
 describe('after 30 days', () => {
-  /** What a removal leaves of a world with one organization, beside people and the server's own rows. */
+  /** The rows that a removal leaves of a world with one organization, beside people and the server's own rows. */
   const LEFT = ['audit_events', 'elapsed_time', 'sqlite_sequence', 'tidings', 'users'];
 
   test('the sweep removes everything of it in small steps, and announces nothing', async () => {

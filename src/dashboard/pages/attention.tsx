@@ -85,7 +85,7 @@ type Step = { label: string; page?: string };
 const check: Step = { label: 'Check integration', page: '/check' };
 const token: Step = { label: 'Replace token', page: '/token' };
 
-/** Where the help is: the name of the link, and the page below the item's own that only owners may open. */
+/** The place of the help: the name of the link, and the page below the item's own that only owners may open. */
 const steps: Readonly<Partial<Record<string, Step>>> = {
   deliveries_rejected: check,
   no_deliveries: check,

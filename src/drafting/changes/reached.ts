@@ -87,7 +87,7 @@ const labelOf = ({ change }: Entry) => change.references[0]?.label ?? change.tex
 export const kindOf = (commits: readonly Commit[]): string | undefined =>
   commits.findLast(({ kind }) => kind !== undefined && kind !== NO_ENTRY)?.kind;
 
-/** What the trailers say of changes that nobody described: `[]` if all say that there is nothing to tell readers. */
+/** The statement of the trailers on changes that nobody described: `[]` if all say that there is nothing to tell readers. */
 const unwritten = (commits: readonly Commit[]): Change[] | null =>
   commits.length > 0 && commits.every(({ kind }) => kind === NO_ENTRY) ? [] : null;
 

@@ -92,7 +92,7 @@ function planNext(roundup: Roundup, now: Date): ReturnType<Schedule> {
   return isAhead && roundup.nextAt <= nextAt ? null : { startsOn, nextAt };
 }
 
-/** What becomes of the schedule; null to leave the roundup alone. */
+/** The schedule afterwards; null to leave the roundup alone. */
 type Schedule = (roundup: Roundup) => Pick<Roundup, 'nextAt' | 'startsOn'> | null;
 
 async function makeAll(deps: Needs, compose: Compose, id: string, now: Date, schedule: Schedule) {
@@ -183,7 +183,7 @@ interface Section {
   material: Material;
 }
 
-/** What waits: the sections of the post, and the changes that it takes. */
+/** The changes that wait: the sections of the post, and the keys that it takes. */
 async function readChanges(
   tx: ReadTx,
   roundup: Roundup,
@@ -211,7 +211,7 @@ async function readChanges(
   };
 }
 
-/** What a post has, as a draft lists it. */
+/** The content of a post, as a draft lists it. */
 export async function listContents(tx: ReadTx, rows: readonly Change[]): Promise<Omit<LeftOut, 'reason'>[]> {
   const places = await readPlaces(tx, rows);
   return places.flatMap(({ rows: own, events }) => {

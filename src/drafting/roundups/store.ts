@@ -15,7 +15,7 @@ import { kinds } from '../triggers/model.ts';
 
 type Row = typeof roundups.$inferSelect;
 
-/** What a roundup collects: a repository or all of an integration, or a team or all of a tracker. */
+/** A place that a roundup collects from: a repository or all of an integration, or a team or all of a tracker. */
 export type Source = Pick<typeof roundupSources.$inferSelect, 'integrationId' | 'repositoryId' | 'team'>;
 
 export interface Roundup extends Omit<Row, 'nextAt'> {

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gte, isNull, min, or, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gte, min, or, sql } from 'drizzle-orm';
 import { excluded, isDue, matching, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import {
   deliveries,
@@ -28,14 +28,7 @@ export async function listDuePlaces(tx: ReadTx, now: Date, limit: number) {
     .from(integrations)
     .leftJoin(repositories, eq(repositories.integrationId, id))
     .leftJoin(silences, and(eq(silences.integrationId, id), eq(silences.repositoryId, repositoryId)))
-    .where(
-      and(
-        eq(enabled, true),
-        eq(isPolled, false),
-        isOfLive(organizationId),
-        or(isNull(dueAt), isDue(dueAt, now.getTime())),
-      ),
-    )
+    .where(and(eq(enabled, true), eq(isPolled, false), isOfLive(organizationId), isDue(dueAt, now.getTime())))
     .orderBy(asc(sql`coalesce(${dueAt}, 0)`), asc(id), asc(repositoryId))
     .limit(limit)
     .all();

@@ -158,7 +158,7 @@ export async function lastBackup(dataDir: string): Promise<LastBackup> {
 /** A backup by hand is worth a reminder after so long. */
 const OLD_MS = 30 * DAY_MS;
 
-/** What is at stake without a newer backup. */
+/** The loss that a missing backup can mean. */
 export const NO_BACKUP = 'After a loss of this disk, newer posts and deliveries would be gone.';
 
 /**

@@ -69,7 +69,7 @@ export async function openDemo(
     isInTrash: await isDeleted(tx, DEMO_ORGANIZATION),
     others: await countOrganizations(tx),
   }));
-  // Whoever starts the demo wants to see it.
+  // A person who starts the demo wants to see it.
   const existing = isInTrash ? await restoreOrganization(deps, DEMO_ORGANIZATION) : present;
   if (existing === null && others > 0) {
     const [place, setting] =

@@ -79,7 +79,7 @@ async function send(
   }
 }
 
-/** What GitHub writes of a certificate (and then the times, of an expired one), by the code of the error here. */
+/** GitHub's words on a certificate (and then the times, of an expired one), by the code of the error here. */
 const refusedCertificates: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'tls: failed to verify certificate: x509: certificate has expired or is not yet valid',
   DEPTH_ZERO_SELF_SIGNED_CERT:

@@ -78,7 +78,7 @@ export interface StoredMergeRequest {
   sha: string;
   /** Absent: merged. */
   state?: 'opened' | 'closed';
-  /** Where its branch began. Absent: GitLab has not compared the branches. */
+  /** The commit at which its branch began. Absent: GitLab has not compared the branches. */
   base?: string;
 }
 

@@ -8,7 +8,7 @@ import type { LinearWorkspace } from './workspace.ts';
 type Fields = Record<string, unknown>;
 type Listed = Fields & { id: string };
 
-/** What exists, as the data of its last webhook, by its type. */
+/** The objects that exist, as the data of its last webhook, by its type. */
 export type Things = Map<string, Map<string, Listed>>;
 
 /** Changes what the API lists. */

@@ -15,7 +15,7 @@ const schema = await readSchema();
 interface LinearOperation {
   /** The fields at the root: `webhookCreate`, or `viewer` and `teams`. */
   fields: string[];
-  /** What it costs of the budget. */
+  /** Its cost, out of the budget. */
   complexity: number;
   variables: Record<string, unknown>;
   query: string;
@@ -37,7 +37,7 @@ export interface LinearApi extends Disposable {
   emit(event: LinearEvent, workspace?: LinearWorkspace): Promise<Delivered[]>;
   /** Lists what changed. Its delivery is lost. */
   lose(event: LinearEvent): void;
-  /** What is left of the budgets. */
+  /** The rest of the budgets. */
   readonly limits: LinearLimits;
 }
 

@@ -45,7 +45,7 @@ export class LinearWorkspace {
   readonly teams: LinearTeam[] = [];
   /** The webhooks that exist now. */
   readonly hooks: LinearHook[] = [];
-  /** What the API lists, by type and id. */
+  /** The objects that the API lists, by type and id. */
   readonly things: Things = new Map();
   /** Lists that the plan does not include, such as `releases`. */
   readonly lacks = new Set<string>();

@@ -112,7 +112,7 @@ const pickRule = ({ name, cadence, time, timeZone, groupBy, whenEmpty, contentTy
 
 type Typed = Partial<ReturnType<typeof editable>>;
 
-/** What the fields say of the rule. */
+/** The rule as the fields have it. */
 function ruleOf({ weekday, sources, ...rest }: Typed): Partial<RoundupRule> {
   return {
     ...rest,

@@ -77,7 +77,7 @@ const OnePull = Type.Composite([
     title: Text,
     state: Text,
     merged_at: Maybe(Text),
-    /** Where its branch began. That of `base` moves on with the branch. */
+    /** The commit at which its branch began. That of `base` moves on with the branch. */
     merge_base: SHA,
     head: Type.Object({ sha: SHA }),
   }),
