@@ -96,6 +96,7 @@ test.each([
   const { status, text, html } = await it.open({ request });
   expect({ status, text }).toEqual({ status: 400, text: expect.stringContaining(sentence) });
   expect(html).toContain('aria-invalid="true"');
+  expect(text.includes('Open Integrations')).toBe(sentence.includes('private') || request.includes('<'));
   expect(html).not.toContain('<script>');
 });
 

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import type { ComponentChildren } from 'preact';
 import { describeFilters, listTriggers } from '../../../drafting/triggers/model.ts';
 import { parseRequest, previewRequest, type RequestPreview } from '../../../intake/history/preview.ts';
 import { readableProviders } from '../../../intake/history/service.ts';
@@ -7,7 +8,7 @@ import { AppError } from '../../../lib/app-error.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
 import { formState } from '../../fields.ts';
 import { get, type MemberVisit, type Page, view } from '../../page.ts';
-import { proseOf } from '../../view/elements.tsx';
+import { Link, proseOf } from '../../view/elements.tsx';
 import { Field, FormError } from '../../view/form.tsx';
 import { problemOf } from '../integrations/subpage.tsx';
 import { Sentence } from './all.tsx';
@@ -46,13 +47,21 @@ async function showPage(visit: MemberVisit) {
     const value = asked ?? startOf(searchParams.get('repository') ?? '', known.names);
     return render(value, undefined, preview && (await renderPreview(visit, preview, known)));
   } catch (error) {
-    const message =
-      error instanceof ProviderProblem || (error instanceof AppError && error.status < 500)
-        ? problemOf(visit, error)
-        : null;
-    if (message === null) throw error;
-    return render(asked ?? '', invalid(message), null);
+    const needsToken = error instanceof ProviderProblem && OF_ACCESS.includes(error.kind);
+    return render(asked ?? '', invalid(problemOf(visit, error)), needsToken && <TokenHint />);
   }
+}
+
+/** The problems that a token of the integration can solve. */
+const OF_ACCESS: readonly ProviderProblem['kind'][] = ['place-not-found', 'bad-token', 'missing-permission'];
+
+function TokenHint() {
+  return (
+    <p class="hint">
+      Tidings reads a private repository with the token of its integration.{' '}
+      <Link to="integrations">Open Integrations</Link>
+    </p>
+  );
 }
 
 const invalid = (sentence: string) => new AppError(400, sentence, { fields: { request: sentence } });
@@ -73,9 +82,10 @@ type Known = Awaited<ReturnType<typeof readKnown>>;
 
 /** The text before the number, of the repository of the link or the only one. */
 function startOf(repository: string, names: Known['names']): string {
-  const own = names.find(({ fullName }) => fullName === repository) ?? (names.length === 1 ? names[0] : null);
+  const isOnly = repository === '' && names.length === 1;
+  const own = isOnly ? names[0] : names.find(({ fullName }) => fullName === repository);
   const mark = readableProviders.find(({ id }) => id === own?.type)?.requestMark ?? '#';
-  return own == null ? repository : `${own.fullName}${mark}`;
+  return own === undefined ? repository : `${own.fullName}${mark}`;
 }
 
 async function findPreview(
@@ -90,11 +100,7 @@ async function findPreview(
   return previewRequest(deps, organization.id, named, { signal: request.signal });
 }
 
-function render(
-  value: string,
-  error: AppError | undefined,
-  result: Awaited<ReturnType<typeof renderPreview>> | null,
-) {
+function render(value: string, error: AppError | undefined, result: ComponentChildren) {
   const { fields, problem } = formState(RequestForm, { request: value }, error);
   return view(
     {
