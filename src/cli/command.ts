@@ -124,7 +124,7 @@ export class TidingsCommand extends Command {
   /** Adds a command about one thing of the group, which its id names. */
   about(thing: string) {
     return (name: string, description: string) =>
-      this.sub(name, description).argument('<id>', `Id of the ${thing}`);
+      this.sub(name, description).argument('<id>', `ID of the ${thing}`);
   }
 
   /** Adds `enable` and `disable`, which `set` does. `id`: one of these things, for the examples. */

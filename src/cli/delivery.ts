@@ -44,7 +44,7 @@ export function add(program: TidingsCommand): void {
     .addOption(ofIntegration)
     .addOption(new Option('--status <status>', 'Only this status').choices(deliveryStatuses))
     .addOption(ofEvent)
-    .option('--delivery <id>', "Only this delivery id, the provider's")
+    .option('--delivery <id>', "Only this delivery ID, the provider's")
     .addOption(new Option('--via <way>', 'Only what arrived this way').choices(['webhook', 'polling']))
     .addOption(sinceThen)
     .addOption(limitTo('Entries per page'))
@@ -61,7 +61,7 @@ export function add(program: TidingsCommand): void {
 
   group
     .sub('show', 'Show one delivery')
-    .argument('<id>', "Id of the log entry, or the provider's delivery id")
+    .argument('<id>', "ID of the log entry, or the provider's delivery ID")
     .answers(({ db }, id: string) => db.read((tx) => getDelivery(tx, id)), describeDelivery)
     .examples('delivery show dlv_…', 'delivery show 72d3162e-cc78-11e3-81ab-4c9367dc0958');
 
@@ -69,19 +69,19 @@ export function add(program: TidingsCommand): void {
     .sub('replay', 'Replay deliveries. Existing drafts are updated, not duplicated.')
     .argument(
       '[id...]',
-      "Ids of log entries, or the provider's delivery ids (default: all that match the filters)",
+      "IDs of log entries, or the provider's delivery IDs (default: all that match the filters)",
     )
-    .option('--organization <id>', 'Organization, when no ids are given')
+    .option('--organization <id>', 'Organization, when no IDs are given')
     .addOption(ofIntegration)
     .addOption(ofEvent)
     .addOption(sinceThen)
     .hook('preAction', (given) => {
       const [filter] = Object.keys(given.opts());
       if (given.args.length === 0 && given.opts().organization === undefined) {
-        given.error('error: no deliveries chosen. Add their ids, or --organization ID and filters');
+        given.error('error: no deliveries chosen. Add their IDs, or --organization ID and filters');
       }
       if (given.args.length > 0 && filter !== undefined) {
-        given.error(`error: ids and --${filter} cannot be combined`);
+        given.error(`error: IDs and --${filter} cannot be combined`);
       }
     })
     .answers(
@@ -154,7 +154,7 @@ function describeDelivery(entry: Delivery): Text {
     ...(entry.replayOf === null ? {} : { 'Replay of': entry.replayOf }),
     ...(entry.count > 1 ? { Arrivals: String(entry.count) } : {}),
     Event: [entry.payload.event, entry.payload.action].filter((part) => part !== null).join(', ') || null,
-    'Delivery id': entry.referenceId,
+    'Delivery ID': entry.referenceId,
     ...(entry.sameBodyAs === null ? {} : { 'Same body as': entry.sameBodyAs }),
     Integration: `${entry.integrationId} (${entry.integrationType})`,
     Received: entry.createdAt,

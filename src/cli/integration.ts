@@ -36,7 +36,7 @@ export function add(program: TidingsCommand): void {
 
   const switches = {
     enable: 'Accept deliveries again',
-    disable: 'Refuse deliveries until the integration is enabled',
+    disable: 'Reject deliveries until the integration is enabled',
   };
   group.addSwitch('integration', 'int_…', switches, setEnabled);
 

@@ -33,7 +33,7 @@ function addSweepCommand(program: TidingsCommand): void {
         return dryRun ? planSweep(services, { confirmed }) : sweep(services, { confirmed });
       },
       ({ deliveryIds, logs }, { dryRun }) =>
-        `${dryRun ? 'Would remove' : 'Removed'} ${deliveryIds} delivery ids and ${logs} log entries.`,
+        `${dryRun ? 'Would remove' : 'Removed'} ${deliveryIds} delivery IDs and ${logs} log entries.`,
     )
     .examples('sweep --dry-run', 'sweep --as-of 2027-01-31');
 }

@@ -29,7 +29,7 @@ export function add(program: TidingsCommand): void {
   group
     .sub('create', 'Create an organization')
     .requiredOption('--name <name>', 'Name that people see')
-    .option('--id <id>', 'Id in URLs (default: a new one)')
+    .option('--id <id>', 'ID in URLs (default: a new one)')
     .addOption(
       new Option('--plan <plan>', 'Plan: free keeps the delivery log 7 days, pro 30')
         .choices(plans)
@@ -63,8 +63,8 @@ export function add(program: TidingsCommand): void {
     .examples('organization list', 'organization list --json');
 
   group
-    .sub('rename', 'Change the name that people see. The id stays.')
-    .argument('<id>', 'Id of the organization')
+    .sub('rename', 'Change the name that people see. The ID stays.')
+    .argument('<id>', 'ID of the organization')
     .requiredOption('--name <name>', 'New name')
     .answers(
       (services, id: string, { name }: { name: string }) => changeOrganization(services, id, { name }),
@@ -74,14 +74,14 @@ export function add(program: TidingsCommand): void {
 
   group
     .sub('set-plan', 'Change the plan of an organization')
-    .argument('<id>', 'Id of the organization')
+    .argument('<id>', 'ID of the organization')
     .addArgument(new Argument('<plan>', 'New plan').choices(plans))
     .answers((services, id: string, plan: Plan) => changeOrganization(services, id, { plan }), describe)
     .examples('organization set-plan acme pro');
 
   group
     .sub('delete', 'Move an organization to the trash, where it stays for 30 days')
-    .argument('<id>', 'Id of the organization, or the slug of its public page')
+    .argument('<id>', 'ID of the organization, or the slug of its public page')
     .requiredOption('--confirm <name>', 'Name of the organization, to confirm')
     .note(
       'Its API keys, public pages, feeds, webhooks and schedules stop at once, and its members no longer see it. After 30 days, Tidings removes it for good.',
@@ -96,7 +96,7 @@ export function add(program: TidingsCommand): void {
 
   group
     .sub('restore', 'Restore an organization from the trash, with everything it had')
-    .argument('<id>', 'Id of the organization, or the slug of its public page')
+    .argument('<id>', 'ID of the organization, or the slug of its public page')
     .answers(
       async (services, given: string) => restoreOrganization(services, await idOf(services, given)),
       ({ id, name }) => `Restored: ${name} (${id})`,

@@ -69,7 +69,7 @@ export function add(program: TidingsCommand): void {
     .addOption(format.choices(importFormats))
     .option(
       '--source <name>',
-      "Name of the source, to derive ids from (default: each file's folder and name)",
+      "Name of the source, to derive IDs from (default: each file's folder and name)",
     )
     .action(async (files: string[], flags: ImportFlags, command: TidingsCommand) => {
       const { done, failures } = await command.withServices((services) =>
@@ -138,7 +138,7 @@ export function add(program: TidingsCommand): void {
         describePost(post),
         post.markdown,
         hasSuggestion
-          ? `The source changed. Review the new version: ${tidings} post suggestion show ${id}`
+          ? `The source changed. Review the suggestion: ${tidings} post suggestion show ${id}`
           : '',
         changes.length > 0
           ? `API keys suggest changes. Review them: ${tidings} post suggestion list --post ${id}`

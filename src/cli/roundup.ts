@@ -17,7 +17,7 @@ import {
 import { getRoundup, listRoundups, type Roundup, type Source } from '../drafting/roundups/store.ts';
 import { listIntegrations } from '../integrations/store.ts';
 import type { Integration } from '../integrations/words.ts';
-import { AppError } from '../lib/app-error.ts';
+import { AppError, invalidField } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import { formatInZone } from '../lib/time.ts';
 import { getOrganization } from '../people/organization-store.ts';
@@ -148,7 +148,10 @@ function addRuleOptions(command: TidingsCommand, isNew: boolean): TidingsCommand
       option('--cadence <cadence>', 'How often; biweekly: every two weeks', defaults.cadence, CADENCES),
     )
     .option('--weekday <day>', help('Day of the week; monthly: the first such day', 'monday'), weekdayOf)
-    .option('--time <time>', help('Time of the day', defaults.time))
+    .option('--time <time>', help('Time of the day', defaults.time), (given) => {
+      if (/^(?:[01]\d|2[0-3]):[0-5]\d$/.test(given)) return given;
+      throw invalidField('time', 'must be a time from 00:00 to 23:59, such as 09:00');
+    })
     .option('--time-zone <name>', help('Time zone of that time, such as Europe/Berlin', defaults.timeZone))
     .addOption(option('--group-by <what>', 'Sections of the draft', defaults.groupBy, GROUPINGS))
     .addOption(

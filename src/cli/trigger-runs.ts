@@ -17,7 +17,7 @@ export function addRunCommands(group: TidingsCommand): void {
   const command = group.about('trigger');
 
   command('preview', 'Show the posts that a delivery would create or change')
-    .requiredOption('--delivery <id>', "Id of the log entry, or the provider's delivery id")
+    .requiredOption('--delivery <id>', "ID of the log entry, or the provider's delivery ID")
     .answers(async (services, id: string, options: { delivery: string }) => {
       const delivery = await services.db.read((tx) => getDelivery(tx, options.delivery, 'processed'));
       return withComposer((compose) => previewTrigger(services, compose, id, delivery));
@@ -69,7 +69,7 @@ export function addRunCommands(group: TidingsCommand): void {
 
   group
     .sub('retry', 'Retry failed and delayed runs now')
-    .argument('[id]', 'Id of the trigger (default: all triggers)')
+    .argument('[id]', 'ID of the trigger (default: all triggers)')
     .answers(
       async (services, id: string | undefined) => {
         const retried = await services.db.write(async (tx) => {

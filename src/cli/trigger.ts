@@ -180,8 +180,8 @@ const filterHelp = {
   label: ['<name...>', 'Only with one of these labels'],
   path: ['<pattern...>', 'Only changes of these files, such as packages/api/**; * matches anything'],
   tag: ['<pattern...>', 'Only releases with these tags; * matches anything'],
-  team: ['<name...>', 'Only these teams, by key, name or id'],
-  project: ['<name...>', 'Only these projects, by name or id'],
+  team: ['<name...>', 'Only these teams, by key, name or ID'],
+  project: ['<name...>', 'Only these projects, by name or ID'],
   block: ['<name>', `Read entries from blocks with this name (default: ${RELEASE_NOTE})`],
   excludeLabel: [
     '<name...>',

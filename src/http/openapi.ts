@@ -61,7 +61,7 @@ const cachingHeaders = {
   ),
 };
 
-const requestId = 'The id of the request in the log: its own `X-Request-Id`, or a new one.';
+const requestId = 'The ID of the request in the log: its own `X-Request-Id`, or a new one.';
 
 /** A 401 names the scheme (RFC 9110 section 11.6.1). */
 export const bearerChallenge = {
@@ -136,7 +136,7 @@ export const webhookRefusals: Responses = {
   ]),
   408: refusal('The body took more than 15 seconds to arrive.', ['Upload timed out']),
   413: refusal('The body has more than 25 MiB.', ['Payload too large']),
-  500: internalError('Tidings failed and did not claim the delivery id. It processes a redelivery.'),
+  500: internalError('Tidings failed and did not claim the delivery ID. It processes a redelivery.'),
   503: unavailable(
     'Too many unfinished uploads, or a fault that may pass: the database is locked or away, or its disk is full or fails. Retry after `Retry-After` seconds.',
     ['Too many uploads', 'The database is busy', 'The database is not available', 'Service unavailable'],

@@ -65,7 +65,7 @@ const Timestamp = (description: string) =>
 
 export const Post = Type.Object(
   {
-    id: Type.String({ pattern: ID_PATTERN, description: 'Post id.' }),
+    id: Type.String({ pattern: ID_PATTERN, description: 'Post ID.' }),
     title: Type.String({ description: 'The title as plain text.' }),
     content: Type.String({ description: 'The body as plain text.' }),
     markdown: Type.String({ description: 'The body as Markdown.' }),
@@ -181,7 +181,7 @@ export const ListQuery = Type.Composite([
       Type.Union([Type.Literal('asc'), Type.Literal('desc')], {
         default: 'desc',
         description:
-          'Order by creation date. `desc` puts the newest first. Posts of the same date are ordered by id.',
+          'Order by creation date. `desc` puts the newest first. Posts of the same date are ordered by ID.',
       }),
     ),
   }),

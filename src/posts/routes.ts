@@ -23,7 +23,7 @@ import { findPost, listPostPage } from './store.ts';
 
 const OrganizationId = Type.String({
   pattern: ID_PATTERN,
-  description: 'Organization id. The key must belong to this organization.',
+  description: 'Organization ID. The key must belong to this organization.',
   examples: ['org_3Qv8rT5kWn2LxYbZ7cJd4M'],
 });
 const requestHeaders = Type.Object({
@@ -36,13 +36,13 @@ const requestHeaders = Type.Object({
     Type.String({
       pattern: '^[A-Za-z0-9_.:-]{8,128}$',
       description:
-        'Your id for this request in the log, 8 to 128 characters. Tidings replaces a malformed one.',
+        'Your ID for this request in the log, 8 to 128 characters. Tidings replaces a malformed one.',
     }),
   ),
 });
 const PostId = Type.String({
   pattern: ID_PATTERN,
-  description: 'Post id.',
+  description: 'Post ID.',
   examples: ['post_3Qv8rT5kWn2LxYbZ7cJd4M'],
 });
 

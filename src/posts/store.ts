@@ -278,7 +278,7 @@ const rowOf = (post: OwnedPost) => ({ ...post, searchWords: searchWordsOf(post),
 /** Writes a new post or version. Throws `AppError` 409 when another organization has the id. */
 export async function writePost(tx: WriteTx, post: OwnedPost): Promise<void> {
   if ((await statements(tx).save.all(rowOf(post))).length > 0) return;
-  throw new AppError(409, `The id ${post.id} was taken in the meantime. Try again.`);
+  throw new AppError(409, `The ID ${post.id} was taken in the meantime. Try again.`);
 }
 
 /** Writes a post that was read in this transaction, so that there is nothing to wait for. */

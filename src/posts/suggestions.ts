@@ -99,7 +99,7 @@ const MAX_KEY_NAME = 100;
 
 export const ProposedChange = Type.Object(
   {
-    id: Type.String({ pattern: ID_PATTERN, description: 'Post id.' }),
+    id: Type.String({ pattern: ID_PATTERN, description: 'Post ID.' }),
     title: Type.Optional(
       Type.String({ maxLength: MAX_TITLE, description: 'The new title. Leave it out to keep the title.' }),
     ),

@@ -26,7 +26,7 @@ export function restorePost(deps: AuditDeps, postId: string): Promise<Post> {
     const deleted = await findDeletedPost(tx, postId);
     if (deleted === null) throw notInTrash(postId);
     if ((await readPost(tx, postId)) !== null) {
-      const message = `A post with the id ${postId} already exists. Delete it before you restore this one`;
+      const message = `A post with the ID ${postId} already exists. Delete it before you restore this one`;
       throw new AppError(409, message, { code: 'post_id_taken', details: { id: postId } });
     }
     if (!(await restore(tx, deps, deleted))) throw notInTrash(postId);

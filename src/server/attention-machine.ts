@@ -55,7 +55,7 @@ export const findStoppedServer: Find = async (tx, now) => {
       kind: 'server_stopped',
       since: aliveAt,
       message: 'No server runs',
-      effect: 'Deliveries are refused, scheduled posts wait, and readers cannot load posts.',
+      effect: 'Deliveries are rejected, scheduled posts wait, and readers cannot load posts.',
       action: `${tidings} serve`,
     }),
   ];
@@ -181,7 +181,7 @@ export async function findOnMachine(
         kind: 'disk_full',
         message: full.problem,
         effect:
-          'Deliveries are refused, and nobody can publish until there is room. Readers see what is published.',
+          'Deliveries are rejected, and nobody can publish until there is room. Readers see what is published.',
         action: full.advice,
       }),
     jump !== null &&
@@ -196,7 +196,7 @@ export async function findOnMachine(
         kind: 'checkpoint_failing',
         count: inARow,
         message: `The write-ahead log cannot be copied into the database (${cause})`,
-        effect: 'The log grows until the disk is full. Then deliveries are refused, and nobody can publish.',
+        effect: 'The log grows until the disk is full. Then deliveries are rejected, and nobody can publish.',
         action: `Check whether the disk of ${config.dataDir} is full, read-only, or faulty, then restart the server`,
       }),
     unfinished !== null &&

@@ -151,7 +151,7 @@ const findFailingWebhooks: Find = async (tx) => {
     since: null,
     count: Math.max(1, row.attempts ?? 1),
     message: `${placesOf(row)}: Tidings could not set up the webhook (${firstSentence(row.problem ?? '')})`,
-    effect: 'Deliveries may not come, or be refused. Their changes make no drafts.',
+    effect: 'Deliveries may not come, or be rejected. Their changes make no drafts.',
     action: `${tidings} integration repair ${row.id}`,
   }));
 };

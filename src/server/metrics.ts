@@ -19,7 +19,7 @@ export function addDatabaseGauges({
   const { registry } = metrics;
   registry.gauge(
     'tidings_delivery_claims',
-    `Remembered delivery ids, which are not processed again; 100000 means that many or more. ${OF_DATABASE}`,
+    `Remembered delivery IDs, which are not processed again; 100000 means that many or more. ${OF_DATABASE}`,
     () => db.read((tx) => countLiveClaims(tx, elapsed.nowMs())),
   );
   registry.gauge(

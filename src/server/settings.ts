@@ -101,7 +101,7 @@ const bucket = {
   ACCESS_KEY_ID: {
     value: 'id',
     read: word(255),
-    expected: 'the id of an access key',
+    expected: 'the ID of an access key',
     help: 'Access key for the bucket',
     isSecret: true,
   },
@@ -200,7 +200,7 @@ export const settings = {
   UNKEY_API_ID: {
     value: 'id',
     read: word(255),
-    expected: 'the id of an Unkey API, such as api_1234',
+    expected: 'the ID of an Unkey API, such as api_1234',
     help: 'Unkey API for new keys',
   },
   UNKEY_BASE_URL: {

@@ -102,7 +102,7 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }, compose: Compose):
     },
     {
       name: 'sync-hooks',
-      effect: 'Webhooks keep their old settings, and deliveries with an old secret may be refused.',
+      effect: 'Webhooks keep their old settings, and deliveries with an old secret may be rejected.',
       every: 2_000,
       restMs: LONG_REST_MS,
       run: async (signal) => (await import('../integrations/rotate.ts')).syncHooks(deps, signal),

@@ -355,7 +355,7 @@ Status  disabled
     ],
     ...['organization', 'integration', 'event', 'since'].map((filter): [string[], string] => [
       ['delivery', 'replay', 'x', `--${filter}`, '30d'],
-      `ids and --${filter} cannot be combined`,
+      `IDs and --${filter} cannot be combined`,
     ]),
     [['trigger', 'rehearse', 'x', '--since', 'yesterday'], 'a span such as 90m, 24h or 30d.'],
     [['trigger', 'preview', 'x'], "required option '--delivery <id>' not specified"],
@@ -770,7 +770,7 @@ Replayed 1.
         'Organization nobody not found',
       );
       expect(await fails(2, 'delivery', 'replay')).toBe(
-        `no deliveries chosen. Add their ids, or --organization ID and filters\nRun "${tidings} delivery replay --help" for usage.\n`,
+        `no deliveries chosen. Add their IDs, or --organization ID and filters\nRun "${tidings} delivery replay --help" for usage.\n`,
       );
       expect(await fails(2, 'delivery', 'replay', '--organization', 'acme', '--since', 'soon')).toContain(
         '30d',
@@ -876,7 +876,7 @@ describe('post suggestion', () => {
 `,
       );
       expect(await said('post', 'show', id)).toEndWith(
-        `\n\nThe source changed. Review the new version: ${tidings} post suggestion show post_…\n`,
+        `\n\nThe source changed. Review the suggestion: ${tidings} post suggestion show post_…\n`,
       );
       expect(await json('post', 'show', id)).toMatchObject({ title: 'Our words' });
     });

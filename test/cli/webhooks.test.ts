@@ -310,5 +310,5 @@ test('sweep tells what it removed, and with --dry-run what it would', async () =
   expect(await json('sweep', '--as-of', '2099-01-01')).toEqual({ deliveryIds: 1, logs: 1, sessions: 0 });
   expect(await json('delivery', 'list', '--organization', 'acme')).toEqual([]);
   expect(await fails(2, 'sweep', '--as-of', 'soon')).toContain('ISO 8601');
-  expect((await run('sweep')).stdout).toBe('Removed 0 delivery ids and 0 log entries.\n');
+  expect((await run('sweep')).stdout).toBe('Removed 0 delivery IDs and 0 log entries.\n');
 });

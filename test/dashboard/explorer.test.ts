@@ -105,8 +105,8 @@ test('the samples hold the request in every language, and no key', async () => {
 test('a request that no client can send is explained at its field, and where its response would be', async () => {
   const { open } = await begin();
   for (const [query, sentence, field] of [
-    ['operation=getPost', 'Enter the id of a post.', 'postId'],
-    ['operation=getPost&postId=..', 'A URL cannot contain this id.', 'postId'],
+    ['operation=getPost', 'Enter the ID of a post.', 'postId'],
+    ['operation=getPost&postId=..', 'A URL cannot contain this ID.', 'postId'],
     ['etag=%22%E2%80%A6%22', 'A header cannot contain one of these characters.', 'etag'],
     ['etag=a%0D%0AX-Other%3A+b', 'A header cannot contain one of these characters.', 'etag'],
   ] as const) {

@@ -119,7 +119,7 @@ describe('full, with something to see:', () => {
     async () => {
       await open('posts?q=own+words');
       await followFirst(page, 'posts/post_');
-      await page.getByRole('region', { name: 'There is a new version of this post.' }).waitFor();
+      await page.getByRole('region', { name: 'There is a suggestion for this post.' }).waitFor();
       await expectFine(page);
     },
     PATIENCE_MS,
@@ -130,7 +130,7 @@ describe('full, with something to see:', () => {
     async () => {
       await page.setViewportSize({ width: 1440, height: 900 });
       await open('posts');
-      await page.getByRole('row').getByRole('link', { name: 'New version' }).waitFor();
+      await page.getByRole('row').getByRole('link', { name: '1 suggestion' }).waitFor();
       const heights = await page
         .locator('tbody tr')
         .evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));

@@ -195,7 +195,7 @@ test('from a draft to a published post, and to the newer text that is suggested 
   await send(
     changed(edited, { 'release.name': 'Lander 1.0', 'release.body': '- Wider pads\n- Longer legs' }),
   );
-  const suggestion = page.getByRole('region', { name: 'There is a new version of this post.' });
+  const suggestion = page.getByRole('region', { name: 'There is a suggestion for this post.' });
   await appears(page, suggestion);
   expect(await page.getByLabel('Title').inputValue()).toBe('Lander, at last');
   await suggestion.getByText('Changes').waitFor();
@@ -205,8 +205,8 @@ test('from a draft to a published post, and to the newer text that is suggested 
     '- Wider pads',
     '- Longer legs',
   ]);
-  await button('Use new version').click();
-  await page.getByText('The post now has the new version.').waitFor();
+  await button('Accept suggestion').click();
+  await page.getByText('The post now has the suggested text.').waitFor();
   expect(await suggestion.count()).toBe(0);
   expect(await page.getByLabel('Text, in Markdown').inputValue()).toBe('- Wider pads\n- Longer legs');
   expect(await published()).toMatchObject({

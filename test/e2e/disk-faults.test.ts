@@ -83,7 +83,7 @@ function read(): void {
   readers.push(reader);
 }
 
-/** Kills what runs, and returns the delivery ids and organizations that the disk has. */
+/** Kills what runs, and returns the delivery IDs and organizations that the disk has. */
 async function losePower(): Promise<{ deliveries: string[]; organizations: string[]; check: unknown }> {
   await Promise.all(running.splice(0).map((server) => server.stop('SIGKILL')));
   disk.losePower(afterwards());

@@ -158,7 +158,7 @@ test.each(isUnkey)(
     expect(lines.some(({ msg, err }) => msg === 'request failed' && err.stack.includes('at '))).toBe(true);
     expect(found(log, secrets)).toEqual([]);
 
-    // The set-up link is told on standard output: that is what it is for.
+    // The setup link is told on standard output: that is what it is for.
     const { setupToken, ...told } = secrets;
     expect(found(server.stdout(), told)).toEqual([]);
     expect(server.stdout()).toContain(setupToken);

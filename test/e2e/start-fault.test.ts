@@ -90,7 +90,7 @@ describe('a server that cannot write to its database exits with one line and nev
     }
   }, 60_000);
 
-  test('while another process holds the write lock, with an account and so without a set-up link', async () => {
+  test('while another process holds the write lock, with an account and so without a setup link', async () => {
     await cliJson(dataDir(), ['user', 'create', '--email', 'ann@acme.example']);
     const release = holdWriteLock();
     try {

@@ -154,7 +154,7 @@ describe('an import that is cut off', () => {
     await expect(failure).rejects.toMatchObject({
       status: 409,
       message:
-        'The import stopped: The id p45 was taken during the import. 40 of 60 posts are imported. Import the same file again to complete it.',
+        'The import stopped: The ID p45 was taken during the import. 40 of 60 posts are imported. Import the same file again to complete it.',
     });
     expect(await stored('org_b')).toMatchObject([{ id: 'p45', title: 'Theirs' }]);
     expect(await importPosts(numbered(60))).toMatchObject({ created: 20, unchanged: 40, reassignedIds: 1 });

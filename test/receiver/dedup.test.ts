@@ -42,7 +42,7 @@ test('a duplicate is logged under the title of the first, without its data', asy
   const response = await deliver();
   expect(await response.json()).toEqual({
     received: true,
-    message: 'Duplicate delivery: The same delivery id was accepted less than 24 hours ago',
+    message: 'Duplicate delivery: The same delivery ID was accepted less than 24 hours ago',
   });
   expect((await logOf(app)).find(({ status }) => status === 'duplicate')).toMatchObject({
     title: 'Counted',

@@ -99,7 +99,7 @@ describe('once the id is known, it decides:', () => {
     expect(await send(release(8, 'acme/rocket', 'v2.0.0'))).toEqual(REFUSED);
     const [refused] = (await logOf(app)).filter(({ status }) => status === 'rejected');
     expect(refused?.reason).toBe(
-      'GitHub has another repository under the name acme/rocket now: its id is 8, not 7. Remove the repository from the integration and add it again.',
+      'GitHub has another repository under the name acme/rocket now: its ID is 8, not 7. Remove the repository from the integration and add it again.',
     );
     expect(await repositories()).toEqual(['acme/rocket 7']);
   });

@@ -51,7 +51,7 @@ export async function openDashboard(
 /** The link to set the dashboard up, as the start printed it. */
 export function setUpLink(server: ServerProcess): string {
   const link = /Set up the dashboard: (\S+\/setup\?token=\S+)/.exec(server.stdout())?.[1];
-  if (link === undefined) throw new Error(`no set-up link in: ${server.stdout()}`);
+  if (link === undefined) throw new Error(`no setup link in: ${server.stdout()}`);
   return link;
 }
 

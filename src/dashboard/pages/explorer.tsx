@@ -183,7 +183,7 @@ function RequestForm(props: {
       <Hidden values={{ operation }} />
       {operation === 'getPost' ? (
         <>
-          <Field label="Post id" name="postId" value={postId} required={false} error={fields.postId} />
+          <Field label="Post ID" name="postId" value={postId} required={false} error={fields.postId} />
           {recent.length === 0 ? (
             <p class="hint">The organization has no posts yet.</p>
           ) : (
@@ -249,9 +249,9 @@ function withUnknown(offered: readonly string[], given: readonly string[]): stri
 /** Throws `AppError` 400 with `fields` when no client could send the request. */
 function requireSendable({ operation, postId, etag }: Choices): void {
   const fields: Record<string, string> = {};
-  if (operation === 'getPost' && postId === '') fields.postId = 'Enter the id of a post.';
+  if (operation === 'getPost' && postId === '') fields.postId = 'Enter the ID of a post.';
   // A path segment of dots leads to another path.
-  if (/^\.{1,2}$/.test(postId)) fields.postId = 'A URL cannot contain this id. Enter another one.';
+  if (/^\.{1,2}$/.test(postId)) fields.postId = 'A URL cannot contain this ID. Enter another one.';
   if (!/^[ -~]*$/.test(etag)) {
     fields.etag = 'A header cannot contain one of these characters. Copy the ETag of a response.';
   }

@@ -7,7 +7,7 @@ import { counted, Icon, type IconName, Link, useHref, useVisit } from './element
 export interface Frame {
   mayCreateOrganization: boolean;
   drafts: number;
-  /** Posts with a new version or a suggestion that waits for a decision. */
+  /** Posts with a suggestion that waits for a decision. */
   suggestions: number;
   /** Items that need a person and are not muted. */
   attention: number;
@@ -57,10 +57,7 @@ export function Side({ frame }: { frame: Frame }) {
             {hasUnfinishedSteps && firstSteps}
             <Entry icon="file-text" label="Posts" to="posts">
               {suggestions > 0 && (
-                <small
-                  class="badge"
-                  title={`${counted(suggestions, 'post')} with a new version or a suggestion to review`}
-                >
+                <small class="badge" title={`${counted(suggestions, 'post')} with a suggestion to review`}>
                   {suggestions} new
                 </small>
               )}

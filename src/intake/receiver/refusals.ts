@@ -118,7 +118,7 @@ export const refusals = {
         : '';
     const reason =
       named.fullName.toLowerCase() === fullName.toLowerCase()
-        ? `${name} has another repository under the name ${fullName} now: its id is ${named.id}, not ${providerId}. Remove the repository from the integration and add it again.`
+        ? `${name} has another repository under the name ${fullName} now: its ID is ${named.id}, not ${providerId}. Remove the repository from the integration and add it again.`
         : `The delivery is about ${repository}, but the webhook's URL is for ${fullName}. Correct the URL at ${name}, or connect ${repository} too.${renamed}`;
     return { status: 403, message: NOT_OF_INTEGRATION, reason, data: { repository } };
   },

@@ -21,8 +21,8 @@ const ProviderId = (...ids: string[]) =>
   Type.Unsafe<string>({ type: 'string', enum: ids, description: 'The provider that sends the delivery.' });
 
 const path = {
-  organizationId: Id('Organization id.', 'org_3Qv8rT5kWn2LxYbZ7cJd4M'),
-  integrationId: Id('Integration id.', 'int_7hB2mQx9RkPz4TnVw6LcGy'),
+  organizationId: Id('Organization ID.', 'org_3Qv8rT5kWn2LxYbZ7cJd4M'),
+  integrationId: Id('Integration ID.', 'int_7hB2mQx9RkPz4TnVw6LcGy'),
 };
 
 function headersOf({ name, headerNames, headerDocs, exampleEvent }: Provider) {
@@ -38,7 +38,7 @@ function headersOf({ name, headerNames, headerDocs, exampleEvent }: Provider) {
   return Type.Object({
     [event]: Type.Optional(Type.String({ description: `${name}: the event, such as \`${exampleEvent}\`.` })),
     [delivery]: Type.Optional(
-      Type.String({ description: `${name}: the delivery id. Tidings remembers it for 24 hours.` }),
+      Type.String({ description: `${name}: the delivery ID. Tidings remembers it for 24 hours.` }),
     ),
     [signature]: Type.Optional(
       Type.String({
@@ -54,7 +54,7 @@ const namesOf = (some: readonly Provider[]) => some.map(({ name }) => name).join
 const documentation = {
   tags: ['Webhooks'],
   description:
-    'Receives a delivery of a provider. Tidings verifies the signature of the raw body, processes each delivery id once in 24 hours, and responds when the delivery is on disk. It accepts and ignores events that it does not use. Connecting an integration creates the URL.',
+    'Receives a delivery of a provider. Tidings verifies the signature of the raw body, processes each delivery ID once in 24 hours, and responds when the delivery is on disk. It accepts and ignores events that it does not use. Connecting an integration creates the URL.',
   security: [],
 };
 

@@ -27,7 +27,7 @@ import type { ProcessedDelivery } from '../../providers/provider.ts';
 export const DEDUP_WINDOW_MS = DAY_MS;
 
 /** Why a duplicate is not processed again. */
-export const DUPLICATE_REASON = 'The same delivery id was accepted less than 24 hours ago';
+export const DUPLICATE_REASON = 'The same delivery ID was accepted less than 24 hours ago';
 
 /** Why a delivery that a heartbeat requested is not processed again. */
 export const HEARTBEAT_REASON = 'Tidings requested this delivery again to test the webhook';
@@ -83,7 +83,7 @@ export const WebhookReceived = Type.Object(
       Type.Object(
         {
           event: Type.String({ description: 'The event, such as `push` or `ping`.' }),
-          delivery: Type.String({ description: 'The delivery id.' }),
+          delivery: Type.String({ description: 'The delivery ID.' }),
           processed: Type.Optional(
             Type.Object(
               {

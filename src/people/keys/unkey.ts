@@ -135,7 +135,7 @@ export function unkeyKeys(
 
   function requireApiId(): string {
     if (config.apiId !== undefined) return config.apiId;
-    throw new AppError(400, 'UNKEY_API_ID must be set to create or list keys: the id of their Unkey API');
+    throw new AppError(400, 'UNKEY_API_ID must be set to create or list keys: the ID of their Unkey API');
   }
 
   /** A root key without verify_key creates keys that Unkey never verifies. Null: the key works. */

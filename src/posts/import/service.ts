@@ -77,7 +77,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
     for (const [id, record] of piece) {
       const old = existing.get(id);
       if (old !== undefined && old.organizationId !== organizationId) {
-        const message = `The id ${id} was taken during the import.`;
+        const message = `The ID ${id} was taken during the import.`;
         throw new AppError(409, message);
       }
       saved.done++;

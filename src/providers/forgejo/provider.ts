@@ -26,7 +26,7 @@ const signing: Signing = {
   ...forgejoSigning,
   headerDocs: {
     [names.event]: 'Forgejo: the event, such as `release`.',
-    [names.delivery]: 'Forgejo: the delivery id. Tidings remembers it for 24 hours.',
+    [names.delivery]: 'Forgejo: the delivery ID. Tidings remembers it for 24 hours.',
     [names.signature]:
       "Forgejo: the HMAC-SHA-256 of the JSON payload in hex, with the integration's secret as the key.",
     [gitea.headerNames.event]: `Gitea: as \`${names.event}\`.`,

@@ -37,9 +37,9 @@ const signing: Signing = {
   ),
   headerDocs: {
     [EVENT]: 'GitLab: the event, such as `Release Hook`.',
-    [DELIVERY]: 'GitLab: the delivery id. Tidings remembers it for 24 hours.',
+    [DELIVERY]: 'GitLab: the delivery ID. Tidings remembers it for 24 hours.',
     [SIGNATURE]: `GitLab 19.0 and later: \`v1,\` and the HMAC-SHA-256 in base64 of the headers \`${SIGNED_ID}\` and \`${SIGNED_AT}\` and the raw body, with dots between them. The key is the SHA-256 of the integration's secret.`,
-    [SIGNED_ID]: 'GitLab: the signed delivery id.',
+    [SIGNED_ID]: 'GitLab: the signed delivery ID.',
     [SIGNED_AT]: 'GitLab: the time of the signature, in seconds since 1970. At most a day ago.',
     [SECRET_TOKEN]: "GitLab, for a webhook without a signing token: the integration's secret.",
   },

@@ -60,9 +60,9 @@ const Issue = payloadOf('Issue', {
   state: Type.Object({ type: Type.String(), name: Maybe.Text }),
   description: Maybe.Text,
   url: Maybe.Text,
-  team: maybe(Type.Object({ ...Named.properties, key: Maybe.Text }), 'an id and a name'),
-  project: maybe(Named, 'an id and a name'),
-  projectMilestone: maybe(Named, 'an id and a name'),
+  team: maybe(Type.Object({ ...Named.properties, key: Maybe.Text }), 'an ID and a name'),
+  project: maybe(Named, 'an ID and a name'),
+  projectMilestone: maybe(Named, 'an ID and a name'),
   labels: Maybe.Names,
   assignee: Actor,
   // 0 none, 1 urgent, 2 high, 3 medium, 4 low.
@@ -136,7 +136,7 @@ const Project = payloadOf('Project', {
   // The type is backlog, planned, started, paused, completed or canceled.
   status: maybe(Type.Object({ type: Type.String(), name: Maybe.Text }), 'a status with a type'),
   lead: Actor,
-  teamIds: maybe(Type.Array(Type.String()), 'a list of ids'),
+  teamIds: maybe(Type.Array(Type.String()), 'a list of IDs'),
   initiatives: maybe(Type.Array(Named), 'a list of initiatives'),
   // onTrack, atRisk or offTrack.
   health: Maybe.Text,
@@ -251,7 +251,7 @@ function defineUpdate(kind: 'project' | 'initiative', type: string, what: string
   );
 }
 
-const Pipeline = maybe(Named, 'an id and a name');
+const Pipeline = maybe(Named, 'an ID and a name');
 
 const NamedIssue = Type.Object({ id: Id, identifier: Type.String(), title: Type.String(), url: Maybe.Text });
 

@@ -77,7 +77,7 @@ const SearchInput = Type.Object(
   { additionalProperties: false },
 );
 const GetInput = Type.Object(
-  { id: Type.String({ pattern: ID_PATTERN, description: 'Post id.' }) },
+  { id: Type.String({ pattern: ID_PATTERN, description: 'Post ID.' }) },
   { additionalProperties: false },
 );
 

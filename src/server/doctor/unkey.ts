@@ -42,7 +42,7 @@ export async function examineUnkey(
   if (apiId === undefined) {
     return warning(
       'Unkey responds. UNKEY_API_ID is not set, so Tidings can verify keys but not create or list them',
-      'Set UNKEY_API_ID to the id of the Unkey API that the keys belong to',
+      'Set UNKEY_API_ID to the ID of the Unkey API that the keys belong to',
     );
   }
   // Unkey looks for the API only once the root key may read it: 404 means that it may read all.
@@ -96,7 +96,7 @@ export async function examineUnkey(
       (db === null || (await db.read((tx) => findOrganization(tx, organizationId))) !== null);
     if (!isBound) {
       return failed(
-        `The given key has ${organizationId === undefined ? 'no external id' : `the external id ${organizationId}, which is no organization here`}, so the API answers 403`,
+        `The given key has ${organizationId === undefined ? 'no external ID' : `the external id ${organizationId}, which is no organization here`}, so the API answers 403`,
         `Create a key for an organization: ${tidings} key create`,
       );
     }

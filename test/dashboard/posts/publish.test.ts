@@ -328,7 +328,7 @@ test('the list marks posts with a new version, and can show them alone', async (
   );
   expect(await read(ALL)).toContain('Suggestions <small>1</small>');
   const html = await read(`${ALL}?suggestion=1`);
-  expect(html).toContain('>New version</a>');
+  expect(html).toContain('>1 suggestion</a>');
   expect(html).not.toContain('A draft');
   await deletePost(app.deps, 'p');
   expect(await read(ALL)).not.toContain('Suggestions');

@@ -70,7 +70,7 @@ test('a newer text is shown beside the edited one, line by line, and can be take
   await editPost(app.deps, id, { markdown: 'My words' });
   await edited(`Second words\n\n${hostile}`);
   const html = await (await visit(path)).text();
-  expect(html).toContain('There is a new version of this post.');
+  expect(html).toContain('There is a suggestion for this post.');
   expect(html).toContain('<del>My words</del>');
   expect(html).toContain('<ins>Second words</ins>');
   expect(isHarmed(html)).toBe(false);

@@ -147,24 +147,16 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const suggestion = isConflict ? null : await findSuggestion(deps, post);
   const changes = isConflict ? [] : await findSuggestions(deps, post);
   const isStored = markdown === post.markdown && contentType === post.contentType;
+  const waiting = changes.length + (suggestion ? 1 : 0);
   return editorPage(visit, {
     about: {
       title: post.title,
       heading: 'Edit post',
       // The text stays in its place, whatever waits below it.
-      tag: (
-        <>
-          {suggestion && (
-            <a class="tag suggested" href="#suggestion">
-              New version
-            </a>
-          )}
-          {changes.length > 0 && (
-            <a class="tag suggested" href="#suggestions">
-              {counted(changes.length, 'suggestion')}
-            </a>
-          )}
-        </>
+      tag: waiting > 0 && (
+        <a class="tag suggested" href={suggestion ? '#suggestion' : '#suggestions'}>
+          {counted(waiting, 'suggestion')}
+        </a>
       ),
       error,
     },

@@ -209,7 +209,7 @@ const emptyTexts: Readonly<Record<ReturnType<typeof currentOf>, string>> = {
   draft: 'No drafts to review.',
   scheduled: 'No scheduled posts. Open a draft and choose when to publish it.',
   published: 'Nothing is published yet.',
-  suggestion: 'No post has a new version or a suggestion.',
+  suggestion: 'No post has a suggestion.',
 };
 
 function Posts(props: { filter: ListFilter; found: Awaited<ReturnType<typeof listPosts>> }) {
@@ -303,19 +303,15 @@ function Posts(props: { filter: ListFilter; found: Awaited<ReturnType<typeof lis
 }
 
 function Title({ post: { id, title, hasNewVersion, suggestedChanges } }: { post: ListedPost }) {
+  const waiting = suggestedChanges + (hasNewVersion ? 1 : 0);
   return (
     <>
       <Link class="ellipsis" to={`posts/${id}`} title={title}>
         {title}
       </Link>
-      {hasNewVersion && (
-        <Link class="tag suggested" to={`posts/${id}#suggestion`}>
-          New version
-        </Link>
-      )}
-      {suggestedChanges > 0 && (
-        <Link class="tag suggested" to={`posts/${id}#suggestions`}>
-          {counted(suggestedChanges, 'suggestion')}
+      {waiting > 0 && (
+        <Link class="tag suggested" to={`posts/${id}#${hasNewVersion ? 'suggestion' : 'suggestions'}`}>
+          {counted(waiting, 'suggestion')}
         </Link>
       )}
     </>

@@ -82,14 +82,14 @@ export function SuggestionNote({ post, path, ...more }: Shown & { suggestion: Su
   return (
     <section class="note" aria-labelledby="suggestion">
       <p>
-        <strong id="suggestion">There is a new version of this post.</strong> Its source changed{' '}
+        <strong id="suggestion">There is a suggestion for this post.</strong> Its source changed{' '}
         <When at={suggestedAt} />, after{' '}
         {post.status === 'published' ? 'it was published' : 'somebody edited it'}.
       </p>
-      <Difference label="Changes" lines={changes} otherwise={<a href={to}>Open the new version</a>} />
+      <Difference label="Changes" lines={changes} otherwise={<a href={to}>Open the suggested text</a>} />
       <div class="bar">
-        <Action to={to} label="Use new version" fields={{ choice: 'take', ...seen }} />
-        <Action to={to} label="Keep my version" fields={{ choice: 'keep', ...seen }} />
+        <Action to={to} label="Accept suggestion" fields={{ choice: 'take', ...seen }} />
+        <Action to={to} label="Dismiss suggestion" fields={{ choice: 'keep', ...seen }} />
       </div>
     </section>
   );
@@ -163,8 +163,8 @@ export const routes: readonly Page[] = [
   get(SUGGESTION, 'member', async (visit) => {
     const { post, path } = await requirePost(visit);
     const suggestion = await findSuggestion(visit.deps, post);
-    if (suggestion === null) throw new AppError(404, 'The new version no longer exists.');
-    return showText({ post, path }, 'New version', suggestion);
+    if (suggestion === null) throw new AppError(404, 'The suggestion no longer exists.');
+    return showText({ post, path }, 'Suggested text', suggestion);
   }),
 
   post(SUGGESTION, 'member', async (visit) => {
@@ -173,19 +173,19 @@ export const routes: readonly Page[] = [
     const { choice, suggestedAt, seen } = readFields(ChoiceForm, form);
     const compared = { suggestedAt, updatedAt: seen };
     try {
-      if (choice === undefined) throw new AppError(400, 'Choose which version to keep.');
+      if (choice === undefined) throw new AppError(400, 'Choose to accept or to dismiss the suggestion.');
       if (choice === 'take') {
         await takeSuggestion(deps, post.id, compared);
-        return redirect(path, 'The post now has the new version.');
+        return redirect(path, 'The post now has the suggested text.');
       }
       await dismissSuggestion(deps, post.id, compared);
-      return redirect(path, "Your version stays. Tidings won't suggest this one again.");
+      return redirect(path, "The suggestion is dismissed. Tidings won't suggest this text again.");
     } catch (error) {
       const code = error instanceof AppError ? error.code : null;
       if (code === 'no_suggestion')
-        return redirect(path, 'The new version no longer exists. Nothing was changed.');
+        return redirect(path, 'The suggestion no longer exists. Nothing was changed.');
       if (code !== 'post_changed') throw error;
-      const changed = 'One of the versions changed in the meantime. Nothing was saved.';
+      const changed = 'The post or the suggestion changed in the meantime. Nothing was saved.';
       return redirect(path, `${changed} Compare them again.`);
     }
   }),
