@@ -66,6 +66,15 @@ describe('signing in', () => {
     expect(cookieOf(response)).toBeDefined();
   });
 
+  test('is for search engines at its own address alone', async () => {
+    const app = await appWithAnn();
+    const open = async (query: string) => (await app.request(`${SIGN_IN}${query}`)).text();
+    const noindex = '<meta name="robots" content="noindex"/>';
+    expect(await open('')).not.toContain(noindex);
+    expect(await open('')).toContain('<meta name="description" content="Sign in to review drafts');
+    expect(await open('?to=%2Fdashboard%2Forg_a')).toContain(noindex);
+  });
+
   test('shows the same error for a wrong password and an unknown address, and keeps the address', async () => {
     const app = await appWithAnn();
     const said: string[] = [];

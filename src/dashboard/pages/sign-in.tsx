@@ -123,7 +123,13 @@ function wayBack(to: string): string {
 async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
   const isNew = !(await deps.db.read(hasUsers));
   return view(
-    { title: 'Sign in', isSheet: true, error },
+    {
+      title: 'Sign in',
+      // Its other addresses lead back to a page.
+      ...(url.search === '' && { description: 'Sign in to review drafts and publish changelog posts.' }),
+      isSheet: true,
+      error,
+    },
     isNew && (
       <p class="note">Nobody has an account yet. Open the setup link that Tidings prints when it starts.</p>
     ),

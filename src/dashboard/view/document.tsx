@@ -66,6 +66,8 @@ export interface View {
   body: VNode;
   status?: number | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
+  /** For search engines. Pages without it are not indexed. */
+  description?: string;
   /** Modules of this page, beside the script of all pages. */
   scripts?: readonly Asset[];
   /** The address that a browser without scripts goes to by itself. */
@@ -163,7 +165,7 @@ export interface Notice {
 
 /** A page as HTML. Without a frame it is a sheet in the middle. */
 export function renderPage(
-  { title, body, scripts = [], refresh, isWide = false }: View,
+  { title, body, description, scripts = [], refresh, isWide = false }: View,
   visit: Visit,
   frame: Frame | null,
   notice: Notice | null,
@@ -190,7 +192,11 @@ export function renderPage(
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
+        {description === undefined ? (
+          <meta name="robots" content="noindex" />
+        ) : (
+          <meta name="description" content={description} />
+        )}
         {refresh && (
           <noscript>
             <meta http-equiv="refresh" content={`${refresh.seconds}; url=${refresh.to}`} />
