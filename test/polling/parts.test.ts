@@ -82,6 +82,25 @@ test.each([1, 2, 3])(
   },
 );
 
+test('a push is logged with the cursor, so that a branch that moves on is read as one push', async () => {
+  await using world = await startPolling({ token: READER, events: ['push'] });
+  ship(world);
+  // As on servers that do not list pushes.
+  const { activity } = world.repository.code;
+  activity.splice(0);
+  let writes = 0;
+  const ended = pollWith(world, (real) => async (work, options) => {
+    if (++writes > 1) throw new Error('the process ends');
+    return real(work, options);
+  });
+  await expect(ended).rejects.toThrow('the process ends');
+  world.project.happen({ push: ['feat: later'] });
+  activity.splice(0);
+  await world.poll();
+  const pushes = (await world.log()).filter((line) => line.includes('pushed'));
+  expect(pushes).toEqual([expect.stringContaining(`${RELEASES + 1} commits pushed to main`)]);
+});
+
 test('the next round repeats nothing that an import had read before', async () => {
   await using world = await startPolling({ token: READER, events: ['release'] });
   ship(world);
