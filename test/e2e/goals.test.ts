@@ -100,7 +100,7 @@ test('a failed template is mended from the number of what needs a person, in thr
   const { page, took, press, type } = await byKeyboard(demo, 'posts');
   await press('Attention');
   await shown(page, 'body template, line 1, column 30: the result of divided_by is not a number');
-  await press('Open');
+  await press('Open trigger');
   await type('Body template', '{{ release.notes }}');
   await press('Save trigger');
   await shown(page, 'Trigger saved. Retrying its failed runs.');

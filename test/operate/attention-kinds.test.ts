@@ -77,7 +77,7 @@ const CAUSES: Record<
   webhook_failing: [
     () => addHook({}, 'Not found'),
     'Tidings could not set up the webhook (Not found)',
-    'Deliveries may not come, or be refused. Their changes make no drafts.',
+    'Deliveries may not come, or be rejected. Their changes make no drafts.',
     'integration repair',
   ],
   polling_failing: [
@@ -198,7 +198,7 @@ const CAUSES: Record<
   disk_full: [
     () => spyOn(disk, 'freeBytes').mockReturnValue(1_000_000),
     'Only 1 MB are free on the disk of ',
-    'Deliveries are refused, and nobody can publish until there is room. Readers see what is published.',
+    'Deliveries are rejected, and nobody can publish until there is room. Readers see what is published.',
     'Free up disk space, or move the data folder to a larger disk',
   ],
   clock_jumped: [
@@ -213,7 +213,7 @@ const CAUSES: Record<
   checkpoint_failing: [
     () => Object.assign(checkpoints, { inARow: 1, total: 1, cause: 'SQLITE_IOERR' }),
     'The write-ahead log cannot be copied into the database (SQLITE_IOERR)',
-    'The log grows until the disk is full. Then deliveries are refused, and nobody can publish.',
+    'The log grows until the disk is full. Then deliveries are rejected, and nobody can publish.',
     'Check whether the disk of FOLDER is full, read-only, or faulty, then restart the server',
   ],
   upgrade_unfinished: [
@@ -254,7 +254,7 @@ const CAUSES: Record<
       app.clock.advance(180_000);
     },
     'No server runs',
-    'Deliveries are refused, scheduled posts wait, and readers cannot load posts.',
+    'Deliveries are rejected, scheduled posts wait, and readers cannot load posts.',
     'serve',
   ],
 };

@@ -203,6 +203,5 @@ function isWorthKeeping(form) {
   return types.includes('text') && (form.elements.seen !== undefined || form.dataset.asks !== undefined);
 }
 
-// The fields of `data-zoned` change by themselves: they show times in the zone of the browser.
-const forms = document.querySelectorAll('form[method=post]:not([data-autosave], [data-zoned])');
+const forms = document.querySelectorAll('form[method=post]:not([data-autosave])');
 for (const form of person === undefined ? [] : forms) if (isWorthKeeping(form)) watch(form);

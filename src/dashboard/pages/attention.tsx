@@ -96,7 +96,7 @@ const steps: Readonly<Partial<Record<string, Step>>> = {
   token_refused: token,
   token_expires: token,
   deliveries_lost: { label: 'Show missed deliveries', page: '/missed' },
-  trigger_failed: { label: 'Show failed drafts' },
+  trigger_failed: { label: 'Open trigger' },
   hook_failed: { label: 'Show messages' },
   schedule_late: { label: 'Open post' },
 } satisfies Partial<Record<AttentionKind, Step>>;
