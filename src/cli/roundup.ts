@@ -12,14 +12,15 @@ import {
   nameSources,
   type RoundupRule,
   switchRoundup,
+  TIME_OF_DAY,
   WEEKDAYS,
 } from '../drafting/roundups/service.ts';
 import { getRoundup, listRoundups, type Roundup, type Source } from '../drafting/roundups/store.ts';
 import { listIntegrations } from '../integrations/store.ts';
 import type { Integration } from '../integrations/words.ts';
-import { AppError, invalidField } from '../lib/app-error.ts';
+import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
-import { formatInZone } from '../lib/time.ts';
+import { formatInZone, knownZone } from '../lib/time.ts';
 import { getOrganization } from '../people/organization-store.ts';
 import { contentTypes, DEFAULT_CONTENT_TYPE } from '../posts/model.ts';
 import type { Services } from '../server/services.ts';
@@ -148,11 +149,12 @@ function addRuleOptions(command: TidingsCommand, isNew: boolean): TidingsCommand
       option('--cadence <cadence>', 'How often; biweekly: every two weeks', defaults.cadence, CADENCES),
     )
     .option('--weekday <day>', help('Day of the week; monthly: the first such day', 'monday'), weekdayOf)
-    .option('--time <time>', help('Time of the day', defaults.time), (given) => {
-      if (/^(?:[01]\d|2[0-3]):[0-5]\d$/.test(given)) return given;
-      throw invalidField('time', 'must be a time from 00:00 to 23:59, such as 09:00');
-    })
-    .option('--time-zone <name>', help('Time zone of that time, such as Europe/Berlin', defaults.timeZone))
+    .option('--time <time>', help('Time of the day', defaults.time), timeOf)
+    .option(
+      '--time-zone <name>',
+      help('Time zone of that time, such as Europe/Berlin', defaults.timeZone),
+      zoneOf,
+    )
     .addOption(option('--group-by <what>', 'Sections of the draft', defaults.groupBy, GROUPINGS))
     .addOption(
       option(
@@ -171,6 +173,17 @@ function weekdayOf(text: string): number {
   const index = WEEKDAYS.findIndex((name) => name.toLowerCase() === text.toLowerCase());
   if (index >= 0) return index + 1;
   throw new InvalidArgumentError(`It must be one of ${WEEKDAYS.join(', ').toLowerCase()}.`);
+}
+
+function timeOf(text: string): string {
+  if (TIME_OF_DAY.test(text)) return text;
+  throw new InvalidArgumentError('It must be a time from 00:00 to 23:59, such as 09:00.');
+}
+
+function zoneOf(text: string): string {
+  const zone = knownZone(text);
+  if (zone === null) throw new InvalidArgumentError('It must be an IANA name, such as Europe/Berlin.');
+  return zone;
 }
 
 /** The given fields. */

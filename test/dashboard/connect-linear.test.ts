@@ -51,9 +51,7 @@ describe('Linear', () => {
     expect(html).toContain('Tidings manages these webhooks with a Linear token');
     expect(html).toContain('>OK</span>');
     expect(html).not.toContain('/missed"');
-    expect(await (await visit(`${LIST}/${id}/missed`)).text()).toContain(
-      'Linear has no list of its deliveries',
-    );
+    expect(await (await visit(`${LIST}/${id}/missed`)).text()).toContain('Linear lists no deliveries');
     expect(await logOf(app)).toEqual([]);
 
     const again = await (await visit(CHOOSE, form({ apiToken: linear.adminKey }))).text();

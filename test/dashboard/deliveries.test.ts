@@ -245,7 +245,7 @@ describe('an entry', () => {
     });
     const html = await (await visit(`${LOG}/${entry?.id}`)).text();
     expect(html).not.toContain('Redeliver from');
-    expect(html).toContain("Rejected deliveries can't be replayed. Linear has no list of its deliveries.");
+    expect(html).toContain("Rejected deliveries can't be replayed. Linear lists no deliveries.");
   });
 
   test('of an event with a sample offers owners to send one', async () => {

@@ -37,7 +37,9 @@ export function makeDataFolder(folder: string, count: number): string {
   sqlite.run("UPDATE integrations SET type = 'github'");
   sqlite.run(`PRAGMA application_id = ${keyFingerprint(key)}`);
   sqlite.transaction(() => {
-    sqlite.run(`INSERT INTO organizations VALUES ('${ORGANIZATION}', 'Acme', 'free', '${DATE}')`);
+    sqlite.run(
+      `INSERT INTO organizations (id, name, plan, created_at) VALUES ('${ORGANIZATION}', 'Acme', 'free', '${DATE}')`,
+    );
     for (let number = 0; number < count; number++) addRows(sqlite, number);
     addPost(sqlite, 'large', '中'.repeat(350_000));
     // Ids of events that were deleted are not used again.

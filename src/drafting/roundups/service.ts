@@ -50,6 +50,9 @@ export const WEEKDAYS = [
   'Sunday',
 ] as const;
 
+/** On a clock of 24 hours. */
+export const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d$/;
+
 const choice = <const Name extends string>(names: readonly Name[]) =>
   Type.Union(names.map((name) => Type.Literal(name)));
 
@@ -58,7 +61,7 @@ const Rule = Type.Object({
   cadence: choice(CADENCES),
   weekday: Type.Integer({ minimum: 1, maximum: 7, errorMessage: 'must be a day from Monday to Sunday' }),
   time: Type.String({
-    pattern: '^([01]\\d|2[0-3]):[0-5]\\d$',
+    pattern: TIME_OF_DAY.source,
     errorMessage: 'must be a time from 00:00 to 23:59, such as 09:00',
   }),
   timeZone: Type.String(),

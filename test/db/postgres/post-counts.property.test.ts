@@ -55,7 +55,9 @@ test('post_counts is the same on both engines', async () => {
       .beforeEach(async () => {
         for (const table of ['organizations', 'posts', 'post_counts'])
           await twins.both(`DELETE FROM ${table}`);
-        await twins.both("INSERT INTO organizations VALUES ('acme', '', 'free', '')");
+        await twins.both(
+          "INSERT INTO organizations (id, name, plan, created_at) VALUES ('acme', '', 'free', '')",
+        );
       }),
     { numRuns: 100 },
   );

@@ -25,7 +25,7 @@ const post = fc.tuple(text, text, text, metadata);
 
 test('a post has the same texts on both engines', async () => {
   await using twins = await openTwins();
-  await twins.both("INSERT INTO organizations VALUES ('a', 'A', 'free', '')");
+  await twins.both("INSERT INTO organizations (id, name, plan, created_at) VALUES ('a', 'A', 'free', '')");
   let count = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(post, { minLength: 40, maxLength: 40 }), async (posts) => {

@@ -71,7 +71,9 @@ test.each([
   ['{"title":"\\"isPrerelease\\":true"}', null],
 ])('whether a release is a prerelease is read from %p', async (data, expected) => {
   const { postgres, both } = twins;
-  await both("INSERT INTO organizations VALUES ('prereleases', 'A', 'free', '')");
+  await both(
+    "INSERT INTO organizations (id, name, plan, created_at) VALUES ('prereleases', 'A', 'free', '')",
+  );
   await both(
     "INSERT INTO integrations (id, organization_id, type, enabled, secret, created_at) VALUES ('a', 'prereleases', 'github', 1, '', '')",
   );
@@ -87,7 +89,7 @@ test.each([
 
 test('no two triggers have the same rule, which may be of any length', async () => {
   const { both } = twins;
-  await both("INSERT INTO organizations VALUES ('rules', 'A', 'free', '')");
+  await both("INSERT INTO organizations (id, name, plan, created_at) VALUES ('rules', 'A', 'free', '')");
   await both(
     "INSERT INTO integrations (id, organization_id, type, enabled, secret, created_at) VALUES ('b', 'rules', 'github', 1, '', '')",
   );

@@ -19,7 +19,9 @@ beforeAll(async () => {
   twins = await openTwins();
   inSqlite = createSearch(twins.sqlite);
   for (const id of ['acme', 'other'])
-    await twins.both("INSERT INTO organizations VALUES (?, '', 'free', '')", [id]);
+    await twins.both("INSERT INTO organizations (id, name, plan, created_at) VALUES (?, '', 'free', '')", [
+      id,
+    ]);
 });
 afterAll(async () => {
   await twins[Symbol.asyncDispose]();
