@@ -130,7 +130,11 @@ describe('full, with something to see:', () => {
     async () => {
       await page.setViewportSize({ width: 1440, height: 900 });
       await open('posts');
-      await page.getByRole('row').getByRole('link', { name: '1 suggestion' }).waitFor();
+      await page
+        .getByRole('row')
+        .getByRole('link', { name: /^\d suggestions?$/ })
+        .first()
+        .waitFor();
       const heights = await page
         .locator('tbody tr')
         .evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
