@@ -34,6 +34,7 @@ export const attentionKinds = [
   'trigger_failed',
   'hook_failed',
   'schedule_late',
+  'roundup_late',
   'backup_failed',
   'disk_full',
   'clock_jumped',

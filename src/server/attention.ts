@@ -3,7 +3,7 @@ import type { ReadTx } from '../../db/engine.ts';
 import { deliveries, hooks, integrations, polls, repositories } from '../../db/schema/integrations.ts';
 import { postSchedules, posts } from '../../db/schema/posts.ts';
 import { hookAttempts, hookMessages, rebuildHooks } from '../../db/schema/public.ts';
-import { triggerRuns, triggers } from '../../db/schema/triggers.ts';
+import { roundups, triggerRuns, triggers } from '../../db/schema/triggers.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { integrationName } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
@@ -62,7 +62,7 @@ const FORGOTTEN_MS = 7 * DAY_MS;
 /** Attempts of a hook that tells what needs attention before its failure is no accident: a minute. */
 const MESSENGER_ATTEMPTS = 3;
 
-/** A draft is published within seconds of its time, in milliseconds. */
+/** A draft is published, and a roundup made, within seconds of its time, in milliseconds. */
 const LATE_MS = 120_000;
 
 /** Of an integration: the status of its newest delivery that a webhook brought. */
@@ -300,6 +300,28 @@ const findLateSchedules: Find = async (tx, now) => {
   }));
 };
 
+const findLateRoundups: Find = async (tx, now) => {
+  const { enabled, nextAt } = roundups;
+  const rows = await tx
+    .select({ id: roundups.id, organizationId: roundups.organizationId, name: roundups.name, nextAt })
+    .from(roundups)
+    .where(and(eq(enabled, true), lte(nextAt, now.getTime() - LATE_MS)))
+    .orderBy(asc(nextAt))
+    .limit(MAX_ITEMS)
+    .all();
+  return rows.map((row) => ({
+    organizationId: row.organizationId,
+    kind: 'roundup_late',
+    subject: row.id,
+    since: new Date(row.nextAt).toISOString(),
+    count: 1,
+    message: `The roundup “${row.name}” was not made at its time`,
+    effect: 'Its draft is missing. No change is lost: they wait for it.',
+    action: `${tidings} roundup now ${row.id}`,
+    path: `triggers/roundups/${row.id}`,
+  }));
+};
+
 const finders = {
   deliveries_rejected: findRejected,
   no_deliveries: findNoDeliveries,
@@ -315,6 +337,7 @@ const finders = {
   trigger_failed: findFailedTriggers,
   hook_failed: findFailedHooks,
   schedule_late: findLateSchedules,
+  roundup_late: findLateRoundups,
   checkpoint_failing: findKept('checkpoint_failing'),
   job_failing: findKept('job_failing'),
   leader_missing: findMissingLeader,

@@ -99,6 +99,7 @@ const steps: Readonly<Partial<Record<string, Step>>> = {
   trigger_failed: { label: 'Open trigger' },
   hook_failed: { label: 'Show messages' },
   schedule_late: { label: 'Open post' },
+  roundup_late: { label: 'Open roundup' },
 } satisfies Partial<Record<AttentionKind, Step>>;
 
 function Item({ item, isMuted = false }: { item: AttentionItem; isMuted?: boolean }) {

@@ -58,6 +58,7 @@ export const CHECK_OF = {
   token_expires: 'deliveries',
   trigger_failed: 'triggers',
   schedule_late: 'schedules',
+  roundup_late: 'schedules',
   hook_failed: 'hooks',
   app_suspended: 'deliveries',
   polling_failing: 'polling',
