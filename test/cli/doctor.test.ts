@@ -482,8 +482,8 @@ describe('Unkey', () => {
 
   test.each([
     [{ permissions: [] }, 'so the API answers 403 Forbidden'],
-    [{ externalId: 'gone' }, 'has the external id gone, which is no organization here'],
-    [{ externalId: undefined }, 'has no external id'],
+    [{ externalId: 'gone' }, 'has the external ID gone, which is no organization here'],
+    [{ externalId: undefined }, 'has no external ID'],
   ])('with a key that the API answers 403: %p', async (fields, message) => {
     const { unkey, environment } = await withKey();
     using _ = unkey;

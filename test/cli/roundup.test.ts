@@ -67,7 +67,7 @@ test.each([
   ],
   [['--team', 'int_none:ENG'], 1, 'The organization has no issue tracker with int_none:ENG.'],
   [['--weekday', 'caturday'], 2, 'It must be one of monday, tuesday'],
-  [['--time-zone', 'Mars'], 2, '--time-zone must be an IANA name'],
+  [['--time-zone', 'Mars'], 2, 'It must be an IANA name, such as Europe/Berlin.'],
   [['--integration', 'int_none'], 1, 'The organization has no integration int_none.'],
 ])('%p is refused', async (words, exitCode, message) => {
   const result = await create(...words);

@@ -96,7 +96,7 @@ export async function examineUnkey(
       (db === null || (await db.read((tx) => findOrganization(tx, organizationId))) !== null);
     if (!isBound) {
       return failed(
-        `The given key has ${organizationId === undefined ? 'no external ID' : `the external id ${organizationId}, which is no organization here`}, so the API answers 403`,
+        `The given key has ${organizationId === undefined ? 'no external ID' : `the external ID ${organizationId}, which is no organization here`}, so the API answers 403`,
         `Create a key for an organization: ${tidings} key create`,
       );
     }
