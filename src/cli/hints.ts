@@ -6,7 +6,6 @@ import { importFormats } from '../posts/import/records.ts';
 const hints: Readonly<Record<string, string>> = {
   organization_exists: 'Choose another --id.',
   organization_not_in_trash: '"organization list" lists those that are.',
-  delivery_not_replayable: 'Ask the provider to redeliver it.',
   service_unreachable: `Start the server ("${tidings} serve"), or set its address with --url.`,
   no_posts: 'Another format? Set --format.',
   unknown_format: `Set --format to ${importFormats.join(', ')}.`,

@@ -39,6 +39,8 @@ export function derivedUrn(...ids: string[]): string {
   return `urn:uuid:${Bun.randomUUIDv5(ids.join('/'), URN_NAMESPACE)}`;
 }
 
+export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 export function randomToken(bytes: number): string {
   return base58.encode(crypto.getRandomValues(new Uint8Array(bytes)));
 }

@@ -735,15 +735,15 @@ Replayed 1.
   });
 
   test.each([
-    ['rejected', 'release', { secret: 'wrong' }],
-    ['ignored', 'gollum', {}],
-    ['processed', 'ping', {}],
-  ])('refuses one that is %s and holds nothing: %s', async (status, event, options) => {
+    ['Rejected deliveries', 'Redeliver from GitHub.', 'release', { secret: 'wrong' }],
+    ['Ignored deliveries', 'Redeliver from GitHub.', 'gollum', {}],
+    ['This delivery', 'Its event creates no drafts.', 'ping', {}],
+  ])('refuses one that holds nothing: %s', async (what, why, event, options) => {
     await deliver(event, {}, options);
     const [entry] = await log();
     await changesNothing(async () =>
       expect(await fails(1, 'delivery', 'replay', entry?.id ?? '')).toBe(
-        `Delivery ${entry?.id} (${status}) cannot be replayed: it has no processed event. Ask the provider to redeliver it.\n`,
+        `${what} can't be replayed. ${why}\n`,
       ),
     );
   });

@@ -3,6 +3,7 @@ import { useContext } from 'preact/hooks';
 import { AppError } from '../../lib/app-error.ts';
 import { withRelativeMedia } from '../../lib/markdown/media.ts';
 import { texts } from '../../lib/markdown/texts.ts';
+import { capitalized } from '../../lib/text.ts';
 import { DAY_MS, formatDay, formatExactly, formatTime } from '../../lib/time.ts';
 import type { DashboardDeps, MemberVisit, Visit } from '../page.ts';
 import { iconShapes } from './icon-shapes.ts';
@@ -133,8 +134,6 @@ export function Segments(props: {
     </nav>
   );
 }
-
-export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export function Status({ status, more = '' }: { status: string; more?: string }) {
   return (

@@ -3,8 +3,9 @@ import { imageOwner } from '../../drafting/triggers/material.ts';
 import { type Delivery, insertDelivery, toProcessed } from '../../integrations/deliveries/store.ts';
 import { changeIntegration, getIntegration } from '../../integrations/store.ts';
 import { AppError } from '../../lib/app-error.ts';
+import { capitalized } from '../../lib/text.ts';
 import type { Deps } from '../../people/deps.ts';
-import { toEvent } from '../../providers/index.ts';
+import { providerOf, toEvent } from '../../providers/index.ts';
 
 /**
  * Hands a logged delivery to the triggers as if it had just arrived, and logs that with `replayOf`. A second replay
@@ -28,11 +29,7 @@ export async function replayDelivery(
     const { repositories } = await getIntegration(tx, delivery.integrationId);
     const processed = toProcessed(delivery, repositories);
     if (processed === null) {
-      throw new AppError(
-        409,
-        `Delivery ${delivery.id} (${delivery.status}) cannot be replayed: it has no processed event.`,
-        { code: 'delivery_not_replayable' },
-      );
+      throw new AppError(409, whyNotReplayable(delivery), { code: 'delivery_not_replayable' });
     }
     const event = toEvent(processed);
     if (event !== null) {
@@ -42,4 +39,16 @@ export async function replayDelivery(
     await insertDelivery(tx, { ...entry, bodyHash: null }, now);
   });
   return entry;
+}
+
+/** The reason why the log holds no event to replay, and what to do instead. */
+export function whyNotReplayable({
+  status,
+  integrationType,
+}: Pick<Delivery, 'status' | 'integrationType'>): string {
+  if (status === 'duplicate') return "Duplicate deliveries can't be replayed. Replay the first one instead.";
+  if (status === 'processed') return "This delivery can't be replayed. Its event creates no drafts.";
+  const { name, api, words } = providerOf(integrationType);
+  const retry = api?.redelivery == null ? words.redelivery : undefined;
+  return `${capitalized(status)} deliveries can't be replayed. ${retry ?? `Redeliver from ${name}.`}`;
 }

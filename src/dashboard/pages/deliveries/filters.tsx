@@ -2,11 +2,11 @@ import type { LogFilter, LogPosition, ResultFilter } from '../../../integrations
 import { resultFilters } from '../../../integrations/deliveries/log-store.ts';
 import { deliveryStatuses } from '../../../integrations/deliveries/store.ts';
 import { type Integration, integrationName } from '../../../integrations/words.ts';
-import { isId } from '../../../lib/text.ts';
+import { capitalized, isId } from '../../../lib/text.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { providerOf, providers } from '../../../providers/index.ts';
 import { dayName } from '../../view/chart.tsx';
-import { capitalized, More, useVisit } from '../../view/elements.tsx';
+import { More, useVisit } from '../../view/elements.tsx';
 import { type Option, Select } from '../../view/form.tsx';
 import { FilterBar, SearchField } from '../../view/list.tsx';
 

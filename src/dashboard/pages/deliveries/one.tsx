@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { shippedBy } from '../../../drafting/triggers/hand-over.ts';
 import { isPending, isRefusal } from '../../../drafting/triggers/model.ts';
 import { createTrigger } from '../../../drafting/triggers/service.ts';
-import { replayDelivery } from '../../../intake/receiver/replay.ts';
+import { replayDelivery, whyNotReplayable } from '../../../intake/receiver/replay.ts';
 import { findDelivery } from '../../../integrations/deliveries/log-store.ts';
 import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
@@ -11,11 +11,10 @@ import { AppError } from '../../../lib/app-error.ts';
 import { tidings } from '../../../lib/build.ts';
 import { DAY_MS } from '../../../lib/time.ts';
 import { DEFAULT_CONTENT_TYPE } from '../../../posts/model.ts';
-import { providerOf, sampleEvents } from '../../../providers/index.ts';
+import { sampleEvents } from '../../../providers/index.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import {
   Columns,
-  capitalized,
   Exactly,
   Facts,
   Id,
@@ -39,7 +38,7 @@ export const routes: readonly Page[] = [
   get(`${PATH}/result`, 'member', async (visit) => fragment((await readPage(visit)).section ?? [])),
   post(`${PATH}/replay`, 'member', async (visit) => {
     const { entry, integration } = await requireDelivery(visit);
-    const obstacle = whyNotReplayable(entry, integration);
+    const obstacle = obstacleTo(entry, integration);
     if (obstacle !== null) return showDelivery(visit, obstacle);
     const { id } = await replayDelivery(visit.deps, entry);
     const done = 'Delivery replayed. Existing drafts are updated, not duplicated.';
@@ -49,7 +48,7 @@ export const routes: readonly Page[] = [
   post(`${PATH}/trigger`, 'owner', async (visit) => {
     const { deps } = visit;
     const { entry, integration } = await requireDelivery(visit);
-    const obstacle = whyNotReplayable(entry, integration);
+    const obstacle = obstacleTo(entry, integration);
     const shipped = integration && shippedBy(entry, integration.repositories);
     if (obstacle !== null || !shipped)
       return showDelivery(visit, obstacle ?? 'This event creates no drafts.');
@@ -120,7 +119,7 @@ async function showDelivery(visit: MemberVisit, problem?: string) {
         </>
       ),
       actions:
-        whyNotReplayable(entry, integration) === null ? (
+        obstacleTo(entry, integration) === null ? (
           <Action to={`${path}/replay`} label="Replay delivery" />
         ) : null,
       scripts: [deliveriesScript],
@@ -197,7 +196,7 @@ function Headers({ headers }: { headers: NonNullable<Delivery['headers']> }) {
 function Replay({ entry, integration }: Entry) {
   const { isOwner } = useVisit();
   const { payload, integrationId, integrationType: type } = entry;
-  const obstacle = whyNotReplayable(entry, integration);
+  const obstacle = obstacleTo(entry, integration);
   const { event } = payload;
   const hasSample = integration !== null && event !== null && sampleEvents(type).includes(event);
   return (
@@ -227,18 +226,9 @@ function Replay({ entry, integration }: Entry) {
 }
 
 /** Null when the entry can be replayed. */
-function whyNotReplayable(
-  { status, payload, integrationType }: Delivery,
-  integration: Integration | null,
-): string | null {
+function obstacleTo(entry: Delivery, integration: Integration | null): string | null {
   if (integration === null) return "This delivery can't be replayed. Its integration is disconnected.";
-  if (status === 'duplicate') return "Duplicate deliveries can't be replayed. Replay the first one instead.";
-  if (status !== 'processed') {
-    const { name, api, words } = providerOf(integrationType);
-    const retry = api?.redelivery == null ? words.redelivery : undefined;
-    return `${capitalized(status)} deliveries can't be replayed. ${retry ?? `Redeliver from ${name}.`}`;
-  }
-  return payload.data === null ? "This delivery can't be replayed. Its event creates no drafts." : null;
+  return entry.status === 'processed' && entry.payload.data !== null ? null : whyNotReplayable(entry);
 }
 
 function EntryFacts({ entry, integration }: Entry) {

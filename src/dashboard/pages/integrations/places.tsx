@@ -8,12 +8,13 @@ import { listIntegrations } from '../../../integrations/store.ts';
 import { requireApi, setToken } from '../../../integrations/token.ts';
 import { ChangeFailed, providerNames } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
+import { capitalized } from '../../../lib/text.ts';
 import type { Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import type { Phrase } from '../../../providers/provider.ts';
 import { formState, type Problem } from '../../fields.ts';
 import { type MemberVisit, type Page, redirect } from '../../page.ts';
-import { capitalized, Link, useVisit } from '../../view/elements.tsx';
+import { Link, useVisit } from '../../view/elements.tsx';
 import { Field, Form, fieldProblem } from '../../view/form.tsx';
 import { showIntegration } from './one.tsx';
 import {

@@ -26,7 +26,7 @@ import { listHooks } from '../../../integrations/hook-store.ts';
 import { type Integration, listIntegrations } from '../../../integrations/store.ts';
 import { integrationName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { cutLine } from '../../../lib/text.ts';
+import { capitalized, cutLine } from '../../../lib/text.ts';
 import { type ContentType, contentTypes, DEFAULT_CONTENT_TYPE } from '../../../posts/model.ts';
 import { ALL_PUBLIC_TEAMS } from '../../../providers/api.ts';
 import { providerOf } from '../../../providers/index.ts';
@@ -34,17 +34,7 @@ import { openedWith } from '../../edit.ts';
 import { choiceOf, NoFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { editForm, postForm } from '../../submission.ts';
-import {
-  Clock,
-  capitalized,
-  Facts,
-  Link,
-  LinkButton,
-  Section,
-  Status,
-  useVisit,
-  When,
-} from '../../view/elements.tsx';
+import { Clock, Facts, Link, LinkButton, Section, Status, useVisit, When } from '../../view/elements.tsx';
 import { Action, Danger, Field, FormOf, type Option, Select } from '../../view/form.tsx';
 import { typeOptions } from '../posts/words.tsx';
 
