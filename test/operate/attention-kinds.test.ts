@@ -194,7 +194,7 @@ const CAUSES: Record<
       execute(
         app.db,
         `INSERT INTO roundups (id, organization_id, name, cadence, weekday, time, time_zone, starts_on, group_by, when_empty, content_type, enabled, next_at, created_at, updated_at)
-         VALUES ('rnd_1', 'org_a', 'This week', 'weekly', 1, '09:00', 'UTC', '2026-11-20', 'repository', 'skip', 'changelog', ${testEngine === 'sqlite' ? 1 : true}, ${after(-120_000).getTime()}, '${now()}', '${now()}')`,
+         VALUES ('rnd_1', 'org_a', 'This week', 'weekly', 1, '09:00', 'UTC', '2026-11-20', 'repository', 'skip', 'changelog', 1, ${after(-120_000).getTime()}, '${now()}', '${now()}')`,
       ),
     'The roundup “This week” was not made at its time',
     'Its draft is missing. No change is lost: they wait for it.',
