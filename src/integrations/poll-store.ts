@@ -11,6 +11,11 @@ import type { Integration } from './store.ts';
 
 export type Poll = typeof polls.$inferSelect;
 
+/** Without a token, thousands of repositories share a provider's limit: each then waits for days. */
+const LONGEST_MS = 14 * DAY_MS;
+
+const isPollDue = (now: Date) => isDue(polls.dueAt, now.getTime(), LONGEST_MS);
+
 export type PollCursor = NonNullable<Poll['cursor']>;
 
 export type PollChanges = Partial<Omit<Poll, 'repositoryId' | 'integrationId'>>;
@@ -36,14 +41,14 @@ export async function listDuePolls(tx: ReadTx, now: Date, limit: number): Promis
     .select(getTableColumns(polls))
     .from(polls)
     .innerJoin(integrations, eq(integrations.id, polls.integrationId))
-    .where(and(isDue(polls.dueAt, now.getTime()), isOfLive(integrations.organizationId)))
+    .where(and(isPollDue(now), isOfLive(integrations.organizationId)))
     .orderBy(asc(polls.dueAt), asc(polls.repositoryId))
     .limit(limit);
 }
 
 /** Null when the repository is not polled, or not due at `now`. */
 export async function findPoll(tx: ReadTx, repositoryId: string, now?: Date): Promise<Poll | null> {
-  const isIt = and(eq(polls.repositoryId, repositoryId), now && isDue(polls.dueAt, now.getTime()));
+  const isIt = and(eq(polls.repositoryId, repositoryId), now && isPollDue(now));
   return (await tx.select().from(polls).where(isIt).get()) ?? null;
 }
 

@@ -6,7 +6,6 @@ import { randomIds } from '../../src/lib/text.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { createGuard } from '../../src/people/guard.ts';
 import { samplePayload } from '../../src/providers/index.ts';
-import { listDueHooks } from '../../src/readers/hooks/message-store.ts';
 import { fixedClock } from '../support/clock.ts';
 import { signedIn, visitor } from '../support/dashboard.ts';
 import { execute } from '../support/database.ts';
@@ -110,31 +109,19 @@ test('nothing waits for a time that a clock days ahead computed', async () => {
   const due = async () => ({
     tokens: (await db.read((tx) => listDueTokens(tx, now, 9))).length,
     places: (await db.read((tx) => listDuePlaces(tx, now, 9))).length,
-    hooks: (await db.read((tx) => listDueHooks(tx, now.getTime()))).length,
   });
-  const at = now.toISOString();
   await execute(db, `UPDATE integrations SET token = 'sealed' WHERE id = '${integrationId}'`);
-  await execute(
-    db,
-    `INSERT INTO rebuild_hooks (id, organization_id, name, kind, url, host, is_enabled, created_at)
-     VALUES ('hook_1', 'org_a', 'Site', 'netlify', '', 'example.com', 1, '${at}')`,
-  );
   await execute(db, `INSERT INTO token_states (integration_id, due_at) VALUES ('${integrationId}', 0)`);
   await execute(
     db,
     `INSERT INTO silences (integration_id, repository_id, is_proven, due_at) VALUES ('${integrationId}', '${repositoryId}', 0, 0)`,
   );
-  await execute(
-    db,
-    `INSERT INTO hook_messages (id, hook_id, organization_id, post_id, number, type, title, post_created_at, state, attempts, due_at, created_at)
-     VALUES ('m', 'hook_1', 'org_a', 'p', 1, 'post.published', '', '', 'queued', 1, 0, '${at}')`,
-  );
   const dueIn = async (ms: number) => {
-    for (const table of ['token_states', 'silences', 'hook_messages'])
+    for (const table of ['token_states', 'silences'])
       await execute(db, `UPDATE ${table} SET due_at = ${now.getTime() + ms}`);
     return due();
   };
-  expect(await dueIn(0)).toEqual({ tokens: 1, places: 1, hooks: 1 });
-  for (const ms of [1, DAY_MS]) expect(await dueIn(ms)).toEqual({ tokens: 0, places: 0, hooks: 0 });
-  expect(await dueIn(DAY_MS + 1)).toEqual({ tokens: 1, places: 1, hooks: 1 });
+  expect(await dueIn(0)).toEqual({ tokens: 1, places: 1 });
+  for (const ms of [1, DAY_MS]) expect(await dueIn(ms)).toEqual({ tokens: 0, places: 0 });
+  expect(await dueIn(DAY_MS + 1)).toEqual({ tokens: 1, places: 1 });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { findPoll } from '../../src/integrations/poll-store.ts';
-import { valuesOf } from '../support/database.ts';
+import { findPoll, listDuePolls } from '../../src/integrations/poll-store.ts';
+import { execute, valuesOf } from '../support/database.ts';
 import { postsOf, runAll } from '../support/drafts.ts';
 import { READER, START, startPolling } from '../support/polling.ts';
 
@@ -104,12 +104,23 @@ test('a release whose edit alone was delivered is still drafted', async () => {
   ]);
 });
 
+test('a repository that waits for days because many share the limit is not asked before', async () => {
+  await using world = await startPolling();
+  const { db, clock } = world.app;
+  const dueAt = clock.now().getTime() + 3 * 86_400_000;
+  await execute(db, `UPDATE polls SET due_at = ${dueAt}`);
+  const dueIn = (ms: number) => db.read((tx) => listDuePolls(tx, new Date(dueAt + ms), 9));
+  expect(await dueIn(-3 * 86_400_000)).toEqual([]);
+  expect(await dueIn(-1)).toEqual([]);
+  expect(await dueIn(0)).toHaveLength(1);
+});
+
 test('a clock that was days ahead for a while holds up no round for days', async () => {
   await using world = await startPolling();
   const { app, project } = world;
   await world.poll();
-  await world.poll(3 * 86_400_000);
-  app.clock.advance(-3 * 86_400_000);
+  await world.poll(21 * 86_400_000);
+  app.clock.advance(-21 * 86_400_000);
   project.happen({ release: 'v1.0.0', notes: '- Better' });
   await world.poll();
   expect(await world.log()).toEqual([expect.stringContaining('v1.0.0')]);

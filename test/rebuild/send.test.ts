@@ -173,6 +173,21 @@ test('Retry-After shortens no wait, and counts for no other status', async () =>
   expect(await waitMs()).toBeWithin(240_000, 270_000);
 });
 
+test('a Retry-After of more than a day is kept while other messages are sent', async () => {
+  const { clock, send, publish, messages } = await world();
+  const later = () => new Response(null, { status: 429, headers: { 'retry-after': '100000' } });
+  receiver.responses.set('/hook', [later, () => new Response()]);
+  await publish('p1');
+  await send();
+  const dueAt = (await messages())[0]?.dueAt;
+  expect(dueAt).toBe(clock.now().getTime() + 100_000_000);
+  await publish('p2');
+  await send();
+  expect((await messages()).map((each) => each.state)).toEqual(['queued', 'sent']);
+  expect((await messages())[0]?.dueAt).toBe(dueAt ?? 0);
+  expect(receiver.requests).toHaveLength(2);
+});
+
 test('a retry that was planned by a clock far ahead is sent once the clock is right', async () => {
   const { deps, clock, send, publish, messages } = await world();
   receiver.responses.set('/hook', [() => new Response(null, { status: 500 }), () => new Response()]);

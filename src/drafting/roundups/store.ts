@@ -1,5 +1,5 @@
-import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, lte, max, or, sql } from 'drizzle-orm';
-import { dialectOf, matching, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { and, asc, eq, inArray, isNotNull, isNull, lt, max, sql } from 'drizzle-orm';
+import { dialectOf, isDue, matching, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { posts } from '../../../db/schema/posts.ts';
 import { roundupChanges, roundupPosts, roundupSources, roundups } from '../../../db/schema/triggers.ts';
 import { notFound } from '../../lib/app-error.ts';
@@ -244,11 +244,12 @@ export async function getRoundup(tx: ReadTx, id: string): Promise<Roundup> {
 /** The enabled roundups whose time has come, or whose time dates from a clock set ahead. */
 export async function listDue(tx: ReadTx, now: Date): Promise<string[]> {
   const { id, nextAt, enabled } = roundups;
-  const isDue = or(lte(nextAt, now.getTime()), gt(nextAt, now.getTime() + MAX_GAP_MS));
   const due = tx
     .select({ id })
     .from(roundups)
-    .where(and(isDue, eq(enabled, true), isOfLive(roundups.organizationId)));
+    .where(
+      and(isDue(nextAt, now.getTime(), MAX_GAP_MS), eq(enabled, true), isOfLive(roundups.organizationId)),
+    );
   return (await due.orderBy(asc(nextAt), asc(id))).map((row) => row.id);
 }
 

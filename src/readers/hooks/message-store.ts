@@ -18,7 +18,7 @@ import {
   sql,
 } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
-import { dialectOf, isDue, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { dialectOf, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { organizations } from '../../../db/schema/organizations.ts';
 import { hookAttempts, hookMessages, rebuildHooks } from '../../../db/schema/public.ts';
 import { notFound } from '../../lib/app-error.ts';
@@ -119,7 +119,7 @@ export async function countQueued(tx: ReadTx, hookId: string): Promise<number> {
   return tx.$count(hookMessages, and(ofHook(hookId), isQueued, isAccepted));
 }
 
-const mayBeSent = (now: number) => and(isQueued, isAccepted, isDue(hookMessages.dueAt, now));
+const mayBeSent = (now: number) => and(isQueued, isAccepted, lte(hookMessages.dueAt, now));
 
 export async function listDueHooks(tx: ReadTx, now: number) {
   const due = tx
