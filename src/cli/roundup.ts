@@ -89,7 +89,7 @@ export function add(program: TidingsCommand): void {
       ({ db }, { organization }: { organization?: string }) =>
         db.read(async (tx) => {
           if (organization !== undefined) await getOrganization(tx, organization);
-          return listRoundups(tx, organization);
+          return listRoundups(tx, { organizationId: organization });
         }),
       (all) =>
         all.length === 0

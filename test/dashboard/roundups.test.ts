@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 const text = (html: string) => html.replaceAll(/<[^>]+>/g, '').replaceAll(/\s+/g, ' ');
 const open = async (path: string, as = ann) => text(await (await as(path)).text());
-const roundups = () => app.db.read((tx) => listRoundups(tx, 'org_a'));
+const roundups = () => app.db.read((tx) => listRoundups(tx, { organizationId: 'org_a' }));
 
 function create(given: { name: string }, organizationId = 'org_a', to = connected) {
   return createRoundup(app.deps, organizationId, {

@@ -234,7 +234,7 @@ describe('a change is in one roundup', () => {
     if (delivery === undefined) throw new Error('no delivery');
     await replayDelivery(app.deps, delivery);
     const again = await connectGithub(app, 'org_a');
-    const [roundup] = await app.db.read((tx) => listRoundups(tx, 'org_a'));
+    const [roundup] = await app.db.read((tx) => listRoundups(tx, { organizationId: 'org_a' }));
     await changeRoundup(app.deps, roundup?.id ?? '', { sources: [whole(again)] });
     await push(['feat: quiet mode'], { to: again });
     await nextWeek();
@@ -279,7 +279,7 @@ describe('a change is in one roundup', () => {
     expect(await beat()).toBe(1);
     expect(await beat()).toBe(0);
     expect(await told()).toEqual([['One', 'Two']]);
-    const [roundup] = await app.db.read((tx) => listRoundups(tx, 'org_a'));
+    const [roundup] = await app.db.read((tx) => listRoundups(tx, { organizationId: 'org_a' }));
     expect(Date.parse(roundup?.nextAt ?? '')).toBeGreaterThan(app.clock.now().getTime());
   });
 
@@ -288,7 +288,9 @@ describe('a change is in one roundup', () => {
     await push(['feat: one']);
     const made = await Promise.all([makeNow(app.deps, compose, id), makeNow(app.deps, compose, id)]);
     expect(made.filter((post) => post !== null)).toHaveLength(1);
-    expect(await app.db.read((tx) => listRoundups(tx, 'org_a'))).toMatchObject([{ nextAt }]);
+    expect(await app.db.read((tx) => listRoundups(tx, { organizationId: 'org_a' }))).toMatchObject([
+      { nextAt },
+    ]);
     await push(['feat: two']);
     await nextWeek();
     expect(await told()).toEqual([['One'], ['Two']]);
@@ -349,7 +351,7 @@ describe('managing roundups', () => {
   ])('%p is refused', async (given, field) => {
     const failure = await create(given).catch((error: unknown) => error);
     expect(failure).toMatchObject({ status: 400, fields: { [field]: expect.any(String) } });
-    expect(await app.db.read((tx) => listRoundups(tx, 'org_a'))).toEqual([]);
+    expect(await app.db.read((tx) => listRoundups(tx, { organizationId: 'org_a' }))).toEqual([]);
   });
 
   test('the places belong to the organization', async () => {
@@ -378,10 +380,10 @@ describe('managing roundups', () => {
   test('a clock that was set ahead does not keep a roundup away', async () => {
     app.clock.jump(100 * WEEK);
     await create();
-    const [roundup] = await app.db.read((tx) => listRoundups(tx, 'org_a'));
+    const [roundup] = await app.db.read((tx) => listRoundups(tx, { organizationId: 'org_a' }));
     app.clock.jump(-100 * WEEK);
     expect(await beat()).toBe(0);
-    const [now] = await app.db.read((tx) => listRoundups(tx, 'org_a'));
+    const [now] = await app.db.read((tx) => listRoundups(tx, { organizationId: 'org_a' }));
     expect(Date.parse(now?.nextAt ?? '')).toBeLessThan(Date.parse(roundup?.nextAt ?? ''));
   });
 
@@ -389,10 +391,12 @@ describe('managing roundups', () => {
     const { id } = await create();
     await push(['feat: one']);
     await disconnectIntegration(app.deps, connected.integrationId);
-    expect(await app.db.read((tx) => listRoundups(tx, 'org_a'))).toMatchObject([{ id, sources: [] }]);
+    expect(await app.db.read((tx) => listRoundups(tx, { organizationId: 'org_a' }))).toMatchObject([
+      { id, sources: [] },
+    ]);
     expect(await nextWeek()).toBe(0);
     await deleteRoundup(app.deps, id);
-    expect(await app.db.read((tx) => listRoundups(tx, 'org_a'))).toEqual([]);
+    expect(await app.db.read((tx) => listRoundups(tx, { organizationId: 'org_a' }))).toEqual([]);
     const events = await app.db.read((tx) => listAuditEvents(tx, 'org_a', {}, 10));
     expect(
       events.filter(({ action }) => action.startsWith('roundup.')).map(({ summary }) => summary),

@@ -203,12 +203,15 @@ export async function findRoundupOfPost(
 
 // Roundups.
 
-/** Oldest first. */
-export async function listRoundups(tx: ReadTx, organizationId?: string): Promise<Roundup[]> {
+/** Those of an organization, one of them, or all. Oldest first. */
+export async function listRoundups(
+  tx: ReadTx,
+  which: { organizationId?: string | undefined; id?: string } = {},
+): Promise<Roundup[]> {
   const rows = await tx
     .select()
     .from(roundups)
-    .where(and(matching(roundups, { organizationId }), isOfLive(roundups.organizationId)))
+    .where(and(matching(roundups, which), isOfLive(roundups.organizationId)))
     .orderBy(asc(roundups.createdAt), asc(roundups.id));
   const ids = rows.map(({ id }) => id);
   const sources = await tx
@@ -229,9 +232,8 @@ export async function listRoundups(tx: ReadTx, organizationId?: string): Promise
 }
 
 export async function findRoundup(tx: ReadTx, id: string): Promise<Roundup | null> {
-  const row = await tx.select().from(roundups).where(eq(roundups.id, id)).get();
-  const all = row === undefined ? [] : await listRoundups(tx, row.organizationId);
-  return all.find((each) => each.id === id) ?? null;
+  const [roundup] = await listRoundups(tx, { id });
+  return roundup ?? null;
 }
 
 /** Throws `AppError` 404. */

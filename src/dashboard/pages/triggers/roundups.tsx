@@ -172,7 +172,7 @@ async function requireRoundup({ deps, organization, params }: MemberVisit): Prom
 // The section on the page of triggers.
 
 export async function readRoundups(tx: ReadTx, organizationId: string) {
-  const roundups = await listRoundups(tx, organizationId);
+  const roundups = await listRoundups(tx, { organizationId });
   const ids = roundups.map(({ id }) => id);
   return { roundups, last: await listLastPosts(tx, ids) };
 }
