@@ -122,22 +122,22 @@ export function deleteOrganization(deps: AuditDeps, id: string, name: string): P
 
 /** Takes an organization out of the trash, with everything as it was. Throws `AppError` 404. */
 export function restoreOrganization(deps: AuditDeps, id: string): Promise<Organization> {
-  return deps.db.write((tx) => restoreIn(tx, deps, id), changing(organizationKey(id)));
-}
-
-/** The same, in the caller's transaction. */
-async function restoreIn(tx: WriteTx, deps: AuditContext, id: string): Promise<Organization> {
-  const [deleted] = await listDeletedOrganizations(tx, deps.clock.now(), id);
-  if (deleted === undefined) {
-    throw new AppError(404, `Organization ${id} is not in the trash`, {
-      code: 'organization_not_in_trash',
-      details: { id },
-    });
-  }
-  const { deletedAt: _, expiresAt: __, ...organization } = deleted;
-  await setDeleted(tx, id, null);
-  await recordOrganization(tx, deps, 'organization.restored', organization);
-  return organization;
+  return deps.db.write(
+    async (tx) => {
+      const [deleted] = await listDeletedOrganizations(tx, deps.clock.now(), id);
+      if (deleted === undefined) {
+        throw new AppError(404, `Organization ${id} is not in the trash`, {
+          code: 'organization_not_in_trash',
+          details: { id },
+        });
+      }
+      const { deletedAt: _, expiresAt: __, ...organization } = deleted;
+      await setDeleted(tx, id, null);
+      await recordOrganization(tx, deps, 'organization.restored', organization);
+      return organization;
+    },
+    changing(organizationKey(id)),
+  );
 }
 
 async function recordOrganization(
