@@ -93,7 +93,7 @@ export async function listOrganizations(tx: ReadTx): Promise<Organization[]> {
     .all();
 }
 
-/** In the trash, those that can still be restored: all, or those with these ids. Oldest first. */
+/** In the trash, those that can still be restored: all, or the one with this id. Oldest first. */
 export async function listDeletedOrganizations(
   tx: ReadTx,
   now: Date,
