@@ -40,8 +40,8 @@ export function listSources(tx: ReadTx, integrationId: string) {
   return statements(tx).sources.all({ integrationId });
 }
 
-/** The changes that an event brings. A pull request and the push of its merge have a commit in common. */
-function changesOf(event: Event): string[] {
+/** The keys of the changes that an event brings. A pull request and the push of its merge have a commit in common. */
+function changeKeysOf(event: Event): string[] {
   if (event.type === 'push') return event.data.commits.map(({ sha }) => `commit ${sha}`);
   if (event.type === 'issue') return [`issue ${event.key}`];
   if (event.type !== 'pull_request') return [];
@@ -80,7 +80,7 @@ export async function claimChanges(
     claimedAt: now.toISOString(),
   };
   // In order: deliveries that claim the same at a time must not wait for each other.
-  const keys = [...new Set(changesOf(event))].sort();
+  const keys = [...new Set(changeKeysOf(event))].sort();
   const rows = [...ids].sort().flatMap((roundupId) => keys.map((key) => ({ ...row, roundupId, key })));
   for (let start = 0; start < rows.length; start += CHUNK) {
     await tx
