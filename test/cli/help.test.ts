@@ -1,27 +1,13 @@
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
-import type { Command } from 'commander';
 import { commandsOf, pathOf } from '../../src/cli/command.ts';
-import { buildProgram } from '../../src/cli/program.ts';
 import { tidings } from '../../src/lib/build.ts';
 import { cli, temporaryFolder } from '../support/cli.ts';
+import { program } from '../support/commands-page.ts';
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
 
 const run = (words: readonly string[], terminal = {}) => cli(folder.path, words, terminal);
-
-const nowhere = {
-  write: () => undefined,
-  writeError: () => undefined,
-  isInteractive: false,
-  width: 80,
-  hasColor: false,
-  errorHasColor: false,
-  hasSymbols: true,
-};
-
-const program = (words?: string[]): Promise<Command> =>
-  buildProgram({ environment: {}, terminal: nowhere }, words);
 
 const paths = commandsOf(await program()).map((command) => pathOf(command));
 

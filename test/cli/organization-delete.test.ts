@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { migrations } from '../../db/sqlite/migrate.ts';
 import { commandsOf, pathOf } from '../../src/cli/command.ts';
-import { buildProgram } from '../../src/cli/program.ts';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
+import { program } from '../support/commands-page.ts';
 import { fixtureOf } from '../support/schema-fixtures.ts';
 
 const folder = temporaryFolder();
@@ -82,12 +82,7 @@ beforeAll(async () => {
   await Bun.write(file, 'Text');
 });
 
-const program = await buildProgram({
-  environment: {},
-  terminal: { write: () => undefined, writeError: () => undefined, isInteractive: false, width: 80 } as never,
-});
-
-const leaves = commandsOf(program).filter((command) => command.commands.length === 0);
+const leaves = commandsOf(await program()).filter((command) => command.commands.length === 0);
 const about = leaves.flatMap((command) => {
   const path = pathOf(command);
   const thing = things[path.at(-2) ?? ''];

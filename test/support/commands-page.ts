@@ -64,8 +64,8 @@ function rowsOf(commands: readonly Command[]): Row[] {
   });
 }
 
-/** Every command, on a terminal that shows nothing. */
-export const program = () => buildProgram({ environment: {}, terminal });
+/** The program on a terminal that shows nothing. `words`: those that it is to parse, if any. */
+export const program = (words?: readonly string[]) => buildProgram({ environment: {}, terminal }, words);
 
 export async function commandsPage(): Promise<string> {
   const groups = Map.groupBy(
