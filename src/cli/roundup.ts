@@ -11,6 +11,7 @@ import {
   hasTeams,
   nameSources,
   type RoundupRule,
+  RULE_DEFAULTS,
   switchRoundup,
   TIME_OF_DAY,
   WEEKDAYS,
@@ -22,7 +23,7 @@ import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import { formatInZone, knownZone } from '../lib/time.ts';
 import { getOrganization } from '../people/organization-store.ts';
-import { contentTypes, DEFAULT_CONTENT_TYPE } from '../posts/model.ts';
+import { contentTypes } from '../posts/model.ts';
 import type { Services } from '../server/services.ts';
 import { done, ofOrganization, type TidingsCommand } from './command.ts';
 import { findOrganizationId } from './draft.ts';
@@ -46,12 +47,12 @@ export function add(program: TidingsCommand): void {
     .option('--organization <id>', 'Organization that gets the drafts (default: the only one)')
     .requiredOption('--name <name>', 'Name, which begins the titles of the drafts');
   addRuleOptions(create, true).answers(
-    async (services, flags: RuleFlags & { organization?: string }) => {
+    async (services, flags: RuleFlags & { name: string; organization?: string }) => {
       const organizationId = await findOrganizationId(services, flags);
       const sources = await sourcesOf(services, organizationId, flags);
       if (sources === null)
         throw new AppError(400, 'Choose its places with --repository, --team or --integration.');
-      const rule = { ...defaults, ...ruleOf(flags), sources };
+      const rule = { ...RULE_DEFAULTS, ...ruleOf(flags), name: flags.name, sources };
       return withNames(services, await createRoundup(services, organizationId, rule));
     },
     describe,
@@ -123,17 +124,6 @@ export function add(program: TidingsCommand): void {
     .examples('roundup delete rnd_…');
 }
 
-const defaults = {
-  name: '',
-  cadence: 'weekly',
-  weekday: 1,
-  time: '09:00',
-  timeZone: 'UTC',
-  groupBy: 'repository',
-  whenEmpty: 'skip',
-  contentType: DEFAULT_CONTENT_TYPE,
-} as const;
-
 function addRuleOptions(command: TidingsCommand, isNew: boolean): TidingsCommand {
   const help = (text: string, value: string) => (isNew ? `${text} (default: ${value})` : text);
   const option = (flag: string, text: string, value: string, choices: readonly string[]) =>
@@ -146,26 +136,26 @@ function addRuleOptions(command: TidingsCommand, isNew: boolean): TidingsCommand
     )
     .option('--integration <id...>', 'All repositories or teams of these integrations')
     .addOption(
-      option('--cadence <cadence>', 'How often; biweekly: every two weeks', defaults.cadence, CADENCES),
+      option('--cadence <cadence>', 'How often; biweekly: every two weeks', RULE_DEFAULTS.cadence, CADENCES),
     )
     .option('--weekday <day>', help('Day of the week; monthly: the first such day', 'monday'), weekdayOf)
-    .option('--time <time>', help('Time of the day', defaults.time), timeOf)
+    .option('--time <time>', help('Time of the day', RULE_DEFAULTS.time), timeOf)
     .option(
       '--time-zone <name>',
-      help('Time zone of that time, such as Europe/Berlin', defaults.timeZone),
+      help('Time zone of that time, such as Europe/Berlin', RULE_DEFAULTS.timeZone),
       zoneOf,
     )
-    .addOption(option('--group-by <what>', 'Sections of the draft', defaults.groupBy, GROUPINGS))
+    .addOption(option('--group-by <what>', 'Sections of the draft', RULE_DEFAULTS.groupBy, GROUPINGS))
     .addOption(
       option(
         '--when-empty <what>',
         'Without changes: no draft, or one that says so',
-        defaults.whenEmpty,
+        RULE_DEFAULTS.whenEmpty,
         EMPTY,
       ),
     )
     .addOption(
-      option('--content-type <type>', 'Content type of the drafts', defaults.contentType, contentTypes),
+      option('--content-type <type>', 'Content type of the drafts', RULE_DEFAULTS.contentType, contentTypes),
     );
 }
 
@@ -188,7 +178,7 @@ function zoneOf(text: string): string {
 
 /** The given fields. */
 function ruleOf(flags: RuleFlags): Partial<Omit<RoundupRule, 'sources'>> {
-  const names = Object.keys(defaults) as (keyof typeof defaults)[];
+  const names = ['name', ...Object.keys(RULE_DEFAULTS)] as ('name' | keyof typeof RULE_DEFAULTS)[];
   return Object.fromEntries(
     names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])),
   );

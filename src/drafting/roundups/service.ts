@@ -14,7 +14,7 @@ import { requireValid } from '../../lib/validation.ts';
 import { type AuditAction, type AuditDeps, quote, recordAudit } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
 import { getOrganization } from '../../people/organization-store.ts';
-import { type ContentType, contentTypes } from '../../posts/model.ts';
+import { type ContentType, contentTypes, DEFAULT_CONTENT_TYPE } from '../../posts/model.ts';
 import { ROUNDUP_EVENTS } from '../../providers/events.ts';
 import { kindsFor } from '../triggers/model.ts';
 import { CADENCES, nextRoundup, startOf } from './schedule.ts';
@@ -77,6 +77,17 @@ const Rule = Type.Object({
 
 /** The fields that a person chooses. */
 export type RoundupRule = Omit<Static<typeof Rule>, 'sources'> & { sources: readonly Source[] };
+
+/** The values that a new roundup has unless a person chooses others. */
+export const RULE_DEFAULTS = {
+  cadence: 'weekly',
+  weekday: 1,
+  time: '09:00',
+  timeZone: 'UTC',
+  groupBy: 'repository',
+  whenEmpty: 'skip',
+  contentType: DEFAULT_CONTENT_TYPE,
+} as const satisfies Partial<RoundupRule>;
 
 type Needs = AuditDeps & Pick<Deps, 'ids'>;
 

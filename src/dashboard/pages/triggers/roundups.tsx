@@ -12,6 +12,7 @@ import {
   hasTeams,
   nameSources,
   type RoundupRule,
+  RULE_DEFAULTS,
   switchRoundup,
   WEEKDAYS,
 } from '../../../drafting/roundups/service.ts';
@@ -27,7 +28,7 @@ import { type Integration, listIntegrations } from '../../../integrations/store.
 import { integrationName } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { capitalized, cutLine } from '../../../lib/text.ts';
-import { type ContentType, contentTypes, DEFAULT_CONTENT_TYPE } from '../../../posts/model.ts';
+import { type ContentType, contentTypes } from '../../../posts/model.ts';
 import { ALL_PUBLIC_TEAMS } from '../../../providers/api.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { openedWith } from '../../edit.ts';
@@ -45,14 +46,8 @@ const PATH = '/dashboard/:organizationId/triggers/roundups';
 /** Completes "An entry in a … draft". */
 export type NounOf = (type: ContentType) => string;
 
-const defaults = {
-  cadence: 'weekly',
-  weekday: '1',
-  time: '09:00',
-  groupBy: 'repository',
-  whenEmpty: 'skip',
-  contentType: DEFAULT_CONTENT_TYPE,
-} as const;
+/** As the form has them. */
+const defaults = { ...RULE_DEFAULTS, weekday: `${RULE_DEFAULTS.weekday}` } as const;
 
 const RoundupForm = Type.Object({
   name: Type.String({ label: 'Name', hint: 'It begins the title of each draft.' }),
