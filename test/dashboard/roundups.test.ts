@@ -81,8 +81,8 @@ test.each([
   [{ name: '' }, 'The name must have 1 to 100 characters.'],
   [{ timeZone: 'Mars' }, 'No time zone has this name.'],
   [{ time: '25:00' }, 'The time must be a time from 00:00 to 23:59'],
-  [{ sources: '' }, 'The places must be 1 to 100 repositories and teams.'],
-  [{ sources: 'int_none' }, 'The places must belong to this organization.'],
+  [{ sources: '' }, 'The selection must be 1 to 100 repositories and teams.'],
+  [{ sources: 'int_none' }, 'The selection must belong to this organization.'],
 ])('the form says what is wrong: %p', async (wrong, message) => {
   const { integrationId } = connected;
   const fields: Record<string, string> = {

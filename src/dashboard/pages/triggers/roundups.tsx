@@ -32,7 +32,7 @@ import { type ContentType, contentTypes } from '../../../posts/model.ts';
 import { ALL_PUBLIC_TEAMS } from '../../../providers/api.ts';
 import { providerOf } from '../../../providers/index.ts';
 import { openedWith } from '../../edit.ts';
-import { choiceOf, NoFields } from '../../fields.ts';
+import { choiceOf, type FieldState, NoFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { editForm, postForm } from '../../submission.ts';
 import { Clock, Facts, Link, LinkButton, Section, Status, useVisit, When } from '../../view/elements.tsx';
@@ -58,7 +58,10 @@ const RoundupForm = Type.Object({
     label: 'Time zone',
     problem: 'No time zone has this name. Enter a name such as Europe/Berlin or America/New_York.',
   }),
-  sources: Type.Array(Type.String({ maxLength: 500 }), { label: 'Places', subject: 'The places' }),
+  sources: Type.Array(Type.String({ maxLength: 500 }), {
+    label: 'Repositories and teams',
+    subject: 'The selection',
+  }),
   groupBy: choiceOf(GROUPINGS, { label: 'Sections', default: defaults.groupBy }),
   whenEmpty: choiceOf(EMPTY, { label: 'Without changes', default: defaults.whenEmpty }),
   contentType: choiceOf<ContentType>(contentTypes, { label: 'Type', default: defaults.contentType }),
@@ -318,11 +321,12 @@ function placeOptions({ integrations, teams }: Places, chosen: readonly string[]
 const labelOf = (value: string, integrations: readonly Integration[]) =>
   nameSources({ sources: [sourceOf(value)] }, integrations)[0] ?? value;
 
-function PlaceList(props: { places: Places; chosen: readonly string[]; error: string | null }) {
-  const { places, chosen, error } = props;
+function PlaceList(props: { places: Places; chosen: readonly string[]; field: FieldState }) {
+  const { places, chosen } = props;
+  const { label, error } = props.field;
   return (
     <fieldset id="field-sources" tabIndex={-1} class={error === null ? undefined : 'wrong'}>
-      <legend class="label">Places</legend>
+      <legend class="label">{label}</legend>
       {error !== null && <p class="error">{error}</p>}
       <ul class="card rows places">
         {placeOptions(places, chosen).map(({ value, label }) => (
@@ -369,7 +373,7 @@ function RuleForm(props: {
             <Field {...fields.time} type="time" />
             <Field {...fields.timeZone} />
           </div>
-          <PlaceList {...{ places, chosen }} error={fields.sources.error} />
+          <PlaceList {...{ places, chosen }} field={fields.sources} />
           <div class="bar ends">
             <Select {...fields.contentType} options={typeOptions} />
             <Select {...fields.groupBy} options={optionsOf(groupNames)} />
@@ -448,7 +452,7 @@ async function showRoundup(visit: MemberVisit, error?: AppError) {
     ) : (
       <Facts
         facts={[
-          ['Places', describePlaces(roundup, places.integrations)],
+          ['Repositories and teams', describePlaces(roundup, places.integrations)],
           ['Sections', groupNames[groupBy]],
           ['Without changes', emptyNames[whenEmpty]],
         ]}
