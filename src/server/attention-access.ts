@@ -7,9 +7,9 @@ import { integrationName } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
 import { count } from '../lib/text.ts';
 import { DAY_MS, formatInZone } from '../lib/time.ts';
-import type { FoundItem } from '../people/attention.ts';
 import {
   type Find,
+  type FoundItem,
   firstSentence,
   MAX_ITEMS,
   NO_DRAFTS,
@@ -17,6 +17,7 @@ import {
   placesOf,
   READ_LATE,
 } from '../people/attention.ts';
+import { isOfLive } from '../people/organization-store.ts';
 import { providerOf } from '../providers/index.ts';
 
 // Items about the access to providers, and about webhooks that say nothing.
@@ -52,7 +53,7 @@ const NO_ACCESS =
 
 export const findRefusedTokens: Find = async (tx) => {
   const rows = await selectTokens(tx)
-    .where(and(eq(enabled, true), isNotNull(problem)))
+    .where(and(eq(enabled, true), isNotNull(problem), isOfLive(organizationId)))
     .orderBy(asc(problemSince))
     .limit(MAX_ITEMS)
     .all();
@@ -66,7 +67,9 @@ export const findRefusedTokens: Find = async (tx) => {
 export const findExpiringTokens: Find = async (tx, now) => {
   const ahead = (ms: number) => new Date(now.getTime() + ms).toISOString();
   const rows = await selectTokens(tx)
-    .where(and(eq(enabled, true), isNull(problem), lte(expiresAt, ahead(EXPIRES_MS))))
+    .where(
+      and(eq(enabled, true), isNull(problem), lte(expiresAt, ahead(EXPIRES_MS)), isOfLive(organizationId)),
+    )
     .orderBy(asc(expiresAt))
     .limit(MAX_ITEMS)
     .all();
@@ -109,7 +112,7 @@ export const findSuspendedApps: Find = async (tx) => {
     .select({ id, organizationId, type, slug: apps.slug, url: apps.url, since: apps.suspendedAt })
     .from(apps)
     .innerJoin(integrations, eq(id, apps.integrationId))
-    .where(and(isNotNull(apps.suspendedAt), eq(enabled, true)))
+    .where(and(isNotNull(apps.suspendedAt), eq(enabled, true), isOfLive(organizationId)))
     .limit(MAX_ITEMS)
     .all();
   return rows.map(({ type: of, ...row }) => {
@@ -132,7 +135,14 @@ async function hooksWith(tx: ReadTx, part: string) {
     .select({ id, organizationId, type, place: hooks.placeName, recovery: hooks.recovery })
     .from(hooks)
     .innerJoin(integrations, eq(id, hooks.integrationId))
-    .where(and(eq(enabled, true), eq(isPolled, false), dialectOf(tx).contains(hooks.recovery, part)))
+    .where(
+      and(
+        eq(enabled, true),
+        eq(isPolled, false),
+        dialectOf(tx).contains(hooks.recovery, part),
+        isOfLive(organizationId),
+      ),
+    )
     .orderBy(asc(id), asc(hooks.placeName))
     .limit(MAX_ITEMS)
     .all();

@@ -23,7 +23,7 @@ import {
   placesOf,
 } from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
-import { listOrganizations } from '../people/organization-store.ts';
+import { isOfLive } from '../people/organization-store.ts';
 import { queueNotices, queueSummaries } from '../readers/hooks/notices.ts';
 import {
   findExpiringTokens,
@@ -75,7 +75,7 @@ async function findRejected(tx: ReadTx): Promise<FoundItem[]> {
   const troubled = await tx
     .select({ id, organizationId })
     .from(integrations)
-    .where(and(eq(enabled, true), sql`${newestStatus} in ('rejected', 'failed')`))
+    .where(and(eq(enabled, true), isOfLive(organizationId), sql`${newestStatus} in ('rejected', 'failed')`))
     .limit(MAX_ITEMS)
     .all();
   return Array.fromAsync(troubled, async (integration) => {
@@ -115,6 +115,7 @@ async function findNoDeliveries(tx: ReadTx, now: Date): Promise<FoundItem[]> {
       and(
         eq(enabled, true),
         eq(isPolled, false),
+        isOfLive(organizationId),
         lte(createdAt, before(QUIET_MS)),
         gt(createdAt, before(FORGOTTEN_MS)),
         sql`${newestStatus} is null`,
@@ -141,7 +142,7 @@ const findFailingWebhooks: Find = async (tx) => {
     })
     .from(hooks)
     .innerJoin(integrations, eq(id, hooks.integrationId))
-    .where(and(isNotNull(problem), eq(enabled, true)))
+    .where(and(isNotNull(problem), eq(enabled, true), isOfLive(organizationId)))
     .groupBy(id, organizationId)
     .limit(MAX_ITEMS)
     .all();
@@ -177,6 +178,7 @@ const findFailingPolls: Find = async (tx) => {
         sql`${attempts} >= ${MAX_FAILED_ROUNDS}`,
         eq(enabled, true),
         eq(integrations.isPolled, true),
+        isOfLive(organizationId),
       ),
     )
     .groupBy(id, organizationId)
@@ -206,7 +208,7 @@ const findFailedTriggers: Find = async (tx) => {
     .from(triggerRuns)
     .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
     .innerJoin(integrations, eq(id, triggers.integrationId))
-    .where(eq(triggerRuns.status, 'failed'))
+    .where(and(eq(triggerRuns.status, 'failed'), isOfLive(organizationId)))
     .groupBy(triggers.id, id, organizationId)
     .limit(MAX_ITEMS)
     .all();
@@ -243,7 +245,7 @@ const findFailedHooks: Find = async (tx, now) => {
     .select({ id: hook, organizationId: owner, name, about, isEnabled, lastSent })
     .from(hookMessages)
     .innerJoin(rebuildHooks, eq(hook, hookId))
-    .where(or(eq(isEnabled, true), sql`${newestResponse} = 410`))
+    .where(and(or(eq(isEnabled, true), sql`${newestResponse} = 410`), isOfLive(owner)))
     .groupBy(hook, owner, name, about, isEnabled)
     .having(sql`max(case when ${isFailing} then ${at} end) > ${lastSent}`)
     .limit(MAX_ITEMS)
@@ -283,7 +285,13 @@ const findLateSchedules: Find = async (tx, now) => {
     })
     .from(postSchedules)
     .innerJoin(posts, eq(posts.id, postSchedules.postId))
-    .where(and(eq(posts.status, 'draft'), lte(postSchedules.publishAt, now.getTime() - LATE_MS)))
+    .where(
+      and(
+        eq(posts.status, 'draft'),
+        lte(postSchedules.publishAt, now.getTime() - LATE_MS),
+        isOfLive(posts.organizationId),
+      ),
+    )
     .orderBy(asc(postSchedules.publishAt))
     .limit(MAX_ITEMS)
     .all();
@@ -305,7 +313,7 @@ const findLateRoundups: Find = async (tx, now) => {
   const rows = await tx
     .select({ id: roundups.id, organizationId: roundups.organizationId, name: roundups.name, nextAt })
     .from(roundups)
-    .where(and(eq(enabled, true), lte(nextAt, now.getTime() - LATE_MS)))
+    .where(and(eq(enabled, true), lte(nextAt, now.getTime() - LATE_MS), isOfLive(roundups.organizationId)))
     .orderBy(asc(nextAt))
     .limit(MAX_ITEMS)
     .all();
@@ -352,9 +360,7 @@ export async function findInDatabase(
   now: Date,
   kinds: readonly KindInDatabase[] = kindsInDatabase,
 ): Promise<FoundItem[]> {
-  const items = (await Array.fromAsync(kinds, (kind) => finders[kind](tx, now))).flat();
-  const live = new Set((await listOrganizations(tx)).map(({ id }) => id));
-  return items.filter(({ organizationId }) => organizationId === null || live.has(organizationId));
+  return (await Array.fromAsync(kinds, (kind) => finders[kind](tx, now))).flat();
 }
 
 type Needs = MachineNeeds & Pick<Deps, 'db'>;

@@ -5,8 +5,15 @@ import { trackUptime } from '../../src/integrations/uptime.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import { tidings } from '../../src/lib/build.ts';
 import * as disk from '../../src/lib/disk.ts';
-import { type AttentionKind, listAttention } from '../../src/people/attention.ts';
-import { attentionJob, listNow } from '../../src/server/attention.ts';
+import { type AttentionKind, listAttention, MAX_ITEMS } from '../../src/people/attention.ts';
+import { deleteOrganization, restoreOrganization } from '../../src/people/organizations.ts';
+import {
+  attentionJob,
+  findInDatabase,
+  type KindInDatabase,
+  kindsInDatabase,
+  listNow,
+} from '../../src/server/attention.ts';
 import { leaderWatch } from '../../src/server/attention-machine.ts';
 import { recordFailure } from '../../src/server/backup/job.ts';
 import { examineConfig } from '../../src/server/config.ts';
@@ -331,6 +338,42 @@ describe('an item of the kind', () => {
     addDatabaseGauges({ ...deps, db });
     const metrics = await deps.metrics.registry.render();
     expect(metrics).toContain(`\ntidings_attention_items{kind="${kind}"} ${kept.length}\n`);
+  });
+});
+
+/** Kinds about the server, which has no organization. */
+const ofServer: string[] = ['checkpoint_failing', 'job_failing', 'leader_missing', 'server_stopped'];
+
+describe('an organization in the trash', () => {
+  const find = (kind: KindInDatabase) => app.db.read((tx) => findInDatabase(tx, app.clock.now(), [kind]));
+
+  test.each(kindsInDatabase.filter((kind) => !ofServer.includes(kind)))('has no item: %s', async (kind) => {
+    await CAUSES[kind][0]();
+    expect(await find(kind)).toHaveLength(1);
+    await deleteOrganization(app.deps, 'org_a', 'Organization org_a');
+    expect(await find(kind)).toEqual([]);
+    await restoreOrganization(app.deps, 'org_a');
+    expect(await find(kind)).toHaveLength(1);
+  });
+
+  test('takes no room in the list from another organization', async () => {
+    await app.addOrganization('org_b');
+    const late = after(-120_000).getTime();
+    for (let at = 0; at <= MAX_ITEMS; at++) {
+      const owner = at === MAX_ITEMS ? 'org_b' : 'org_a';
+      await app.addPosts(owner, { id: `late${at}`, title: 'Late', status: 'draft' });
+      await execute(
+        app.db,
+        `INSERT INTO post_schedules (post_id, organization_id, publish_at, time_zone, created_at)
+         VALUES ('late${at}', '${owner}', ${late + at}, 'UTC', '${now()}')`,
+      );
+    }
+    app.clock.advance(1_000);
+    expect(await find('schedule_late')).toHaveLength(MAX_ITEMS);
+    await deleteOrganization(app.deps, 'org_a', 'Organization org_a');
+    expect(await find('schedule_late')).toMatchObject([
+      { organizationId: 'org_b', subject: `late${MAX_ITEMS}` },
+    ]);
   });
 });
 

@@ -139,6 +139,7 @@ export async function listSilent(tx: ReadTx, limit: number) {
         eq(isPolled, false),
         sql`${since} is not null`,
         or(eq(repositoryId, ''), sql`${repositories.id} is not null`),
+        isOfLive(organizationId),
       ),
     )
     .groupBy(id, organizationId)
