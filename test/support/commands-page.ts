@@ -2,19 +2,28 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { commandsOf, pathOf } from '../../src/cli/command.ts';
 import { buildProgram } from '../../src/cli/program.ts';
-import { optionOf, settingNames } from '../../src/server/settings.ts';
+import { optionOf, settingNames, settingOf } from '../../src/server/settings.ts';
 import { root } from './server.ts';
 
 // Makes docs/commands.md from the program. `bun run docs:commands` writes it; a test compares it with the program.
 
 export const COMMANDS_PAGE = 'docs/commands.md';
 
-const intro = `# Commands
+const intro = `# Commands and settings
 
 In a checkout, type \`bun run tidings\` instead of \`tidings\`. Every command has \`--help\`, with examples, and takes
-\`--data-dir FOLDER\` and \`--json\`, which prints one JSON value. Commands work while the server runs and take effect at once. They exit with 0, with
-1 if the work failed, and with 2 if a command, an option, or a value is wrong. Where \`--SETTING\` stands, every
-[setting](operating.md#settings) is an option. \`bun run docs:commands\` writes this page.
+\`--data-dir FOLDER\` and \`--json\`, which prints one JSON value. Commands work while the server runs and take effect at once.
+They exit with 0, with 1 if the work failed, and with 2 if a command, an option, or a value is wrong. Where \`--SETTING\` stands,
+every [setting](#settings) is an option. \`bun run docs:commands\` writes this page.
+`;
+
+const settingsIntro = `## Settings
+
+Set environment variables, or the flags of \`serve\` with the same names, such as \`--public-url\`. If a value is invalid, the
+server doesn't start, and names the variable.
+
+A secret can be in a file: \`SECRET_KEY_FILE=/run/secrets/secret_key\` stands for the content of that file, without the line break
+at its end. This works for the settings marked with *. Set the variable or its \`_FILE\`, not both.
 `;
 
 type Row = readonly [term: string, description: string];
@@ -82,7 +91,19 @@ export async function commandsPage(): Promise<string> {
     );
     return `## ${heading}\n\n\`\`\`text\n${texts.join('\n\n')}\n\`\`\`\n`;
   });
-  return [intro, ...sections].join('\n');
+  return [intro, ...sections, settingsIntro, settingsTable()].join('\n');
+}
+
+function settingsTable(): string {
+  const rows = settingNames.map((name): Row => {
+    const { help, default: byDefault, isSecret } = settingOf(name);
+    return [
+      `${name}${isSecret ? '*' : ''}`,
+      byDefault === undefined ? help : `${help} (default: ${byDefault})`,
+    ];
+  });
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return `\`\`\`text\n${rows.map(([name, help]) => `${name.padEnd(width)}  ${help}`).join('\n')}\n\`\`\`\n`;
 }
 
 if (import.meta.main) await Bun.write(join(root, COMMANDS_PAGE), await commandsPage());
