@@ -191,7 +191,7 @@ export const routes: readonly Page[] = [
         title: 'First steps',
         heading: isComplete && !isDemo ? 'All set' : 'First steps',
         facts: isDemo
-          ? 'The demo did these. Now yours: import the releases of your repository, or connect it.'
+          ? 'The demo did the checked steps. Now yours: import the releases of your repository, or connect it.'
           : isComplete
             ? 'You have finished every step. This page stays here for reference.'
             : 'From your first draft to a published post and your first API call.',

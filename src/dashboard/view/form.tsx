@@ -303,7 +303,7 @@ export function Choice({
   children,
 }: Pick<Labels, 'label' | 'name' | 'error'> & {
   value?: string;
-  options: readonly { value: string; label: ComponentChildren; hint: ComponentChildren }[];
+  options: readonly { value: string; label: ComponentChildren; hint?: ComponentChildren }[];
   children?: ComponentChildren;
 }) {
   // Name the field by its first option, which the summary of errors links to.
@@ -325,7 +325,7 @@ export function Choice({
           />
           <span>
             {option.label}
-            <span class="hint">{option.hint}</span>
+            {option.hint && <span class="hint">{option.hint}</span>}
           </span>
         </label>
       ))}

@@ -54,10 +54,11 @@ async function showSettings({ deps, organization, isOwner }: MemberVisit, error?
               options={Plan.anyOf.map(({ const: value }) => ({
                 value,
                 label: retention(value),
-                hint: `Holds ${forecast(log, retentionDaysOf[value])}.`,
               }))}
             >
-              <p class="hint">A change applies to new deliveries. Posts stay until you delete them.</p>
+              <p class="hint">
+                <LogSize log={log} /> A change applies to new deliveries. Posts stay until you delete them.
+              </p>
             </Choice>
           ),
         }}
@@ -68,17 +69,10 @@ async function showSettings({ deps, organization, isOwner }: MemberVisit, error?
           ['Name', name],
           ['ID in URLs', <code>{id}</code>],
           ['Delivery log', retention(plan)],
+          ['Size', <LogSize log={log} />],
           ['Changes', 'Only owners can change these settings.'],
         ]}
       />
-    ),
-    <h2>Delivery log</h2>,
-    log.oldest === null ? (
-      <p class="dim">The log is empty. Each delivery adds an entry.</p>
-    ) : (
-      <p>
-        The log has {counted(log.entries, 'entry', 'entries')}, the oldest from <When at={log.oldest} />.
-      </p>
     ),
   );
 }
@@ -87,9 +81,14 @@ function retention(plan: Plan): string {
   return `Keep the log for ${retentionDaysOf[plan]} days`;
 }
 
-/** The size of a log that has reached its full age, to two digits. */
-function forecast({ perDay }: LogForecast, days: number): string {
-  const entries = Math.ceil(Number((perDay * days).toPrecision(2)));
-  if (entries === 0) return 'nothing, at the current rate';
-  return `about ${counted(entries, 'entry', 'entries')} at the current rate`;
+/** The log as it is, and its pace to two digits. */
+function LogSize({ log: { entries, oldest, perDay } }: { log: LogForecast }) {
+  if (oldest === null) return <>The log is empty. Each delivery adds an entry.</>;
+  const daily = Math.ceil(Number(perDay.toPrecision(2)));
+  return (
+    <>
+      The log has {counted(entries, 'entry', 'entries')}, the oldest from <When at={oldest} />, and gets about{' '}
+      {daily.toLocaleString('en')} a day.
+    </>
+  );
 }
