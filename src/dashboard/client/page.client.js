@@ -18,6 +18,12 @@ document.addEventListener('click', async (event) => {
   }, 1500);
 });
 
+/** A text that is cut in a list is whole in its tooltip. */
+document.addEventListener('pointerover', ({ target }) => {
+  const cut = target.closest?.('.ellipsis, .main > a');
+  if (cut) cut.title = cut.scrollWidth > cut.clientWidth ? cut.textContent : '';
+});
+
 /** A browser skips the autofocus of a refused form where the address names a place of the page. */
 document.querySelector('[data-problem]')?.focus();
 

@@ -10,11 +10,8 @@ export interface Column<Row> {
   /** Repeats the title in the cell on a narrow screen. */
   isLabeled?: boolean;
   class?: string;
-  /**
-   * Makes this the main cell: its first link covers the row, and its lines are cut where the room ends. The text shows
-   * in full when a person points at it.
-   */
-  fullText?: (row: Row) => string;
+  /** Makes this the main cell: its first link covers the row, and its lines are cut where the room ends. */
+  isMain?: boolean;
   /** Null: an empty cell, which a narrow screen leaves out. */
   cell: (row: Row) => ComponentChildren;
 }
@@ -104,11 +101,10 @@ export function Rows<Row>({ columns, rows, selection, marksOf = () => ({}) }: Bo
           </label>
         </td>
       )}
-      {present.map(({ title, isLabeled, class: kind, fullText, cell }) => {
+      {present.map(({ title, isLabeled, class: kind, isMain, cell }) => {
         const content = cell(row);
         const about = {
-          class: [fullText && 'main', kind].filter(Boolean).join(' ') || undefined,
-          title: fullText?.(row),
+          class: [isMain && 'main', kind].filter(Boolean).join(' ') || undefined,
           'data-label': isLabeled ? title : undefined,
         };
         return <td {...(content !== null && about)}>{content}</td>;

@@ -183,11 +183,7 @@ function PreviewedPosts({ posts }: Pick<ImportPreview, 'posts'>) {
           {
             title: 'Title',
             class: 'title',
-            cell: ({ title }) => (
-              <span class="ellipsis" title={title}>
-                {title}
-              </span>
-            ),
+            cell: ({ title }) => <span class="ellipsis">{title}</span>,
           },
           { title: 'Change', class: 'short', cell: ({ change }) => changeNames[change] },
           statusColumn,

@@ -18,7 +18,7 @@ import { Clock, counted, Link, LinkButton, Status, useVisit, When } from '../../
 import { Select } from '../../view/form.tsx';
 import { Empty, FilterBar, Pager, pageIn, SearchField, SelectionBar, Table } from '../../view/list.tsx';
 import { restorePath } from './trash.tsx';
-import { describeOrigin, PostSegments, typeOptions } from './words.tsx';
+import { nameOrigin, PostSegments, typeOptions } from './words.tsx';
 
 const LIST = '/dashboard/:organizationId/posts';
 const PER_PAGE = 25;
@@ -273,13 +273,9 @@ function Posts(props: { filter: ListFilter; found: Awaited<ReturnType<typeof lis
             title: 'From',
             class: 'from',
             cell: (post) => {
-              const origin = describeOrigin(post);
+              const origin = nameOrigin(post);
               if (origin === null) return <span class="dim">By hand</span>;
-              return (
-                <span class="ellipsis" title={origin}>
-                  {origin}
-                </span>
-              );
+              return <span class="ellipsis">{origin}</span>;
             },
           },
           {
@@ -306,7 +302,7 @@ function Title({ post: { id, title, hasNewVersion, suggestedChanges } }: { post:
   const waiting = suggestedChanges + (hasNewVersion ? 1 : 0);
   return (
     <>
-      <Link class="ellipsis" to={`posts/${id}`} title={title}>
+      <Link class="ellipsis" to={`posts/${id}`}>
         {title}
       </Link>
       {waiting > 0 && (

@@ -126,9 +126,7 @@ async function showTrash({ deps, organization, url }: MemberVisit) {
               class: 'title',
               cell: ({ title, contentType }) => (
                 <>
-                  <span class="ellipsis" title={title}>
-                    {title}
-                  </span>
+                  <span class="ellipsis">{title}</span>
                   <div class="hint">{contentTypeRules[contentType].name}</div>
                 </>
               ),

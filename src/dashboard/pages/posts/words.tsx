@@ -69,11 +69,17 @@ export const editWords = {
 
 export const typeOptions = contentTypes.map((value) => ({ value, label: contentTypeRules[value].name }));
 
-/** The origin of a post, such as `2.4.0 of acme/rocket`; null when it is unknown. */
-export function describeOrigin(post: Pick<Post, 'sourceMetadata'>): string | null {
+/** The origin of a post for a narrow cell, such as `2.4.0 of acme/rocket`, or the platform alone; null: unknown. */
+export function nameOrigin(post: Pick<Post, 'sourceMetadata'>): string | null {
   const { platform, repository, version } = originOf(post);
-  const source = [version, repository].filter((each) => each !== null).join(' of ');
-  return [source, platform].filter(Boolean).join(' on ') || null;
+  return [version, repository].filter((each) => each !== null).join(' of ') || platform;
+}
+
+/** The same with its platform, such as `2.4.0 of acme/rocket on …`. */
+export function describeOrigin(post: Pick<Post, 'sourceMetadata'>): string | null {
+  const { platform } = originOf(post);
+  const name = nameOrigin(post);
+  return platform === null || name === platform ? name : `${name} on ${platform}`;
 }
 
 type View = 'all' | ListedStatus | 'suggestion' | 'trash';

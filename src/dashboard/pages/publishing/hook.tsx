@@ -161,7 +161,7 @@ async function showHook({ deps, url, isOwner }: MemberVisit, hook: Hook, test?: 
             },
             {
               title: about === 'posts' ? 'Post' : 'Item',
-              fullText: ({ title }) => title,
+              isMain: true,
               cell: ({ id, type, title }) => (
                 <Link to={`${path}/messages/${id}`}>
                   {typeWords[type]}: {title}

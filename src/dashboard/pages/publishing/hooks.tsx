@@ -86,7 +86,7 @@ async function showHooks({ deps, organization, isOwner }: MemberVisit) {
           columns={[
             {
               title: 'Name',
-              fullText: ({ name }) => name,
+              isMain: true,
               cell: ({ id, name, kind, about, host }) => (
                 <>
                   <Link to={`${HOOKS}/${id}`}>{name}</Link>
