@@ -56,7 +56,7 @@ test('a trigger is a sentence, with its state and its last draft', async () => {
   expect(text).toContain('No post yet.');
 
   await switchTrigger(app.deps, release.id, false);
-  expect(await read()).toContain('Paused');
+  expect(await read()).toContain('Disabled');
   expect(await read()).toContain('New events create nothing until you enable it.');
 
   await visit(`/dashboard/org_a/integrations/${integrationId}/test`, { event: 'release' });

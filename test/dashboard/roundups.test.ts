@@ -119,7 +119,7 @@ test('"Make it now" opens the draft, whose page lists what it has', async () => 
 test('it is paused, enabled and deleted', async () => {
   const { id } = await create({ name: 'Weekly' });
   await ann(`${PATH}/roundups/${id}/disable`, form({}));
-  expect(await open(PATH)).toContain('PausedNo draft until it is enabled.');
+  expect(await open(PATH)).toContain('DisabledNo draft until it is enabled.');
   await ann(`${PATH}/roundups/${id}/enable`, form({}));
   expect(await roundups()).toMatchObject([{ enabled: true }]);
   const page = await (await ann(`${PATH}/roundups/${id}`)).text();

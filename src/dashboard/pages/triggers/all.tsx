@@ -88,8 +88,8 @@ export function Sentence({ trigger, integration }: Pick<Row, 'trigger' | 'integr
 }
 
 function State({ trigger, failing }: Row) {
-  if (!trigger.enabled) return <span class="tag paused">Paused</span>;
-  return failing === undefined ? <span class="tag active">On</span> : <Status status="failing" />;
+  if (!trigger.enabled) return <Status status="disabled" />;
+  return <Status status={failing === undefined ? 'active' : 'failing'} />;
 }
 
 /** Says why the next event has no result, or how far the last run came. */
@@ -118,9 +118,9 @@ function Note({ trigger, integration, failing, isHistoryOnly }: Row) {
   if (failing === undefined) return null;
   return (
     <p class="error">
-      The last run failed. {failing.error}{' '}
+      The last run failed: {failing.error}.{' '}
       {failing.nextAttemptAt === null ? (
-        'Tidings has given up.'
+        'Tidings stopped retrying it.'
       ) : (
         <>
           Next retry <When at={failing.nextAttemptAt} />.

@@ -222,7 +222,7 @@ function Item({ roundup, integrations, nounOf, last }: ItemProps) {
             draft of <strong>{describePlaces(roundup, integrations)}</strong>
           </Link>
         </h2>
-        <span class={`tag ${enabled ? 'active' : 'paused'}`}>{enabled ? 'On' : 'Paused'}</span>
+        <Status status={enabled ? 'active' : 'disabled'} />
       </div>
       <p class="dim">
         {enabled ? (
