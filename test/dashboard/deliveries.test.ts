@@ -169,7 +169,7 @@ describe('the log', () => {
   });
 
   test('an empty log says how to begin', async () => {
-    expect(await (await visit(LOG)).text()).toContain('Connect GitHub, GitLab, Linear, or Forgejo');
+    expect(await (await visit(LOG)).text()).toContain('Connect provider');
     const { integrationId } = await connectLinear(app, 'org_a');
     expect(await (await visit(LOG)).text()).toContain(`/integrations/${integrationId}#test`);
     expect(await (await visit(`${LOG}?status=failed`)).text()).toContain('No deliveries match these filters');

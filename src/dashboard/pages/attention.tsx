@@ -48,7 +48,7 @@ async function showAttention(visit: MemberVisit, error?: AppError): Promise<View
     {
       title: 'Attention',
       facts:
-        'What needs a person. Tidings looks every five seconds, and an item ends by itself with its cause.',
+        'Problems that need a person. Tidings checks every five seconds, and clears an item once its cause is gone.',
       error,
     },
     error && <FormError error={`${error.message}.`} />,
@@ -60,8 +60,8 @@ async function showAttention(visit: MemberVisit, error?: AppError): Promise<View
     heard.map((item) => <Item item={item} />),
     visit.isOwner && (
       <p class="hint">
-        A <Link to="publishing/hooks/~/new?kind=slack&about=attention">hook</Link> tells a channel or a URL
-        when something begins to need you, and when it ends.
+        Add a <Link to="publishing/hooks/~/new?kind=slack&about=attention">hook</Link> to get a message in a
+        channel or at a URL when an item appears or clears.
       </p>
     ),
     muted.length > 0 && (

@@ -37,6 +37,8 @@ export function describeDays(days: readonly DayCounts[]): string {
 export const dayName = (day: string | Date, zone: string): string =>
   `${formatShortDay(day, 'UTC')}${zone === 'UTC' ? '' : ' (UTC)'}`;
 
+export const hasDeliveries = (days: readonly DayCounts[]): boolean => partsOf(days).length > 0;
+
 const WIDTH = 420;
 const HEIGHT = 72;
 const GAP = 4;
@@ -65,7 +67,7 @@ export function Chart(props: {
   const pitch = WIDTH / columns.length;
   const bar = Math.min(pitch - GAP, MAX_BAR);
   return (
-    <figure class={heights.some(Boolean) ? 'chart' : 'chart none'} data-chart aria-label={label}>
+    <figure class="chart" data-chart aria-label={label}>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         {columns.map(({ day, name, parts }, index) => {
           const x = index * pitch;

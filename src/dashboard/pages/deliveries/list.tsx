@@ -16,10 +16,9 @@ import { type Integration, providerNames, sourceName } from '../../../integratio
 import { isId } from '../../../lib/text.ts';
 import { formatTime } from '../../../lib/time.ts';
 import { retentionDaysOf } from '../../../people/audit.ts';
-import { listProviders } from '../../../providers/index.ts';
 import script from '../../client/deliveries.client.js' with { type: 'text' };
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
-import { Chart, describeDays, Legend } from '../../view/chart.tsx';
+import { Chart, describeDays, hasDeliveries, Legend } from '../../view/chart.tsx';
 import { counted, Link, LinkButton, Status, useVisit, When } from '../../view/elements.tsx';
 import { Hidden } from '../../view/form.tsx';
 import { type Column, dateColumn, Empty, Pager, Rows, SelectionBar, Table } from '../../view/list.tsx';
@@ -145,6 +144,7 @@ async function showLog(visit: MemberVisit) {
   });
   const older = next && logPath(base, query, { before: writePosition(next) });
   const filters = Object.entries(filtersIn(query));
+  const isNew = entries.length === 0 && before === null && filters.length === 0;
   return view(
     {
       title: 'Deliveries',
@@ -166,13 +166,13 @@ async function showLog(visit: MemberVisit) {
         ) : null,
       scripts: [deliveriesScript],
     },
-    days.some(({ counts }) => Object.keys(counts).length > 0) && (
+    hasDeliveries(days) && (
       <>
         <Chart days={days} label={describeDays(days)} hrefOf={(day) => dayPath(query, day)} />
         <Legend days={days} />
       </>
     ),
-    <Filters integrations={rest.integrations} />,
+    !isNew && <Filters integrations={rest.integrations} />,
     <p role="status" class="hint" id="live-news" />,
     filter.text !== undefined && isCut && next !== null && (
       <p class="hint">
@@ -229,7 +229,7 @@ function NoEntries(props: { first: Integration | undefined; isCut: boolean; isOl
   const [text, to, label] = isFiltered
     ? [isCut ? 'No matches so far.' : noneLeft, `${base}/deliveries`, 'Show all deliveries']
     : first === undefined
-      ? ['Nothing is connected yet.', `${base}/integrations`, `Connect ${listProviders('or')}`]
+      ? ['Nothing is connected yet.', `${base}/integrations`, 'Connect provider']
       : ['No deliveries yet.', `${base}/integrations/${first.id}#test`, 'Send test event'];
   return (
     <div id="log-empty">
@@ -266,7 +266,7 @@ const columns = ({ integrations, results }: Beside): Column<Delivery>[] => [
   },
   {
     title: 'Event',
-    fullText: ({ title }) => title,
+    isMain: true,
     cell: ({ id, title, count, payload, replayOf, isPolled, durationMs }) => (
       <>
         <Link to={`deliveries/${id}`}>{title || 'Untitled'}</Link>

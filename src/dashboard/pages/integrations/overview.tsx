@@ -10,7 +10,7 @@ import type { AttentionItem } from '../../../people/attention.ts';
 import type { Deps } from '../../../people/deps.ts';
 import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf } from '../../../providers/index.ts';
-import { Chart, describeDays } from '../../view/chart.tsx';
+import { Chart, describeDays, hasDeliveries } from '../../view/chart.tsx';
 import {
   Clock,
   counted,
@@ -49,7 +49,7 @@ export function Overview({ integration, days, last, isHistoryOnly }: OverviewPro
   const own = repositories.length === 0 || app !== null ? [undefined] : repositories;
   return (
     <>
-      <Chart days={days} label={words} />
+      {hasDeliveries(days) && <Chart days={days} label={words} />}
       <p class="hint">
         {words}.{' '}
         {last !== null ? (
