@@ -261,6 +261,8 @@ test('at 1280 pixels the text has 600, and the preview opens on demand', async (
   await button('Preview').click();
   await preview.waitFor();
   expect(await widthOfText()).toBeGreaterThanOrEqual(600);
+  const { y = 0, height = 0 } = (await preview.boundingBox()) ?? {};
+  expect(y + height).toBeLessThanOrEqual(800);
 }, 300_000);
 
 test('on a phone, "Publish now" is in sight when the page opens', async () => {
@@ -272,6 +274,7 @@ test('on a phone, "Publish now" is in sight when the page opens', async () => {
 
 test('a text that is not saved looks like trouble, and links to the sign-in', async () => {
   await openDraft();
+  const cookies = await context.cookies();
   await context.clearCookies();
   await text().fill('typed while signed out');
   const link = saveStatus().getByRole('link', { name: 'Sign in in another tab' });
@@ -279,6 +282,14 @@ test('a text that is not saved looks like trouble, and links to the sign-in', as
   expect(await link.getAttribute('target')).toBe('_blank');
   expect(await page.locator('.save-state.trouble .icon').isVisible()).toBe(true);
   expect(await wrongWith(page)).toEqual([]);
+  // One line, also on a phone.
+  await page.setViewportSize({ width: 390, height: 844 });
+  const line = await saveStatus().evaluate((words) => words.getBoundingClientRect().height);
+  expect(line).toBeLessThan(30);
+  // Back from the other tab, the text is saved without another key.
+  await context.addCookies(cookies);
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await page.locator('.save-state:not(.trouble)', { hasText: 'Saved' }).waitFor();
 }, 300_000);
 
 test('the preview scrolls along, and the text can fill the screen', async () => {

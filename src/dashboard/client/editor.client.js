@@ -107,7 +107,7 @@ async function send(sent, isExplicit, isLast) {
 }
 
 async function handle(response, sent) {
-  if (response.status === 401) return retry('Not saved: you are signed out.', linkToSignIn());
+  if (response.status === 401) return retry('Not saved: signed out.', linkToSignIn());
   if (response.status === 404) return stop('Not saved: this post was deleted.');
   if (response.status === 413) return stop('Not saved: the text is too long.');
   if (response.status >= 500 || response.status === 429 || response.status === 408) {
@@ -177,7 +177,13 @@ async function becomePost(path) {
 }
 
 function retry(words, link) {
-  announce(words, link, savesItself() ? 'Retrying…' : 'Your text stays in this browser.');
+  const isRetried = savesItself();
+  // A link says what to do: the next attempt waits for it.
+  announce(
+    words,
+    link,
+    !isRetried ? 'Your text stays in this browser.' : link === undefined ? 'Retrying…' : '',
+  );
   copy.keep();
   schedule(Math.min(AUTOSAVE_MS * 2 ** ++retries, MAX_RETRY_MS));
   return 'away';
@@ -274,10 +280,10 @@ addEventListener('pagehide', () => {
   if (!isLeaving) void save({ isLast: true });
 });
 document.addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'hidden' && isDirty() && !isLeaving) {
-    copy.keep();
-    void save();
-  }
+  if (!isDirty() || isLeaving) return;
+  if (document.visibilityState === 'hidden') copy.keep();
+  // A person who comes back may have signed in in another tab.
+  if (document.visibilityState === 'hidden' || retries > 0) void save();
 });
 addEventListener('pageshow', ({ persisted }) => {
   if (!persisted) return;
